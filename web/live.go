@@ -13,7 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// liveRoutes is the route of what changes while somebody looks.
+// liveRoutes is the route of live events.
 type liveRoutes struct {
 	bus *pubsub.Bus
 	h   *rest.Handler
@@ -41,7 +41,7 @@ func (r liveRoutes) Add(h *rest.Handler) {
 	}, r.listen)
 }
 
-// helloFrame has clients that lost the connection come again after two seconds.
+// helloFrame makes clients reconnect after two seconds.
 var helloFrame = []byte("retry: 2000\n\n")
 
 func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (*rest.SelfWritten, error) {
@@ -62,7 +62,7 @@ func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (
 	}}, nil
 }
 
-// refusedListener says why nobody else may listen.
+// refusedListener returns the error for a listener that exceeds the limits.
 func refusedListener(bus *pubsub.Bus, err error) error {
 	refused := func(code app.Code, text string, args ...any) error {
 		e := app.Errorf(code, text, args...)

@@ -1,9 +1,9 @@
-// Package web is the API of Mailer: the routes of its resources with the shapes of
-// requests and answers, and what all doors are built of. How requests are read
-// and answered is web/rest's, hosted pages and tracked links are web/pages',
-// tools for agents web/mcp's. Only main imports it. It fails as web/rest does:
-// what the caller may know goes out under its own name, all else is logged and
-// answered as internal_server_error.
+// Package web implements the HTTP API: its resources, and the shapes of their requests and answers.
+// web/rest reads requests and writes answers, web/pages serves hosted pages and tracked links,
+// web/mcp the tools for agents. Only main imports it.
+//
+// Failure policy: that of web/rest. Errors for the caller have a stable name; all others are logged
+// and answered as internal_server_error.
 package web
 
 import (
@@ -28,32 +28,30 @@ import (
 	"mailer/web/rest"
 )
 
-// Config is what the HTTP layer is made of.
+// Config configures the HTTP API.
 type Config struct {
 	Server *server.Server
 	Log    *slog.Logger
-	// BaseURL is where callers reach this server, like "https://mail.example.com";
-	// download addresses and the OpenAPI document carry it.
+	// BaseURL is the server's public URL, like "https://mail.example.com". Download URLs and the
+	// OpenAPI document contain it.
 	BaseURL string
-	// OneHost: under other host names than that of BaseURL there are only tracking and
-	// hosted pages.
+	// OneHost: other host names than that of BaseURL serve only tracking and hosted pages.
 	OneHost bool
 	Bounds
-	// Version is that of the program, for its operator.
+	// Version of the program, shown to operators.
 	Version string
-	// Settings are those of the server, for its operator.
+	// Settings of the server, shown to operators.
 	Settings []health.Setting
-	// Submission is where mail is taken by SMTP: addresses, each with how TLS is spoken
-	// there, implicit, starttls or none.
+	// Submission are the addresses of SMTP submission, each with its kind of TLS: implicit,
+	// starttls or none.
 	Submission [][2]string
-	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
+	// SNS verifies requests to /ingest/ses; nil: all are refused.
 	SNS SNS
 
 	metrics *metrics.Metrics // of the server
 }
 
-// New makes the handler. It panics on routes that contradict each other, which
-// is a mistake in this package and none of the caller's.
+// New makes the handler. It panics for contradicting routes, a programming error.
 func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits().Within(cfg.Memory)
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)

@@ -14,7 +14,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// AuditItem is a change that was made, and by whom.
+// AuditItem is a change and its author.
 type AuditItem struct {
 	Object    string        `json:"object" enum:"audit_log"`
 	ID        string        `json:"id" format:"uuid"`
@@ -34,7 +34,7 @@ type actorItem struct {
 	Name *string       `json:"name" doc:"The key's name, the person's address, or the system's user at the terminal; null: it is gone"`
 }
 
-// changedFields is JSON as it stands in the log.
+// changedFields is JSON as stored in the log.
 type changedFields string
 
 // MarshalJSON implements json.Marshaler.

@@ -63,15 +63,14 @@ type removeContactsRequest struct {
 	Erase  bool         `json:"erase,omitempty" doc:"Also remove the addresses from what is stored of their mail"`
 }
 
-// contactRefs, contactNames and includeList are arrays that stop at the limit
-// while they are read.
+// Arrays whose length is checked while they are decoded.
 type (
 	contactRefs  []contactRefRequest
 	contactNames []string
 	includeList  []string
 )
 
-const maxInclude = 10 // repeated ones are fine
+const maxInclude = 10 // repeated values are allowed
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *contactRefs) UnmarshalJSONFrom(d *jsontext.Decoder) error {

@@ -14,11 +14,11 @@ import (
 	"mailer/web/shapes"
 )
 
-// ReviewRoutes are the routes that show what a broadcast would be.
+// ReviewRoutes are the routes of plans, previews, versions and outcomes.
 type ReviewRoutes struct {
 	Service       *broadcasts.Reviews
 	EmailPreviews *mail.Previews
-	BaseURL       string // of the server: the addresses of previews begin with it
+	BaseURL       string // of the server; preview URLs begin with it
 }
 
 type broadcastPlan struct {
@@ -80,13 +80,12 @@ type planPenalty struct {
 	Message  string       `json:"message" doc:"In words, and what to do about it; may change"`
 }
 
-// planBroadcastRequest is the body of POST /broadcasts/{id}/plan, which may be left out.
+// planBroadcastRequest is the optional body of POST /broadcasts/{id}/plan.
 type planBroadcastRequest struct {
 	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent, as in send; default: now" example:"in 1 hour"`
 }
 
-// previewBroadcastRequest is the body of POST /broadcasts/{id}/preview, which may be left
-// out.
+// previewBroadcastRequest is the optional body of POST /broadcasts/{id}/preview.
 type previewBroadcastRequest struct {
 	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; any contact of its segment if absent"`
 	Images  bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
@@ -171,7 +170,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	}}, nil
 }
 
-// renderTemplateRequest is the body of POST /templates/{id}/render, which may be left out.
+// renderTemplateRequest is the optional body of POST /templates/{id}/render.
 type renderTemplateRequest struct {
 	Variables shapes.VariableValues `json:"variables,omitempty"`
 	Version   string                `json:"version,omitempty" enum:"draft,published" doc:"draft, the version that is edited, where absent"`

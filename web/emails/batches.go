@@ -82,8 +82,8 @@ func (r Routes) sendBatch(ctx context.Context, key *app.Key, in *batchInput, req
 	return &batchOutput{out}, nil
 }
 
-// batchOptions is what idempotency compares: the mode, each item in its canonical
-// form, and one that could not be read as it came.
+// batchOptions returns the digest that idempotency compares: the mode and the canonical form of
+// each item, or the item as sent if it could not be decoded.
 func (in *batchInput) batchOptions(request *sendBatchRequest, items []mail.BatchItem) (mail.SendOptions, error) {
 	return in.Digested(func(digest io.Writer) error {
 		mode := in.Validation

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxQuery   = 100 // bytes of a query that are read
+	maxQuery   = 100 // bytes of the query that are used
 	maxTerms   = 8
 	maxResults = 30
-	snippet    = 80 // bytes shown before and after the first term that is found
+	snippet    = 80 // bytes shown before and after the first term
 )
 
-// section is what one heading of a page covers.
+// section is the part of a page below one heading.
 type section struct {
 	address, title string
 	text           string // without markup
@@ -62,8 +62,8 @@ func plainText(markup string) string {
 	return strings.TrimSpace(blanks.ReplaceAllString(html.UnescapeString(anyTag.ReplaceAllString(markup, " ")), " "))
 }
 
-// search returns the sections that contain all terms of a query, the best first: a term in a
-// title counts more than one in the text.
+// search returns the sections that contain all terms of a query, the best first: a term in a title
+// counts more than one in the text.
 func (s *site) search(query string) (out []section) {
 	terms := strings.Fields(strings.ToLower(query[:min(len(query), maxQuery)]))
 	terms = terms[:min(len(terms), maxTerms)]
@@ -111,7 +111,7 @@ func excerpt(text, query string) string {
 	return strings.ToValidUTF8(text[min(from, to):to], "")
 }
 
-// serveSearch answers a query with the sections that it finds. It needs no script.
+// serveSearch answers a search. It needs no script.
 func (s *site) serveSearch(x *rest.Exchange, r *http.Request) {
 	query := strings.ToValidUTF8(r.URL.Query().Get("q"), "")
 	found := s.search(query)
@@ -126,7 +126,7 @@ func (s *site) serveSearch(x *rest.Exchange, r *http.Request) {
 	x.Header().Set("Content-Type", htmlType)
 	x.Header().Set("Cache-Control", "no-store")
 	if r.Method != http.MethodHead {
-		// A client that is gone reads nothing.
+		// The client may be gone.
 		_, _ = x.Write(s.document("search", "Search", article([]byte(list))))
 	}
 }

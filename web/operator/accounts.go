@@ -12,7 +12,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// UserItem is a person who has an account, as `mailer users list --json` says it.
+// UserItem is an account, in the form of `mailer users list --json`.
 type UserItem struct {
 	Object       string     `json:"object" enum:"user"`
 	ID           string     `json:"id" format:"uuid"`

@@ -49,7 +49,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // Close implements net.Conn. A hijacked connection is counted until then.
 func (c *conn) Close() error {
 	if c.all != nil { // nil in tests
-		c.all.removeLocked(c)
+		c.all.unregister(c)
 	}
 	return c.Conn.Close()
 }
@@ -226,8 +226,8 @@ func (s *connections) remove(c *conn) {
 	s.open--
 }
 
-// forget is remove for callers that do not hold the lock.
-func (s *connections) removeLocked(c *conn) {
+// unregister is remove for callers that do not hold the lock.
+func (s *connections) unregister(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(c)
@@ -263,7 +263,7 @@ func (s *connections) stateChanged(nc net.Conn, state http.ConnState) {
 		c.last.Store(time.Now().UnixNano())
 		c.setPhase(phaseIdle)
 	case http.StateClosed:
-		s.removeLocked(c)
+		s.unregister(c)
 	}
 }
 
