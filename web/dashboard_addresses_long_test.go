@@ -77,15 +77,15 @@ func (b *browser) waitQuiet() {
 	}
 }
 
-// dashboardRoutes are the patterns of app.js for somebody who is signed in.
+// dashboardRoutes are the patterns of routes.js for somebody who is signed in.
 func dashboardRoutes(t *testing.T) (all []string) {
 	t.Helper()
-	source, err := os.ReadFile("dashboard/app.js")
+	source, err := os.ReadFile("dashboard/routes.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, inside, _ := strings.Cut(string(source), "\nconst inside = [")
-	for _, m := range regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import`).FindAllStringSubmatch(inside, -1) {
+	_, routes, _ := strings.Cut(string(source), "\nexport const routes = [")
+	for _, m := range regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import`).FindAllStringSubmatch(routes, -1) {
 		all = append(all, m[1])
 	}
 	if len(all) < 30 {

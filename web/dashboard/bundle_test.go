@@ -248,16 +248,19 @@ func sheet(t *testing.T, parts []string) []byte {
 	return result.Code
 }
 
-// routeOf finds the pages in app.js: pattern and module.
+// routesSource is the module that lists the routes.
+const routesSource = "routes.js"
+
+// routeOf finds the pages in routes.js: pattern and module.
 var routeOf = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\('\./([^']+)'\)\],$`)
 
-// routeLines are the lines of routesFile, in the order of app.js.
-func routeLines(app string) []byte {
+// routeLines returns the lines of routesFile, in the order of routes.js.
+func routeLines(source string) []byte {
 	var out bytes.Buffer
-	inside := strings.Index(app, "\nconst inside = [")
-	for _, m := range routeOf.FindAllStringSubmatchIndex(app, -1) {
-		open := map[bool]string{true: "open"}[m[0] < inside]
-		out.WriteString(strings.TrimSpace(app[m[2]:m[3]]+" "+app[m[4]:m[5]]+" "+open) + "\n")
+	signedIn := strings.Index(source, "\nexport const routes = [")
+	for _, m := range routeOf.FindAllStringSubmatchIndex(source, -1) {
+		open := map[bool]string{true: "open"}[m[0] < signedIn]
+		out.WriteString(strings.TrimSpace(source[m[2]:m[3]]+" "+source[m[4]:m[5]]+" "+open) + "\n")
 	}
 	return out.Bytes()
 }
@@ -267,7 +270,7 @@ func bundled(t *testing.T) (files []apptest.File) {
 	t.Helper()
 	b := newBundler(t)
 	add := func(name string, content []byte) { files = append(files, apptest.File{Name: name, Content: content}) }
-	add(routesFile, routeLines(b.sources[entry]))
+	add(routesFile, routeLines(b.sources[routesSource]))
 	for _, name := range sourceFiles(t) {
 		switch path.Ext(name) {
 		case ".js", ".css":

@@ -83,7 +83,7 @@ func TestModulesAreBundledOnce(t *testing.T) {
 func TestShellPreloads(t *testing.T) {
 	s := &site{}
 	s.once.Do(s.prepare)
-	if app := string(read(t, entry)); len(s.routes) != strings.Count(app, "', () => import('./") {
+	if source := string(read(t, routesSource)); len(s.routes) != strings.Count(source, "', () => import('./") {
 		t.Fatalf("%d routes are found", len(s.routes))
 	}
 	for at, want := range map[string]struct{ module, names, lacks string }{

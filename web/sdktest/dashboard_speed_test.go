@@ -174,7 +174,7 @@ func TestManyRowsSpeed(t *testing.T) {
 // pageModules are the modules of all pages, in JavaScript.
 func pageModules(t *testing.T) string {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join("..", "dashboard", "app.js"))
+	source, err := os.ReadFile(filepath.Join("..", "dashboard", "routes.js"))
 	must(t, err)
 	var names []string
 	for _, m := range regexp.MustCompile(`', \(\) => import\('\./([^']+)'\)`).FindAllStringSubmatch(string(source), -1) {

@@ -113,11 +113,11 @@ func (w *dashboardFixture) fill(t *testing.T) {
 
 var pagePattern = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\(`)
 
-// dashboardPages returns a path for each pattern in the dashboard's app.js; one that no id
+// dashboardPages returns a path for each pattern in the dashboard's routes.js; one that no id
 // is known for fails the test.
 func dashboardPages(t *testing.T, ids map[string][]string) (out []string) {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join("..", "dashboard", "app.js"))
+	source, err := os.ReadFile(filepath.Join("..", "dashboard", "routes.js"))
 	must(t, err)
 	for _, m := range pagePattern.FindAllStringSubmatch(string(source), -1) {
 		pattern := m[1]
@@ -128,14 +128,14 @@ func dashboardPages(t *testing.T, ids map[string][]string) (out []string) {
 			out = append(out, pattern)
 			continue
 		}
-		room := strings.Split(pattern, "/")[1]
+		section := strings.Split(pattern, "/")[1]
 		if strings.HasSuffix(pattern, "/report") {
-			room = "report"
+			section = "report"
 		}
-		if len(ids[room]) == 0 {
+		if len(ids[section]) == 0 {
 			t.Errorf("no id for the page %s", pattern)
 		}
-		for _, id := range ids[room] {
+		for _, id := range ids[section] {
 			out = append(out, strings.Replace(pattern, ":id", id, 1))
 		}
 	}

@@ -100,19 +100,6 @@ func replaceBareCR(line []byte) (found bool) {
 	}
 }
 
-// deadline returns the time until which more of a message must have arrived, given that got bytes
-// arrived since start. The message may neither pause, nor trickle, nor take too long.
-func (l *limits) deadline(start, now time.Time, got int64) time.Time {
-	at := now.Add(l.stall)
-	if slow := start.Add(l.grace + time.Duration(got)*time.Second/time.Duration(l.rate)); slow.Before(at) {
-		at = slow
-	}
-	if end := start.Add(l.transfer); end.Before(at) {
-		at = end
-	}
-	return at
-}
-
 // readCommand reads the next line for the server. Commands that the lineConn handles itself end
 // with io.EOF.
 func (w *lineConn) readCommand() error {

@@ -48,9 +48,6 @@ func (p *diskBudget) release(team string, n int64) {
 	}
 }
 
-// maxTextLine is the maximum length of a message's line without its end (RFC 5322 2.1.1).
-const maxTextLine = 998
-
 // Refusals for the content of a message.
 var (
 	errLongLine = newReply(554, 5, 6, 0, "A line of the message is longer than 998 bytes; encode it as quoted-printable or base64")

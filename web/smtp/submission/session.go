@@ -75,9 +75,6 @@ func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 	return nil
 }
 
-// paceStep is how often a rate-limited message tries again.
-const paceStep = 200 * time.Millisecond
-
 // pace counts a message against the rate of its key, and waits if the rate is exceeded: many
 // programs give up when they are refused in the middle of a connection. Errors:
 // CodeRateLimitExceeded after limits.rateWait; errStopping.

@@ -10,10 +10,6 @@ import (
 // errStoreBusy refuses a message that could not be stored in time.
 var errStoreBusy = newReply(451, 4, 3, 0, "Too many large messages at the same time, try again later")
 
-// teamStoreBytes bounds the bytes of a team's messages that are stored at the same time; one larger
-// message alone is allowed.
-const teamStoreBytes = 2 << 20
-
 // storeLimiter bounds what is stored at the same time per team. The database writes everything that
 // waits in one commit: many large messages of one team would delay the messages of all others.
 type storeLimiter struct {

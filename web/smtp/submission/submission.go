@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/emersion/go-smtp"
 
@@ -62,36 +61,6 @@ type Config struct {
 	Log *slog.Logger
 	// LogFaultsOnly reports whether only messages that fail with a server error are logged.
 	LogFaultsOnly func() bool // nil: all are logged
-}
-
-// MaxMessage is the maximum size of a message in bytes.
-const MaxMessage = 40 << 20
-
-// limits bound one peer, and all peers together.
-type limits struct {
-	conn          conn.Limits
-	bouncePortAge time.Duration // age of a connection at a port that receives bounces too
-	rateWait      time.Duration // how long a rate-limited message waits
-	message       int64         // bytes of one message
-	memory        int64         // bytes of one message that are kept in memory
-	disk          int64         // bytes of all messages that are being received on disk
-	share         int64         // bytes of one team on disk
-	command       int           // bytes of a command line
-	commands      int           // commands between two messages
-	handshake     time.Duration // of TLS
-	stall         time.Duration // for the next part of a message
-	grace         time.Duration // before the minimum rate of a message applies
-	rate          int64         // minimum bytes per second of a message
-	transfer      time.Duration // time for one message
-	store         time.Duration // time for one Accept
-}
-
-func defaultLimits() limits {
-	return limits{
-		conn:          conn.Limits{Conns: 200, PerAddress: 20, Reserve: 40, SessionBytes: 2 * MaxMessage, Idle: 5 * time.Minute, MaxAge: 30 * time.Second},
-		bouncePortAge: 5 * time.Minute, rateWait: 30 * time.Second, message: MaxMessage, memory: 64 << 10, disk: 1 << 30, share: 512 << 20, command: 2048, commands: 20_000,
-		handshake: 30 * time.Second, stall: time.Minute, grace: time.Minute, rate: 8 << 10, transfer: 30 * time.Minute, store: 2 * time.Minute,
-	}
 }
 
 // Port configures how a listener is served.
