@@ -15,17 +15,15 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// A page of the dashboard is some thirty modules, and a browser far away needs a round trip
-// for each six of them. They are served in bundles, which this test makes of the sources:
+// A page of the dashboard has about thirty modules, and a distant browser needs a round trip for
+// each six of them. So they are served in bundles, which this test makes from the sources:
 //
-//   - app.js: the entry with what it needs, what five pages need, and what the first page
-//     and another one need
-//   - shared.js: all other modules that two pages need
-//   - a bundle for each page or dialog that is loaded when it is needed, with the modules
-//     that it needs alone; it is empty but for names where the page is in one of the above
-//   - visual-frame.js: the visual editor's document, which shares nothing with the page
+//  - app.js: the entry and its imports, modules that five pages need, and modules that the first page and another one need
+//  - shared.js: all other modules that two pages need
+//  - a bundle for each page or dialog that is loaded on demand, with the modules that only it needs; it holds only re-exports if the page is in one of the bundles above
+//  - visual-frame.js: the visual editor's document, which shares nothing with the page
 //
-// Only comments are left out: a stack trace has the names and lines of functions as they are.
+// Only comments are removed: stack traces keep the names and lines of functions.
 
 // vendored are bundles that are served as they are.
 var vendored = []string{"lib/editor.js", "lib/visual.js"}
@@ -157,7 +155,7 @@ func (b *bundler) load(build api.PluginBuild, namespace string, source func(name
 
 var noLetter = regexp.MustCompile(`\W`)
 
-// sharedName is what the entry's bundle calls an export of one of its modules.
+// sharedName returns the name of a module's export in the shared bundle.
 func sharedName(module, export string) string {
 	return noLetter.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_") + "$" + export
 }
@@ -230,8 +228,8 @@ func (b *bundler) members(bundle string) string {
 	return text.String()
 }
 
-// sheetRules are the style sheets that are served: one that pages of the dashboard look by, and
-// two of its parts that pages around it look by.
+// sheetRules are the style sheets that are served: one for the dashboard, and two of its parts for
+// other pages.
 var sheetRules = map[string][]string{"sheet.css": {"tokens.css", "app.css", "more.css", "brand.css"}, "tokens.css": {"tokens.css"}, "app.css": {"app.css"}}
 
 // sheet is style sheets in one, without comments.
@@ -292,7 +290,7 @@ func bundled(t *testing.T) (files []apptest.File) {
 	return files
 }
 
-// TestBundlesAreCurrent: what is embedded are the bundles of the modules and sheets.
+// TestBundlesAreCurrent: the embedded bundles are those of the sources.
 func TestBundlesAreCurrent(t *testing.T) {
 	want := bundled(t)
 	if *update {

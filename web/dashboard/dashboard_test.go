@@ -46,14 +46,14 @@ var (
 	placesOf   = regexp.MustCompile(`\{\w+\}`)
 )
 
-// TestTextsExist: what a module says by a literal key is in the words.
+// TestTextsExist: each literal key in a module has a text.
 func TestTextsExist(t *testing.T) {
 	have := texts(t, "i18n/en.json")
 	known := func(key string) bool {
 		if have[key] != "" {
 			return true
 		}
-		for k := range have { // of plural forms, or a room that is asked for as a whole
+		for k := range have { // plural forms, and groups that are used as a whole
 			if strings.HasPrefix(k, key+".") {
 				return true
 			}
@@ -77,8 +77,7 @@ func TestTextsExist(t *testing.T) {
 	}
 }
 
-// TestLanguagesMatch: each file has the keys of the English one, with the same places
-// for values.
+// TestLanguagesMatch: each file has the keys of the English one, with the same placeholders.
 func TestLanguagesMatch(t *testing.T) {
 	english := texts(t, "i18n/en.json")
 	all, err := filepath.Glob("i18n/*.json")

@@ -67,7 +67,7 @@ func TestModulesAreBundledOnce(t *testing.T) {
 	marker := regexp.MustCompile(`(?m)^// module:(\S+)$`)
 	for _, f := range bundled(t) {
 		for _, m := range marker.FindAllSubmatch(f.Content, -1) {
-			if f.Name != frameEntry { // a document of its own
+			if f.Name != frameEntry { // a separate document
 				in[string(m[1])] = append(in[string(m[1])], f.Name)
 			}
 		}
@@ -79,7 +79,7 @@ func TestModulesAreBundledOnce(t *testing.T) {
 	}
 }
 
-// TestShellPreloads: all files of it, few of them, and nothing of the others.
+// TestShellPreloads: the page names all modules of its route, and few others.
 func TestShellPreloads(t *testing.T) {
 	s := &site{}
 	s.once.Do(s.prepare)

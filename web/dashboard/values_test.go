@@ -12,8 +12,8 @@ import (
 	"mailer/app/rules/brand"
 )
 
-// valueWords are rooms of words whose keys end in a value that the server answers, each with
-// the schema and the property of openapi.json that list the values.
+// valueWords are groups of texts whose keys end in a value of the API, each with the schema and
+// property that list the values.
 var valueWords = map[string][2]string{
 	"audit.types.":          {"ActorItem", "type"},
 	"bands.":                {"PlanScore", "band"},
@@ -36,8 +36,8 @@ var valueWords = map[string][2]string{
 	"webhook.is_":           {"WebhookEventItem", "status"},
 }
 
-// statusValues are what a Status without words of its own is drawn of, each with the schema
-// and the property that list its values; [0] is empty where the values follow.
+// statusValues are the values that a Status without its own texts shows, each with the schema and
+// property that list them; [0] is empty for explicit values.
 var statusValues = map[string][]string{
 	"mail.state":               {"ContactMailItem", "state"},
 	"r.last_event":             {"ListedEmail", "last_event"},
@@ -48,7 +48,7 @@ var statusValues = map[string][]string{
 	"s.ok ? 'good' : 'failed'": {"", "good", "failed"},
 }
 
-// languageTexts are the words of each language, by file.
+// languageTexts returns the texts of each language, by file.
 func languageTexts(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	files, err := filepath.Glob("i18n/*.json")
@@ -66,7 +66,7 @@ func languageTexts(t *testing.T) map[string]map[string]any {
 	return out
 }
 
-// hasText tells that there is a text under a key like "email.events.sent".
+// hasText reports whether a key like "email.events.sent" has a text.
 func hasText(words map[string]any, key string) bool {
 	var at any = words
 	for part := range strings.SplitSeq(key, ".") {
@@ -134,7 +134,7 @@ func TestValueTextsExist(t *testing.T) {
 	for room, from := range valueWords {
 		for _, value := range listed(t, from[0], from[1]) {
 			if room == "audit.types." && value == "person" {
-				continue // who is called by name
+				continue // people and keys are shown by name
 			}
 			keys[room+value] = true
 		}

@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write what is embedded of the files her
 
 const englishFile = "i18n/en.json"
 
-// TestVerdictTextsMatchServer: the room of verdicts in English is what the server says,
-// so that translators have all of it before them.
+// TestVerdictTextsMatchServer: the English texts of verdicts are the server's, so that translators
+// see all of them.
 func TestVerdictTextsMatchServer(t *testing.T) {
 	want := map[string]any{}
 	for _, v := range verdict.Templates() {
@@ -81,7 +81,7 @@ func same(t *testing.T, a, b any) bool {
 	return bytes.Equal(x, y)
 }
 
-// TestCompressedTexts: what is embedded of each language is its file in gzip.
+// TestCompressedTexts: the embedded texts of each language are its file in gzip.
 func TestCompressedTexts(t *testing.T) {
 	languages, err := filepath.Glob("i18n/*.json")
 	if err != nil {

@@ -198,7 +198,7 @@ func TestPromtoolAcceptsMetrics(t *testing.T) {
 	promtool(t, own+"\n", "check", "metrics")
 }
 
-// TestSharedQueueIsCountedOnce: each of them shows all of it.
+// TestSharedQueueIsCountedOnce: each server reports the whole queue.
 func TestSharedQueueIsCountedOnce(t *testing.T) {
 	once := regexp.MustCompile(`max by \([a-z, ]+\) \((deriv\()?mailer_queue_waiting`)
 	for _, name := range []string{"alerts.yml", "grafana.json"} {

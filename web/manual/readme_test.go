@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// maxREADME is how many lines the page for who decides and begins may have.
+// maxREADME is the maximum number of lines of the README.
 const maxREADME = 200
 
 var figure = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*`)
 
-// unprovenFigures are the rows of the README's table of figures whose numbers do not stand
-// together in one row of the pages of figures, and how many rows there are.
+// unprovenFigures returns the rows of the README's table whose numbers are not together in one row
+// of the manual's tables, and the number of rows.
 func unprovenFigures(readme, page string) (out []string, rows int) {
 	_, section, _ := strings.Cut(readme, "\n## Figures\n")
 	section, _, _ = strings.Cut(section, "\n## ")

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// packageLines begin what a unit made by hand may say in another way than the package's:
-// where its settings and its relay stand, and whose it is.
+// packageLines begin lines that a hand-made unit may have differently from the package's: paths,
+// relay and user.
 var packageLines = []string{"ExecStart=", "LoadCredential=", "Environment=", "DynamicUser=", "  --"}
 
-// unexpectedLines are those of the units of services which a page shows whole that the package's
-// unit lacks. shown is how many units there are.
+// unexpectedLines returns the lines of complete service units on a page that the package's unit
+// lacks, and the number of such units.
 func unexpectedLines(page, unit string) (strange []string, shown int) {
 	known := strings.Split(unit, "\n")
 	for _, block := range regexp.MustCompile("(?ms)^```ini\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
@@ -31,7 +31,7 @@ func unexpectedLines(page, unit string) (strange []string, shown int) {
 	return strange, shown
 }
 
-// The Debian package has its unit from here (.ci/release), but for where the program lies.
+// The Debian package uses this unit (.ci/release) with another path of the program.
 func TestManualUnitMatchesPackage(t *testing.T) {
 	unit := string(read(t, "mailer.service"))
 	if !strings.Contains(unit, "\nExecStart=/usr/local/bin/mailer serve --db /var/lib/mailer/mailer.db\n") {

@@ -107,8 +107,8 @@ func TestArgumentsDoNotCollide(t *testing.T) {
 	}
 }
 
-// argumentNames are the parameters of an operation, and the members of its body or the
-// name of its list.
+// argumentNames returns the parameters of an operation, and the members of its body or the name of
+// its list.
 func argumentNames(h *rest.Handler, o *rest.Operation, list string) (names []string) {
 	for _, p := range o.Parameters {
 		names = append(names, p.Name)

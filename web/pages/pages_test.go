@@ -125,7 +125,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 			t.Errorf("a name turns the text around it: %q", textOf(n))
 		}
 	}
-	// Each name stands alone, whatever its direction.
+	// Each name has its own element that isolates its direction.
 	if got := len(elements["bdi"]); got != 6 {
 		t.Errorf("%d names of team, its sentence, three topics and a description", got)
 	}

@@ -72,8 +72,8 @@ func TestOversizedAnswerPassesAlone(t *testing.T) {
 	}
 }
 
-// TestRowsAreCounted: what was reserved counts once, rows by their number,
-// and nobody waits beside a reader of the database.
+// TestRowsAreCounted: reserved bytes count once, rows count by their number, and a reader that
+// holds a database connection never waits.
 func TestRowsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
@@ -86,7 +86,7 @@ func TestRowsAreCounted(t *testing.T) {
 			t.Errorf("what was reserved: %v, %d of %d", err, a.held, reserved)
 		}
 		a.release()
-		alone := answerOf(all, "a") // however large, it is refused beside nothing
+		alone := answerOf(all, "a") // refused while nothing else is held
 		for range 100 {
 			if err := alone.Count(1 << 20); err != nil {
 				t.Fatal(err)
@@ -115,8 +115,7 @@ func TestRowsAreCounted(t *testing.T) {
 	})
 }
 
-// TestDownloadShare: shares of public answers go by what is asked for
-// and by client.
+// TestDownloadShare: public answers have shares per resource and per client.
 func TestDownloadShare(t *testing.T) {
 	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond})
 	take := func(address, what string) (n int) {
@@ -157,12 +156,11 @@ func (p pipeListener) Accept() (net.Conn, error) {
 func (p pipeListener) Close() error   { return nil }
 func (p pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestStalledClientIsCut: a steady one gets all of a large answer, however
-// long it takes.
+// TestStalledClientIsCut: a steady client gets a whole large answer, however long it takes.
 func TestStalledClientIsCut(t *testing.T) {
 	for name, c := range map[string]struct {
-		every time.Duration // between two parts that the client takes
-		parts int           // it takes
+		every time.Duration // interval between two reads of the client
+		parts int           // chunks that the client reads
 		whole bool
 		took  time.Duration
 	}{

@@ -57,7 +57,7 @@ func TestBindParameters(t *testing.T) {
 	}
 }
 
-// TestUnsupportedInputsPanic: it would stay empty without a word.
+// TestUnsupportedInputsPanic: such a parameter would silently stay empty.
 func TestUnsupportedInputsPanic(t *testing.T) {
 	wantPanic := func(name string, f func()) {
 		defer func() {
@@ -139,7 +139,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// TestUnencodableAnswerIsAborted: what is out of it looks whole otherwise.
+// TestUnencodableAnswerIsAborted: otherwise the part that was sent would look complete.
 func TestUnencodableAnswerIsAborted(t *testing.T) {
 	b := newFixture(t)
 	RegisterPublic(b.handler, Route{}, huma.Operation{OperationID: "unwritable", Method: "GET", Path: "/unwritable"},

@@ -15,17 +15,17 @@ import (
 	"mailer/app"
 )
 
-// fakeBody is a body that comes in parts, with pauses, and obeys the deadline that is set
-// on its connection, as a socket does.
+// fakeBody is a body that arrives in parts, with pauses, and respects the deadline of its
+// connection like a socket.
 type fakeBody struct {
 	*httptest.ResponseRecorder
-	part  int           // bytes that come at once
+	part  int           // bytes per read
 	pause time.Duration // before each
 	left  int           // then it ends
 	until time.Time
 }
 
-// SetReadDeadline takes the deadline.
+// SetReadDeadline sets the deadline.
 func (l *fakeBody) SetReadDeadline(at time.Time) error {
 	l.until = at
 	return nil
@@ -55,7 +55,7 @@ func (l *fakeBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (l *fakeBody) Close() error { return nil }
 
-// bodyOf is the exchange of a request whose body comes by a line.
+// bodyOf returns the exchange of a request with a fakeBody.
 func (b *fixture) bodyOf(l *fakeBody, team string, n int64) (*Exchange, *http.Request) {
 	l.ResponseRecorder = httptest.NewRecorder()
 	r := httptest.NewRequest("POST", "/", l)
@@ -81,7 +81,7 @@ func TestBodyTimeLimits(t *testing.T) {
 		rt     Route
 		line   fakeBody
 		n      int64 // announced; -1: not
-		status int   // 0: taken
+		status int   // 0: accepted
 		within time.Duration
 	}{
 		"small at once":               {Route{}, fakeBody{part: kib, left: kib}, kib, 0, 0},
@@ -146,8 +146,8 @@ func TestTricklingStreamIsCut(t *testing.T) {
 	}
 }
 
-// TestUnsentBodyReservesNothing: 48 bodies are announced with their full length and
-// do not come; another team's large one, and a third one's small one, are read at once.
+// TestUnsentBodyReservesNothing: while 48 bodies are announced with their full length and do not
+// arrive, another team's large body and a third team's small body are read immediately.
 func TestUnsentBodyReservesNothing(t *testing.T) {
 	const mib = 1 << 20
 	synctest.Test(t, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestUnsentBodyReservesNothing(t *testing.T) {
 	})
 }
 
-// TestLargeBodiesOfTeamAreSerial: side by side all would get stuck half-way. Another
-// team's does not wait for them.
+// TestLargeBodiesOfTeamAreSerial: bodies that grow at the same time would all get stuck. Another
+// team's body does not wait.
 func TestLargeBodiesOfTeamAreSerial(t *testing.T) {
 	const mib, n, size = 1 << 20, 8, 40 << 20
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestLargeBodiesOfTeamAreSerial(t *testing.T) {
 	})
 }
 
-// TestBodyLengths reads bodies around the steps in which room is made.
+// TestBodyLengths reads bodies around the step sizes of the buffer.
 func TestBodyLengths(t *testing.T) {
 	for _, n := range []int{1, firstStep - 1, firstStep, firstStep + 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 128 << 10, 300 << 10, 1<<20 + 1} {
 		for _, length := range []int64{int64(n), -1} {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// fakeConn is one end of a connection from an address; what it reads the test says.
+// fakeConn is a connection from an address whose reads the test controls.
 type fakeConn struct {
 	net.Conn
 	from   string
@@ -66,7 +66,7 @@ func TestLongestStalledConnectionIsEvicted(t *testing.T) {
 		stuck, stuckEnd := addConn(s, "10.0.0.1")
 		stuck.setPhase(phaseBody)
 		stuck.waiting.Store(true)
-		_, otherEnd := addConn(s, "10.0.0.2") // older than what comes
+		_, otherEnd := addConn(s, "10.0.0.2") // older than the next connection
 		fourth, _ := addConn(s, "10.0.0.1")
 		if fourth == nil {
 			t.Fatal("one that could make room did not")
@@ -179,13 +179,13 @@ func TestNetHTTPLogLevels(t *testing.T) {
 	}
 }
 
-// bufferedConn notes how much the system was told to hold of what is sent.
+// bufferedConn records the size of the send buffer.
 type bufferedConn struct {
 	net.Conn
 	buffer int
 }
 
-// SetWriteBuffer is that of net.TCPConn.
+// SetWriteBuffer has the signature of net.TCPConn's method.
 func (c *bufferedConn) SetWriteBuffer(n int) error {
 	c.buffer = n
 	return nil

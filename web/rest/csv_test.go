@@ -114,7 +114,7 @@ type numberRow struct {
 type numberList struct {
 	rows  int
 	pages atomic.Int32
-	page  func(after int) error // asked before a page; nil: nothing stands in the way
+	page  func(after int) error // called before a page; nil: nothing
 }
 
 func (n *numberList) list(_ context.Context, key *app.Key, in *PageParams) (*ListOutput[numberRow], error) {
@@ -206,8 +206,8 @@ func TestExportStreamsAllPages(t *testing.T) {
 	}
 }
 
-// TestFailedExportIsAborted: whatever ends an export early, the client sees that the
-// transfer broke, with HTTP/1.0 too, which has no end of an answer but that of the connection.
+// TestFailedExportIsAborted: whatever ends an export early, the client sees that the transfer
+// failed, even with HTTP/1.0, where only the end of the connection ends an answer.
 func TestFailedExportIsAborted(t *testing.T) {
 	n := &numberList{rows: 1000, page: func(next int) error {
 		if next < 500 {
@@ -364,7 +364,7 @@ func TestFreshExportNeedsProof(t *testing.T) {
 	wantStatus(t, askCSV(t, b.handler, "/numbers/1/of"), 200)
 }
 
-// fakeExportLog are what was noted of exports.
+// fakeExportLog records exports.
 type fakeExportLog struct {
 	got []string
 	err error

@@ -15,7 +15,7 @@ import (
 
 func team(name string) memoryOwner { return memoryOwner{team: name} }
 
-// newTestSemaphore is a lane of 120, of which each may have 40, whose log can be read.
+// newTestSemaphore returns a semaphore with capacity 120 and a share of 40, and its log.
 func newTestSemaphore(patience time.Duration) (*fairSemaphore, *bytes.Buffer) {
 	var log bytes.Buffer
 	return newFairSemaphore("test bodies", 120, 40, patience, slog.New(slog.NewTextHandler(&log, nil))), &log
@@ -59,7 +59,7 @@ func TestShareOfOwner(t *testing.T) {
 		if l.starved() {
 			t.Error("shares that are used up are taken for a lane that is short")
 		}
-		mustTake(t, l, "c", 20) // half of what is left
+		mustTake(t, l, "c", 20) // half of the rest
 		wantFull(t, l, "c")
 		mustTake(t, l, "d", 10)
 		if !l.starved() {

@@ -17,7 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// followed is a server whose one route is followed.
+// followed is a server with one route that calls Follow.
 type followed struct {
 	*fixture
 	frames chan []byte
@@ -131,8 +131,7 @@ func TestRevokedKeyEndsFollower(t *testing.T) {
 	})
 }
 
-// TestShutdownEndsFollowers: neither for one that listens nor for one that takes
-// nothing.
+// TestShutdownEndsFollowers: neither listening nor stalled followers delay it.
 func TestShutdownEndsFollowers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFollowed(t)
@@ -155,8 +154,8 @@ func TestShutdownEndsFollowers(t *testing.T) {
 
 var manyFollowers = flag.Int("followers", 100, "how many TestFollowersCountAsConnections opens")
 
-// TestFollowersCountAsConnections: at the bound those that only listen make room for
-// requests, and what ended counts no more.
+// TestFollowersCountAsConnections: at the limit, followers are evicted for requests, and ended ones
+// are not counted.
 func TestFollowersCountAsConnections(t *testing.T) {
 	f := newFollowed(t, func(c *Config) {
 		c.Limits.Connections, c.Limits.ConnectionsPerAddress = *manyFollowers, 2**manyFollowers

@@ -104,7 +104,7 @@ func TestStreamsCountAsConnections(t *testing.T) {
 	}
 	var served, refused atomic.Int32
 	var wg sync.WaitGroup
-	turns := make(chan struct{}, 90) // the client has trouble of its own with more than the server takes
+	turns := make(chan struct{}, 90) // the client itself fails with more requests than the server accepts
 	for range streams {
 		turns <- struct{}{}
 		wg.Go(func() {
@@ -115,7 +115,7 @@ func TestStreamsCountAsConnections(t *testing.T) {
 				return
 			}
 			defer res.Body.Close()
-			_, _ = io.Copy(io.Discard, res.Body) // so that its stream ends by itself
+			_, _ = io.Copy(io.Discard, res.Body) // so that its stream ends
 			switch {
 			case res.ProtoMajor != 2:
 				t.Errorf("by %s", res.Proto)
@@ -139,7 +139,7 @@ func TestStreamsCountAsConnections(t *testing.T) {
 	}
 }
 
-// A connection is not cut for another as long as one of its streams is being worked on.
+// A connection is not evicted while one of its streams is being served.
 func TestBusyHTTP2ConnectionIsKept(t *testing.T) {
 	c := &conn{}
 	a, b := &Exchange{conn: c, shared: true}, &Exchange{conn: c, shared: true}

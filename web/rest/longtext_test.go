@@ -17,8 +17,7 @@ type stdStrings struct {
 	B *string `json:"b"`
 }
 
-// sameString decodes a value as a long text and as a string and compares what
-// comes of it.
+// sameString decodes a value as LongText and as string and compares the results.
 func sameString(t *testing.T, value string) {
 	t.Helper()
 	body := []byte(`{"a":` + value + `,"b":` + value + `}`)

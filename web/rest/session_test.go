@@ -13,7 +13,7 @@ import (
 	"mailer/app"
 )
 
-// fakeSessions are who is signed in, by the token of the session.
+// fakeSessions are the signed-in people, by session token.
 type fakeSessions map[string]app.Key
 
 func (p fakeSessions) SignedIn(_ context.Context, token, team string, _ bool) (*app.Key, error) {
@@ -27,7 +27,7 @@ func (p fakeSessions) SignedIn(_ context.Context, token, team string, _ bool) (*
 	return &key, nil
 }
 
-// person is one who proved to be there at a time before testTime.
+// person returns somebody who signed in or confirmed some time before testTime.
 func person(team string, operator bool, ago time.Duration) app.Key {
 	return app.Key{ID: "person", TeamID: team, Permission: app.FullAccess, Role: app.RoleOwner,
 		Session: &app.Session{ID: "session-" + team, Operator: operator, AuthenticatedAt: testTime.Add(-ago)}}
@@ -40,7 +40,7 @@ type whoOutput struct {
 	}
 }
 
-// newSessionFixture is a handler with a route of each kind, all of which say who asks.
+// newSessionFixture returns a handler with a route of each kind, which answer with the caller.
 func newSessionFixture(t *testing.T, base string, change ...func(*Config)) *fixture {
 	t.Helper()
 	b := newFixture(t, append(change, func(cfg *Config) {
@@ -75,7 +75,7 @@ func (b *fixture) ask(method, target string, headers ...string) *httptest.Respon
 
 const sessionBase = "https://mail.example.com"
 
-// sessionCase is a request at the door, and how it ends.
+// sessionCase is a request and its expected answer.
 type sessionCase struct {
 	name    string
 	method  string
@@ -232,8 +232,8 @@ func TestMaySignIn(t *testing.T) {
 	}
 }
 
-// TestReadOnlyHeader: a page of the dashboard that is opened asks so,
-// whatever its address made it ask for.
+// TestReadOnlyHeader: pages of the dashboard send it when they open, whatever request their URL
+// makes them send.
 func TestReadOnlyHeader(t *testing.T) {
 	const as = "Cookie: __Host-mailer=ann\nOrigin: https://mail.example.com\n" + ReadOnlyHeader + ": 1"
 	b := newSessionFixture(t, sessionBase)

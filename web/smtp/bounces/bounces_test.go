@@ -33,15 +33,15 @@ type takenReport struct {
 	reports []feedback.Claim
 }
 
-// fakeProviderEvents signs and reads return paths and keeps what it takes.
+// fakeProviderEvents signs and decodes return paths, and keeps what it gets.
 type fakeProviderEvents struct {
 	sealer  *app.Sealer
 	mu      sync.Mutex
 	taken   []takenReport
 	fail    error
 	block   chan struct{} // when set, TakeBounce waits for it or its context
-	entered chan struct{} // told when it waits
-	notes   []string      // of each door: what was noted
+	entered chan struct{} // signaled when a call waits
+	notes   []string      // per source
 }
 
 func (f *fakeProviderEvents) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
@@ -124,7 +124,7 @@ func newTestServer(t *testing.T, change func(*limits)) *testServer {
 	return w
 }
 
-// smtpClient is a conversation by hand.
+// smtpClient is an SMTP dialogue.
 type smtpClient struct {
 	t    *testing.T
 	conn net.Conn
@@ -142,7 +142,7 @@ func (w *testServer) dial(t *testing.T) *smtpClient {
 	return &smtpClient{t, conn, bufio.NewReader(conn)}
 }
 
-// answer reads one reply, all of its lines.
+// answer reads one reply with all its lines.
 func (c *smtpClient) answer() (string, error) {
 	var all strings.Builder
 	for {
@@ -179,7 +179,7 @@ func (c *smtpClient) wantClosed() {
 	}
 }
 
-// greet comes as far as MAIL.
+// greet sends everything up to MAIL.
 func (c *smtpClient) greet(from string) {
 	c.t.Helper()
 	c.cmd("", "220 mail.acme.test ")

@@ -16,7 +16,7 @@ import (
 	"mailer/app/rules/feedback"
 )
 
-// wantAlive proves that the server still takes a report.
+// wantAlive checks that the server still accepts a report.
 func (w *testServer) wantAlive(t *testing.T) {
 	t.Helper()
 	before := len(w.calls())
@@ -31,7 +31,7 @@ func (w *testServer) wantAlive(t *testing.T) {
 	c.conn.Close()
 }
 
-// open comes as far as the text of a message.
+// open sends everything up to the text of a message.
 func (w *testServer) open(t *testing.T) *smtpClient {
 	t.Helper()
 	c := w.dial(t)
@@ -126,7 +126,7 @@ func TestSlowPeersAreCut(t *testing.T) {
 	silent.cmd("", "220 ")
 	silent.cmd("", "421 ")
 	silent.wantClosed()
-	c := w.open(t) // sends a byte now and then, for ever
+	c := w.open(t) // sends a byte from time to time, forever
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -185,7 +185,7 @@ func TestConnectionLimits(t *testing.T) {
 		}
 	}
 	answered.Wait()
-	// Each address gets a place, and some of those with many give theirs to them.
+	// Each address is admitted, at the cost of addresses with many connections.
 	if conns, from := w.server.limiter.Counts(); conns > 100 || from != addresses || greeted+refused > addresses*each || refused < 500 {
 		t.Errorf("%d greeted, %d refused, %d of %d addresses stay", greeted, refused, conns, from)
 	}
@@ -195,7 +195,7 @@ func TestConnectionLimits(t *testing.T) {
 	w.wantAlive(t)
 }
 
-// waitEmpty waits until all places are free again.
+// waitEmpty waits until there are no connections.
 func (w *testServer) waitEmpty(t *testing.T) {
 	t.Helper()
 	deadline := time.After(time.Minute)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fakeConn is a connection from an address that tells whether it was closed.
+// fakeConn is a connection from an address that records whether it was closed.
 type fakeConn struct {
 	net.Conn
 	from   string
@@ -25,7 +25,7 @@ func (p *fakeConn) Close() error {
 	return p.Conn.Close()
 }
 
-// admitFrom has a connection from an address come in; nil: there is no room.
+// admitFrom admits a connection from an address; nil if it is refused.
 func admitFrom(lim *Limiter, from string) (*Conn, *fakeConn) {
 	here, there := net.Pipe()
 	go func() { _, _ = io.Copy(io.Discard, there) }()
@@ -37,8 +37,8 @@ func admitFrom(lim *Limiter, from string) (*Conn, *fakeConn) {
 	return c, p
 }
 
-// TestEvictionOrder: the connection that has been idle longest of the address with most,
-// but none on which somebody signed in or a message comes.
+// TestEvictionOrder: the connection that has been idle longest, of the address with the most
+// connections; never one that is signed in or receives a message.
 func TestEvictionOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lim := NewLimiter(Limits{Conns: 6, PerAddress: 4, Idle: time.Hour, SessionBytes: 1})
@@ -53,7 +53,7 @@ func TestEvictionOrder(t *testing.T) {
 		}
 		signed, atSigned := admit("192.0.2.1")
 		signed.SetSignedIn()
-		_, atLonely := admit("192.0.2.2") // idle longest of all, and the only one of its address
+		_, atLonely := admit("192.0.2.2") // idle longest, but the only one of its address
 		busy, atBusy := admit("192.0.2.3")
 		busy.BeginMessage()
 		talking, atTalking := admit("192.0.2.3")
@@ -71,7 +71,7 @@ func TestEvictionOrder(t *testing.T) {
 			t.Errorf("%v %v %v %v %v %v", atSigned, atLonely, atBusy, atTalking, atIdle, atLater)
 		}
 		admit("192.0.2.5")
-		admit("192.0.2.6") // of the address with most none is idle but the one that talked last
+		admit("192.0.2.6") // of the busiest address, only the connection that talked last is idle
 		if !atLater.closed || !atTalking.closed || atSigned.closed || atBusy.closed || atLonely.closed {
 			t.Errorf("%v %v %v %v %v %v", atSigned, atLonely, atBusy, atTalking, atIdle, atLater)
 		}
@@ -91,7 +91,7 @@ func TestReserveForKnownAddresses(t *testing.T) {
 		_ = first.Close()
 		for _, from := range []string{"192.0.2.2", "192.0.2.3"} {
 			c, _ := admitFrom(lim, from)
-			c.SetSignedIn() // none of them gives its place
+			c.SetSignedIn() // none of them is evicted
 		}
 		if c, _ := admitFrom(lim, "192.0.2.4"); c != nil {
 			t.Error("a stranger has the place that is kept")

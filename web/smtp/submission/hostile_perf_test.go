@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestPerfLargeMessageMemory: while one arrives, memory grows by less than half of
-// what came.
+// TestPerfLargeMessageMemory: while a message arrives, memory grows by less than half of its size.
 func TestPerfLargeMessageMemory(t *testing.T) {
 	w := newTestServer(t, nil)
 	inUse := func() int64 {

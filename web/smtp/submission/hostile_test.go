@@ -65,7 +65,7 @@ func TestMalformedMessagesAreRefused(t *testing.T) {
 			} else if taken {
 				wellFormed(t, got[before].Message)
 			}
-			c.begin().cmd(message+".", "250 ") // the dialogue goes on where it should
+			c.begin().cmd(message+".", "250 ") // the dialogue continues normally
 			c.conn.Close()
 		})
 	}
@@ -149,7 +149,7 @@ func TestMessageSizeLimit(t *testing.T) {
 	w.wantAlive(t)
 }
 
-// leftFiles is what lies in the folder of messages on their way.
+// leftFiles returns the files in the directory of messages.
 func leftFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -326,8 +326,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreEvicted: whoever comes next gets a place, and
-// those who signed in keep theirs.
+// TestIdleConnectionsAreEvicted: new connections are admitted, and signed-in ones are kept.
 func TestIdleConnectionsAreEvicted(t *testing.T) {
 	w := newTestServer(t, nil)
 	mine := w.dial(t, w.plain, "127.0.0.2").signIn(w.key)
@@ -395,7 +394,7 @@ func TestTimeLimits(t *testing.T) {
 					t.Error("something was taken")
 				}
 				c.conn.Close()
-				time.Sleep(2 * time.Minute) // those who trickle find it closed
+				time.Sleep(2 * time.Minute) // trickling connections are closed
 			})
 		})
 	}
@@ -416,7 +415,7 @@ func TestSteadySlowMessageIsAccepted(t *testing.T) {
 	})
 }
 
-// fakeBounces takes what comes to bounce+1@send.acme.test.
+// fakeBounces accepts bounce+1@send.acme.test.
 type fakeBounces struct {
 	*conn.Conn
 	from, text string
@@ -503,7 +502,7 @@ func TestLogHasNoAddresses(t *testing.T) {
 	c.cmd(message+".", "550 ")
 	c.cmd("QUIT", "221 ")
 	c.wantClosed()
-	if err := w.server.Shutdown(t.Context()); err != nil { // nobody writes any more
+	if err := w.server.Shutdown(t.Context()); err != nil { // nothing writes any more
 		t.Fatal(err)
 	}
 	if got := log.String(); strings.Contains(got, "bob@") || strings.Contains(got, "acme.test") || strings.Contains(got, w.key) || !strings.Contains(got, `answer="550 5.6.0"`) {
@@ -511,8 +510,7 @@ func TestLogHasNoAddresses(t *testing.T) {
 	}
 }
 
-// FuzzDialogue has the server answer whatever a peer says, in lines, and take nothing that
-// is not well formed.
+// FuzzDialogue: the server answers everything in lines, and accepts only well-formed messages.
 func FuzzDialogue(f *testing.F) {
 	for _, seed := range []string{
 		"EHLO a\r\nMAIL FROM:<a@b.test>\r\nRCPT TO:<c@d.test>\r\nDATA\r\nSubject: x\r\n\r\nx\r\n.\r\nQUIT\r\n",

@@ -36,7 +36,7 @@ type takenMessage struct {
 	mail.Submission
 }
 
-// fakeService knows keys and takes messages.
+// fakeService authenticates keys and accepts messages.
 type fakeService struct {
 	mu      sync.Mutex
 	keys    map[string]app.Key // by token
@@ -48,8 +48,8 @@ type fakeService struct {
 	memory  error
 	panics  bool
 	block   chan struct{} // when set, Accept waits for it or its context
-	entered chan struct{} // told when it waits
-	charged int64         // by Room, and not released
+	entered chan struct{} // signaled when a call waits
+	charged int64         // by ReserveMemory, and not released
 }
 
 func (f *fakeService) SignIn(ctx context.Context, token string, from netip.Addr) (*app.Key, error) {
@@ -136,7 +136,7 @@ func (f *fakeService) calls() []takenMessage {
 	return append([]takenMessage(nil), f.taken...)
 }
 
-// testServer is a server whose connections are made by dial.
+// testServer is a server with connections from dial.
 type testServer struct {
 	*fakeService
 	server *Server
@@ -231,7 +231,7 @@ var certificate = func() func(t testing.TB) *tls.Config {
 	return func(testing.TB) *tls.Config { return made() }
 }()
 
-// smtpClient is a conversation by hand.
+// smtpClient is an SMTP dialogue.
 type smtpClient struct {
 	t    testing.TB
 	conn net.Conn
@@ -255,7 +255,7 @@ func (w *testServer) dial(t testing.TB, l *listener, from ...string) *smtpClient
 	return &smtpClient{t, here, bufio.NewReader(here)}
 }
 
-// pipe is a connection that has room for what is on its way, as sockets have.
+// pipe is a buffered connection, like a socket.
 func pipe(t testing.TB) (here, there net.Conn) {
 	a, b := net.Pipe()
 	c := &bufferedConn{Conn: a, more: make(chan struct{}, 1)}
@@ -269,7 +269,7 @@ type bufferedConn struct {
 	net.Conn
 	mu     sync.Mutex
 	out    []byte
-	busy   bool // the pump has some of it
+	busy   bool // the pump holds some of it
 	closed bool
 	broken error
 	more   chan struct{}
@@ -321,7 +321,7 @@ func (c *bufferedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// answer reads one reply, all of its lines.
+// answer reads one reply with all its lines.
 func (c *smtpClient) answer() (string, error) {
 	var all strings.Builder
 	for {
@@ -364,7 +364,7 @@ func (c *smtpClient) wantClosed() {
 	}
 }
 
-// greet comes as far as AUTH.
+// greet sends everything up to AUTH.
 func (c *smtpClient) greet() *smtpClient {
 	c.t.Helper()
 	c.cmd("", "220 mail.acme.test ESMTP Mailer")
@@ -376,7 +376,7 @@ func plainResponse(key string) string {
 	return "AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00resend\x00"+key))
 }
 
-// signIn comes as far as MAIL.
+// signIn sends everything up to MAIL.
 func (c *smtpClient) signIn(key string) *smtpClient {
 	c.t.Helper()
 	c.greet()
@@ -384,7 +384,7 @@ func (c *smtpClient) signIn(key string) *smtpClient {
 	return c
 }
 
-// begin comes as far as the text of a message.
+// begin sends everything up to the text of a message.
 func (c *smtpClient) begin() *smtpClient {
 	c.t.Helper()
 	c.cmd("MAIL FROM:<a@acme.test>", "250 ")
@@ -395,7 +395,7 @@ func (c *smtpClient) begin() *smtpClient {
 
 const message = "From: a@acme.test\r\nTo: bob@example.com\r\nSubject: hello\r\n\r\nHello\r\n"
 
-// wantAlive proves that the server still takes a message.
+// wantAlive checks that the server still accepts a message.
 func (w *testServer) wantAlive(t *testing.T) {
 	t.Helper()
 	before := len(w.calls())

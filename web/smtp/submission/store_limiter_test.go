@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLargeMessagesDoNotDelayOtherTeams: of one team so much is stored at a time, of
-// another team as much beside it; who waits too long is refused.
+// TestLargeMessagesDoNotDelayOtherTeams: each team stores a bounded number of bytes at a time; a
+// message that waits too long is refused.
 func TestLargeMessagesDoNotDelayOtherTeams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newStoreLimiter()

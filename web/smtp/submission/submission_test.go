@@ -127,7 +127,7 @@ func TestAUTHNeedsTLS(t *testing.T) {
 	c.wantClosed()
 }
 
-// startTLS goes over to TLS.
+// startTLS starts TLS.
 func (c *smtpClient) startTLS() {
 	c.t.Helper()
 	c.cmd("STARTTLS", "220 2.0.0 ")
