@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mailer": main})
 }
 
-// layers are the directories of packages, from the top: a package imports packages of its own
-// directory and of the layers below.
+// layers are the directories of packages from top to bottom: a package imports packages of its own
+// directory and of lower layers.
 var layers = [][]string{
 	{""}, // main
 	{"web/listen"},
@@ -60,8 +60,8 @@ var layers = [][]string{
 	{"app/kit"},
 }
 
-// importers are the only directories whose packages may import a package, whatever their layer:
-// the store is for services, and what speaks with other machines is connected by main.
+// importers are the only directories that may import a package, whatever their layer: the store is
+// for services, and main connects what talks to other machines.
 var importers = map[string][]string{
 	"db":         {"", "app/server", "app/operate", "app/moving", "app/sending", "app/tenants", "app/base"},
 	"smtpout":    {""},
@@ -75,18 +75,18 @@ var importers = map[string][]string{
 // forTests are the directories of packages that only tests import, which may import anything.
 var forTests = []string{"app/testing", "app/moving/resend/resendtest", "db/dbtest", "db/pgtest"}
 
-// pkg is what `go list -json` says of a package. Imports are those of the
-// program, not of its tests.
+// pkg is a package in the output of `go list -json`, with the imports of the program, not of its
+// tests.
 type pkg struct {
 	ImportPath string
 	Imports    []string
 }
 
-// within reports whether a package stands in a directory or below.
+// within reports whether a package is in a directory or below.
 func within(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// directoryOf returns the longest directory of layers that a package stands in, and its layer;
-// -1 for a package that stands in none. Of app and web, only the package itself is meant.
+// directoryOf returns the longest directory of layers that contains a package, and its layer; -1 if
+// there is none. app and web stand for the package itself.
 func directoryOf(name string) (dir string, layer int) {
 	layer = -1
 	for i, dirs := range layers {
@@ -186,10 +186,10 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 	}
 }
 
-// topLevel is what may stand beside dot-files at the top of the repository.
+// topLevel are the files that the repository's root may contain besides dot-files.
 var topLevel = []string{"main.go", "main_test.go", "app", "db", "smtpout", "web", "schema.sql", "go.mod", "go.sum", "README.md", "LICENSE"}
 
-// unexpectedFiles names what has no place at the top; what git ignores may lie there.
+// unexpectedFiles returns other files in the root; ignored ones are allowed.
 func unexpectedFiles(names, ignored []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return strings.HasPrefix(name, ".") || slices.Contains(topLevel, name) || slices.ContainsFunc(ignored, func(pattern string) bool {
@@ -264,9 +264,9 @@ func mailer(ts *testscript.TestScript, args ...string) *exec.Cmd {
 
 var listening = regexp.MustCompile(`msg=listening .*base_url=(\S+)`)
 
-// cmdServe: `serve NAME [flags]` starts a server on a free port, waits until it
-// says that it listens and sets $NAME to its address. Its output stands in
-// NAME.out and NAME.err. $PASS names the variables that it sees.
+// cmdServe: `serve NAME [flags]` starts a server on a free port, waits until it listens, and sets
+// $NAME to its address. Its output is in NAME.out and NAME.err. $PASS names the variables that it
+// gets.
 func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: serve NAME [flags]")
@@ -325,7 +325,7 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSignal: `signal NAME SIGNAL` signals a server that goes on.
+// cmdSignal: `signal NAME SIGNAL` signals a server, which keeps running.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: signal NAME SIGNAL")
@@ -402,8 +402,7 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprint(ts.Stdout(), answer)
 }
 
-// cmdSees: `sees FILE PATTERN` waits up to 3 seconds for a line that a server
-// writes.
+// cmdSees: `sees FILE PATTERN` waits up to 3 seconds for a line in a server's output.
 func cmdSees(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sees FILE PATTERN")
@@ -430,8 +429,8 @@ func await(ts *testscript.TestScript, pattern string, ask func() string) string 
 	}
 }
 
-// cmdTake: `take NAME FILE PATTERN` sets $NAME to the first group of the
-// pattern's first match in a file, or in stdout.
+// cmdTake: `take NAME FILE PATTERN` sets $NAME to the first group of the pattern's first match in a
+// file or stdout.
 func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: take NAME FILE PATTERN")
@@ -445,8 +444,7 @@ func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
-// cmdReplace: `replace NAME VALUE FILE` puts a value in the place of @NAME@ in a
-// file.
+// cmdReplace: `replace NAME VALUE FILE` replaces @NAME@ in a file.
 func cmdReplace(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: replace NAME VALUE FILE")
@@ -467,9 +465,8 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdDNS: `dns NAME ZONEFILE` starts a DNS server on the loopback and sets $NAME
-// to its address. It knows the records of the file, which it reads anew for each
-// question; all names exist.
+// cmdDNS: `dns NAME ZONEFILE` starts a DNS server on loopback and sets $NAME to its address. It
+// reads the file for each query; all names exist.
 func cmdDNS(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: dns NAME ZONEFILE")
@@ -502,9 +499,8 @@ func answerDNS(w dns.ResponseWriter, q *dns.Msg, file string) {
 	_ = w.WriteMsg(m)
 }
 
-// cmdPublish: `publish ZONEFILE JSON [KIND…]` adds the records of a domain, as
-// --json or the API shows it, to a zone; those of some kinds only where they are
-// named.
+// cmdPublish: `publish ZONEFILE JSON [KIND…]` adds a domain's records, from --json or the API, to
+// a zone; all records, or those of the given kinds.
 func cmdPublish(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: publish ZONEFILE JSON [KIND…]")
@@ -519,7 +515,7 @@ func cmdPublish(ts *testscript.TestScript, neg bool, args []string) {
 	defer zone.Close()
 	for _, r := range domain.Records {
 		value := r.Value + "."
-		if r.Type == "TXT" { // a string of it holds 255 bytes
+		if r.Type == "TXT" { // a string holds at most 255 bytes
 			n := min(200, len(r.Value))
 			value = fmt.Sprintf("%q %q", r.Value[:n], r.Value[n:])
 		}
@@ -610,14 +606,14 @@ func documentedFacts(commands, settings, options string) (facts []string) {
 	return facts
 }
 
-// section is what stands below a heading of a page, up to the next one.
+// section returns the part of a page below a heading.
 func section(page, heading string) string {
 	_, below, _ := strings.Cut(page, "\n## "+heading+"\n")
 	below, _, _ = strings.Cut(below, "\n## ")
 	return below
 }
 
-// documentedByCommands is what the pages tell whose tables these are.
+// documentedByCommands returns the facts in the tables of the command pages.
 func documentedByCommands(commands, relays string) []string {
 	return documentedFacts(section(commands, "Commands"), section(commands, "Settings"), section(relays, "Options"))
 }
@@ -660,7 +656,7 @@ func commandFacts(cmd *cobra.Command) (facts []string) {
 			words = append(words, "--"+f.Name)
 		}
 	})
-	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group by itself has none
+	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group does nothing itself
 		facts = append(facts, strings.Join(words, " "))
 	}
 	return facts
@@ -718,12 +714,12 @@ var (
 	ofDefault   = regexp.MustCompile(` \(default:? [^)]*\)`)
 )
 
-// plainCell is what is read of a cell of a table: without links, marks of code and escapes.
+// plainCell returns a table cell without links, code marks and escapes.
 func plainCell(cell string) string {
 	return strings.TrimSpace(marksInCell.ReplaceAllString(linkInCell.ReplaceAllString(cell, "$1"), ""))
 }
 
-// cells are those of the rows of a table whose first one is code.
+// cells returns the rows of a table whose first cell is code.
 func cells(table string) (rows [][]string) {
 	for line := range strings.Lines(table) {
 		if strings.HasPrefix(line, "| `") {
@@ -733,8 +729,8 @@ func cells(table string) (rows [][]string) {
 	return rows
 }
 
-// cellSays tells whether a cell begins with the words of a help text. What stands in brackets
-// there as the default has a column of its own in the manual, or the same brackets.
+// cellSays reports whether a cell begins with a help text. A default in brackets may be in its own
+// column.
 func cellSays(cell, help string) bool {
 	words := plainCell(cell)
 	return strings.HasPrefix(words, help) || strings.HasPrefix(words, ofDefault.ReplaceAllString(help, ""))
@@ -802,8 +798,7 @@ func TestManualMatchesHelp(t *testing.T) {
 	}
 }
 
-// manualPage is a file that people read: README.md, a page of web/manual, or one for those
-// who take part.
+// manualPage is README.md, a page of the manual, or one for contributors.
 type manualPage struct{ name, text string }
 
 func manualPages(t *testing.T) (pages []manualPage) {
@@ -831,10 +826,10 @@ var dialectWords = regexp.MustCompile(`(?i)say how everything is|needs? a person
 	`(?:is|are) through|vouch(?:es|ed)?|none of ours|lets? (?:it|them) be|all else|(?:it|which|that) takes? for|the very (?:code|same)|` +
 	`(?:finds?|found) no room|gives? its place|to the letter)\b`)
 
-// codeOfPage matches the blocks and spans of code of a page: what programs say word by word.
+// codeOfPage matches blocks and spans of code: literal output of programs.
 var codeOfPage = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 
-// helpTexts are those of a command and the commands below it, by what they are about.
+// helpTexts collects the help texts of a command and its subcommands.
 func helpTexts(cmd *cobra.Command, texts map[string]string) {
 	texts[cmd.CommandPath()] = cmd.Short + "\n" + cmd.Long + "\n" + cmd.Example
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { texts[cmd.CommandPath()+" --"+f.Name] = f.Usage })
@@ -904,8 +899,8 @@ func unknownFlags(text string, facts []string) (out []string) {
 	return out
 }
 
-// typed are the command lines of mailer that a page has its reader type: in blocks of code
-// and in the text, except for the pages of commands, whose tables show all forms of a command.
+// typed returns the mailer command lines in a page's code blocks and text, except for the command
+// reference, whose tables show all forms.
 func typed(page manualPage) (lines []string) {
 	page.text = regexp.MustCompile(`\\\n +`).ReplaceAllString(page.text, "")
 	pattern := "(?m)^(?:[a-z]+\\$ |ExecStart=|[A-Z_]+=(?:'[^']*'|[^ ]*) )*(?:\\./|/usr/local/bin/)?mailer ([^\n|>#&;]*)"
@@ -922,8 +917,8 @@ func typed(page manualPage) (lines []string) {
 	return lines
 }
 
-// unknownCommands are those that a page has its reader type and that the program refuses. A
-// text may name a command without what it is about.
+// unknownCommands returns command lines of a page that the program refuses. The text may name a
+// command without its arguments.
 func unknownCommands(page manualPage) (out []string) {
 	for _, line := range typed(page) {
 		var args []string

@@ -41,8 +41,8 @@ func (a *audienceAPI) recipients(target string) (got recipientAnswer) {
 	return got
 }
 
-// sentTo sends a broadcast to c0@example.org and so on, one of which bounces, and
-// waits until it is through.
+// sentTo sends a broadcast to c0@example.org and so on, one of which bounces, and waits until all
+// are sent.
 func (a *audienceAPI) sentTo(n int, html string) string {
 	a.t.Helper()
 	for i := range n {

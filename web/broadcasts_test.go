@@ -35,7 +35,7 @@ type broadcastAnswer struct {
 	Data              []broadcastAnswer
 }
 
-// broadcast makes a request about one that must succeed with that status.
+// broadcast makes a request about a broadcast that must succeed with the status.
 func (a *audienceAPI) broadcast(status int, method, target, body string) (got broadcastAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
@@ -46,13 +46,13 @@ func (a *audienceAPI) broadcast(status int, method, target, body string) (got br
 	return got
 }
 
-// draft makes one with those members besides the needed ones.
+// draft creates a draft with the given members and the required ones.
 func (a *audienceAPI) draft(more string) broadcastAnswer {
 	a.t.Helper()
 	return a.broadcast(201, "POST", "/broadcasts", news(more))
 }
 
-// news is the body of a broadcast with those members besides the needed ones.
+// news returns the body of a broadcast with the given members and the required ones.
 func news(more string) string {
 	return `{"from":"Acme <news@example.com>","subject":"News","html":"<p>Hi {{{FIRST_NAME|there}}}</p>"` + more + `}`
 }
@@ -180,7 +180,7 @@ func TestBroadcastNeedsOwnSegmentAndTopic(t *testing.T) {
 			wantError(t, a.call("PATCH", "/broadcasts/"+id, fmt.Sprintf(`{%q:%q}`, c.field, other)), 404, app.CodeNotFound, c.kind)
 		}
 		if c.kind == "topic" {
-			break // its name is taken now
+			break // its name is used now
 		}
 	}
 	if got := a.broadcast(200, "GET", "/broadcasts", ""); len(got.Data) != 1 || got.Data[0].SegmentID != nil || got.Data[0].TopicID != nil {
@@ -228,7 +228,7 @@ func TestPatchDraft(t *testing.T) {
 	}
 }
 
-// deliveredBodies makes broadcasts in each state but draft, whose audience is empty.
+// deliveredBodies makes broadcasts in each state but draft, with an empty audience.
 func (a *audienceAPI) deliveredBodies() map[string]string {
 	a.t.Helper()
 	out := map[string]string{

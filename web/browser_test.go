@@ -102,8 +102,7 @@ func (b *browser) speak(lang string) {
 	}
 }
 
-// setView sets the width of the window, and the colours that the reader likes, who likes no
-// transitions: nothing is looked at half-way.
+// setView sets the window's width and the reader's colour scheme, without transitions.
 func (b *browser) setView(width int64, scheme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 844))
@@ -114,7 +113,7 @@ func (b *browser) setView(width int64, scheme string) {
 	}
 }
 
-// goes does a step that leads to another page, and returns that page's text.
+// goes performs a step that leads to another page, and returns that page's text.
 func (b *browser) goes(step chromedp.Action[chromedp.Void]) string {
 	b.t.Helper()
 	answer, err := chromedp.RunResponse(b.ctx, step)
@@ -152,8 +151,7 @@ func eval[T any](b *browser, script string) T {
 	return v
 }
 
-// defects lists what a reader of the page would stumble over. The contrast is
-// that of WCAG 2.2, 1.4.3.
+// defects lists usability defects of the page. Contrast is that of WCAG 2.2, 1.4.3.
 const defects = `(() => {
 	const out = [];
 	const parse = (s) => s.match(/[\d.]+/g).map(Number);
@@ -247,8 +245,7 @@ func wantText(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// walk is what a reader does with the link of a topic: opts out, and in again.
-// The pages are those of the topic Weekly news.
+// walk opts out with the link of a topic, and in again. The topic is Weekly news.
 func (b *browser) walk(at pageLinks, topic, dir string) {
 	b.t.Helper()
 	wantText(b.t, b.open(at.unsubscribe), "Unsubscribe from “Weekly news”?", "ACME Garden")

@@ -41,7 +41,7 @@ func TestOnConflict(t *testing.T) {
 			}
 		}
 		wantError(t, b.call("POST", "/contacts?on_conflict=skip", `{"email":"ann@example.org","segment_id":"`+unknownID+`"}`), 404, app.CodeNotFound, "segment")
-		// Of another team the address is as new as ever, and the segment unknown.
+		// In another team the address is new, and the segment unknown.
 		wantStatus(t, b.as(b.foreign, "POST", "/contacts?on_conflict=skip", `{"email":"ann@example.org"}`), 201)
 		wantError(t, b.as(b.foreign, "POST", "/contacts?on_conflict=skip", again), 404, app.CodeNotFound, "segment")
 	}
@@ -106,8 +106,8 @@ func TestContactChangesAddress(t *testing.T) {
 	wantError(t, b.call("PATCH", "/contacts/"+id, `{"email":"ann@example.org"}`), 409, app.CodeConflict)
 }
 
-// Each route whose path names something takes a body that says so again, whatever it
-// calls it, and no other.
+// Each route with path parameters accepts a body that repeats them, under any name, and no other
+// value.
 func TestRedundantIDsOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	b := newContactAPI(t)
@@ -136,7 +136,7 @@ func TestRedundantIDsOnEveryRoute(t *testing.T) {
 		for _, name := range names {
 			for value, fits := range map[string]bool{unknownID: true, strings.ToUpper(unknownID): true, "": true, emailID: false} {
 				w := b.call(op.Method, path, `{"`+name+`":"`+value+`"}`)
-				// What is refused for another reason, or is not there, took the member.
+				// An error for another member, or a 404, means that the member was accepted.
 				blamed := w.Code == 422 && strings.Contains(w.Body.String(), "`"+name+"`")
 				if blamed == fits && !(w.Code == 404 && !fits && strings.HasPrefix(path, "/contacts/") || w.Code == 404 && strings.HasPrefix(path, "/audiences/")) {
 					t.Errorf("%s %s with %s %q: %d %s", op.Method, op.Path, name, value, w.Code, w.Body)

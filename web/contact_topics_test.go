@@ -34,7 +34,7 @@ func choice(id, subscription string) string {
 	return fmt.Sprintf(`{"id":%q,"subscription":%q}`, id, subscription)
 }
 
-// subscriptions says how topics stand, by name.
+// subscriptions formats the subscriptions of topics by name.
 func subscriptions(rows []topicAnswer) string {
 	var out []string
 	for _, row := range rows {

@@ -45,8 +45,7 @@ func (b *contactAPI) call(method, target, body string) *httptest.ResponseRecorde
 	return b.as(b.full, method, target, body)
 }
 
-// id makes a call that must answer with that status and returns the id of its
-// answer.
+// id makes a call that must succeed with the status, and returns the id in its answer.
 func (b *contactAPI) id(status int, method, target, body string) string {
 	b.t.Helper()
 	w := b.call(method, target, body)
@@ -301,7 +300,7 @@ func TestForeignContactIsNotFound(t *testing.T) {
 		none := strings.NewReplacer("{c}", unknownID, "{s}", unknownID, "{t}", unknownID)
 		foreign := b.as(b.foreign, op.method, theirs.Replace(op.target), theirs.Replace(op.body))
 		unknown := b.as(b.foreign, op.method, none.Replace(op.target), none.Replace(op.body))
-		got := strings.ReplaceAll(foreign.Body.String(), id, unknownID) // batch/get repeats what it was given
+		got := strings.ReplaceAll(foreign.Body.String(), id, unknownID) // batch/get repeats its input
 		if foreign.Code != unknown.Code || got != unknown.Body.String() {
 			t.Errorf("%s %s: foreign %d %s, unknown %d %s", op.method, op.target, foreign.Code, foreign.Body, unknown.Code, unknown.Body)
 		}

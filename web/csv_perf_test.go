@@ -19,7 +19,7 @@ import (
 
 var manyRows = flag.Int("csv-rows", 32000, "how many contacts TestPerfACSVOfManyRowsTakesNoMoreMemory exports; 1000000 proves it")
 
-// counting counts what it is handed, and looks at the memory in use now and then.
+// counting counts what is written, and samples the memory in use.
 type counting struct {
 	header http.Header
 	bytes  int

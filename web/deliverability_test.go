@@ -125,8 +125,8 @@ func guardrailRefusals() []refusal {
 	}
 }
 
-// pausedBy is the answer to a POST once the rates of the team, and of another one,
-// took effect; before, it may succeed. Tests of it wait beside each other.
+// pausedBy returns the answer to a POST once the rates of the team, or of another one, have taken
+// effect; until then the POST may succeed. The tests wait in parallel.
 func pausedBy(t *testing.T, o, others reputation.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	t.Parallel()

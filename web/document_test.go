@@ -92,7 +92,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	}
 }
 
-// open are bodies whose members are others' business.
+// open are bodies whose members others define.
 var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm"}
 
 func TestRequestSchemas(t *testing.T) {
@@ -165,9 +165,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestWebhookSchemas has a server make every event there is, and
-// holds what a webhook gets against the schema of its name, in which nothing but what
-// is named may stand.
+// TestWebhookSchemas makes a server send every event, and checks each against its schema, closed to
+// unknown members.
 func TestWebhookSchemas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, everyEventFits)
@@ -193,7 +192,7 @@ func everyEventFits(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("never sent: %v", slices.Sorted(maps.Keys(left)))
 	}
-	// The other reason for a pause takes a relay that refuses a domain for a while.
+	// The other reason for a pause needs a relay that refuses a domain for a while.
 	rest := reputation.BreakerData{TeamID: app.NewID(), Status: reputation.GuardrailPaused, Domain: "example.com", Region: "us-east-1", Reason: "not verified",
 		ReplyCode: 554, EnhancedCode: "5.7.1", NextAttemptAt: "2026-08-01T09:30:00.000Z"}
 	raw, err := json.Marshal(map[string]any{"type": webhook.DeliverabilityPaused, "created_at": "2026-08-01T09:30:00.000Z", "data": rest})
@@ -262,7 +261,7 @@ func (r *testAPI) addWebhook(key string) string {
 	return r.made(key, "/webhooks", `{"endpoint":"https://hooks.example.com/in","events":`+string(names)+`}`)
 }
 
-// made posts and returns the id of what came of it.
+// made posts and returns the id in the answer.
 func (r *testAPI) made(key, target, body string) string {
 	r.t.Helper()
 	w := r.as(key, http.MethodPost, target, body)
@@ -273,7 +272,7 @@ func (r *testAPI) made(key, target, body string) string {
 	return thing.ID
 }
 
-// emitEveryEvent has happen to a team whatever events tell of.
+// emitEveryEvent makes every event happen to a team.
 func (r *testAPI) emitEveryEvent() {
 	do := func(method, target, body string) {
 		r.t.Helper()
@@ -299,7 +298,7 @@ func (r *testAPI) emitEveryEvent() {
 	r.send(r.full, mail(`["bob@example.net","eve@example.net"]`, ""))
 	id := r.send(r.full, mail(`"bob@example.net"`, ""))
 	r.eventually(r.full, "/emails/"+id, `"last_event":"sent"`)
-	time.Sleep(time.Minute) // whoever opens a mail at once is a machine
+	time.Sleep(time.Minute) // an open within a minute counts as a machine's
 	for i, what := range []string{`"delivery_delayed"`, `"delivered"`, `"opened"`, `"clicked","link":"https://example.com/a","user_agent":"Reader/1","ip_address":"192.0.2.7"`,
 		`"failed","diagnostic":"no"`, `"bounced","enhanced_code":"5.1.1","diagnostic":"smtp; 550 5.1.1 no such user"`, `"complained"`} {
 		w := r.do("POST", "/ingest/generic/"+r.secret("generic"), fmt.Sprintf(`{"id":"%d","email_id":"%s","recipient":"bob@example.net","type":%s}`, i, id, what))

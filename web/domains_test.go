@@ -242,8 +242,8 @@ func TestDomainFieldErrors(t *testing.T) {
 	}
 }
 
-// TestDocumentListsRegions: a caller chooses among those of this server, also after
-// the operator added one.
+// TestDocumentListsRegions: the document lists the server's regions, also after the operator added
+// one.
 func TestDocumentListsRegions(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)

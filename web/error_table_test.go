@@ -18,19 +18,18 @@ import (
 	"mailer/web/rest"
 )
 
-// refusal is one way to meet an error.
+// refusal is one way to get an error.
 type refusal struct {
 	name    app.Code
 	status  int
 	how     string
 	headers []string // "Name: value"; "Name: *" for any value
-	// provoke gets a server that rows share; those that change it make their own.
+	// provoke gets a server that rows share; rows that change it make their own.
 	provoke func(t *testing.T, shared *testAPI) *httptest.ResponseRecorder
 }
 
-// refusals is the table of errors, Resend's names and ours, with a way to meet
-// each. To add to it: one row here, or a function
-// that returns rows, appended in allRefusals.
+// refusals is the table of errors, Resend's names and own ones, with a way to get each. To add one:
+// a row here, or a function that returns rows, appended in allRefusals.
 func refusals() []refusal {
 	unauthorized := []string{"Www-Authenticate: Bearer"}
 	return []refusal{
@@ -194,7 +193,7 @@ func sendTo(to string) string {
 	return fmt.Sprintf(`{"from":"a@example.com","to":%q,"subject":"s","text":"x"}`, to)
 }
 
-// inFlight holds the database's writer while two equal requests come.
+// inFlight holds the database's writer while two equal requests arrive.
 func inFlight(t *testing.T, r *testAPI) *httptest.ResponseRecorder {
 	release, held, wrote := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -270,7 +269,7 @@ func tooManyWrongKeys(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	return r.as("wrong", "GET", "/emails", "")
 }
 
-// breakEmails takes the service of emails away: whoever asks it panics.
+// breakEmails removes the service of emails: its use panics.
 func (r *testAPI) breakEmails() {
 	service := r.server.Mail
 	r.server.Mail = nil

@@ -36,7 +36,7 @@ func (r *testAPI) framed(key, path, body string) (frameAnswer, *httptest.Respons
 	return got, r.do("GET", at.Path, "")
 }
 
-// wantSandboxed checks that a page may do nothing but show itself to a page of ours.
+// wantSandboxed checks that a page is sandboxed, and that only own pages may frame it.
 func wantSandboxed(t *testing.T, w *httptest.ResponseRecorder, pictures string) {
 	t.Helper()
 	want := "sandbox; default-src 'none'; img-src " + pictures + "; style-src 'unsafe-inline'; frame-ancestors 'self'"
@@ -76,7 +76,7 @@ func TestHostileMailPreviewIsSandboxed(t *testing.T) {
 			t.Error("pictures from elsewhere have no address of their own")
 		}
 		at, _ := url.Parse(*got.URL)
-		wantSandboxed(t, r.do("GET", at.Path+"?images=1", ""), "data:") // nobody can ask for them by the address
+		wantSandboxed(t, r.do("GET", at.Path+"?images=1", ""), "data:") // the URL can't turn images on
 	}
 }
 

@@ -44,8 +44,7 @@ func generated(n int) []string {
 	return out
 }
 
-// positions put a value into one field of a send; the name is what a refusal must
-// tell.
+// positions put a value into a field of a send; the key is the field that an error must name.
 var positions = map[string]func(m map[string]any, v string){
 	"from ":                       func(m map[string]any, v string) { m["from"] = `"` + v + `" <a@example.com>` },
 	"from  ":                      func(m map[string]any, v string) { m["from"] = v + " <a@example.com>" },
@@ -83,8 +82,8 @@ func file(name, contentType string) []map[string]string {
 	return []map[string]string{{"filename": name, "content_type": contentType, "content": "aGk="}}
 }
 
-// TestHostileValues puts each value into each place: it is refused in words
-// that name the field, or it goes out in one well-formed message.
+// TestHostileValues puts each value into each field: it is refused with the field's name, or sent
+// in one well-formed message.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -109,7 +108,7 @@ func TestHostileValues(t *testing.T) {
 			}
 			field, _, _ := strings.Cut(strings.TrimSpace(place), ".")
 			wantError(t, w, 422, app.CodeValidation, "`"+strings.TrimSuffix(field, "[0]"))
-			// Of what callers send, only names of fields come back, printable.
+			// Of the input, only field names are repeated, printable.
 			if name := strings.HasPrefix(place, "headers"); strings.Contains(w.Body.String(), "evil@") && !name || strings.ContainsAny(w.Body.String(), "\x00\x1b\r") {
 				t.Errorf("%s: the refusal echoes %q", place, w.Body)
 			}
@@ -125,7 +124,7 @@ func TestHostileValues(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &raw); err != nil {
 			t.Fatal(err)
 		}
-		// A mailbox that is not ASCII goes out as it is, to relays with SMTPUTF8 (RFC 6532).
+		// A mailbox that is not ASCII is sent unchanged to relays with SMTPUTF8 (RFC 6532).
 		mailbox := slices.Contains([]string{"from   ", "to"}, e.place)
 		for _, fault := range faults(raw.Message, txt, mailbox) {
 			t.Errorf("%s: %s\n%.300s\ngives\n%.2500s", e.place, fault, e.body, raw.Message)
@@ -144,14 +143,13 @@ func idOf(t *testing.T, body []byte) string {
 	return created.ID
 }
 
-// once are the fields that every message has once; maybe are those that it may
-// have, once.
+// once are the headers that every message has once; maybe are those that it may have once.
 var (
 	once  = []string{"Dkim-Signature", "Date", "From", "To", "Subject", "Message-Id", "Mime-Version", "Content-Type", "X-Mailer-Email-Id"}
 	maybe = []string{"Cc", "Reply-To", "Content-Transfer-Encoding", "References", "List-Unsubscribe", "List-Unsubscribe-Post"}
 )
 
-// faults says what is wrong with a message as it would go to a relay.
+// faults returns the defects of a message as sent to the relay.
 func faults(message, txt string, utf8Header bool) (out []string) {
 	bad := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if !utf8.ValidString(message) || strings.ContainsAny(message, "\x00\ufffd") {
@@ -224,7 +222,7 @@ func headerFaults(h mail.Header) (out []string) {
 	return out
 }
 
-// readParts reads a body to the end of its innermost parts.
+// readParts reads a body including its innermost parts.
 func readParts(contentType string, body io.Reader) error {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"mailer/web/rest"
 )
 
-// listStatus tells of addresses whether they get mail, and why not.
+// listStatus returns whether addresses get mail, and why not.
 func (r *testAPI) listStatus(addresses ...string) (out string) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
@@ -90,7 +90,7 @@ func TestPresetIsGivenOnce(t *testing.T) {
 	wantError(t, r.as(r.full, "POST", "/contacts/imports?preset=odd", body, header), 422, app.CodeValidation, "preset")
 }
 
-// TestArchiveErrorsNameFile: a line alone would not tell where.
+// TestArchiveErrorsNameFile: a line number alone is ambiguous.
 func TestArchiveErrorsNameFile(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())

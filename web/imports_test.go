@@ -333,7 +333,7 @@ func TestImportQueueLimit(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
 	r.write(func(tx *db.Tx) error {
-		for range contactfile.MaxUnfinished { // that arrive, which no worker takes
+		for range contactfile.MaxUnfinished { // uploads that no worker takes
 			if err := tx.InsertImport(&contactfile.Import{ID: app.NewID(), TeamID: r.team.ID, CreatedAt: tx.Now}); err != nil {
 				return err
 			}

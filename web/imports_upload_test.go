@@ -246,7 +246,7 @@ func TestStalledUploadIsCut(t *testing.T) {
 	}
 }
 
-// newUpload is a request whose body has no known length.
+// newUpload returns a request whose body has no known length.
 func newUpload(r *testAPI, body io.Reader, header string) (*httptest.ResponseRecorder, *http.Request) {
 	req := httptest.NewRequest("POST", "http://mail.example.com/contacts/imports", body)
 	req.ContentLength = -1

@@ -14,12 +14,12 @@ import (
 	"mailer/web/rest"
 )
 
-// fakeSNS answers what it is told to.
+// fakeSNS answers what the test sets.
 type fakeSNS struct {
 	reports []feedback.Report
 	note    string
 	err     error
-	body    string // that came
+	body    string // received
 }
 
 func (f *fakeSNS) Receive(_ context.Context, body []byte) ([]feedback.Report, string, error) {
@@ -31,7 +31,7 @@ func withSNS(sns SNS) func(*Config, *rest.Limits) {
 	return func(c *Config, _ *rest.Limits) { c.SNS = sns }
 }
 
-// secret is that of a source; it has as many characters for one that has none.
+// secret returns the secret of a source, or a text of the same length for a source without one.
 func (r *testAPI) secret(source string) string {
 	r.t.Helper()
 	doors, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())

@@ -18,8 +18,8 @@ func (c *recordedErrors) Errorf(format string, args ...any) {
 	c.said = append(c.said, fmt.Sprintf(format, args...))
 }
 
-// madeUp is a document with routes that this service does not have: one that
-// names ids in every way, and one whose ids come from nowhere.
+// madeUp is a document with fictitious routes: one that names ids in every way, and one whose ids
+// have no list.
 const madeUp = `{"paths": {
 	"/drawers": {
 		"get": {"security": [{"bearer": []}], "parameters": [{"name": "after", "in": "query", "schema": {"type": "string"}}]},
@@ -39,8 +39,8 @@ const madeUp = `{"paths": {
 		{"type": "string", "format": "uuid"}]}}
 }}}}}`
 
-// TestSitesOfNewRouteAreFound proves that the walk through the document
-// misses no id, and fails for those that it can't try.
+// TestSitesOfNewRouteAreFound checks that the walk misses no id, and fails for ids that it can't
+// test.
 func TestSitesOfNewRouteAreFound(t *testing.T) {
 	t.Parallel()
 	doc := readDocument(t, []byte(madeUp))

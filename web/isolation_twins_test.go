@@ -17,7 +17,7 @@ func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	m := &isolation{testAPI: s.testAPI, doc: readDocument(t, document())}
 	theirs, full := s.newTeam("theirs")
 	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", theirs, full}
-	for _, of := range []twinTeam{m.theirs, m.ours} { // ours last: a cursor into the past is none of theirs
+	for _, of := range []twinTeam{m.theirs, m.ours} { // the own team last: its cursors must not match the other's
 		m.fill(of)
 	}
 	domain := m.find(m.ours, "/domains")[0].row["name"].(string)
@@ -30,8 +30,7 @@ func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	return m
 }
 
-// fill makes a team something of every kind, and several of what is deleted
-// in more than one way.
+// fill creates one of everything in a team, and several of what is deleted in more than one way.
 func (m *isolation) fill(of twinTeam) {
 	m.t.Helper()
 	post := func(target, body string, header ...string) string {

@@ -320,7 +320,7 @@ func TestKeysOnEveryRoute(t *testing.T) {
 			wantError(t, w, 404, app.CodeNotFound)
 		case "PATCH /emails/{id}":
 			wantError(t, r.as(sending, method, target, `{"scheduled_at":"in 1 hour"}`), 404, app.CodeNotFound)
-		case "POST /mcp": // whose tools look at what the key may do
+		case "POST /mcp": // its tools check the key's access
 			wantError(t, w, 400, app.CodeInvalidPayload)
 		default:
 			wantError(t, w, 403, app.CodeRestrictedAPIKey)

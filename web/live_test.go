@@ -14,7 +14,7 @@ import (
 	"mailer/web/rest"
 )
 
-// liveListener is who listens at GET /live.
+// liveListener is a client of GET /live.
 type liveListener struct {
 	t      *testing.T
 	conn   net.Conn

@@ -59,7 +59,7 @@ func (r *testAPI) ok(key, name string, arguments any, into any) {
 	}
 }
 
-// refused calls a tool that must refuse in the words of the API.
+// refused calls a tool that must fail with an error of the API.
 func (r *testAPI) refused(key, name string, arguments any, status int, code app.Code, words string) {
 	r.t.Helper()
 	text, isError := r.tool(key, name, arguments)
@@ -142,7 +142,7 @@ func TestMCPContacts(t *testing.T) {
 	r.ok(r.full, "put_contacts", m{"contacts": []m{{"email": "d@example.org"}}, "on_conflict": "skip"}, nil)
 	r.ok(r.full, "delete_contact", m{"id": contact.ID, "erase": true}, nil)
 	r.refused(r.full, "get_contact", m{"id": contact.ID}, 404, app.CodeNotFound, "")
-	// The word of another route of the API is an id here, and an unknown one.
+	// A path of another route is an id here, and an unknown one.
 	r.refused(r.full, "get_contact", m{"id": "imports"}, 404, app.CodeNotFound, "")
 }
 

@@ -21,7 +21,7 @@ import (
 	"mailer/db"
 )
 
-// operatorAPI is a server with an operator who is signed in.
+// operatorAPI is a server with a signed-in operator.
 type operatorAPI struct {
 	*testAPI
 	token  string       // of the operator's session
@@ -211,8 +211,8 @@ func TestOperatorTeams(t *testing.T) {
 
 func TestOperatorBackups(t *testing.T) {
 	t.Parallel()
-	testserver.SQLiteOnly(t)               // copies of one elsewhere are made with its own tools
-	plain := newOperatorAPI(t, captured()) // without --backup-dir they are beside the database
+	testserver.SQLiteOnly(t)               // PostgreSQL is backed up with its own tools
+	plain := newOperatorAPI(t, captured()) // without --backup-dir they are next to the database
 	plain.ask("GET", "/backups", "", 200, `"data":[]`, `/backups"`, `"daily":false`)
 	plain.ask("POST", "/backups", "", 201, `"status":"done"`)
 	plain.ask("GET", "/backups", "", 200, `"file":"`)
@@ -221,7 +221,7 @@ func TestOperatorBackups(t *testing.T) {
 	if err := cfg.Backup.Check(); err != nil {
 		t.Fatal(err)
 	}
-	// Today's is there: the server makes none beside those of the test.
+	// Today's backup exists, so that the server makes none.
 	daily := now.Add(-time.Hour).UTC().Format("mailer-2006-01-02T150405Z.db")
 	if err := os.WriteFile(filepath.Join(dir, daily), []byte("copy"), 0o600); err != nil {
 		t.Fatal(err)
@@ -248,13 +248,13 @@ func TestOperatorBackups(t *testing.T) {
 
 func TestConcurrentBackupsAreOne(t *testing.T) {
 	t.Parallel()
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL is backed up with its own tools
 	cfg := captured()
 	cfg.Backup = backup.Daily{Dir: t.TempDir(), At: "03:30", Keep: 9}
 	if err := cfg.Backup.Check(); err != nil {
 		t.Fatal(err)
 	}
-	o := newOperatorAPI(t, cfg) // whose daily one may be a third
+	o := newOperatorAPI(t, cfg) // the daily one could be a third
 	statuses := make([]int, 4)
 	var wg sync.WaitGroup
 	for i := range statuses {

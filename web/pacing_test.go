@@ -10,8 +10,8 @@ import (
 	"mailer/app"
 )
 
-// newPaced is a server whose only region may take daily messages in any 24 hours, 70 %
-// of them of broadcasts, with n contacts.
+// newPaced returns a server whose only region may send daily messages in 24 hours, 70 % of them for
+// broadcasts, with n contacts.
 func newPaced(t *testing.T, daily int64, n int) *audienceAPI {
 	t.Helper()
 	cfg := relayed()

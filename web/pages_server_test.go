@@ -54,7 +54,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// wantPage checks what is true of every page, and that its text has the parts.
+// wantPage checks properties of all pages, and that the text has the parts.
 func wantPage(t testing.TB, w *httptest.ResponseRecorder, status int, parts ...string) {
 	t.Helper()
 	if w.Code != status {
@@ -164,8 +164,7 @@ func (p *hosted) wantState(address app.AddressHash, unsubscribed bool, topics ma
 	}
 }
 
-// hold has a request at work whose body of n bytes does not end, and returns what
-// ends it.
+// hold starts a request whose body of n bytes does not end, and returns a function that ends it.
 func (r *testAPI) hold(n int64) (release func()) {
 	r.t.Helper()
 	reading, writing := io.Pipe()
@@ -177,7 +176,7 @@ func (r *testAPI) hold(n int64) (release func()) {
 		defer close(done)
 		r.handler.ServeHTTP(httptest.NewRecorder(), request)
 	}()
-	if _, err := writing.Write([]byte("{")); err != nil { // returns once it is read: the budget is taken
+	if _, err := writing.Write([]byte("{")); err != nil { // returns once it is read and the memory is reserved
 		r.t.Fatal(err)
 	}
 	return func() {

@@ -222,7 +222,7 @@ func TestNewPasskeyIsBound(t *testing.T) {
 	}
 }
 
-// fromNew is an address that asks for the first time, so that nobody is slowed down.
+// fromNew returns an address that was not used before, so that no limit applies.
 func fromNew(n *uint32) string {
 	*n++
 	return fmt.Sprintf("198.51.100.%d", *n)

@@ -16,10 +16,10 @@ import (
 	"mailer/db"
 )
 
-// What each kind of operation asks for, told apart from what the routes say of themselves:
-// a route that loses a flag, or gets one, fails TestRouteAccess.
+// Access of each kind of operation, independent of the flags of the routes: a route that loses or
+// gains a flag fails TestRouteAccess.
 
-// managed are those that change what members of a team only read.
+// managed need the role admin or owner.
 var managed = []string{
 	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify", "POST /domains/{id}/dkim/rotate",
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
@@ -29,19 +29,19 @@ var managed = []string{
 	"GET /audit-logs", "GET /team", "GET /members", "GET /invitations",
 }
 
-// sendable are those that keys which may only send reach; what /mcp does is looked at there.
+// sendable accept keys that may only send; /mcp checks its tools itself.
 var sendable = []string{"POST /email", "POST /emails", "POST /emails/batch", "POST /emails/{id}/cancel", "PATCH /emails/{id}", "POST /mcp"}
 
-// above are those that show an operator without a team all of them.
+// above show all teams to an operator without a team.
 var above = []string{"GET /queue", "GET /queue/doubts", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs", "GET /live"}
 
 // operators are the beginnings of what an operator alone reaches.
 var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams", "/queue/move", "/settings", "/disk", "/users/{id}"}
 
-// operatorLists are those of them that are the beginning of what others reach.
+// operatorLists are prefixes of operator routes.
 var operatorLists = []string{"/users", "/ingest"}
 
-// ownRoutes are the beginnings of what is a person's own.
+// ownRoutes are prefixes of routes for a person's own account.
 var ownRoutes = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 
 // proven are those for which a person must have proved just now to be there.
@@ -56,7 +56,7 @@ func begins(path string, with []string) bool {
 	return slices.ContainsFunc(with, func(s string) bool { return strings.HasPrefix(path, s) })
 }
 
-// caller is who asks for every operation.
+// caller is a kind of caller.
 type caller struct {
 	name    string
 	head    []string // lines
@@ -80,8 +80,8 @@ func isManaged(op *apiOperation) bool { return slices.Contains(managed, op.Strin
 
 func isProven(op *apiOperation) bool { return slices.Contains(proven, op.String()) }
 
-// signedIn makes a person who is signed in, a member of our team where role is not empty,
-// and returns the token of the session.
+// signedIn creates a signed-in person, a member of the team unless role is empty, and returns the
+// session token.
 func (r *testAPI) signedIn(name string, role app.Role, operator bool, provedAgo time.Duration) (token string) {
 	r.t.Helper()
 	secret := sha256.Sum256([]byte(name))
@@ -149,7 +149,7 @@ func (r *testAPI) callers() []caller {
 	}
 }
 
-// allows reports whether a request came past the door; words is what it was answered.
+// allows reports whether a request passed the access checks; words is the answer.
 func (r *testAPI) allows(op *apiOperation, as *caller) (in bool, words string) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
@@ -172,7 +172,7 @@ func (r *testAPI) allows(op *apiOperation, as *caller) (in bool, words string) {
 		Name    app.Code
 		Message string
 	}
-	_ = json.Unmarshal(w.Body.Bytes(), &e) // what is no error has no name
+	_ = json.Unmarshal(w.Body.Bytes(), &e) // a success has no name
 	switch {
 	case w.Code >= 500 && w.Code != http.StatusServiceUnavailable:
 		r.t.Errorf("%s as %s: %d %s", op, as.name, w.Code, w.Body)
@@ -184,8 +184,8 @@ func (r *testAPI) allows(op *apiOperation, as *caller) (in bool, words string) {
 	return true, w.Body.String()
 }
 
-// TestRouteAccess asks for every operation of openapi.json as everybody: keys and people
-// of each role, an operator, who was removed, and whom a page of another site speaks for.
+// TestRouteAccess calls every operation of openapi.json as each caller: keys and people of each
+// role, an operator, a removed person, and a cross-site page.
 func TestRouteAccess(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())

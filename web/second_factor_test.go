@@ -12,7 +12,7 @@ import (
 
 const annSignsIn = `{"email":"ann@example.com","password":"` + goodPassword + `"}`
 
-// withTOTP turns one-time passwords on; it returns the secret and the recovery codes.
+// withTOTP enables one-time passwords, and returns the secret and the recovery codes.
 func (b *visitor) withTOTP() (secret string, codes []any) {
 	b.r.t.Helper()
 	offer := b.want(200, "POST", "/users/me/totp", "")
@@ -82,7 +82,7 @@ func TestPartialSession(t *testing.T) {
 	half.want(200, "GET", "/users/me", "")
 }
 
-// sessionOperations are those that a person alone reaches.
+// sessionOperations returns the operations for sessions only.
 func (r *testAPI) sessionOperations() (out []*apiOperation) {
 	r.t.Helper()
 	doc := readDocument(r.t, document())
@@ -157,7 +157,7 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 	b.want(200, "POST", "/users/me/password", `{"new":"another long secret"}`)
 }
 
-// withoutProof asks for a secret as somebody who signed in long ago.
+// withoutProof requests a secret with a session that is too old.
 func withoutProof(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	r := newTestAPI(t, relayed())
 	b := r.firstPerson()

@@ -13,8 +13,7 @@ import (
 	"mailer/app"
 )
 
-// steppedSender is a relay that takes a message when it is told to: once before the
-// dot, once after it.
+// steppedSender is a relay that the test steps: once before the final dot, once after it.
 type steppedSender struct {
 	acceptingSender
 	dialed, dot, reply chan struct{}
@@ -232,7 +231,7 @@ func TestBatchStatuses(t *testing.T) {
 	wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend)), 503, app.CodeServiceUnavailable)
 }
 
-// change answers a call that changes an email, whose body must be that one.
+// change makes a call that changes an email, and checks the body.
 func (r *testAPI) change(key, method, target, body, want string) {
 	r.t.Helper()
 	wantJSON(r.t, r.as(key, method, target, body), want)
@@ -302,7 +301,7 @@ func TestCancel(t *testing.T) {
 	after := r.send(r.full, validSend)
 	next(t, relay.dialed)
 	next(t, relay.dot)
-	next(t, relay.dialed) // the dot is agreed: had the first one been so too, it would stand here
+	next(t, relay.dialed) // the first one would wait here if it had passed the final check
 	wantError(t, r.as(r.full, "POST", "/emails/"+after+"/cancel", ""), 422, app.CodeValidation, "leaving")
 	wantError(t, r.as(r.full, "DELETE", "/emails/"+after, ""), 409, app.CodeConflict, "leaving")
 	relay.reply <- struct{}{}

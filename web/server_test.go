@@ -40,7 +40,7 @@ type testAPI struct {
 	full   string // a key of team
 }
 
-// acceptingSender is a relay that takes everything.
+// acceptingSender is a relay that accepts everything.
 type acceptingSender struct{}
 
 func (acceptingSender) Close() {}
@@ -86,7 +86,7 @@ func schemaText(t testing.TB) string {
 	return string(schema)
 }
 
-// emptyDatabase is a database file as it is made. Copies of it are cheaper than its making.
+// emptyDatabase is a new database file. Copying it is cheaper than creating one.
 var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -172,7 +172,7 @@ func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*
 	return r
 }
 
-// key makes a key; by default one that may do everything.
+// key creates a key, by default with full access.
 func (r *testAPI) key(teamID string, in app.KeyInput) string {
 	r.t.Helper()
 	in.Name, in.Role = "test", cmp.Or(in.Role, app.RoleOwner)
@@ -204,9 +204,8 @@ func (r *testAPI) domain(teamID, name string, trust bool) app.Domain {
 	return d
 }
 
-// repeated are the names that Resend does not have, whose errors stand in `error`
-// too.
-// service_unavailable is one more that Resend does not have.
+// repeated are the codes that Resend does not have, whose errors are repeated in `error`;
+// service_unavailable is another one.
 var repeated = []string{"invalid_credentials", "reauthentication_required", "all_recipients_suppressed", "sending_paused", "broadcasts_paused", "plan_limit_reached", "forbidden",
 	"conflict", "invalid_payload", "payload_too_large", "broadcast_too_large", "service_unavailable"}
 
@@ -301,8 +300,7 @@ func (r *testAPI) eventually(key, target, text string) *httptest.ResponseRecorde
 	}
 }
 
-// operations lists method and path of every route that answers to a key, with ids in
-// the place of parameters.
+// operations returns method and path of every route for keys, with ids as parameters.
 func (r *testAPI) operations(emailID, attachmentID string) (out [][2]string) {
 	fill := strings.NewReplacer("{id}", emailID, "{attachment_id}", attachmentID)
 	for path, item := range r.handler.OpenAPI().Paths {

@@ -13,7 +13,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// visitor is somebody's browser, with its cookies.
+// visitor is a browser with cookies.
 type visitor struct {
 	r       *testAPI
 	from    string // IP address
@@ -184,7 +184,7 @@ func TestListAndEndSessions(t *testing.T) {
 	here.want(404, "DELETE", "/users/me/sessions/"+unknownID, "")
 }
 
-// cookieLines are the cookies that an answer sets, as they came.
+// cookieLines returns the Set-Cookie headers of an answer.
 func cookieLines(w *httptest.ResponseRecorder) []string { return w.Header().Values("Set-Cookie") }
 
 func TestSessionCookie(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 
 const maxTestAttachments = 3000 // bytes
 
-// suppressionAPI is a real server that captures, with a key of another team
-// and one that may only send.
+// suppressionAPI is a capturing server, with a key of another team and one that may only send.
 type suppressionAPI struct {
 	*testAPI
 	foreign, sending string

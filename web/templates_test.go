@@ -37,7 +37,7 @@ type templateAnswer struct {
 	Data    []templateAnswer
 }
 
-// template makes a request about one that must succeed with that status.
+// template makes a request about a template that must succeed with the status.
 func (a *audienceAPI) template(status int, method, target, body string) (got templateAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)

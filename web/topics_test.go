@@ -65,7 +65,7 @@ func (a *audienceAPI) want(status int, method, target, body string) (got topicAn
 	return got
 }
 
-// topic creates one that is opt_in by default.
+// topic creates a topic that is opt_in by default.
 func (a *audienceAPI) topic(name, more string) topicAnswer {
 	a.t.Helper()
 	return a.want(201, "POST", "/topics", fmt.Sprintf(`{"name":%q,"default_subscription":"opt_in"%s}`, name, more))

@@ -52,7 +52,7 @@ type fixture struct {
 	route   atomic.Value // of the last request, a string
 }
 
-// newFixture is a handler that has no services: for what is answered without any.
+// newFixture returns a handler without services, for answers that need none.
 func newFixture(t testing.TB) *fixture {
 	b := &fixture{t: t, clock: testTime, limits: rest.DefaultLimits()}
 	b.cfg = Config{Server: nothing(), BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}, Log: b.logger()}
@@ -72,7 +72,7 @@ func (b *fixture) logger() *slog.Logger {
 	return slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
 }
 
-// remake makes the handler anew, by what its configuration, limits and server are now.
+// remake makes the handler again with the current configuration, limits and server.
 func (b *fixture) remake() {
 	b.handler = newHandler(b.cfg, b.limits, func() time.Time { return b.clock })
 }
@@ -96,8 +96,7 @@ func (b *fixture) do(method, target, body string, headers ...string) *httptest.R
 	return w
 }
 
-// checkAnswer checks what is true of every answer, and the answer's body
-// against the schema that openapi.json has for it.
+// checkAnswer checks properties of all answers, and the body against its schema in openapi.json.
 func (b *fixture) checkAnswer(method string, w *httptest.ResponseRecorder) {
 	b.t.Helper()
 	head := w.Header()
@@ -148,7 +147,7 @@ func (b *fixture) response(method, pattern string, status int) *huma.Response {
 	return op.Responses[itoa(status)]
 }
 
-// routeSpy notes the route of each request's log line on its way to the log.
+// routeSpy records the route of each request's log line.
 type routeSpy struct {
 	slog.Handler
 	route *atomic.Value
@@ -178,8 +177,7 @@ var document = sync.OnceValue(func() []byte {
 	return w.Body.Bytes()
 })
 
-// TestMain has garbage collected less often than a server does: most of it is that of
-// servers which are gone.
+// TestMain reduces garbage collection: most garbage is that of stopped servers.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	dbtest.RunMoreSideBySide()

@@ -42,7 +42,7 @@ type hookAnswer struct {
 	Data       []hookAnswer
 }
 
-// webhookAPI is a real server whose webhooks it answers itself.
+// webhookAPI is a server whose webhook requests the test answers.
 type webhookAPI struct {
 	*testAPI
 	member, foreign string
