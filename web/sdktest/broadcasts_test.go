@@ -160,7 +160,7 @@ func goV3ClientBroadcasts(t *testing.T, mode compat) {
 	if updated.Id != made.Id || draft.Name != "July" || draft.Status != "draft" || draft.SegmentId != segment.Id || draft.AudienceId != segment.Id || draft.Html == "" || len(draft.ReplyTo) != 1 {
 		t.Errorf("draft %+v", draft)
 	}
-	sent, err := c.Broadcasts.Send(&resendv3.SendBroadcastRequest{BroadcastId: made.Id}) // scheduled_at goes out as an empty string
+	sent, err := c.Broadcasts.Send(&resendv3.SendBroadcastRequest{BroadcastId: made.Id}) // scheduled_at is sent as an empty string
 	must(t, err)
 	later, err := c.Broadcasts.Create(&resendv3.CreateBroadcastRequest{AudienceId: segment.Id, From: "news@example.test", Subject: "later", Text: "x", Send: true, ScheduledAt: "in 1 hour"})
 	must(t, err)

@@ -64,7 +64,7 @@ func clickedBroadcast(t *testing.T, w *fixture) (id string) {
 		t.Fatalf("no tracked link in %s", mail.Raw)
 	}
 	noFollow := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	// What comes within ten seconds of the delivery is no reader yet.
+	// Clicks within ten seconds of the delivery are not counted as a person's.
 	eventually(t, 60*time.Second, "Ann's click counts", func() (bool, string) {
 		r, err := http.NewRequest(http.MethodGet, html.UnescapeString(match[1]), nil)
 		must(t, err)

@@ -117,8 +117,8 @@ func resendCommandLineWebhooks(t *testing.T, mode compat) {
 	}
 }
 
-// TestResendCommandLineListen runs the command that registers a
-// webhook, shows what comes, and removes it again.
+// TestResendCommandLineListen runs the command that registers a webhook, prints its events, and
+// removes it.
 func TestResendCommandLineListen(t *testing.T) {
 	part(t, "clients")
 	inBothModes(t, resendCommandLineListen)
@@ -172,8 +172,8 @@ func readUntil(r io.Reader, end string) string {
 	return all.String()
 }
 
-// TestResendCommandLineKey: the key comes from the environment; `login`
-// would only take one of Resend's own form, and says so itself.
+// TestResendCommandLineKey: the key comes from the environment; `login` accepts only Resend's own
+// key format, and says so.
 func TestResendCommandLineKey(t *testing.T) {
 	part(t, "clients")
 	inBothModes(t, resendCommandLineKey)

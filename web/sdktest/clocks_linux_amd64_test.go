@@ -13,11 +13,10 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// noticing bounds how long a server takes to see that its clock was moved, and what
-// follows from it.
+// noticing bounds how long a server takes to react to a moved clock.
 const noticing = time.Minute
 
-// clockStorm is a service whose clock can be moved, off the right time from the start.
+// clockStorm returns a load test with a movable clock that is wrong by off from the start.
 func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, args ...string) (*loadTest, *clock) {
 	t.Helper()
 	in := newInstance(t, append([]string{"--relay", "smtp://" + relay.addr + "?tls=off&timeout=5s" + options,
@@ -36,9 +35,9 @@ func (s *loadTest) evidence(t *testing.T, within time.Duration) evidence {
 	return e
 }
 
-// TestClockIsSetBack: a machine came up with its clock five hours ahead
-// while the relay and an endpoint were dead; mail was accepted, deferred and tried in
-// that time. Once the clock is right everything goes on as if it had always been.
+// TestClockIsSetBack: a machine starts with its clock five hours ahead while the relay and an
+// endpoint are down; mail is accepted, deferred and tried meanwhile. After the clock is set right,
+// everything continues normally.
 func TestClockIsSetBack(t *testing.T) {
 	part(t, "clocks")
 	t.Parallel()
@@ -66,7 +65,7 @@ func TestClockIsSetBack(t *testing.T) {
 	relay.set(wrong)
 	healed.Store(true)
 
-	s.ledger.wantProblem(t, s.evidence(t, 0), stuck) // the control: what it would be for five hours
+	s.ledger.wantProblem(t, s.evidence(t, 0), stuck) // control: without the correction it would be stuck for five hours
 
 	tries := told.Load()
 	relay.wait(t, 40, noticing, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "ahead-") })
@@ -106,7 +105,7 @@ func checkPacemaker(t *testing.T, s *loadTest) {
 	})
 }
 
-// deadHook adds a webhook whose endpoint fails until healed, and counts its tries.
+// deadHook adds a webhook whose endpoint fails until healed, and counts its attempts.
 func deadHook(t *testing.T, api client, healed *atomic.Bool) *atomic.Int64 {
 	t.Helper()
 	var tries atomic.Int64
@@ -144,10 +143,9 @@ func TestStartAfterClockAhead(t *testing.T) {
 	s.ledger.wantNoProblems(t, s.evidence(t, noticing))
 }
 
-// TestClockJumpsUnderLoad: the clock jumps ahead, as after a pause of the machine, and
-// back, while mail flows at the relay's rate. What is scheduled leaves at its time by
-// the clock as it is then; the flow neither stands still nor bursts; a key that was
-// used stays used.
+// TestClockJumpsUnderLoad: the clock jumps ahead, as after a pause of the machine, and back, while
+// mail flows at the relay's rate. Scheduled mail leaves at its time by the current clock; the flow
+// neither stops nor bursts; used idempotency keys stay used.
 func TestClockJumpsUnderLoad(t *testing.T) {
 	part(t, "clocks", judged)
 	t.Parallel()
@@ -194,7 +192,7 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRelayDayFollowsClock: a relay takes ten messages in 24 hours.
+// TestRelayDayFollowsClock: a relay accepts ten messages in 24 hours.
 func TestRelayDayFollowsClock(t *testing.T) {
 	part(t, "clocks")
 	t.Parallel()

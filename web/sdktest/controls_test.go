@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// The tests of this file do to the mail what a fault must not do. They pass when
-// the judge says so: a judge that finds nothing here would find nothing elsewhere.
+// The tests of this file damage mail on purpose, and pass if the judge reports it: a judge that
+// finds nothing here would find nothing in other tests.
 
-// sometimes has one message of five changed on its way.
+// sometimes changes one message of five.
 func sometimes(change func(message) []message) func(message) []message {
 	var n atomic.Int64
 	return func(m message) []message {
@@ -78,8 +78,8 @@ func (l *load) sendSome(t *testing.T, n int) {
 	}
 }
 
-// TestControlOfKillWithOldFiles starts the killed server on a copy
-// of its files from before: what it had accepted since is gone.
+// TestControlOfKillWithOldFiles starts the killed server on an older copy of its files, which lacks
+// mail that was accepted since.
 func TestControlOfKillWithOldFiles(t *testing.T) {
 	part(t, "kills", shortForm)
 	t.Parallel()

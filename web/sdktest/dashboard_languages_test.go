@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// languageTitles are a language's words for the doors of the sidebar, in their order: the titles of the pages.
+// languageTitles returns a language's titles of the sidebar's pages, in order.
 func languageTitles(t *testing.T, file string) (doors []string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -22,7 +22,7 @@ func languageTitles(t *testing.T, file string) (doors []string) {
 	return doors
 }
 
-// TestEveryLanguage: who chooses a language has it on every page, and it fits a phone.
+// TestEveryLanguage: a chosen language is used on every page, and fits a phone.
 func TestEveryLanguage(t *testing.T) {
 	part(t, "languages")
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestEveryLanguage(t *testing.T) {
 	}
 }
 
-// narrow goes through pages at the width of a phone.
+// narrow visits pages at the width of a phone.
 func (s *screen) narrow(language, email string) {
 	s.t.Helper()
 	s.look(390, "light")

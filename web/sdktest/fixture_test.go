@@ -58,7 +58,7 @@ func (w *fixture) usePostfix(t *testing.T, startTLS bool) string {
 	return "smtp://" + w.postfix.addr + "?ca=" + ca.file
 }
 
-// arrival is what is to be found at the sink of one email.
+// arrival is what must be at the sink of one email.
 type arrival struct {
 	id       string
 	subject  string

@@ -34,7 +34,7 @@ const (
 
 var failureStages = []stage{noBanner, afterHello, afterMail, afterRcpt, afterData, midBody, lostReply, afterReply, stalled}
 
-// flakyRelay stands between the service and a sink, and dies now and then.
+// flakyRelay is a proxy between the server and a sink that fails from time to time.
 type flakyRelay struct {
 	addr, behind string
 	nextStage    func(*flakyRelay) stage // of the next connection; m.mu is held
@@ -99,9 +99,9 @@ func (m *flakyRelay) setStage(s stage) {
 	m.nextStage = func(*flakyRelay) stage { return s }
 }
 
-// rarestStage is the stage at which it died least often, once some messages went through
-// since a connection was to die: of a relay that fails time after time, the service
-// takes even what is under way back before the dot.
+// rarestStage returns the stage at which it failed least often, after some messages passed since
+// the last failure: if a relay keeps failing, the server retracts even transactions before the
+// final dot.
 func (m *flakyRelay) rarestStage() stage {
 	if m.taken < closesAfter {
 		return closesLate
@@ -110,7 +110,7 @@ func (m *flakyRelay) rarestStage() stage {
 	return slices.MinFunc(failureStages, func(a, b stage) int { return m.failures[a] - m.failures[b] })
 }
 
-// dialled is when connections came so far.
+// dialled returns the times of all connections.
 func (m *flakyRelay) dialled() []time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,7 +172,7 @@ type smtpTap struct {
 	once  sync.Once
 
 	mu    sync.Mutex
-	verbs []string // commands whose replies are still to come
+	verbs []string // commands whose replies have not arrived
 	dots  int      // replied to; of the goroutine of replies alone
 }
 
@@ -213,7 +213,7 @@ func (x *smtpTap) commands() {
 		case body && line == ".\r\n":
 			body = false
 			if x.stage == falseReply {
-				x.fail() // the reply went out before: see replies
+				x.fail() // the reply was sent before: see replies
 				return
 			}
 			x.asked(dotVerb)
@@ -287,7 +287,7 @@ func (x *smtpTap) next(last bool) string {
 	return verb
 }
 
-// throughFlakyRelay is a service whose way to the sink is a mortal relay.
+// throughFlakyRelay returns a load test whose relay is a flakyRelay.
 func throughFlakyRelay(t *testing.T, plan func(*flakyRelay) stage) (*loadTest, *flakyRelay) {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
@@ -297,9 +297,9 @@ func throughFlakyRelay(t *testing.T, plan func(*flakyRelay) stage) (*loadTest, *
 	return newLoadTest(t, in, relay), m
 }
 
-// TestRelayFailsAtEveryStage has connections die, at each stage in
-// turn, while mail comes in. Those between carry a few messages each, so that the next
-// one is due soon, however fast or slow the machine.
+// TestRelayFailsAtEveryStage: connections fail at each stage in turn while mail arrives.
+// Connections between failures carry a few messages each, so that the next failure is due soon on
+// any machine.
 func TestRelayFailsAtEveryStage(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
@@ -344,7 +344,7 @@ func TestRelayFlaps(t *testing.T) {
 	defer cancel()
 	<-pass.Done()
 	late := slices.DeleteFunc(m.dialled(), func(at time.Time) bool { return at.Before(dead) })
-	// Those of all workers at once, then after 1, 2 and 4 seconds.
+	// Those of all workers at first, then after 1, 2 and 4 seconds.
 	if most := 2*(killConnections+runtime.NumCPU()) + 4; len(late) == 0 || len(late) > most {
 		t.Errorf("%d connections in eight seconds to a relay that is down, at most %d", len(late), most)
 	}

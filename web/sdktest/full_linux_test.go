@@ -27,7 +27,7 @@ func (d *disk) fill(t *testing.T, free uint64) (ballast string) {
 		if _, err := f.Write(chunk); err != nil {
 			return ballast
 		}
-		must(t, f.Sync()) // what is not allocated yet counts as free
+		must(t, f.Sync()) // unallocated space counts as free
 	}
 	return ballast
 }
@@ -39,7 +39,7 @@ func (d *disk) free(t *testing.T) uint64 {
 	return fs.Bfree * uint64(fs.Bsize) // root may use them all
 }
 
-// offer sends one email, once; the ledger takes a 503 for a refusal.
+// offer sends one email once; a 503 counts as refused.
 func (s *loadTest) offer(t *testing.T, o order) (status int) {
 	t.Helper()
 	s.ledger.ask(o)
@@ -56,7 +56,7 @@ func (s *loadTest) offer(t *testing.T, o order) (status int) {
 	return status
 }
 
-// heavy is an email that takes room.
+// heavy returns an email that needs disk space.
 func heavy(mark string) order {
 	o := orderTo(mark)
 	o.key, o.text = "", strings.Repeat(mark+" fills the disk. ", 6000)
@@ -105,7 +105,7 @@ func (s *loadTest) cancel(t *testing.T, id string) {
 	}
 }
 
-// subscriber makes a contact that gets a broadcast, and returns its way out.
+// subscriber creates a contact that gets a broadcast, and returns its unsubscribe link.
 func (s *loadTest) subscriber(t *testing.T, address string) (link string) {
 	t.Helper()
 	if status, b := s.api.do(t, "POST", "/contacts", map[string]any{"email": address}); status != http.StatusCreated {
@@ -135,10 +135,9 @@ func (s *loadTest) optOut(t *testing.T, link, address string) {
 	}
 }
 
-// TestFullDisk fills the disk under a server that has
-// messages at the relay whose replies are still to come. New mail is refused; the
-// results, cancels and opt-outs go through, also after a kill and a start on the full
-// disk. Once there is room again all goes on, by itself.
+// TestFullDisk fills the disk of a server that waits for replies of its relay. New mail is refused;
+// results, cancels and opt-outs are stored, also after a kill and a start on the full disk. Once
+// there is space, everything continues automatically.
 func TestFullDisk(t *testing.T) {
 	part(t, "disk", shortForm)
 	t.Parallel()
@@ -190,8 +189,7 @@ func TestFullDisk(t *testing.T) {
 	in.stop(t)
 }
 
-// TestControlOfFullDisk: somebody makes room on the full disk by
-// putting an old and smaller copy of the database there.
+// TestControlOfFullDisk: space is made by replacing the database by an older and smaller copy.
 func TestControlOfFullDisk(t *testing.T) {
 	part(t, "disk", shortForm)
 	t.Parallel()
@@ -244,7 +242,7 @@ func TestFailedSyncStopsServer(t *testing.T) {
 	}
 }
 
-// wantEnd waits until the server ends by itself, with an exit code.
+// wantEnd waits until the server exits by itself, with a code.
 func wantEnd(t *testing.T, in *instance, code int) {
 	t.Helper()
 	select {

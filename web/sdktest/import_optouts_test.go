@@ -13,12 +13,12 @@ import (
 // importSource is a source of imports.
 type importSource struct {
 	args []string // of `mailer import`, without a team
-	// barred want no mail from here at all, and left no mail about a topic, by its name.
+	// want no mail at all; left want no mail about a topic, by its name
 	barred []string
 	left   map[string][]string
-	gets   []string // some of those who get mail, lest the test passes with nobody in it
+	gets   []string // some of those who get mail, so that the test can't pass with an empty audience
 	lists  bool     // suppressions alone, no contacts
-	// asked counts what was asked of a service; nil: the source is none.
+	// counts requests to a service; nil: the source is no service
 	asked func() int
 }
 
@@ -41,8 +41,8 @@ func personAddresses(from, to int) (all []string) {
 	return all
 }
 
-// sheet writes a file whose first rows subscribe everybody, and whose last say what else
-// is known of some of them.
+// sheet writes a file whose first rows subscribe everybody, and whose last rows say what else is
+// known of some.
 func sheet(t *testing.T, path, headings string, first func(n int) string, last ...string) string {
 	t.Helper()
 	var b strings.Builder
@@ -68,8 +68,8 @@ func rowsOf(from, to int, format string) (all []string) {
 	return all
 }
 
-// sheetSources are files of each service, in its shape. Of the first 40 people 20
-// unsubscribed, and 20 bounced or complained where the service says so there.
+// sheetSources returns files of each service in its format. Of the first 40 people 20 unsubscribed,
+// and 20 bounced or complained if the format has that.
 func sheetSources(t *testing.T, dir string) map[string]importSource {
 	t.Helper()
 	row := func(format string) func(n int) string {
@@ -105,8 +105,7 @@ func sheetSources(t *testing.T, dir string) map[string]importSource {
 	return out
 }
 
-// dumpSources are lists of suppressions, which first say of everybody what suppresses
-// nobody.
+// dumpSources returns suppression lists whose first rows suppress nobody.
 func dumpSources(t *testing.T, dir string) map[string]importSource {
 	t.Helper()
 	row := func(format string) func(n int) string {
@@ -124,8 +123,7 @@ func dumpSources(t *testing.T, dir string) map[string]importSource {
 	return out
 }
 
-// reached fails the test where somebody would get mail who wants none. With done somebody
-// must.
+// reached checks that nobody who wants no mail would get any. With done, others must get mail.
 func (e *importSource) reached(t *testing.T, api client, when string, done bool) {
 	t.Helper()
 	all := api.reached(t, "")
@@ -159,7 +157,7 @@ func (e *importSource) reached(t *testing.T, api client, when string, done bool)
 	}
 }
 
-// reached are those to whom a broadcast would go: neither unsubscribed nor suppressed.
+// reached returns the recipients of a broadcast: neither unsubscribed nor suppressed.
 func (c client) reached(t *testing.T, about string) map[string]bool {
 	t.Helper()
 	all := c.addresses(t, "/contacts?state=subscribed"+about)
@@ -177,8 +175,8 @@ func kills() int {
 	return 3
 }
 
-// optOutsHold kills an import again and again, at a later moment each time, looks who would
-// get mail, and runs it to its end. It must be what it is without being killed.
+// optOutsHold kills an import repeatedly, later each time, checks who would get mail, and runs it
+// to its end. The result must equal that of an uninterrupted import.
 func optOutsHold(t *testing.T, in *instance, e *importSource) {
 	t.Helper()
 	imports := func(team string) []string { return append(slices.Clone(e.args), "--team", team, "--apply") }
@@ -211,8 +209,8 @@ func optOutsHold(t *testing.T, in *instance, e *importSource) {
 	}
 }
 
-// moment says when the n-th import is killed. Of a service most of the time is reading, so
-// that every other one is killed once the last answer came, when it writes.
+// moment decides when the n-th import is killed. With a service most of the time is reading, so
+// every second one is killed after the last answer, while writing.
 func (e *importSource) moment(n int, took time.Duration, requests int) func(time.Duration) bool {
 	part := time.Duration(2*(n%kills()) + 1)
 	if e.asked == nil {
@@ -231,10 +229,10 @@ func (e *importSource) moment(n int, took time.Duration, requests int) func(time
 	}
 }
 
-// end looks at a team that all was taken into.
+// end checks a team after a complete import.
 func (e *importSource) end(t *testing.T, in *instance, api client, team string) {
 	t.Helper()
-	if e.lists { // those who come after a list of suppressions
+	if e.lists { // people whose suppression was imported first
 		path := sheet(t, filepath.Join(in.dir, "later.csv"), "email,first_name", func(n int) string { return personAddress(n) + ",N" })
 		in.importAll(t, "csv", path, "--team", team, "--apply")
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// everything makes a team that has something of everything, through the API, and returns
-// its key and that of a further one. The sink is its relay.
+// everything creates a team with one of everything through the API, and returns its key and that of
+// a further team. The sink is its relay.
 func everything(t *testing.T, in *instance, s *sink) (api client, further string) {
 	t.Helper()
 	in.run(t, "domains", "add", "example.test", "--trust")
@@ -55,7 +55,7 @@ func everything(t *testing.T, in *instance, s *sink) (api client, further string
 		t.Fatalf("DELETE a contact: %d %s", status, b)
 	}
 	for i, origin := range []string{"bounce", "complaint", "manual", "unsubscribe"} {
-		if origin != "unsubscribe" { // a contact that comes to such an address counts as unsubscribed, also where it does not there
+		if origin != "unsubscribe" { // a new contact with such an address counts as unsubscribed, even if it does not in the source
 			put("POST", "/suppressions", object{"email": personAddress(8 + i), "origin": origin})
 		}
 		put("POST", "/suppressions", object{"email": "stranger-" + origin + "@people.example", "origin": origin})
@@ -91,14 +91,14 @@ func everything(t *testing.T, in *instance, s *sink) (api client, further string
 	return api, further
 }
 
-// relayed is a server with everything, and the key of its team.
+// relayed returns a server with everything, and the key of its team.
 func relayed(t *testing.T, args ...string) (in *instance, s *sink) {
 	t.Helper()
 	s = newSink(t, sinkOptions{})
 	return startBare(t, append([]string{"--relay", fmt.Sprintf("smtp://%s?tls=off&connections=4&timeout=5s", s.addr), "--rate-limit", "0"}, args...)...), s
 }
 
-// ofEachContact is what is asked of each contact where there are few.
+// ofEachContact are requests for each contact, if there are few.
 var ofEachContact = []string{"/contacts/%s", "/contacts/%s/topics", "/contacts/%s/segments"}
 
 // samePlan fails the test where a plan said something else than was done then.

@@ -16,7 +16,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// served serves a stand-in on the loopback interface and counts what it is asked.
+// served serves a stand-in on loopback and counts its requests.
 func served(t *testing.T, stand http.Handler) (url string, asked func() int) {
 	t.Helper()
 	var n atomic.Int64
@@ -28,7 +28,7 @@ func served(t *testing.T, stand http.Handler) (url string, asked func() int) {
 	return s.URL, func() int { return int(n.Load()) }
 }
 
-// secret is a file with one word.
+// secret writes a file with one word.
 func secret(t *testing.T, dir, word string) string {
 	t.Helper()
 	path := filepath.Join(dir, "secret")
@@ -59,8 +59,7 @@ func listmonkSource(t *testing.T, dir string) importSource {
 		barred: personAddresses(0, 40), gets: personAddresses(40, 60), left: map[string][]string{"News": personAddresses(60, 80)}}
 }
 
-// resendSource likewise. What somebody said about topics takes a request for each contact:
-// in the short form there are few.
+// resendSource: topic choices need a request per contact, so the short form has few.
 func resendSource(t *testing.T, dir string) importSource {
 	t.Helper()
 	a := resendtest.Account{Key: resendtest.FullKey, Sending: resendtest.SendingKey}
@@ -91,8 +90,8 @@ func resendSource(t *testing.T, dir string) importSource {
 		barred: personAddresses(0, 2*few), gets: personAddresses(3*few, 4*few), left: map[string][]string{"News": personAddresses(2*few, 3*few)}}
 }
 
-// mailerSources are another Mailer's export and its database. In the directory those who
-// want no mail stand first as if they did.
+// mailerSources returns another Mailer's export and its database. In the directory, the first rows
+// of people without consent say the opposite.
 func mailerSources(t *testing.T) (dir, database importSource) {
 	t.Helper()
 	from := startBare(t, "--rate-limit", "0")

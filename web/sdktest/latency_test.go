@@ -15,8 +15,8 @@ import (
 // farAway is the round trip between a browser and a server on another continent.
 const farAway = 150 * time.Millisecond
 
-// slowLink is a TCP proxy whose bytes take half a round trip each way. A new connection takes
-// a whole one before its first byte, as the handshake of TCP does.
+// slowLink is a TCP proxy that delays bytes by half a round trip each way. A new connection needs a
+// whole one before its first byte, like a TCP handshake.
 type slowLink struct {
 	addr string
 
@@ -64,8 +64,7 @@ func (d *slowLink) cut() {
 	d.conns = nil
 }
 
-// late copies bytes from one connection to another, each so much later than it came, and
-// none before a time.
+// late copies bytes with a delay, and none before a time.
 func late(to, from net.Conn, by time.Duration, earliest time.Time) {
 	type part struct {
 		due   time.Time
@@ -98,7 +97,7 @@ func late(to, from net.Conn, by time.Duration, earliest time.Time) {
 	}
 }
 
-// farPage is how a page that was loaded from nothing through a distant proxy came to be there.
+// farPage is the timing of a page that was loaded through a slow link.
 type farPage struct {
 	Painted float64 // the first content, in ms
 	Whole   float64 // the last answer of the API that it was painted for, in ms

@@ -16,14 +16,14 @@ type loadTest struct {
 	relay *sink
 }
 
-// newLoadTest takes a server that runs and has no domain yet.
+// newLoadTest wraps a running server without a domain.
 func newLoadTest(t *testing.T, in *instance, relay *sink) *loadTest {
 	t.Helper()
 	in.addDomain(t, "example.test")
 	return &loadTest{load: newLoad(client{in.url, in.newKey(t)}), in: in, relay: relay}
 }
 
-// orderTo is an order for one recipient whose subject and key are mark.
+// orderTo returns an order for one recipient whose subject and key are mark.
 func orderTo(mark string) order {
 	return order{mark: mark, key: mark, to: []string{mark + "@example.com"}, text: "in a storm"}
 }
@@ -57,7 +57,7 @@ func (s *loadTest) steady(t *testing.T, every time.Duration) (stop func()) {
 	return stop
 }
 
-// arrivals says when messages that match came, in their order.
+// arrivals returns when matching messages arrived, in order.
 func (s *sink) arrivals(match func(*message) bool) []time.Time {
 	var times []time.Time
 	for _, m := range s.matching(match) {
@@ -67,7 +67,7 @@ func (s *sink) arrivals(match func(*message) bool) []time.Time {
 	return times
 }
 
-// busiest is the most that came within any span.
+// busiest returns the largest number within any span.
 func busiest(times []time.Time, span time.Duration) int {
 	most, first := 0, 0
 	for i := range times {
@@ -79,7 +79,7 @@ func busiest(times []time.Time, span time.Duration) int {
 	return most
 }
 
-// here is how many of some marks arrived.
+// here returns how many of the marks arrived.
 func (s *sink) here(marks ...string) int {
 	return len(s.matching(func(m *message) bool { return slices.Contains(marks, m.header("Subject")) }))
 }

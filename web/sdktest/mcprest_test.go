@@ -16,7 +16,7 @@ type toolCall struct {
 	wait bool   // ask until it answers so
 }
 
-// object is the arguments of a tool, names and values in turn.
+// object makes arguments of alternating names and values.
 func object(pairs ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -61,8 +61,8 @@ func resendMCPAt(t *testing.T, w *fixture) mcpRoute {
 	}
 }
 
-// TestResendMCPEveryTool calls each tool that this service has something for,
-// changes what it made, and reads it back.
+// TestResendMCPEveryTool calls each tool that this server supports, changes what it created, and
+// reads it back.
 func TestResendMCPEveryTool(t *testing.T) {
 	part(t, "clients")
 	inBothModes(t, resendMCPEveryTool)

@@ -33,7 +33,7 @@ func (a otherAnswer) thing(t *testing.T) (v thing) {
 	return v
 }
 
-// runOther runs a script of others/, whose packages are locked there.
+// runOther runs a script of others/, which has its own lock file.
 func (w *fixture) runOther(t *testing.T, script string, env ...string) map[string]otherAnswer {
 	t.Helper()
 	needNode(t)
@@ -149,8 +149,8 @@ func otherTransports(t *testing.T, mode compat) {
 	}
 }
 
-// checkSender looks at the From of an email on the wire, whose name is either
-// quoted or needs no quotes.
+// checkSender checks the From header of an email on the wire: its name is quoted or needs no
+// quotes.
 func (w *fixture) checkSender(t *testing.T, id, what, want string) {
 	t.Helper()
 	if id == "" {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// balancer is what stands before two servers, as a load balancer does: connections lead to the
-// one that is ready, or in turn to all that are.
+// balancer is a load balancer in front of two servers: connections go to the one that is ready, or
+// in turn to all that are.
 type balancer struct {
 	l     net.Listener
 	nodes []*instance
@@ -24,17 +24,17 @@ type balancer struct {
 	addrs  []string
 	turn   int
 	conns  map[net.Conn]string       // and where they lead
-	visits map[net.Conn]*proxiedConn // those of clients
+	visits map[net.Conn]*proxiedConn // connections of clients
 }
 
 // proxiedConn is a connection of a client.
 type proxiedConn struct {
 	began           time.Time
-	asked, answered atomic.Int64 // when a byte came last, as a time since began
+	asked, answered atomic.Int64 // when a byte last arrived, since began
 }
 
-// The front ends connections that are that old, and have been between an answer and the next
-// question for so long: a server that comes back is to have its part.
+// The balancer ends connections of this age, or that have been idle this long between requests: a
+// server that comes back must get its part.
 const (
 	visitLife = time.Second
 	visitIdle = 20 * time.Millisecond
@@ -46,7 +46,7 @@ func (v *proxiedConn) over() bool {
 	return now > visitLife && answered > time.Duration(v.asked.Load()) && now-answered > visitIdle
 }
 
-// hear is r, of which at notes when it was read last.
+// hear wraps r and records in at when it was last read.
 func (v *proxiedConn) hear(r io.Reader, at *atomic.Int64) io.Reader { return &countingConn{r, v, at} }
 
 type countingConn struct {
@@ -114,7 +114,7 @@ func (f *balancer) follow(ctx context.Context) {
 	}
 }
 
-// point leads elsewhere, and cuts what led to where it leads no more.
+// point sets the targets, and closes connections to others.
 func (f *balancer) point(addrs ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// onSmallDisk makes a database whose tables stand on a disk of their own.
+// onSmallDisk creates a database whose tables are on their own disk.
 func (pg *postgres) onSmallDisk(t *testing.T, name string) *disk {
 	t.Helper()
 	d := &disk{image: filepath.Join(t.TempDir(), "image"), mount: filepath.Join(pg.dir, "small")}
@@ -31,8 +31,8 @@ func (pg *postgres) onSmallDisk(t *testing.T, name string) *disk {
 	return d
 }
 
-// TestPostgresFullDisk fills the disk of a database while mail is
-// at the relay whose replies are still to come. Once there is room all goes on, by itself.
+// TestPostgresFullDisk fills the database's disk while replies of the relay are pending. Once there
+// is space, everything continues automatically.
 func TestPostgresFullDisk(t *testing.T) {
 	part(t, "disk")
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestPostgresFullDisk(t *testing.T) {
 	s.crowd(t, "crowd")
 	s.wantReady(t, http.StatusServiceUnavailable)
 	close(replies)
-	after(t, 2*time.Second) // the results find no room, or what is left of it
+	after(t, 2*time.Second) // the results find no space, or its rest
 	s.wantReady(t, http.StatusServiceUnavailable)
 	must(t, os.Remove(ballast))
 	s.wantReady(t, http.StatusOK)

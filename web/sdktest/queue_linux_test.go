@@ -14,7 +14,7 @@ import (
 
 func queueLength() int { return cmp.Or(*queuedEmails, 10_000) }
 
-// withoutBodies keeps of a message what the judge needs: a million whole ones take a gigabyte.
+// withoutBodies keeps what the judge needs of a message: a million whole ones take a gigabyte.
 func withoutBodies(m message) []message {
 	head, _, _ := bytes.Cut(m.Raw, []byte("\r\n\r\n"))
 	var kept []byte
@@ -27,7 +27,7 @@ func withoutBodies(m message) []message {
 	return []message{m}
 }
 
-// count is how many messages came so far.
+// count returns the number of messages so far.
 func (s *sink) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (in *instance) peak(t *testing.T) float64 {
 	return 0
 }
 
-// probe is an email of another team that comes while the queue is long.
+// probe is an email of another team that is sent while the queue is long.
 type probe struct {
 	mark      string
 	answered  time.Time
@@ -110,10 +110,10 @@ func (l *load) probes(t *testing.T, done <-chan struct{}) (out []probe) {
 	}
 }
 
-// ofProbes tells the messages of the other team.
+// ofProbes matches messages of the other team.
 func ofProbes(m *message) bool { return strings.HasPrefix(m.header("Subject"), "probe-") }
 
-// landed notes when each probe came to the relay.
+// landed records when each probe reached the relay.
 func landed(t *testing.T, relay *sink, probes []probe) {
 	t.Helper()
 	at := map[string]time.Time{}
@@ -125,7 +125,7 @@ func landed(t *testing.T, relay *sink, probes []probe) {
 	}
 }
 
-// middleAndWorst are those of one time of the probes.
+// middleAndWorst returns the median and the maximum of a time of the probes.
 func middleAndWorst(probes []probe, of func(probe) time.Duration) (middle, worst time.Duration) {
 	var times []time.Duration
 	for _, p := range probes {
@@ -135,7 +135,7 @@ func middleAndWorst(probes []probe, of func(probe) time.Duration) (middle, worst
 	return times[len(times)/2], times[len(times)-1]
 }
 
-// queueStorm is a service of two teams whose relay is down.
+// queueStorm returns a server with two teams whose relay is down.
 func queueStorm(t *testing.T, relay *sink) (s *loadTest, other *load) {
 	t.Helper()
 	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&dkim=off&connections=%d&timeout=30s", relay.addr, 8),
@@ -146,10 +146,9 @@ func queueStorm(t *testing.T, relay *sink) (s *loadTest, other *load) {
 	return s, newLoad(client{in.url, in.newKey(t, "--team", "Other")})
 }
 
-// TestLongQueueDrains has the first team's emails queued while the relay is down
-// (-queued: how many), kills the server and starts it: it is ready soon, mail begins to
-// leave at once, answers stay quick, the other team's mail does not wait behind the
-// first's, and memory does not grow with the queue.
+// TestLongQueueDrains queues the first team's emails while the relay is down (-queued: how many),
+// kills the server and starts it: it is ready soon, mail is sent immediately, answers stay fast,
+// the other team's mail does not wait, and memory does not grow with the queue.
 func TestLongQueueDrains(t *testing.T) {
 	part(t, "kills", judged)
 	t.Parallel()
@@ -195,7 +194,7 @@ func TestLongQueueDrains(t *testing.T) {
 	wantNoTeamProblems(t, s, other)
 }
 
-// wantNoTeamProblems judges two teams by what came for each.
+// wantNoTeamProblems judges two teams by their own mail.
 func wantNoTeamProblems(t *testing.T, s *loadTest, other *load) {
 	t.Helper()
 	all := map[*load]evidence{s.load: s.ledger.gather(t, s.in, s.api, s.relay, time.Minute, 0), other: other.ledger.gather(t, s.in, other.api, s.relay, time.Minute, 0)}
@@ -207,8 +206,8 @@ func wantNoTeamProblems(t *testing.T, s *loadTest, other *load) {
 	}
 }
 
-// TestControlOfALongQueue: of so many, one is lost behind the relay, one delivered
-// twice, and one comes that nobody sent.
+// TestControlOfALongQueue: one email is lost after the relay, one is doubled, and one arrives that
+// nobody sent.
 func TestControlOfALongQueue(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()

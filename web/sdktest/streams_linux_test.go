@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// openStream listens at GET /live until the test ends; it is told of each line.
+// openStream reads GET /live until the test ends, line by line.
 func openStream(t *testing.T, url, key string) *bufio.Reader {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/live", nil)
@@ -51,8 +51,8 @@ func waitFor(t *testing.T, in *bufio.Reader, text string) (heard string) {
 	return heard
 }
 
-// TestListsAsCSVAndLiveEvents: what is sent is told to who listens, and stands in the list
-// as CSV; the export stands in the audit log, and a stop does not wait for listeners.
+// TestListsAsCSVAndLiveEvents: a sent email is a live event and is in the CSV list; the export is
+// in the audit log, and a stop does not wait for listeners.
 func TestListsAsCSVAndLiveEvents(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestListenersMemory(t *testing.T) {
 			keys = append(keys, in.newKey(t))
 		}
 	}
-	for _, key := range keys { // and whatever the first requests take
+	for _, key := range keys { // memory of the first requests
 		client{in.url, key}.ask(t, "GET", "/emails", nil, 200)
 	}
 	before := in.memory(t)

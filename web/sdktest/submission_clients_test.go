@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// submissionFixture is a server that takes mail by SMTP and passes it to a sink.
+// submissionFixture is a server with SMTP submission and a sink.
 type submissionFixture struct {
 	*instance
 	relay *sink
@@ -27,8 +27,8 @@ func newSubmissionFixture(t *testing.T, tlsMode string, args ...string) *submiss
 	return newSubmissionFixtureBefore(t, newSink(t, sinkOptions{}), "", tlsMode, args...)
 }
 
-// newSubmissionFixtureBefore is newSubmissionFixture before a sink of the caller's; relay is the address
-// and options of what stands between the two; empty: nothing does.
+// newSubmissionFixtureBefore is newSubmissionFixture for the caller's sink; relay is the address
+// and options of a relay in between; empty: none.
 func newSubmissionFixtureBefore(t *testing.T, s *sink, relay, tlsMode string, args ...string) *submissionFixture {
 	t.Helper()
 	h := &submissionFixture{relay: s, smtp: freeAddr(t)}
@@ -60,22 +60,22 @@ func (h *submissionFixture) env(tlsMode string) []string {
 	return env
 }
 
-// mailer is a program that hands in mail.
+// mailer is a program that sends mail over SMTP.
 type mailer struct {
 	name    string
 	there   func() bool // whether this machine has it
 	deb     string      // the Debian package that has it
-	command []string    // {host}, {port} and {key} stand for those
+	command []string    // {host}, {port} and {key} are replaced
 	stdin   string
 	html    bool // it sends HTML too
-	hidden  bool // and to hidden@example.org, who stands in no header
+	hidden  bool // also to hidden@example.org, in no header
 }
 
 func program(name string) func() bool {
 	return func() bool { _, err := exec.LookPath(name); return err == nil }
 }
 
-// imports tells whether an interpreter knows a library.
+// imports checks that an interpreter has a library.
 func imports(command ...string) func() bool {
 	return func() bool { return exec.Command(command[0], command[1:]...).Run() == nil }
 }
@@ -99,7 +99,7 @@ func mailers() []mailer {
 	}
 }
 
-// run hands in what the program sends.
+// run runs the program.
 func (m mailer) run(t *testing.T, h *submissionFixture, tlsMode string) {
 	t.Helper()
 	need(t, m.there(), m.name+": Debian package "+m.deb)
@@ -212,7 +212,7 @@ func TestSMTPClientsWithTLS(t *testing.T) {
 	}
 }
 
-// TestPostfixSmarthost: Postfix hands on what it has, signed in with a key.
+// TestPostfixSmarthost: Postfix relays its mail, signed in with a key.
 func TestPostfixSmarthost(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()

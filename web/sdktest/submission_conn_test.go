@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// smtpConn is a conversation with the door for mail by SMTP, one command at a time.
+// smtpConn is an SMTP dialogue with the submission server, one command at a time.
 type smtpConn struct {
 	net.Conn
 	r *bufio.Reader
@@ -29,7 +29,7 @@ func (a answer) String() string { return fmt.Sprint(a.code, " ", a.text) }
 // is reports whether the reply begins so, as in 452 4.3.1.
 func (a answer) is(want string) bool { return strings.HasPrefix(a.String(), want) }
 
-// id is the email's in the reply to a message; empty: it was not taken.
+// id returns the email's id in the reply to a message; empty: it was refused.
 func (a answer) id() string {
 	_, id, _ := strings.Cut(a.text, "queued as ")
 	if a.code != 250 {
@@ -92,7 +92,7 @@ func (s *smtpConn) signIn(key string) (answer, error) {
 	return s.cmd("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00resend\x00"+key)))
 }
 
-// begin comes up to the message: the reply is 354, or the first refusal.
+// begin sends everything up to the message: the reply is 354, or the first refusal.
 func (s *smtpConn) begin(params string, to ...string) (a answer, err error) {
 	commands := []string{"MAIL FROM:<envelope@example.test>" + params}
 	for _, r := range to {
@@ -106,7 +106,7 @@ func (s *smtpConn) begin(params string, to ...string) (a answer, err error) {
 	return a, nil
 }
 
-// submissionFixture hands a message in, whose lines end with CR LF.
+// handIn sends a message, whose lines end with CR LF.
 func (s *smtpConn) handIn(message, params string, to ...string) (answer, error) {
 	a, err := s.begin(params, to...)
 	if err != nil || a.code != 354 {
@@ -137,7 +137,7 @@ func (h *submissionFixture) signedIn(t *testing.T, key string) *smtpConn {
 	return s
 }
 
-// want hands a message in and checks the reply, which it returns.
+// want sends a message and checks the reply, which it returns.
 func (s *smtpConn) want(t *testing.T, reply, message string, to ...string) answer {
 	t.Helper()
 	a, err := s.handIn(message, "", to...)
@@ -148,7 +148,7 @@ func (s *smtpConn) want(t *testing.T, reply, message string, to ...string) answe
 		t.FailNow()
 	}
 	if a.code != 250 {
-		_, _ = s.cmd("RSET") // a session that ended says so at the next command
+		_, _ = s.cmd("RSET") // a closed session shows at the next command
 	}
 	return a
 }

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// crowdBySMTP hands in mail until six in a row hear that there is no room, over
-// connections that stay.
+// crowdBySMTP sends mail over kept connections until six in a row are refused for lack of space.
 func (s *loadTest) crowdBySMTP(t *testing.T, h *submissionFixture, name string) {
 	t.Helper()
 	c := h.signedIn(t, h.api.key)
@@ -45,8 +44,8 @@ func (s *loadTest) crowdBySMTP(t *testing.T, h *submissionFixture, name string) 
 	c.Close()
 }
 
-// TestFullDiskBySMTP: 452 4.3.1, also after a kill; all that heard
-// 250 arrives, nothing else does, and once there is room mail is taken again.
+// TestFullDiskBySMTP: 452 4.3.1, also after a kill; mail with 250 arrives, nothing else does, and
+// once there is space mail is accepted again.
 func TestFullDiskBySMTP(t *testing.T) {
 	part(t, "disk")
 	t.Parallel()

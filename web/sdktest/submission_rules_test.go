@@ -110,7 +110,7 @@ func (h *submissionFixture) checkTopic(t *testing.T, c *smtpConn, from string) {
 	res, err := plainHTTP.Post(link, "application/x-www-form-urlencoded", strings.NewReader("List-Unsubscribe=One-Click"))
 	must(t, err)
 	res.Body.Close()
-	// Whoever has gone from the topic gets none of it; other mail he gets.
+	// Who has opted out of the topic gets none of its mail, but other mail.
 	c.want(t, "550 5.7.1", note(from, "topical 2", "X-Mailer-Topic: "+id), "reader@example.org")
 	c.want(t, "250 2.0.0", note(from, "no topic"), "reader@example.org")
 }

@@ -27,7 +27,7 @@ type certFiles struct {
 	certFile, keyFile string
 }
 
-// newCertFiles starts one that is reached at https://127.0.0.1; wrap is what runs it.
+// newCertFiles starts a server at https://127.0.0.1; wrap is a command that runs it.
 func newCertFiles(t *testing.T, ca *authority, wrap ...string) *certFiles {
 	t.Helper()
 	f := &certFiles{ca: ca, roots: x509.NewCertPool(), tls: freeAddr(t), smtp: freeAddr(t), dir: t.TempDir()}
@@ -38,7 +38,7 @@ func newCertFiles(t *testing.T, ca *authority, wrap ...string) *certFiles {
 	return f
 }
 
-// serial is that of the certificate shown.
+// serial returns the serial number of the served certificate.
 func (f *certFiles) serial() (string, error) {
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", f.tls, &tls.Config{RootCAs: f.roots})
 	if err != nil {
@@ -70,7 +70,7 @@ func TestTLSFromFiles(t *testing.T) {
 	t.Run("half a handshake", func(t *testing.T) { f.halfOpen(t) })
 }
 
-// change replaces the files by another pair, and by one that is none.
+// change replaces the files by another pair, and by an invalid one.
 func (f *certFiles) change(t *testing.T) {
 	first, err := f.serial()
 	must(t, err)
@@ -101,7 +101,7 @@ func (f *certFiles) client(t *testing.T, addr, input string, args ...string) str
 	return string(out)
 }
 
-// oldFaults tries what was wrong with TLS and its programs over the years.
+// oldFaults tries known attacks on TLS and its implementations.
 func (f *certFiles) oldFaults(t *testing.T) {
 	needTool(t, "openssl")
 	const none = "Cipher is (NONE)"
@@ -130,7 +130,7 @@ func (f *certFiles) oldFaults(t *testing.T) {
 	}
 }
 
-// halfOpen holds connections that never end their handshake: nobody waits for them.
+// halfOpen holds connections that never finish their handshake: nobody waits for them.
 func (f *certFiles) halfOpen(t *testing.T) {
 	for i := range 500 {
 		conn, err := net.Dial("tcp", f.tls)
@@ -147,8 +147,8 @@ func (f *certFiles) halfOpen(t *testing.T) {
 	}
 }
 
-// TestSocketsOfAServiceManager: the server takes sockets that were opened for it, by name
-// and by address, and refuses one that it has no use for.
+// TestSocketsOfAServiceManager: the server takes inherited sockets, by name and by address, and
+// refuses one that it has no use for.
 func TestSocketsOfAServiceManager(t *testing.T) {
 	part(t, "tls")
 	handed := func(t *testing.T, names string, addrs ...string) *certFiles {
@@ -173,7 +173,7 @@ func TestSocketsOfAServiceManager(t *testing.T) {
 	if _, err := f.serial(); err != nil {
 		t.Error(err)
 	}
-	for range 2 { // a restart closes nobody's connection
+	for range 2 { // a restart closes no connection
 		f.stop(t)
 		waiting, err := net.Dial("tcp", other)
 		must(t, err)
@@ -194,7 +194,7 @@ func TestSocketsOfAServiceManager(t *testing.T) {
 	}
 }
 
-// TestSystemdSocketActivate has systemd's own tool hand over the socket.
+// TestSystemdSocketActivate uses systemd's own tool.
 func TestSystemdSocketActivate(t *testing.T) {
 	part(t, "tls")
 	needTool(t, "systemd-socket-activate")
