@@ -128,8 +128,8 @@ func isForTests(name string) bool {
 func mayImport(from, to string) bool {
 	dir, layer := directoryOf(from)
 	target, below := directoryOf(to)
-	for kept, who := range importers {
-		if within(to, kept) && !within(from, kept) && !slices.ContainsFunc(who, func(d string) bool { return d == from || d != "" && within(from, d) }) {
+	for kept, allowed := range importers {
+		if within(to, kept) && !within(from, kept) && !slices.ContainsFunc(allowed, func(d string) bool { return d == from || d != "" && within(from, d) }) {
 			return false
 		}
 	}
@@ -648,24 +648,24 @@ func commandFacts(cmd *cobra.Command) (facts []string) {
 	for _, sub := range cmd.Commands() {
 		facts = append(facts, commandFacts(sub)...)
 	}
-	words := []string{cmd.CommandPath()}
+	fields := []string{cmd.CommandPath()}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if cmd.Name() == "serve" {
 			facts = append(facts, "--"+f.Name+" "+strings.Trim(strings.TrimSuffix(f.DefValue, "false"), "[]"))
 		} else if !slices.Contains([]string{"db", "master-key-file", "json"}, f.Name) {
-			words = append(words, "--"+f.Name)
+			fields = append(fields, "--"+f.Name)
 		}
 	})
 	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group does nothing itself
-		facts = append(facts, strings.Join(words, " "))
+		facts = append(facts, strings.Join(fields, " "))
 	}
 	return facts
 }
 
 // differences lists what only one of two lists has.
-func differences(told, has []string) (out []string) {
-	out = slices.DeleteFunc(slices.Clone(told), func(s string) bool { return slices.Contains(has, s) })
-	return append(out, slices.DeleteFunc(slices.Clone(has), func(s string) bool { return slices.Contains(told, s) })...)
+func differences(documented, has []string) (out []string) {
+	out = slices.DeleteFunc(slices.Clone(documented), func(s string) bool { return slices.Contains(has, s) })
+	return append(out, slices.DeleteFunc(slices.Clone(has), func(s string) bool { return slices.Contains(documented, s) })...)
 }
 
 func TestManualMatchesCommands(t *testing.T) {
@@ -732,8 +732,8 @@ func cells(table string) (rows [][]string) {
 // cellSays reports whether a cell begins with a help text. A default in brackets may be in its own
 // column.
 func cellSays(cell, help string) bool {
-	words := plainCell(cell)
-	return strings.HasPrefix(words, help) || strings.HasPrefix(words, ofDefault.ReplaceAllString(help, ""))
+	text := plainCell(cell)
+	return strings.HasPrefix(text, help) || strings.HasPrefix(text, ofDefault.ReplaceAllString(help, ""))
 }
 
 // members are the commands of a cell: `queue list`, `hold` are two of queue.

@@ -144,8 +144,8 @@ type auditRow struct {
 func TestListAuditLog(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	_, theirs := r.newTeam("Other")
-	r.create(theirs, `{"name":"their key"}`)
+	_, foreign := r.newTeam("Other")
+	r.create(foreign, `{"name":"their key"}`)
 	k := r.create(r.full, `{"name":"one"}`)
 	r.create(k.Token, `{"name":"two","role":"member"}`)
 	wantStatus(t, r.as(r.full, "PATCH", "/api-keys/"+k.ID, `{"name":"uno"}`), 200)

@@ -19,7 +19,7 @@ type recordingSender struct {
 }
 
 // Send implements delivery.Sender.
-func (k *recordingSender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+func (k *recordingSender) Send(ctx context.Context, m *app.Outgoing, finalCheck func(context.Context, string) error) app.Result {
 	select {
 	case <-k.opened:
 	case <-ctx.Done():
@@ -28,7 +28,7 @@ func (k *recordingSender) Send(ctx context.Context, m *app.Outgoing, hold func(c
 	k.mu.Lock()
 	k.kept[m.EmailID] = m.Mail
 	k.mu.Unlock()
-	return k.acceptingSender.Send(ctx, m, hold)
+	return k.acceptingSender.Send(ctx, m, finalCheck)
 }
 
 // fullSend returns a send with all members, filled with one letter, always of the same length.

@@ -166,14 +166,14 @@ func TestBroadcastNeedsOwnSegmentAndTopic(t *testing.T) {
 	t.Parallel()
 	a := newAudienceAPI(t)
 	id := a.draft("").ID
-	var theirs broadcastAnswer
+	var foreign broadcastAnswer
 	for _, c := range []struct{ kind, field, body string }{
 		{"segment", "segment_id", `{"name":"Theirs"}`}, {"segment", "audience_id", `{"name":"Theirs"}`}, {"topic", "topic_id", `{"name":"Theirs","default_subscription":"opt_in"}`},
 	} {
-		if err := json.Unmarshal(a.as(a.foreign, "POST", "/"+c.kind+"s", c.body).Body.Bytes(), &theirs); err != nil {
+		if err := json.Unmarshal(a.as(a.foreign, "POST", "/"+c.kind+"s", c.body).Body.Bytes(), &foreign); err != nil {
 			t.Fatal(err)
 		}
-		for _, other := range []string{app.NewID(), theirs.ID} {
+		for _, other := range []string{app.NewID(), foreign.ID} {
 			for _, send := range []string{"", `,"send":true`} {
 				wantError(t, a.call("POST", "/broadcasts", news(fmt.Sprintf(`,%q:%q%s`, c.field, other, send))), 404, app.CodeNotFound, c.kind)
 			}

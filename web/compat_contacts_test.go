@@ -24,20 +24,20 @@ func TestOnConflict(t *testing.T) {
 		}
 		wantError(t, b.call("POST", "/contacts?on_conflict=error", again), 409, app.CodeConflict)
 		wantError(t, b.call("POST", "/contacts?on_conflict=merge", again), 422, app.CodeValidation, "`on_conflict`")
-		for _, way := range []struct{ query, name string }{{"skip", "Ann"}, {"upsert", "Bob"}} {
-			if got := b.id(200, "POST", "/contacts?on_conflict="+way.query, again); got != id {
-				t.Errorf("%s %s: %s, not %s", compat, way.query, got, id)
+		for _, param := range []struct{ query, name string }{{"skip", "Ann"}, {"upsert", "Bob"}} {
+			if got := b.id(200, "POST", "/contacts?on_conflict="+param.query, again); got != id {
+				t.Errorf("%s %s: %s, not %s", compat, param.query, got, id)
 			}
 			w := b.call("GET", "/contacts/"+id, "")
-			if !strings.Contains(w.Body.String(), `"first_name":"`+way.name+`"`) || !strings.Contains(w.Body.String(), `"unsubscribed":true`) {
-				t.Errorf("%s %s: %s", compat, way.query, w.Body)
+			if !strings.Contains(w.Body.String(), `"first_name":"`+param.name+`"`) || !strings.Contains(w.Body.String(), `"unsubscribed":true`) {
+				t.Errorf("%s %s: %s", compat, param.query, w.Body)
 			}
 			if got := b.page(b.full, "/contacts?segment_id="+b.segment).ids(); len(got) != 1 {
-				t.Errorf("%s %s: the segment has %q", compat, way.query, got)
+				t.Errorf("%s %s: the segment has %q", compat, param.query, got)
 			}
 			topics := b.call("GET", "/contacts/"+id+"/topics", "").Body.String()
 			if !strings.Contains(topics, `"name":"In","description":"d","subscription":"opt_out"`) || !strings.Contains(topics, `"name":"Out","description":null,"subscription":"opt_in"`) {
-				t.Errorf("%s %s: %s", compat, way.query, topics)
+				t.Errorf("%s %s: %s", compat, param.query, topics)
 			}
 		}
 		wantError(t, b.call("POST", "/contacts?on_conflict=skip", `{"email":"ann@example.org","segment_id":"`+unknownID+`"}`), 404, app.CodeNotFound, "segment")

@@ -153,8 +153,8 @@ func TestTopicsOfUnknownContact(t *testing.T) {
 		for _, unknown := range []string{unknownID, "bob@example.org", "ann", "%00", "ann@example.org%20x"} {
 			wantError(t, a.call(c.method, "/contacts/"+unknown+"/"+c.path, c.body), 404, app.CodeNotFound, "contact")
 		}
-		for _, theirs := range []string{id, "ann@example.org"} {
-			wantError(t, a.as(a.foreign, c.method, "/contacts/"+theirs+"/"+c.path, c.body), 404, app.CodeNotFound, "contact")
+		for _, foreign := range []string{id, "ann@example.org"} {
+			wantError(t, a.as(a.foreign, c.method, "/contacts/"+foreign+"/"+c.path, c.body), 404, app.CodeNotFound, "contact")
 		}
 	}
 	if list := a.want(200, "GET", "/contacts/"+id+"/topics", ""); subscriptions(list.Data) != "News opt_in false" {

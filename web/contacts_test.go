@@ -296,9 +296,9 @@ func TestForeignContactIsNotFound(t *testing.T) {
 		{"POST", "/contacts", `{"email":"x@example.org","topics":[{"id":"{t}","subscription":"opt_in"}]}`},
 		{"POST", "/contacts/batch", `[{"email":"x@example.org","segments":[{"id":"{s}"}]}]`},
 	} {
-		theirs := strings.NewReplacer("{c}", id, "{s}", b.segment, "{t}", b.in)
+		existing := strings.NewReplacer("{c}", id, "{s}", b.segment, "{t}", b.in)
 		none := strings.NewReplacer("{c}", unknownID, "{s}", unknownID, "{t}", unknownID)
-		foreign := b.as(b.foreign, op.method, theirs.Replace(op.target), theirs.Replace(op.body))
+		foreign := b.as(b.foreign, op.method, existing.Replace(op.target), existing.Replace(op.body))
 		unknown := b.as(b.foreign, op.method, none.Replace(op.target), none.Replace(op.body))
 		got := strings.ReplaceAll(foreign.Body.String(), id, unknownID) // batch/get repeats its input
 		if foreign.Code != unknown.Code || got != unknown.Body.String() {
@@ -329,9 +329,9 @@ func TestAudienceContacts(t *testing.T) {
 	b := newContactAPI(t)
 	base := "/audiences/" + strings.ToUpper(b.segment) + "/contacts"
 	id := b.id(201, "POST", base, `{"email":"ann@example.org","audience_id":"`+b.segment+`"}`)
-	apart := b.create(`{"email":"bob@example.org"}`)
+	separate := b.create(`{"email":"bob@example.org"}`)
 	err := b.store.Read(t.Context(), func(r *db.Reader) error {
-		for contact, want := range map[string]int{id: 1, apart: 0} {
+		for contact, want := range map[string]int{id: 1, separate: 0} {
 			if in, err := r.SegmentsOf(b.team.ID, contact); err != nil || len(in) != want {
 				t.Errorf("%s is in %q, %v", contact, in, err)
 			}
@@ -345,7 +345,7 @@ func TestAudienceContacts(t *testing.T) {
 	if again := b.id(200, "POST", base, `{"email":"Ann@example.org"}`); again != id {
 		t.Errorf("another contact: %s", again)
 	}
-	for _, path := range []string{"/" + id, "/ann%40example.org", "/" + apart} {
+	for _, path := range []string{"/" + id, "/ann%40example.org", "/" + separate} {
 		wantStatus(t, b.call("GET", base+path, ""), 200)
 	}
 	b.id(200, "PATCH", base+"/ann@example.org", `{"id":"","email":"ann@example.org","audience_id":"`+b.segment+`","first_name":"Ann"}`)

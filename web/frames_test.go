@@ -126,9 +126,9 @@ func TestPreviewOfTextMail(t *testing.T) {
 func TestPreviewURLsAreSigned(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	_, theirs := r.newTeam("theirs")
+	_, foreign := r.newTeam("theirs")
 	id := r.send(r.full, validSend)
-	wantError(t, r.as(theirs, "POST", "/emails/"+id+"/preview", ""), 404, app.CodeNotFound, "email")
+	wantError(t, r.as(foreign, "POST", "/emails/"+id+"/preview", ""), 404, app.CodeNotFound, "email")
 	got, _ := r.framed(r.full, "/emails/"+id+"/preview", "")
 	at, _ := url.Parse(*got.URL)
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(at.Path, "/previews/"))
@@ -147,7 +147,7 @@ func TestPreviewURLsAreSigned(t *testing.T) {
 func TestDraftPreview(t *testing.T) {
 	t.Parallel()
 	a := newAudienceAPI(t)
-	_, theirs := a.newTeam("theirs")
+	_, foreign := a.newTeam("theirs")
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","first_name":"Ann"}`), 201)
 	segment := decoded[struct{ ID string }](t, a.call("POST", "/segments", `{"name":"all"}`)).ID
 	draft := decoded[struct{ ID string }](t, a.call("POST", "/broadcasts", fmt.Sprintf(
@@ -160,7 +160,7 @@ func TestDraftPreview(t *testing.T) {
 	}
 	_, w = a.framed(a.full, path, `{"images":true}`)
 	wantSandboxed(t, w, "data: https: http:")
-	wantError(t, a.as(theirs, "POST", path, ""), 404, app.CodeNotFound, "broadcast")
+	wantError(t, a.as(foreign, "POST", path, ""), 404, app.CodeNotFound, "broadcast")
 	template := decoded[struct{ ID string }](t, a.call("POST", "/templates", `{"name":"t","html":"<p>{{{NAME}}}</p>","variables":[{"key":"NAME","type":"string"}]}`)).ID
 	got, w = a.framed(a.full, "/templates/"+template+"/render", `{"variables":{"NAME":"Bo"}}`)
 	wantSandboxed(t, w, "data:")

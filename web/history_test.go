@@ -111,9 +111,9 @@ func TestContactHistory(t *testing.T) {
 	if all[2].ID != two || all[4].ID != first || "/broadcasts/"+*all[3].BroadcastID != b {
 		t.Errorf("listed %+v", all)
 	}
-	theirs := decoded[historyAnswer](t, a.as(strangers, "GET", "/contacts/c1@example.org/events", ""))
-	if len(theirs.Data) != 0 || theirs.HasMore {
-		t.Errorf("of another team: %+v", theirs)
+	foreign := decoded[historyAnswer](t, a.as(strangers, "GET", "/contacts/c1@example.org/events", ""))
+	if len(foreign.Data) != 0 || foreign.HasMore {
+		t.Errorf("of another team: %+v", foreign)
 	}
 	for key, path := range map[string]string{a.full: "/contacts/" + unknownID, strangers: "/contacts/" + id} {
 		wantError(t, a.as(key, "GET", path+"/events", ""), 404, app.CodeNotFound, "contact")

@@ -91,11 +91,11 @@ func TestHostileValues(t *testing.T) {
 	type email struct{ place, body string }
 	sent := map[string]email{} // by id
 	values := generated(140)
-	for _, place := range slices.Sorted(maps.Keys(positions)) {
+	for _, position := range slices.Sorted(maps.Keys(positions)) {
 		accepted := 0
 		for _, value := range values {
 			m := map[string]any{"from": "a@example.com", "to": "b@example.org", "subject": "Hi", "html": "<p>x</p>", "text": "x"}
-			positions[place](m, value)
+			positions[position](m, value)
 			body, err := json.Marshal(m)
 			if err != nil {
 				t.Fatal(err)
@@ -103,18 +103,18 @@ func TestHostileValues(t *testing.T) {
 			w := r.as(r.full, "POST", "/emails", string(body))
 			if w.Code == http.StatusOK {
 				accepted++
-				sent[idOf(t, w.Body.Bytes())] = email{place, string(body)}
+				sent[idOf(t, w.Body.Bytes())] = email{position, string(body)}
 				continue
 			}
-			field, _, _ := strings.Cut(strings.TrimSpace(place), ".")
+			field, _, _ := strings.Cut(strings.TrimSpace(position), ".")
 			wantError(t, w, 422, app.CodeValidation, "`"+strings.TrimSuffix(field, "[0]"))
 			// Of the input, only field names are repeated, printable.
-			if name := strings.HasPrefix(place, "headers"); strings.Contains(w.Body.String(), "evil@") && !name || strings.ContainsAny(w.Body.String(), "\x00\x1b\r") {
-				t.Errorf("%s: the refusal echoes %q", place, w.Body)
+			if name := strings.HasPrefix(position, "headers"); strings.Contains(w.Body.String(), "evil@") && !name || strings.ContainsAny(w.Body.String(), "\x00\x1b\r") {
+				t.Errorf("%s: the refusal echoes %q", position, w.Body)
 			}
 		}
 		if accepted == len(values) {
-			t.Logf("%s takes everything", place)
+			t.Logf("%s takes everything", position)
 		}
 	}
 	txt := "v=DKIM1; k=rsa; p=" + d.Keys[0].Public

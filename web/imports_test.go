@@ -226,8 +226,8 @@ func TestImportOnConflict(t *testing.T) {
 		t.Error(err)
 	}
 	r.write(func(tx *db.Tx) error {
-		told, err := tx.PurgeWebhookEvents(tx.Now.Add(time.Hour), 1)
-		if told {
+		reported, err := tx.PurgeWebhookEvents(tx.Now.Add(time.Hour), 1)
+		if reported {
 			t.Error("webhooks are told of the contacts")
 		}
 		return err
@@ -294,9 +294,9 @@ func TestImportResubscribesNobody(t *testing.T) {
 		t.Helper()
 		c := r.contact(email)
 		r.write(func(tx *db.Tx) error {
-			stands, err := tx.TopicFor(r.team.ID, topic, c.Hash)
-			if c.Unsubscribed != unsubscribed || stands.Subscription != choice || !stands.Explicit {
-				t.Errorf("%s: unsubscribed %v, %s", email, c.Unsubscribed, stands.Subscription)
+			current, err := tx.TopicFor(r.team.ID, topic, c.Hash)
+			if c.Unsubscribed != unsubscribed || current.Subscription != choice || !current.Explicit {
+				t.Errorf("%s: unsubscribed %v, %s", email, c.Unsubscribed, current.Subscription)
 			}
 			return err
 		})
@@ -313,10 +313,10 @@ func TestImportResubscribesNobody(t *testing.T) {
 func TestDeleteImport(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	_, stranger := r.newTeam("Other")
+	_, outsider := r.newTeam("Other")
 	i := r.imported(csvFile("email", "a@example.org", "nobody"))
 	path := "/contacts/imports/" + i.ID
-	wantError(t, r.as(stranger, "DELETE", path, ""), 404, app.CodeNotFound, "import")
+	wantError(t, r.as(outsider, "DELETE", path, ""), 404, app.CodeNotFound, "import")
 	wantError(t, r.as(r.full, "DELETE", "/contacts/imports/"+unknownID, ""), 404, app.CodeNotFound, "import")
 	wantJSON(t, r.as(r.full, "DELETE", path, ""), `{"object":"contact_import","id":"`+i.ID+`","deleted":true}`)
 	for _, method := range []string{"DELETE", "GET"} {

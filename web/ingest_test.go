@@ -34,13 +34,13 @@ func withSNS(sns SNS) func(*Config, *rest.Limits) {
 // secret returns the secret of a source, or a text of the same length for a source without one.
 func (r *testAPI) secret(source string) string {
 	r.t.Helper()
-	doors, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())
+	endpoints, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for _, door := range doors {
-		if at := strings.LastIndexByte(door.URL, '/') + 1; door.Source == source && source != app.SourceSES {
-			return door.URL[at:]
+	for _, endpoint := range endpoints {
+		if at := strings.LastIndexByte(endpoint.URL, '/') + 1; endpoint.Source == source && source != app.SourceSES {
+			return endpoint.URL[at:]
 		}
 	}
 	return strings.Repeat("0", 32)

@@ -44,10 +44,10 @@ const madeUp = `{"paths": {
 func TestSitesOfNewRouteAreFound(t *testing.T) {
 	t.Parallel()
 	doc := readDocument(t, []byte(madeUp))
-	heard := &recordedErrors{TB: t}
+	errs := &recordedErrors{TB: t}
 	var got []string
 	for _, op := range doc.operations() {
-		for _, s := range doc.sites(heard, op) {
+		for _, s := range doc.sites(errs, op) {
 			got = append(got, fmt.Sprintf("%s: %s of %s", op, s, s.list))
 		}
 	}
@@ -66,7 +66,7 @@ func TestSitesOfNewRouteAreFound(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q\nwant  %q", got, want)
 	}
-	if len(heard.said) != 2 { // the lids of a drawer, which no list shows: the one and both
-		t.Errorf("complained of %q", heard.said)
+	if len(errs.said) != 2 { // the lids of a drawer, which no list shows: the one and both
+		t.Errorf("complained of %q", errs.said)
 	}
 }

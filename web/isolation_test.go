@@ -270,11 +270,11 @@ func TestForeignIDsAnswerLikeMissing(t *testing.T) {
 func (m *isolation) checkEverySite() {
 	t := m.t
 	before := m.snapshot(m.theirs)
-	asked, owned := 0, 0
+	count, owned := 0, 0
 	for _, op := range m.doc.operations() {
 		for _, s := range m.doc.sites(t, op) {
 			for _, try := range m.trials(op, s) {
-				asked++
+				count++
 				m.compare(op, s, try)
 			}
 		}
@@ -295,8 +295,8 @@ func (m *isolation) checkEverySite() {
 			}
 		}
 	}
-	if asked < 150 || owned != asked {
-		t.Errorf("asked for %d foreign ids and %d own ones", asked, owned)
+	if count < 150 || owned != count {
+		t.Errorf("asked for %d foreign ids and %d own ones", count, owned)
 	}
 }
 
@@ -385,14 +385,14 @@ func TestListsHoldOwnRowsOnly(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
-	theirs := map[string]bool{}
+	foreign := map[string]bool{}
 	for target, answer := range m.snapshot(m.theirs) {
 		for _, id := range anyID.FindAllString(target+answer, -1) {
-			theirs[id] = true
+			foreign[id] = true
 		}
 	}
-	if len(theirs) < 30 {
-		t.Fatalf("the other team has only %d ids", len(theirs))
+	if len(foreign) < 30 {
+		t.Fatalf("the other team has only %d ids", len(foreign))
 	}
 	for kind, key := range m.keys {
 		as := m.ours
@@ -404,7 +404,7 @@ func TestListsHoldOwnRowsOnly(t *testing.T) {
 				t.Errorf("GET %s with the key %s: %s", target, kind, answer)
 			}
 			for _, id := range anyID.FindAllString(answer, -1) {
-				if theirs[id] {
+				if foreign[id] {
 					t.Errorf("GET %s with the key %s shows %s of the other team", target, kind, id)
 				}
 			}

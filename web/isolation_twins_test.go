@@ -15,8 +15,8 @@ func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	t.Helper()
 	s := newHooked(t, func(cfg *server.Config) { cfg.Compat = mode })
 	m := &isolation{testAPI: s.testAPI, doc: readDocument(t, document())}
-	theirs, full := s.newTeam("theirs")
-	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", theirs, full}
+	foreign, full := s.newTeam("theirs")
+	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", foreign, full}
 	for _, of := range []twinTeam{m.theirs, m.ours} { // the own team last: its cursors must not match the other's
 		m.fill(of)
 	}

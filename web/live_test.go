@@ -86,26 +86,26 @@ func (e *liveListener) readUntil(text string) string {
 func TestLiveEvents(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
-	_, theirs := s.newTeam("theirs")
-	ours, other := s.listen(t, s.full), s.listen(t, theirs)
+	_, foreignKey := s.newTeam("theirs")
+	ours, other := s.listen(t, s.full), s.listen(t, foreignKey)
 	ours.readUntil("retry: 2000")
 	id := s.send(s.full, validSend)
-	heard := ours.readUntil(fmt.Sprintf(`{"id":%q,"event":"sent"}`, id))
-	heard += ours.readUntil("event: queue")
-	mine := s.send(theirs, validSend)
-	foreign := other.readUntil(mine)
-	if strings.Contains(foreign, id) {
-		t.Errorf("the other team hears %q", foreign)
+	received := ours.readUntil(fmt.Sprintf(`{"id":%q,"event":"sent"}`, id))
+	received += ours.readUntil("event: queue")
+	foreignID := s.send(foreignKey, validSend)
+	seen := other.readUntil(foreignID)
+	if strings.Contains(seen, id) {
+		t.Errorf("the other team hears %q", seen)
 	}
 	segment := made(t, s.as(s.full, "POST", "/segments", `{"name":"all"}`))
 	s.as(s.full, "POST", "/contacts", fmt.Sprintf(`{"email":"a@example.org","segments":[{"id":%q}]}`, segment))
 	broadcast := made(t, s.as(s.full, "POST", "/broadcasts", fmt.Sprintf(`{"from":"a@example.com","subject":"s","text":"x","segment_id":%q,"send":true}`, segment)))
-	heard += ours.readUntil(fmt.Sprintf(`{"id":%q,"status":"sent","done":1,"total":1}`, broadcast))
+	received += ours.readUntil(fmt.Sprintf(`{"id":%q,"status":"sent","done":1,"total":1}`, broadcast))
 	body, header := form(t, csvFile("email", "i@example.org", "no address"))
 	imported := made(t, s.as(s.full, "POST", "/contacts/imports", body, header))
-	heard += ours.readUntil(fmt.Sprintf(`{"id":%q,"status":"completed","created":1,"updated":0,"skipped":0,"failed":1}`, imported))
-	if strings.Contains(heard, mine) {
-		t.Errorf("it hears of another team's: %q", heard)
+	received += ours.readUntil(fmt.Sprintf(`{"id":%q,"status":"completed","created":1,"updated":0,"skipped":0,"failed":1}`, imported))
+	if strings.Contains(received, foreignID) {
+		t.Errorf("it hears of another team's: %q", received)
 	}
 	back := s.listen(t, s.full, "Last-Event-ID: 7")
 	back.readUntil("event: reset")

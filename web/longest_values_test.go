@@ -51,7 +51,7 @@ func longDomain(bytes int) string {
 	return domain
 }
 
-// TestLongestValuesAreStored gives each indexed text its maximum length, on both engines: an index
+// TestLongestValuesAreStored: each indexed text may have its maximum length, on both engines: an index
 // of PostgreSQL has a smaller limit than SQLite's. Longer texts are refused with the field's name.
 func TestLongestValuesAreStored(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestLongestValuesAreStored(t *testing.T) {
 
 func storesLongest(t *testing.T, r *testAPI) {
 	r.domain(r.team.ID, "example.com", true)
-	for _, door := range []struct {
+	for _, route := range []struct {
 		path, body, field string // body has the text at %s
 		longest           int
 		text              func(n int) string
@@ -77,12 +77,12 @@ func storesLongest(t *testing.T, r *testAPI) {
 		{"/emails", `{"from":"a@example.com","to":%q,"subject":"Hi","text":"t"}`, "to", mailbox.MaxLength, longAddress},
 		{"/domains", `{"name":%q}`, "name", 231, longDomain}, // a DKIM record is below it
 	} {
-		if w := r.as(r.full, "POST", door.path, fmt.Sprintf(door.body, door.text(door.longest))); w.Code/100 != 2 {
-			t.Errorf("%s with the longest %s: %d %s", door.path, door.field, w.Code, w.Body)
+		if w := r.as(r.full, "POST", route.path, fmt.Sprintf(route.body, route.text(route.longest))); w.Code/100 != 2 {
+			t.Errorf("%s with the longest %s: %d %s", route.path, route.field, w.Code, w.Body)
 		}
-		w := r.as(r.full, "POST", door.path, fmt.Sprintf(door.body, door.text(door.longest+1)))
-		if wantError(t, w, http.StatusUnprocessableEntity, app.CodeValidation); !strings.Contains(w.Body.String(), door.field) {
-			t.Errorf("%s with a longer one does not name %s: %s", door.path, door.field, w.Body)
+		w := r.as(r.full, "POST", route.path, fmt.Sprintf(route.body, route.text(route.longest+1)))
+		if wantError(t, w, http.StatusUnprocessableEntity, app.CodeValidation); !strings.Contains(w.Body.String(), route.field) {
+			t.Errorf("%s with a longer one does not name %s: %s", route.path, route.field, w.Body)
 		}
 	}
 	// Recipients are indexed some time after their mail.

@@ -109,9 +109,9 @@ func TestOperatorQueue(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	o := newOperatorAPI(t, captured())
-	other, theirs := o.newTeam("theirs")
+	other, foreignKey := o.newTeam("theirs")
 	later := strings.Replace(validSend, "{", `{"scheduled_at":"in 1 hour",`, 1)
-	ours, foreign := o.send(o.full, later), o.send(theirs, later)
+	ours, foreign := o.send(o.full, later), o.send(foreignKey, later)
 	o.ask("GET", "/queue", "", 200, `"waiting":2`, ours, foreign, `"team":"`+other.ID+`"`, `"team":"`+o.team.ID+`"`)
 	w := o.ask("GET", "/queue?team=theirs", "", 200, `"waiting":1`, foreign)
 	if strings.Contains(w.Body.String(), ours) {
@@ -147,8 +147,8 @@ func TestListDoubts(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	o := newOperatorAPI(t, captured())
-	other, theirs := o.newTeam("theirs")
-	mine, foreign := o.send(o.full, validSend), o.send(theirs, validSend)
+	other, foreignKey := o.newTeam("theirs")
+	mine, foreign := o.send(o.full, validSend), o.send(foreignKey, validSend)
 	err := o.store.Write(t.Context(), func(tx *db.Tx) error {
 		for _, d := range []app.Doubt{{ID: app.NewID(), TeamID: o.team.ID, EmailID: mine}, {ID: app.NewID(), TeamID: other.ID, EmailID: foreign}} {
 			d.Relay, d.Recipients, d.CreatedAt = "us-east-1", []string{"a@example.org"}, tx.Now

@@ -106,7 +106,7 @@ func (r *testAPI) signedIn(name string, role app.Role, operator bool, provedAgo 
 }
 
 func (r *testAPI) callers() []caller {
-	theirs, _ := r.newTeam("theirs")
+	foreignTeam, _ := r.newTeam("theirs")
 	tokens := map[string]string{
 		"member": r.signedIn("member", app.RoleMember, false, 0), "admin": r.signedIn("admin", app.RoleAdmin, false, 0),
 		"owner": r.signedIn("owner", app.RoleOwner, false, 0), "late": r.signedIn("late", app.RoleOwner, false, time.Hour),
@@ -117,7 +117,7 @@ func (r *testAPI) callers() []caller {
 	cookie := func(name string, more ...string) []string {
 		return append(more, "Cookie: __Host-mailer="+tokens[name])
 	}
-	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+theirs.ID, "Origin: https://evil.example"
+	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+foreignTeam.ID, "Origin: https://evil.example"
 	own := func(op *apiOperation) bool { return begins(op.path, ownRoutes) }
 	noOperator := func(op *apiOperation) bool { return !isOperatorRoute(op) }
 	allTeams := func(op *apiOperation) bool {

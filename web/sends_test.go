@@ -23,7 +23,7 @@ func newSteppedSender() *steppedSender {
 	return &steppedSender{dialed: make(chan struct{}), dot: make(chan struct{}), reply: make(chan struct{})}
 }
 
-func (s *steppedSender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+func (s *steppedSender) Send(ctx context.Context, m *app.Outgoing, finalCheck func(context.Context, string) error) app.Result {
 	for _, step := range []chan struct{}{s.dialed, s.dot} {
 		select {
 		case step <- struct{}{}:
@@ -32,7 +32,7 @@ func (s *steppedSender) Send(ctx context.Context, m *app.Outgoing, hold func(con
 		}
 	}
 	return s.acceptingSender.Send(ctx, m, func(ctx context.Context, signature string) error {
-		err := hold(ctx, signature)
+		err := finalCheck(ctx, signature)
 		if err == nil {
 			s.dialed <- struct{}{}
 			<-s.reply

@@ -49,8 +49,8 @@ func (acceptingSender) Drain() {}
 
 func (acceptingSender) Bound() int { return 0 }
 
-func (acceptingSender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
-	if hold(ctx, "") != nil {
+func (acceptingSender) Send(ctx context.Context, m *app.Outgoing, finalCheck func(context.Context, string) error) app.Result {
+	if finalCheck(ctx, "") != nil {
 		return app.Result{Kind: app.ResultWithdrawn}
 	}
 	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250}}

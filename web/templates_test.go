@@ -331,9 +331,9 @@ func TestSendTemplateErrors(t *testing.T) {
 	a.published(welcome)
 	bare := a.published(`{"name":"bare","html":"<p>x</p>"}`)
 	draft := a.template(201, "POST", "/templates", `{"name":"draft","html":"x"}`).ID
-	var theirs templateAnswer
+	var foreign templateAnswer
 	w := a.as(a.foreign, "POST", "/templates", `{"name":"theirs","html":"x","alias":"theirs"}`)
-	if err := json.Unmarshal(w.Body.Bytes(), &theirs); err != nil {
+	if err := json.Unmarshal(w.Body.Bytes(), &foreign); err != nil {
 		t.Fatal(err)
 	}
 	wantStatus(t, a.as(a.foreign, "POST", "/templates/theirs/publish", ""), 200)
@@ -350,7 +350,7 @@ func TestSendTemplateErrors(t *testing.T) {
 		{useTemplate("", `{"NAME":"A"}`, ""), 422, app.CodeValidation, "`template.id` is required"},
 		{useTemplate("nowhere", `{}`, ""), 404, app.CodeNotFound, "template"},
 		{useTemplate(app.NewID(), `{}`, ""), 404, app.CodeNotFound, "template"},
-		{useTemplate(theirs.ID, `{}`, ""), 404, app.CodeNotFound, "template"},
+		{useTemplate(foreign.ID, `{}`, ""), 404, app.CodeNotFound, "template"},
 		{useTemplate("theirs", `{}`, ""), 404, app.CodeNotFound, "template"},
 		{useTemplate("welcome", `{}`, `,"topic_id":"`+app.NewID()+`"`), 404, app.CodeNotFound, "topic"},
 		{useTemplate(draft, `{}`, `,"from":"a@example.com"`), 422, app.CodeValidation, "not published"},

@@ -292,7 +292,7 @@ func TestSendWithTopic(t *testing.T) {
 	r := newTestAPI(t, captured())
 	news := r.newTopic(r.team.ID, "News")
 	other, _ := r.newTeam("Other")
-	theirs := r.newTopic(other.ID, "Theirs")
+	foreign := r.newTopic(other.ID, "Theirs")
 	with := func(topic string) string { return member(fmt.Sprintf(`"topic_id":%q`, topic)) }
 	for _, c := range []struct {
 		body   string
@@ -302,7 +302,7 @@ func TestSendWithTopic(t *testing.T) {
 	}{
 		{with("s3cret"), 422, app.CodeValidation, "`topic_id` must be the id of a topic"},
 		{with(app.NewID()), 404, app.CodeNotFound, "topic"},
-		{with(theirs), 404, app.CodeNotFound, "topic"},
+		{with(foreign), 404, app.CodeNotFound, "topic"},
 	} {
 		wantError(t, r.as(r.full, "POST", "/emails", c.body), c.status, c.code, c.words)
 		wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend, c.body)), c.status, c.code, "emails.1: ", c.words)

@@ -37,8 +37,8 @@ func sendWelcome(ctx context.Context, s *server.Server, token string) error {
 	if err != nil {
 		return err
 	}
-	there, _, err := s.Mail.ListEmails(ctx, key, app.Page{Limit: 1})
-	if err != nil || len(there) > 0 {
+	emails, _, err := s.Mail.ListEmails(ctx, key, app.Page{Limit: 1})
+	if err != nil || len(emails) > 0 {
 		return err
 	}
 	text := "This email was captured, not sent.\n\nSend your own with the curl command that the server printed, or point your program at it.\n"

@@ -53,12 +53,12 @@ func (f *StoreFlags) CheckKeyFile() error {
 
 // CheckLocation refuses flags that the kind of database does not support.
 func (f *StoreFlags) CheckLocation(standby bool, backupDir string) error {
-	elsewhere := server.RequireFile(f.DB)
+	notFile := server.RequireFile(f.DB)
 	switch {
-	case elsewhere == nil && standby:
+	case notFile == nil && standby:
 		return errors.New("--standby needs a PostgreSQL database: add --db postgres://…")
-	case elsewhere != nil && backupDir != "":
-		return fmt.Errorf("--backup-dir: %w", elsewhere)
+	case notFile != nil && backupDir != "":
+		return fmt.Errorf("--backup-dir: %w", notFile)
 	}
 	return f.CheckKeyFile()
 }
@@ -112,13 +112,13 @@ func (c *Store) teamFlag(cmd *cobra.Command) *cobra.Command {
 }
 
 func newCommand(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	said := func(cmd *cobra.Command, given []string) error {
+	checked := func(cmd *cobra.Command, given []string) error {
 		if err := args(cmd, given); err != nil {
 			return wrongArguments(cmd, given)
 		}
 		return nil
 	}
-	return &cobra.Command{Use: use, Short: short, Args: said, RunE: run}
+	return &cobra.Command{Use: use, Short: short, Args: checked, RunE: run}
 }
 
 func group(use, short string, sub ...*cobra.Command) *cobra.Command {

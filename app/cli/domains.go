@@ -55,13 +55,13 @@ func (c *Store) domainsTrust() *cobra.Command {
 func (c *Store) domainsDelete() *cobra.Command {
 	cmd := newCommand("delete NAME", "Delete a domain with its DKIM keys and the API keys that are bound to it; its queued mail fails", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			gone, err := e.Domains.DeleteByName(ctx, team.ID, bareName(args[0]))
+			deleted, err := e.Domains.DeleteByName(ctx, team.ID, bareName(args[0]))
 			if err != nil {
 				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
-			d := &gone.Domain
-			return c.printDone(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": gone.Waiting, "keys": gone.Keys},
-				fmt.Sprintf("deleted %s of %s; API keys revoked: %d; queued emails that will fail: %d", d.Name, team.Name, gone.Keys, gone.Waiting))
+			d := &deleted.Domain
+			return c.printDone(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": deleted.Waiting, "keys": deleted.Keys},
+				fmt.Sprintf("deleted %s of %s; API keys revoked: %d; queued emails that will fail: %d", d.Name, team.Name, deleted.Keys, deleted.Waiting))
 		})
 	})
 	return c.teamFlag(c.jsonFlag(cmd))

@@ -72,8 +72,8 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	if err != nil {
 		return err
 	}
-	whole := false
-	defer func() { done(whole) }()
+	complete := false
+	defer func() { done(complete) }()
 	o := transfer.Options{Apply: i.apply, Emails: i.emails, Trust: i.trust, Onto: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
 	mapping := &mappingFile{path: s.mapping}
 	if i.mapping != "" {
@@ -87,7 +87,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	report, err := e.Transfer.Import(ctx, team, r, o)
 	bar.Done()
 	err = errors.Join(err, mapping.close())
-	whole = err == nil || errors.Is(err, archive.ErrBroken)
+	complete = err == nil || errors.Is(err, archive.ErrBroken)
 	if report == nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	if cut {
 		return ErrCutOff
 	}
-	if i.apply && !whole {
+	if i.apply && !complete {
 		return fmt.Errorf("%w\n%w", err, ErrCutOff)
 	}
 	return err
@@ -287,10 +287,10 @@ func (i *importCommand) files(name string, files []string, read func(w *archive.
 		if err != nil {
 			return nil, nil, err
 		}
-		gone := func(bool) { removeSpool(dir) }
+		cleanup := func(bool) { removeSpool(dir) }
 		w, err := archive.Create(filepath.Join(dir, name))
 		if err != nil {
-			gone(false)
+			cleanup(false)
 			return nil, nil, err
 		}
 		left, err := read(w)
@@ -300,11 +300,11 @@ func (i *importCommand) files(name string, files []string, read func(w *archive.
 		if err == nil {
 			var r *archive.Reader
 			if r, err = archive.Open(filepath.Join(dir, name)); err == nil {
-				return r, gone, nil
+				return r, cleanup, nil
 			}
 		}
 		w.Close()
-		gone(false)
+		cleanup(false)
 		return nil, nil, err
 	}}
 }
@@ -317,7 +317,7 @@ func (i *importCommand) database(path string, from *mailerFile) source {
 		if err != nil {
 			return nil, nil, err
 		}
-		gone := func(bool) { removeSpool(dir) }
+		cleanup := func(bool) { removeSpool(dir) }
 		bar := Progress(ctx, "read", 0)
 		_, err = server.OpenMailer(ctx, server.OtherMailer{Path: path, KeyFile: from.key, Schema: i.c.Schema}, from.team, filepath.Join(dir, archive.SourceMailer),
 			transfer.ExportOptions{Emails: i.emails, NoSheets: true, Version: BuildVersion("")["version"], Progress: bar.At})
@@ -327,9 +327,9 @@ func (i *importCommand) database(path string, from *mailerFile) source {
 			r, err = archive.Open(filepath.Join(dir, archive.SourceMailer))
 		}
 		if err != nil {
-			gone(false)
+			cleanup(false)
 		}
-		return r, gone, err
+		return r, cleanup, err
 	}}
 }
 

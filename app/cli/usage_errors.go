@@ -132,8 +132,8 @@ func SuggestNearest(cmd *cobra.Command, args []string) {
 func likelyFlag(cmd *cobra.Command, name string, args []string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	for other, ours := range flagAliases {
-		if slices.Contains(names, ours.flag) && !slices.Contains(names, other) {
+	for other, alias := range flagAliases {
+		if slices.Contains(names, alias.flag) && !slices.Contains(names, other) {
 			names = append(names, other)
 		}
 	}
@@ -142,8 +142,8 @@ func likelyFlag(cmd *cobra.Command, name string, args []string) string {
 	if !nearest.Near(name, near) {
 		return cmd.CommandPath() + " --help lists its flags"
 	}
-	if ours, ok := flagAliases[near]; ok && cmd.Flags().Lookup(near) == nil {
-		return "did you mean " + strings.Replace(ours.form, "VALUE", valueOf(args, name, near), 1) + "?"
+	if alias, ok := flagAliases[near]; ok && cmd.Flags().Lookup(near) == nil {
+		return "did you mean " + strings.Replace(alias.form, "VALUE", valueOf(args, name, near), 1) + "?"
 	}
 	return "the nearest is --" + near
 }

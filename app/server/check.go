@@ -41,13 +41,13 @@ func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, o
 		return health.Machine(p, err), nil
 	}
 	defer done()
-	beside := s.Health.WithTarget(p, health.Network{})
+	checker := s.Health.WithTarget(p, health.Network{})
 	if p.Running {
-		if checks, ok, err := beside.Ask(ctx); ok || err != nil {
+		if checks, ok, err := checker.Ask(ctx); ok || err != nil {
 			return checks, err
 		}
 	}
-	return beside.Doctor(ctx)
+	return checker.Doctor(ctx)
 }
 
 // locationOf describes where a server has its database and master key.
@@ -61,12 +61,12 @@ func locationOf(cfg *Config) health.Target {
 
 // Status returns the status of a database's server.
 func Status(ctx context.Context, s *Server, database, version string) (health.Status, error) {
-	beside := s.Health.WithTarget(health.Target{Database: database, Running: engine.InUse(database)}, health.Network{})
-	status, err := beside.Status(ctx, version)
+	checker := s.Health.WithTarget(health.Target{Database: database, Running: engine.InUse(database)}, health.Network{})
+	status, err := checker.Status(ctx, version)
 	if err != nil {
 		return status, err
 	}
-	return status, beside.FillTables(ctx, &status.Database)
+	return status, checker.FillTables(ctx, &status.Database)
 }
 
 // Names returns names or ids of a kind (team, domain, relay, key, email) in a database file, for

@@ -31,9 +31,9 @@ func withTwoServersVia(t *testing.T, relay relayurl.Relay, script testserver.Scr
 
 // slowReplies accepts everything after a delay.
 func slowReplies(by time.Duration) testserver.Script {
-	return testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return testserver.Always(func(ctx context.Context, m *app.Outgoing, finalCheck func() error) app.Result {
 		time.Sleep(by)
-		return testserver.Accept(ctx, m, hold)
+		return testserver.Accept(ctx, m, finalCheck)
 	})
 }
 

@@ -92,12 +92,12 @@ func (r AuditRoutes) list(ctx context.Context, key *app.Key, in *auditInput) (*r
 }
 
 func newAuditItem(e *app.AuditEntry) AuditItem {
-	who := actorItem{Type: e.Actor.Type, Name: &e.Actor.Name}
+	actor := actorItem{Type: e.Actor.Type, Name: &e.Actor.Name}
 	if e.Actor.Type == app.ActorKey || e.Actor.Type == app.ActorPerson {
-		who.ID, who.Name = &e.Actor.Name, base.TextOrNull(e.ActorName)
+		actor.ID, actor.Name = &e.Actor.Name, base.TextOrNull(e.ActorName)
 	}
 	return AuditItem{
-		Object: "audit_log", ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt), TeamID: base.TextOrNull(e.TeamID), Actor: who,
+		Object: "audit_log", ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt), TeamID: base.TextOrNull(e.TeamID), Actor: actor,
 		Address: base.TextOrNull(e.Actor.Address), Action: e.Action, Target: base.TextOrNull(e.Target),
 		Before: changedFields(e.Before), After: changedFields(e.After),
 	}

@@ -61,15 +61,15 @@ func (m modules) add(name, source string) {
 }
 
 // needed adds a module, and everything that it imports, to those already listed.
-func (m modules) needed(there []string, name string) []string {
-	for _, have := range there {
+func (m modules) needed(loaded []string, name string) []string {
+	for _, have := range loaded {
 		if have == name {
-			return there
+			return loaded
 		}
 	}
-	there = append(there, name)
+	loaded = append(loaded, name)
 	for _, next := range m[name] {
-		there = m.needed(there, next)
+		loaded = m.needed(loaded, next)
 	}
-	return there
+	return loaded
 }

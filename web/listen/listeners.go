@@ -192,12 +192,12 @@ func (l *Listeners) StopContext() (context.Context, context.CancelFunc) {
 
 // Shutdown ends SMTP and HTTP, and waits for running messages and requests.
 func (l *Listeners) Shutdown(ctx context.Context) error {
-	taken := make(chan error, 1)
+	smtpDone := make(chan error, 1)
 	go func() {
 		err := l.stopSMTP(ctx) // before bounces, whose sessions it may run
-		taken <- errors.Join(err, l.stopBounces(ctx))
+		smtpDone <- errors.Join(err, l.stopBounces(ctx))
 	}()
-	return errors.Join(l.api.Shutdown(ctx), l.tls.stopRedirecting(ctx), <-taken)
+	return errors.Join(l.api.Shutdown(ctx), l.tls.stopRedirecting(ctx), <-smtpDone)
 }
 
 // StopMetrics ends the metrics listener, which shows the progress of a shutdown.

@@ -202,14 +202,14 @@ func (s *site) contents(name string) string {
 func (s *site) pageLinks(i int) string {
 	var b strings.Builder
 	b.WriteString("<nav class=\"manual-turns\" aria-label=\"Before and after\">")
-	turn := func(rel, words string, p page) {
-		b.WriteString(`<a class="btn" rel="` + rel + `" href="` + prefix + "/" + p.Page + `">` + words + html.EscapeString(p.Title) + "</a>")
+	link := func(rel, label string, p page) {
+		b.WriteString(`<a class="btn" rel="` + rel + `" href="` + prefix + "/" + p.Page + `">` + label + html.EscapeString(p.Title) + "</a>")
 	}
 	if i > 0 {
-		turn("prev", "← ", s.pages[i-1])
+		link("prev", "← ", s.pages[i-1])
 	}
 	if i+1 < len(s.pages) {
-		turn("next", "Next: ", s.pages[i+1])
+		link("next", "Next: ", s.pages[i+1])
 	}
 	b.WriteString("</nav>\n")
 	return b.String()

@@ -14,7 +14,7 @@ var packageLines = []string{"ExecStart=", "LoadCredential=", "Environment=", "Dy
 
 // unexpectedLines returns the lines of complete service units on a page that the package's unit
 // lacks, and the number of such units.
-func unexpectedLines(page, unit string) (strange []string, shown int) {
+func unexpectedLines(page, unit string) (unexpected []string, shown int) {
 	known := strings.Split(unit, "\n")
 	for _, block := range regexp.MustCompile("(?ms)^```ini\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(block[1], "\nExecStart=") {
@@ -24,11 +24,11 @@ func unexpectedLines(page, unit string) (strange []string, shown int) {
 		for _, line := range strings.Split(block[1], "\n") {
 			own := slices.ContainsFunc(packageLines, func(begin string) bool { return strings.HasPrefix(line, begin) })
 			if !own && !slices.Contains(known, line) {
-				strange = append(strange, line)
+				unexpected = append(unexpected, line)
 			}
 		}
 	}
-	return strange, shown
+	return unexpected, shown
 }
 
 // The Debian package uses this unit (.ci/release) with another path of the program.
@@ -43,15 +43,15 @@ func TestManualUnitMatchesPackage(t *testing.T) {
 	}
 	all := 0
 	for _, name := range append(names, "../../README.md") {
-		strange, shown := unexpectedLines(string(read(t, name)), unit)
-		if all += shown; len(strange) > 0 {
-			t.Errorf("%s has %q, which mailer.service has not", name, strange)
+		unexpected, shown := unexpectedLines(string(read(t, name)), unit)
+		if all += shown; len(unexpected) > 0 {
+			t.Errorf("%s has %q, which mailer.service has not", name, unexpected)
 		}
 	}
 	if all == 0 {
 		t.Error("no page shows the service")
 	}
-	if strange, _ := unexpectedLines("```ini\n[Service]\nExecStart=/x\nRestart=never\n```\n", unit); !slices.Equal(strange, []string{"Restart=never"}) {
-		t.Errorf("of a unit that restarts never it finds %q", strange)
+	if unexpected, _ := unexpectedLines("```ini\n[Service]\nExecStart=/x\nRestart=never\n```\n", unit); !slices.Equal(unexpected, []string{"Restart=never"}) {
+		t.Errorf("of a unit that restarts never it finds %q", unexpected)
 	}
 }

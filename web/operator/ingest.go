@@ -44,11 +44,11 @@ func (r IngestRoutes) Add(h *rest.Handler) {
 }
 
 func (r IngestRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*ingestListOutput, error) {
-	doors, err := r.Service.IngestRoutes(ctx, r.SES)
+	endpoints, err := r.Service.IngestRoutes(ctx, r.SES)
 	if err != nil {
 		return nil, err
 	}
-	return &ingestListOutput{ingestList{Object: "list", Data: converted(doors, func(d providerevents.IngestRoute) IngestRoute {
+	return &ingestListOutput{ingestList{Object: "list", Data: converted(endpoints, func(d providerevents.IngestRoute) IngestRoute {
 		return IngestRoute{Source: d.Source, Address: base.TextOrNull(d.Address), Open: d.Open, LastSeenAt: app.FormatTimePtr(d.Seen),
 			LastRefusedAt: app.FormatTimePtr(d.Refused), LastRefused: base.TextOrNull(d.Reason)}
 	})}}, nil

@@ -116,8 +116,8 @@ func (t *trackedMail) click(ctx context.Context, x *rest.Exchange, token string,
 		t.pages.refuse(x, rest.NewError(app.CodeNotFound, "There is no such link"))
 		return
 	case to.Orphaned:
-		words := t.pages.text(x.RequestHeader.Get("Accept-Language"))
-		t.pages.write(x, orphanedPage(to, words), words)
+		text := t.pages.text(x.RequestHeader.Get("Accept-Language"))
+		t.pages.write(x, orphanedPage(to, text), text)
 		return
 	}
 	setPrivate(x.Header())

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// Access gives the SMTP listeners the API's checks, so that both share them: a key has one rate,
+// Access holds the API's checks for the SMTP listeners, so that both share them: a key has one rate,
 // and a team one share of memory, over HTTP and SMTP together. All errors are *app.Error.
 type Access struct{ h *Handler }
 

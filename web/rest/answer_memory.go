@@ -50,7 +50,7 @@ func newAnswerBudget(l AnswerLimits) *answerBudget {
 // share is the part of a pool that one owner may hold.
 type share struct {
 	owner string
-	most  int64
+	limit int64
 }
 
 // memoryPool is an amount of memory that owners have shares of. A reservation larger than its
@@ -69,10 +69,10 @@ func newMemoryPool(size int64) *memoryPool {
 
 // tryAcquire takes n bytes for an answer that already holds mine bytes. If they are not available,
 // it returns a channel that is closed when memory is released.
-func (p *memoryPool) tryAcquire(n, mine int64, shares []share) (moved <-chan struct{}, ok bool) {
+func (p *memoryPool) tryAcquire(n, held int64, shares []share) (freed <-chan struct{}, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	full := func(s share) bool { return p.held[s.owner] > mine && p.held[s.owner]+n > s.most }
+	full := func(s share) bool { return p.held[s.owner] > held && p.held[s.owner]+n > s.limit }
 	if n > p.free || slices.ContainsFunc(shares, full) {
 		return p.freed, false
 	}
@@ -84,14 +84,14 @@ func (p *memoryPool) tryAcquire(n, mine int64, shares []share) (moved <-chan str
 }
 
 // acquire is tryAcquire that waits for memory until ctx ends. It reports whether it got the memory.
-func (p *memoryPool) acquire(ctx context.Context, n, mine int64, shares []share) bool {
+func (p *memoryPool) acquire(ctx context.Context, n, held int64, shares []share) bool {
 	for {
-		moved, ok := p.tryAcquire(n, mine, shares)
+		freed, ok := p.tryAcquire(n, held, shares)
 		if ok {
 			return true
 		}
 		select {
-		case <-moved:
+		case <-freed:
 		case <-ctx.Done():
 			return false
 		}
@@ -157,9 +157,9 @@ func (a *answerMemory) Count(bytes int64) error {
 
 // acquire takes n bytes from the exchange's pool, at most the whole pool. If resource is not empty,
 // the resource of that name has a share of its own.
-func (a *answerMemory) acquire(ctx context.Context, n int64, what string) error {
+func (a *answerMemory) acquire(ctx context.Context, n int64, resource string) error {
 	if a.pool == nil {
-		a.choosePool(what)
+		a.choosePool(resource)
 	}
 	if n = min(n, a.pool.size-a.held); n <= 0 {
 		return nil
@@ -174,7 +174,7 @@ func (a *answerMemory) acquire(ctx context.Context, n int64, what string) error 
 }
 
 // choosePool sets the pool of the exchange and the shares that it counts in.
-func (a *answerMemory) choosePool(what string) {
+func (a *answerMemory) choosePool(resource string) {
 	if a.x.Key != nil {
 		a.pool = a.budget.keyed
 		a.shares = []share{{a.x.Key.TeamID, a.pool.size / 2}}
@@ -182,8 +182,8 @@ func (a *answerMemory) choosePool(what string) {
 	}
 	a.pool = a.budget.public
 	a.shares = []share{{a.x.Client().String(), a.pool.size / 2}}
-	if what != "" {
-		a.shares = append(a.shares, share{what, a.pool.size / 4})
+	if resource != "" {
+		a.shares = append(a.shares, share{resource, a.pool.size / 4})
 	}
 }
 
@@ -242,11 +242,11 @@ func CountMemory(ctx context.Context) context.Context {
 
 // ReserveFor waits until the exchange can hold bytes more for an answer with the named resource.
 // Errors: CodeServiceUnavailable.
-func (x *Exchange) ReserveFor(ctx context.Context, what string, bytes int64) error {
+func (x *Exchange) ReserveFor(ctx context.Context, resource string, bytes int64) error {
 	a := x.memory
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.acquire(ctx, bytes, what)
+	return a.acquire(ctx, bytes, resource)
 }
 
 // sendBuffer is the kernel's send buffer of a connection, in bytes. The default is up to 4 MiB, and

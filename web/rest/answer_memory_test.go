@@ -93,11 +93,11 @@ func TestRowsAreCounted(t *testing.T) {
 			}
 		}
 		alone.release()
-		beside := answerOf(all, "a")
-		if err := beside.Reserve(t.Context(), 512<<10); err != nil {
+		second := answerOf(all, "a")
+		if err := second.Reserve(t.Context(), 512<<10); err != nil {
 			t.Fatal(err)
 		}
-		defer beside.release()
+		defer second.release()
 		rows, start := answerOf(all, "a"), time.Now()
 		var err error
 		n := int64(0)
@@ -108,7 +108,7 @@ func TestRowsAreCounted(t *testing.T) {
 			t.Errorf("rows end with %v after %v, %d bytes", err, time.Since(start), n)
 		}
 		rows.release()
-		beside.release()
+		second.release()
 		if all.keyed.free != all.keyed.size {
 			t.Errorf("%d of %d came back", all.keyed.free, all.keyed.size)
 		}
@@ -185,8 +185,8 @@ func TestStalledClientIsCut(t *testing.T) {
 				})}
 				listener := make(pipeListener, 1)
 				go server.Serve(listener)
-				client, theirs := net.Pipe()
-				listener <- theirs
+				client, clientEnd := net.Pipe()
+				listener <- clientEnd
 				_, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 				if err != nil {
 					t.Fatal(err)

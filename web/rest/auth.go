@@ -95,9 +95,9 @@ func (h *Handler) recheckKey(ctx context.Context, x *Exchange, rt *Route) error 
 	if key.ID != x.Key.ID || key.TeamID != x.Key.TeamID {
 		return app.InvalidKey()
 	}
-	begun := *rt
-	begun.Fresh = false // checked when the answer began
-	return h.mayUse(key, &begun)
+	route := *rt
+	route.Fresh = false // checked when the answer began
+	return h.mayUse(key, &route)
 }
 
 // checkAddress refuses a key that is used from an address outside of its allowed ranges.

@@ -132,15 +132,15 @@ func ownerOf(x *Exchange) memoryOwner {
 	return memoryOwner{client: x.Client()}
 }
 
-// readBody reads the whole body into x.Body. Errors: CodePayloadTooLarge above most bytes, before
+// readBody reads the whole body into x.Body. Errors: CodePayloadTooLarge above maxSize bytes, before
 // anything is read if Content-Length says so; status 408 if the client is too slow;
 // CodeServiceUnavailable if there is no memory.
-func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) error {
+func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, maxSize int64) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
 	x.bodyMemory.owner = ownerOf(x)
-	in := bodyReader{h: h, x: x, r: r, rt: rt, maxSize: most, start: time.Now()}
+	in := bodyReader{h: h, x: x, r: r, rt: rt, maxSize: maxSize, start: time.Now()}
 	err := in.read()
 	h.bodyBudget.releaseSlot(&x.bodyMemory)
 	if err != nil {
@@ -232,7 +232,7 @@ func (in *bodyReader) semaphore(size int64) *fairSemaphore {
 // grow enlarges the buffer to size bytes and keeps what has arrived.
 func (in *bodyReader) grow(size int64) error {
 	b, held := in.h.bodyBudget, &in.x.bodyMemory
-	turned, err := in.acquireSlot(size)
+	waitedForSlot, err := in.acquireSlot(size)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (in *bodyReader) grow(size int64) error {
 	if err != nil {
 		return err
 	}
-	if turned || waited { // the server's delay does not count against the client
+	if waitedForSlot || waited { // the server's delay does not count against the client
 		in.start = time.Now()
 		in.extend(in.start)
 	}
@@ -311,9 +311,9 @@ func (in *bodyReader) extend(now time.Time) {
 	setReadDeadline(in.x, at)
 }
 
-func bodyTooLarge(most int64) error {
+func bodyTooLarge(maxSize int64) error {
 	return NewError(app.CodePayloadTooLarge,
-		fmt.Sprintf("The request body is larger than %d bytes", most))
+		fmt.Sprintf("The request body is larger than %d bytes", maxSize))
 }
 
 func readError(err error) error {

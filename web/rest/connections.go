@@ -92,8 +92,8 @@ type connections struct {
 	failureLoggedAt time.Time // the last log line about it
 }
 
-func newConnections(most, mostOfOne int, free proxies, log *slog.Logger) *connections {
-	return &connections{max: most, maxPerAddress: mostOfOne, exempt: free, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
+func newConnections(limit, perAddress int, exempt proxies, log *slog.Logger) *connections {
+	return &connections{max: limit, maxPerAddress: perAddress, exempt: exempt, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
 }
 
 // boundListener accepts connections within the limits.
@@ -136,13 +136,13 @@ func (s *connections) add(raw net.Conn) *conn {
 	} else {
 		s.refused++
 	}
-	tell := s.logAttrs(now)
+	attrs := s.logAttrs(now)
 	s.mu.Unlock()
 	if victim != nil {
 		victim.Conn.Close()
 	}
-	if tell != nil {
-		s.log.Warn("connections are at their bound: those that stalled longest are cut, and where none has, the next is refused; see --max-connections", tell...)
+	if attrs != nil {
+		s.log.Warn("connections are at their bound: those that stalled longest are cut, and where none has, the next is refused; see --max-connections", attrs...)
 	}
 	if !recovered.IsZero() {
 		s.log.Info("connections are taken again", "after", now.Sub(recovered))
@@ -155,9 +155,9 @@ func (s *connections) add(raw net.Conn) *conn {
 
 // admit reports whether a connection is accepted, and which one is evicted for it.
 func (s *connections) admit(c *conn, addr netip.Addr) (ok bool, victim *conn) {
-	own := s.byPeer[c.peer]
-	if len(own) >= s.maxPerAddress && !s.exempt.has(addr) {
-		victim = stalled(own)
+	sameClient := s.byPeer[c.peer]
+	if len(sameClient) >= s.maxPerAddress && !s.exempt.has(addr) {
+		victim = stalled(sameClient)
 		return victim != nil, victim
 	}
 	if s.open < s.max {
@@ -171,12 +171,12 @@ func (s *connections) admit(c *conn, addr netip.Addr) (ok bool, victim *conn) {
 // among the addresses that have a stalled one.
 func (s *connections) stalledOfBusiest() (victim *conn) {
 	most := 0
-	for _, own := range s.byPeer {
-		if len(own) <= most {
+	for _, sameClient := range s.byPeer {
+		if len(sameClient) <= most {
 			continue
 		}
-		if c := stalled(own); c != nil {
-			victim, most = c, len(own)
+		if c := stalled(sameClient); c != nil {
+			victim, most = c, len(sameClient)
 		}
 	}
 	return victim
@@ -204,23 +204,23 @@ func stalled(conns map[*conn]struct{}) (victim *conn) {
 }
 
 func (s *connections) insert(c *conn) {
-	own := s.byPeer[c.peer]
-	if own == nil {
-		own = map[*conn]struct{}{}
-		s.byPeer[c.peer] = own
+	sameClient := s.byPeer[c.peer]
+	if sameClient == nil {
+		sameClient = map[*conn]struct{}{}
+		s.byPeer[c.peer] = sameClient
 	}
-	own[c] = struct{}{}
+	sameClient[c] = struct{}{}
 	s.open++
 }
 
 // remove unregisters a connection; it may be unregistered already.
 func (s *connections) remove(c *conn) {
-	own := s.byPeer[c.peer]
-	if _, there := own[c]; !there {
+	sameClient := s.byPeer[c.peer]
+	if _, ok := sameClient[c]; !ok {
 		return
 	}
-	delete(own, c)
-	if len(own) == 0 {
+	delete(sameClient, c)
+	if len(sameClient) == 0 {
 		delete(s.byPeer, c.peer)
 	}
 	s.open--
@@ -239,8 +239,8 @@ func (s *connections) logAttrs(now time.Time) []any {
 		return nil
 	}
 	var by netip.Prefix
-	for peer, own := range s.byPeer {
-		if len(own) > len(s.byPeer[by]) {
+	for peer, sameClient := range s.byPeer {
+		if len(sameClient) > len(s.byPeer[by]) {
 			by = peer
 		}
 	}

@@ -301,11 +301,11 @@ func TestBodyBufferIsReused(t *testing.T) {
 		r := httptest.NewRequest("POST", "/typed", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer x")
 		b.handler.ServeHTTP(httptest.NewRecorder(), r)
-		room := b.handler.bodyBudget.buffer(int64(len(body)))
-		if string((*room)[:len(body)]) == body {
+		buffer := b.handler.bodyBudget.buffer(int64(len(body)))
+		if string((*buffer)[:len(body)]) == body {
 			seen++
 		}
-		b.handler.bodyBudget.buffers.Put(room)
+		b.handler.bodyBudget.buffers.Put(buffer)
 	}
 	if seen == 0 {
 		t.Error("no room came back")

@@ -113,8 +113,8 @@ func fieldOf(t reflect.Type, tag, name string) []int {
 
 // fileName returns the last literal segment of a path, with .csv.
 func fileName(path string) string {
-	words := slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s[0] == '{' })
-	return words[len(words)-1] + ".csv"
+	text := slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s[0] == '{' })
+	return text[len(text)-1] + ".csv"
 }
 
 // csvNote documents the CSV form of a list.

@@ -39,17 +39,17 @@ func appendColumns(columns []column, t reflect.Type, prefix string, at []int) []
 		if name == "-" || !f.IsExported() && !f.Anonymous {
 			continue
 		}
-		inner, here := f.Type, append(slices.Clone(at), i)
+		inner, index := f.Type, append(slices.Clone(at), i)
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
 		switch flat := inner.Kind() == reflect.Struct && !hasCustomJSON(inner); {
 		case flat && f.Anonymous && name == "":
-			columns = appendColumns(columns, inner, prefix, here)
+			columns = appendColumns(columns, inner, prefix, index)
 		case flat:
-			columns = appendColumns(columns, inner, prefix+name+".", here)
+			columns = appendColumns(columns, inner, prefix+name+".", index)
 		default:
-			columns = append(columns, column{prefix + name, here, strings.Contains(options, "omit")})
+			columns = append(columns, column{prefix + name, index, strings.Contains(options, "omit")})
 		}
 	}
 	return columns

@@ -260,8 +260,8 @@ func TestStalledExportIsCut(t *testing.T) {
 		listener := make(pipeListener, 1)
 		server := &http.Server{Handler: b.handler, WriteTimeout: time.Hour}
 		go server.Serve(listener)
-		client, theirs := net.Pipe()
-		listener <- theirs
+		client, clientEnd := net.Pipe()
+		listener <- clientEnd
 		if _, err := io.WriteString(client, "GET /numbers/1/of HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nAccept: text/csv\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}

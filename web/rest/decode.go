@@ -26,7 +26,7 @@ type shapeError struct {
 
 // NewShapeError refuses the value at a position of the body, with a text that follows the field's
 // name. Custom decoders return it.
-func NewShapeError(at jsontext.Pointer, words string) error { return &shapeError{at, words} }
+func NewShapeError(at jsontext.Pointer, text string) error { return &shapeError{at, text} }
 
 // Error implements error.
 func (e *shapeError) Error() string { return e.text }
@@ -219,7 +219,7 @@ func WrongShape(d *jsontext.Decoder, shape string) error {
 }
 
 // EmptyOnly consumes an empty value, and refuses any other with the given text.
-func EmptyOnly(d *jsontext.Decoder, words string) error {
+func EmptyOnly(d *jsontext.Decoder, text string) error {
 	v, err := d.ReadValue()
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func EmptyOnly(d *jsontext.Decoder, words string) error {
 	if IsEmptyArray(v) {
 		return nil
 	}
-	return &shapeError{d.StackPointer(), words}
+	return &shapeError{d.StackPointer(), text}
 }
 
 // Change is a member of a PATCH body: absent, null or a value.

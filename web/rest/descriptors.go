@@ -26,8 +26,8 @@ func (s *connections) acceptFailed(err error) {
 	if s.failedAt.IsZero() {
 		s.failedAt = now
 	}
-	tell := now.Sub(s.failureLoggedAt) >= logEvery
-	if tell {
+	logNow := now.Sub(s.failureLoggedAt) >= logEvery
+	if logNow {
 		s.failureLoggedAt = now
 	}
 	var victim *conn
@@ -42,7 +42,7 @@ func (s *connections) acceptFailed(err error) {
 	if victim != nil {
 		victim.Conn.Close()
 	}
-	if !tell {
+	if !logNow {
 		return
 	}
 	if exhausted {

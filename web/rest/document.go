@@ -117,22 +117,22 @@ func (d document) operations() (all []object) {
 // answers and events open: an older client must accept new fields. A schema that both use is split
 // in two.
 func (d document) splitSchemas() {
-	var taken, sent []any
+	var received, sent []any
 	for _, op := range d.operations() {
-		taken = append(taken, op["requestBody"])
+		received = append(received, op["requestBody"])
 		sent = append(sent, op["responses"])
 	}
 	sent = append(sent, d["webhooks"])
-	in, out, schemas := d.reachableSchemas(taken), d.reachableSchemas(sent), d.schemas()
+	in, out, schemas := d.reachableSchemas(received), d.reachableSchemas(sent), d.schemas()
 	for name := range in {
 		if out[name] {
 			schemas[name+"Request"] = deepCopy(schemas[name])
-			taken = append(taken, schemas[name+"Request"])
+			received = append(received, schemas[name+"Request"])
 		} else {
-			taken = append(taken, schemas[name])
+			received = append(received, schemas[name])
 		}
 	}
-	walk(taken, func(m object) {
+	walk(received, func(m object) {
 		if name := refName(m); out[name] {
 			m["$ref"] = schemaPrefix + name + "Request"
 		}

@@ -43,8 +43,8 @@ func downgradeSchema(m object) {
 	}
 	// base64 is described in texts only: with 3.0's format byte among alternatives, ogen generates
 	// Go that does not compile.
-	for _, word := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {
-		delete(m, word)
+	for _, keyword := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {
+		delete(m, keyword)
 	}
 }
 

@@ -125,17 +125,17 @@ func writeLongText(w io.Writer, text string) error {
 
 // cutIndex returns an index of at most most bytes at which text can be cut without splitting a
 // character.
-func cutIndex(text string, most int) int {
-	if len(text) <= most {
+func cutIndex(text string, limit int) int {
+	if len(text) <= limit {
 		return len(text)
 	}
-	for i := most - 1; i > most-utf8.UTFMax; i-- {
+	for i := limit - 1; i > limit-utf8.UTFMax; i-- {
 		if utf8.RuneStart(text[i]) {
-			if !utf8.FullRuneInString(text[i:most]) {
+			if !utf8.FullRuneInString(text[i:limit]) {
 				return i
 			}
 			break
 		}
 	}
-	return most
+	return limit
 }

@@ -112,9 +112,9 @@ func (h *Handler) errorFor(x *Exchange, err error) *Error {
 			// The client closed the connection: no error of the server, and nobody reads the
 			// answer.
 			h.log.Debug("request canceled", "request_id", x.ID, "route", x.Pattern)
-			gone := InternalError()
-			gone.StatusCode = statusClientClosed
-			return gone
+			closed := InternalError()
+			closed.StatusCode = statusClientClosed
+			return closed
 		}
 		h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", err)
 		return InternalError()

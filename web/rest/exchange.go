@@ -78,7 +78,7 @@ func exchangeOf(ctx context.Context) *Exchange {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
 	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, path: r.URL.Path, query: r.URL.RawQuery, clientAddr: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
-	room := x.attach(r)
+	admitted := x.attach(r)
 	x.setPhase(phaseWorking)
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}
@@ -89,7 +89,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.finish(x, r, start)
 	ctx := h.answerContext(r, x)
-	if !room {
+	if !admitted {
 		head.Set("Retry-After", "5")
 		h.writeError(x, errAddressBusy)
 		return

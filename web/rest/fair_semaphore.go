@@ -57,8 +57,8 @@ type shortage struct {
 	refused     int
 }
 
-func newFairSemaphore(name string, capacity, share int64, patience time.Duration, log *slog.Logger) *fairSemaphore {
-	return &fairSemaphore{name: name, capacity: capacity, share: share, maxWait: patience, log: log, held: map[memoryOwner]int64{}}
+func newFairSemaphore(name string, capacity, share int64, maxWait time.Duration, log *slog.Logger) *fairSemaphore {
+	return &fairSemaphore{name: name, capacity: capacity, share: share, maxWait: maxWait, log: log, held: map[memoryOwner]int64{}}
 }
 
 // fits reports whether an owner may take n more bytes.
@@ -145,10 +145,10 @@ func (l *fairSemaphore) grant() {
 	if len(l.waiting) == 0 {
 		return
 	}
-	behind := map[memoryOwner]bool{} // owners whose earlier waiter still waits
+	skipped := map[memoryOwner]bool{} // owners whose earlier waiter still waits
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
-		if behind[w.owner] || !l.fits(w.owner, w.n) {
-			behind[w.owner] = true
+		if skipped[w.owner] || !l.fits(w.owner, w.n) {
+			skipped[w.owner] = true
 			return false
 		}
 		l.held[w.owner] += w.n

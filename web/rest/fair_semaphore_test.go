@@ -16,9 +16,9 @@ import (
 func team(name string) memoryOwner { return memoryOwner{team: name} }
 
 // newTestSemaphore returns a semaphore with capacity 120 and a share of 40, and its log.
-func newTestSemaphore(patience time.Duration) (*fairSemaphore, *bytes.Buffer) {
+func newTestSemaphore(maxWait time.Duration) (*fairSemaphore, *bytes.Buffer) {
 	var log bytes.Buffer
-	return newFairSemaphore("test bodies", 120, 40, patience, slog.New(slog.NewTextHandler(&log, nil))), &log
+	return newFairSemaphore("test bodies", 120, 40, maxWait, slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
 func mustTake(t *testing.T, l *fairSemaphore, owner string, n int64) {

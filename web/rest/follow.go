@@ -47,7 +47,7 @@ func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end fu
 		f.followShared(x, first)
 		return
 	}
-	taken, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
+	hijacked, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
 	if err != nil { // a test's recorder, which gets only the beginning
 		defer end()
 		_, _ = x.Write(first)
@@ -61,7 +61,7 @@ func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end fu
 	// At the connection limit, a follower is evicted first.
 	x.setPhase(phaseIdle)
 	x.conn = nil // its state belongs to the follower now
-	f := &follower{h: h, request: x.credentials(), conn: taken, frames: frames}
+	f := &follower{h: h, request: x.credentials(), conn: hijacked, frames: frames}
 	f.write = f.writeHijacked
 	h.followers.Go(func() {
 		defer end()

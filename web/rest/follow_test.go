@@ -42,8 +42,8 @@ func newFollowed(t *testing.T, change ...func(*Config)) *followed {
 // follow opens a stream and reads its beginning.
 func (f *followed) follow(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	client, theirs := net.Pipe()
-	f.conns <- theirs
+	client, clientEnd := net.Pipe()
+	f.conns <- clientEnd
 	if _, err := io.WriteString(client, "GET /follow HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a/1\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ type Sessions interface {
 	// that still waits for its second factor. Errors: CodeInvalidCredentials; CodeNotFound if the
 	// person is no member of the team; CodeForbidden if the team requires a second factor that the
 	// person does not have.
-	SignedIn(ctx context.Context, token, team string, half bool) (*app.Key, error)
+	SignedIn(ctx context.Context, token, team string, partial bool) (*app.Key, error)
 }
 
 // Config configures a Handler.

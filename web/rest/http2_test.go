@@ -104,11 +104,11 @@ func TestStreamsCountAsConnections(t *testing.T) {
 	}
 	var served, refused atomic.Int32
 	var wg sync.WaitGroup
-	turns := make(chan struct{}, 90) // the client itself fails with more requests than the server accepts
+	slots := make(chan struct{}, 90) // the client itself fails with more requests than the server accepts
 	for range streams {
-		turns <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-turns }()
+			defer func() { <-slots }()
 			res, err := s.get(t, s.url+"/wait")
 			if err != nil {
 				t.Error(err)

@@ -47,13 +47,13 @@ func memberNames(t reflect.Type) (names []string) {
 }
 
 // check refuses a query. Errors: CodeValidation, naming the key that was probably meant.
-func (q queryRule) check(raw string, beside redundantIDs) error {
+func (q queryRule) check(raw string, redundant redundantIDs) error {
 	if raw == "" {
 		return nil
 	}
 	values, _ := url.ParseQuery(raw) // unreadable parts are no keys of the API
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		_, repeats := beside[key] // the Ruby client repeats path parameters in the query
+		_, repeats := redundant[key] // the Ruby client repeats path parameters in the query
 		if repeats || slices.Contains(q.known, key) || slices.Contains(pageKeys, key) {
 			continue
 		}
@@ -87,6 +87,6 @@ func (q queryRule) suggestion(key string) string {
 
 // normalizedKey removes differences in spelling.
 func normalizedKey(key string) string {
-	word := strings.ToLower(strings.NewReplacer("_", "", "-", "", "[", "", "]", "").Replace(key))
-	return strings.Replace(word, "audience", "segment", 1) // Resend's former name
+	text := strings.ToLower(strings.NewReplacer("_", "", "-", "", "[", "", "]", "").Replace(key))
+	return strings.Replace(text, "audience", "segment", 1) // Resend's former name
 }

@@ -25,9 +25,9 @@ type rate struct {
 	label  string // for the error text
 }
 
-func newRate(limit int, whose string) *rate {
+func newRate(limit int, label string) *rate {
 	n := strconv.Itoa(limit)
-	return &rate{limit: limit, limitV: []string{n}, policy: []string{n + ";w=1"}, used: window.NewKeyed(time.Second), label: whose}
+	return &rate{limit: limit, limitV: []string{n}, policy: []string{n + ";w=1"}, used: window.NewKeyed(time.Second), label: label}
 }
 
 func newRateLimiter(key, team int, now func() time.Time) *rateLimiter {

@@ -87,11 +87,11 @@ func unlessNotFound(err error) error {
 
 // decode decodes a body without the unknown members that repeat the path. Errors: those of
 // DecodeBody and of same; CodeValidation for a member that names another resource than the path.
-func (e redundantIDs) decode(params httprouter.Params, same sameResource, body []byte, v any) error {
-	for range len(e) + 1 {
+func (ids redundantIDs) decode(params httprouter.Params, same sameResource, body []byte, v any) error {
+	for range len(ids) + 1 {
 		err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
 		name, ok := unknownMember(err)
-		param, isEcho := e[name]
+		param, isEcho := ids[name]
 		switch {
 		case err == nil:
 			return nil

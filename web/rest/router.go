@@ -126,17 +126,17 @@ func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 			return err
 		}
 	}
-	most := cmp.Or(rt.MaxBody, h.limits.Body)
+	maxSize := cmp.Or(rt.MaxBody, h.limits.Body)
 	switch {
 	case x.internal:
-		if int64(len(x.Body)) > most {
-			return bodyTooLarge(most)
+		if int64(len(x.Body)) > maxSize {
+			return bodyTooLarge(maxSize)
 		}
 		return nil
 	case rt.Stream:
 		return h.openStream(x, r)
 	case rt.Body:
-		return h.readBody(x, r, rt, most)
+		return h.readBody(x, r, rt, maxSize)
 	}
 	return nil
 }

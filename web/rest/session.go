@@ -109,13 +109,13 @@ func (h *Handler) secure() bool { return strings.HasPrefix(strings.ToLower(h.bas
 func (h *Handler) cookieName() string { return h.CookieName("") }
 
 // CookieName returns the name of a cookie for a purpose; empty: the session.
-func (h *Handler) CookieName(what string) string {
+func (h *Handler) CookieName(purpose string) string {
 	name := plainCookie
 	if h.secure() {
 		name = secureCookie
 	}
-	if what != "" {
-		name += "-" + what
+	if purpose != "" {
+		name += "-" + purpose
 	}
 	return name
 }

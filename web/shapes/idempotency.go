@@ -23,8 +23,8 @@ func (o *IdempotencyHeader) ReadHeader(header http.Header) { _, o.present = head
 
 // Options returns the send options with a digest of the canonical request: a digest, so that large
 // bodies are not kept. Without a key they are empty. Errors: CodeInvalidIdempotencyKey.
-func (o *IdempotencyHeader) Options(asked any) (mail.SendOptions, error) {
-	return o.Digested(func(w io.Writer) error { return Canonical(w, asked) })
+func (o *IdempotencyHeader) Options(input any) (mail.SendOptions, error) {
+	return o.Digested(func(w io.Writer) error { return Canonical(w, input) })
 }
 
 // Digested is Options for what write writes.
@@ -44,6 +44,6 @@ func (o *IdempotencyHeader) Digested(write func(io.Writer) error) (mail.SendOpti
 
 // Canonical writes the form that idempotency compares. It omits absent members, so that a field of
 // a later version changes no digest.
-func Canonical(w io.Writer, asked any) error {
-	return json.MarshalWrite(w, asked, json.Deterministic(true), json.OmitZeroStructFields(true))
+func Canonical(w io.Writer, input any) error {
+	return json.MarshalWrite(w, input, json.Deterministic(true), json.OmitZeroStructFields(true))
 }

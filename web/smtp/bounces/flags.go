@@ -94,7 +94,7 @@ func (f *Flags) Close() {
 
 // Serve receives bounces until stop is called. stop gives running messages the time patience:
 // foreign peers must not use up the time of a shutdown.
-func (f *Flags) Serve(log *slog.Logger, to *providerevents.Service, patience time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
+func (f *Flags) Serve(log *slog.Logger, to *providerevents.Service, grace time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
 	if f.Host() == "" {
 		return func(context.Context) error { return nil }
 	}
@@ -102,18 +102,18 @@ func (f *Flags) Serve(log *slog.Logger, to *providerevents.Service, patience tim
 	if app.BounceMX(f.host) == "" {
 		log.Warn("no MX record can name the host for bounces, so only trusted domains use it; give --bounce-host a host name", "host", f.host)
 	}
-	door := New(Config{ProviderEvents: to, Host: f.host, Log: log})
-	f.sessions = door.Session
+	server := New(Config{ProviderEvents: to, Host: f.host, Log: log})
+	f.sessions = server.Session
 	if !f.shared {
 		go func() {
-			if err := door.Serve(f.listener); err != nil {
+			if err := server.Serve(f.listener); err != nil {
 				ended <- fmt.Errorf("listen for bounces: %w", err)
 			}
 		}()
 	}
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
-		return door.Shutdown(ctx)
+		return server.Shutdown(ctx)
 	}
 }

@@ -27,12 +27,12 @@ func (p *fakeConn) Close() error {
 
 // admitFrom admits a connection from an address; nil if it is refused.
 func admitFrom(lim *Limiter, from string) (*Conn, *fakeConn) {
-	here, there := net.Pipe()
-	go func() { _, _ = io.Copy(io.Discard, there) }()
-	p := &fakeConn{Conn: here, from: from}
+	local, remote := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, remote) }()
+	p := &fakeConn{Conn: local, from: from}
 	c := lim.admit(p)
 	if c == nil {
-		_ = here.Close()
+		_ = local.Close()
 	}
 	return c, p
 }

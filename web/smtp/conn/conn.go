@@ -91,8 +91,8 @@ func (c *Conn) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing.
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
-// SetDue sets a common deadline for all following reads; zero: none.
-func (c *Conn) SetDue(at time.Time) { c.due = at }
+// SetCommonDeadline sets a common deadline for all following reads; zero: none.
+func (c *Conn) SetCommonDeadline(at time.Time) { c.due = at }
 
 // Expire ends the connection after a time, unless the peer signs in; 0: never.
 func (c *Conn) Expire(after time.Duration) {

@@ -113,11 +113,11 @@ func (lim *Limiter) admit(raw net.Conn) *Conn {
 	if lim.draining || lim.from[c.from] >= lim.limits.PerAddress {
 		return nil
 	}
-	most := lim.limits.Conns
+	limit := lim.limits.Conns
 	if at, ok := lim.known[c.from]; !ok || clock.Since(at) > knownFor {
-		most -= lim.limits.Reserve
+		limit -= lim.limits.Reserve
 	}
-	if len(lim.conns) >= most && !lim.evict(c.from) {
+	if len(lim.conns) >= limit && !lim.evict(c.from) {
 		return nil
 	}
 	lim.conns[c] = false

@@ -136,16 +136,16 @@ func (f *Flags) Open(listen func(flag, address string) (net.Listener, error)) (e
 // Ports returns the open addresses, each with its kind of TLS: implicit, starttls or none.
 func (f *Flags) Ports() (out [][2]string) {
 	for _, l := range f.listen {
-		spoken := "none"
+		mode := "none"
 		switch {
 		case l.listener == nil:
 			continue
 		case l.port.TLS:
-			spoken = "implicit"
+			mode = "implicit"
 		case f.secure:
-			spoken = "starttls"
+			mode = "starttls"
 		}
-		out = append(out, [2]string{l.listener.Addr().String(), spoken})
+		out = append(out, [2]string{l.listener.Addr().String(), mode})
 	}
 	return out
 }
@@ -169,12 +169,12 @@ func HostOf(baseURL string) string {
 }
 
 // Serve receives mail until stop is called. stop gives running messages the time patience.
-func (f *Flags) Serve(cfg Config, patience time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
+func (f *Flags) Serve(cfg Config, grace time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
 	if len(f.listen) == 0 {
 		return func(context.Context) error { return nil }
 	}
 	sweep(cfg.Dir)
-	door := New(cfg)
+	server := New(cfg)
 	for _, l := range f.listen {
 		if l.listener == nil {
 			cfg.Log.Warn("no mail is taken by SMTP; give --smtp-listen another address, or none", "err", l.err)
@@ -182,15 +182,15 @@ func (f *Flags) Serve(cfg Config, patience time.Duration, ended chan<- error) (s
 		}
 		cfg.Log.Info("listening for mail by SMTP", "address", l.listener.Addr().String(), "tls", l.port.logValue(cfg.TLS != nil), "bounces", l.port.Bounces)
 		go func() {
-			if err := door.Serve(l.listener, l.port); err != nil {
+			if err := server.Serve(l.listener, l.port); err != nil {
 				ended <- fmt.Errorf("listen for mail by SMTP: %w", err)
 			}
 		}()
 	}
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
-		return door.Shutdown(ctx)
+		return server.Shutdown(ctx)
 	}
 }
 

@@ -64,7 +64,7 @@ func (w *lineConn) readText(b []byte) (n int, err error) {
 	if w.began.IsZero() {
 		w.began = now
 	}
-	w.SetDue(l.deadline(w.began, now, w.got))
+	w.SetCommonDeadline(l.deadline(w.began, now, w.got))
 	if w.chunk > 0 {
 		n, err = w.r.Read(b[:min(int64(len(b)), w.chunk)])
 		w.chunk -= int64(n)
@@ -103,7 +103,7 @@ func replaceBareCR(line []byte) (found bool) {
 // readCommand reads the next line for the server. Commands that the lineConn handles itself end
 // with io.EOF.
 func (w *lineConn) readCommand() error {
-	w.SetDue(time.Now().Add(w.server.limits.conn.Idle)) // for the whole line: a trickling line counts as idle
+	w.SetCommonDeadline(time.Now().Add(w.server.limits.conn.Idle)) // for the whole line: a trickling line counts as idle
 	line, err := w.r.ReadSlice('\n')
 	switch {
 	case err == bufio.ErrBufferFull:
@@ -112,17 +112,17 @@ func (w *lineConn) readCommand() error {
 	case err != nil:
 		return err
 	}
-	words := bytes.TrimRight(line, "\r\n")
+	text := bytes.TrimRight(line, "\r\n")
 	switch w.commands++; {
-	case bytes.ContainsAny(words, "\x00\r"):
+	case bytes.ContainsAny(text, "\x00\r"):
 		w.closeWith("500 5.5.2 The line has characters that no command has")
 		return io.EOF
 	case w.commands > w.server.limits.commands:
 		w.closeWith("421 4.7.0 Enough for one connection")
 		return io.EOF
-	case !w.acceptChunk(string(words)):
+	case !w.acceptChunk(string(text)):
 		return io.EOF
-	case w.offersSTARTTLS() && strings.EqualFold(string(bytes.TrimSpace(words)), "STARTTLS"):
+	case w.offersSTARTTLS() && strings.EqualFold(string(bytes.TrimSpace(text)), "STARTTLS"):
 		w.upgrade()
 		return io.EOF
 	}

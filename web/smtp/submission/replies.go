@@ -11,8 +11,8 @@ import (
 	"mailer/app/base"
 )
 
-func newReply(code int, class, subject, detail int, words string) *smtp.SMTPError {
-	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: words}
+func newReply(code int, class, subject, detail int, text string) *smtp.SMTPError {
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: text}
 }
 
 // Replies of the server itself. They contain no text of a peer.
@@ -106,25 +106,25 @@ const (
 
 // splitLines splits a text into lines of a reply, each but the last with the enhanced code (RFC
 // 2034 4); the server above adds it to the last.
-func splitLines(e smtp.EnhancedCode, words string) string {
-	words = strings.Map(func(r rune) rune {
+func splitLines(e smtp.EnhancedCode, text string) string {
+	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
-	}, words)
+	}, text)
 	prefix := enhancedText(e) + " "
 	var out strings.Builder
 	for range maxReplyLines {
-		if len(words) <= maxReplyText {
-			return out.String() + words
+		if len(text) <= maxReplyText {
+			return out.String() + text
 		}
-		at := strings.LastIndexByte(words[:maxReplyText], ' ')
+		at := strings.LastIndexByte(text[:maxReplyText], ' ')
 		if at <= 0 {
 			at = maxReplyText
 		}
-		out.WriteString(prefix + words[:at] + "\n")
-		words = strings.TrimLeft(words[at:], " ")
+		out.WriteString(prefix + text[:at] + "\n")
+		text = strings.TrimLeft(text[at:], " ")
 	}
-	return out.String() + words[:maxReplyText]
+	return out.String() + text[:maxReplyText]
 }

@@ -245,18 +245,18 @@ func (w *testServer) dial(t testing.TB, l *listener, from ...string) *smtpClient
 	if len(from) > 0 {
 		at = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from[0] + ":4000"))
 	}
-	here, there := pipe(t)
+	local, remote := pipe(t)
 	select {
-	case l.conns <- fakeAddrConn{there, at}:
+	case l.conns <- fakeAddrConn{remote, at}:
 	case <-l.done:
-		there.Close()
+		remote.Close()
 	}
-	_ = here.SetDeadline(time.Now().Add(time.Hour))
-	return &smtpClient{t, here, bufio.NewReader(here)}
+	_ = local.SetDeadline(time.Now().Add(time.Hour))
+	return &smtpClient{t, local, bufio.NewReader(local)}
 }
 
 // pipe is a buffered connection, like a socket.
-func pipe(t testing.TB) (here, there net.Conn) {
+func pipe(t testing.TB) (local, remote net.Conn) {
 	a, b := net.Pipe()
 	c := &bufferedConn{Conn: a, more: make(chan struct{}, 1)}
 	go c.pump()

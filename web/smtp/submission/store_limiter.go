@@ -27,30 +27,30 @@ func newStoreLimiter() *storeLimiter { return &storeLimiter{teams: map[string]*t
 
 // acquire waits until size bytes of a team may be stored, or ctx ends; end releases them.
 func (t *storeLimiter) acquire(ctx context.Context, team string, size int64) (end func(), ok bool) {
-	own, n := t.ref(team), min(size, teamStoreBytes)
-	if own.Acquire(ctx, n) != nil {
-		t.unref(team, own)
+	sem, n := t.ref(team), min(size, teamStoreBytes)
+	if sem.Acquire(ctx, n) != nil {
+		t.unref(team, sem)
 		return nil, false
 	}
-	return func() { own.Release(n); t.unref(team, own) }, true
+	return func() { sem.Release(n); t.unref(team, sem) }, true
 }
 
 func (t *storeLimiter) ref(team string) *teamStores {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own := t.teams[team]
-	if own == nil {
-		own = &teamStores{Weighted: semaphore.NewWeighted(teamStoreBytes)}
-		t.teams[team] = own
+	sem := t.teams[team]
+	if sem == nil {
+		sem = &teamStores{Weighted: semaphore.NewWeighted(teamStoreBytes)}
+		t.teams[team] = sem
 	}
-	own.users++
-	return own
+	sem.users++
+	return sem
 }
 
-func (t *storeLimiter) unref(team string, own *teamStores) {
+func (t *storeLimiter) unref(team string, sem *teamStores) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if own.users--; own.users == 0 {
+	if sem.users--; sem.users == 0 {
 		delete(t.teams, team)
 	}
 }

@@ -339,8 +339,8 @@ func TestPanicIsTemporaryFailure(t *testing.T) {
 
 func TestLongRefusalsAreSplit(t *testing.T) {
 	w := newTestServer(t, nil)
-	words := strings.TrimSpace(strings.Repeat("a record is missing, ", 50)) + " ü\r\n250 smuggled"
-	w.set(func(f *fakeService) { f.answer = app.Errorf(app.CodeForbidden, "%s", words) })
+	text := strings.TrimSpace(strings.Repeat("a record is missing, ", 50)) + " ü\r\n250 smuggled"
+	w.set(func(f *fakeService) { f.answer = app.Errorf(app.CodeForbidden, "%s", text) })
 	got := w.dial(t, w.plain).signIn(w.key).begin().cmd(message+".", "550-5.7.1 a record")
 	lines := strings.Split(got, "\r\n")
 	for i, line := range lines {

@@ -30,7 +30,7 @@ func (l *lineListener) Accept() (net.Conn, error) {
 	w := &lineConn{Conn: conn, stream: conn, server: l.server, port: l.port, greeting: "220 " + l.server.cfg.Host + " ESMTP Mailer\r\n"}
 	if l.port.TLS {
 		w.stream, w.secure = tls.Server(conn, l.server.cfg.TLS), true // the handshake happens at the greeting
-		w.SetDue(time.Now().Add(l.server.limits.handshake))
+		w.SetCommonDeadline(time.Now().Add(l.server.limits.handshake))
 	}
 	w.r = bufio.NewReaderSize(w.stream, l.server.limits.command)
 	return w, nil
@@ -78,7 +78,7 @@ func (w *lineConn) upgrade() {
 		w.CloseAfterReply()
 		return
 	}
-	w.SetDue(time.Now().Add(w.server.limits.handshake))
+	w.SetCommonDeadline(time.Now().Add(w.server.limits.handshake))
 	secure := tls.Server(w.Conn, w.server.cfg.TLS)
 	if err := secure.Handshake(); err != nil {
 		w.server.cfg.Log.Debug("a TLS handshake failed", "err", err)
