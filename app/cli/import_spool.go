@@ -29,26 +29,26 @@ func spools(database string) string { return server.FilePrefix(database) + ".imp
 // openSpool opens the spool of the source with an identity.
 func openSpool(database, name, identity string) (*spool, error) {
 	if err := os.MkdirAll(spools(database), 0o700); err != nil {
-		return nil, fmt.Errorf("make a directory for what is read: %w", err)
+		return nil, fmt.Errorf("create the directory of the import: %w", err)
 	}
 	sum := sha256.Sum256([]byte(identity))
 	s := &spool{dir: filepath.Join(spools(database), name+"-"+hex.EncodeToString(sum[:8]))}
 	lock, err := os.OpenFile(s.dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock what is read: %w", err)
+		return nil, fmt.Errorf("lock the directory of the import: %w", err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.New("another command is importing the same source: wait until it has finished")
 		}
-		return nil, fmt.Errorf("lock what is read: %w", err)
+		return nil, fmt.Errorf("lock the directory of the import: %w", err)
 	}
 	s.lock = lock
 	if info, err := os.Stat(s.dir); err == nil && time.Since(info.ModTime()) > spoolKept {
 		if err := os.RemoveAll(s.dir); err != nil {
 			s.close(false)
-			return nil, fmt.Errorf("remove what was read before: %w", err)
+			return nil, fmt.Errorf("remove the old files of the import: %w", err)
 		}
 	}
 	return s, nil
@@ -81,7 +81,7 @@ func (s *spool) close(done bool) {
 // tempSpool makes a directory for one import, and removes directories that a crash left.
 func tempSpool(database string) (string, error) {
 	if err := os.MkdirAll(spools(database), 0o700); err != nil {
-		return "", fmt.Errorf("make a directory for what is read: %w", err)
+		return "", fmt.Errorf("create the directory of the import: %w", err)
 	}
 	old, err := filepath.Glob(filepath.Join(spools(database), "files-*"))
 	if err != nil {
@@ -94,7 +94,7 @@ func tempSpool(database string) (string, error) {
 	}
 	dir, err := os.MkdirTemp(spools(database), "files-")
 	if err != nil {
-		return "", fmt.Errorf("make a directory for what is read: %w", err)
+		return "", fmt.Errorf("create the directory of the import: %w", err)
 	}
 	return dir, nil
 }

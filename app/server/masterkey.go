@@ -10,6 +10,7 @@ import (
 
 	"mailer/app/kit/seal"
 	"mailer/app/operate/rekey"
+	"mailer/db"
 	"mailer/db/engine"
 )
 
@@ -57,4 +58,10 @@ func (k *KeyFile) Check(log *slog.Logger) {
 		log.Warn("others can read the master key", "file", k.Path, "mode", fmt.Sprintf("%04o", mode), "help", "chmod 600 "+k.Path)
 	}
 	k.file.Look()
+}
+
+// VerifyDatabase returns an error if a database was made with another key.
+func (k *KeyFile) VerifyDatabase(ctx context.Context, store *db.DB) error {
+	_, err := k.NewServer(ctx, Config{DB: store})
+	return err
 }

@@ -202,3 +202,6 @@ func (l *Listeners) Shutdown(ctx context.Context) error {
 
 // StopMetrics ends the metrics listener, which shows the progress of a shutdown.
 func (l *Listeners) StopMetrics(ctx context.Context) error { return l.stopMetrics(ctx) }
+
+// Submission returns the addresses of SMTP submission, each with its kind of TLS.
+func (l *Listeners) Submission() [][2]string { return l.smtp.Ports() }

@@ -347,7 +347,7 @@ func (e *export) advance(body, rows reflect.Value) error {
 	}
 	after := e.in.FieldByIndex(t.after)
 	if cursor == "" || cursor == after.String() {
-		return fmt.Errorf("a page of %s says that more follow, and not where", e.x.Pattern)
+		return fmt.Errorf("a page of %s has more rows and no cursor", e.x.Pattern)
 	}
 	after.SetString(cursor)
 	return nil

@@ -30,7 +30,7 @@ func Marshal(w io.Writer, v any) error {
 	for _, t := range texts {
 		before, after, found := bytes.Cut(left, []byte(t.mark))
 		if !found {
-			return fmt.Errorf("a long text has no place in a %T", v)
+			return fmt.Errorf("no position for a long text in %T", v)
 		}
 		if _, err := w.Write(before); err != nil {
 			return err

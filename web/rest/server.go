@@ -120,7 +120,7 @@ func (s *SmallServer) Serve(l net.Listener) error {
 // Shutdown stops listening and waits for running answers.
 func (s *SmallServer) Shutdown(ctx context.Context) error {
 	if err := s.http.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("wait for those who are redirected: %w", err), s.http.Close())
+		return errors.Join(fmt.Errorf("wait for redirected requests: %w", err), s.http.Close())
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func newServer(cfg Config, l limits) *Server {
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		conn, ok := c.Conn().(*conn.Conn)
 		if !ok {
-			return nil, errors.New("not a connection of this door")
+			return nil, errors.New("not a connection of this server")
 		}
 		return s.Session(conn), nil
 	}))

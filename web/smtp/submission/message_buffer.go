@@ -148,7 +148,7 @@ func (in *messageBuffer) open() (err error) {
 		return fmt.Errorf("make a file for the message: %w", err)
 	}
 	if err := os.Remove(in.file.Name()); err != nil {
-		return fmt.Errorf("take its name from the message's file: %w", err)
+		return fmt.Errorf("unlink the message's file: %w", err)
 	}
 	return nil
 }

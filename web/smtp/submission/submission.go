@@ -92,7 +92,7 @@ func newServer(cfg Config, l limits) *Server {
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		w, ok := c.Conn().(*lineConn)
 		if !ok {
-			return nil, errors.New("not a connection of this door")
+			return nil, errors.New("not a connection of this server")
 		}
 		return newSession(s, w), nil
 	}))
