@@ -22,14 +22,14 @@ import (
 	"mailer/web/rest"
 )
 
-// bundles are the pages, bundles of modules, style sheets, icons and fonts that a test makes of
-// the files of this folder and of ui and fonts.
+// bundles holds the pages, bundles of modules, style sheets, icons and fonts, which a test makes
+// from the files of this folder, ui and fonts.
 //
 //go:embed bundles.gz
 var bundles []byte
 
-// files are the bundles of editors, whose source is elsewhere, and the words of each
-// language; all in gzip.
+// files holds the bundles of the editors, which are built from other sources, and the texts of
+// each language; all in gzip.
 //
 //go:embed lib/editor.js.gz lib/visual.js.gz lib/licences.txt.gz i18n/*.gz
 var files embed.FS

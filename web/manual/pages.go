@@ -16,9 +16,8 @@ import (
 	"mailer/web/rest"
 )
 
-// packed are the pages as HTML with their index, which a test makes of the Markdown beside
-// them so that the program needs nothing that reads it, and the files that the pages hand
-// out, as they stand here.
+// packed holds the pages as HTML with their index, which a test makes from the Markdown so that
+// the program needs no Markdown parser, and the files that the pages offer.
 //
 //go:embed pages.gz
 var packed []byte

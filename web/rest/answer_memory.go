@@ -67,7 +67,7 @@ func newMemoryPool(size int64) *memoryPool {
 	return &memoryPool{size: size, free: size, held: map[string]int64{}, freed: make(chan struct{})}
 }
 
-// tryAcquire takes n bytes for an answer that already holds mine bytes. If they are not available,
+// tryAcquire takes n bytes for an answer that already holds held bytes. If they are not available,
 // it returns a channel that is closed when memory is released.
 func (p *memoryPool) tryAcquire(n, held int64, shares []share) (freed <-chan struct{}, ok bool) {
 	p.mu.Lock()

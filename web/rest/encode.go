@@ -123,7 +123,7 @@ func writeLongText(w io.Writer, text string) error {
 	return nil
 }
 
-// cutIndex returns an index of at most most bytes at which text can be cut without splitting a
+// cutIndex returns an index of at most limit bytes at which text can be cut without splitting a
 // character.
 func cutIndex(text string, limit int) int {
 	if len(text) <= limit {

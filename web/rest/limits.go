@@ -82,7 +82,7 @@ func (l Limits) Within(memory int64) Limits {
 }
 
 // deadline returns the time until which more of a large body must have arrived, given that got
-// bytes arrived since start. The body may neither pause, nor trickle, nor take longer than most.
+// bytes arrived since start. The body may neither pause, nor trickle, nor take longer than maxTime.
 func (l *Limits) deadline(start, now time.Time, got int64, maxTime time.Duration) time.Time {
 	at := now.Add(l.Stall)
 	if slow := start.Add(l.Grace + time.Duration(got)*time.Second/time.Duration(l.Rate)); slow.Before(at) {

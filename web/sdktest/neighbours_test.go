@@ -124,11 +124,11 @@ func (n *neighbours) settle(t *testing.T, within time.Duration, most int) {
 		e.arrived = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) })
 		b.ledger.wantNoProblems(t, e)
 	}
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
-// strangers fails if an answer to the first team contains data of the other.
-func (n *neighbours) strangers(t *testing.T) {
+// wantNoLeak fails if an answer to the first team contains data of the other.
+func (n *neighbours) wantNoLeak(t *testing.T) {
 	t.Helper()
 	paths := []string{"/emails?limit=100", "/domains", "/usage", "/suppressions", "/webhooks", "/deliverability", "/broadcasts"}
 	for mark, o := range n.well.ledger.orders {
@@ -271,7 +271,7 @@ func TestNeighboursRelayClosesAfterRefusals(t *testing.T) {
 	if got := n.arrived(n.bad); got != mails {
 		t.Errorf("%d messages arrived of %d", got, mails)
 	}
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
 // TestNeighboursShareTheRate: one email does not wait for another team's queue.
@@ -287,7 +287,7 @@ func TestNeighboursShareTheRate(t *testing.T) {
 		}
 	}
 	n.nothingGivenUp(t, n.bad)
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
 // one sends an email of the first team and returns how long it took to the relay.
@@ -329,7 +329,7 @@ func TestNeighboursShareTheDay(t *testing.T) {
 		t.Errorf("one email waited %s where another team has used the day", d)
 	}
 	n.nothingGivenUp(t, n.bad)
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
 // TestNeighboursDoubts: the relay drops the line after the dot of one team's mail.
