@@ -75,7 +75,7 @@ func TestAFailingClosureRollsBackAlone(t *testing.T) {
 	boom := errors.New("boom")
 	waits := make([]func() error, 10)
 	for i := range waits {
-		waits[i] = d.WriteVitalAsync(t.Context(), func(tx *db.Tx) error {
+		waits[i] = d.WriteCriticalAsync(t.Context(), func(tx *db.Tx) error {
 			if err := tx.SetSetting(fmt.Sprint("s", i), []byte("x")); err != nil {
 				return err
 			}
@@ -245,7 +245,7 @@ func TestCloseAnswersWhatWasQueued(t *testing.T) {
 		_ = d.Write(t.Context(), func(*db.Tx) error { close(started); <-release; return nil })
 	})
 	<-started
-	wait := d.WriteVitalAsync(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("late", []byte("x")) })
+	wait := d.WriteCriticalAsync(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("late", []byte("x")) })
 	wg.Go(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)

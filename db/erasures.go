@@ -175,7 +175,7 @@ func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string
 // be on its way. Error: ErrNotFound.
 func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err error) {
 	u = app.Unit{EmailID: emailID, TeamID: teamID}
-	err = r.Row(`SELECT relay, domain, attempts, state = 'dotted' FROM units WHERE email_id = ? AND team_id = ?`,
+	err = r.Row(`SELECT relay, domain, attempts, state = 'committed' FROM units WHERE email_id = ? AND team_id = ?`,
 		[]any{emailID, teamID}, &u.Relay, &u.Domain, &u.Attempts, &dotted)
 	return u, dotted, err
 }
@@ -186,7 +186,7 @@ func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err 
 // when it is dotted or gone.
 func (tx *Tx) OutdateUnit(emailID string) error {
 	return tx.WriteOne(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
-		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'dotted'`, emailID)
+		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'committed'`, emailID)
 }
 
 // RewriteEmail writes what an email says anew, and those attachments. An email

@@ -17,7 +17,7 @@ import (
 	"mailer/db/engine"
 )
 
-func openHere(t testing.TB) *DB {
+func openFile(t testing.TB) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
@@ -55,7 +55,7 @@ func fileHas(t testing.TB, d *DB, text string) (n int) {
 
 // Rows move between pages when these are split, and their old bytes stay behind.
 func TestOldBytesGoFromPagesAndLog(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
 	random := rand.New(rand.NewPCG(1, 2))
 	var contacts []app.Contact
@@ -130,7 +130,7 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 }
 
 func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	set := func(value string) { write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte(value)) }) }
 	set("1")
 	err := d.Read(t.Context(), func(r *Reader) error {
@@ -164,7 +164,7 @@ func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
 }
 
 func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	team := addTestTeam(t, d, "a")
 	const id = "0198c0de-0000-7000-8000-000000000001"
 	file := "email,name\neve@erase.example,Eve\nvic@erase.example,Vic\n" + strings.Repeat("x@y.example,X\n", 100) + "VIC@erase.example,V\n"

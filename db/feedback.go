@@ -173,7 +173,7 @@ func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEv
 // unit that is dotted or gone stays as it is.
 func (tx *Tx) OutdateAttempt(emailID string) error {
 	err := tx.Write(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
-		state = CASE state WHEN 'begun' THEN 'later' ELSE state END WHERE email_id = ? AND state <> 'dotted'`, emailID)
+		state = CASE state WHEN 'begun' THEN 'later' ELSE state END WHERE email_id = ? AND state <> 'committed'`, emailID)
 	return err
 }
 

@@ -406,7 +406,7 @@ func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := planOf(t.Context(), pool, strings.Replace(pickedIDs, filterPlace, c.text, 1))
+		lines, err := planOf(t.Context(), pool, strings.Replace(pickedIDs, filterPlaceholder, c.text, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,7 +447,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 	}
 	seen := 0
 	for _, s := range all {
-		if !strings.Contains(s.text, filterPlace) {
+		if !strings.Contains(s.text, filterPlaceholder) {
 			continue
 		}
 		seen++
@@ -467,7 +467,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					lines, err := planOf(t.Context(), pool, strings.Replace(s.text, filterPlace, filter.text, 1))
+					lines, err := planOf(t.Context(), pool, strings.Replace(s.text, filterPlaceholder, filter.text, 1))
 					if err != nil {
 						t.Fatalf("%s with %+v: %v", s.function, c, err)
 					}

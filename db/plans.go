@@ -42,9 +42,9 @@ func (tx *Tx) SetDayNotified(teamID string, day int64, level plan.QuotaLevel) er
 
 // PeriodNotified returns which event webhooks got about the quota of the period
 // that began at start.
-func (r *Reader) PeriodNotified(teamID string, start time.Time) (told plan.QuotaLevel, err error) {
-	err = r.Row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
-	return told, ignoreNotFound(err)
+func (r *Reader) PeriodNotified(teamID string, start time.Time) (sent plan.QuotaLevel, err error) {
+	err = r.Row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &sent)
+	return sent, ignoreNotFound(err)
 }
 
 // SetPeriodNotified notes which event webhooks got about the quota of the period

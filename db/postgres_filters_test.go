@@ -60,16 +60,16 @@ func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact
 	return tw
 }
 
-const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlace + ` ORDER BY c.id DESC`
+const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlaceholder + ` ORDER BY c.id DESC`
 
 // ids asks one of the engines.
-func (tw *twin) ids(f *app.Filter, words filterWords, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
+func (tw *twin) ids(f *app.Filter, words filterDialect, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
 	tw.Helper()
 	c, err := where(f, words)
 	if err != nil {
 		tw.Fatal(err)
 	}
-	rows, err := query(strings.Replace(pickedIDs, filterPlace, c.text, 1), append([]any{tw.team.ID}, c.args...)...)
+	rows, err := query(strings.Replace(pickedIDs, filterPlaceholder, c.text, 1), append([]any{tw.team.ID}, c.args...)...)
 	if err != nil {
 		tw.Fatalf("%+v: %v", f, err)
 	}

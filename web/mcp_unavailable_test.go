@@ -112,7 +112,7 @@ func fillMemory(t *testing.T, r *testAPI, name string) (end func()) {
 		do(`CREATE TRIGGER refuse BEFORE INSERT OR UPDATE OR DELETE ON ` + table + ` EXECUTE FUNCTION refuse()`)
 	}
 	set := func(tx *db.Tx) error { return tx.SetSetting("waits", []byte("1")) }
-	wait := r.store.WriteVitalAsync(t.Context(), set)
+	wait := r.store.WriteCriticalAsync(t.Context(), set)
 	if err := r.store.Write(t.Context(), set); !errors.Is(err, db.ErrFull) {
 		t.Fatalf("new work while there is no room: %v", err)
 	}

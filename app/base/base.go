@@ -25,7 +25,7 @@ func (s *Base) CheckMasterKey(ctx context.Context) error {
 	if !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read the seed of hashes: %w", err)
 	}
-	return s.DB.WriteVital(ctx, func(tx *db.Tx) error { // a server starts on a full disk too
+	return s.DB.WriteCritical(ctx, func(tx *db.Tx) error { // a server starts on a full disk too
 		seed, err := s.SealedSetting(&tx.Reader, seedSetting)
 		if errors.Is(err, db.ErrNotFound) {
 			seed = seal.NewMasterKey()

@@ -247,7 +247,7 @@ func (s *Base) SaveSettings(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode what this server is: %w", err)
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, text) })
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, text) })
 	if err != nil {
 		return fmt.Errorf("note what this server is: %w", err)
 	}

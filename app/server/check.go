@@ -85,4 +85,4 @@ func HasPassword(name string) bool { return engine.HasPassword(name) }
 func DatabaseName(name string) string { return engine.Name(name) }
 
 // FilePrefix returns the prefix of files that belong to a database.
-func FilePrefix(name string) string { return engine.Beside(name) }
+func FilePrefix(name string) string { return engine.FilePrefix(name) }

@@ -25,7 +25,7 @@ type KeyFile struct {
 // NewServer reads the key, or creates one for a new database, and makes a Server. The error for a
 // missing or wrong key is written for the user.
 func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
-	fresh, err := cfg.DB.Fresh(ctx)
+	fresh, err := cfg.DB.IsNew(ctx)
 	if err != nil {
 		return nil, err
 	}

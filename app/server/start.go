@@ -25,7 +25,7 @@ func abandonDatabaseAfter(ctx context.Context, d *db.DB) (end func()) {
 		select {
 		case <-ended:
 		case <-time.After(stopTimeout):
-			d.GiveUp()
+			d.Abandon()
 		}
 	})
 	return func() { close(ended); stop() }

@@ -61,7 +61,7 @@ func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after := compare(); after > keptPages+before/2 {
+	if after := compare(); after > sparePages+before/2 {
 		t.Errorf("%d of %d pages are still unused", after, before)
 	}
 }

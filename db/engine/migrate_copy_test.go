@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// beside are the names of files next to a database that begin with its name and version.
+// parts are the names of files next to a database that begin with its name and version.
 func beside(t *testing.T, path string) []string {
 	t.Helper()
 	names, err := filepath.Glob(path + ".v*")
@@ -49,8 +49,8 @@ func TestACopyThatWouldFillTheDiskIsRefused(t *testing.T) {
 	}
 	defer conn.Close()
 	r := migration{conn: conn, opts: Options{Path: "x.db"}}
-	for free, want := range map[int64]error{spareRoom: ErrFull, 2 * spareRoom: nil} {
-		if err := r.checkRoom(t.Context(), func(string) (int64, error) { return free, nil }); !errors.Is(err, want) {
+	for free, want := range map[int64]error{spareDiskSpace: ErrFull, 2 * spareDiskSpace: nil} {
+		if err := r.checkDiskSpace(t.Context(), func(string) (int64, error) { return free, nil }); !errors.Is(err, want) {
 			t.Errorf("%d bytes free: %v", free, err)
 		}
 	}

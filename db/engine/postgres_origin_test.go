@@ -86,7 +86,7 @@ func TestAServerUnderWhichItsDatabaseIsRestoredEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err = d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("result", []byte("1")) })
+	err = d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("result", []byte("1")) })
 	if !errors.Is(err, ErrFailed) || !errors.Is(err, ErrInUse) {
 		t.Errorf("a result: %v", err)
 	}

@@ -26,9 +26,9 @@ func postgresSchema(text string) string {
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 
-// postgresStepWords writes a step of the schema so. schema is what all steps lead to: indexes of
+// stepToPostgres writes a step of the schema so. schema is what all steps lead to: indexes of
 // the tables that it makes end with their keys.
-func postgresStepWords(text, schema string) string {
+func stepToPostgres(text, schema string) string {
 	clustered := map[string][]string{}
 	postgresStatements(schema, clustered)
 	out, keys := postgresStatements(text, clustered)

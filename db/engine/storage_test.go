@@ -70,7 +70,7 @@ func TestAFullDiskTakesVitalWritesOnlyAndRecovers(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		for range 200 {
-			err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", make([]byte, 4096)) })
+			err := d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", make([]byte, 4096)) })
 			if err != nil {
 				t.Fatalf("round %d: a vital write: %v", round, err)
 			}
@@ -170,12 +170,12 @@ func wantLatched(t *testing.T, d *DB) {
 		t.Errorf("Err is %v", err)
 	}
 	nothing := func(*Tx) error { t.Error("a write ran"); return nil }
-	for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteVital": d.WriteVital} {
+	for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteVital": d.WriteCritical} {
 		if err := write(t.Context(), nothing); !errors.Is(err, ErrFailed) {
 			t.Errorf("%s after the latch: %v", name, err)
 		}
 	}
-	if err := d.WriteVitalAsync(t.Context(), nothing)(); !errors.Is(err, ErrFailed) {
+	if err := d.WriteCriticalAsync(t.Context(), nothing)(); !errors.Is(err, ErrFailed) {
 		t.Errorf("WriteVitalAsync after the latch: %v", err)
 	}
 }
@@ -267,7 +267,7 @@ func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
 	if !errors.Is(err, ErrFull) {
 		t.Errorf("new work: %v", err)
 	}
-	if err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
+	if err := d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
 		t.Errorf("a vital write: %v", err)
 	}
 	if err := d.Err(); !errors.Is(err, ErrFull) {
@@ -293,7 +293,7 @@ func TestAServerStartsOnAnAlmostFullDisk(t *testing.T) {
 	if err := d.Write(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, ErrFull) {
 		t.Errorf("new work: %v", err)
 	}
-	if err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
+	if err := d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
 		t.Errorf("a vital write: %v", err)
 	}
 	if err := d.Close(); err != nil {

@@ -273,7 +273,7 @@ func (x *pgConn) ends(text string) (commit, marked bool) {
 	switch {
 	case strings.HasPrefix(text, "BEGIN"):
 		x.marks = false
-	case strings.Contains(text, "state = 'dotted', signature"):
+	case strings.Contains(text, "state = 'committed', signature"):
 		x.marks = true
 	}
 	return text == "COMMIT", x.marks

@@ -258,7 +258,7 @@ func (s *Service) removeOld() error {
 // noteFailure keeps for status since when the daily backup fails, and why; nil: it does
 // not.
 func (s *Service) noteFailure(ctx context.Context, why error) error {
-	return s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		var f failure
 		if err := readSetting(&tx.Reader, failedSetting, &f); err != nil {
 			return err

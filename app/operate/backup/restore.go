@@ -77,7 +77,7 @@ func markStaged(ctx context.Context, staged string, in *Restoring) (done Restore
 	if err := in.Fits(ctx, store); err != nil {
 		return done, err
 	}
-	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+	err = store.WriteCritical(ctx, func(tx *db.Tx) error {
 		done, err = markRestored(ctx, tx, in.File)
 		return err
 	})
@@ -102,7 +102,7 @@ func MarkRestored(ctx context.Context, in Restoring) (done Restored, err error) 
 	if err := in.Fits(ctx, store); err != nil {
 		return done, err
 	}
-	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+	err = store.WriteCritical(ctx, func(tx *db.Tx) error {
 		done, err = markRestored(ctx, tx, engine.Name(in.Database))
 		return err
 	})
@@ -122,7 +122,7 @@ func (s *Service) HoldRestored(ctx context.Context) error {
 	}
 	var held bool
 	var done Restored
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		origin, err := tx.Origin() // another server may have been first
 		if held = origin == engine.OriginRestored; err != nil || origin == engine.OriginKnown {
 			return err
@@ -205,7 +205,7 @@ const holdChunk = 1000
 // holdEmails holds all units since a time, and returns how many are emails. The timeline of
 // each says why.
 func holdEmails(tx *db.Tx, since time.Time) (emails int64, err error) {
-	doubts, err := tx.DottedUnits()
+	doubts, err := tx.CommittedUnits()
 	if err != nil {
 		return 0, err
 	}

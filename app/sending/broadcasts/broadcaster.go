@@ -263,7 +263,7 @@ func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, conten
 		c := &contacts[i]
 		rows[i] = app.BroadcastRecipient{ContactID: c.ID, Email: c.Email, Fields: content.Fields(c)}
 	}
-	err := s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 		rows, err := s.audience.WithoutErasing(tx, b.TeamID, rows)
 		if err != nil || len(rows) == 0 {
 			return err
@@ -286,7 +286,7 @@ func (s *Service) cleanCanceled(ctx context.Context) error {
 	}
 	for i := range canceled {
 		for more := true; more; {
-			err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+			err := s.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 				more, err = s.cleanUnits(tx, &canceled[i])
 				return err
 			})

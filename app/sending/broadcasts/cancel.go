@@ -13,14 +13,14 @@ import (
 // many recipients get nothing because of it. Errors: CodeNotFound,
 // CodeInvalidParameter for one in any other state.
 func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if b, err = tx.BroadcastHead(key.TeamID, id); err != nil {
 			return base.Lookup("broadcast", err)
 		}
 		if b.Status != app.ScheduledBroadcast && b.Status != app.QueuedBroadcast {
 			return app.Errorf(app.CodeInvalidParameter, "This broadcast can't be canceled: it is %s", statusText(b.Status))
 		}
-		committed, err := tx.CountDotted(id)
+		committed, err := tx.CountCommitted(id)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (s *Service) setPaused(ctx context.Context, key *app.Key, id string, paused
 		action, change = "broadcast.pause", (*db.Tx).PauseBroadcast
 	}
 	var b app.Broadcast
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if b, err = tx.BroadcastHead(key.TeamID, id); err != nil {
 			return base.Lookup("broadcast", err)
 		}
@@ -78,7 +78,7 @@ func (s *Service) releaseResumed(ctx context.Context) error {
 		}
 		held, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasPausedUnits(b.ID) })
 		for n := int64(releaseChunk); held && err == nil && n == releaseChunk; {
-			err = s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+			err = s.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 				n, err = tx.ReleasePaused(b.ID, releaseChunk)
 				return err
 			})
@@ -96,7 +96,7 @@ func (s *Service) releaseResumed(ctx context.Context) error {
 // UnscheduleBroadcast makes a scheduled broadcast a draft again. Errors: CodeNotFound,
 // CodeInvalidParameter for one that is not scheduled.
 func (s *Service) UnscheduleBroadcast(ctx context.Context, key *app.Key, id string) (v BroadcastView, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		b, err := tx.BroadcastHead(key.TeamID, id)
 		if err != nil {
 			return base.Lookup("broadcast", err)

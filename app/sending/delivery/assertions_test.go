@@ -95,7 +95,7 @@ func suffered(w *testserver.Server, o reputation.Outcome) {
 
 func wantAnnounced(w *testserver.Server, want ...string) {
 	w.T.Helper()
-	got := strings.Fields(w.Rows(`SELECT type FROM happenings WHERE type LIKE 'deliverability.%' ORDER BY id`))
+	got := strings.Fields(w.Rows(`SELECT type FROM webhook_events WHERE type LIKE 'deliverability.%' ORDER BY id`))
 	if !slices.Equal(got, want) {
 		w.T.Errorf("the team was told %q, want %q", got, want)
 	}

@@ -67,7 +67,7 @@ func (s *Service) pauseUnit(tx *db.Tx, u app.Unit) error {
 
 // deferToNextDay puts a unit off to the next day where this one has no place for it.
 func (s *Service) deferToNextDay(tx *db.Tx, u app.Unit) (bool, error) {
-	tx.InTurn() // what the day has used decides, and changes with it
+	tx.Serialize() // what the day has used decides, and changes with it
 	current, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
 	if err != nil || !current.Daily() {
 		return false, err
@@ -134,7 +134,7 @@ func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (a
 	blocked := app.Blocked{}
 	for _, email := range recipients { // there is one
 		key := app.KeyOf(email)
-		bulkStanding, err := r.BulkStanding(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
+		bulkStanding, err := r.BulkSubscription(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
 		if err != nil {
 			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}

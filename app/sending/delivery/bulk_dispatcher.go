@@ -159,7 +159,7 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 		places = append(places, j)
 	}
 	if len(places) > 0 {
-		err = q.s.DB.WritePatient(engine.Apart(ctx), func(tx *db.Tx) (err error) {
+		err = q.s.DB.WriteBatched(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
 			jobs, err = q.beginRecipients(tx, *b, content, len(places))
 			return err
 		})
@@ -183,10 +183,10 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 // has a place for, and returns the jobs of those whose mail may leave.
 func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
 	if q.s.Settings.Cloud {
-		tx.InTurn() // what the day has used decides, and changes with it
+		tx.Serialize() // what the day has used decides, and changes with it
 	}
 	var err error
-	if b.Started, b.Stored, err = tx.Turn(b.ID); err != nil { // as it is by now: other servers take their turns too
+	if b.Started, b.Stored, err = tx.Progress(b.ID); err != nil { // as it is by now: other servers take their turns too
 		return nil, base.IgnoreNotFound(err)
 	}
 	n, err = q.s.bulkDayQuota(&tx.Reader, b.TeamID, tx.Now, n)
@@ -201,7 +201,7 @@ func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *ma
 	if err != nil {
 		return nil, err
 	}
-	standings, jobs := tx.Standings(), []*job(nil)
+	standings, jobs := tx.SuppressionVersion(), []*job(nil)
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,

@@ -159,7 +159,7 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 	j.minute = l.limits.renew(j.minute, clock.Now(), j.bulk())
 	end := stateAuthorizing
 	err := l.patiently(func() error {
-		return l.s.DB.WritePatient(engine.Apart(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
+		return l.s.DB.WriteBatched(engine.Pipelined(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
 			end, err = l.finalCheck(tx, j, signature)
 			return err
 		})
@@ -200,7 +200,7 @@ func (l *lane) patiently(write func() error) error {
 
 // markCommitted notes that the dot of a unit leaves. Error: errDailyLimit.
 func (l *lane) markCommitted(tx *db.Tx, j *job, signature string) error {
-	if err := tx.MarkDotted(j.unit, signature); err != nil {
+	if err := tx.MarkCommitted(j.unit, signature); err != nil {
 		return err
 	}
 	if j.unit.Attempts > 1 {
@@ -235,7 +235,7 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayBeSent() {
 		fn = mail.IfCurrent(j.unit, fn)
 	}
-	wait := l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
+	wait := l.s.DB.WriteCriticalAsync(engine.Pipelined(context.Background()), fn)
 	j.dot.release()
 	for {
 		err := wait()
@@ -251,6 +251,6 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 		if !base.Sleep(l.s.Sending, base.SweepEvery, nil) {
 			return
 		}
-		wait = l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
+		wait = l.s.DB.WriteCriticalAsync(engine.Pipelined(context.Background()), fn)
 	}
 }

@@ -77,10 +77,10 @@ func (n *line) ended(j *job) {
 // others are released.
 func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
 	var begun, stale []app.Unit
-	err := n.s.DB.WritePatient(engine.Apart(ctx), func(tx *db.Tx) error {
+	err := n.s.DB.WriteBatched(engine.Pipelined(ctx), func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		ok, failed := make([]bool, len(units)), make([]error, len(units))
-		tx.Beside(len(units), func(tx *db.Tx, i int) { ok[i], failed[i] = n.lane.begin(tx, units[i]) })
+		tx.Concurrently(len(units), func(tx *db.Tx, i int) { ok[i], failed[i] = n.lane.begin(tx, units[i]) })
 		for i, u := range units {
 			switch {
 			case failed[i] != nil:
@@ -122,7 +122,7 @@ func (n *line) setDue(ctx context.Context) (next time.Duration, err error) {
 		if d := clock.Until(at); d > 0 {
 			return min(d, n.idle), nil
 		}
-		err = n.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+		err = n.s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 			_, err := tx.SetDue(n.name, n.bulk, duePerWrite)
 			return err
 		})

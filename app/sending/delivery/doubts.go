@@ -15,7 +15,7 @@ import (
 // damagedDoubts returns the emails that an earlier process left past their dot and of
 // which something can't be read, whatever else can be done with them.
 func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
-	units, err := db.Get(ctx, s.DB, (*db.Reader).DottedUnits)
+	units, err := db.Get(ctx, s.DB, (*db.Reader).CommittedUnits)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +39,12 @@ func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
 
 // recoverDoubts makes doubts of what an earlier process left past its dot, and returns
 // how many. Those that are damaged are held.
-func (s *Service) recoverDoubts(tx *db.Tx, gone engine.Gone, damaged map[string]bool) (int, error) {
-	units, err := tx.DottedUnits()
+func (s *Service) recoverDoubts(tx *db.Tx, gone engine.DeadNodes, damaged map[string]bool) (int, error) {
+	units, err := tx.CommittedUnits()
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.Left(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.HasLeft(u.Owner) })
 	for _, u := range units {
 		doubt := func() error {
 			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")
@@ -99,7 +99,7 @@ func (s *Service) ListDoubts(ctx context.Context, withDotted bool) (doubts []app
 		if doubts, err = r.ListDoubts("", maxDoubts); err != nil || !withDotted {
 			return err
 		}
-		units, err := r.DottedUnits()
+		units, err := r.CommittedUnits()
 		if err != nil {
 			return err
 		}

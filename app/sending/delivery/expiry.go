@@ -46,7 +46,7 @@ func (s *Service) ExpiresAt(r *db.Reader, u app.Unit, now time.Time) (at time.Ti
 		if l.name != u.Relay || most == 0 {
 			continue
 		}
-		stands, err := r.Stands(l.name)
+		stands, err := r.PausesOf(l.name)
 		if err != nil {
 			return at, fmt.Errorf("read when no mail could leave: %w", err)
 		}
@@ -63,7 +63,7 @@ func (l *lane) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Dura
 	if most == 0 || at.Sub(u.ClockStart()) < most {
 		return 0, false, nil
 	}
-	stands, err := r.Stands(l.name)
+	stands, err := r.PausesOf(l.name)
 	if err != nil {
 		return 0, false, fmt.Errorf("read when no mail could leave: %w", err)
 	}
@@ -137,7 +137,7 @@ func (l *lane) expireTeam(ctx context.Context, team string, bulk bool) error {
 			return err
 		}
 		for some := range slices.Chunk(units, expiredPerWrite) {
-			err := l.s.DB.WritePatient(ctx, func(tx *db.Tx) error { return l.expireDue(tx, some) })
+			err := l.s.DB.WriteBatched(ctx, func(tx *db.Tx) error { return l.expireDue(tx, some) })
 			if err != nil {
 				return err
 			}
@@ -171,7 +171,7 @@ func (l *lane) expireDue(tx *db.Tx, units []app.Unit) error {
 // expired returns due units of a team that have expired, the longest waiting first of
 // those of each kind, about expiredPerRead at most.
 func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
-	stands, err := r.Stands(l.name)
+	stands, err := r.PausesOf(l.name)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (l *lane) finalCheck(tx *db.Tx, j *job, signature string) (state, error) {
 	if over, err := l.expireNow(tx, j.unit); err != nil || over {
 		return stateWithdrawn, err
 	}
-	if j.standings != tx.Standings() { // else nobody was suppressed or opted out since
+	if j.standings != tx.SuppressionVersion() { // else nobody was suppressed or opted out since
 		if spared, err := l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
 			return stateBlocked, err
 		}

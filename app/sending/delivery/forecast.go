@@ -165,7 +165,7 @@ func (b *openBroadcast) readOpen(r *db.Reader) error {
 	if b.Open == 0 {
 		return nil
 	}
-	dotted, err := r.CountDotted(b.ID)
+	dotted, err := r.CountCommitted(b.ID)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (l *lane) holdDamaged(j *job) {
 // HoldDamaged holds a broadcast of which something can't be read: nothing more of it
 // begins. One that is held already stays so.
 func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged) })
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged) })
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}

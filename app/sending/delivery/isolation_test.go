@@ -122,7 +122,7 @@ func TestRefusedDomainDoesNotStopOthers(t *testing.T) {
 				if !n.Log.Contains("relay takes nothing of a sender's domain") || !n.Log.Contains("waiting=200") || n.Log.Contains("x@"+otherDomain) || n.Log.Contains("relay can't be used") {
 					t.Errorf("log:\n%.2000s", n.Log.Text.String())
 				}
-				if got := n.SQL("SELECT type FROM happenings WHERE team_id = ? AND payload LIKE '%is not verified%'", n.other.TeamID); len(got) != 1 || got[0] != string(webhook.DeliverabilityPaused) {
+				if got := n.SQL("SELECT type FROM webhook_events WHERE team_id = ? AND payload LIKE '%is not verified%'", n.other.TeamID); len(got) != 1 || got[0] != string(webhook.DeliverabilityPaused) {
 					t.Errorf("webhook %s heard %q", hook.ID, got)
 				}
 				n.laterOther(ids, 11*time.Minute)

@@ -79,7 +79,7 @@ func (s *Service) prefetch(ctx context.Context, jobs []*job) {
 	}
 	// What can't be read stays unread: its own transaction tries again and says why.
 	_ = s.DB.Read(ctx, func(r *db.Reader) error {
-		r.Beside(len(some), func(r *db.Reader, i int) {
+		r.Concurrently(len(some), func(r *db.Reader, i int) {
 			if read, err := s.readUnit(r, some[i].unit); err == nil {
 				some[i].ahead = read
 			}

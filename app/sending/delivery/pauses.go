@@ -76,7 +76,7 @@ func (o *Outlets) halt(l *lane, old *pause, p Pause) {
 	if !l.s.Outlets.running || !l.s.leads.Load() { // its start notes it, or the server that leads does
 		return
 	}
-	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return l.recordPause(tx, next) }); err != nil {
+	if err := l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return l.recordPause(tx, next) }); err != nil {
 		l.s.LogUnlessUnavailable("note a relay's pause", err, "relay", l.name)
 	}
 }
@@ -91,7 +91,7 @@ func (o *Outlets) resume(l *lane, old *pause) {
 	l.pause.Store(nil)
 	l.wake()
 	l.s.Log.Info("relay is resumed", "relay", l.name, "after", clock.Since(old.Since).Round(time.Second).String())
-	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(old.trouble) }); err != nil {
+	if err := l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(old.trouble) }); err != nil {
 		l.s.LogUnlessUnavailable("note the end of a relay's pause", err, "relay", l.name)
 	}
 }

@@ -96,8 +96,8 @@ func (l *lane) newDispatcher(bulk bool, idle time.Duration) *line {
 // lead closes what is noted of the relay's troubles: of an earlier process, or of a time
 // without this relay. How it is now shows soon.
 func (l *lane) lead(ctx context.Context) error {
-	err := l.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		gone, err := tx.Gone()
+	err := l.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
+		gone, err := tx.DeadNodes()
 		if err != nil {
 			return err
 		}

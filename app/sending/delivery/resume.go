@@ -37,7 +37,7 @@ func (s *Service) Resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what was past its dot: %w", err)
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		last, err := lastRun(&tx.Reader)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ type resumed struct{ doubts, begun int }
 // resume takes over what servers had in work that are gone; crashed: that of a file did not
 // end well.
 func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r resumed, err error) {
-	gone, err := tx.Gone()
+	gone, err := tx.DeadNodes()
 	if err != nil {
 		return r, fmt.Errorf("look which servers are gone: %w", err)
 	}
@@ -79,7 +79,7 @@ func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r re
 	if r.begun, err = resumeBegun(tx, gone, crashed, r.doubts); err != nil {
 		return r, err
 	}
-	return r, tx.Free(gone)
+	return r, tx.MarkFreed(gone)
 }
 
 func (s *Service) logResumed(r resumed) {
@@ -109,8 +109,8 @@ func (s *Service) takeOver(ctx context.Context) error {
 		return fmt.Errorf("read what was past its dot: %w", err)
 	}
 	var r resumed
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		gone, err := tx.Gone()
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
+		gone, err := tx.DeadNodes()
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (s *Service) MarkCleanShutdown(ctx context.Context) error {
 	if !s.leads.Load() {
 		return nil
 	}
-	err := s.DB.WriteVital(ctx, WriteCleanShutdown)
+	err := s.DB.WriteCritical(ctx, WriteCleanShutdown)
 	if err != nil {
 		return fmt.Errorf("note the end of this server: %w", err)
 	}
@@ -171,12 +171,12 @@ func setRun(tx *db.Tx, l life) error {
 
 // resumeBegun has units tried again that were in work when their process ended; dotted is how
 // many others were past their dot.
-func resumeBegun(tx *db.Tx, gone engine.Gone, crashed bool, dotted int) (int, error) {
+func resumeBegun(tx *db.Tx, gone engine.DeadNodes, crashed bool, dotted int) (int, error) {
 	units, err := tx.BegunUnits()
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.Left(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.HasLeft(u.Owner) })
 	suspects := 0
 	for _, u := range units {
 		if suspected(u) {
@@ -192,7 +192,7 @@ func resumeBegun(tx *db.Tx, gone engine.Gone, crashed bool, dotted int) (int, er
 			wait = min(app.CrashDelay(u.Crashes+1), maxSuspectWait)
 		}
 		if u.Owner != "" {
-			crashed = !gone.Well(u.Owner)
+			crashed = !gone.CleanShutdown(u.Owner)
 		}
 		if err := resumeUnit(tx, u, crashed, wait); err != nil {
 			return 0, err

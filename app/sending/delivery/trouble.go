@@ -75,7 +75,7 @@ func (l *lane) recordTrouble(g *rest, whose sender, failures int, until time.Tim
 		l.s.Log.Error("count what waits for a relay", "relay", l.name, "err", err)
 	}
 	l.warn(whose, res, "waiting", waiting, "since", note.StartedAt.UTC().Format(time.RFC3339), "next_try", until.UTC().Format(time.RFC3339))
-	err = l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+	err = l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		if err := tx.CloseTrouble(other); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (l *lane) endTrouble(g *rest, msg string) {
 		words = append(words, "team", t.TeamID, "domain", t.Domain)
 	}
 	l.s.Log.Info(msg, words...)
-	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(t.ID) }); err != nil {
+	if err := l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(t.ID) }); err != nil {
 		l.s.Log.Error("note the end of a relay's trouble", "relay", l.name, "err", err)
 	}
 }

@@ -89,7 +89,7 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 	if len(found)+len(over) == 0 {
 		return nil
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for _, w := range found {
 			if err := s.MarkUnroutable(tx, w.relay); err != nil {
 				return err
@@ -154,7 +154,7 @@ func unfinished(r *db.Reader) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	dotted, err := r.DottedUnits()
+	dotted, err := r.CommittedUnits()
 	if err != nil {
 		return nil, err
 	}

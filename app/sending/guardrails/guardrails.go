@@ -201,7 +201,7 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 	if err != nil || state == before {
 		return err
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if err := tx.SetGuardrail(teamID, state); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text str
 		return err
 	}
 	sealed := s.Sealer.Seal(AccountPurpose, email.ID, []byte(text))
-	return base.Unavailable(s.DB.Write(engine.Apart(ctx), func(tx *db.Tx) error {
+	return base.Unavailable(s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) error {
 		if err := s.Accept(tx, email); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		}
 	}
 	var result *BatchResult
-	err = s.DB.Write(engine.Apart(ctx), func(tx *db.Tx) (err error) {
+	err = s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
 		if result, err = b.accept(tx); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 	errs := slices.Clone(b.refusals)
 	b.unsent = nil
 	broken := false // the store: nothing more is tried in this transaction
-	tx.Beside(len(errs), func(tx *db.Tx, i int) {
+	tx.Concurrently(len(errs), func(tx *db.Tx, i int) {
 		if errs[i] == nil && !broken {
 			errs[i] = b.s.Accept(tx, b.emails[i])
 			var refusal *app.Error

@@ -73,7 +73,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 			return "", err
 		}
 	}
-	err = s.DB.Write(engine.Apart(ctx), func(tx *db.Tx) (err error) {
+	err = s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
 		if answer, err = claim.storedAnswer(tx); err != nil || answer != "" {
 			return err
 		}
@@ -172,7 +172,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	if err != nil {
 		return err
 	}
-	open, asOf := blocked.Allowed(recipients), tx.Standings()
+	open, asOf := blocked.Allowed(recipients), tx.SuppressionVersion()
 	if blocked.BlocksAll(email.To) && email.Raw == nil || len(open) == 0 {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}

@@ -79,7 +79,7 @@ func (a *Resends) copyEmail(ctx context.Context, key *app.Key, id string, to []a
 	old, err := base.GetWithinBudget(ctx, a.service.DB,
 		func(r *db.Reader) (int64, error) { return r.OutgoingSize(key.TeamID, id) },
 		func(r *db.Reader) (e *app.Email, err error) {
-			if e, _, err = r.Whole(key.TeamID, id); err == nil {
+			if e, _, err = r.CompleteEmail(key.TeamID, id); err == nil {
 				e.Envelope, err = r.Envelope(key.TeamID, id)
 			}
 			return e, err

@@ -56,7 +56,7 @@ func (s *Service) RescheduleEmail(ctx context.Context, key *app.Key, id, schedul
 // at which it is marked dotted: nothing of it leaves after the answer. Errors:
 // CodeNotFound, CodeValidation for an email that left, ended or is leaving.
 func (s *Service) CancelEmail(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		email, err := ownEmail(tx, key, id)
 		if err != nil {
 			return err
@@ -110,11 +110,11 @@ func cancelRecipients(tx *db.Tx, u app.Unit) error {
 // DeleteEmail removes an email with all that belongs to it; one that waits
 // never goes out. Errors: CodeNotFound, CodeConflict while it is leaving.
 func (s *Service) DeleteEmail(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if _, err := ownEmail(tx, key, id); err != nil {
 			return err
 		}
-		committed, err := tx.IsDotted(id)
+		committed, err := tx.IsCommitted(id)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, 
 	s.Resends, s.Shares, s.Previews = &Resends{s}, &Shares{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}
 	s.recent.shared = base.DB.Cluster().Shared()
-	base.DB.OnErasedElsewhere(func() {
+	base.DB.OnExternalErasure(func() {
 		s.recent.clear()
 		s.mails.dropAll()
 	})

@@ -250,7 +250,7 @@ func (s *Service) recordHits() {
 	slices.SortStableFunc(ready, func(a, b judgedHit) int { return a.At.Compare(b.At) })
 	for part := range slices.Chunk(ready, hitsPerWrite) {
 		var recorded map[recentHit]time.Time
-		err := s.DB.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
+		err := s.DB.WriteBatched(context.Background(), func(tx *db.Tx) (err error) {
 			recorded, err = s.record(tx, part)
 			return err
 		})

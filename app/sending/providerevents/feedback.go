@@ -27,7 +27,7 @@ func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Report) e
 		var unknown []feedback.Report
 		write := s.DB.Write
 		if slices.ContainsFunc(part, grave) {
-			write = s.DB.WriteVital
+			write = s.DB.WriteCritical
 		}
 		err := write(ctx, func(tx *db.Tx) error {
 			unknown = nil

@@ -139,7 +139,7 @@ func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (doors []
 	if in.Overlap < 0 || in.Overlap > MaxIngestOverlap {
 		return nil, until, app.Errorf(app.CodeValidation, "The overlap must be between 0 and %.0f hours, is %s", MaxIngestOverlap.Hours(), in.Overlap)
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		secrets, err := s.ingestSecrets(&tx.Reader)
 		if err != nil {
 			return err

@@ -202,7 +202,7 @@ func (s *Service) audit(ctx context.Context, action string, p *prepared, f Filte
 	if f.IsSingle() {
 		target = f.IDs[0]
 	}
-	err := s.DB.WriteVital(context.WithoutCancel(ctx), func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(context.WithoutCancel(ctx), func(tx *db.Tx) error {
 		return base.Audit(ctx, tx, p.team, action, target, f, res)
 	})
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Service) applyToBroadcasts(ctx context.Context, p *prepared, a act, res
 	}
 	for i := range open {
 		var matched, changed int64
-		err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 			matched, changed = 0, 0
 			b, err := tx.BroadcastHead(open[i].TeamID, open[i].ID)
 			if err != nil {
@@ -272,7 +272,7 @@ func (s *Service) applyToUnits(ctx context.Context, p *prepared, a act, res *Res
 func (s *Service) applyToBatch(ctx context.Context, p *prepared, a act, piece []db.QueuedUnit, res *Result) error {
 	var changed int64
 	began := time.Now()
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		changed = 0
 		for i := range piece {
 			u, err := tx.QueuedUnit(piece[i].EmailID)

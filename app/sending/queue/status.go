@@ -109,7 +109,7 @@ func (st *standing) unit(u *db.QueuedUnit) (State, string) {
 	switch {
 	case u.State == "held":
 		return Held, string(u.Held)
-	case u.State == "begun" || u.State == "dotted":
+	case u.State == "begun" || u.State == "committed":
 		return Due, reasonLeaving
 	case u.State == "due" || !u.NextAt.After(st.now):
 	case u.QuotaDelayed && u.QuotaOwed > 0:

@@ -199,7 +199,7 @@ func TestVerdictOfDamagedEmail(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	w.AddTeam("other", "other.example")
 	id := w.Send("bob@example.net")
-	testserver.Must(t, w.DB.WriteVital(t.Context(), func(tx *db.Tx) error { return tx.HoldWaiting(id, app.HoldDamaged) }))
+	testserver.Must(t, w.DB.WriteCritical(t.Context(), func(tx *db.Tx) error { return tx.HoldWaiting(id, app.HoldDamaged) }))
 	wantVerdict(w, id, verdict.HeldDamaged, "the stored data of this email is damaged")
 	if v := verdictOf(w, w.Key, id); v.Params.Since == "" || v.Tone != verdict.Bad {
 		t.Error(fmt.Sprint(v))

@@ -86,7 +86,7 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 		return Added{}, app.Errorf(app.CodeValidation, "The relay %v", err)
 	}
 	out := Added{Region: relay.Region, Host: hostOf(relay)}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		old, err := tx.Relay(relay.Region)
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
@@ -129,7 +129,7 @@ type Removed struct {
 // waits goes on waiting. Error: app.CodeNotFound, or CodeValidation for one of the flags.
 func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 	out := Removed{Region: region}
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		row, err := tx.Relay(region)
 		if errors.Is(err, db.ErrNotFound) {
 			return s.notRemovable(&tx.Reader, region)
@@ -212,7 +212,7 @@ func (s *Service) Pause(ctx context.Context, region string, d time.Duration) (Pa
 	if d < 0 {
 		return out, app.Errorf(app.CodeValidation, "A pause must be longer than 0")
 	}
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if _, err := s.find(&tx.Reader, region); err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (s *Service) Pause(ctx context.Context, region string, d time.Duration) (Pa
 // app.CodeNotFound.
 func (s *Service) Resume(ctx context.Context, region string) (Paused, error) {
 	out := Paused{Region: region, State: delivery.RelayOpen}
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if _, err := s.find(&tx.Reader, region); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 func (s *Service) Load(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		states, err := tx.RelayStates()
 		for _, st := range states { // of an earlier server
 			if err := tx.DeleteRelayState(st.Region); err != nil {
@@ -134,7 +134,7 @@ func (s *Service) obey(ctx context.Context, paused []db.RelayPause) error {
 	if !over {
 		return nil
 	}
-	if err := s.DB.WriteVital(ctx, (*db.Tx).EndPauses); err != nil {
+	if err := s.DB.WriteCritical(ctx, (*db.Tx).EndPauses); err != nil {
 		return fmt.Errorf("end pauses: %w", err)
 	}
 	return nil
@@ -162,7 +162,7 @@ func (s *Service) tell() error {
 	if len(news)+len(gone) == 0 {
 		return nil
 	}
-	err := s.DB.WriteVital(s.Claiming, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(s.Claiming, func(tx *db.Tx) error {
 		for _, region := range gone {
 			if err := tx.DeleteRelayState(region); err != nil {
 				return err

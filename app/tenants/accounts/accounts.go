@@ -23,7 +23,7 @@ func (s *Service) Accounts(ctx context.Context, fn func(Account)) error {
 	for after := ""; ; {
 		var rows []Account
 		err := s.DB.Read(ctx, func(r *db.Reader) error {
-			members, err := r.People(after, accountsPerRead)
+			members, err := r.Accounts(after, accountsPerRead)
 			for _, m := range members {
 				teams, err := r.Memberships(m.ID)
 				if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) CreateAccount(ctx context.Context, address, team string, role 
 
 // withAccount runs fn in a Write for the person of an address. Errors: CodeNotFound.
 func (s *Service) withAccount(ctx context.Context, address string, fn func(tx *db.Tx, u *User) error) error {
-	return base.Unavailable(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Unavailable(s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.UserByAddress(app.KeyOf(address).String())
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeNotFound, "There is no account with the address %s; `mailer users list` shows all accounts", address)

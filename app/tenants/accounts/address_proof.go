@@ -124,7 +124,7 @@ func (o *OwnInvitations) OwnInvitations(ctx context.Context, key *app.Key) (rows
 // findSession runs fn in a Write for an invitation to a person who is signed in. Errors:
 // CodeNotFound.
 func (o *OwnInvitations) withInvitation(ctx context.Context, key *app.Key, id string, fn func(tx *db.Tx, u *User, i *Invitation) error) error {
-	return base.Lookup("invitation", o.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("invitation", o.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(key.ID)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ func NewDirectory(s *Service) *Directory { return &Directory{s} }
 // ListAccounts returns a page of all accounts, the newest first.
 func (d *Directory) ListAccounts(ctx context.Context, page app.Page) (rows []Account, more bool, err error) {
 	err = d.service.DB.Read(ctx, func(r *db.Reader) error {
-		members, hasMore, err := r.PeoplePage(page)
+		members, hasMore, err := r.ListAccounts(page)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func accountOf(r *db.Reader, m Member) (Account, error) {
 
 // withUser runs fn in a Write for a person. Errors: CodeNotFound.
 func (d *Directory) withUser(ctx context.Context, id string, fn func(tx *db.Tx, u *User) error) error {
-	return base.Lookup("user", d.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("user", d.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(id)
 		if err != nil {
 			return err

@@ -125,7 +125,7 @@ func (s *Service) Invitations(ctx context.Context, key *app.Key, page app.Page) 
 // TakeBackInvitation ends an invitation. Errors: CodeNotFound, CodeForbidden for one above
 // the role of who asks, CodeReauthentication.
 func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id string) error {
-	return base.Lookup("invitation", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("invitation", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		i, err := tx.Invitation(key.TeamID, id)
 		if err != nil {
 			return err

@@ -55,7 +55,7 @@ func (m *caughtMail) code() string {
 // shownMails is everything that the database shows of mail to a reader of all tables.
 func shownMails(w *testserver.Server) string {
 	return w.Rows(`SELECT subject FROM emails`) + w.Rows(`SELECT * FROM contents`) + w.Rows(`SELECT * FROM captures`) + w.Rows(`SELECT * FROM events`) +
-		w.Rows(`SELECT * FROM audit_logs`) + w.Rows(`SELECT * FROM happenings`) + w.Rows(`SELECT * FROM account_texts`) + w.Log.Text.String()
+		w.Rows(`SELECT * FROM audit_logs`) + w.Rows(`SELECT * FROM webhook_events`) + w.Rows(`SELECT * FROM account_texts`) + w.Log.Text.String()
 }
 
 func TestAccountMailHidesItsLink(t *testing.T) {

@@ -40,7 +40,7 @@ func (s *Service) ChangeRole(ctx context.Context, key *app.Key, userID string, r
 	if err := checkMayAssign(key, role); err != nil {
 		return m, err
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if m, err = tx.Member(key.TeamID, userID); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.
 // for other teams. left are the API keys of the team that the person made and that go on.
 // Errors: as ChangeRole.
 func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) (keys []app.Key, err error) {
-	return keys, base.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return keys, base.Lookup("member", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		m, err := tx.Member(key.TeamID, userID)
 		if err != nil {
 			return err

@@ -247,7 +247,7 @@ func addressOf(v *Visitor) string {
 
 // SignOut ends the session of a token.
 func (s *Service) SignOut(ctx context.Context, token string) error {
-	return base.Unavailable(s.DB.WriteVital(ctx, func(tx *db.Tx) error { return endSession(tx, token) }))
+	return base.Unavailable(s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return endSession(tx, token) }))
 }
 
 // Sessions returns a page of a person's sessions, newest first, and whether there are
@@ -265,7 +265,7 @@ func (s *Service) Sessions(ctx context.Context, userID string, page app.Page) (r
 
 // EndSession ends a session of a person. Errors: CodeNotFound.
 func (s *Service) EndSession(ctx context.Context, userID, id string) error {
-	return base.Lookup("session", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("session", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if err := tx.EndSession(userID, id); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (s *Service) EndSession(ctx context.Context, userID, id string) error {
 
 // EndOtherSessions ends all sessions of a person but one, and returns how many they were.
 func (s *Service) EndOtherSessions(ctx context.Context, userID, except string) (n int64, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 		if n, err = tx.EndSessions(userID, except); err != nil || n == 0 {
 			return err
 		}

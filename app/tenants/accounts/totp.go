@@ -310,7 +310,7 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 	if err != nil {
 		return n, err
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(key.ID)
 		if err != nil {
 			return err

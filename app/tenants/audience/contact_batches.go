@@ -314,7 +314,7 @@ func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.Conta
 	if in.Erase {
 		return s.eraseAll(ctx, key.TeamID, keys, hashes)
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		found, err := contactsOf(&tx.Reader, key.TeamID, keys, hashes)
 		if err != nil {
 			return err

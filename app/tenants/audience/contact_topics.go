@@ -39,7 +39,7 @@ func (s *Service) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail 
 	choices = app.LastChoices(choices)
 	write := s.DB.Write
 	if slices.ContainsFunc(choices, func(c app.TopicChoice) bool { return c.Subscription == app.OptOut }) {
-		write = s.DB.WriteVital // an opt-out must not wait for room on the disk
+		write = s.DB.WriteCritical // an opt-out must not wait for room on the disk
 	}
 	err = write(ctx, func(tx *db.Tx) error {
 		c, err := s.findContact(&tx.Reader, key.TeamID, idOrEmail)

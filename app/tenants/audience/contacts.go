@@ -133,7 +133,7 @@ func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail str
 	}
 	write := s.DB.Write
 	if p.OptsOut() {
-		write = s.DB.WriteVital
+		write = s.DB.WriteCritical
 	}
 	err = write(ctx, func(tx *db.Tx) error {
 		old, err := s.findContact(&tx.Reader, key.TeamID, idOrEmail)
@@ -221,7 +221,7 @@ func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail str
 		}
 		return c.ID, base.Unavailable(s.EraseContacts(ctx, key.TeamID, []app.Contact{c}))
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		c, err := s.findContact(&tx.Reader, key.TeamID, idOrEmail)
 		if err != nil {
 			return err

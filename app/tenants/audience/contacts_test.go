@@ -95,7 +95,7 @@ type contactEvent struct {
 // contactEvent returns what webhooks would be told since the last call, oldest first.
 func (a *contactTest) events() (out []contactEvent) {
 	a.T.Helper()
-	for _, payload := range a.SQL(`SELECT payload FROM happenings ORDER BY id`) {
+	for _, payload := range a.SQL(`SELECT payload FROM webhook_events ORDER BY id`) {
 		var one contactEvent
 		testserver.Must(a.T, json.Unmarshal([]byte(payload), &one))
 		out = append(out, one)

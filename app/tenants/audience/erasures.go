@@ -137,7 +137,7 @@ func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []a
 		return nil
 	}
 	var job Erasure
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 		tx.AfterCommit(func() { s.erasuresBegun.increment(teamID) })
 		job, err = s.BeginErasure(tx, teamID, contacts)
 		return err

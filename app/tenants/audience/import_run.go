@@ -185,7 +185,7 @@ func (run *importRun) address(p *contactfile.Contact) (app.AddressHash, error) {
 // write stores the batch. Afterwards it stands back a little if callers wait.
 func (run *importRun) write(ctx context.Context) error {
 	var stored contactfile.Import
-	err := run.s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
+	err := run.s.DB.WriteBatched(ctx, func(tx *db.Tx) (err error) {
 		stored, err = run.storeBatch(tx, *run.batch)
 		return err
 	})
@@ -261,7 +261,7 @@ func (run *importRun) storeBatch(tx *db.Tx, batch importBatch) (contactfile.Impo
 // fail ends an import where it stands; what it did stays. Error: errGone.
 func (run *importRun) fail(ctx context.Context, reason string) error {
 	imp := run.imp
-	err := run.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := run.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		imp.Status, imp.Error, imp.CompletedAt = contactfile.Failed, reason, tx.Now
 		return goneIfNotFound(tx.AdvanceImport(&imp, run.imp.Total()))
 	})

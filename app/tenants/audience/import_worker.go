@@ -278,7 +278,7 @@ func (s *Imports) purgeImport(ctx context.Context, id string) error {
 // purgeChunk deletes a part of a file or of what else is left of an import, in a vital
 // Write: it makes room.
 func (s *Imports) purgeChunk(ctx context.Context, id string) (more bool, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 		more, err = tx.PurgeImport(id, importPiecesPerWrite, base.PurgeChunk)
 		return err
 	})

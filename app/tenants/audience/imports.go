@@ -97,7 +97,7 @@ func (u *importUpload) flush() error {
 	if len(u.buffer) == 0 {
 		return nil
 	}
-	err := u.s.DB.WritePatient(u.ctx, func(tx *db.Tx) error {
+	err := u.s.DB.WriteBatched(u.ctx, func(tx *db.Tx) error {
 		if u.pieces == 0 {
 			if err := checkImportLimit(&tx.Reader, u.teamID); err != nil && !u.replaces {
 				return err
@@ -294,7 +294,7 @@ func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i con
 // DeleteImport removes an import with its row errors. One that is not over stops after
 // the batch that is being stored; the contacts that it made stay. Error: CodeNotFound.
 func (s *Imports) DeleteImport(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		tx.AfterCommit(s.imports.signal.Notify)
 		return tx.DeleteImport(key.TeamID, id)
 	})

@@ -16,7 +16,7 @@ func addOptedOut(r *db.Reader, teamID, topicID string, keys map[app.AddressHash]
 		if blocked[key] != "" {
 			continue
 		}
-		s, err := r.Standing(teamID, topicID, hash)
+		s, err := r.Subscription(teamID, topicID, hash)
 		if errors.Is(err, db.ErrNotFound) { // a topic can't be deleted while its mail waits
 			blocked[key] = "Not sent to this recipient: the topic of this email was deleted"
 			continue

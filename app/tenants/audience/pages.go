@@ -68,7 +68,7 @@ func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error
 	if view, err := s.alreadyLeft(ctx, token); view != nil || err != nil {
 		return view, err
 	}
-	return s.changePage(ctx, s.service.DB.WriteVital, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
+	return s.changePage(ctx, s.service.DB.WriteCritical, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
 		apply := s.unsubscribe
 		if p.link.TopicID != "" {
 			apply = optOut

@@ -63,7 +63,7 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 	}
 	write := writeFunc(s.service.DB.Write)
 	if slices.ContainsFunc(wanted, func(c app.TopicChoice) bool { return !optsIn(c) }) {
-		write = s.service.DB.WriteVital // an opt-out must not wait for room on the disk, whatever comes with it
+		write = s.service.DB.WriteCritical // an opt-out must not wait for room on the disk, whatever comes with it
 	}
 	view, err = s.changePage(ctx, write, app.PreferencesPage, token, func(tx *db.Tx, p *page) (*PageView, error) {
 		if err := p.save(tx, wanted); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // eventsNamed are the payloads that were told of a type, oldest first.
 func eventsNamed(w *testserver.Server, name string) []string {
-	return w.SQL(`SELECT payload FROM happenings WHERE type = ? ORDER BY seq`, name)
+	return w.SQL(`SELECT payload FROM webhook_events WHERE type = ? ORDER BY seq`, name)
 }
 
 func TestPreferencesEventsAreLimited(t *testing.T) {

@@ -43,7 +43,7 @@ func (s *Suppressions) RehashSuppressions(ctx context.Context) error {
 			}
 		}
 	}
-	return s.service.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(addressKeysSetting, []byte("1")) })
+	return s.service.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.SetSetting(addressKeysSetting, []byte("1")) })
 }
 
 // rehash corrects the hashes of some suppressions.
@@ -57,7 +57,7 @@ func (s *Suppressions) rehash(ctx context.Context, rows []app.Suppression) error
 	if len(wrong) == 0 {
 		return nil
 	}
-	return s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return s.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for i := range wrong {
 			if err := s.rehashOne(tx, &wrong[i]); err != nil {
 				return err

@@ -44,7 +44,7 @@ func (s *Suppressions) AddSuppressions(ctx context.Context, key *app.Key, in app
 // room on the disk.
 func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.Suppression) ([]app.Suppression, error) {
 	out := make([]app.Suppression, len(list))
-	err := s.service.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+	err := s.service.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 		for i, suppression := range list {
 			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.service.Sealer.AddressHash(teamID, suppression.Key)
 			if out[i], err = tx.AddSuppression(suppression); err != nil {
@@ -115,7 +115,7 @@ func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (
 // RemoveSuppression takes the suppression with that id, or of that address, off
 // the list and returns its id. Errors: CodeNotFound.
 func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
-	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		suppression, err := s.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in 
 	if err != nil {
 		return nil, err
 	}
-	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		var removedRows []app.Suppression
 		for _, id := range ids {
 			suppression, err := tx.Suppression(key.TeamID, id)

@@ -197,7 +197,7 @@ func (m *deliveryTest) want(id string, last app.LastEvent, lines ...string) {
 		if open {
 			m.Error("the unit is still there")
 		}
-		committed, err2 := r.DottedUnits()
+		committed, err2 := r.CommittedUnits()
 		if len(committed) > 0 {
 			m.Errorf("dotted %+v", committed)
 		}

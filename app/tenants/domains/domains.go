@@ -163,7 +163,7 @@ func auditedTracking(d *app.Domain) map[string]any {
 // attempt. Errors: CodeNotFound; CodeConflict while an API key is bound to it that
 // the one that asks could not delete by itself.
 func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		d, err := tx.Domain(key.TeamID, id)
 		if err != nil {
 			return err

@@ -54,9 +54,9 @@ func (s *Service) PlanDeletion(ctx context.Context, team app.Team) (d Deletion, 
 		if d.Open, err = r.OpenOf(team.ID, ""); err != nil {
 			return err
 		}
-		if d.Open.Dotted > 0 {
+		if d.Open.Committed > 0 {
 			return app.Errorf(app.CodeConflict, "%d emails of the team %s are past their final dot, and what became of them is not known yet; try again in a minute. "+
-				"Without a server they stay so: start it once. `mailer doubts` names them", d.Open.Dotted, team.Name)
+				"Without a server they stay so: start it once. `mailer doubts` names them", d.Open.Committed, team.Name)
 		}
 		d.Size, err = r.TeamSize(team.ID)
 		return err
@@ -121,7 +121,7 @@ func (s *Service) purgeTeam(ctx context.Context, teamID string) (done bool, err 
 			}
 		}
 	}
-	err = s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
+	err = s.DB.WriteBatched(ctx, func(tx *db.Tx) (err error) {
 		done, err = tx.EndTeamDeletion(teamID, tx.Now.Add(-deletionGrace))
 		return err
 	})
@@ -159,7 +159,7 @@ type timedWrites struct {
 
 func (p *timedWrites) write(ctx context.Context, fn func(tx *db.Tx, limit int) error) error {
 	var took time.Duration
-	err := p.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+	err := p.s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 		began := time.Now()
 		err := fn(tx, p.limit)
 		took = time.Since(began)

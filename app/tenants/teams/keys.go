@@ -166,7 +166,7 @@ func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, 
 // RevokeKey ends a key of any team, for the operator's command line; servers
 // obey within a second. Errors: CodeNotFound.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
-	return base.Lookup("API key", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("API key", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		k, err := tx.AnyKey(id)
 		if err != nil {
 			return err

@@ -44,7 +44,7 @@ func (s *Service) Charge(tx *db.Tx, email *app.Email, n int64) (Charge, error) {
 }
 
 func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charge, error) {
-	tx.InTurn() // what is used and what waits decide, and change with it
+	tx.Serialize() // what is used and what waits decide, and change with it
 	current, err := s.PlanOf(&tx.Reader, teamID)
 	if err != nil {
 		return c, err
@@ -171,7 +171,7 @@ func (s *Service) CountRecipients(tx *db.Tx, teamID string, n int64) error {
 		tx.AddRecipients(teamID, plan.UnixDay(tx.Now), n)
 		return nil
 	}
-	tx.InTurn() // what is used, and was told of it, is read and changed
+	tx.Serialize() // what is used, and was told of it, is read and changed
 	today, announced, err := tx.CountRecipients(teamID, plan.UnixDay(tx.Now), n)
 	if err != nil {
 		return fmt.Errorf("count recipients: %w", err)

@@ -63,7 +63,7 @@ func (s *Service) ResumeTeam(ctx context.Context, nameOrID string) (Suspension, 
 // changeSuspension changes whether a team is suspended, and audits that where it changes
 // anything.
 func (s *Service) changeSuspension(ctx context.Context, nameOrID, action string, fn func(*db.Tx, db.Suspension, app.Team) (bool, error)) (result Suspension, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		result = Suspension{}
 		if result.Team, err = tx.FindTeam(nameOrID); err != nil {
 			return teamNotFound(nameOrID, err)

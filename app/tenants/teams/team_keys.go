@@ -93,7 +93,7 @@ func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, ch
 // within a second. Errors: CodeNotFound, CodeForbidden for a key above the one
 // that asks.
 func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		k, err := managedKey(tx, key, id)
 		if err != nil {
 			return err

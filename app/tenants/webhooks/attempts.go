@@ -67,7 +67,7 @@ func (h *dispatcher) readDelivery(j *job) (hook webhook.Webhook, d webhook.Deliv
 
 // postpone has a delivery tried again whose attempt did not take place.
 func (h *dispatcher) postpone(j *job, next time.Time) {
-	err := h.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+	err := h.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		return tx.DeferDelivery(j.due.WebhookID, j.due.EventID, j.attempt, next)
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func (h *dispatcher) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.A
 // record stores an attempt and what it means for event and webhook. It returns
 // when the event is tried again; zero: never.
 func (h *dispatcher) record(j *job, hook webhook.Webhook, d webhook.Delivery, a webhook.Attempt, wait time.Duration) (next time.Time, err error) {
-	err = h.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+	err = h.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		tx.AfterCommit(func() { h.s.Metrics.Attempt(a.Success(), 1) })
 		next = time.Time{}
 		status := webhook.DeliverySuccess

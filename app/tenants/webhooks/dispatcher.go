@@ -269,7 +269,7 @@ func (h *dispatcher) claim(ctx context.Context, scans []*queueScan) (err error) 
 	if !slices.ContainsFunc(scans, func(scan *queueScan) bool { return len(scan.due) > 0 }) {
 		return nil
 	}
-	return h.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+	return h.s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 		for _, scan := range scans {
 			if err := scan.begin(tx); err != nil {
 				return fmt.Errorf("begin delivery: %w", err)

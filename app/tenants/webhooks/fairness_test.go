@@ -149,7 +149,7 @@ func TestEventFor500WebhooksIsStoredOnce(t *testing.T) {
 	}
 	_, err = w.Services.Audience.PutContacts(t.Context(), w.Key, items, app.ConflictError, false)
 	testserver.Must(t, err)
-	if got := w.Rows(`SELECT (SELECT count(*) FROM happenings WHERE type = 'contact.created'), (SELECT count(*) FROM deliveries)`); got != "200 0\n" {
+	if got := w.Rows(`SELECT (SELECT count(*) FROM webhook_events WHERE type = 'contact.created'), (SELECT count(*) FROM deliveries)`); got != "200 0\n" {
 		t.Errorf("events and deliveries: %s", got)
 	}
 }

@@ -80,7 +80,7 @@ func (h *dispatcher) acquireSlot(w *webhook.Webhook) (release func(), err error)
 
 // recordTest stores the attempt of a trial.
 func (h *dispatcher) recordTest(hook webhook.Webhook, d webhook.Delivery, a webhook.Attempt) error {
-	return h.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+	return h.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		tx.AfterCommit(func() { h.s.Metrics.Attempt(a.Success(), 1) })
 		status := webhook.DeliverySuccess
 		if !a.Success() {
@@ -128,10 +128,12 @@ func (s *Service) ReplayWebhook(ctx context.Context, key *app.Key, id string, in
 	}
 	for scanned := 0; ; scanned += replayChunk {
 		if len(ids) > 0 {
-			err = p.chunk(ctx, func(r *db.Reader) ([]db.ToldEvent, error) { return deliveredEvents(r, id, ids) })
+			err = p.chunk(ctx, func(r *db.Reader) ([]db.DeliveredEvent, error) { return deliveredEvents(r, id, ids) })
 			p.more = false
 		} else {
-			err = p.chunk(ctx, func(r *db.Reader) ([]db.ToldEvent, error) { return r.ToldEvents(id, p.after, p.until, replayChunk) })
+			err = p.chunk(ctx, func(r *db.Reader) ([]db.DeliveredEvent, error) {
+				return r.DeliveredEvents(id, p.after, p.until, replayChunk)
+			})
 		}
 		if err != nil {
 			return out, base.Lookup("webhook", err)
@@ -162,9 +164,9 @@ type replay struct {
 }
 
 // chunk replays what fits of the next events in one Write.
-func (p *replay) chunk(ctx context.Context, next func(*db.Reader) ([]db.ToldEvent, error)) error {
+func (p *replay) chunk(ctx context.Context, next func(*db.Reader) ([]db.DeliveredEvent, error)) error {
 	var matched, queued int
-	var rows []db.ToldEvent
+	var rows []db.DeliveredEvent
 	err := p.s.DB.Write(ctx, func(tx *db.Tx) error {
 		matched, queued = 0, 0
 		w, err := tx.Webhook(p.key.TeamID, p.id)
@@ -211,9 +213,9 @@ func (p *replay) chunk(ctx context.Context, next func(*db.Reader) ([]db.ToldEven
 }
 
 // deliveredEvents reads those of some events that a webhook was told of.
-func deliveredEvents(r *db.Reader, webhookID string, ids []string) (out []db.ToldEvent, err error) {
+func deliveredEvents(r *db.Reader, webhookID string, ids []string) (out []db.DeliveredEvent, err error) {
 	for _, id := range ids {
-		e, err := r.ToldEvent(webhookID, id)
+		e, err := r.DeliveredEvent(webhookID, id)
 		if errors.Is(err, db.ErrNotFound) {
 			continue
 		}

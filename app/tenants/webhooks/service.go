@@ -45,7 +45,7 @@ func New(ctx context.Context, base *base.Base, cfg Config) (*Service, error) {
 	s.SetWebhooksPerTeam(cmp.Or(cfg.WebhooksPerTeam, webhook.DefaultPerTeam))
 	s.dispatcher = newDispatcher(s)
 	// A command beside a server may bring webhooks in.
-	base.DB.OnElsewhere(s.subscriptions.load)
+	base.DB.OnExternalWrite(s.subscriptions.load)
 	return s, base.DB.Read(ctx, s.subscriptions.load)
 }
 

@@ -142,7 +142,7 @@ func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 // DeleteWebhook removes a webhook with all that it was told. An attempt that is
 // under way ends. Errors: CodeNotFound.
 func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		w, err := tx.Webhook(key.TeamID, id)
 		if err != nil {
 			return err

@@ -282,7 +282,7 @@ func TestDeliveriesAreDeletedWithWebhookAndByAge(t *testing.T) {
 		if count(stays) != "1200 1200\n" {
 			t.Errorf("before 30 days: %s", count(stays))
 		}
-		w.SQL("UPDATE happenings SET created_at = created_at - ?", (webhook.EventRetention + time.Minute).Milliseconds())
+		w.SQL("UPDATE webhook_events SET created_at = created_at - ?", (webhook.EventRetention + time.Minute).Milliseconds())
 		createTopics(w, "new")
 		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		if count(stays) != "1 0\n" && count(stays) != "1 1\n" {
@@ -337,7 +337,7 @@ func TestErasureScrubsEndpointResponses(t *testing.T) {
 	_, err = w.Services.Audience.DeleteContact(ctx, w.Key, c, true)
 	testserver.Must(t, err)
 	w.WaitUntil(func() bool {
-		return !strings.Contains(w.Rows(`SELECT response FROM webhook_attempts`)+w.Rows(`SELECT payload FROM happenings`), "ann@")
+		return !strings.Contains(w.Rows(`SELECT response FROM webhook_attempts`)+w.Rows(`SELECT payload FROM webhook_events`), "ann@")
 	})
 	// What was read before the erasure and is noted after it keeps nothing.
 	d, err := w.Services.Webhooks.GetWebhookEvent(ctx, w.Key, hook.ID, w.Deliveries(hook)[0].ID)
@@ -402,7 +402,7 @@ func TestUnwantedEventIsNotStored(t *testing.T) {
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 		return w.Services.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{})
 	}))
-	if got := w.Rows(`SELECT count(*) FROM happenings WHERE type = 'email.sent'`); got != "0\n" {
+	if got := w.Rows(`SELECT count(*) FROM webhook_events WHERE type = 'email.sent'`); got != "0\n" {
 		t.Errorf("%s events", got)
 	}
 }

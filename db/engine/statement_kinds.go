@@ -14,7 +14,7 @@ var notesActivity = regexp.MustCompile(`\bUPDATE contacts SET last_(sent|opened|
 // remembered from one transaction to the next: that another server wrote it is no reason to
 // read again what is.
 var changesMail = regexp.MustCompile(`\b(UPDATE webhooks SET (reached|failing_since)|UPDATE contacts SET last_(sent|opened|clicked)_at|(INSERT INTO|UPDATE|DELETE FROM) (attempts|attachments|attachment_pieces|broadcast_clicks|broadcast_links|broadcast_recipients|captures|contents|` +
-	`broadcasts|deliveries|doubts|emails|events|feedback|happenings|happening_counts|idempotency|mail_counts|outcomes|provider_ids|raw_pieces|recipients|region_outcomes|` +
+	`broadcasts|deliveries|doubts|emails|events|feedback|webhook_events|webhook_event_counts|idempotency|mail_counts|outcomes|provider_ids|raw_pieces|recipients|region_outcomes|` +
 	`relay_states|relay_troubles|relay_usage|request_logs|team_backlogs|team_days|units|webhook_attempts|webhook_terms))\b`)
 
 // changesAny finds the statements that change anything.
@@ -39,11 +39,11 @@ func kindOf(query string) kind {
 }
 
 // counted counts the statements of a session that may have changed something of a kind.
-type counted struct{ standings, rules, erasures uint64 }
+type counted struct{ suppressions, rules, erasures uint64 }
 
 func (c *counted) add(k kind) {
 	if k.standings {
-		c.standings++
+		c.suppressions++
 	}
 	if k.rules {
 		c.rules++
@@ -53,13 +53,13 @@ func (c *counted) add(k kind) {
 	}
 }
 
-// Standings is a mark of whom mail may not go to, as this transaction has it up to now: as
+// SuppressionVersion is a mark of whom mail may not go to, as this transaction has it up to now: as
 // long as a later transaction of the same DB returns the same, what was read of
 // suppressions, contacts, choices and topics still stands, whoever else may write. It is
 // never 0.
-func (tx *Tx) Standings() uint64 {
+func (tx *Tx) SuppressionVersion() uint64 {
 	if tx.stood != nil {
 		return 1 + *tx.stood
 	}
-	return 1 + tx.counted.standings
+	return 1 + tx.counted.suppressions
 }

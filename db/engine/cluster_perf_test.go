@@ -17,7 +17,7 @@ func TestPerfALeadThatWasGivenUpIsTakenBeforeItsHolderCountsAsDead(t *testing.T)
 	}
 	began := time.Now()
 	g.works(second)
-	if took := time.Since(began); took >= deadAfter*g.beat/2 {
-		t.Errorf("it took %s, and one that is not heard counts as dead after %s", took, deadAfter*g.beat)
+	if took := time.Since(began); took >= deadAfter*g.heartbeat/2 {
+		t.Errorf("it took %s, and one that is not heard counts as dead after %s", took, deadAfter*g.heartbeat)
 	}
 }

@@ -9,19 +9,19 @@ import (
 
 func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 	t.Parallel()
-	d, w := openElsewhere(t)
+	d, w := openPostgres(t)
 	for i := range 2 {
 		err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting(fmt.Sprint("s", i), []byte(fmt.Sprint("v", i))) })
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	const parts, questions = besideAtOnce + 4, 3
+	const parts, questions = maxParts + 4, 3
 	read := func(fail bool) (ways int, errs []error) {
 		errs = make([]error, parts)
 		w.Take()
 		err := d.Read(t.Context(), func(r *Reader) error {
-			r.Beside(parts, func(r *Reader, i int) {
+			r.Concurrently(parts, func(r *Reader, i int) {
 				for range questions {
 					v, err := r.Setting(fmt.Sprint("s", i%2))
 					if err == nil && string(v) != fmt.Sprint("v", i%2) {
@@ -59,11 +59,11 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 
 func TestAPanicOfWhatIsReadBesideOthersIsItsCallers(t *testing.T) {
 	t.Parallel()
-	d, _ := openElsewhere(t)
+	d, _ := openPostgres(t)
 	panicked := func() (fault any) {
 		defer func() { fault = recover() }()
 		_ = d.Read(t.Context(), func(r *Reader) error {
-			r.Beside(3, func(r *Reader, i int) {
+			r.Concurrently(3, func(r *Reader, i int) {
 				if _, err := r.Setting("none"); !errors.Is(err, ErrNotFound) {
 					t.Error(err)
 				}

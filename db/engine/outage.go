@@ -99,19 +99,19 @@ func (d *DB) lockedBy(name string) error {
 	return refuse(ErrLocked, "%s is locked by another program for more than %v, like an sqlite3 shell in a transaction or a backup tool; end it, or wait until it is done", name, lockTimeout)
 }
 
-// hindrance is what keeps the store from writing for now.
-type hindrance struct{ err error }
+// outage is what keeps the store from writing for now.
+type outage struct{ err error }
 
-// hinder has new work be refused with err until mended returns nil, which it asks
+// setOutage has new work be refused with err until mended returns nil, which it asks
 // again and again. Vital writes are tried all the same.
-func (d *DB) hinder(err error, since time.Time, words string, cause error, mended func() error) {
-	h := &hindrance{err}
-	if !d.hindered.CompareAndSwap(nil, h) {
+func (d *DB) setOutage(err error, since time.Time, words string, cause error, mended func() error) {
+	h := &outage{err}
+	if !d.outage.CompareAndSwap(nil, h) {
 		return
 	}
 	d.log.Error(words+"; new work is refused until that is over", "db", d.name, "err", cause)
 	d.tasks.Go(func() {
-		tick := time.NewTicker(hindranceTick)
+		tick := time.NewTicker(outageTick)
 		defer tick.Stop()
 		for {
 			select {
@@ -122,7 +122,7 @@ func (d *DB) hinder(err error, since time.Time, words string, cause error, mende
 			case <-tick.C:
 			}
 			if mended() == nil {
-				d.hindered.Store(nil)
+				d.outage.Store(nil)
 				d.log.Info("new work is taken again", "after", time.Since(since).Round(time.Millisecond), "it was", words)
 				return
 			}
@@ -130,12 +130,12 @@ func (d *DB) hinder(err error, since time.Time, words string, cause error, mende
 	})
 }
 
-// hindranceTick is how often the store looks whether a hindrance is over.
-const hindranceTick = 200 * time.Millisecond
+// outageTick is how often the store looks whether a hindrance is over.
+const outageTick = 200 * time.Millisecond
 
 // setLocked refuses new work while another program holds the lock.
 func (d *DB) setLocked(cause error) {
-	d.hinder(d.lockedBy(d.path), time.Now().Add(-lockTimeout), "another program holds a lock on the database", cause, func() error {
+	d.setOutage(d.lockedBy(d.path), time.Now().Add(-lockTimeout), "another program holds a lock on the database", cause, func() error {
 		return d.run(context.Background(), func(s *Conn) error {
 			if _, err := s.Exec("BEGIN IMMEDIATE"); err != nil {
 				return err
@@ -148,12 +148,12 @@ func (d *DB) setLocked(cause error) {
 
 // setOutOfFiles refuses new work while this process may open no more files.
 func (d *DB) setOutOfFiles(cause error, mended func() error) {
-	d.hinder(fmt.Errorf("%w: raise LimitNOFILE", ErrFiles), time.Now(), "too many open files: raise LimitNOFILE of the service", cause, mended)
+	d.setOutage(fmt.Errorf("%w: raise LimitNOFILE", ErrFiles), time.Now(), "too many open files: raise LimitNOFILE of the service", cause, mended)
 }
 
 // refusal is why new work is not taken now; nil: it is.
 func (d *DB) refusal() error {
-	if h := d.hindered.Load(); h != nil {
+	if h := d.outage.Load(); h != nil {
 		return h.err
 	}
 	if d.full.Load() {

@@ -89,7 +89,7 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 		t.Helper()
 		if err := d.Write(t.Context(), func(tx *Tx) error {
 			err := fn(tx)
-			mark = tx.Standings()
+			mark = tx.SuppressionVersion()
 			return err
 		}); err != nil {
 			t.Fatal(err)

@@ -15,25 +15,25 @@ import (
 type several struct {
 	t    *testing.T
 	dsn  string
-	beat time.Duration
+	heartbeat time.Duration
 }
 
-// steadyBeat is so long that no server of a test is taken for dead when the machine is busy;
-// quickBeat is for tests in which a server is.
+// steadyHeartbeat is so long that no server of a test is taken for dead when the machine is busy;
+// quickHeartbeat is for tests in which a server is.
 const (
-	steadyBeat = 2 * time.Second
-	quickBeat  = 100 * time.Millisecond
+	steadyHeartbeat = 2 * time.Second
+	quickHeartbeat  = 100 * time.Millisecond
 )
 
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
 
 func newSeveral(t *testing.T) *several {
-	return &several{t, newRemote(t), steadyBeat}
+	return &several{t, newRemote(t), steadyHeartbeat}
 }
 
 func (g *several) options() Options {
-	return Options{Path: g.dsn, Schema: schemaText(g.t), Create: true, Lock: true, Several: true, Beat: g.beat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Options{Path: g.dsn, Schema: schemaText(g.t), Create: true, Lock: true, Several: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 func (g *several) open() *DB {
@@ -115,7 +115,7 @@ func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
 	t.Parallel()
 	g := newSeveral(t)
-	g.beat = quickBeat
+	g.heartbeat = quickHeartbeat
 	first, second := g.open(), g.open()
 	err := writeSoon(second, func(tx *Tx) error { return tx.Write(`UPDATE nodes SET id = 'another' WHERE leads = 1`) })
 	if err != nil { // its own row is renewed no more
@@ -138,7 +138,7 @@ func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
 func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
 	t.Parallel()
 	g := newSeveral(t)
-	g.beat = quickBeat
+	g.heartbeat = quickHeartbeat
 	g.open()
 	second := g.open()
 	config, err := pgconn.ParseConfig(g.dsn)
@@ -159,7 +159,7 @@ func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
 	do(`UPDATE nodes SET id = 'another' WHERE leads = 1`) // its own row is renewed no more
 	do(`BEGIN`)
 	do(`LOCK TABLE nodes IN ROW EXCLUSIVE MODE`) // beats go on, but nobody takes the lead
-	time.Sleep(2 * deadAfter * g.beat)
+	time.Sleep(2 * deadAfter * g.heartbeat)
 	do(`COMMIT`)
 	g.works(second)
 	if err := noteSoon(second, "new"); err != nil {
@@ -192,8 +192,8 @@ func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
 	first, second := g.open(), g.open()
 	for _, d := range []*DB{first, second} {
 		other := map[*DB]*DB{first: second, second: first}[d]
-		for len(d.heard) > 0 {
-			<-d.heard
+		for len(d.externalWrites) > 0 {
+			<-d.externalWrites
 		}
 		before := d.Generation("team", "")
 		if err := note(other, "x"); err != nil {

@@ -76,34 +76,34 @@ func valueOf(types *pgtype.Map, field pgconn.FieldDescription, raw []byte) (driv
 	return into.Value()
 }
 
-// apartDriver makes connections that send nothing themselves: what is asked of one stops its
+// pipelinedDriver makes connections that send nothing themselves: what is asked of one stops its
 // part.
-type apartDriver struct{}
+type pipelinedDriver struct{}
 
 // Connect and Driver make it a driver.Connector.
-func (apartDriver) Connect(context.Context) (driver.Conn, error) { return &apartConn{}, nil }
-func (d apartDriver) Driver() driver.Driver                      { return d }
+func (pipelinedDriver) Connect(context.Context) (driver.Conn, error) { return &pipelinedConn{}, nil }
+func (d pipelinedDriver) Driver() driver.Driver                      { return d }
 
 // Open makes it a driver.Driver.
-func (apartDriver) Open(string) (driver.Conn, error) { return &apartConn{}, nil }
+func (pipelinedDriver) Open(string) (driver.Conn, error) { return &pipelinedConn{}, nil }
 
-type apartConn struct{ part *part }
+type pipelinedConn struct{ part *part }
 
-func (c *apartConn) Prepare(text string) (driver.Stmt, error) { return apartStmt{c.part, text}, nil }
-func (*apartConn) Close() error                               { return nil }
-func (*apartConn) Begin() (driver.Tx, error) {
+func (c *pipelinedConn) Prepare(text string) (driver.Stmt, error) { return pipelinedStmt{c.part, text}, nil }
+func (*pipelinedConn) Close() error                               { return nil }
+func (*pipelinedConn) Begin() (driver.Tx, error) {
 	return nil, errors.New("db: a closure begins no transaction")
 }
 
-type apartStmt struct {
+type pipelinedStmt struct {
 	part *part
 	text string
 }
 
-func (apartStmt) Close() error  { return nil }
-func (apartStmt) NumInput() int { return -1 }
+func (pipelinedStmt) Close() error  { return nil }
+func (pipelinedStmt) NumInput() int { return -1 }
 
-func (s apartStmt) ask(args []driver.Value) (*question, error) {
+func (s pipelinedStmt) ask(args []driver.Value) (*question, error) {
 	a := &question{text: s.text, args: make([]any, len(args))}
 	for i, arg := range args {
 		a.args[i] = arg
@@ -112,25 +112,25 @@ func (s apartStmt) ask(args []driver.Value) (*question, error) {
 }
 
 // Exec and Query run the statement with those of other parts.
-func (s apartStmt) Exec(args []driver.Value) (driver.Result, error) {
+func (s pipelinedStmt) Exec(args []driver.Value) (driver.Result, error) {
 	a, err := s.ask(args)
 	return driver.RowsAffected(a.touched), err
 }
 
-func (s apartStmt) Query(args []driver.Value) (driver.Rows, error) {
+func (s pipelinedStmt) Query(args []driver.Value) (driver.Rows, error) {
 	a, err := s.ask(args)
 	if err != nil {
 		return nil, err
 	}
-	return &apartRows{a}, nil
+	return &pipelinedRows{a}, nil
 }
 
-// apartRows are the rows of an answer.
-type apartRows struct{ *question }
+// pipelinedRows are the rows of an answer.
+type pipelinedRows struct{ *question }
 
-func (r *apartRows) Columns() []string { return r.columns }
-func (r *apartRows) Close() error      { r.rows = nil; return nil }
-func (r *apartRows) Next(dest []driver.Value) error {
+func (r *pipelinedRows) Columns() []string { return r.columns }
+func (r *pipelinedRows) Close() error      { r.rows = nil; return nil }
+func (r *pipelinedRows) Next(dest []driver.Value) error {
 	if len(r.rows) == 0 {
 		return io.EOF
 	}

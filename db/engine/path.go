@@ -29,11 +29,11 @@ func refuse(kind error, format string, args ...any) error {
 // fileMagic is what each file of SQLite begins with.
 var fileMagic = []byte("SQLite format 3\x00")
 
-// place finds the file of a database: where links lead, so that two names of one file
+// resolvePath finds the file of a database: where links lead, so that two names of one file
 // have one lock and one log. fresh: nothing stands there yet. Nothing is made or
 // Changed. Errors: ErrNotFound, ErrNotDatabase.
-func place(path string, create bool) (real string, fresh bool, err error) {
-	real, fresh, err = placeFile(path, create)
+func resolvePath(path string, create bool) (real string, fresh bool, err error) {
+	real, fresh, err = resolveFile(path, create)
 	if err != nil || !fresh {
 		return real, fresh, err
 	}
@@ -43,14 +43,14 @@ func place(path string, create bool) (real string, fresh bool, err error) {
 	return real, true, nil
 }
 
-// placeFile is place for who restores.
-func placeFile(path string, create bool) (real string, fresh bool, err error) {
+// resolveFile is place for who restores.
+func resolveFile(path string, create bool) (real string, fresh bool, err error) {
 	if err := cmp.Or(OnlyFiles(path), otherURL(path)); err != nil {
 		return "", false, err
 	}
 	real, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, os.ErrNotExist) {
-		real, err = placeToMake(path, create)
+		real, err = creatablePath(path, create)
 		return real, true, err
 	}
 	if err != nil {
@@ -96,8 +96,8 @@ func ignoreMissing(err error) error {
 	return fmt.Errorf("open database: %w", err)
 }
 
-// placeToMake says where a database that is not there is made.
-func placeToMake(path string, create bool) (string, error) {
+// creatablePath says where a database that is not there is made.
+func creatablePath(path string, create bool) (string, error) {
 	if target, err := os.Readlink(path); err == nil {
 		return "", refuse(ErrNotFound, "%s is a link to %s, which is not there; is a disk not mounted?", path, target)
 	}
@@ -131,7 +131,7 @@ func beginsAsDatabase(path string) (bool, error) {
 // name that was given, or where only its target has one, beside that. A new key
 // stands beside the file.
 func KeyPath(path string) string {
-	path = Beside(path)
+	path = FilePrefix(path)
 	beside := path + ".key"
 	if _, err := os.Lstat(beside); err == nil {
 		return beside

@@ -14,12 +14,12 @@ import (
 	"mailer/db/pgtest"
 )
 
-// openElsewhere opens a new database of PostgreSQL with a team, and counts the ways to it.
-func openElsewhere(t *testing.T) (*DB, *pgtest.Wire) {
+// openPostgres opens a new database of PostgreSQL with a team, and counts the ways to it.
+func openPostgres(t *testing.T) (*DB, *pgtest.Wire) {
 	t.Helper()
 	dsn := newRemote(t)
 	w := pgtest.NewWire(t, dsn)
-	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: schemaText(t), Create: true, Lock: true, Beat: time.Hour, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: schemaText(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func openElsewhere(t *testing.T) (*DB, *pgtest.Wire) {
 func together(t *testing.T, d *DB, ctx context.Context, closures ...func(*Tx) error) []error {
 	t.Helper()
 	queued, begun := make(chan struct{}), make(chan struct{})
-	first := d.WriteVitalAsync(t.Context(), func(*Tx) error {
+	first := d.WriteCriticalAsync(t.Context(), func(*Tx) error {
 		select {
 		case begun <- struct{}{}:
 		case <-queued:
@@ -46,7 +46,7 @@ func together(t *testing.T, d *DB, ctx context.Context, closures ...func(*Tx) er
 	<-begun
 	waits := make([]func() error, len(closures))
 	for i, fn := range closures {
-		waits[i] = d.WriteVitalAsync(ctx, fn)
+		waits[i] = d.WriteCriticalAsync(ctx, fn)
 	}
 	close(queued)
 	if err := first(); err != nil {
@@ -70,7 +70,7 @@ func settingOf(t *testing.T, d *DB, name string) string {
 
 func TestClosuresThatStandApartAskTogether(t *testing.T) {
 	t.Parallel()
-	d, w := openElsewhere(t)
+	d, w := openPostgres(t)
 	const closures, questions = 40, 3
 	ask := make([]func(*Tx) error, closures)
 	for i := range ask {
@@ -84,14 +84,14 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 		}
 	}
 	for range 2 { // what is prepared takes ways of its own once
-		for i, err := range together(t, d, Apart(t.Context()), ask...) {
+		for i, err := range together(t, d, Pipelined(t.Context()), ask...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
 		t.Logf("%d ways", len(w.Take()))
 	}
-	for i, err := range together(t, d, Apart(t.Context()), ask...) {
+	for i, err := range together(t, d, Pipelined(t.Context()), ask...) {
 		if err != nil {
 			t.Errorf("closure %d: %v", i, err)
 		}
@@ -109,14 +109,14 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 
 func TestPartsOfAClosureAskTogether(t *testing.T) {
 	t.Parallel()
-	d, w := openElsewhere(t)
-	const closures, parts, questions = 3, besideAtOnce, 2
+	d, w := openPostgres(t)
+	const closures, parts, questions = 3, maxParts, 2
 	var after atomic.Int64
 	all := make([]func(*Tx) error, closures)
 	for i := range all {
 		all[i] = func(tx *Tx) error {
 			errs := make([]error, parts)
-			tx.Beside(parts, func(tx *Tx, n int) {
+			tx.Concurrently(parts, func(tx *Tx, n int) {
 				for q := range questions {
 					if _, err := tx.Setting(fmt.Sprint("none", q)); !errors.Is(err, ErrNotFound) {
 						errs[n] = err
@@ -137,7 +137,7 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 	}
 	run := func() (took int) {
 		w.Take()
-		for i, err := range together(t, d, Apart(t.Context()), all...) {
+		for i, err := range together(t, d, Pipelined(t.Context()), all...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
 			}
@@ -163,15 +163,15 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 
 func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
 	t.Parallel()
-	d, _ := openElsewhere(t)
+	d, _ := openPostgres(t)
 	add := func(tx *Tx) error {
 		errs := make([]error, 40)
-		tx.Beside(len(errs), func(tx *Tx, i int) {
+		tx.Concurrently(len(errs), func(tx *Tx, i int) {
 			if _, err := tx.Setting("beside"); !errors.Is(err, ErrNotFound) {
 				errs[i] = err
 				return
 			}
-			tx.InTurn()
+			tx.Serialize()
 			value, err := tx.Setting("n")
 			if err != nil && !errors.Is(err, ErrNotFound) {
 				errs[i] = err
@@ -182,7 +182,7 @@ func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
 		return errors.Join(errs...)
 	}
 	panics := func(tx *Tx) error {
-		tx.Beside(3, func(tx *Tx, i int) {
+		tx.Concurrently(3, func(tx *Tx, i int) {
 			if _, err := tx.Setting("n"); err != nil && !errors.Is(err, ErrNotFound) {
 				t.Error(err)
 			}
@@ -192,7 +192,7 @@ func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
 		})
 		return nil
 	}
-	errs := together(t, d, Apart(t.Context()), add, panics, add)
+	errs := together(t, d, Pipelined(t.Context()), add, panics, add)
 	if errs[0] != nil || errs[2] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "boom") {
 		t.Errorf("%v", errs)
 	}
@@ -203,12 +203,12 @@ func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
 
 func TestAClosureBesideOthersFailsAlone(t *testing.T) {
 	t.Parallel()
-	d, _ := openElsewhere(t)
+	d, _ := openPostgres(t)
 	boom := errors.New("boom")
 	for _, apart := range []bool{true, false} {
 		ctx, mark := t.Context(), fmt.Sprint(apart)
 		if apart {
-			ctx = Apart(ctx)
+			ctx = Pipelined(ctx)
 		}
 		closures := make([]func(*Tx) error, 12)
 		for i := range closures {
@@ -249,12 +249,12 @@ func TestAClosureBesideOthersFailsAlone(t *testing.T) {
 
 func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
 	t.Parallel()
-	d, _ := openElsewhere(t)
+	d, _ := openPostgres(t)
 	add := func(tx *Tx) error {
 		if _, err := tx.Setting("beside"); !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		tx.InTurn()
+		tx.Serialize()
 		value, err := tx.Setting("n")
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -262,7 +262,7 @@ func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
 		return tx.SetSetting("n", append(value, 'x'))
 	}
 	closures := slices.Repeat([]func(*Tx) error{add}, 20)
-	for i, err := range together(t, d, Apart(t.Context()), closures...) {
+	for i, err := range together(t, d, Pipelined(t.Context()), closures...) {
 		if err != nil {
 			t.Errorf("closure %d: %v", i, err)
 		}
@@ -274,7 +274,7 @@ func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
 
 func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
 	t.Parallel()
-	d, _ := openElsewhere(t)
+	d, _ := openPostgres(t)
 	var looked, marked, later uint64
 	suppress := func(tx *Tx) error {
 		return tx.Write(`DELETE FROM suppressions WHERE team_id = ?`, "none")
@@ -283,16 +283,16 @@ func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
 		if _, err := tx.Setting("none"); !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		marked = tx.Standings()
+		marked = tx.SuppressionVersion()
 		return nil
 	}
-	before := func(tx *Tx) error { looked = tx.Standings(); return nil }
-	for i, err := range together(t, d, Apart(t.Context()), before, suppress, look) {
+	before := func(tx *Tx) error { looked = tx.SuppressionVersion(); return nil }
+	for i, err := range together(t, d, Pipelined(t.Context()), before, suppress, look) {
 		if err != nil {
 			t.Errorf("closure %d: %v", i, err)
 		}
 	}
-	if err := d.Write(t.Context(), func(tx *Tx) error { later = tx.Standings(); return nil }); err != nil {
+	if err := d.Write(t.Context(), func(tx *Tx) error { later = tx.SuppressionVersion(); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if marked != looked || later == marked {
@@ -302,7 +302,7 @@ func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
 
 func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
 	t.Parallel()
-	d, _ := openElsewhere(t)
+	d, _ := openPostgres(t)
 	nested := func(tx *Tx) error {
 		if _, err := tx.Setting("none"); !errors.Is(err, ErrNotFound) {
 			return err
@@ -310,7 +310,7 @@ func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
 		return d.Write(context.Background(), func(*Tx) error { return nil })
 	}
 	fine := func(tx *Tx) error { return nil }
-	errs := together(t, d, Apart(t.Context()), nested, fine)
+	errs := together(t, d, Pipelined(t.Context()), nested, fine)
 	if errs[0] == nil || !strings.Contains(errs[0].Error(), "pass the *Tx on instead") || errs[1] != nil {
 		t.Errorf("a nested Write: %v; the other: %v", errs[0], errs[1])
 	}
@@ -318,7 +318,7 @@ func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
 
 func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
 	t.Parallel()
-	d, _ := openElsewhere(t)
+	d, _ := openPostgres(t)
 	const text = `SELECT CAST(? AS bigint), CAST(7 AS smallint), 2.5::float8, 'x'::text, NULL::text, '\x00ff'::bytea, true, sum(n)::numeric, '{"a": 1}'::jsonb, 'n'::name FROM generate_series(1, 4) AS n`
 	read := func(out *[]any) func(*Tx) error {
 		return func(tx *Tx) error {
@@ -333,7 +333,7 @@ func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
 		}
 	}
 	var beside, alone, other []any
-	for _, err := range together(t, d, Apart(t.Context()), read(&beside), read(&other)) {
+	for _, err := range together(t, d, Pipelined(t.Context()), read(&beside), read(&other)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ func (e *postgresEngine) partition() Partition {
 	if p == nil {
 		return Partition{Count: 1}
 	}
-	return Partition{Count: max(1, len(p.ids)), Index: max(0, p.place), Warming: len(p.ids) > 1 && time.Since(p.since) < unsureAfter*e.me.beat}
+	return Partition{Count: max(1, len(p.ids)), Index: max(0, p.place), Warming: len(p.ids) > 1 && time.Since(p.since) < unsureAfter*e.me.interval}
 }
 
 // answer notes that this process is there, and has it take the lead once nobody has it.
@@ -28,22 +28,22 @@ func (n *node) answer(ctx context.Context, d *DB, id string, opts Options) error
 	return n.start(ctx, d, id)
 }
 
-// sayThere renews the row of a process that does not lead, and returns for how long nothing
+// renewMember renews the row of a process that does not lead, and returns for how long nothing
 // was heard of the one that does; NULL: there is none.
-const sayThere = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND dead IS NULL
-	RETURNING ` + saidBack + `, (SELECT ` + postgresNow + ` - seen_at FROM nodes WHERE leads = 1 AND dead IS NULL)`
+const renewMember = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND dead IS NULL
+	RETURNING ` + renewReturning + `, (SELECT ` + postgresNow + ` - seen_at FROM nodes WHERE leads = 1 AND dead IS NULL)`
 
 // stand is the beat of a process that does not lead: it takes the lead where nobody has it. Once
 // the database is back from being away, who leads is to have time for a beat before.
 func (n *node) stand(d *DB) error {
 	var silent sql.NullInt64
-	if err := n.say(d, sayThere, []any{n.id}, &silent); err != nil {
+	if err := n.renew(d, renewMember, []any{n.id}, &silent); err != nil {
 		return err
 	}
-	if n.left = deadAfter*n.beat - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.left > 0 {
+	if n.left = deadAfter*n.interval - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.left > 0 {
 		return nil
 	}
-	holder, err := n.take(context.Background(), d, n.id, n.opts, time.Since(n.away) < unsureAfter*n.beat)
+	holder, err := n.take(context.Background(), d, n.id, n.opts, time.Since(n.away) < unsureAfter*n.interval)
 	if err == nil && holder == nil {
 		n.away = time.Now() // who waited for the lead too could not say that it is there
 		n.leads.Store(true)
@@ -53,9 +53,9 @@ func (n *node) stand(d *DB) error {
 
 func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err error) {
 	rows, err := d.ro.QueryContext(ctx, `SELECT address, leads = 1, started_at, `+postgresNow+` - seen_at FROM nodes
-		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadAfter * DefaultBeat).Milliseconds())
+		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadAfter * DefaultHeartbeat).Milliseconds())
 	if err != nil {
-		return nil, noRoomFor(d, err)
+		return nil, tooManyConnections(d, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -70,21 +70,21 @@ func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err erro
 	return found, rows.Err()
 }
 
-// Gone are servers whose work is to be taken over.
-type Gone struct {
+// DeadNodes are servers whose work is to be taken over.
+type DeadNodes struct {
 	live []string // ids of those that are not dead; nil: a file, where nobody else is
 	dead []string // whose work is not free yet
-	well []string // of all that are dead, those that ended in order
+	clean []string // of all that are dead, those that ended in order
 }
 
-// Left reports whether a unit's owner is gone.
-func (g Gone) Left(owner string) bool { return owner == "" || !slices.Contains(g.live, owner) }
+// HasLeft reports whether a unit's owner is gone.
+func (g DeadNodes) HasLeft(owner string) bool { return owner == "" || !slices.Contains(g.live, owner) }
 
-// Well reports whether it had ended in order.
-func (g Gone) Well(owner string) bool { return owner != "" && slices.Contains(g.well, owner) }
+// CleanShutdown reports whether it had ended in order.
+func (g DeadNodes) CleanShutdown(owner string) bool { return owner != "" && slices.Contains(g.clean, owner) }
 
-// Gone returns the servers that are gone as of this transaction.
-func (tx *Tx) Gone() (g Gone, err error) {
+// DeadNodes returns the servers that are gone as of this transaction.
+func (tx *Tx) DeadNodes() (g DeadNodes, err error) {
 	if tx.Owner() == nil {
 		return g, nil
 	}
@@ -104,14 +104,14 @@ func (tx *Tx) Gone() (g Gone, err error) {
 			g.dead = append(g.dead, n.id)
 		}
 		if n.well {
-			g.well = append(g.well, n.id)
+			g.clean = append(g.clean, n.id)
 		}
 	}
 	return g, err
 }
 
-// Free notes that what servers had in work that are gone was taken over.
-func (tx *Tx) Free(g Gone) error {
+// MarkFreed notes that what servers had in work that are gone was taken over.
+func (tx *Tx) MarkFreed(g DeadNodes) error {
 	for _, id := range g.dead {
 		if err := tx.Write(`UPDATE nodes SET freed = 1 WHERE id = ?`, id); err != nil {
 			return err

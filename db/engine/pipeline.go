@@ -13,31 +13,31 @@ import (
 // WriteOne asks something it stops, and once all have stopped, or ended, what they ask leaves
 // together. A group then takes as many ways as the closure that asks most.
 
-// apartKey marks the context of a closure that stands apart.
-type apartKey struct{}
+// pipelinedKey marks the context of a closure that stands apart.
+type pipelinedKey struct{}
 
-// Apart returns a context for a Write whose closure stands apart: it reads nothing that
+// Pipelined returns a context for a Write whose closure stands apart: it reads nothing that
 // others do that stand apart write at the same moment, or it may as well have read it before
-// they did, or it calls Tx.InTurn before. What two of them insert is kept apart by a
+// they did, or it calls Tx.Serialize before. What two of them insert is kept apart by a
 // constraint. On a file closures run one after the other, whatever they are.
-func Apart(ctx context.Context) context.Context { return context.WithValue(ctx, apartKey{}, true) }
+func Pipelined(ctx context.Context) context.Context { return context.WithValue(ctx, pipelinedKey{}, true) }
 
-// InTurn waits until all closures that were queued before this one have ended, where this one
+// Serialize waits until all closures that were queued before this one have ended, where this one
 // stands apart. From then on it runs as if it did not, before those behind it that are in
 // turn too.
-func (tx *Tx) InTurn() {
+func (tx *Tx) Serialize() {
 	if p := tx.part(); p != nil {
 		p.stop(nil, true)
 	}
 }
 
-// besideAtOnce bounds what Beside runs at once.
-const besideAtOnce = 16
+// maxParts bounds what Beside runs at once.
+const maxParts = 16
 
-// Beside calls fn for each number below n. Where the closure stands apart, so do the calls,
+// Concurrently calls fn for each number below n. Where the closure stands apart, so do the calls,
 // some of which run beside each other, each with a Tx of its own; else they come one after
 // the other.
-func (tx *Tx) Beside(n int, fn func(tx *Tx, i int)) {
+func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
 	parent := tx.part()
 	if parent == nil {
 		for i := range n {
@@ -45,8 +45,8 @@ func (tx *Tx) Beside(n int, fn func(tx *Tx, i int)) {
 		}
 		return
 	}
-	for from := 0; from < n; from += besideAtOnce {
-		parent.split(tx, from, min(from+besideAtOnce, n), fn)
+	for from := 0; from < n; from += maxParts {
+		parent.split(tx, from, min(from+maxParts, n), fn)
 	}
 }
 
@@ -62,9 +62,9 @@ func (tx *Tx) part() *part {
 // own.
 type part struct {
 	session Conn
-	all     *besides
+	all     *partPool
 	asked   []*question   // what it stopped for
-	turn    bool          // it stopped for its turn
+	serial    bool          // it stopped for its turn
 	stopped chan bool     // it stopped (true) or ended
 	resume  chan struct{} // it goes on
 	over    bool
@@ -74,7 +74,7 @@ type part struct {
 
 // stop has a part wait for answers, or for its turn.
 func (p *part) stop(asked []*question, turn bool) {
-	p.asked, p.turn = asked, turn
+	p.asked, p.serial = asked, turn
 	p.stopped <- true
 	<-p.resume
 }
@@ -110,7 +110,7 @@ func (p *part) step() {
 
 // split runs fn for some numbers beside each other, for the closure of p.
 func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
-	c := crew{into: p.session.queue, send: p.ask, turn: func() { p.stop(nil, true) }}
+	c := batch{into: p.session.queue, send: p.ask, serialize: func() { p.stop(nil, true) }}
 	txs := make([]*Tx, 0, to-from)
 	defer func() {
 		for i, child := range c.parts {
@@ -131,7 +131,7 @@ func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 	for i, child := range c.parts {
 		child.begin(func() { fn(txs[i], from+i) })
 	}
-	c.carryOn()
+	c.run()
 	for _, child := range c.parts {
 		if child.fault != nil {
 			panic(child.fault)
@@ -147,42 +147,42 @@ func (tx *Tx) add(other *Tx) {
 	}
 }
 
-// besides are the sessions of parts, which are kept from group to group.
-type besides struct {
+// partPool are the sessions of parts, which are kept from group to group.
+type partPool struct {
 	pool *sql.DB // nil: none was needed yet
 	free []*part
 	made []*part
 }
 
 // take returns a part whose session is like s. Its statements are known by their texts alone.
-func (b *besides) take(s *Conn) (*part, error) {
+func (b *partPool) take(s *Conn) (*part, error) {
 	if b.pool == nil {
-		b.pool = sql.OpenDB(apartDriver{})
+		b.pool = sql.OpenDB(pipelinedDriver{})
 	}
 	if len(b.free) == 0 {
 		conn, err := b.pool.Conn(context.Background())
 		if err != nil {
 			return nil, err
 		}
-		p := &part{session: newSession(conn, s.words), all: b, stopped: make(chan bool), resume: make(chan struct{})}
-		p.session.queue = &queued{words: map[string]queuedWords{}, part: p}
+		p := &part{session: newSession(conn, s.dialect), all: b, stopped: make(chan bool), resume: make(chan struct{})}
+		p.session.queue = &queued{statements: map[string]queuedStatement{}, part: p}
 		if s.queue != nil {
-			p.session.queue.words = s.queue.words
+			p.session.queue.statements = s.queue.statements
 		}
-		if err := conn.Raw(func(driver any) error { driver.(*apartConn).part = p; return nil }); err != nil {
+		if err := conn.Raw(func(driver any) error { driver.(*pipelinedConn).part = p; return nil }); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 		b.made, b.free = append(b.made, p), append(b.free, p)
 	}
 	p := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
-	p.session.Budget, p.session.counted, p.over, p.err, p.asked, p.turn, p.fault = s.Budget, s.counted, false, nil, nil, false, nil
+	p.session.Budget, p.session.counted, p.over, p.err, p.asked, p.serial, p.fault = s.Budget, s.counted, false, nil, nil, false, nil
 	p.session.queue.reset()
 	return p, nil
 }
 
 // close ends the sessions. What comes after it makes new ones.
-func (b *besides) close() error {
+func (b *partPool) close() error {
 	if b == nil || b.pool == nil {
 		return nil
 	}
@@ -191,27 +191,27 @@ func (b *besides) close() error {
 		errs = append(errs, p.session.close())
 	}
 	errs = append(errs, b.pool.Close())
-	*b = besides{}
+	*b = partPool{}
 	return errors.Join(errs...)
 }
 
-// crew are parts that run beside each other.
-type crew struct {
+// batch are parts that run beside each other.
+type batch struct {
 	parts []*part
 	into  *queued                  // what they write leaves through
 	send  func(...*question) error // sends that, and questions
-	turn  func()                   // waits for the turn of all
+	serialize  func()                   // waits for the turn of all
 }
 
-// carryOn has the parts go on until all have ended.
-func (c *crew) carryOn() {
+// run has the parts go on until all have ended.
+func (c *batch) run() {
 	for c.goOn() {
 	}
-	c.hand()
+	c.flush()
 }
 
-// hand has what parts wrote leave with what is sent next, in their order.
-func (c *crew) hand() {
+// flush has what parts wrote leave with what is sent next, in their order.
+func (c *batch) flush() {
 	for _, p := range c.parts {
 		q := p.session.queue
 		c.into.waiting = append(c.into.waiting, q.waiting...)
@@ -220,7 +220,7 @@ func (c *crew) hand() {
 }
 
 // goOn has the parts that stopped go on. It answers false where all have ended.
-func (c *crew) goOn() bool {
+func (c *batch) goOn() bool {
 	var asking []*part
 	var asked []*question
 	var first *part // that has not ended
@@ -231,19 +231,19 @@ func (c *crew) goOn() bool {
 		if first == nil {
 			first = p
 		}
-		if !p.turn {
+		if !p.serial {
 			asking, asked = append(asking, p), append(asked, p.asked...)
 		}
 	}
 	switch {
 	case first == nil:
 		return false
-	case first.turn:
-		c.turn()
+	case first.serial:
+		c.serialize()
 		first.step()
 		return true
 	}
-	c.hand()
+	c.flush()
 	if err := c.send(asked...); err != nil {
 		for _, p := range c.parts {
 			p.err = err
@@ -255,9 +255,9 @@ func (c *crew) goOn() bool {
 	return true
 }
 
-// standsApart reports whether a closure may run beside others.
-func standsApart(s *Conn, r *request) bool {
-	return s.queue != nil && !s.queue.at && r.ctx.Value(apartKey{}) != nil
+// isPipelined reports whether a closure may run beside others.
+func isPipelined(s *Conn, r *request) bool {
+	return s.queue != nil && !s.queue.at && r.ctx.Value(pipelinedKey{}) != nil
 }
 
 // runsOf parts a group into runs of closures that stand apart, and single other ones.
@@ -265,7 +265,7 @@ func runsOf(s *Conn, group []*request) [][]*request {
 	var runs [][]*request
 	before := false
 	for i, r := range group {
-		apart := standsApart(s, r)
+		apart := isPipelined(s, r)
 		if apart && before {
 			last := &runs[len(runs)-1]
 			*last = append(*last, r)
@@ -277,18 +277,18 @@ func runsOf(s *Conn, group []*request) [][]*request {
 	return runs
 }
 
-// runBeside runs closures beside each other. The error it returns is one that the whole
+// runPipelined runs closures beside each other. The error it returns is one that the whole
 // transaction must not survive.
-func runBeside(d *DB, s *Conn, run []*request, now time.Time) error {
-	c := crew{into: s.queue, send: func(asked ...*question) error { s.queue.send(asked); return s.queue.failed }, turn: func() {}}
-	defer func() { s.queue.beside.free = append(s.queue.beside.free, c.parts...) }()
+func runPipelined(d *DB, s *Conn, run []*request, now time.Time) error {
+	c := batch{into: s.queue, send: func(asked ...*question) error { s.queue.send(asked); return s.queue.failed }, serialize: func() {}}
+	defer func() { s.queue.parts.free = append(s.queue.parts.free, c.parts...) }()
 	var requests []*request
-	stood := s.counted.standings
+	stood := s.counted.suppressions
 	for _, r := range run {
-		if r.err = r.ctx.Err(); r.err != nil && !r.vital {
+		if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 			continue
 		}
-		p, err := s.queue.beside.take(s)
+		p, err := s.queue.parts.take(s)
 		if err != nil {
 			return fmt.Errorf("run closures beside each other: %w", err)
 		}
@@ -298,7 +298,7 @@ func runBeside(d *DB, s *Conn, run []*request, now time.Time) error {
 	for i, p := range c.parts {
 		p.begin(func() { requests[i].err = d.call(requests[i]) })
 	}
-	c.carryOn()
+	c.run()
 	for i, p := range c.parts {
 		s.queue.changes += p.session.queue.changes
 		if err := requests[i].err; err != nil && (p.err != nil || p.session.queue.changes > 0 || failedInside(err)) {
