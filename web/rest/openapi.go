@@ -4,18 +4,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The names of the security schemes in the document: of API keys, and of people who are
-// signed in.
+// Names of the security schemes: API keys, and sessions of people.
 const (
 	bearerScheme  = "bearer"
 	sessionScheme = "session"
 )
 
-// schemaPrefix begins what refers to a schema with a name.
+// schemaPrefix begins references to named schemas.
 const schemaPrefix = "#/components/schemas/"
 
-// newDocument makes the document without operations. Of huma no more is used than
-// what makes schemas of types.
+// newDocument makes the document without operations. huma is used for schemas of Go types only.
 func newDocument(h *Handler) *huma.OpenAPI {
 	setHumaGlobals()
 	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
