@@ -233,7 +233,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		"..\r\n",
 		"Subject: x\r\n\r\n" + strings.Repeat(".\r\n", 5000),
 	} {
-		c, err := r.connect(t.Context(), claimant{})
+		c, err := r.connect(t.Context(), slotRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}

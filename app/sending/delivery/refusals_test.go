@@ -114,24 +114,24 @@ func TestRefusalMemoryIsBounded(t *testing.T) {
 }
 
 func TestUnaffectedSenderProbesOpenBreaker(t *testing.T) {
-	var g delivery.CircuitBreaker
+	var b delivery.CircuitBreaker
 	pause := func(int) time.Duration { return time.Hour }
-	p, _ := g.Allow(true)
-	if _, _, fresh := g.Trip(p, true, pause); !fresh || g.IsClosed() {
+	p, _ := b.Allow(true)
+	if _, _, fresh := b.Trip(p, true, pause); !fresh || b.IsClosed() {
 		t.Fatal("the gate is not shut")
 	}
-	if _, ok := g.Allow(false); ok {
+	if _, ok := b.Allow(false); ok {
 		t.Error("who has met it passes")
 	}
-	early, ok := g.Allow(true)
-	if _, again := g.Allow(true); !ok || again {
+	early, ok := b.Allow(true)
+	if _, again := b.Allow(true); !ok || again {
 		t.Errorf("a first stranger passes: %v, a second beside it: %v", ok, again)
 	}
-	if failures, _, fresh := g.Trip(early, true, pause); fresh || failures != 1 {
+	if failures, _, fresh := b.Trip(early, true, pause); fresh || failures != 1 {
 		t.Errorf("an early probe that is refused makes the pause longer: %d failures", failures)
 	}
-	next, ok := g.Allow(true)
-	if !ok || !g.Success(next) || !g.IsClosed() {
+	next, ok := b.Allow(true)
+	if !ok || !b.Success(next) || !b.IsClosed() {
 		t.Error("an early probe that is taken does not open the gate")
 	}
 }

@@ -140,8 +140,8 @@ func TestMailOfRemovedRelayWaits(t *testing.T) {
 			if u := w.Unit(id); u == nil || u.Attempts != 0 {
 				t.Errorf("%s waits as %+v", id, u)
 			}
-			if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "no relay is configured") {
-				t.Errorf("its timeline says %q", words)
+			if text := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(text, "no relay is configured") {
+				t.Errorf("its timeline says %q", text)
 			}
 		}
 		if got := w.Services.RelayMode(); got != base.RelayNone || sent == 0 || sent == len(ids) {
@@ -219,8 +219,8 @@ func TestPausedRelayResumesAutomatically(t *testing.T) {
 				if u := w.Unit(id); u.Attempts != 0 {
 					t.Errorf("attempts %d", u.Attempts)
 				}
-				if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "The relay is paused by the operator until ") {
-					t.Errorf("its timeline says %q", words)
+				if text := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(text, "The relay is paused by the operator until ") {
+					t.Errorf("its timeline says %q", text)
 				}
 				cfg := w.Config
 				w = w.Crash(relay)
