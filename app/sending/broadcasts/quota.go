@@ -48,7 +48,7 @@ func (s *Service) quotaFinish(r *db.Reader, teamID, except string, from time.Tim
 	}
 	used, _, err := r.DayRecipients(teamID, plan.UnixDay(from)) // none has counted on a day to come
 	if err != nil {
-		return end, days, fmt.Errorf("read what the team used: %w", err)
+		return end, days, fmt.Errorf("read the usage of the team: %w", err)
 	}
 	waiting, err := r.Backlog(teamID)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Service) checkPeriodQuota(r *db.Reader, now time.Time, b *app.Broadcast
 	}
 	today, _, err := r.DayRecipients(b.TeamID, plan.UnixDay(now))
 	if err != nil {
-		return fmt.Errorf("read what the team used: %w", err)
+		return fmt.Errorf("read the usage of the team: %w", err)
 	}
 	return s.teams.CheckPeriodQuota(r, now, b.TeamID, &current, waiting, today, b.Audience, b.ID)
 }

@@ -79,11 +79,11 @@ func TestCancelDuringTransaction(t *testing.T) {
 func TestCancelOfProbeKeepsBreakerOpen(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		down := testserver.RelayTrouble(app.StageConnect, "no route")
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			if len(m.Recipients) == 0 { // as smtpout does
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			if len(m.Recipients) == 0 { // like smtpout
 				return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
 			}
-			return down(ctx, m, hold)
+			return down(ctx, m, authorize)
 		}))
 		w := testserver.New(t, relay)
 		var ids []string
@@ -125,13 +125,13 @@ func TestCancelAfterDotIsRefused(t *testing.T) {
 
 func TestCancelOrDotNeverBoth(t *testing.T) {
 	const emails = 1000
-	results := make(chan [2]bool, emails) // canceled, dotted
+	results := make(chan [2]bool, emails) // canceled, committed
 	var w *testserver.Server
-	race := func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+	race := func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		var canceled bool
 		var wg sync.WaitGroup
 		wg.Go(func() { canceled = w.Cancel(m.EmailID) == nil })
-		held := hold()
+		held := authorize()
 		wg.Wait()
 		results <- [2]bool{canceled, held == nil}
 		if held != nil {
@@ -274,7 +274,7 @@ func TestDeleteBeforeContentIsReadLogsNoError(t *testing.T) {
 			ids = append(ids, w.Send("bob@example.net"))
 		}
 		w.Start()
-		synctest.Wait() // the later ones are claimed and wait for the relay's rate
+		synctest.Wait() // later emails are claimed and wait for the rate limit
 		testserver.Must(t, w.DeleteEmail(ids[6]))
 		testserver.Must(t, w.Cancel(ids[7]))
 		testserver.Sleep(time.Minute)

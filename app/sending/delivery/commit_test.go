@@ -43,10 +43,10 @@ func TestCommittedUnitsAreBoundedByConnections(t *testing.T) {
 				}
 				w.Start()
 				synctest.Wait()
-				// The probe has the end of the trouble to note between its reply and its
-				// result: others may overtake it there.
-				relay.SetScript(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-					res := testserver.Accept(ctx, m, hold)
+				// The probe records the end of the trouble between its reply and its
+				// result: other results may come before.
+				relay.SetScript(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+					res := testserver.Accept(ctx, m, authorize)
 					most <- len(w.CommittedUnits())
 					return res
 				}))
@@ -85,7 +85,7 @@ func TestStopFinishesRunningTransactions(t *testing.T) {
 		if d := time.Since(began); d != 10*time.Second {
 			t.Errorf("it took %v to stop", d)
 		}
-		// What waits for a connection may still get it; what waits in the lane not.
+		// Units that wait for a connection may get one; units that wait for a worker may not.
 		begun := len(relay.Transactions(""))
 		if begun < 4 || begun > 2*4+w.Services.Delivery.Builders || !relay.Closed {
 			t.Errorf("%d transactions, closed %v", begun, relay.Closed)
@@ -139,9 +139,9 @@ func TestStopTimeoutDropsUncommittedTransactions(t *testing.T) {
 func TestStopDoesNotWaitForSilentRelay(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
-			testserver.Must(t, hold())
-			<-relay.Done // as smtpout does: only Close ends this wait
+		relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			testserver.Must(t, authorize())
+			<-relay.Done // like smtpout: only Close ends this wait
 			return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "stopped"}}
 		}))
 		w := testserver.Start(t, relay)
@@ -169,9 +169,9 @@ func TestStopDoesNotWaitForSilentRelay(t *testing.T) {
 
 func TestTroubleAfterCommitAtStopIsNoDoubt(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		// The client closes the socket before the dot, though hold had agreed.
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, _ *app.Outgoing, hold func() error) app.Result {
-			testserver.Must(t, hold())
+		// The client closes the socket before the dot, although authorize agreed.
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, _ *app.Outgoing, authorize func() error) app.Result {
+			testserver.Must(t, authorize())
 			<-ctx.Done()
 			return app.Result{Kind: app.ResultTrouble, Stage: app.StageData, Reply: app.Reply{Text: "stopped"}}
 		}))
@@ -197,9 +197,9 @@ func TestPanicInDeliveryIsContained(t *testing.T) {
 					if n > 1 || m.Recipients[0] != "bad@example.net" {
 						return nil
 					}
-					return func(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
+					return func(_ context.Context, _ *app.Outgoing, authorize func() error) app.Result {
 						if dotted {
-							testserver.Must(t, hold())
+							testserver.Must(t, authorize())
 						}
 						panic("boom")
 					}
@@ -307,8 +307,8 @@ func TestRepeatedDoubtsBackOffAndExpire(t *testing.T) {
 
 func TestRecipientRefusedInDoubtIsSettled(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.ReplyPerRecipient(map[string]int{"no@example.net": 550})(ctx, m, hold)
+		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.ReplyPerRecipient(map[string]int{"no@example.net": 550})(ctx, m, authorize)
 			res.Kind, res.Reply, res.Recipients = app.ResultDoubt, app.Reply{Text: "connection reset"}, res.Recipients[:1]
 			return res
 		}))

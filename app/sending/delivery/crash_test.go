@@ -45,8 +45,8 @@ func TestCrashesOfSingleEmailBackOff(t *testing.T) {
 			if u := w.Unit(id); u.Attempts != 0 || u.Crashes != n || time.Until(u.NextAt) != wait {
 				t.Fatalf("crash %d: %d attempts, %d crashes, next in %v, want %v", n, u.Attempts, u.Crashes, time.Until(u.NextAt), wait)
 			}
-			if story := w.Timeline(id); strings.Count(story, "it alone was in work, so it waits a while; next try at") != n {
-				t.Errorf("crash %d: timeline:\n%s", n, story)
+			if timeline := w.Timeline(id); strings.Count(timeline, "it alone was in work, so it waits a while; next try at") != n {
+				t.Errorf("crash %d: timeline:\n%s", n, timeline)
 			}
 			time.Sleep(wait + 10*time.Millisecond)
 			synctest.Wait()
@@ -110,9 +110,9 @@ func TestSuspectsAreSentOneAtATimeUntilCleanShutdown(t *testing.T) {
 		if n := len(third.Transactions("")); third.MaxOpen != 2 || len(third.Transactions(fresh)) != 1 {
 			t.Errorf("after two crashes %d are tried, %d at once, of them the new email %d times", n, third.MaxOpen, len(third.Transactions(fresh)))
 		}
-		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			time.Sleep(time.Second)
-			return testserver.Accept(ctx, m, hold)
+			return testserver.Accept(ctx, m, authorize)
 		}))
 		w = w.Crash(slow)
 		w.Start()

@@ -131,8 +131,8 @@ func TestDailyLimitSurvivesRestart(t *testing.T) {
 		if n := len(relay.Transactions("")); n != daily {
 			t.Errorf("%d sent at once, want %d", n, daily)
 		}
-		if story := w.Timeline(ids[24]); !slices.ContainsFunc(w.Events(ids[24]), func(ev app.Event) bool { return ev.Type == app.EventRelayTrouble }) {
-			t.Errorf("the timeline does not tell of the limit:\n%s", story)
+		if timeline := w.Timeline(ids[24]); !slices.ContainsFunc(w.Events(ids[24]), func(ev app.Event) bool { return ev.Type == app.EventRelayTrouble }) {
+			t.Errorf("the timeline does not tell of the limit:\n%s", timeline)
 		}
 		w.Stop()
 		time.Sleep(time.Hour)

@@ -17,7 +17,7 @@ import (
 	"mailer/db/engine"
 )
 
-// brokenStorage returns an error as SQLite does for a file that it can't open.
+// brokenStorage returns the error of SQLite for a file that it can't open.
 func brokenStorage(t *testing.T) error {
 	t.Helper()
 	testserver.SQLiteOnly(t)
@@ -89,7 +89,7 @@ func TestServerStartsOnFullDisk(t *testing.T) {
 		if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		if err := w.Services.CheckMasterKey(t.Context()); err != nil { // as New does
+		if err := w.Services.CheckMasterKey(t.Context()); err != nil { // like New
 			t.Error(err)
 		}
 		w.Start()
@@ -106,8 +106,8 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var kinds []app.ResultKind
-		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.InOrder(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.Accept(ctx, m, hold)
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.InOrder(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.Accept(ctx, m, authorize)
 			kinds = append(kinds, res.Kind)
 			return res
 		})))
