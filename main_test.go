@@ -55,6 +55,7 @@ var layers = [][]string{
 	{"app/tenants"},
 	{"app/base"},
 	{"db", "smtpout", "app/net"},
+	{"db/engine"},
 	{"app/rules"},
 	{"app"},
 	{"app/kit"},

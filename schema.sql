@@ -57,7 +57,7 @@ CREATE TABLE team_days (
   team_id    TEXT NOT NULL REFERENCES teams (id),
   day        INTEGER NOT NULL, -- Unix days
   recipients INTEGER NOT NULL,
-  told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)), -- event of the day's quota that was sent: 1 quota.warning, 2 quota.reached
+  quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2)), -- event of the day's quota that was sent: 1 quota.warning, 2 quota.reached
   PRIMARY KEY (team_id, day)
 ) STRICT, WITHOUT ROWID;
 
@@ -68,8 +68,8 @@ CREATE TABLE team_plans (
   included INTEGER,          -- recipients a period; NULL: what the plan includes
   overage  INTEGER NOT NULL CHECK (overage IN (0, 1)),
   since    INTEGER NOT NULL, -- the midnight before the team got a monthly plan: periods begin on that day of the month
-  told_at  INTEGER,          -- when the period began of which an event was sent
-  told     INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)) -- as in team_days
+  quota_event_at INTEGER,    -- when the period began of which an event was sent
+  quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2)) -- as in team_days
 ) STRICT, WITHOUT ROWID;
 
 -- Recipients of accepted emails that have not counted in team_days: the sums of

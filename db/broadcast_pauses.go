@@ -3,7 +3,7 @@ package db
 import "mailer/app"
 
 // PauseBroadcast stops a queued broadcast until ResumeBroadcast: none of its units can
-// begin or be marked dotted meanwhile. Error: ErrNotFound for one that is not queued, or
+// begin or be marked committed meanwhile. Error: ErrNotFound for one that is not queued, or
 // paused already.
 func (tx *Tx) PauseBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)

@@ -124,7 +124,7 @@ func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
 	return nil
 }
 
-// WaitingUnits returns up to limit open units of a broadcast that are not dotted.
+// WaitingUnits returns up to limit open units of a broadcast that are not committed.
 func (r *Reader) WaitingUnits(broadcastID string, limit int) ([]app.Unit, error) {
 	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'committed' LIMIT ?`, broadcastID, limit)
 }

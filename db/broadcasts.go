@@ -208,7 +208,7 @@ func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 }
 
 // CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
-// can be marked dotted any more. Error: ErrNotFound for any other.
+// can be marked committed any more. Error: ErrNotFound for any other.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,

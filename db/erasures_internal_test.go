@@ -14,12 +14,11 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/erase"
-	"mailer/db/engine"
 )
 
 func openFile(t testing.TB) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +43,7 @@ func addTestTeam(t testing.TB, d *DB, name string) string {
 func fileHas(t testing.TB, d *DB, text string) (n int) {
 	t.Helper()
 	for _, end := range []string{"", "-wal"} {
-		b, err := os.ReadFile(d.path + end)
+		b, err := os.ReadFile(d.Path() + end)
 		if err != nil {
 			t.Fatal(err)
 		}

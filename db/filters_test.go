@@ -421,10 +421,7 @@ func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
 func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	// What the statements on audiences ask beside the filter, by index.
 	const byIndex = "; CORRELATED SCALAR SUBQUERY 1; SEARCH s USING COVERING INDEX sqlite_autoindex_suppressions_2 (team_id=? AND address=?)" +
 		"; CORRELATED SCALAR SUBQUERY 2; SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"

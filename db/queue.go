@@ -11,7 +11,7 @@ import (
 // QueuedUnit is an open unit as the operator's queue shows it.
 type QueuedUnit struct {
 	app.Unit
-	State  string // of the row: later, due, begun, dotted or held
+	State  string // of the row: later, due, begun, committed or held
 	Held   app.HoldReason
 	HeldAt time.Time
 }
@@ -147,7 +147,7 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 
 // HoldWaiting has a unit wait until it is released, whatever its state: an attempt that
 // began is not counted, and finds itself out of date. Error: ErrNotFound when it is
-// gone, dotted, or held already.
+// gone, committed, or held already.
 func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
 	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
 		WHERE email_id = ? AND state NOT IN ('committed', 'held')`, string(why), milli(tx.Now), emailID)

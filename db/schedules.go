@@ -8,7 +8,7 @@ import (
 
 // MoveUnit has a waiting unit tried at another time, from the beginning: an
 // attempt that is under way finds itself out of date. at must not be before
-// tx.Now. One that is held stays so. Error: ErrNotFound when it is dotted or gone.
+// tx.Now. One that is held stays so. Error: ErrNotFound when it is committed or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
 	return tx.WriteOne(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL, deferred_at = NULL WHERE email_id = ? AND state <> 'committed'`, milli(at), emailID)
 }
@@ -19,7 +19,7 @@ func (tx *Tx) SetScheduledAt(id string, at time.Time) error {
 	return err
 }
 
-// WithdrawUnit ends the work on a unit that waits. Error: ErrNotFound when it is dotted
+// WithdrawUnit ends the work on a unit that waits. Error: ErrNotFound when it is committed
 // or gone.
 func (tx *Tx) WithdrawUnit(u app.Unit) error {
 	n, err := tx.Exec(`DELETE FROM units WHERE email_id = ? AND state <> 'committed'`, u.EmailID)

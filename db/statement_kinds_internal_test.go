@@ -44,7 +44,7 @@ func tablesWritten(t *testing.T, d *DB, text string) map[string]bool {
 
 func storeForStandings(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +55,7 @@ func storeForStandings(t *testing.T) *DB {
 func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
 	t.Parallel()
 	d := storeForStandings(t)
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	found := 0
 	for _, s := range all {
 		if s.foreign {
@@ -69,7 +66,7 @@ func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
 		}
 		written := tablesWritten(t, d, s.text)
 		for _, table := range []string{"suppressions", "contacts", "choices", "topics"} {
-			if written[table] && !engine.changesStandings.MatchString(s.text) {
+			if written[table] && !engine.ChangesSuppressions.MatchString(s.text) {
 				t.Errorf("%s writes to %s unseen: %s", s.function, table, s.text)
 			}
 			if written[table] {
@@ -111,7 +108,7 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 	if within == before {
 		t.Error("an opt-out moves nothing")
 	}
-	other, err := Open(t.Context(), Options{Path: d.path, Schema: schemaText(t)})
+	other, err := Open(t.Context(), Options{Path: d.Path(), Schema: schemaText(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,14 +123,14 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 
 func TestNotesOfActivityChangeNothingThatIsRemembered(t *testing.T) {
 	t.Parallel()
-	for query, want := range map[string]engine.kind{
+	for query, want := range map[string]engine.Kind{
 		`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3`:                 {},
 		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2`:                                {},
-		`UPDATE contacts SET unsubscribed = 1, last_sent_at = ?1 WHERE team_id = ?2`:                {standings: true, rules: true},
-		`UPDATE contacts SET last_sent_at = ?1 WHERE id = ?2; UPDATE contacts SET unsubscribed = 1`: {standings: true, rules: true},
-		`INSERT INTO contacts (team_id, last_sent_at) VALUES (?, ?)`:                                {standings: true, rules: true},
+		`UPDATE contacts SET unsubscribed = 1, last_sent_at = ?1 WHERE team_id = ?2`:                {Suppressions: true, Rules: true},
+		`UPDATE contacts SET last_sent_at = ?1 WHERE id = ?2; UPDATE contacts SET unsubscribed = 1`: {Suppressions: true, Rules: true},
+		`INSERT INTO contacts (team_id, last_sent_at) VALUES (?, ?)`:                                {Suppressions: true, Rules: true},
 	} {
-		if got := engine.kindOf(query); got != want {
+		if got := engine.KindOf(query); got != want {
 			t.Errorf("%s: %+v, want %+v", query, got, want)
 		}
 	}

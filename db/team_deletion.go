@@ -9,8 +9,8 @@ import (
 
 // OpenWork counts the open work of a team, or of one of its domains.
 type OpenWork struct {
-	Waiting int64 // what nothing has left of yet; it can be taken back
-	Dotted  int64 // past the final dot: the relay may have it
+	Waiting   int64 // what nothing has left of yet; it can be taken back
+	Committed int64 // past the final dot: the relay may have it
 }
 
 // OpenOf counts the open units of a team: those of one of its domains where one is

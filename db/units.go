@@ -122,7 +122,7 @@ func (r *Reader) BegunUnits() ([]app.Unit, error) {
 
 // ResumeUnit has a unit that was in work when the process died tried again at next,
 // its attempt not counted, and notes at how many crashes in a row it was in work.
-// Error: ErrNotFound when it is gone, or dotted.
+// Error: ErrNotFound when it is gone, or committed.
 func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
 	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
 		next_at = ?1, crashes = ?3, owner = NULL WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)

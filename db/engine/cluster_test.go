@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mailer/db/dbtest"
 )
 
 // several are servers that share a database.

@@ -36,9 +36,9 @@ func (d *Damage) Error() string {
 // Unwrap returns ErrDamaged and the cause.
 func (d *Damage) Unwrap() []error { return []error{ErrDamaged, d.Cause} }
 
-// contentTables hold what belongs to single emails, contacts and the like: what is
+// ContentTables hold what belongs to single emails, contacts and the like: what is
 // DamagedRow there is a fault of these. All others, and the schema, belong to the system.
-var contentTables = []string{
+var ContentTables = []string{
 	"attachment_pieces", "attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
 	"emails", "events", "feedback", "webhook_events", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "raw_pieces", "recipients", "suppressions",
 	"template_versions", "versions", "webhook_attempts",
@@ -60,7 +60,7 @@ func ReadFault(query string, err error) error {
 	}
 	var tables []string
 	for _, m := range tablesRead.FindAllStringSubmatch(query, -1) {
-		if slices.Contains(contentTables, m[1]) && !slices.Contains(tables, m[1]) {
+		if slices.Contains(ContentTables, m[1]) && !slices.Contains(tables, m[1]) {
 			tables = append(tables, m[1])
 		}
 	}

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // TestSpaceIsWhatSQLiteSays compares the pointer maps with SQLite's own walk over all
 // pages.
 func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 	t.Parallel()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 
 func TestNoPageMovesWhilePagesAreCleaned(t *testing.T) {
 	t.Parallel()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	p.later = append(p.later, keys...)
-	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+postgresOwn); err != nil {
+	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+PostgresTables); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
 	if _, err := conn.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, baseVersion+len(names), schemaSum(p.schema)); err != nil {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // TestALockOfAnotherProgramIsToldAndPasses has another connection hold the write lock
@@ -33,7 +35,7 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 	}
 	set := func(tx *Tx) error { return tx.SetSetting("a", []byte("x")) }
 	for n := range 3 {
-		for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteVital": d.WriteVital} {
+		for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteCritical": d.WriteCritical} {
 			if err := write(t.Context(), set); !errors.Is(err, ErrLocked) {
 				t.Errorf("%s %d: %v", name, n, err)
 			}
@@ -58,8 +60,8 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 }
 
 func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
-	d, log := withLog(t, stored(t, long("a", 'x')))
-	schema, other := schemaText(t), filepath.Join(t.TempDir(), "y.db")
+	d, log := withLog(t, stored(t, 'x'))
+	schema, other := dbtest.Schema(t), filepath.Join(t.TempDir(), "y.db")
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
@@ -107,7 +109,7 @@ const besidePath = "MAILER_TEST_BESIDE_DB"
 func TestCommandsOpenBesideALoadedServer(t *testing.T) {
 	if path := os.Getenv(besidePath); path != "" {
 		for range 20 {
-			d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t)})
+			d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,8 +120,8 @@ func TestCommandsOpenBesideALoadedServer(t *testing.T) {
 		}
 		return
 	}
-	path := stored(t, long("a", 'x'))
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Lock: true})
+	path := stored(t, 'x')
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

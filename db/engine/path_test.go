@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
 func must(t *testing.T, err error) {
@@ -42,7 +44,7 @@ func wantRefused(t *testing.T, opts Options, kind error, words ...string) {
 func TestWhatIsNoDatabaseOfThisVersionIsRefusedInWordsThatHelp(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) Options {
-		return Options{Path: filepath.Join(dir, name), Schema: schemaText(t), Create: true, Lock: true}
+		return Options{Path: filepath.Join(dir, name), Schema: dbtest.Schema(t), Create: true, Lock: true}
 	}
 	wantRefused(t, at("no/where.db"), ErrNotFound, at("no/where.db").Path, "folder", "mkdir -p "+filepath.Join(dir, "no"))
 	text := []byte(strings.Repeat("notes ", 50))
@@ -155,7 +157,7 @@ func TestTheMasterKeyStandsBesideTheNameOrItsTarget(t *testing.T) {
 
 func TestTheLogSaysThatADatabaseWasMade(t *testing.T) {
 	var log strings.Builder
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	for _, want := range []bool{true, false} {
 		log.Reset()
 		d, err := Open(t.Context(), opts)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mailer/app"
+	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -124,14 +124,12 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 					}
 				}
 				tx.AfterCommit(func() { after.Add(1) })
-				tx.AddRecipients("nobody", int64(i), 1)
-				tx.countListed(&app.Suppression{TeamID: "nobody", Email: "x"}, 1)
+				*tx.Extra.(*int)++
 				errs[n] = tx.SetSetting(fmt.Sprintf("s%d-%d", i, n), []byte("x"))
 			})
-			if added := tx.increments; len(added.days) != parts || added.listed["nobody"] != parts {
-				errs = append(errs, fmt.Errorf("the parts added %+v", added))
+			if *tx.Extra.(*int) != parts {
+				errs = append(errs, fmt.Errorf("the parts added %d to what the closure keeps", *tx.Extra.(*int)))
 			}
-			*tx.increments = increments{} // of no team
 			return errors.Join(errs...)
 		}
 	}
@@ -223,11 +221,12 @@ func TestAClosureBesideOthersFailsAlone(t *testing.T) {
 				case 3:
 					return boom
 				case 5: // it hears of it when it is run by itself
-					return tx.DeleteUnit(app.Unit{EmailID: "none"})
+					n, err := tx.Exec(`DELETE FROM units WHERE email_id = ?`, "none")
+					return oneRow(n, err, ErrNotFound)
 				case 6:
 					panic("boom")
 				case 8: // nobody asks how many rows
-					return tx.RequeueUnit(app.Unit{EmailID: "none"}, 1, tx.Now)
+					return tx.WriteOne(`UPDATE units SET next_at = 1 WHERE email_id = ?`, "none")
 				case 10:
 					_, err := tx.Exec(`SELECT 1/0`)
 					return err

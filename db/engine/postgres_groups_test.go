@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mailer/db/dbtest"
 )
 
 // TestGroupsCostTheSameBesideALongTransaction writes groups beside a transaction that keeps all
@@ -14,7 +16,7 @@ import (
 func TestGroupsCostTheSameBesideALongTransaction(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

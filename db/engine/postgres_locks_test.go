@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mailer/app"
+	"mailer/db/dbtest"
 )
 
 // TestALockOfSomebodyElseIsSaidAndWaitedFor has a transaction of another program hold what
@@ -31,8 +32,8 @@ func TestALockOfSomebodyElseIsSaidAndWaitedFor(t *testing.T) {
 }
 
 func heldUp(t *testing.T, lock string) {
-	dsn, log := newRemote(t), &logBuffer{}
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Lock: true, Log: slog.New(slog.NewTextHandler(log, nil)), locks: time.Second})
+	dsn, log := newRemote(t), &dbtest.Log{}
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true, Log: slog.New(slog.NewTextHandler(log, nil)), locks: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/dbtest"
 )
 
 // TestPostgresThatTakesNoWritesForNow has the database answer each write to settings as it does
@@ -23,7 +24,7 @@ func TestPostgresThatTakesNoWritesForNow(t *testing.T) {
 
 func takesNoWrites(t *testing.T, code string, want error) {
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ var (
 	indexOn    = regexp.MustCompile(`(?s)^CREATE INDEX [a-z_]+ ON ([a-z_]+) \((.*?)\)( WHERE .*)?$`)
 )
 
-// postgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
-func postgresSchema(text string) string {
+// PostgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
+func PostgresSchema(text string) string {
 	out, keys := postgresStatements(text, map[string][]string{})
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
@@ -35,7 +35,7 @@ func stepToPostgres(text, schema string) string {
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 
-// postgresStatements are those of postgresSchema: tables with their indexes, and foreign keys.
+// postgresStatements are those of PostgresSchema: tables with their indexes, and foreign keys.
 // clustered are the keys of tables whose rows SQLite has in their order, to which it adds.
 func postgresStatements(text string, clustered map[string][]string) (out, keys []string) {
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {

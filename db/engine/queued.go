@@ -52,7 +52,7 @@ type pending struct {
 // queuedStatement is a statement as it is sent.
 type queuedStatement struct {
 	text, single string // single: which fails where it touches no row
-	kind         kind
+	kind         Kind
 }
 
 func newQueued(conn *sql.Conn) *queued {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
 // postgresForTest is a store in PostgreSQL.
 func postgresForTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: schemaText(t), Create: true, Lock: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: dbtest.Schema(t), Create: true, Lock: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

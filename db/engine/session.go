@@ -88,7 +88,7 @@ func (s *Conn) Statement(query string) (*Statement, error) {
 		if p, err = s.Prepare(query); err != nil {
 			return nil, fmt.Errorf("prepare: %w", err)
 		}
-		p.kind = kindOf(query)
+		p.kind = KindOf(query)
 		s.stmts[query] = p
 	}
 	s.counted.add(p.kind)

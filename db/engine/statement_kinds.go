@@ -2,9 +2,9 @@ package engine
 
 import "regexp"
 
-// changesStandings finds the statements that may change whom mail may not go to:
+// ChangesSuppressions finds the statements that may change whom mail may not go to:
 // suppressions, contacts that are unsubscribed, and choices of topics and their defaults.
-var changesStandings = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) (suppressions|contacts|choices|topics)\b`)
+var ChangesSuppressions = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) (suppressions|contacts|choices|topics)\b`)
 
 // notesActivity finds the statements that note when a contact was sent to, opened or clicked,
 // on which it does not depend whom mail may not go to.
@@ -23,18 +23,18 @@ var changesAny = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) [a-z_]+\
 // changesErasures finds the statements that say of an erasure how far it is.
 var changesErasures = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) erasures\b`)
 
-// kind is what a statement may change.
-type kind struct {
-	standings bool // whom mail may not go to
-	rules     bool // what servers remember, but for texts of mail
-	erasures  bool // those too
+// Kind is what a statement may change.
+type Kind struct {
+	Suppressions bool // whom mail may not go to
+	Rules        bool // what servers remember, but for texts of mail
+	Erasures     bool // those too
 }
 
-func kindOf(query string) kind {
-	return kind{
-		standings: len(changesStandings.FindAllString(query, -1)) > len(notesActivity.FindAllString(query, -1)),
-		rules:     len(changesAny.FindAllString(query, -1)) > len(changesMail.FindAllString(query, -1)),
-		erasures:  changesErasures.MatchString(query),
+func KindOf(query string) Kind {
+	return Kind{
+		Suppressions: len(ChangesSuppressions.FindAllString(query, -1)) > len(notesActivity.FindAllString(query, -1)),
+		Rules:        len(changesAny.FindAllString(query, -1)) > len(changesMail.FindAllString(query, -1)),
+		Erasures:     changesErasures.MatchString(query),
 	}
 }
 
@@ -45,10 +45,10 @@ func (c *counted) add(k kind) {
 	if k.standings {
 		c.suppressions++
 	}
-	if k.rules {
+	if k.Rules {
 		c.rules++
 	}
-	if k.erasures {
+	if k.Erasures {
 		c.erasures++
 	}
 }

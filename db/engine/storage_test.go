@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // smallDisk mounts a file system of its own.
@@ -60,7 +62,7 @@ func TestAFullDiskTakesVitalWritesOnlyAndRecovers(t *testing.T) {
 	if err := os.WriteFile(ballast, make([]byte, 12<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func TestRecoveryNeedsTwiceTheReserve(t *testing.T) {
 func overwritten(t *testing.T) *DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +200,7 @@ func TestADamagedFileLatchesAtTheFirstRead(t *testing.T) {
 }
 
 func TestAnErrorOfACallerDoesNotLatch(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,7 @@ func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
 	const frame, perIndexPage = 4096 + 24, 4062
 	dir := smallDisk(t, "64m")
 	path := filepath.Join(dir, "x.db")
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +288,7 @@ func logSize(t *testing.T, path string) int64 {
 
 func TestAServerStartsOnAnAlmostFullDisk(t *testing.T) {
 	dir := smallDisk(t, "3m") // less than the reserve
-	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
