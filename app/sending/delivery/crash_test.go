@@ -160,7 +160,7 @@ func TestCrashAfterDotResendsSameBytes(t *testing.T) {
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		if n := len(w.CommittedUnits()); n != 1 {
-			t.Fatalf("%d units dotted", n)
+			t.Fatalf("%d units committed", n)
 		}
 		relay := testserver.NewRelay(nil)
 		next := w.Crash(relay)

@@ -112,7 +112,7 @@ func TestCommittedEmailDoesNotExpire(t *testing.T) {
 		testserver.Sleep(time.Hour)
 		w.WantLastEvent(code, app.Queued)
 		if n := len(w.CommittedUnits()); n != 1 {
-			t.Fatalf("%d dotted", n)
+			t.Fatalf("%d committed", n)
 		}
 	})
 }
