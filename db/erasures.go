@@ -176,8 +176,8 @@ func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string
 func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, committed bool, err error) {
 	u = app.Unit{EmailID: emailID, TeamID: teamID}
 	err = r.Row(`SELECT relay, domain, attempts, state = 'committed' FROM units WHERE email_id = ? AND team_id = ?`,
-		[]any{emailID, teamID}, &u.Relay, &u.Domain, &u.Attempts, &dotted)
-	return u, dotted, err
+		[]any{emailID, teamID}, &u.Relay, &u.Domain, &u.Attempts, &committed)
+	return u, committed, err
 }
 
 // OutdateUnit has an attempt that is under way, or about to begin, find itself

@@ -43,7 +43,7 @@ func (tx *Tx) SetDayNotified(teamID string, day int64, level plan.QuotaLevel) er
 // PeriodNotified returns which event webhooks got about the quota of the period
 // that began at start.
 func (r *Reader) PeriodNotified(teamID string, start time.Time) (sent plan.QuotaLevel, err error) {
-	err = r.Row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &sent)
+	err = r.Row(`SELECT quota_event FROM team_plans WHERE team_id = ? AND quota_event_at = ?`, []any{teamID, milli(start)}, &sent)
 	return sent, ignoreNotFound(err)
 }
 

@@ -15,8 +15,8 @@ import (
 
 // several are servers that share a database.
 type several struct {
-	t    *testing.T
-	dsn  string
+	t         *testing.T
+	dsn       string
 	heartbeat time.Duration
 }
 
@@ -35,7 +35,7 @@ func newSeveral(t *testing.T) *several {
 }
 
 func (g *several) options() Options {
-	return Options{Path: g.dsn, Schema: schemaText(g.t), Create: true, Lock: true, Several: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, Several: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 func (g *several) open() *DB {

@@ -10,7 +10,9 @@ const externalWriteInterval = 100 * time.Millisecond
 // has written to the database since this one did: a command beside a server, for instance.
 // It is called inside the transaction and must not wait. It is to be set before the first
 // Write that others wait for.
-func (d *DB) OnExternalWrite(fn func(r *Reader) error) { d.onExternalWrite = append(d.onExternalWrite, fn) }
+func (d *DB) OnExternalWrite(fn func(r *Reader) error) {
+	d.onExternalWrite = append(d.onExternalWrite, fn)
+}
 
 // OnExternalErasure has fn called as OnExternalWrite does, where what another process wrote was an
 // erasure, or a step of one: texts of mail are other ones by now.

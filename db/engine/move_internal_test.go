@@ -359,7 +359,7 @@ func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
 		t.Errorf("a move that was refused marked its source: %v", err)
 	}
 
-	d, err = Open(t.Context(), Options{Path: empty, Schema: schemaText(t), Lock: true, Heartbeat: 100 * time.Millisecond})
+	d, err = Open(t.Context(), Options{Path: empty, Schema: dbtest.Schema(t), Lock: true, Heartbeat: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,8 @@ func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err erro
 
 // DeadNodes are servers whose work is to be taken over.
 type DeadNodes struct {
-	live []string // ids of those that are not dead; nil: a file, where nobody else is
-	dead []string // whose work is not free yet
+	live  []string // ids of those that are not dead; nil: a file, where nobody else is
+	dead  []string // whose work is not free yet
 	clean []string // of all that are dead, those that ended in order
 }
 
@@ -81,7 +81,9 @@ type DeadNodes struct {
 func (g DeadNodes) HasLeft(owner string) bool { return owner == "" || !slices.Contains(g.live, owner) }
 
 // CleanShutdown reports whether it had ended in order.
-func (g DeadNodes) CleanShutdown(owner string) bool { return owner != "" && slices.Contains(g.clean, owner) }
+func (g DeadNodes) CleanShutdown(owner string) bool {
+	return owner != "" && slices.Contains(g.clean, owner)
+}
 
 // DeadNodes returns the servers that are gone as of this transaction.
 func (tx *Tx) DeadNodes() (g DeadNodes, err error) {

@@ -20,7 +20,9 @@ type pipelinedKey struct{}
 // others do that stand apart write at the same moment, or it may as well have read it before
 // they did, or it calls Tx.Serialize before. What two of them insert is kept apart by a
 // constraint. On a file closures run one after the other, whatever they are.
-func Pipelined(ctx context.Context) context.Context { return context.WithValue(ctx, pipelinedKey{}, true) }
+func Pipelined(ctx context.Context) context.Context {
+	return context.WithValue(ctx, pipelinedKey{}, true)
+}
 
 // Serialize waits until all closures that were queued before this one have ended, where this one
 // stands apart. From then on it runs as if it did not, before those behind it that are in
@@ -64,7 +66,7 @@ type part struct {
 	session Conn
 	all     *partPool
 	asked   []*question   // what it stopped for
-	serial    bool          // it stopped for its turn
+	serial  bool          // it stopped for its turn
 	stopped chan bool     // it stopped (true) or ended
 	resume  chan struct{} // it goes on
 	over    bool
@@ -197,10 +199,10 @@ func (b *partPool) close() error {
 
 // batch are parts that run beside each other.
 type batch struct {
-	parts []*part
-	into  *queued                  // what they write leaves through
-	send  func(...*question) error // sends that, and questions
-	serialize  func()                   // waits for the turn of all
+	parts     []*part
+	into      *queued                  // what they write leaves through
+	send      func(...*question) error // sends that, and questions
+	serialize func()                   // waits for the turn of all
 }
 
 // run has the parts go on until all have ended.

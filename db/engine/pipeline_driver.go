@@ -89,8 +89,10 @@ func (pipelinedDriver) Open(string) (driver.Conn, error) { return &pipelinedConn
 
 type pipelinedConn struct{ part *part }
 
-func (c *pipelinedConn) Prepare(text string) (driver.Stmt, error) { return pipelinedStmt{c.part, text}, nil }
-func (*pipelinedConn) Close() error                               { return nil }
+func (c *pipelinedConn) Prepare(text string) (driver.Stmt, error) {
+	return pipelinedStmt{c.part, text}, nil
+}
+func (*pipelinedConn) Close() error { return nil }
 func (*pipelinedConn) Begin() (driver.Tx, error) {
 	return nil, errors.New("db: a closure begins no transaction")
 }

@@ -19,7 +19,7 @@ func openPostgres(t *testing.T) (*DB, *pgtest.Wire) {
 	t.Helper()
 	dsn := newRemote(t)
 	w := pgtest.NewWire(t, dsn)
-	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: schemaText(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +116,7 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 	for i := range all {
 		all[i] = func(tx *Tx) error {
 			errs := make([]error, parts)
+			tx.Extra = new(int)
 			tx.Concurrently(parts, func(tx *Tx, n int) {
 				for q := range questions {
 					if _, err := tx.Setting(fmt.Sprint("none", q)); !errors.Is(err, ErrNotFound) {

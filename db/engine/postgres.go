@@ -117,7 +117,7 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 }
 
 // translate returns a statement as PostgreSQL takes it.
-func (*postgresEngine) translate(text string) string { return postgresWords(text) }
+func (*postgresEngine) translate(text string) string { return ToPostgres(text) }
 
 func (*postgresEngine) postgres() bool { return true }
 

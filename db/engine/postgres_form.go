@@ -35,7 +35,7 @@ func comparePostgres(ctx context.Context, tx *sql.Tx, name, schema string) error
 	if err != nil {
 		return fmt.Errorf("compare the schema of %s: %w", name, err)
 	}
-	if _, err := tx.ExecContext(ctx, newPostgres+";\n"+postgresSchema(schema)+postgresOwn); err != nil {
+	if _, err := tx.ExecContext(ctx, newPostgres+";\n"+PostgresSchema(schema)+PostgresTables); err != nil {
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && pg.Code == "42501" {
 			_, err = tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT fresh`)

@@ -93,7 +93,7 @@ func (s *Conn) enqueue(query string, args []any, single bool) {
 	q := s.queue
 	w, ok := q.statements[query]
 	if !ok {
-		w = queuedStatement{text: s.dialect.translate(query), kind: kindOf(query)}
+		w = queuedStatement{text: s.dialect.translate(query), kind: KindOf(query)}
 		w.single = mustTouch(w.text)
 		q.statements[query] = w
 	}

@@ -52,7 +52,7 @@ type Statement struct {
 	*sql.Stmt
 	dialect dialect
 	queue   *queued // what it waits for
-	kind    kind
+	kind    Kind
 }
 
 // ExecContext is that of the statement.

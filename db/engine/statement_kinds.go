@@ -41,8 +41,8 @@ func KindOf(query string) Kind {
 // counted counts the statements of a session that may have changed something of a kind.
 type counted struct{ suppressions, rules, erasures uint64 }
 
-func (c *counted) add(k kind) {
-	if k.standings {
+func (c *counted) add(k Kind) {
+	if k.Suppressions {
 		c.suppressions++
 	}
 	if k.Rules {

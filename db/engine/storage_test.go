@@ -172,7 +172,7 @@ func wantLatched(t *testing.T, d *DB) {
 		t.Errorf("Err is %v", err)
 	}
 	nothing := func(*Tx) error { t.Error("a write ran"); return nil }
-	for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteVital": d.WriteCritical} {
+	for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteCritical": d.WriteCritical} {
 		if err := write(t.Context(), nothing); !errors.Is(err, ErrFailed) {
 			t.Errorf("%s after the latch: %v", name, err)
 		}
