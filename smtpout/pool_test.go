@@ -266,7 +266,7 @@ func TestConnectionCap(t *testing.T) {
 	}
 	wg.Wait()
 	if _, peak := f.counts(); peak != 3 {
-		t.Errorf("%d connections at once, want 3", peak)
+		t.Errorf("%d concurrent connections, want 3", peak)
 	}
 	if n := len(f.bodies()); n != 50 {
 		t.Errorf("%d messages arrived", n)

@@ -53,7 +53,7 @@ func mustAcquire(t *testing.T, s *slots, req slotRequest) *slot {
 	t.Helper()
 	c := acquireAsync(t.Context(), s, req)
 	if !granted(c) {
-		t.Fatalf("no place for %+v", req)
+		t.Fatalf("no slot for %+v", req)
 	}
 	return c.slot
 }
@@ -73,11 +73,11 @@ func TestFreeSlotGoesToTransactionalMailFirst(t *testing.T) {
 		}
 		for i, next := range append(slices.Clone(urgent), later...) {
 			if granted(next) {
-				t.Fatalf("number %d got a place before one was free", i)
+				t.Fatalf("number %d got a slot before one was free", i)
 			}
 			s.release(authorized[i])
 			if !granted(next) {
-				t.Fatalf("number %d did not get the free place", i)
+				t.Fatalf("number %d did not get the free slot", i)
 			}
 			authorized = append(authorized, next.slot)
 		}
@@ -96,7 +96,7 @@ func TestCanceledWaiterTakesNoSlot(t *testing.T) {
 		}
 		s.release(authorized)
 		if !granted(next) {
-			t.Error("the place went to nobody")
+			t.Error("the slot was granted to nobody")
 		}
 		if _, err := s.acquire(ctx, slotRequest{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("took with an ended context: %v", err)
@@ -118,18 +118,18 @@ func TestSlotOfCanceledWaiterGoesToNext(t *testing.T) {
 		s.release(authorized)
 		<-w.granted
 		if granted(next) {
-			t.Fatal("two have the one place")
+			t.Fatal("the only slot was granted twice")
 		}
 		s.abandon(canceled, leaving)
 		if !granted(next) {
-			t.Error("the place is lost")
+			t.Error("the slot is lost")
 		}
 	})
 }
 
 func TestNoSlotIsLostToCancelRace(t *testing.T) {
-	const places = 3
-	s := newSlots(places)
+	const limit = 3
+	s := newSlots(limit)
 	s.reserve = true
 	var used, most atomic.Int64
 	var work sync.WaitGroup
@@ -151,21 +151,21 @@ func TestNoSlotIsLostToCancelRace(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if most.Load() > places || s.used != 0 || !s.noneWaiting() {
-		t.Errorf("%d at once of %d; %d still used, %d teams still wait", most.Load(), places, s.used, len(s.waiting[0])+len(s.waiting[1]))
+	if most.Load() > limit || s.used != 0 || !s.noneWaiting() {
+		t.Errorf("%d concurrently of %d; %d still used, %d teams still wait", most.Load(), limit, s.used, len(s.waiting[0])+len(s.waiting[1]))
 	}
 	for name, team := range s.tenants {
 		if team.held != 0 || team.oldest != nil || team.newest != nil {
 			t.Errorf("team %s still holds %d", name, team.held)
 		}
 	}
-	for range places {
+	for range limit {
 		if s.tryAcquire() == nil {
-			t.Fatal("a place is lost")
+			t.Fatal("a slot is lost")
 		}
 	}
 	if s.tryAcquire() != nil {
-		t.Error("more places than there were")
+		t.Error("more slots than configured")
 	}
 }
 
@@ -297,7 +297,7 @@ func TestSlowTeamLeavesLastSlot(t *testing.T) {
 			go work(teamA)
 		}
 		if a, b := holds(); a != 1 || b != 7 {
-			t.Fatalf("who comes second holds %d beside %d", a, b)
+			t.Fatalf("the second team holds %d, the first %d", a, b)
 		}
 		time.Sleep(16 * time.Second)
 		for range 10 {
@@ -316,27 +316,27 @@ func TestQuickTeamUsesEverySlot(t *testing.T) {
 		first := mustAcquire(t, s, teamA)
 		kept := acquireAsync(t.Context(), s, teamA)
 		if granted(kept) {
-			t.Fatal("a team of which nothing is known took the last place")
+			t.Fatal("a team of which nothing is known took the last slot")
 		}
 		time.Sleep(100 * time.Millisecond)
 		s.release(first) // both are free, and the team is known to be quick
 		if !granted(kept) {
-			t.Fatal("kept from a place though two are free")
+			t.Fatal("no slot though two are free")
 		}
 		second := mustAcquire(t, s, teamA)
 		s.release(kept.slot)
 		time.Sleep(1100 * time.Millisecond) // second is held for long now
 		late := acquireAsync(t.Context(), s, teamA)
 		if granted(late) {
-			t.Error("a team with a long hold in progress took the last place")
+			t.Error("a team with a long hold in progress took the last slot")
 		}
 		if other := acquireAsync(t.Context(), s, teamB); !granted(other) {
-			t.Error("the last place was kept from whom it is for")
+			t.Error("the last slot was kept from the other team")
 		} else {
 			s.release(other.slot)
 		}
 		if s.release(second); !granted(late) {
-			t.Error("a free place was kept from who waited")
+			t.Error("a free slot was not granted")
 		}
 	})
 }
@@ -353,11 +353,11 @@ func TestLastOfManySlotsIsReserved(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		late := acquireAsync(ctx, s, teamA)
 		if granted(late) {
-			t.Error("one team holds all places")
+			t.Error("one team holds all slots")
 		}
 		other := acquireAsync(t.Context(), s, teamB)
 		if !granted(other) {
-			t.Fatal("the last place was kept from whom it is for")
+			t.Fatal("the last slot was kept from the other team")
 		}
 		s.release(other.slot)
 		stop()
@@ -394,7 +394,7 @@ func TestBulkWaitsBehindReservedSlot(t *testing.T) {
 		kept := acquireAsync(ctx, s, teamA)
 		later := acquireAsync(t.Context(), s, slotRequest{team: "b", bulk: true, shared: true})
 		if granted(kept) || granted(later) {
-			t.Fatal("the last place was taken")
+			t.Fatal("the last slot was granted")
 		}
 		cancel()
 		if !granted(later) {
@@ -412,19 +412,19 @@ func TestFreeSlotGoesToTeamWithFewest(t *testing.T) {
 			a1, a2, b1, b2, b3 := acquireAsync(t.Context(), s, a), acquireAsync(t.Context(), s, a), acquireAsync(t.Context(), s, b), acquireAsync(t.Context(), s, b), acquireAsync(t.Context(), s, b)
 			s.release(authorized[0]) // a 2, b 0
 			if !granted(b1) || granted(b2) || granted(a1) {
-				t.Error("the first place did not go to b")
+				t.Error("the first slot did not go to b")
 			}
 			s.release(authorized[1]) // a 1, b 1: b was granted the last one
 			if !granted(a1) || granted(b2) || granted(a2) {
-				t.Error("the second place did not go to a")
+				t.Error("the second slot did not go to a")
 			}
 			s.release(authorized[2]) // a 1, b 1: a was granted the last one
 			if !granted(b2) || granted(a2) || granted(b3) {
-				t.Error("the third place did not go to b")
+				t.Error("the third slot did not go to b")
 			}
 			s.release(a1.slot)
 			if !granted(a2) || granted(b3) {
-				t.Error("the fourth place did not go to a")
+				t.Error("the fourth slot did not go to a")
 			}
 		}
 	})
@@ -444,7 +444,7 @@ func TestTeamsAlternateAtSingleSlot(t *testing.T) {
 		for i, next := range []*pendingSlot{other, busy[0], again, busy[1], busy[2]} {
 			s.release(authorized)
 			if !granted(next) {
-				t.Fatalf("number %d did not get the place", i)
+				t.Fatalf("number %d did not get the slot", i)
 			}
 			authorized = next.slot
 		}

@@ -58,10 +58,10 @@ func TestCommittedUnitsAreBoundedByConnections(t *testing.T) {
 					n, top = n+1, max(top, d)
 				}
 				if n != 200 || top > connections || top == 0 {
-					t.Errorf("%d transactions, at most %d committed at once", n, top)
+					t.Errorf("%d transactions, at most %d committed concurrently", n, top)
 				}
 				if relay.MaxOpen > connections {
-					t.Errorf("%d connections were used at once", relay.MaxOpen)
+					t.Errorf("%d connections were used concurrently", relay.MaxOpen)
 				}
 			})
 		})
@@ -226,7 +226,7 @@ func TestPanicInDeliveryIsContained(t *testing.T) {
 					want = 3
 				}
 				if got := w.Services.Delivery.Queues()[0].Limits().Total().Sent(); got != want {
-					t.Errorf("%d places of the daily limit are taken, want %d", got, want)
+					t.Errorf("%d messages of the daily limit are reserved, want %d", got, want)
 				}
 			})
 		})

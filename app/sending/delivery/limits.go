@@ -17,7 +17,7 @@ import (
 const dayMinutes = pacing.DayMinutes
 
 // mailPriority is how long free capacity of the daily limit is kept for transactional mail that was
-// told to wait for it.
+// promised capacity after a wait.
 const mailPriority = 5 * time.Second
 
 // limits enforces what a relay allows: messages per second (see rateLimit) and messages in any 24

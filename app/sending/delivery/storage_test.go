@@ -128,7 +128,7 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 			t.Errorf("attempt %d was counted", ev.Detail.Attempt)
 		}
 		if n := w.Services.Delivery.Queues()[0].Limits().Total().Sent(); n != 1 {
-			t.Errorf("%d places of the daily limit are taken", n)
+			t.Errorf("%d messages of the daily limit are reserved", n)
 		}
 		if len(w.Doubts()) != 0 {
 			t.Errorf("doubts %+v", w.Doubts())
