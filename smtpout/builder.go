@@ -78,7 +78,7 @@ func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
 // build returns the message's bytes, or the result that ends the transaction. The caller must call
 // release after the bytes were sent.
 func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
-	slot, err := b.slots.acquire(ctx, claimant{team: m.TeamID, bulk: m.Bulk})
+	slot, err := b.slots.acquire(ctx, slotRequest{team: m.TeamID, bulk: m.Bulk})
 	if err != nil {
 		return nil, &app.Result{Kind: app.ResultTrouble, Stage: app.StageCompose, Reply: app.Reply{Text: "stopped before the message was composed"}}
 	}

@@ -241,7 +241,7 @@ func (c *counted) SetWriteDeadline(at time.Time) error {
 func sendCounted(t *testing.T, ehlo string, m *app.Outgoing) *counted {
 	t.Helper()
 	r := relayTo(t, startFake(t, &fake{ehlo: []string{ehlo}}))
-	c, err := r.connect(t.Context(), claimant{})
+	c, err := r.connect(t.Context(), slotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

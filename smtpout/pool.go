@@ -69,8 +69,8 @@ func newOpeningRound() *openingRound { return &openingRound{over: make(chan stru
 // get waits for a slot and returns the most recently used idle connection. If there is none, the
 // caller opens one for the slot and reports the result with opened or refused. Every connection
 // taken or opened must be passed to put, drop or reopen once.
-func (p *pool) get(ctx context.Context, who claimant) (*conn, *slot, error) {
-	s, err := p.slots.acquire(ctx, who)
+func (p *pool) get(ctx context.Context, req slotRequest) (*conn, *slot, error) {
+	s, err := p.slots.acquire(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}

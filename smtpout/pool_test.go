@@ -162,7 +162,7 @@ func TestUnexpectedReplyReplacesConnection(t *testing.T) {
 // result.
 func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	r := relayTo(t, startFake(t, &fake{}))
-	c, err := r.connect(t.Context(), claimant{})
+	c, err := r.connect(t.Context(), slotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestConnectionCap(t *testing.T) {
 	}
 	wg.Wait()
 	if _, peak := f.counts(); peak != 3 {
-		t.Errorf("%d connections at once, want 3", peak)
+		t.Errorf("%d concurrent connections, want 3", peak)
 	}
 	if n := len(f.bodies()); n != 50 {
 		t.Errorf("%d messages arrived", n)
@@ -298,7 +298,7 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 
 func TestBuildersAreBounded(t *testing.T) {
 	b := newBuilder(Options{Builders: 1}, false, relayurl.ProfileGeneric)
-	if _, err := b.slots.acquire(t.Context(), claimant{}); err != nil {
+	if _, err := b.slots.acquire(t.Context(), slotRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -50,12 +50,12 @@ func (c *conn) recordTLS(secure *tls.Conn) {
 		return
 	}
 	s := secure.ConnectionState()
-	words := tls.VersionName(s.Version)
+	text := tls.VersionName(s.Version)
 	if len(s.PeerCertificates) > 0 {
 		cert := s.PeerCertificates[0]
-		words += fmt.Sprintf(", certificate of %s until %s", strings.Join(append(cert.DNSNames, addressesOf(cert.IPAddresses)...), ", "), app.FormatTime(cert.NotAfter))
+		text += fmt.Sprintf(", certificate of %s until %s", strings.Join(append(cert.DNSNames, addressesOf(cert.IPAddresses)...), ", "), app.FormatTime(cert.NotAfter))
 	}
-	c.probe.endStep(true, words)
+	c.probe.endStep(true, text)
 }
 
 func addressesOf(list []net.IP) (out []string) {
@@ -118,11 +118,11 @@ func (p *probe) step(r *Relay, name string, fn func() (said string, err error)) 
 // failStep ends the current step with an error.
 func (p *probe) failStep(r *Relay, err error) {
 	reply := r.replyTo(context.Background(), err, r.cfg.Timeout)
-	words := strings.Fields(fmt.Sprintf("%d %s %s", reply.Code, reply.Enhanced, reply.Text))
+	text := strings.Fields(fmt.Sprintf("%d %s %s", reply.Code, reply.Enhanced, reply.Text))
 	if reply.Code == 0 {
-		words = words[1:]
+		text = text[1:]
 	}
-	p.endStep(false, strings.Join(words, " "))
+	p.endStep(false, strings.Join(text, " "))
 }
 
 // Probe tests a relay step by step, up to the first that fails: DNS, connecting, TLS, greeting,
@@ -206,9 +206,9 @@ func (r *Relay) sendOnce(ctx context.Context, m *app.Outgoing) (said string, err
 			break
 		}
 	}
-	words := strings.Join(strings.Fields(fmt.Sprintf("%d %s %s", res.Reply.Code, res.Reply.Enhanced, res.Reply.Text)), " ")
+	text := strings.Join(strings.Fields(fmt.Sprintf("%d %s %s", res.Reply.Code, res.Reply.Enhanced, res.Reply.Text)), " ")
 	if res.Kind != app.ResultDone {
-		return "", errors.New(words)
+		return "", errors.New(text)
 	}
-	return words, nil
+	return text, nil
 }

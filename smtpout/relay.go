@@ -158,11 +158,11 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx co
 		return *bad
 	}
 	defer r.builder.release(message)
-	who := claimant{team: m.TeamID, bulk: m.Bulk, shared: m.Shared}
+	req := slotRequest{team: m.TeamID, bulk: m.Bulk, shared: m.Shared}
 	connecting, stop := context.WithCancel(ending)
 	defer stop()
 	defer context.AfterFunc(r.accepting, stop)()
-	c, err := r.connect(connecting, who)
+	c, err := r.connect(connecting, req)
 	for err == nil {
 		if message, bad = r.builder.adapt(ending, m, message, c.offer); bad != nil {
 			r.pool.put(c)
@@ -171,14 +171,14 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx co
 		reused := c.used > 0
 		res, end := r.transact(ctx, ending, c, m, message, authorize)
 		if end == connStale && reused {
-			c, err = r.openAt(connecting, who, r.pool.reopen(c))
+			c, err = r.openAt(connecting, req, r.pool.reopen(c))
 			continue
 		}
 		if end == connStale && res.Reply.Code == 421 {
 			if !r.pool.refusedTransaction(c, res.Reply) {
 				return res
 			}
-			c, err = r.connect(connecting, who) // as if the connection was refused
+			c, err = r.connect(connecting, req) // as if the connection was refused
 			continue
 		}
 		if end == connReusable {
@@ -192,25 +192,25 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx co
 }
 
 // connect returns a pooled connection or a new one.
-func (r *Relay) connect(ctx context.Context, who claimant) (*conn, error) {
-	c, s, err := r.pool.get(ctx, who)
+func (r *Relay) connect(ctx context.Context, req slotRequest) (*conn, error) {
+	c, s, err := r.pool.get(ctx, req)
 	if c != nil || err != nil {
 		return c, err
 	}
-	return r.openAt(ctx, who, s)
+	return r.openAt(ctx, req, s)
 }
 
 // openAt opens a connection for a slot. If the relay refuses it but allows others, openAt waits for
 // one of those.
-func (r *Relay) openAt(ctx context.Context, who claimant, s *slot) (*conn, error) {
-	who.ticket = s.ticket
+func (r *Relay) openAt(ctx context.Context, req slotRequest, s *slot) (*conn, error) {
+	req.ticket = s.ticket
 	c, err := r.open(ctx)
 	if err == nil {
 		r.pool.opened(c, s)
 		return c, nil
 	}
 	if r.pool.refused(ctx, s, r.replyTo(ctx, err, r.cfg.Timeout)) {
-		return r.connect(ctx, who)
+		return r.connect(ctx, req)
 	}
 	return nil, err
 }

@@ -233,7 +233,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		"..\r\n",
 		"Subject: x\r\n\r\n" + strings.Repeat(".\r\n", 5000),
 	} {
-		c, err := r.connect(t.Context(), claimant{})
+		c, err := r.connect(t.Context(), slotRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,12 +409,12 @@ func TestContextEndsAfterTheDot(t *testing.T) {
 }
 
 func TestCloseEndsTheWaitForTheReply(t *testing.T) {
-	dotted := make(chan struct{})
+	committed := make(chan struct{})
 	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
 		if verb != "DOT" {
 			return ""
 		}
-		close(dotted)
+		close(committed)
 		return stall
 	}})
 	cfg := configFor(f.listener)
@@ -426,7 +426,7 @@ func TestCloseEndsTheWaitForTheReply(t *testing.T) {
 		want(t, res, "doubt/dot/0")
 		wantWords(t, res, "closed")
 	})
-	<-dotted
+	<-committed
 	r.Close()
 	wg.Wait()
 	want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "trouble/connect/0")

@@ -161,9 +161,9 @@ func (r replyRules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
 	return other
 }
 
-// verdictOf classifies a 4xx or 5xx reply to RCPT. "Too many recipients" is about the other
+// outcomeOf classifies a 4xx or 5xx reply to RCPT. "Too many recipients" is about the other
 // recipients, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
-func (r replyRules) verdictOf(reply app.Reply) app.Outcome {
+func (r replyRules) outcomeOf(reply app.Reply) app.Outcome {
 	if r.kindOf(reply.Code) == app.ResultRefused && reply.Enhanced != "5.5.3" {
 		return app.Refused
 	}

@@ -226,7 +226,7 @@ func (x *exchange) recipients() error {
 				return err
 			}
 			res.Reply = x.relay.sanitizer.replyOf(answer)
-			res.Outcome = x.relay.rules.verdictOf(res.Reply)
+			res.Outcome = x.relay.rules.outcomeOf(res.Reply)
 			continue
 		}
 		x.accepted++
@@ -352,7 +352,7 @@ func (x *exchange) failed(stage app.Stage, err error) (app.Result, connEnd) {
 }
 
 // trouble is the result of a connection that ended during a transaction. Recipients that were
-// answered keep their verdicts.
+// answered keep their outcomes.
 func (x *exchange) trouble(stage app.Stage, err error) app.Result {
 	return x.ended(app.ResultTrouble, stage, x.relay.replyTo(x.ctx, err, x.relay.cfg.Timeout))
 }
@@ -410,7 +410,7 @@ func (x *exchange) done(reply app.Reply) app.Result {
 	return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: reply, Recipients: x.results}
 }
 
-// ended is a result whose kind applies to all recipients without a verdict of their own.
+// ended is a result whose kind applies to all recipients without an outcome of their own.
 func (x *exchange) ended(kind app.ResultKind, stage app.Stage, reply app.Reply) app.Result {
 	var decided []app.RecipientResult
 	for _, res := range x.results {

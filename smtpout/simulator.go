@@ -37,12 +37,12 @@ func (s *Simulator) Drain() { s.next.Drain() }
 func (s *Simulator) Bound() int { return s.next.Bound() }
 
 // Send answers for test recipients once authorize has agreed, as for a real final dot. They get
-// their verdicts whenever the message was decided on, because a refusal or doubt of the others is
+// their outcomes whenever the message was decided on, because a refusal or doubt of the others is
 // not about them. If nothing was decided (ResultTrouble, ResultWithdrawn), they wait for the next
 // try with the others.
 func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
-	others, verdicts := simulate(m.Recipients)
-	if len(verdicts) == 0 {
+	others, outcomes := simulate(m.Recipients)
+	if len(outcomes) == 0 {
 		return s.next.Send(ctx, m, authorize)
 	}
 	authorized := false
@@ -63,23 +63,23 @@ func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, authorize func(ct
 			return withdrawn()
 		}
 	}
-	res.Recipients = append(res.Recipients, verdicts...)
+	res.Recipients = append(res.Recipients, outcomes...)
 	return res
 }
 
 // simulate separates test recipients from the others.
-func simulate(recipients []string) (others []string, verdicts []app.RecipientResult) {
+func simulate(recipients []string) (others []string, outcomes []app.RecipientResult) {
 	for _, address := range recipients {
 		if res, ok := simulated(address); ok {
-			verdicts = append(verdicts, res)
+			outcomes = append(outcomes, res)
 			continue
 		}
 		others = append(others, address)
 	}
-	return others, verdicts
+	return others, outcomes
 }
 
-// simulated returns the verdict on a test recipient; false: address is not one.
+// simulated returns the outcome for a test recipient; false: address is not one.
 func simulated(address string) (app.RecipientResult, bool) {
 	local, domain, _ := strings.Cut(app.KeyOf(address).String(), "@")
 	if domain != "simulator.mailer.test" && domain != "resend.dev" {

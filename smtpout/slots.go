@@ -46,15 +46,15 @@ type slots struct {
 	cleanedAt  time.Time
 }
 
-// claimant is who wants a slot.
-type claimant struct {
+// slotRequest is a request for a slot.
+type slotRequest struct {
 	team   string
 	bulk   bool
 	shared bool   // other teams may want slots too
 	ticket uint64 // of an earlier acquire, to keep its position; 0: none
 }
 
-func (c claimant) class() int {
+func (c slotRequest) class() int {
 	if c.bulk {
 		return 1
 	}
@@ -81,30 +81,30 @@ type tenant struct {
 
 // waiter is a waiting acquire. granted is closed when slot is set.
 type waiter struct {
-	claimant
+	slotRequest
 	granted chan struct{}
 	slot    *slot
 }
 
 // acquire waits for a slot. Every acquire without an error is followed by one release. Error: that
 // of ctx.
-func (s *slots) acquire(ctx context.Context, who claimant) (*slot, error) {
+func (s *slots) acquire(ctx context.Context, req slotRequest) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	s.mu.Lock()
-	t := s.tenant(who.team, now)
-	if who.ticket == 0 {
+	t := s.tenant(req.team, now)
+	if req.ticket == 0 {
 		s.lastTicket++
-		who.ticket = s.lastTicket
+		req.ticket = s.lastTicket
 	}
-	if s.noneWaiting() && s.mayGrant(t, who, now) {
-		p := s.occupy(t, who.ticket, now)
+	if s.noneWaiting() && s.mayGrant(t, req, now) {
+		p := s.occupy(t, req.ticket, now)
 		s.mu.Unlock()
 		return p, nil
 	}
-	w := &waiter{claimant: who, granted: make(chan struct{})}
+	w := &waiter{slotRequest: req, granted: make(chan struct{})}
 	element := s.enqueue(t, w)
 	s.grant(now)
 	s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *slots) next(now time.Time) (best *tenant, class int) {
 		if best != nil && !t.before(best, class) {
 			continue
 		}
-		if s.mayGrant(t, t.front(class).claimant, now) {
+		if s.mayGrant(t, t.front(class).slotRequest, now) {
 			best = t
 		}
 	}
@@ -199,15 +199,15 @@ func (t *tenant) before(other *tenant, class int) bool {
 
 func (t *tenant) front(class int) *waiter { return t.waiting[class].Front().Value.(*waiter) }
 
-// mayGrant reports whether a slot is free for who. The last one is for teams that hold none and,
+// mayGrant reports whether a slot is free for req. The last one is for teams that hold none and,
 // with few slots, for quick teams.
-func (s *slots) mayGrant(t *tenant, who claimant, now time.Time) bool {
+func (s *slots) mayGrant(t *tenant, req slotRequest, now time.Time) bool {
 	limit := s.limit()
 	if s.used >= limit {
 		return false
 	}
 	last := s.used == limit-1
-	return !last || !s.reserve || !who.shared || t.held == 0 || limit < manySlots && t.quick(now)
+	return !last || !s.reserve || !req.shared || t.held == 0 || limit < manySlots && t.quick(now)
 }
 
 // quick reports whether a team holds slots briefly.

@@ -28,11 +28,11 @@ type pendingSlot struct {
 }
 
 // acquireAsync starts an acquire and returns when it waits or has ended.
-func acquireAsync(ctx context.Context, s *slots, who claimant) *pendingSlot {
+func acquireAsync(ctx context.Context, s *slots, req slotRequest) *pendingSlot {
 	c := &pendingSlot{done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		c.slot, c.err = s.acquire(ctx, who)
+		c.slot, c.err = s.acquire(ctx, req)
 	}()
 	synctest.Wait()
 	return c
@@ -49,16 +49,16 @@ func granted(c *pendingSlot) bool {
 }
 
 // mustAcquire acquires a slot that must be free.
-func mustAcquire(t *testing.T, s *slots, who claimant) *slot {
+func mustAcquire(t *testing.T, s *slots, req slotRequest) *slot {
 	t.Helper()
-	c := acquireAsync(t.Context(), s, who)
+	c := acquireAsync(t.Context(), s, req)
 	if !granted(c) {
-		t.Fatalf("no place for %+v", who)
+		t.Fatalf("no slot for %+v", req)
 	}
 	return c.slot
 }
 
-var bulk = claimant{bulk: true}
+var bulk = slotRequest{bulk: true}
 
 func TestFreeSlotGoesToTransactionalMailFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -69,15 +69,15 @@ func TestFreeSlotGoesToTransactionalMailFirst(t *testing.T) {
 			later = append(later, acquireAsync(t.Context(), s, bulk))
 		}
 		for range 2 {
-			urgent = append(urgent, acquireAsync(t.Context(), s, claimant{}))
+			urgent = append(urgent, acquireAsync(t.Context(), s, slotRequest{}))
 		}
 		for i, next := range append(slices.Clone(urgent), later...) {
 			if granted(next) {
-				t.Fatalf("number %d got a place before one was free", i)
+				t.Fatalf("number %d got a slot before one was free", i)
 			}
 			s.release(authorized[i])
 			if !granted(next) {
-				t.Fatalf("number %d did not get the free place", i)
+				t.Fatalf("number %d did not get the free slot", i)
 			}
 			authorized = append(authorized, next.slot)
 		}
@@ -87,18 +87,18 @@ func TestFreeSlotGoesToTransactionalMailFirst(t *testing.T) {
 func TestCanceledWaiterTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		authorized := mustAcquire(t, s, claimant{})
+		authorized := mustAcquire(t, s, slotRequest{})
 		ctx, cancel := context.WithCancel(t.Context())
-		gone, next := acquireAsync(ctx, s, claimant{}), acquireAsync(t.Context(), s, bulk)
+		gone, next := acquireAsync(ctx, s, slotRequest{}), acquireAsync(t.Context(), s, bulk)
 		cancel()
 		if <-gone.done; !errors.Is(gone.err, context.Canceled) {
 			t.Errorf("canceled: %v", gone.err)
 		}
 		s.release(authorized)
 		if !granted(next) {
-			t.Error("the place went to nobody")
+			t.Error("the slot was granted to nobody")
 		}
-		if _, err := s.acquire(ctx, claimant{}); !errors.Is(err, context.Canceled) {
+		if _, err := s.acquire(ctx, slotRequest{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("took with an ended context: %v", err)
 		}
 	})
@@ -118,18 +118,18 @@ func TestSlotOfCanceledWaiterGoesToNext(t *testing.T) {
 		s.release(authorized)
 		<-w.granted
 		if granted(next) {
-			t.Fatal("two have the one place")
+			t.Fatal("the only slot was granted twice")
 		}
 		s.abandon(canceled, leaving)
 		if !granted(next) {
-			t.Error("the place is lost")
+			t.Error("the slot is lost")
 		}
 	})
 }
 
 func TestNoSlotIsLostToCancelRace(t *testing.T) {
-	const places = 3
-	s := newSlots(places)
+	const limit = 3
+	s := newSlots(limit)
 	s.reserve = true
 	var used, most atomic.Int64
 	var work sync.WaitGroup
@@ -138,8 +138,8 @@ func TestNoSlotIsLostToCancelRace(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(i), 7))
 			for range 400 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.IntN(60))*time.Microsecond)
-				who := claimant{team: fmt.Sprint(rng.IntN(3)), bulk: i%3 > 0, shared: i%2 > 0}
-				if p, err := s.acquire(ctx, who); err == nil {
+				req := slotRequest{team: fmt.Sprint(rng.IntN(3)), bulk: i%3 > 0, shared: i%2 > 0}
+				if p, err := s.acquire(ctx, req); err == nil {
 					if n := used.Add(1); n > most.Load() {
 						most.Store(n)
 					}
@@ -151,21 +151,21 @@ func TestNoSlotIsLostToCancelRace(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if most.Load() > places || s.used != 0 || !s.noneWaiting() {
-		t.Errorf("%d at once of %d; %d still used, %d teams still wait", most.Load(), places, s.used, len(s.waiting[0])+len(s.waiting[1]))
+	if most.Load() > limit || s.used != 0 || !s.noneWaiting() {
+		t.Errorf("%d concurrently of %d; %d still used, %d teams still wait", most.Load(), limit, s.used, len(s.waiting[0])+len(s.waiting[1]))
 	}
 	for name, team := range s.tenants {
 		if team.held != 0 || team.oldest != nil || team.newest != nil {
 			t.Errorf("team %s still holds %d", name, team.held)
 		}
 	}
-	for range places {
+	for range limit {
 		if s.tryAcquire() == nil {
-			t.Fatal("a place is lost")
+			t.Fatal("a slot is lost")
 		}
 	}
 	if s.tryAcquire() != nil {
-		t.Error("more places than there were")
+		t.Error("more slots than configured")
 	}
 }
 
@@ -174,9 +174,9 @@ func TestBuildersYieldWhileCallersWait(t *testing.T) {
 		var load app.Load
 		b := newBuilder(Options{Builders: 8, Load: &load}, false, relayurl.ProfileGeneric)
 		leave := load.Enter()
-		authorized := mustAcquire(t, b.slots, claimant{})
+		authorized := mustAcquire(t, b.slots, slotRequest{})
 		mustAcquire(t, b.slots, bulk)
-		later, urgent := acquireAsync(t.Context(), b.slots, bulk), acquireAsync(t.Context(), b.slots, claimant{})
+		later, urgent := acquireAsync(t.Context(), b.slots, bulk), acquireAsync(t.Context(), b.slots, slotRequest{})
 		if granted(later) || granted(urgent) {
 			t.Fatal("three builders of eight are at it")
 		}
@@ -251,8 +251,8 @@ func waitForWaiters(t *testing.T, s *slots, n int) {
 
 // Two teams: B's transactions take long.
 var (
-	teamA = claimant{team: "a", shared: true}
-	teamB = claimant{team: "b", shared: true}
+	teamA = slotRequest{team: "a", shared: true}
+	teamB = slotRequest{team: "b", shared: true}
 )
 
 func newSharedSlots(n int) *slots {
@@ -265,17 +265,17 @@ func TestSlowTeamLeavesLastSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSharedSlots(8)
 		slow := map[string]int{}
-		work := func(who claimant) {
-			p, err := s.acquire(t.Context(), who)
+		work := func(req slotRequest) {
+			p, err := s.acquire(t.Context(), req)
 			if err != nil {
 				return
 			}
 			s.mu.Lock()
-			slow[who.team]++
+			slow[req.team]++
 			s.mu.Unlock()
 			time.Sleep(15 * time.Second)
 			s.mu.Lock()
-			slow[who.team]--
+			slow[req.team]--
 			s.mu.Unlock()
 			s.release(p)
 		}
@@ -297,7 +297,7 @@ func TestSlowTeamLeavesLastSlot(t *testing.T) {
 			go work(teamA)
 		}
 		if a, b := holds(); a != 1 || b != 7 {
-			t.Fatalf("who comes second holds %d beside %d", a, b)
+			t.Fatalf("the second team holds %d, the first %d", a, b)
 		}
 		time.Sleep(16 * time.Second)
 		for range 10 {
@@ -316,27 +316,27 @@ func TestQuickTeamUsesEverySlot(t *testing.T) {
 		first := mustAcquire(t, s, teamA)
 		kept := acquireAsync(t.Context(), s, teamA)
 		if granted(kept) {
-			t.Fatal("a team of which nothing is known took the last place")
+			t.Fatal("a team of which nothing is known took the last slot")
 		}
 		time.Sleep(100 * time.Millisecond)
 		s.release(first) // both are free, and the team is known to be quick
 		if !granted(kept) {
-			t.Fatal("kept from a place though two are free")
+			t.Fatal("no slot though two are free")
 		}
 		second := mustAcquire(t, s, teamA)
 		s.release(kept.slot)
 		time.Sleep(1100 * time.Millisecond) // second is held for long now
 		late := acquireAsync(t.Context(), s, teamA)
 		if granted(late) {
-			t.Error("a team with a long hold in progress took the last place")
+			t.Error("a team with a long hold in progress took the last slot")
 		}
 		if other := acquireAsync(t.Context(), s, teamB); !granted(other) {
-			t.Error("the last place was kept from whom it is for")
+			t.Error("the last slot was kept from the other team")
 		} else {
 			s.release(other.slot)
 		}
 		if s.release(second); !granted(late) {
-			t.Error("a free place was kept from who waited")
+			t.Error("a free slot was not granted")
 		}
 	})
 }
@@ -353,11 +353,11 @@ func TestLastOfManySlotsIsReserved(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		late := acquireAsync(ctx, s, teamA)
 		if granted(late) {
-			t.Error("one team holds all places")
+			t.Error("one team holds all slots")
 		}
 		other := acquireAsync(t.Context(), s, teamB)
 		if !granted(other) {
-			t.Fatal("the last place was kept from whom it is for")
+			t.Fatal("the last slot was kept from the other team")
 		}
 		s.release(other.slot)
 		stop()
@@ -367,7 +367,7 @@ func TestLastOfManySlotsIsReserved(t *testing.T) {
 
 func TestLastSlotIsReservedOnlyIfShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		alone := claimant{team: "a"}
+		alone := slotRequest{team: "a"}
 		s := newSharedSlots(3)
 		for range 3 {
 			mustAcquire(t, s, alone)
@@ -392,9 +392,9 @@ func TestBulkWaitsBehindReservedSlot(t *testing.T) {
 		mustAcquire(t, s, teamA)
 		ctx, cancel := context.WithCancel(t.Context())
 		kept := acquireAsync(ctx, s, teamA)
-		later := acquireAsync(t.Context(), s, claimant{team: "b", bulk: true, shared: true})
+		later := acquireAsync(t.Context(), s, slotRequest{team: "b", bulk: true, shared: true})
 		if granted(kept) || granted(later) {
-			t.Fatal("the last place was taken")
+			t.Fatal("the last slot was granted")
 		}
 		cancel()
 		if !granted(later) {
@@ -407,24 +407,24 @@ func TestFreeSlotGoesToTeamWithFewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, isBulk := range []bool{false, true} {
 			s := newSlots(3)
-			a, b := claimant{team: "a", bulk: isBulk}, claimant{team: "b", bulk: isBulk}
+			a, b := slotRequest{team: "a", bulk: isBulk}, slotRequest{team: "b", bulk: isBulk}
 			authorized := []*slot{mustAcquire(t, s, a), mustAcquire(t, s, a), mustAcquire(t, s, a)}
 			a1, a2, b1, b2, b3 := acquireAsync(t.Context(), s, a), acquireAsync(t.Context(), s, a), acquireAsync(t.Context(), s, b), acquireAsync(t.Context(), s, b), acquireAsync(t.Context(), s, b)
 			s.release(authorized[0]) // a 2, b 0
 			if !granted(b1) || granted(b2) || granted(a1) {
-				t.Error("the first place did not go to b")
+				t.Error("the first slot did not go to b")
 			}
 			s.release(authorized[1]) // a 1, b 1: b was granted the last one
 			if !granted(a1) || granted(b2) || granted(a2) {
-				t.Error("the second place did not go to a")
+				t.Error("the second slot did not go to a")
 			}
 			s.release(authorized[2]) // a 1, b 1: a was granted the last one
 			if !granted(b2) || granted(a2) || granted(b3) {
-				t.Error("the third place did not go to b")
+				t.Error("the third slot did not go to b")
 			}
 			s.release(a1.slot)
 			if !granted(a2) || granted(b3) {
-				t.Error("the fourth place did not go to a")
+				t.Error("the fourth slot did not go to a")
 			}
 		}
 	})
@@ -434,17 +434,17 @@ func TestFreeSlotGoesToTeamWithFewest(t *testing.T) {
 func TestTeamsAlternateAtSingleSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		authorized := mustAcquire(t, s, claimant{team: "busy"})
+		authorized := mustAcquire(t, s, slotRequest{team: "busy"})
 		var busy []*pendingSlot
 		for range 3 {
-			busy = append(busy, acquireAsync(t.Context(), s, claimant{team: "busy"}))
+			busy = append(busy, acquireAsync(t.Context(), s, slotRequest{team: "busy"}))
 		}
-		other := acquireAsync(t.Context(), s, claimant{team: "other"})
-		again := acquireAsync(t.Context(), s, claimant{team: "other"})
+		other := acquireAsync(t.Context(), s, slotRequest{team: "other"})
+		again := acquireAsync(t.Context(), s, slotRequest{team: "other"})
 		for i, next := range []*pendingSlot{other, busy[0], again, busy[1], busy[2]} {
 			s.release(authorized)
 			if !granted(next) {
-				t.Fatalf("number %d did not get the place", i)
+				t.Fatalf("number %d did not get the slot", i)
 			}
 			authorized = next.slot
 		}
@@ -456,10 +456,10 @@ func TestTeamsAlternateAtSingleSlot(t *testing.T) {
 func TestReturningWaiterKeepsTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
-		first, second := mustAcquire(t, s, claimant{}), mustAcquire(t, s, claimant{})
-		third := acquireAsync(t.Context(), s, claimant{})
-		again := acquireAsync(t.Context(), s, claimant{ticket: second.ticket})
-		fourth := acquireAsync(t.Context(), s, claimant{})
+		first, second := mustAcquire(t, s, slotRequest{}), mustAcquire(t, s, slotRequest{})
+		third := acquireAsync(t.Context(), s, slotRequest{})
+		again := acquireAsync(t.Context(), s, slotRequest{ticket: second.ticket})
+		fourth := acquireAsync(t.Context(), s, slotRequest{})
 		if s.release(first); !granted(again) || granted(third) {
 			t.Error("he went to the end of the row")
 		}
@@ -473,12 +473,12 @@ func TestReturningWaiterKeepsTicket(t *testing.T) {
 func TestIdleTeamsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
-		mustAcquire(t, s, claimant{team: "stays"})
+		mustAcquire(t, s, slotRequest{team: "stays"})
 		for i := range 100 {
-			s.release(mustAcquire(t, s, claimant{team: fmt.Sprint(i)}))
+			s.release(mustAcquire(t, s, slotRequest{team: fmt.Sprint(i)}))
 		}
 		time.Sleep(tenantTTL + time.Second)
-		mustAcquire(t, s, claimant{team: "new"})
+		mustAcquire(t, s, slotRequest{team: "new"})
 		if len(s.tenants) != 2 || s.tenants["stays"] == nil {
 			t.Errorf("%d teams are remembered", len(s.tenants))
 		}

@@ -98,6 +98,6 @@ func wantAnnounced(w *testserver.Server, want ...string) {
 	w.T.Helper()
 	got := strings.Fields(w.Rows(`SELECT type FROM webhook_events WHERE type LIKE 'deliverability.%' ORDER BY id`))
 	if !slices.Equal(got, want) {
-		w.T.Errorf("the team was told %q, want %q", got, want)
+		w.T.Errorf("webhook events %q, want %q", got, want)
 	}
 }

@@ -61,9 +61,9 @@ func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration
 		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // the earliest time at which more usage expires
 	}
 	var failed []error
-	for _, turn := range q.limits.shareBulk(now, queues, 0, capacity) {
-		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
-		err := q.beginBroadcast(ctx, b, q.jobs.FreeFor(b.TeamID, turn.N, 0))
+	for _, share := range q.limits.shareBulk(now, queues, 0, capacity) {
+		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == share.ID })]
+		err := q.beginBroadcast(ctx, b, q.jobs.FreeFor(b.TeamID, share.N, 0))
 		if errors.Is(err, db.ErrDamaged) {
 			err = q.s.HoldDamaged(ctx, b.TeamID, b.ID)
 		}

@@ -65,7 +65,7 @@ func TestCancelDuringTransaction(t *testing.T) {
 				close(hang)
 				testserver.Sleep(time.Hour)
 				if n := len(relay.Transactions(id)); n != 1 || len(w.CommittedUnits()) != 0 {
-					t.Errorf("%d transactions, dotted %v", n, w.CommittedUnits())
+					t.Errorf("%d transactions, committed %v", n, w.CommittedUnits())
 				}
 				wantCanceled(w, id)
 				if n := len(w.Events(id)); name != "trouble" && n != 2 {
@@ -113,7 +113,7 @@ func TestCancelAfterDotIsRefused(t *testing.T) {
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		if len(w.CommittedUnits()) != 1 {
-			t.Fatal("not dotted")
+			t.Fatal("not committed")
 		}
 		testserver.WantCode(t, w.Cancel(id), app.CodeValidation)
 		close(hang)
@@ -157,7 +157,7 @@ func TestCancelOrDotNeverBoth(t *testing.T) {
 		select {
 		case r := <-results:
 			if r[0] == r[1] {
-				t.Errorf("canceled %v, dotted %v", r[0], r[1])
+				t.Errorf("canceled %v, committed %v", r[0], r[1])
 			}
 			if r[0] {
 				canceled++
@@ -248,7 +248,7 @@ func TestAttemptOfDeletedEmailLogsNoError(t *testing.T) {
 				testserver.Sleep(10 * time.Minute)
 				wantDeleted(w, id)
 				if n := len(relay.Transactions(id)); n != 1 || len(w.CommittedUnits()) != 0 {
-					t.Errorf("%d transactions, dotted %v", n, w.CommittedUnits())
+					t.Errorf("%d transactions, committed %v", n, w.CommittedUnits())
 				}
 				if w.Log.Contains("record a result") || w.Log.Contains("read a unit") || name != "panic" && w.Log.Contains("level=ERROR") {
 					t.Errorf("log:\n%s", w.Log.Text.String())

@@ -41,61 +41,61 @@ const (
 
 // state returns the current state, the sender that failed last, and when an open or half-open state
 // changes next.
-func (g *circuitBreaker) state() (o breakerState, failing sender, again time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.stateLocked(), g.failing, g.openUntil
+func (b *circuitBreaker) state() (o breakerState, failing sender, again time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stateLocked(), b.failing, b.openUntil
 }
 
-func (g *circuitBreaker) stateLocked() breakerState {
+func (b *circuitBreaker) stateLocked() breakerState {
 	switch {
-	case !g.open:
+	case !b.open:
 		return breakerClosed
-	case g.probing:
+	case b.probing:
 		return breakerOpen
-	case !g.openUntil.After(clock.Now()):
+	case !b.openUntil.After(clock.Now()):
 		return halfOpen
-	case g.refused:
+	case b.refused:
 		return halfOpenUnaffected
 	}
 	return breakerOpen
 }
 
 // allow returns a permit for one transaction. unaffected: the sender's mail was not refused.
-func (g *circuitBreaker) allow(unaffected bool) (permit, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch o := g.stateLocked(); {
+func (b *circuitBreaker) allow(unaffected bool) (permit, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch o := b.stateLocked(); {
 	case o == breakerClosed:
-		return permit{epoch: g.epoch}, true
+		return permit{epoch: b.epoch}, true
 	case o == halfOpen, o == halfOpenUnaffected && unaffected:
-		g.probing = true
-		return permit{epoch: g.epoch, probe: true, unaffected: o == halfOpenUnaffected}, true
+		b.probing = true
+		return permit{epoch: b.epoch, probe: true, unaffected: o == halfOpenUnaffected}, true
 	}
 	return permit{}, false
 }
 
 // success records that the relay answered. It reports whether that closed the breaker.
-func (g *circuitBreaker) success(p permit) (reopened bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.open {
-		g.failures = 0
+func (b *circuitBreaker) success(p permit) (reopened bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.open {
+		b.failures = 0
 		return false
 	}
-	if !p.probe || p.epoch != g.epoch {
+	if !p.probe || p.epoch != b.epoch {
 		return false
 	}
-	g.open, g.probing, g.failures = false, false, 0
+	b.open, b.probing, b.failures = false, false, 0
 	return true
 }
 
 // release ends a probe whose transaction ended without showing whether the relay works.
-func (g *circuitBreaker) release(p permit) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p.probe && p.epoch == g.epoch {
-		g.probing = false
+func (b *circuitBreaker) release(p permit) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.probe && p.epoch == b.epoch {
+		b.probing = false
 	}
 }
 
@@ -110,28 +110,28 @@ type trouble struct {
 
 // trip opens the breaker. Troubles of transactions that began before it last opened belong to that
 // opening and don't count again, nor does a refused probe of an unaffected sender.
-func (g *circuitBreaker) trip(p permit, t trouble) (failures int, until time.Time, fresh bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p.epoch != g.epoch {
-		return g.failures, g.openUntil, false
+func (b *circuitBreaker) trip(p permit, t trouble) (failures int, until time.Time, fresh bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.epoch != b.epoch {
+		return b.failures, b.openUntil, false
 	}
-	if g.open && p.unaffected && t.refused {
-		g.probing = false
-		return g.failures, g.openUntil, false
+	if b.open && p.unaffected && t.refused {
+		b.probing = false
+		return b.failures, b.openUntil, false
 	}
-	g.failures++
-	g.epoch++
-	g.open, g.probing, g.refused, g.failing = true, false, t.refused, t.sender
-	g.openUntil = clock.Now().Add(t.delay(g.failures))
-	return g.failures, g.openUntil, true
+	b.failures++
+	b.epoch++
+	b.open, b.probing, b.refused, b.failing = true, false, t.refused, t.sender
+	b.openUntil = clock.Now().Add(t.delay(b.failures))
+	return b.failures, b.openUntil, true
 }
 
 // retryNow makes an open breaker half-open immediately.
-func (g *circuitBreaker) retryNow() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.open && !g.probing {
-		g.openUntil = clock.Now()
+func (b *circuitBreaker) retryNow() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open && !b.probing {
+		b.openUntil = clock.Now()
 	}
 }

@@ -15,7 +15,7 @@ func TestDailyLimitAfterClockMovedBack(t *testing.T) {
 		t.Helper()
 		minute, _, ok := l.reserve(at, "team", false)
 		if ok != want {
-			t.Errorf("a place at %s: %v, want %v", at, ok, want)
+			t.Errorf("reserve at %s: %v, want %v", at, ok, want)
 		}
 		return minute
 	}

@@ -25,7 +25,7 @@ func TestEmailWithdrawnBeforeDotIsNotSent(t *testing.T) {
 		close(hang)
 		synctest.Wait()
 		if n := len(w.Events(id)); n != 1 || len(w.CommittedUnits()) != 0 || w.Unit(id) != nil {
-			t.Errorf("%d events, dotted %v:\n%s", n, w.CommittedUnits(), w.Timeline(id))
+			t.Errorf("%d events, committed %v:\n%s", n, w.CommittedUnits(), w.Timeline(id))
 		}
 	})
 }
@@ -58,10 +58,10 @@ func TestCommittedUnitsAreBoundedByConnections(t *testing.T) {
 					n, top = n+1, max(top, d)
 				}
 				if n != 200 || top > connections || top == 0 {
-					t.Errorf("%d transactions, at most %d dotted at once", n, top)
+					t.Errorf("%d transactions, at most %d committed concurrently", n, top)
 				}
 				if relay.MaxOpen > connections {
-					t.Errorf("%d connections were used at once", relay.MaxOpen)
+					t.Errorf("%d connections were used concurrently", relay.MaxOpen)
 				}
 			})
 		})
@@ -106,7 +106,7 @@ func TestStopFinishesRunningTransactions(t *testing.T) {
 			}
 		}
 		if sent != begun || len(w.CommittedUnits()) != 0 {
-			t.Errorf("%d sent, dotted %v", sent, w.CommittedUnits())
+			t.Errorf("%d sent, committed %v", sent, w.CommittedUnits())
 		}
 	})
 }
@@ -125,7 +125,7 @@ func TestStopTimeoutDropsUncommittedTransactions(t *testing.T) {
 		relay.SetScript(nil)
 		w.Open()
 		if u := w.Unit(id); u == nil || u.Attempts != 0 || len(w.CommittedUnits()) != 0 {
-			t.Errorf("unit %+v, dotted %v", u, w.CommittedUnits())
+			t.Errorf("unit %+v, committed %v", u, w.CommittedUnits())
 		}
 		w.Start()
 		synctest.Wait()
@@ -181,7 +181,7 @@ func TestTroubleAfterCommitAtStopIsNoDoubt(t *testing.T) {
 		w.Stop()
 		w.Open()
 		if n := len(w.CommittedUnits()); n != 0 {
-			t.Errorf("%d units are dotted that surely did not leave", n)
+			t.Errorf("%d units are committed that surely did not leave", n)
 		}
 		if u := w.Unit(id); u == nil {
 			t.Error("the unit is gone")
@@ -190,15 +190,15 @@ func TestTroubleAfterCommitAtStopIsNoDoubt(t *testing.T) {
 }
 
 func TestPanicInDeliveryIsContained(t *testing.T) {
-	for _, dotted := range []bool{false, true} {
-		t.Run(fmt.Sprint("dotted=", dotted), func(t *testing.T) {
+	for _, committed := range []bool{false, true} {
+		t.Run(fmt.Sprint("committed=", committed), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1000}, func(m *app.Outgoing, n int) testserver.Answer {
 					if n > 1 || m.Recipients[0] != "bad@example.net" {
 						return nil
 					}
 					return func(_ context.Context, _ *app.Outgoing, authorize func() error) app.Result {
-						if dotted {
+						if committed {
 							testserver.Must(t, authorize())
 						}
 						panic("boom")
@@ -212,7 +212,7 @@ func TestPanicInDeliveryIsContained(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				w.WantLastEvent(good, app.Sent)
-				if n := len(w.Doubts()); n == 1 != dotted {
+				if n := len(w.Doubts()); n == 1 != committed {
 					t.Errorf("%d doubts", n)
 				}
 				time.Sleep(2 * time.Minute)
@@ -222,11 +222,11 @@ func TestPanicInDeliveryIsContained(t *testing.T) {
 					t.Errorf("log:\n%s", w.Log.Text.String())
 				}
 				want := int64(2)
-				if dotted {
+				if committed {
 					want = 3
 				}
 				if got := w.Services.Delivery.Queues()[0].Limits().Total().Sent(); got != want {
-					t.Errorf("%d places of the daily limit are taken, want %d", got, want)
+					t.Errorf("%d messages of the daily limit are reserved, want %d", got, want)
 				}
 			})
 		})

@@ -108,7 +108,7 @@ func TestDatabaseLockDelaysMail(t *testing.T) {
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
 		var refused *app.Error
 		if errors.As(err, &refused); refused.RetryAfter == 0 {
-			t.Error("the caller is not told when to come back")
+			t.Error("the error has no Retry-After")
 		}
 		close(reply)
 		time.Sleep(5 * time.Second)

@@ -90,14 +90,14 @@ func TestExpiryDuringAttemptStopsSending(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
 		w := testserver.Start(t, relay)
-		code, letter := expiring(w, w.Key, "1m"), w.Send("ann@example.net")
+		code, other := expiring(w, w.Key, "1m"), w.Send("ann@example.net")
 		testserver.Sleep(time.Minute - time.Second)
 		w.WantLastEvent(code, app.Queued)
 		time.Sleep(time.Second)
 		close(hang)
 		synctest.Wait()
 		wantExpired(w, code, time.Minute)
-		w.WantLastEvent(letter, app.Sent)
+		w.WantLastEvent(other, app.Sent)
 		if n := relay.FinalDots(code); n != 0 {
 			t.Errorf("%d dots of it", n)
 		}
@@ -112,7 +112,7 @@ func TestCommittedEmailDoesNotExpire(t *testing.T) {
 		testserver.Sleep(time.Hour)
 		w.WantLastEvent(code, app.Queued)
 		if n := len(w.CommittedUnits()); n != 1 {
-			t.Fatalf("%d dotted", n)
+			t.Fatalf("%d committed", n)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestExpiredDoubtMentionsPossibleDelivery(t *testing.T) {
 func TestExpiryClockContinuesAfterCrash(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
-		code, letter := expiring(w, w.Key, "10m"), expiring(w, w.Key, "1h")
+		code, other := expiring(w, w.Key, "10m"), expiring(w, w.Key, "1h")
 		testserver.Sleep(6 * time.Minute)
 		relay := testserver.NewRelay(nil)
 		next := w.Crash(relay)
@@ -144,7 +144,7 @@ func TestExpiryClockContinuesAfterCrash(t *testing.T) {
 		next.Start()
 		testserver.Sleep(time.Minute)
 		wantExpired(next, code, 10*time.Minute)
-		next.WantLastEvent(letter, app.Sent)
+		next.WantLastEvent(other, app.Sent)
 		if relay.FinalDots(code) != 0 {
 			t.Error("it left after its time")
 		}

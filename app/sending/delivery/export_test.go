@@ -59,19 +59,19 @@ func (c *forecaster) Age(by time.Duration) {
 	c.cache.Now = func() time.Time { return now().Add(by) }
 }
 
-func (g *circuitBreaker) Allow(unaffected bool) (permit, bool) { return g.allow(unaffected) }
+func (b *circuitBreaker) Allow(unaffected bool) (permit, bool) { return b.allow(unaffected) }
 
-func (g *circuitBreaker) Success(p permit) bool { return g.success(p) }
+func (b *circuitBreaker) Success(p permit) bool { return b.success(p) }
 
-func (g *circuitBreaker) IsClosed() bool { return g.stateLocked() == breakerClosed }
+func (b *circuitBreaker) IsClosed() bool { return b.stateLocked() == breakerClosed }
 
-func (g *circuitBreaker) IsOpen() bool { return g.open }
+func (b *circuitBreaker) IsOpen() bool { return b.open }
 
-func (g *circuitBreaker) Trip(p permit, refusing bool, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
-	return g.trip(p, trouble{refused: refusing, delay: delay})
+func (b *circuitBreaker) Trip(p permit, refusing bool, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
+	return b.trip(p, trouble{refused: refusing, delay: delay})
 }
 
-func (g *circuitBreaker) Release(p permit) { g.release(p) }
+func (b *circuitBreaker) Release(p permit) { b.release(p) }
 
 func (l *relayQueue) Busy() int { return len(l.claims.emailsOf(sender{})) }
 

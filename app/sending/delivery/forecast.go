@@ -164,11 +164,11 @@ func (b *openBroadcast) readOpen(r *db.Reader) error {
 	if b.Open == 0 {
 		return nil
 	}
-	dotted, err := r.CountCommitted(b.ID)
+	committed, err := r.CountCommitted(b.ID)
 	if err != nil {
 		return err
 	}
-	b.remaining += max(0, b.Open-dotted)
+	b.remaining += max(0, b.Open-committed)
 	waiting, err := r.WaitingUnits(b.ID, maxRetriesRead)
 	for _, u := range waiting {
 		if !u.Since.IsZero() {

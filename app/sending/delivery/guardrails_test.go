@@ -245,10 +245,10 @@ func TestThreeComplaintsPauseOneTeam(t *testing.T) {
 		if got := len(testserver.Received(relay)); got != 20 {
 			t.Errorf("%d recipients of the other's broadcast had mail, want 20", got)
 		}
-		told := w.TeamWebhookEvents(free.TeamID)
-		if len(told) != 1 || told[0].Type != webhook.DeliverabilityPaused || told[0].Data["window"] != "7_days" ||
-			told[0].Data["emails_sent"] != 3.0 || told[0].Data["complained"] != 3.0 || told[0].Data["complaint_rate"] != 1.0 {
-			t.Errorf("the team was told %+v", told)
+		events := w.TeamWebhookEvents(free.TeamID)
+		if len(events) != 1 || events[0].Type != webhook.DeliverabilityPaused || events[0].Data["window"] != "7_days" ||
+			events[0].Data["emails_sent"] != 3.0 || events[0].Data["complained"] != 3.0 || events[0].Data["complaint_rate"] != 1.0 {
+			t.Errorf("webhook events %+v", events)
 		}
 		w.AgeCounters(6 * 24)
 		time.Sleep(time.Minute)

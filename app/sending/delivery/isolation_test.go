@@ -72,7 +72,7 @@ func (n *twoTeams) steady(span time.Duration) {
 		}
 		n.WantLastEvent(id, app.Sent)
 		if timeline := n.Timeline(id); strings.Contains(timeline, otherDomain) || strings.Contains(timeline, "relay_trouble") {
-			n.T.Fatalf("it tells of another's trouble:\n%s", timeline)
+			n.T.Fatalf("it shows the trouble of another team:\n%s", timeline)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestRefusedDomainDoesNotStopOthers(t *testing.T) {
 				}
 				n.laterOther(ids, 11*time.Minute)
 				if !n.Log.Contains("relay takes mail of the sender again") {
-					t.Error("the end is not told")
+					t.Error("the end is not logged")
 				}
 			})
 		})
@@ -207,7 +207,7 @@ func TestReplyIsHiddenFromOtherTeams(t *testing.T) {
 				events, _, err := n.Services.Mail.ListEvents(t.Context(), lone, id, app.Page{Limit: 50})
 				testserver.Must(t, err)
 				if timeline := fmt.Sprint(events); !strings.Contains(timeline, "not an SMTP reply") || strings.Contains(timeline, "nonsense") {
-					t.Errorf("a stranger's timeline says %s", timeline)
+					t.Errorf("the timeline of another team says %s", timeline)
 				}
 			})
 		})
@@ -337,7 +337,7 @@ func TestEndOfDailyLimitIsShared(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := len(n.relay.Transactions("")); got != 40 {
-			t.Errorf("%d of the other team left before its neighbour came", got)
+			t.Errorf("%d of the other team left before the test team sent", got)
 		}
 		events, _, err := n.Services.Mail.ListEvents(t.Context(), n.other, ids[99], app.Page{Limit: 50})
 		testserver.Must(t, err)
@@ -350,7 +350,7 @@ func TestEndOfDailyLimitIsShared(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if d := n.wait(id, at); d < 0 {
-				t.Fatal("the neighbour's email waits for tomorrow")
+				t.Fatal("the test team's email waits for the next day")
 			}
 		}
 		n.StopFor(23 * time.Hour)

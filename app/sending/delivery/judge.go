@@ -13,7 +13,7 @@ import (
 //   - any other 5xx may be about the message, the sender or the relay: the refusals of other
 //     emails decide, and until then nothing is given up;
 //   - a connection lost during a transaction proves nothing: recipients that were answered keep
-//     their verdicts, the others are tried again.
+//     their outcomes, the others are tried again.
 func (l *relayQueue) judge(p permits, j *job, res app.Result) {
 	s := senderOf(j.unit)
 	if anyAccepted(res) {
@@ -35,8 +35,8 @@ func (l *relayQueue) judge(p permits, j *job, res app.Result) {
 		l.retryUncounted(j, res, cause, until, "it refuses mail of others this way too, so nothing is given up and the relay rests")
 	case rulingSender:
 		l.relaySucceeded(p)
-		g := l.senderBreakers.getOrCreate(s)
-		until := l.trip(g, p.permitOf(g), s, breakerTrouble(l, s, cause), withJudgedReply(res))
+		b := l.senderBreakers.getOrCreate(s)
+		until := l.trip(b, p.permitOf(b), s, breakerTrouble(l, s, cause), withJudgedReply(res))
 		l.retryUncounted(j, res, cause, until, "it refuses everything of this domain this way, so nothing is given up and mail of the domain rests")
 	case rulingFail, rulingWait:
 		l.recordUnproven(p, j, res, cause, ruling)
@@ -54,7 +54,7 @@ func (l *relayQueue) recordUnproven(p permits, j *job, res app.Result, cause ref
 	case cause.class == connectionLost.class:
 		l.retryConnectionLost(j, res)
 	case r == rulingFail:
-		l.settle(j, res, verdictForOthers(res, true), retryPlan{})
+		l.settle(j, res, outcomeForOthers(res, true), retryPlan{})
 	default:
 		l.retryBeforeJudging(j, res)
 	}
@@ -128,12 +128,12 @@ func (l *relayQueue) recordUnjudged(p permits, j *job, res app.Result) {
 			try.next = clock.Now().Add(max(recipientRetryDelay, app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
 		}
 	}
-	l.settle(j, res, verdictForOthers(res, false), try)
+	l.settle(j, res, outcomeForOthers(res, false), try)
 }
 
-// verdictForOthers is the verdict on the recipients that a result does not name. fail: a refused
+// outcomeForOthers is the outcome of the recipients that a result does not name. fail: a refused
 // message is refused for good.
-func verdictForOthers(res app.Result, fail bool) app.Outcome {
+func outcomeForOthers(res app.Result, fail bool) app.Outcome {
 	switch {
 	case res.Kind == app.ResultDone:
 		return ""
@@ -161,17 +161,17 @@ func (l *relayQueue) retryBeforeJudging(j *job, res app.Result) {
 			reason: "whether it refuses this message or everything shows at the next try"})
 		return
 	}
-	l.settle(j, postponed(res), verdictForOthers(res, false), retryPlan{next: clock.Now().Add(recipientRetryDelay), uncounted: true,
+	l.settle(j, postponed(res), outcomeForOthers(res, false), retryPlan{next: clock.Now().Add(recipientRetryDelay), uncounted: true,
 		reason: "whether it refuses this recipient or more shows at the next try, and nothing bounces before"})
 }
 
 // retryUncounted tries a refused email again without counting the attempt, unless it has expired.
-func (l *relayQueue) retryUncounted(j *job, res app.Result, cause refusal, next time.Time, why string) {
+func (l *relayQueue) retryUncounted(j *job, res app.Result, cause refusal, next time.Time, reason string) {
 	if cause.class == connectionLost.class {
 		l.handBack(j)
 		return
 	}
-	l.settle(j, postponed(res), verdictForOthers(res, false), retryPlan{next: next, uncounted: true, reason: why})
+	l.settle(j, postponed(res), outcomeForOthers(res, false), retryPlan{next: next, uncounted: true, reason: reason})
 }
 
 // retryConnectionLost tries an email again whose connection was lost before any recipient was

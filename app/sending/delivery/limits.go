@@ -17,7 +17,7 @@ import (
 const dayMinutes = pacing.DayMinutes
 
 // mailPriority is how long free capacity of the daily limit is kept for transactional mail that was
-// told to wait for it.
+// promised capacity after a wait.
 const mailPriority = 5 * time.Second
 
 // limits enforces what a relay allows: messages per second (see rateLimit) and messages in any 24
@@ -321,7 +321,7 @@ func (l *limits) markStored(bulk bool) {
 // (changed) while there were others, or the number of servers changed.
 func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 	l.mu.Lock()
-	known, among := l.daily == 0 || !l.stale && (l.serverCount == 1 || !changed), l.serverCount
+	known, count := l.daily == 0 || !l.stale && (l.serverCount == 1 || !changed), l.serverCount
 	l.mu.Unlock()
 	if known {
 		return nil
@@ -333,7 +333,7 @@ func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stale = l.stale && among != l.serverCount
+	l.stale = l.stale && count != l.serverCount
 	l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, now
 	l.fillMinutes(rows)
 	l.minutes[now%dayMinutes].add(l.reservedUsage.sent, false)

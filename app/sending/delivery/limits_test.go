@@ -57,7 +57,7 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 				want := all < 20 && (!p.bulk || bulk < 10 && !now.Before(l.mailPriorityUntil))
 				_, free, ok := l.reserve(now, "team", p.bulk)
 				if ok != want || !ok && !free.After(now) {
-					t.Fatalf("%d places, %d of broadcasts, are taken: reserve(bulk=%v) is %v, free %v", all, bulk, p.bulk, ok, free.Sub(now))
+					t.Fatalf("%d messages, %d of broadcasts, are reserved: reserve(bulk=%v) is %v, free %v", all, bulk, p.bulk, ok, free.Sub(now))
 				}
 				if ok {
 					held = append(held, p)
@@ -97,7 +97,7 @@ func TestBroadcastsLeaveReserveForMail(t *testing.T) {
 	}
 	day := start.Add(dayMinutes * time.Minute)
 	if n := l.bulkRemaining(day); n != 70 {
-		t.Errorf("%d places are open a day later", n)
+		t.Errorf("%d messages are allowed a day later", n)
 	}
 }
 
@@ -110,10 +110,10 @@ func TestMailWaitingForDailyLimitGoesFirst(t *testing.T) {
 	}
 	_, free, _ := l.reserve(start.Add(time.Hour), "team", false)
 	if _, _, ok := l.reserve(free, "team", true); ok || l.bulkRemaining(free) != 0 {
-		t.Error("a broadcast took the place that mail waits for")
+		t.Error("a broadcast used the capacity that mail waits for")
 	}
 	if _, _, ok := l.reserve(free.Add(time.Second), "team", false); !ok {
-		t.Error("mail does not get the place that it was told of")
+		t.Error("mail does not get the capacity at the promised time")
 	}
 	if _, _, ok := l.reserve(free.Add(mailPriority), "team", true); !ok {
 		t.Error("broadcasts get nothing though no mail waits any more")
@@ -130,11 +130,11 @@ func TestLimitsAfterClockMovedBack(t *testing.T) {
 	before := now.Add(-10 * time.Hour)
 	minute, _, ok := l.reserve(before, "team", true)
 	if !ok || minute != now.Unix()/60 || l.bulkRemaining(before) != 0 {
-		t.Errorf("counted in minute %d of %d, %d places are open", minute, now.Unix()/60, l.bulkRemaining(before))
+		t.Errorf("counted in minute %d of %d, %d messages are allowed", minute, now.Unix()/60, l.bulkRemaining(before))
 	}
 	l.unreserve(minute, "team", true)
 	if n := l.bulkRemaining(now); n != 1 {
-		t.Errorf("%d places are open", n)
+		t.Errorf("%d messages are allowed", n)
 	}
 }
 

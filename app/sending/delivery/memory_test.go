@@ -28,7 +28,7 @@ func TestLargeMessagesWaitForMemory(t *testing.T) {
 				w.Start()
 				testserver.Sleep(10 * time.Second)
 				if n := len(relay.Transactions("")); n != 3 || relay.MaxOpen != want {
-					t.Errorf("%d messages were sent, %d at once, want %d", n, relay.MaxOpen, want)
+					t.Errorf("%d messages were sent, %d concurrently, want %d", n, relay.MaxOpen, want)
 				}
 			})
 		})

@@ -19,7 +19,8 @@ type Outlets struct {
 	changing sync.Mutex // held while the set changes
 	running  bool
 	queues   atomic.Pointer[[]*relayQueue]
-	mu       sync.Mutex
+
+	mu sync.Mutex
 	// ending holds queues whose relay was removed or replaced and that still have work; removed
 	// holds the state of removed relays by name.
 	ending  map[*relayQueue]bool

@@ -179,13 +179,13 @@ func (l *limits) drips(teamID string) bool { return l.inWarning != nil && l.inWa
 // recordBulk schedules the next message of throttled teams, and runs the meter while broadcasts
 // have more messages than the relay can take.
 func (l *limits) recordBulk(now time.Time, queues []pacing.BulkQueue, turns []pacing.BulkBatch, capacity int) {
-	got, all, more := map[string]int64{}, 0, false
+	begun, all, more := map[string]int64{}, 0, false
 	for _, t := range turns {
-		got[t.ID] = int64(t.N)
+		begun[t.ID] = int64(t.N)
 		all += t.N
 	}
 	for _, q := range queues {
-		n := got[q.ID]
+		n := begun[q.ID]
 		if q.Drip && n > 0 {
 			l.drip(q.TeamID, now)
 		}

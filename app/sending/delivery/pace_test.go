@@ -176,8 +176,8 @@ func TestSpeedIsMeasured(t *testing.T) {
 		want   float64
 	}{
 		{"nothing is known yet", relayurl.Relay{Connections: 3}, nil, time.Second, 60},
-		{"a lane that is busy", relayurl.Relay{Connections: 3}, busy, 2 * time.Millisecond, 500},
-		{"a lane that could do more", relayurl.Relay{Connections: 3}, last, 2 * time.Second, 60},
+		{"a busy relay", relayurl.Relay{Connections: 3}, busy, 2 * time.Millisecond, 500},
+		{"a relay with spare capacity", relayurl.Relay{Connections: 3}, last, 2 * time.Second, 60},
 		{"a relay that stood still", relayurl.Relay{Connections: 3}, busy, time.Minute, 60},
 		{"a rate", relayurl.Relay{Rate: 14}, nil, time.Second, 14},
 		{"a rate that is reached", relayurl.Relay{Rate: 14}, busy, time.Second / 13, 14},

@@ -24,7 +24,7 @@ type recorder struct {
 	relay relayurl.Relay
 }
 
-// simulated maps the verdict of a test recipient to its final state and the text of its event.
+// simulated maps the outcome of a test recipient to its final state and the text of its event.
 var simulated = map[app.Outcome]struct {
 	state app.LastEvent
 	words string
@@ -55,17 +55,17 @@ func (l *recorder) label() string {
 	return l.relay.String()
 }
 
-// settleRecipient stores the verdict on one recipient. reason is added to the event of a postponed
+// settleRecipient stores the outcome of one recipient. reason is added to the event of a postponed
 // one.
-func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, why string) error {
+func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, reason string) error {
 	u := j.unit
-	if sim, ok := simulated[v.Outcome]; ok {
+	if test, ok := simulated[v.Outcome]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
-		d.Message = sim.words
-		if sim.state != app.Suppressed {
+		d.Message = test.words
+		if test.state != app.Suppressed {
 			tx.CountSent(u.TeamID, u.Domain, u.BroadcastID, 1)
 		}
-		return l.finish(tx, u, v.Address, sim.state, d)
+		return l.finish(tx, u, v.Address, test.state, d)
 	}
 	switch v.Outcome {
 	case app.Accepted:
@@ -87,7 +87,7 @@ func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, nex
 		}
 		return l.recordFinished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
-	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.detailWithReason(u, v.Stage, v.Reply, next, why)))
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.detailWithReason(u, v.Stage, v.Reply, next, reason)))
 }
 
 // recordAttempt stores the SMTP conversation of a transaction that the relay did not accept for all
@@ -125,10 +125,10 @@ func attemptOutcome(res app.Result) string {
 }
 
 // detailWithReason is detail with a reason added; empty: none.
-func (l *recorder) detailWithReason(u app.Unit, stage app.Stage, r app.Reply, next time.Time, why string) app.EventDetail {
+func (l *recorder) detailWithReason(u app.Unit, stage app.Stage, r app.Reply, next time.Time, reason string) app.EventDetail {
 	d := l.detail(u, stage, r, next)
-	if why != "" {
-		d.Message += "; " + why
+	if reason != "" {
+		d.Message += "; " + reason
 	}
 	return d
 }
@@ -141,9 +141,9 @@ func anySent(res app.Result) bool {
 	})
 }
 
-// settleEach stores the verdicts on all recipients, and the message if the capture transport
+// settleEach stores the outcomes of all recipients, and the message if the capture transport
 // returned it.
-func (l *recorder) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, why string) error {
+func (l *recorder) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, reason string) error {
 	u := j.unit
 	if anySent(res) {
 		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
@@ -151,7 +151,7 @@ func (l *recorder) settleEach(tx *db.Tx, j *job, res app.Result, open []string, 
 		}
 	}
 	for _, v := range res.Recipients {
-		if err := l.settleRecipient(tx, j, v, next, why); err != nil {
+		if err := l.settleRecipient(tx, j, v, next, reason); err != nil {
 			return err
 		}
 	}
@@ -165,15 +165,15 @@ func (l *recorder) settleEach(tx *db.Tx, j *job, res app.Result, open []string, 
 			return err
 		}
 	}
-	return l.settleRest(tx, u, open, res, rest, next, why)
+	return l.settleRest(tx, u, open, res, rest, next, reason)
 }
 
-// settleRest applies the verdict on the message to the recipients without a verdict of their own. A
+// settleRest applies the outcome of the message to the recipients without an outcome of their own. A
 // refused message is failed, not bounced, because no recipient refused it.
-func (l *recorder) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Outcome, next time.Time, why string) error {
+func (l *recorder) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Outcome, next time.Time, reason string) error {
 	switch rest {
 	case app.Postponed:
-		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.detailWithReason(u, res.Stage, res.Reply, next, why)))
+		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.detailWithReason(u, res.Stage, res.Reply, next, reason)))
 	case app.Refused:
 		for _, address := range open {
 			if err := l.finish(tx, u, address, app.Failed, l.detail(u, res.Stage, res.Reply, time.Time{})); err != nil {
@@ -185,7 +185,7 @@ func (l *recorder) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Resu
 }
 
 // markDeferred stores that the relay deferred an email, and announces it the first time. open are
-// the recipients without a verdict of their own. A broken connection is not an answer.
+// the recipients without an outcome of their own. A broken connection is not an answer.
 func (l *recorder) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []string) error {
 	if !u.DeferredAt.IsZero() {
 		return nil

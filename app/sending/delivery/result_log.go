@@ -8,7 +8,7 @@ import (
 	"mailer/app/kit/metrics"
 )
 
-// resultOf returns the log message and metric of a verdict on a recipient; ok is false for test
+// resultOf returns the log message and metric of the outcome of a recipient; ok is false for test
 // recipients. over: postponed recipients have expired.
 func resultOf(v app.Outcome, over bool) (r metrics.Result, ok bool) {
 	switch v {
@@ -25,8 +25,8 @@ func resultOf(v app.Outcome, over bool) (r metrics.Result, ok bool) {
 	return "", false
 }
 
-// logResults logs and counts each recipient of an attempt after the result was stored: recipients
-// with a verdict of their own by that, the others by rest ("": there are none).
+// logResults logs and counts each recipient of an attempt after the result was stored: the
+// recipients that res names by their own outcome, the others by rest ("": there are none).
 func (l *relayQueue) logResults(j *job, res app.Result, rest app.Outcome, over, stored bool) {
 	counts := map[metrics.Result]int{}
 	for _, v := range res.Recipients {

@@ -79,8 +79,8 @@ func (l *relayQueue) tripReplyLost(p permits, j *job, res app.Result) {
 		return
 	}
 	l.relaySucceeded(p)
-	g := l.senderBreakers.getOrCreate(s)
-	l.trip(g, p.permitOf(g), s, trouble{sender: s, delay: l.relayPause}, res)
+	b := l.senderBreakers.getOrCreate(s)
+	l.trip(b, p.permitOf(b), s, trouble{sender: s, delay: l.relayPause}, res)
 }
 
 // recordDoubt records that the reply to the final dot was lost. If the email has expired, it is
@@ -173,8 +173,8 @@ type retryPlan struct {
 	reason    string    // text for the timeline; empty: none
 }
 
-// settle records a transaction that the relay answered: recipients with a verdict of their own by
-// that, the others by rest ("": there are none, Postponed or Refused).
+// settle records a transaction that the relay answered: the recipients that res names by their own
+// outcome, the others by rest ("": there are none, Postponed or Refused).
 func (l *relayQueue) settle(j *job, res app.Result, rest app.Outcome, try retryPlan) {
 	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
@@ -222,7 +222,7 @@ func anyPostponed(res app.Result, open []string, rest app.Outcome) bool {
 		slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome == app.Postponed })
 }
 
-// undecided returns the recipients without a verdict of their own.
+// undecided returns the recipients without an outcome of their own.
 func undecided(recipients []string, res app.Result) []string {
 	if len(res.Recipients) == 0 {
 		return recipients

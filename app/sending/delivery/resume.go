@@ -168,9 +168,9 @@ func setRun(tx *db.Tx, l runRecord) error {
 	return tx.SetSetting(runSetting, data)
 }
 
-// resumeBegun makes units due that were in work when their process ended. dotted is how many others
+// resumeBegun makes units due that were in work when their process ended. committed is how many others
 // were committed.
-func resumeBegun(tx *db.Tx, stopped engine.DeadNodes, crashed bool, dotted int) (int, error) {
+func resumeBegun(tx *db.Tx, stopped engine.DeadNodes, crashed bool, committed int) (int, error) {
 	units, err := tx.BegunUnits()
 	if err != nil {
 		return 0, err
@@ -185,7 +185,7 @@ func resumeBegun(tx *db.Tx, stopped engine.DeadNodes, crashed bool, dotted int) 
 	for _, u := range units {
 		wait := time.Duration(0)
 		switch {
-		case len(units)+dotted == 1:
+		case len(units)+committed == 1:
 			wait = app.CrashDelay(u.Crashes + 1)
 		case suspects == 1 && suspected(u): // other units were in work, but at fewer crashes
 			wait = min(app.CrashDelay(u.Crashes+1), maxSuspectWait)

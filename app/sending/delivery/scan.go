@@ -132,8 +132,8 @@ func (sh *rotation) claimTeam(r *db.Reader, l *scan, team string, want int) erro
 		if err != nil {
 			return err
 		}
-		if share := n.s.DB.Cluster().Partition(); share.Count > 1 {
-			units = l.ownPartition(units, share, clock.Now())
+		if partition := n.s.DB.Cluster().Partition(); partition.Count > 1 {
+			units = l.ownPartition(units, partition, clock.Now())
 		}
 		units = n.claims.take(units, part)
 		l.units = append(l.units, units...)
@@ -155,12 +155,12 @@ const (
 
 // ownPartition returns the units that this server should send now, and schedules another scan for
 // the others.
-func (l *scan) ownPartition(units []app.Unit, share engine.Partition, now time.Time) []app.Unit {
+func (l *scan) ownPartition(units []app.Unit, partition engine.Partition, now time.Time) []app.Unit {
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		until := time.Time{}
 		switch {
 		case l.dispatcher.s.mail.IsRecent(u.EmailID):
-		case partitionOf(u.EmailID, share.Count) != share.Index:
+		case partitionOf(u.EmailID, partition.Count) != partition.Index:
 			until = u.NextAt.Add(ownerGrace)
 		case u.Attempts == 0 && u.EmailID >= app.FirstID(now.Add(-acceptorGrace)):
 			until = now.Add(acceptorGrace)
@@ -192,9 +192,9 @@ func (sh *rotation) advance(team, domain string, any bool) {
 }
 
 // prune drops recent senders without due units, except the latest.
-func (sh *rotation) prune(none func(s sender) bool) {
+func (sh *rotation) prune(idle func(s sender) bool) {
 	if len(sh.recent) > 1 {
-		sh.recent = append(sh.recent[:1], slices.DeleteFunc(sh.recent[1:], none)...)
+		sh.recent = append(sh.recent[:1], slices.DeleteFunc(sh.recent[1:], idle)...)
 	}
 }
 

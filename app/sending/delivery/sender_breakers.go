@@ -33,8 +33,8 @@ func (r *senderBreakers) matching(s sender) []*troubleBreaker {
 	defer r.mu.Unlock()
 	var out []*troubleBreaker
 	for _, key := range [...]sender{{team: s.team}, s} {
-		if g := r.bySender[key]; g != nil {
-			out = append(out, g)
+		if b := r.bySender[key]; b != nil {
+			out = append(out, b)
 		}
 	}
 	return out
@@ -54,24 +54,24 @@ func (r *senderBreakers) find(s sender) *troubleBreaker {
 func (r *senderBreakers) getOrCreate(s sender) *troubleBreaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	g := r.bySender[s]
-	if g == nil {
+	b := r.bySender[s]
+	if b == nil {
 		if r.bySender == nil {
 			r.bySender = map[sender]*troubleBreaker{}
 		}
-		g = &troubleBreaker{}
-		r.bySender[s] = g
+		b = &troubleBreaker{}
+		r.bySender[s] = b
 		r.n.Store(int64(len(r.bySender)))
 	}
-	return g
+	return b
 }
 
 // remove drops a breaker that has closed.
-func (r *senderBreakers) remove(g *troubleBreaker) {
+func (r *senderBreakers) remove(b *troubleBreaker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for s, known := range r.bySender {
-		if known == g {
+		if known == b {
 			delete(r.bySender, s)
 		}
 	}
@@ -82,8 +82,8 @@ func (r *senderBreakers) remove(g *troubleBreaker) {
 func (r *senderBreakers) retryNow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range r.bySender {
-		g.retryNow()
+	for _, b := range r.bySender {
+		b.retryNow()
 	}
 }
 
@@ -100,8 +100,8 @@ func (r *troubleBreaker) reset() {
 func (r *senderBreakers) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range r.bySender {
-		g.reset()
+	for _, b := range r.bySender {
+		b.reset()
 	}
 }
 
@@ -118,9 +118,9 @@ type senderPermit struct {
 
 // permitOf returns the transaction's permit of a breaker: the zero permit if the breaker was made
 // after the transaction began.
-func (p permits) permitOf(g *troubleBreaker) permit {
+func (p permits) permitOf(b *troubleBreaker) permit {
 	for _, own := range p.senders {
-		if own.breaker == g {
+		if own.breaker == b {
 			return own.permit
 		}
 	}
@@ -137,25 +137,25 @@ func (l *relayQueue) allow(u app.Unit) (v permits, ok bool) {
 	if v.relay, ok = l.breaker.allow(l.refusals.unaffected(s)); !ok {
 		return v, false
 	}
-	for _, g := range l.senderBreakers.matching(s) {
-		p, ok := g.allow(false)
+	for _, b := range l.senderBreakers.matching(s) {
+		p, ok := b.allow(false)
 		if !ok {
 			l.release(v)
 			return v, false
 		}
-		v.senders = append(v.senders, senderPermit{g, p})
+		v.senders = append(v.senders, senderPermit{b, p})
 	}
 	return v, true
 }
 
 // openedSince reports whether the breaker of a sender opened after a transaction of it began.
 func (l *relayState) openedSince(p permits, s sender) bool {
-	g := l.senderBreakers.find(s)
-	if g == nil {
+	b := l.senderBreakers.find(s)
+	if b == nil {
 		return false
 	}
-	o, _, _ := g.state()
-	return o != breakerClosed && !p.permitOf(g).probe
+	o, _, _ := b.state()
+	return o != breakerClosed && !p.permitOf(b).probe
 }
 
 // release ends the probes of a transaction that did not use them.
@@ -169,8 +169,8 @@ func (l *relayState) release(p permits) {
 // claimable returns how many units of a sender may be claimed, at most want. If none, again is when
 // to look again; zero: when the running probe ends.
 func (l *relayState) claimable(s sender, want int) (n int, again time.Time) {
-	for _, g := range l.senderBreakers.matching(s) {
-		switch o, _, until := g.state(); {
+	for _, b := range l.senderBreakers.matching(s) {
+		switch o, _, until := b.state(); {
 		case o < halfOpen && until.After(clock.Now()):
 			return 0, until
 		case o < halfOpen: // a probe runs; its end wakes the dispatcher

@@ -165,8 +165,8 @@ func (s *simulation) run(d time.Duration) {
 	s.sent, s.bulk = make([]int32, int(d.Minutes())+40*24*60), make([]int32, int(d.Minutes())+40*24*60)
 	ctx, stop := context.WithCancel(s.ctx)
 	s.ctx = ctx
-	var lane, senders sync.WaitGroup
-	lane.Go(s.lane)
+	var queue, senders sync.WaitGroup
+	queue.Go(s.sendQueued)
 	mail := rand.New(rand.NewPCG(s.random.Uint64(), 1))
 	senders.Go(func() { s.sendMails(mail) })
 	for i := range s.teams {
@@ -176,7 +176,7 @@ func (s *simulation) run(d time.Duration) {
 	senders.Wait()
 	s.mails.Wait()
 	stop()
-	lane.Wait()
+	queue.Wait()
 }
 
 // sendMails sends transactional mail with daily and weekly patterns and random hours. A few
@@ -328,8 +328,8 @@ func (s *simulation) possible(now, at time.Time) float64 {
 	return min(n, whole+share)
 }
 
-// lane carries the broadcasts.
-func (s *simulation) lane() {
+// sendQueued sends the queued broadcasts.
+func (s *simulation) sendQueued() {
 	random := rand.New(rand.NewPCG(9, 9))
 	for s.ctx.Err() == nil || s.hasOpen() {
 		now := time.Now()

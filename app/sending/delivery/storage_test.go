@@ -50,7 +50,7 @@ func TestStorageFailureStopsEverything(t *testing.T) {
 		synctest.Wait()
 		w.WantLastEvent(id, app.Queued)
 		if n := len(relay.Transactions("")); n != 1 || len(w.CommittedUnits()) != 0 {
-			t.Errorf("%d transactions, dotted %v", n, w.CommittedUnits())
+			t.Errorf("%d transactions, committed %v", n, w.CommittedUnits())
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 		synctest.Wait()
 		w.WantLastEvent(id, app.Queued)
 		if len(kinds) != 1 || kinds[0] != app.ResultWithdrawn || len(w.CommittedUnits()) != 0 {
-			t.Errorf("results %v, dotted %v", kinds, w.CommittedUnits())
+			t.Errorf("results %v, committed %v", kinds, w.CommittedUnits())
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -128,7 +128,7 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 			t.Errorf("attempt %d was counted", ev.Detail.Attempt)
 		}
 		if n := w.Services.Delivery.Queues()[0].Limits().Total().Sent(); n != 1 {
-			t.Errorf("%d places of the daily limit are taken", n)
+			t.Errorf("%d messages of the daily limit are reserved", n)
 		}
 		if len(w.Doubts()) != 0 {
 			t.Errorf("doubts %+v", w.Doubts())

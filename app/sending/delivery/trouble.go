@@ -18,15 +18,15 @@ func (l *relayQueue) tripRelay(p permits, s sender, res app.Result) {
 	l.trip(l.breaker, p.relay, sender{}, trouble{sender: s, delay: l.relayPause}, res)
 }
 
-// trip opens a breaker and records the trouble. whose is the sender of a sender's breaker. It
+// trip opens a breaker and records the trouble. affected is the sender of a sender's breaker. It
 // returns when the next try is.
-func (l *relayQueue) trip(g *troubleBreaker, p permit, whose sender, t trouble, res app.Result) time.Time {
-	failures, until, fresh := g.trip(p, t)
+func (l *relayQueue) trip(b *troubleBreaker, p permit, affected sender, t trouble, res app.Result) time.Time {
+	failures, until, fresh := b.trip(p, t)
 	if fresh {
 		if t.quota {
 			failures = 0
 		}
-		l.recordTrouble(g, whose, failures, until, res)
+		l.recordTrouble(b, affected, failures, until, res)
 		l.wake() // dispatch schedules the next try
 	}
 	return until
@@ -55,36 +55,36 @@ const maxCounted = 1_000_000
 
 // recordTrouble stores a trouble for the timelines of waiting emails, logs it, and announces it to
 // the team if it is about a sender.
-func (l *relayQueue) recordTrouble(g *troubleBreaker, whose sender, failures int, until time.Time, res app.Result) {
-	g.mu.Lock()
-	first := g.trouble == nil
+func (l *relayQueue) recordTrouble(b *troubleBreaker, affected sender, failures int, until time.Time, res app.Result) {
+	b.mu.Lock()
+	first := b.trouble == nil
 	other := ""
-	if !first && (g.trouble.Failures == 0) != (failures == 0) { // a used daily limit and a failing relay are separate troubles
-		other = g.trouble.ID
+	if !first && (b.trouble.Failures == 0) != (failures == 0) { // a used daily limit and a failing relay are separate troubles
+		other = b.trouble.ID
 	}
 	if first || other != "" {
-		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: clock.Now()}
+		b.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: affected.team, Domain: affected.domain, StartedAt: clock.Now()}
 	}
-	g.trouble.Failures, g.lastResult = failures, res
-	g.trouble.Detail = l.troubleDetail(whose, res, until)
-	note := *g.trouble
-	g.mu.Unlock()
-	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) { return l.countWaiting(r, whose) })
+	b.trouble.Failures, b.lastResult = failures, res
+	b.trouble.Detail = l.troubleDetail(affected, res, until)
+	copied := *b.trouble
+	b.mu.Unlock()
+	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) { return l.countWaiting(r, affected) })
 	if err != nil {
 		l.s.Log.Error("count what waits for a relay", "relay", l.name, "err", err)
 	}
-	l.warn(whose, res, "waiting", waiting, "since", note.StartedAt.UTC().Format(time.RFC3339), "next_try", until.UTC().Format(time.RFC3339))
+	l.warn(affected, res, "waiting", waiting, "since", copied.StartedAt.UTC().Format(time.RFC3339), "next_try", until.UTC().Format(time.RFC3339))
 	err = l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		if err := tx.CloseTrouble(other); err != nil {
 			return err
 		}
-		if err := tx.OpenTrouble(note); err != nil {
+		if err := tx.OpenTrouble(copied); err != nil {
 			return err
 		}
-		if !first || whose.domain == "" {
+		if !first || affected.domain == "" {
 			return nil
 		}
-		return l.s.announcePaused(tx, &note)
+		return l.s.announcePaused(tx, &copied)
 	})
 	if err != nil {
 		l.s.Log.Error("note a relay's trouble", "relay", l.name, "err", err)
@@ -93,19 +93,19 @@ func (l *relayQueue) recordTrouble(g *troubleBreaker, whose sender, failures int
 
 // countWaiting counts the waiting mail of a sender for this relay, including recipients of
 // broadcasts that have not begun. The zero sender means all.
-func (l *relayQueue) countWaiting(r *db.Reader, whose sender) (int64, error) {
-	n, err := r.CountWaiting(l.name, whose.team, whose.domain, maxCounted)
+func (l *relayQueue) countWaiting(r *db.Reader, affected sender) (int64, error) {
+	n, err := r.CountWaiting(l.name, affected.team, affected.domain, maxCounted)
 	if err != nil {
 		return 0, err
 	}
-	working, err := r.CountInWork(l.claims.emailsOf(whose)) // units that went back to the queue are counted above
+	working, err := r.CountInWork(l.claims.emailsOf(affected)) // units that went back to the queue are counted above
 	if err != nil {
 		return 0, err
 	}
 	open, err := r.OpenBroadcasts(app.QueuedBroadcast)
 	for i := range open {
 		b := &open[i]
-		if b.Relay == l.name && (whose.team == "" || whose.team == b.TeamID) && (whose.domain == "" || whose.domain == b.From.Domain) {
+		if b.Relay == l.name && (affected.team == "" || affected.team == b.TeamID) && (affected.domain == "" || affected.domain == b.From.Domain) {
 			n += b.Remaining()
 		}
 	}
@@ -113,14 +113,14 @@ func (l *relayQueue) countWaiting(r *db.Reader, whose sender) (int64, error) {
 }
 
 // warn logs a trouble.
-func (l *relayQueue) warn(whose sender, res app.Result, more ...any) {
+func (l *relayQueue) warn(affected sender, res app.Result, more ...any) {
 	attrs := append([]any{"relay", l.name}, more...)
 	msg := "relay can't be used"
 	switch {
-	case whose.domain != "":
-		msg, attrs = "relay takes nothing of a sender's domain", append(attrs, "team", whose.team, "domain", whose.domain)
-	case whose.team != "":
-		msg, attrs = "a team has used its share of the relay's daily limit", append(attrs, "team", whose.team)
+	case affected.domain != "":
+		msg, attrs = "relay takes nothing of a sender's domain", append(attrs, "team", affected.team, "domain", affected.domain)
+	case affected.team != "":
+		msg, attrs = "a team has used its share of the relay's daily limit", append(attrs, "team", affected.team)
 	}
 	l.s.Log.Warn(msg, append(attrs, "stage", res.Stage, "code", res.Reply.Code, "enhanced_code", res.Reply.Enhanced, "reply", maskAddresses(res.Reply.Text))...)
 }
@@ -138,9 +138,9 @@ func maskAddresses(text string) string {
 
 // troubleDetail describes a trouble for timelines. The reply in a transaction is only shown to the
 // team whose transaction it was, because it may name others.
-func (l *relayQueue) troubleDetail(whose sender, res app.Result, until time.Time) app.EventDetail {
+func (l *relayQueue) troubleDetail(affected sender, res app.Result, until time.Time) app.EventDetail {
 	reply := res.Reply
-	if whose.team == "" && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
+	if affected.team == "" && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
 		if reply.Text, _, _ = strings.Cut(reply.Text, ": "); reply.Code != 0 { // without a code the text is ours, and the quote was cut
 			reply.Text = ""
 		}
@@ -159,12 +159,12 @@ func (s *Service) announcePaused(tx *db.Tx, t *app.RelayTrouble) error {
 }
 
 // endTrouble logs and stores that a breaker closed.
-func (l *relayQueue) endTrouble(g *troubleBreaker, msg string) {
+func (l *relayQueue) endTrouble(b *troubleBreaker, msg string) {
 	l.wake()
-	g.mu.Lock()
-	t := g.trouble
-	g.trouble = nil
-	g.mu.Unlock()
+	b.mu.Lock()
+	t := b.trouble
+	b.trouble = nil
+	b.mu.Unlock()
 	if t == nil {
 		return
 	}
@@ -191,9 +191,9 @@ const shareRecheck = time.Minute
 // tripTeamShare opens the breaker of a team that used its share of the daily limit while little is
 // left.
 func (l *relayQueue) tripTeamShare(p permits, j *job) {
-	whose := sender{team: j.unit.TeamID}
-	g := l.senderBreakers.getOrCreate(whose)
-	l.trip(g, p.permitOf(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareRecheck }},
+	affected := sender{team: j.unit.TeamID}
+	b := l.senderBreakers.getOrCreate(affected)
+	l.trip(b, p.permitOf(b), affected, trouble{sender: affected, quota: true, delay: func(int) time.Duration { return shareRecheck }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})
 	l.handBack(j)
 }

@@ -207,22 +207,22 @@ func TestTroubleOfTwoRelaysIsSeparate(t *testing.T) {
 }
 
 func TestStaleProbeDoesNotReleaseLaterProbe(t *testing.T) {
-	var g delivery.CircuitBreaker
+	var b delivery.CircuitBreaker
 	at := func(int) time.Duration { return 0 }
 	enter := func() delivery.Permit {
-		p, ok := g.Allow(false)
+		p, ok := b.Allow(false)
 		if !ok {
 			t.Fatal("no pass")
 		}
 		return p
 	}
-	g.Trip(enter(), false, at)
+	b.Trip(enter(), false, at)
 	early := enter()
-	g.Success(early)
-	g.Trip(enter(), false, at)
+	b.Success(early)
+	b.Trip(enter(), false, at)
 	enter() // the current probe
-	g.Release(early)
-	if _, ok := g.Allow(false); ok {
+	b.Release(early)
+	if _, ok := b.Allow(false); ok {
 		t.Error("a second probe beside the first")
 	}
 }

@@ -154,12 +154,12 @@ func countInProgress(r *db.Reader) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	dotted, err := r.CommittedUnits()
+	committed, err := r.CommittedUnits()
 	if err != nil {
 		return nil, err
 	}
 	n := map[string]int64{}
-	for _, u := range append(begun, dotted...) {
+	for _, u := range append(begun, committed...) {
 		if u.Relay != app.CaptureRegion {
 			n[u.Relay]++
 		}

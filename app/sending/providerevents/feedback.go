@@ -232,8 +232,8 @@ func (r *report) moveRecipients(tx *db.Tx, lastEvent app.LastEvent, state app.La
 // open recipients, with its doubts, and outdates a running attempt otherwise. A committed unit is
 // left to its result.
 func settleByReport(tx *db.Tx, s *db.Subject) error {
-	u, dotted, err := tx.OpenUnit(s.TeamID, s.EmailID)
-	if errors.Is(err, db.ErrNotFound) || dotted {
+	u, committed, err := tx.OpenUnit(s.TeamID, s.EmailID)
+	if errors.Is(err, db.ErrNotFound) || committed {
 		return nil
 	}
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 
 // event returns the timeline event of the report, and whether it is shown there.
 func (r *report) event(tx *db.Tx) (ev app.Event, shown bool, err error) {
-	kind, words := r.describe()
+	kind, text := r.describe()
 	var domain string
 	if !r.notRecipient() {
 		domain = r.subject.Domain
 	}
 	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Domain: domain, Type: kind, CreatedAt: r.At,
-		Detail: app.EventDetail{Message: words, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
+		Detail: app.EventDetail{Message: text, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
 			BounceSubType: r.SubType, Diagnostic: r.Diagnostic, Link: r.Link, UserAgent: r.UserAgent, IPAddress: r.IPAddress}}
 	if r.recipient != nil {
 		ev.Recipient = r.recipient.Address

@@ -303,10 +303,10 @@ func TestReportLeavesOtherRecipientsAlone(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := w.SendTaken("bob@example.net", "eve@example.net")
-		w.Report(testserver.HardBounce(id, "", "5.1.1"), testserver.HardBounce(id, "stranger@example.net", "5.1.1"))
+		w.Report(testserver.HardBounce(id, "", "5.1.1"), testserver.HardBounce(id, "other@example.net", "5.1.1"))
 		w.WantRecipientStates(id, "bob@example.net sent, eve@example.net sent")
 		w.WantLastEvent(id, app.Bounced)
-		for _, address := range []string{"bob@example.net", "eve@example.net", "stranger@example.net"} {
+		for _, address := range []string{"bob@example.net", "eve@example.net", "other@example.net"} {
 			if s := w.Suppression(address); s.ID != "" {
 				t.Errorf("suppression %+v", s)
 			}

@@ -36,13 +36,13 @@ const writeBatch = 100
 
 // Hold makes mail wait until it is released. It takes effect until the final dot is authorized.
 func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
-	words := "Held by " + app.ActorOf(ctx).Description() + "; not sent until it is released"
+	text := "Held by " + app.ActorOf(ctx).Description() + "; not sent until it is released"
 	return s.apply(ctx, f, action{name: "queue.hold",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
 			if err := tx.HoldWaiting(u.EmailID, app.HoldManual); err != nil {
 				return err
 			}
-			return insertEvent(tx, u, app.EventHeld, words)
+			return insertEvent(tx, u, app.EventHeld, text)
 		},
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.HoldBroadcast(b.TeamID, b.ID, app.HoldManual) },
 	})
@@ -50,13 +50,13 @@ func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
 
 // Release ends the hold of mail. Overdue mail becomes due immediately.
 func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
-	words := "Released by " + app.ActorOf(ctx).Description()
+	text := "Released by " + app.ActorOf(ctx).Description()
 	return s.apply(ctx, f, action{name: "queue.release",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
 			if err := tx.ReleaseUnit(u.EmailID); err != nil {
 				return err
 			}
-			return insertEvent(tx, u, app.EventReleased, words)
+			return insertEvent(tx, u, app.EventReleased, text)
 		},
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.ReleaseBroadcast(b.TeamID, b.ID) },
 	})
@@ -72,9 +72,9 @@ func (s *Service) Retry(ctx context.Context, f Filter) (Result, error) {
 
 // Drop cancels mail until the final dot is authorized; a broadcast as a whole.
 func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
-	words := "Canceled by " + app.ActorOf(ctx).Description() + "; no more of it is sent"
+	text := "Canceled by " + app.ActorOf(ctx).Description() + "; no more of it is sent"
 	res, err := s.apply(ctx, f, action{name: "queue.drop",
-		unit:      func(tx *db.Tx, u *db.QueuedUnit) error { return s.mail.Withdraw(tx, u.Unit, words) },
+		unit:      func(tx *db.Tx, u *db.QueuedUnit) error { return s.mail.Withdraw(tx, u.Unit, text) },
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.CancelBroadcast(b.TeamID, b.ID) },
 	})
 	return res, err
@@ -85,7 +85,7 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 	if err := s.mayMoveTo(relay); err != nil {
 		return Result{}, err
 	}
-	words := "Moved to the relay " + relay + " by " + app.ActorOf(ctx).Description()
+	text := "Moved to the relay " + relay + " by " + app.ActorOf(ctx).Description()
 	senders := map[routeKey]bool{}
 	res, err := s.apply(ctx, f, action{name: "queue.move",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
@@ -97,7 +97,7 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 				return err
 			}
 			senders[routeKey{team: u.TeamID, domain: u.Domain}] = true
-			return insertEvent(tx, u, app.EventMoved, words)
+			return insertEvent(tx, u, app.EventMoved, text)
 		},
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error {
 			senders[routeKey{team: b.TeamID, domain: b.From.Domain}] = true
@@ -155,8 +155,8 @@ func (s *Service) spfNotes(ctx context.Context, senders map[routeKey]bool, relay
 }
 
 // insertEvent records an action in the timeline of a unit.
-func insertEvent(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, words string) error {
-	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: words, Relay: u.Relay})))
+func insertEvent(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, text string) error {
+	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: text, Relay: u.Relay})))
 }
 
 // apply applies an action to all mail that matches a filter and records it in the audit log.

@@ -28,9 +28,9 @@ type routeKey struct{ relay, team, domain string }
 
 // blockReason is why mail of a routeKey is not sent. Without a state it is sent.
 type blockReason struct {
-	state  State
-	reason string
-	detail verdict.Blocker
+	state   State
+	reason  string
+	blocker verdict.Blocker
 }
 
 // newStatus returns the queue status without what the database knows.
@@ -161,11 +161,11 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 		return blockReason{Relay, reason, verdict.Blocker{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
 	}
 	if missing := st.missing(k.relay); missing != "" {
-		door := verdict.Blocker{Kind: verdict.NoRegion}
+		blocker := verdict.Blocker{Kind: verdict.NoRegion}
 		if st.noRelay && k.relay != app.CaptureRegion {
-			door.Kind = verdict.NoRelay
+			blocker.Kind = verdict.NoRelay
 		}
-		return blockReason{Relay, missing, door}
+		return blockReason{Relay, missing, blocker}
 	}
 	for _, p := range st.paused {
 		if p.Region == k.relay {
@@ -173,13 +173,13 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 		}
 	}
 	for _, t := range st.troubles[k.relay] {
-		words := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
+		text := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
 		switch {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
-		case strings.Contains(words, dailyLimit):
-			return blockReason{Quota, words, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
+		case strings.Contains(text, dailyLimit):
+			return blockReason{Quota, text, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
 		case t.Failures > 0: // 0: the trouble of a missing relay
-			return blockReason{Relay, words, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
+			return blockReason{Relay, text, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
 		}
 	}
 	return blockReason{}

@@ -136,7 +136,7 @@ func (st *queueStatus) work(u *db.QueuedUnit) *verdict.Work {
 	case reason == reasonQuota:
 		w.Wait = verdict.WaitQuota
 	case state == Relay || state == Quota:
-		w.Wait, w.Blocker = verdict.WaitBlocked, st.block(routeKey{u.Relay, u.TeamID, u.Domain}).detail
+		w.Wait, w.Blocker = verdict.WaitBlocked, st.block(routeKey{u.Relay, u.TeamID, u.Domain}).blocker
 	}
 	return w
 }
@@ -161,7 +161,7 @@ func (c *factReader) readUnbegun(b *app.Broadcast) error {
 	case state == Scheduled:
 		w.Wait = verdict.WaitTime
 	default:
-		w.Blocker = st.block(k).detail
+		w.Blocker = st.block(k).blocker
 		if w.Blocker.Kind == "" {
 			w.Blocker.Kind, err = c.guardrail(b)
 		}

@@ -27,11 +27,11 @@ func verdictOf(w *testserver.Server, key *app.Key, id string) verdict.Verdict {
 }
 
 // wantVerdict checks the verdict on an email, and that `mailer queue show` prints the same.
-func wantVerdict(w *testserver.Server, id string, code verdict.Code, words string) {
+func wantVerdict(w *testserver.Server, id string, code verdict.Code, text string) {
 	w.T.Helper()
 	v := verdictOf(w, w.Key, id)
-	if v.Code != code || !strings.Contains(v.Text+" "+v.Fix, words) {
-		w.T.Errorf("%s: %s / %s, want %s: %s", v.Code, v.Text, v.Fix, code, words)
+	if v.Code != code || !strings.Contains(v.Text+" "+v.Fix, text) {
+		w.T.Errorf("%s: %s / %s, want %s: %s", v.Code, v.Text, v.Fix, code, text)
 	}
 	shown, err := w.Services.Queue.Show(w.T.Context(), "", id)
 	testserver.Must(w.T, err)

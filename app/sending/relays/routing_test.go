@@ -140,8 +140,8 @@ func TestMailOfRemovedRelayWaits(t *testing.T) {
 			if u := w.Unit(id); u == nil || u.Attempts != 0 {
 				t.Errorf("%s waits as %+v", id, u)
 			}
-			if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "no relay is configured") {
-				t.Errorf("its timeline says %q", words)
+			if text := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(text, "no relay is configured") {
+				t.Errorf("its timeline says %q", text)
 			}
 		}
 		if got := w.Services.RelayMode(); got != base.RelayNone || sent == 0 || sent == len(ids) {
@@ -219,8 +219,8 @@ func TestPausedRelayResumesAutomatically(t *testing.T) {
 				if u := w.Unit(id); u.Attempts != 0 {
 					t.Errorf("attempts %d", u.Attempts)
 				}
-				if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "The relay is paused by the operator until ") {
-					t.Errorf("its timeline says %q", words)
+				if text := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(text, "The relay is paused by the operator until ") {
+					t.Errorf("its timeline says %q", text)
 				}
 				cfg := w.Config
 				w = w.Crash(relay)
@@ -318,7 +318,7 @@ func TestErrorsHidePassword(t *testing.T) {
 		}
 		addRelay(w, "smtp://u:hunter2@relay.test")
 		if got := fmt.Sprint(statusOf(w, app.DefaultRegion)) + w.Log.Text.String() + strings.Join(w.SQL("SELECT coalesce(before, '') || coalesce(after, '') FROM audit_logs"), ""); strings.Contains(got, "hunter2") {
-			t.Error("the password is told")
+			t.Error("the password is shown")
 		}
 	})
 }

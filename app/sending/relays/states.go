@@ -116,7 +116,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, unread := []Status{}, "the server has not told of it yet"
+	all, unknown := []Status{}, "the server has not told of it yet"
 	published := map[string]Status{}
 	for _, st := range states {
 		var status Status
@@ -141,7 +141,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 		if last, ok := published[row.Region]; ok {
 			next.State, next.Reason, next.Since, next.NextTry, next.Connections, next.LastTest = last.State, last.Reason, last.Since, last.NextTry, last.Connections, last.LastTest
 		} else {
-			next.Reason = &unread
+			next.Reason = &unknown
 		}
 		all = append(all, next)
 	}
@@ -170,8 +170,8 @@ func (s *Service) applyPauseRows(r *db.Reader, all []Status) error {
 			continue
 		}
 		if p := (delivery.Pause{Since: pauses[at].PausedAt, Until: pauses[at].Until}); p.Active(now) {
-			words := p.Text()
-			st.State, st.Reason, st.Since, st.NextTry = delivery.RelayPaused, &words, app.FormatTimePtr(p.Since), app.FormatTimePtr(p.Until)
+			text := p.Text()
+			st.State, st.Reason, st.Since, st.NextTry = delivery.RelayPaused, &text, app.FormatTimePtr(p.Since), app.FormatTimePtr(p.Until)
 		}
 	}
 	return nil

@@ -146,29 +146,29 @@ func (s *Service) publishStates() error {
 		return nil
 	}
 	published := map[string]string{}
-	var news []db.RelayState
+	var changed []db.RelayState
 	for _, st := range s.delivery.Outlets.States() {
-		words := fmt.Sprint(st, s.lastTest(st.Relay.Region, hostOf(st.Relay)))
-		if published[st.Relay.Region] = words; s.published[st.Relay.Region] == words {
+		text := fmt.Sprint(st, s.lastTest(st.Relay.Region, hostOf(st.Relay)))
+		if published[st.Relay.Region] = text; s.published[st.Relay.Region] == text {
 			continue
 		}
 		row, err := s.stateOf(st)
 		if err != nil {
 			return err
 		}
-		news = append(news, row)
+		changed = append(changed, row)
 	}
-	gone := slices.DeleteFunc(slices.Collect(maps.Keys(s.published)), func(region string) bool { return published[region] != "" })
-	if len(news)+len(gone) == 0 {
+	removed := slices.DeleteFunc(slices.Collect(maps.Keys(s.published)), func(region string) bool { return published[region] != "" })
+	if len(changed)+len(removed) == 0 {
 		return nil
 	}
 	err := s.DB.WriteCritical(s.Claiming, func(tx *db.Tx) error {
-		for _, region := range gone {
+		for _, region := range removed {
 			if err := tx.DeleteRelayState(region); err != nil {
 				return err
 			}
 		}
-		for _, row := range news {
+		for _, row := range changed {
 			if err := tx.SetRelayState(row); err != nil {
 				return err
 			}
