@@ -217,7 +217,7 @@ func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bo
 	registry := h.doc.Components.Schemas
 	schema := registry.Schema(body, true, "")
 	if schema.Ref == "" { // the type makes its schema itself
-		schema = h.Component(huma.DefaultSchemaNamer(body, ""), schema)
+		schema = h.Component(schemaName(body, ""), schema)
 	}
 	op.RequestBody = &huma.RequestBody{
 		Required: required,
