@@ -57,7 +57,7 @@ CREATE TABLE team_days (
   team_id    TEXT NOT NULL REFERENCES teams (id),
   day        INTEGER NOT NULL, -- Unix days
   recipients INTEGER NOT NULL,
-  told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)), -- event of the day's quota that was sent: 1 quota.warning, 2 quota.reached
+  quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2)), -- event of the day's quota that was sent: 1 quota.warning, 2 quota.reached
   PRIMARY KEY (team_id, day)
 ) STRICT, WITHOUT ROWID;
 
@@ -68,8 +68,8 @@ CREATE TABLE team_plans (
   included INTEGER,          -- recipients a period; NULL: what the plan includes
   overage  INTEGER NOT NULL CHECK (overage IN (0, 1)),
   since    INTEGER NOT NULL, -- the midnight before the team got a monthly plan: periods begin on that day of the month
-  told_at  INTEGER,          -- when the period began of which an event was sent
-  told     INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)) -- as in team_days
+  quota_event_at INTEGER,    -- when the period began of which an event was sent
+  quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2)) -- as in team_days
 ) STRICT, WITHOUT ROWID;
 
 -- Recipients of accepted emails that have not counted in team_days: the sums of
@@ -292,7 +292,7 @@ CREATE TABLE raw_pieces (
 -- Units: open work only. One SMTP transaction for an email, or for one recipient
 -- of a broadcast, whose id stands in email_id then; the row goes when nothing is
 -- left to try. 'later' waits for its time, 'due' for its turn; 'begun' is in work:
--- found at start, the process died in it, before its final dot. 'dotted' means that
+-- found at start, the process died in it, before its final dot. 'committed' means that
 -- the dot may have been sent and its reply is not recorded: found at start, it is a
 -- doubt. 'held' leaves only once it is released, and is in no other state meanwhile;
 -- what it was is kept. What belongs to an email goes with it by DeleteEmail.
@@ -304,7 +304,7 @@ CREATE TABLE units (
   relay     TEXT NOT NULL,
   domain    TEXT NOT NULL,    -- of the sender
   bulk      INTEGER NOT NULL CHECK (bulk = CASE WHEN broadcast_id IS NULL THEN 0 ELSE 1 END), -- leaves after all that is not
-  state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted', 'held')),
+  state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'committed', 'held')),
   held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'paused', 'restored') ELSE held IS NULL END), -- why it is
   held_at   INTEGER,          -- since when; its clock stands until it is released
   expires_in INTEGER,         -- milliseconds of its clock after which it fails; NULL: as the relay or the server has it
@@ -672,7 +672,7 @@ CREATE TABLE webhooks (
   status        TEXT NOT NULL CHECK (status IN ('enabled', 'disabled')),
   secrets       BLOB NOT NULL, -- sealed JSON: [{key,until}], the newest first
   failing_since INTEGER,       -- the first failure since the last success; NULL: it does not fail
-  reached       INTEGER NOT NULL, -- happenings.seq: what it wants up to there has a delivery
+  reached       INTEGER NOT NULL, -- webhook_events.seq: what it wants up to there has a delivery
   created_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_team ON webhooks (team_id, id);
@@ -682,7 +682,7 @@ CREATE INDEX webhooks_team ON webhooks (team_id, id);
 -- now. Rows that it has passed go with time.
 CREATE TABLE webhook_terms (
   webhook_id TEXT NOT NULL,
-  until      INTEGER NOT NULL, -- happenings.seq
+  until      INTEGER NOT NULL, -- webhook_events.seq
   events     TEXT NOT NULL,    -- JSON: names of events; none where it was disabled
   PRIMARY KEY (webhook_id, until)
 ) STRICT, WITHOUT ROWID;
@@ -690,7 +690,7 @@ CREATE TABLE webhook_terms (
 -- Webhook events, as their deliveries carry them: one row each, however many
 -- webhooks want it, written where one of the team that is enabled does, and kept 30
 -- days.
-CREATE TABLE happenings (
+CREATE TABLE webhook_events (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
   seq        INTEGER NOT NULL, -- counts the team's events in the order of their commits
@@ -698,11 +698,11 @@ CREATE TABLE happenings (
   payload    TEXT NOT NULL, -- JSON: {type,created_at,data}
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX happenings_team ON happenings (team_id, id);
-CREATE INDEX happenings_type ON happenings (team_id, type, seq);
+CREATE INDEX webhook_events_team ON webhook_events (team_id, id);
+CREATE INDEX webhook_events_type ON webhook_events (team_id, type, seq);
 
--- The last seq that a team's happenings were given. It outlives them.
-CREATE TABLE happening_counts (
+-- The last seq that a team's webhook_events were given. It outlives them.
+CREATE TABLE webhook_event_counts (
   team_id TEXT NOT NULL PRIMARY KEY,
   last    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -713,23 +713,23 @@ CREATE TABLE happening_counts (
 -- deleted webhooks and of old events go piece by piece.
 CREATE TABLE deliveries (
   webhook_id   TEXT NOT NULL,
-  happening_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
   status       TEXT NOT NULL CHECK (status IN ('pending', 'success', 'failed')),
   attempts     INTEGER NOT NULL, -- begun since the event came, or was last replayed
   next_at      INTEGER,          -- NULL: nothing is left to do
-  PRIMARY KEY (webhook_id, happening_id)
+  PRIMARY KEY (webhook_id, event_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_at) WHERE next_at IS NOT NULL;
 
 CREATE TABLE webhook_attempts (
   webhook_id   TEXT NOT NULL,
-  happening_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
   id           TEXT NOT NULL,
   team_id      TEXT NOT NULL,
   http_status  INTEGER,       -- NULL: no answer came
   response     TEXT NOT NULL, -- how the answer began, or why none came
   sent_at      INTEGER NOT NULL,
-  PRIMARY KEY (webhook_id, happening_id, id)
+  PRIMARY KEY (webhook_id, event_id, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_attempts_team ON webhook_attempts (team_id, id);
 

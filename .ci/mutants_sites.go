@@ -21,7 +21,7 @@ import (
 )
 
 // mutated are the packages in which mutants are made.
-var mutated = []string{"db", "app/sending/delivery", "app/sending/mail", "app/tenants/audience", "app/sending/broadcasts", "app/tenants/webhooks", "smtpout", "web/rest"}
+var mutated = []string{"db", "db/engine", "app/sending/delivery", "app/sending/mail", "app/tenants/audience", "app/sending/broadcasts", "app/tenants/webhooks", "smtpout", "web/rest"}
 
 // site is a place in the source at which the program can be changed. Its key names the
 // place by file, function, kind and position among the sites of that kind in the function,

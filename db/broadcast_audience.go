@@ -23,8 +23,8 @@ type audienceQuery struct {
 	rest   []any
 }
 
-func audienceOf(a *app.Audience, words filterWords) (audienceQuery, error) {
-	out := audienceQuery{Audience: a, filter: condition{text: filterPlace}, byHand: a.SegmentID != "" && a.Filter == nil}
+func audienceOf(a *app.Audience, words filterDialect) (audienceQuery, error) {
+	out := audienceQuery{Audience: a, filter: condition{text: filterPlaceholder}, byHand: a.SegmentID != "" && a.Filter == nil}
 	out.rest = []any{nullText(a.TopicID), string(cmp.Or(a.Default, app.OptIn))}
 	if a.Filter == nil {
 		return out, nil
@@ -37,15 +37,15 @@ func audienceOf(a *app.Audience, words filterWords) (audienceQuery, error) {
 // CountAudience counts the contacts of an audience, or those between the bounds
 // of e. Errors: ErrLong, and that of ctx.
 func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (total int, err error) {
-	p, err := audienceOf(a, r.filterWords())
+	p, err := audienceOf(a, r.filterDialect())
 	if err != nil {
 		return 0, err
 	}
 	query, end := `SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
-		AND (`+filterPlace+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`+audienceRest, r.rangeUp(a.TeamID)
+		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`+audienceRest, r.rangeUp(a.TeamID)
 	if p.byHand {
 		query, end = `SELECT count(*) FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
-			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlace+` AND m.segment_id = ?`+audienceRest, r.membersUp(a.SegmentID)
+			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`+audienceRest, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
 	if err != nil {
@@ -64,15 +64,15 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 // AudienceContacts returns the next contacts of an audience behind an id, at most
 // limit, in the order of their ids.
 func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from string, limit int) ([]app.Contact, error) {
-	p, err := audienceOf(a, r.filterWords())
+	p, err := audienceOf(a, r.filterDialect())
 	if err != nil {
 		return nil, err
 	}
 	query := `SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
-		AND (` + filterPlace + ` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))` + audienceRest + ` ORDER BY c.id LIMIT ?`
+		AND (` + filterPlaceholder + ` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))` + audienceRest + ` ORDER BY c.id LIMIT ?`
 	if p.byHand {
 		query = `SELECT ` + contactColumns + ` FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
-			AND m.contact_id > ? AND m.contact_id <= ? AND ` + filterPlace + ` AND m.segment_id = ?` + audienceRest + ` ORDER BY m.contact_id LIMIT ?`
+			AND m.contact_id > ? AND m.contact_id <= ? AND ` + filterPlaceholder + ` AND m.segment_id = ?` + audienceRest + ` ORDER BY m.contact_id LIMIT ?`
 	}
 	q, err := r.filtered(query, p.filter)
 	if err != nil {

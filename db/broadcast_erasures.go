@@ -51,8 +51,8 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("rewrite content of broadcast: %w", err)
 	}
-	err = tx.Write(`UPDATE units SET attempts = CASE WHEN state <> 'dotted' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
-		next_at = next_at + CASE state WHEN 'dotted' THEN 0 ELSE 1 END, state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE broadcast_id = ?`, b.ID)
+	err = tx.Write(`UPDATE units SET attempts = CASE WHEN state <> 'committed' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
+		next_at = next_at + CASE state WHEN 'committed' THEN 0 ELSE 1 END, state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE broadcast_id = ?`, b.ID)
 	if err != nil {
 		return fmt.Errorf("outdate units: %w", err)
 	}

@@ -34,15 +34,15 @@ const leftOutCounts = `count(*) FILTER (WHERE c.unsubscribed = 1),
 
 // CountLeftOut counts who is kept from an audience. Errors: ErrLong, and that of ctx.
 func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (out LeftOut, err error) {
-	p, err := audienceOf(a, r.filterWords())
+	p, err := audienceOf(a, r.filterDialect())
 	if err != nil {
 		return out, err
 	}
 	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c`+blocked+` WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
-		AND (`+filterPlace+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`, r.rangeUp(a.TeamID)
+		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`, r.rangeUp(a.TeamID)
 	if p.byHand {
 		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c`+blocked+` WHERE c.team_id = ? AND c.id = m.contact_id
-			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlace+` AND m.segment_id = ?`, r.membersUp(a.SegmentID)
+			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
 	if err != nil {

@@ -3,17 +3,17 @@ package db
 import "mailer/app"
 
 // PauseBroadcast stops a queued broadcast until ResumeBroadcast: none of its units can
-// begin or be marked dotted meanwhile. Error: ErrNotFound for one that is not queued, or
+// begin or be marked committed meanwhile. Error: ErrNotFound for one that is not queued, or
 // paused already.
 func (tx *Tx) PauseBroadcast(teamID, id string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET paused_at = ? WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NULL`, milli(tx.Now), teamID, id)
 }
 
 // ResumeBroadcast ends the pause of a broadcast. Its paused units are released by
 // ReleasePaused. Error: ErrNotFound for one that is not paused.
 func (tx *Tx) ResumeBroadcast(teamID, id string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET paused_at = NULL WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NOT NULL`, teamID, id)
 }
 

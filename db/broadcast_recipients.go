@@ -12,7 +12,7 @@ import (
 // ids, behind the cursor. Error: ErrNotFound where nothing more is to be written
 // down.
 func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipient) error {
-	tx.tellBroadcast(b.TeamID, b.ID)
+	tx.publishBroadcast(b.TeamID, b.ID)
 	var written int64
 	if err := tx.Row(`SELECT written FROM broadcasts WHERE id = ?`, []any{b.ID}, &written); err != nil {
 		return err
@@ -73,9 +73,9 @@ func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, err
 	return one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
 }
 
-// Turn returns how far a broadcast is that is queued and neither held nor paused: how many of its recipients
+// Progress returns how far a broadcast is that is queued and neither held nor paused: how many of its recipients
 // have begun, and how many are written down. Error: ErrNotFound for another one.
-func (r *Reader) Turn(broadcastID string) (begun, written int64, err error) {
+func (r *Reader) Progress(broadcastID string) (begun, written int64, err error) {
 	err = r.Row(`SELECT begun, written FROM broadcasts WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL`, []any{broadcastID}, &begun, &written)
 	return begun, written, err
 }
@@ -92,7 +92,7 @@ func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRec
 // Each result.
 // Error: ErrNotFound, and nothing changed, where it is held or paused, or not as b says any more.
 func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
-	tx.tellBroadcast(b.TeamID, b.ID)
+	tx.publishBroadcast(b.TeamID, b.ID)
 	err := tx.WriteOne(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL AND begun = ?`,
 		n, open, b.ID, b.Started)
 	if err != nil {
@@ -124,14 +124,14 @@ func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
 	return nil
 }
 
-// WaitingUnits returns up to limit open units of a broadcast that are not dotted.
+// WaitingUnits returns up to limit open units of a broadcast that are not committed.
 func (r *Reader) WaitingUnits(broadcastID string, limit int) ([]app.Unit, error) {
-	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'dotted' LIMIT ?`, broadcastID, limit)
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'committed' LIMIT ?`, broadcastID, limit)
 }
 
-// CountDotted says how many units of a broadcast are past their final dot without
+// CountCommitted says how many units of a broadcast are past their final dot without
 // a result.
-func (r *Reader) CountDotted(broadcastID string) (n int64, err error) {
-	err = r.Row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'dotted'`, []any{broadcastID}, &n)
+func (r *Reader) CountCommitted(broadcastID string) (n int64, err error) {
+	err = r.Row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'committed'`, []any{broadcastID}, &n)
 	return n, err
 }

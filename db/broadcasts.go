@@ -56,7 +56,7 @@ func scanBroadcast(s scanner) (app.Broadcast, error) {
 
 // InsertBroadcast adds a draft.
 func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
-	tx.tellBroadcast(b.TeamID, b.ID)
+	tx.publishBroadcast(b.TeamID, b.ID)
 	sender, replyTo, err := broadcastAddresses(b)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 // UpdateBroadcast writes what a draft can change. Error: ErrNotFound for what is
 // no draft of the team.
 func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
-	tx.tellBroadcast(b.TeamID, b.ID)
+	tx.publishBroadcast(b.TeamID, b.ID)
 	sender, replyTo, err := broadcastAddresses(b)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
 // DeleteBroadcast removes a draft. Error: ErrNotFound for what is no draft of the
 // team.
 func (tx *Tx) DeleteBroadcast(teamID, id string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	n, err := tx.Exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, 
 // audience, schedule, bound and what is frozen. Error: ErrNotFound for what is
 // neither a draft nor, where b is queued, scheduled.
 func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
-	tx.tellBroadcast(b.TeamID, b.ID)
+	tx.publishBroadcast(b.TeamID, b.ID)
 	frozen, err := jsonText(b.Snapshot)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 // ReturnToDraft makes a scheduled broadcast a draft. Error: ErrNotFound for what is not
 // scheduled.
 func (tx *Tx) ReturnToDraft(teamID, id string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'draft', relay = NULL, audience = 0, scheduled_at = NULL WHERE team_id = ? AND id = ? AND status = 'scheduled'`, teamID, id)
 }
 
@@ -208,9 +208,9 @@ func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 }
 
 // CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
-// can be marked dotted any more. Error: ErrNotFound for any other.
+// can be marked committed any more. Error: ErrNotFound for any other.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
 		milli(tx.Now), teamID, id)
 }
@@ -226,7 +226,7 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 // HoldBroadcast has nothing more of a scheduled or queued broadcast begin until it is
 // released. Error: ErrNotFound for any other, and one that is held.
 func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
 }
 

@@ -148,7 +148,7 @@ func (c *checker) emails(ctx context.Context) error {
 	var n, bad int
 	look := func(r *Reader, k emailKey) error {
 		n++
-		_, _, err := r.Whole(k.team, k.id)
+		_, _, err := r.CompleteEmail(k.team, k.id)
 		if err == nil || errors.Is(err, ErrNotFound) { // deleted meanwhile
 			return nil
 		}

@@ -29,7 +29,7 @@ var states = map[string]string{
 }
 
 // condition writes the search as SQL. What is quickly told stands first.
-func (s *ContactSearch) condition(words filterWords) (condition, error) {
+func (s *ContactSearch) condition(words filterDialect) (condition, error) {
 	texts := []string{`TRUE`}
 	var args []any
 	add := func(text string, more ...any) { texts, args = append(texts, text), append(args, more...) }
@@ -109,7 +109,7 @@ func (r *Reader) SearchContact(ctx context.Context, s *ContactSearch, id string)
 }
 
 func (r *Reader) searchBetween(ctx context.Context, e Effort, s *ContactSearch, from, last string, limit int) (rows []app.Contact, searchedTo string, err error) {
-	c, err := s.condition(r.filterWords())
+	c, err := s.condition(r.filterDialect())
 	if err != nil {
 		return nil, "", err
 	}

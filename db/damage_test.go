@@ -10,11 +10,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"mailer/app"
+	"mailer/db/dbtest"
 	"mailer/db/engine"
 )
 
@@ -22,7 +22,7 @@ import (
 // it. It returns its path.
 func stored(t *testing.T, emails ...*app.Email) string {
 	t.Helper()
-	path := engine.NewFile(t)
+	path := NewFile(t)
 	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
@@ -56,24 +56,6 @@ func long(team string, letter byte) *app.Email {
 				Content: bytes.Repeat([]byte{letter, '#'}, 10_000)}}}}
 }
 
-// harm changes a database file behind everybody's back: change gets the page in which
-// what stands first.
-func harm(t *testing.T, path string, what []byte, change func(page []byte)) {
-	t.Helper()
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(file, what)
-	if at < 0 {
-		t.Fatalf("%.20q does not stand in the file", what)
-	}
-	change(file[at/4096*4096:][:4096])
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // harms are what becomes of a page.
 var harms = map[string]func(page []byte){
 	"one bit":  func(page []byte) { page[2048] ^= 1 },
@@ -85,7 +67,7 @@ var harms = map[string]func(page []byte){
 // pageOf is where a table's first leaf with rows begins in the file.
 func pageOf(t *testing.T, path, table string) int64 {
 	t.Helper()
-	pool, err := sql.Open("sqlite", engine.dsn(path, "mode=ro"))
+	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,30 +80,10 @@ func pageOf(t *testing.T, path, table string) int64 {
 	return offset
 }
 
-// logBuffer is a log that is read while it is written.
-type logBuffer struct {
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.Write(p)
-}
-
-// String is all that was written so far.
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.String()
-}
-
 // withLog opens a store and returns what it logs.
-func withLog(t *testing.T, path string) (*DB, *logBuffer) {
+func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
 	t.Helper()
-	var log logBuffer
+	var log dbtest.Log
 	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +114,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 				if table == "attachment_pieces" {
 					what = bytes.Repeat([]byte("x#"), 1500)
 				}
-				harm(t, path, what, change)
+				dbtest.Harm(t, path, what, change)
 				d, log := withLog(t, path)
 				for range 3 {
 					err := outgoing(t, d, first)
@@ -179,7 +141,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 				if err != nil {
 					t.Errorf("hold it: %v", err)
 				}
-				if got := engine.ask(t, path, fmt.Sprintf("SELECT state || held || attempts FROM units WHERE email_id = '%s'", first.ID)); got != "helddamaged0" {
+				if got := ask(t, path, fmt.Sprintf("SELECT state || held || attempts FROM units WHERE email_id = '%s'", first.ID)); got != "helddamaged0" {
 					t.Errorf("its unit is %s", got)
 				}
 			})
@@ -237,7 +199,7 @@ func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
 	if !errors.Is(err, ErrFailed) {
 		t.Errorf("reading the queue: %v", err)
 	}
-	engine.wantLatched(t, d)
+	<-d.Failed()
 }
 
 func TestEachContentTableStandsInTheSchema(t *testing.T) {
@@ -246,13 +208,13 @@ func TestEachContentTableStandsInTheSchema(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(schemaText(t), -1) {
 		tables = append(tables, m[1])
 	}
-	for _, table := range engine.contentTables {
+	for _, table := range engine.ContentTables {
 		if !slices.Contains(tables, table) {
 			t.Errorf("there is no table %s", table)
 		}
 	}
 	for _, table := range []string{"settings", "teams", "keys", "domains", "dkim_keys", "units", "broadcasts", "webhooks"} {
-		if slices.Contains(engine.contentTables, table) {
+		if slices.Contains(engine.ContentTables, table) {
 			t.Errorf("%s belongs to the system", table)
 		}
 	}

@@ -112,23 +112,23 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.DB.Write(ctx, d.writing(fn))
 }
 
-// WritePatient is engine.DB.WritePatient.
-func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
-	return d.DB.WritePatient(ctx, d.writing(fn))
+// WriteBatched is engine.DB.WriteBatched.
+func (d *DB) WriteBatched(ctx context.Context, fn func(*Tx) error) error {
+	return d.DB.WriteBatched(ctx, d.writing(fn))
 }
 
-// WriteVital is engine.DB.WriteVital.
-func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
-	return d.DB.WriteVital(ctx, d.writing(fn))
+// WriteCritical is engine.DB.WriteCritical.
+func (d *DB) WriteCritical(ctx context.Context, fn func(*Tx) error) error {
+	return d.DB.WriteCritical(ctx, d.writing(fn))
 }
 
-// WriteVitalAsync is engine.DB.WriteVitalAsync.
-func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
-	return d.DB.WriteVitalAsync(ctx, d.writing(fn))
+// WriteCriticalAsync is engine.DB.WriteCriticalAsync.
+func (d *DB) WriteCriticalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
+	return d.DB.WriteCriticalAsync(ctx, d.writing(fn))
 }
 
-// OnElsewhere is engine.DB.OnElsewhere.
-func (d *DB) OnElsewhere(fn func(r *Reader) error) { d.DB.OnElsewhere(reading(fn)) }
+// OnExternalWrite is engine.DB.OnExternalWrite.
+func (d *DB) OnExternalWrite(fn func(r *Reader) error) { d.DB.OnExternalWrite(reading(fn)) }
 
 // Get is Read for a closure that returns what it read. Where fn was not run, the value is
 // zero.
@@ -154,21 +154,21 @@ func forEngine(asks []func(r *Reader) error) []func(*engine.Reader) error {
 	return out
 }
 
-// Beside is engine.Reader.Beside.
-func (r *Reader) Beside(n int, fn func(r *Reader, i int)) {
-	r.Reader.Beside(n, func(r *engine.Reader, i int) { fn(&Reader{r}, i) })
+// Concurrently is engine.Reader.Beside.
+func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
+	r.Reader.Concurrently(n, func(r *engine.Reader, i int) { fn(&Reader{r}, i) })
 }
 
 // Ask is engine.Tx.Ask.
 func (tx *Tx) Ask(asks ...func(r *Reader) error) error { return tx.tx.Ask(forEngine(asks)...) }
 
-// Beside is engine.Tx.Beside.
-func (tx *Tx) Beside(n int, fn func(tx *Tx, i int)) {
-	tx.tx.Beside(n, func(t *engine.Tx, i int) { fn(newTx(t, tx.db), i) })
+// Concurrently is engine.Tx.Beside.
+func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
+	tx.tx.Concurrently(n, func(t *engine.Tx, i int) { fn(newTx(t, tx.db), i) })
 }
 
-// InTurn is engine.Tx.InTurn.
-func (tx *Tx) InTurn() { tx.tx.InTurn() }
+// Serialize is engine.Tx.Serialize.
+func (tx *Tx) Serialize() { tx.tx.Serialize() }
 
 // AfterCommit is engine.Tx.AfterCommit.
 func (tx *Tx) AfterCommit(fn func()) { tx.tx.AfterCommit(fn) }
@@ -179,17 +179,17 @@ func (tx *Tx) Changed(id string) { tx.tx.Changed(id) }
 // Owner is engine.Tx.Owner.
 func (tx *Tx) Owner() any { return tx.tx.Owner() }
 
-// Gone is engine.Tx.Gone.
-func (tx *Tx) Gone() (engine.Gone, error) { return tx.tx.Gone() }
+// DeadNodes is engine.Tx.Gone.
+func (tx *Tx) DeadNodes() (engine.DeadNodes, error) { return tx.tx.DeadNodes() }
 
-// Free is engine.Tx.Free.
-func (tx *Tx) Free(g engine.Gone) error { return tx.tx.Free(g) }
+// MarkFreed is engine.Tx.Free.
+func (tx *Tx) MarkFreed(g engine.DeadNodes) error { return tx.tx.MarkFreed(g) }
 
-// LookElsewhere is engine.Tx.LookElsewhere.
-func (tx *Tx) LookElsewhere() error { return tx.tx.LookElsewhere() }
+// SeeExternalWrites is engine.Tx.SeeExternalWrites.
+func (tx *Tx) SeeExternalWrites() error { return tx.tx.SeeExternalWrites() }
 
-// Standings is engine.Tx.Standings.
-func (tx *Tx) Standings() uint64 { return tx.tx.Standings() }
+// SuppressionVersion is engine.Tx.Standings.
+func (tx *Tx) SuppressionVersion() uint64 { return tx.tx.SuppressionVersion() }
 
 // SetSetting is engine.Tx.SetSetting.
 func (tx *Tx) SetSetting(name string, value []byte) error { return tx.tx.SetSetting(name, value) }

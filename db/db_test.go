@@ -62,7 +62,7 @@ func setting(t testing.TB, d *db.DB, name string) string {
 }
 
 func TestAFailingClosureRollsBackAlone(t *testing.T) {
-	d := open(t, engine.NewFile(t))
+	d := open(t, db.NewFile(t))
 	// The first closure holds the writer until the others are queued, so that
 	// they share its successor's commit.
 	queued := make(chan struct{})
@@ -75,7 +75,7 @@ func TestAFailingClosureRollsBackAlone(t *testing.T) {
 	boom := errors.New("boom")
 	waits := make([]func() error, 10)
 	for i := range waits {
-		waits[i] = d.WriteVitalAsync(t.Context(), func(tx *db.Tx) error {
+		waits[i] = d.WriteCriticalAsync(t.Context(), func(tx *db.Tx) error {
 			if err := tx.SetSetting(fmt.Sprint("s", i), []byte("x")); err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func TestAFailingClosureRollsBackAlone(t *testing.T) {
 }
 
 func TestAWriteInsideAWritePanics(t *testing.T) {
-	d := open(t, engine.NewFile(t))
+	d := open(t, db.NewFile(t))
 	err := d.Write(t.Context(), func(*db.Tx) error {
 		return d.Write(context.Background(), func(*db.Tx) error { return nil })
 	})
@@ -122,7 +122,7 @@ func TestAWriteInsideAWritePanics(t *testing.T) {
 }
 
 func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
-	d := open(t, engine.NewFile(t))
+	d := open(t, db.NewFile(t))
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("a", []byte("one")) }); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
 }
 
 func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
-	d := open(t, engine.NewFile(t))
+	d := open(t, db.NewFile(t))
 	var ran []string
 	for _, name := range []string{"good", "bad"} {
 		_ = d.Write(t.Context(), func(tx *db.Tx) error {
@@ -169,7 +169,7 @@ func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
 }
 
 func TestACancelledWriteDoesNothing(t *testing.T) {
-	d := open(t, engine.NewFile(t))
+	d := open(t, db.NewFile(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := d.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting("a", []byte("x")) })
@@ -245,7 +245,7 @@ func TestCloseAnswersWhatWasQueued(t *testing.T) {
 		_ = d.Write(t.Context(), func(*db.Tx) error { close(started); <-release; return nil })
 	})
 	<-started
-	wait := d.WriteVitalAsync(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("late", []byte("x")) })
+	wait := d.WriteCriticalAsync(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("late", []byte("x")) })
 	wg.Go(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)

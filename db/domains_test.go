@@ -19,7 +19,7 @@ func newDomain(teamID, name string) *app.Domain {
 }
 
 func TestADomainReadsBackAsItWasWritten(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	teamID := addTestTeam(t, d, "Team")
 	want := newDomain(teamID, "acme.test")
 	want.Status, want.Trusted, want.OpenTracking, want.ClickTracking, want.TrackingSubdomain = app.DomainPending, true, true, true, "links"
@@ -50,7 +50,7 @@ func TestADomainReadsBackAsItWasWritten(t *testing.T) {
 }
 
 func TestKeysOfADomainTakeTurnsAndGoWithIt(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	teamID := addTestTeam(t, d, "Team")
 	domain := newDomain(teamID, "acme.test")
 	write(t, d, func(tx *Tx) error { return tx.InsertDomain(domain) })
@@ -110,7 +110,7 @@ func TestKeysOfADomainTakeTurnsAndGoWithIt(t *testing.T) {
 }
 
 func TestDueDomainsComeLongestDueFirst(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	teamID := addTestTeam(t, d, "Team")
 	for i, minutes := range []int{30, 10, 20, 0, -1} { // the last one is never due
 		domain := newDomain(teamID, fmt.Sprintf("d%d.test", i))

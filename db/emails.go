@@ -19,7 +19,7 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 	if err := tx.insertContent(e); err != nil {
 		return err
 	}
-	tx.tellEvent(e.TeamID, e.ID, "", string(e.LastEvent))
+	tx.publishEvent(e.TeamID, e.ID, "", string(e.LastEvent))
 	for n, address := range recipients {
 		if err := tx.Write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
@@ -259,7 +259,7 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 // DeleteEmail removes an email with all that belongs to it. Errors: ErrNotFound; a
 // Damage where its content can't be read, since a write would fail there too.
 func (tx *Tx) DeleteEmail(teamID, id string) error {
-	if _, _, err := tx.Whole(teamID, id); engine.IsUnreadable(err) {
+	if _, _, err := tx.CompleteEmail(teamID, id); engine.IsUnreadable(err) {
 		return err
 	}
 	n, err := tx.Exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)

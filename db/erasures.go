@@ -173,20 +173,20 @@ func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string
 
 // OpenUnit returns the open work on a team's email and whether its final dot may
 // be on its way. Error: ErrNotFound.
-func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err error) {
+func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, committed bool, err error) {
 	u = app.Unit{EmailID: emailID, TeamID: teamID}
-	err = r.Row(`SELECT relay, domain, attempts, state = 'dotted' FROM units WHERE email_id = ? AND team_id = ?`,
-		[]any{emailID, teamID}, &u.Relay, &u.Domain, &u.Attempts, &dotted)
-	return u, dotted, err
+	err = r.Row(`SELECT relay, domain, attempts, state = 'committed' FROM units WHERE email_id = ? AND team_id = ?`,
+		[]any{emailID, teamID}, &u.Relay, &u.Domain, &u.Attempts, &committed)
+	return u, committed, err
 }
 
 // OutdateUnit has an attempt that is under way, or about to begin, find itself
 // out of date, since what it would send is no longer what is stored. Neither
 // changes when the unit is due by more than a millisecond. Error: ErrNotFound
-// when it is dotted or gone.
+// when it is committed or gone.
 func (tx *Tx) OutdateUnit(emailID string) error {
 	return tx.WriteOne(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
-		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'dotted'`, emailID)
+		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'committed'`, emailID)
 }
 
 // RewriteEmail writes what an email says anew, and those attachments. An email

@@ -14,12 +14,11 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/erase"
-	"mailer/db/engine"
 )
 
-func openHere(t testing.TB) *DB {
+func openFile(t testing.TB) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +43,7 @@ func addTestTeam(t testing.TB, d *DB, name string) string {
 func fileHas(t testing.TB, d *DB, text string) (n int) {
 	t.Helper()
 	for _, end := range []string{"", "-wal"} {
-		b, err := os.ReadFile(d.path + end)
+		b, err := os.ReadFile(d.Path() + end)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +54,7 @@ func fileHas(t testing.TB, d *DB, text string) (n int) {
 
 // Rows move between pages when these are split, and their old bytes stay behind.
 func TestOldBytesGoFromPagesAndLog(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
 	random := rand.New(rand.NewPCG(1, 2))
 	var contacts []app.Contact
@@ -129,42 +128,8 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 	}
 }
 
-func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
-	d := openHere(t)
-	set := func(value string) { write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte(value)) }) }
-	set("1")
-	err := d.Read(t.Context(), func(r *Reader) error {
-		if _, err := r.Setting("x"); err != nil {
-			return err
-		}
-		set("2")
-		if err := d.TruncateLog(t.Context()); !errors.Is(err, ErrBusy) {
-			t.Errorf("under a reader: %v", err)
-		}
-		set("3")
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.TruncateLog(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(d.path + "-wal"); err != nil || info.Size() != 0 {
-		t.Errorf("the log has %d bytes, %v", info.Size(), err)
-	}
-	set("4")
-	var timeout string
-	err = d.run(t.Context(), func(s *engine.Conn) error {
-		return s.conn.QueryRowContext(t.Context(), `PRAGMA busy_timeout`).Scan(&timeout)
-	})
-	if err != nil || timeout != "5000" {
-		t.Errorf("busy_timeout is %s afterwards, %v", timeout, err)
-	}
-}
-
 func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	team := addTestTeam(t, d, "a")
 	const id = "0198c0de-0000-7000-8000-000000000001"
 	file := "email,name\neve@erase.example,Eve\nvic@erase.example,Vic\n" + strings.Repeat("x@y.example,X\n", 100) + "VIC@erase.example,V\n"

@@ -11,7 +11,7 @@ import (
 // TestPerfTheWriterDoesNotWaitForAReaderToEmptyTheLog compares TruncateLog under a reader with
 // TruncateLog without one. With the busy timeout of writes it would take five seconds.
 func TestPerfTheWriterDoesNotWaitForAReaderToEmptyTheLog(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	truncate := func(want error) time.Duration {
 		write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte("1")) })
 		start := time.Now()

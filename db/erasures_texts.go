@@ -52,8 +52,8 @@ type textColumn struct {
 // textColumns has a row for each TextKind.
 var textColumns = [TextKinds]textColumn{
 	WebhookEventPayloads: {json: true,
-		read:  `SELECT id, payload FROM happenings WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE happenings SET payload = ? WHERE team_id = ? AND id = ?`},
+		read:  `SELECT id, payload FROM webhook_events WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE webhook_events SET payload = ? WHERE team_id = ? AND id = ?`},
 	TroubleDetails: {json: true, ofServer: true,
 		read:  `SELECT id, detail FROM relay_troubles WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE relay_troubles SET detail = ? WHERE id = ?`},

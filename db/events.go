@@ -22,7 +22,7 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 	if err := tx.countEvent(&ev); err != nil {
 		return err
 	}
-	tx.tellEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
+	tx.publishEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
 	if ev.BroadcastID != "" { // who adds it has just found its recipient, which is one address
 		if ev.Type == app.EventType(app.Opened) || ev.Type == app.EventType(app.Clicked) {
 			tx.noteEvent(activity{teamID: ev.TeamID, emailID: ev.EmailID}, ev.Type, ev.CreatedAt)
@@ -73,7 +73,7 @@ func scanEvent(s scanner) (app.Event, error) {
 
 // OpenTrouble notes that a relay takes nothing from now on of whom t is about.
 func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
-	tx.tellRelay(t.Relay)
+	tx.publishRelay(t.Relay)
 	detail, err := json.Marshal(t.Detail)
 	if err != nil {
 		return fmt.Errorf("encode trouble: %w", err)
@@ -86,14 +86,14 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 
 // CloseTrouble notes that a trouble is over.
 func (tx *Tx) CloseTrouble(id string) error {
-	tx.tellRelay("")
+	tx.publishRelay("")
 	err := tx.Write(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
 	return err
 }
 
 // CloseTroublesOf notes that troubles of a relay are over that a server met which is gone, or,
 // of a file, an earlier one.
-func (tx *Tx) CloseTroublesOf(g engine.Gone, relay string) error {
+func (tx *Tx) CloseTroublesOf(g engine.DeadNodes, relay string) error {
 	met, err := list(&tx.Reader, func(s scanner) (t struct {
 		id    string
 		owner sql.NullString
@@ -102,7 +102,7 @@ func (tx *Tx) CloseTroublesOf(g engine.Gone, relay string) error {
 		return t, err
 	}, `SELECT id, owner FROM relay_troubles WHERE relay = ? AND ended_at IS NULL`, relay)
 	for _, t := range met {
-		if !g.Left(t.owner.String) {
+		if !g.HasLeft(t.owner.String) {
 			continue
 		}
 		if err := tx.CloseTrouble(t.id); err != nil {
@@ -114,7 +114,7 @@ func (tx *Tx) CloseTroublesOf(g engine.Gone, relay string) error {
 
 // CloseTroubles notes that all troubles of a relay are over.
 func (tx *Tx) CloseTroubles(relay string) error {
-	tx.tellRelay(relay)
+	tx.publishRelay(relay)
 	err := tx.Write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
 	return err
 }

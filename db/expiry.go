@@ -27,18 +27,18 @@ func spansOf(stood string) (out []app.Span) {
 	return out
 }
 
-// Stand is a time when the clocks of mail at a relay stood: of a suspended team's, or of
+// Pause is a time when the clocks of mail at a relay stood: of a suspended team's, or of
 // everybody's, since there was no relay.
-type Stand struct {
+type Pause struct {
 	TeamID string // empty: everybody's
 	app.Span
 }
 
-// Stands are those of a relay, with the times when teams were suspended.
-type Stands []Stand
+// Pauses are those of a relay, with the times when teams were suspended.
+type Pauses []Pause
 
 // Of returns those that touch a team's mail.
-func (s Stands) Of(teamID string) (out []app.Span) {
+func (s Pauses) Of(teamID string) (out []app.Span) {
 	for _, one := range s {
 		if one.TeamID == "" || one.TeamID == teamID {
 			out = append(out, one.Span)
@@ -47,9 +47,9 @@ func (s Stands) Of(teamID string) (out []app.Span) {
 	return out
 }
 
-// Stands returns when the clocks of mail at a relay stood.
-func (r *Reader) Stands(relay string) (Stands, error) {
-	return list(r, func(s scanner) (one Stand, err error) {
+// Pauses returns when the clocks of mail at a relay stood.
+func (r *Reader) PausesOf(relay string) (Pauses, error) {
+	return list(r, func(s scanner) (one Pause, err error) {
 		var team sql.NullString
 		var started int64
 		var ended sql.NullInt64
@@ -62,7 +62,7 @@ func (r *Reader) Stands(relay string) (Stands, error) {
 // StoodAt is when the clocks of everybody's mail at a relay stood, in the form of
 // units.stood; empty: never. Mail that moves to another relay takes it along.
 func (tx *Tx) StoodAt(relay string) (string, error) {
-	stands, err := tx.Stands(relay)
+	stands, err := tx.PausesOf(relay)
 	var out []string
 	for _, s := range stands.Of("") {
 		if s.To.IsZero() {

@@ -24,16 +24,16 @@ type condition struct {
 	args []any
 }
 
-// filterPlace stands in the text of a statement where the condition of a filter
+// filterPlaceholder stands in the text of a statement where the condition of a filter
 // goes. By itself it picks every contact, so that the text is a whole statement.
-const filterPlace = `(TRUE /* filter */)`
+const filterPlaceholder = `(TRUE /* filter */)`
 
 // where writes a filter as SQL. The result may be NULL for a contact that is not
 // picked. The filter was validated; what it has beside that is an error.
-func where(f *app.Filter, words filterWords) (condition, error) {
+func where(f *app.Filter, dialect filterDialect) (condition, error) {
 	now := clock.Now() // WriteOne for all conditions
 	if len(f.Conditions) == 0 {
-		return condition{text: filterPlace}, nil
+		return condition{text: filterPlaceholder}, nil
 	}
 	glue := ` AND `
 	if f.Match == app.MatchAny {
@@ -42,7 +42,7 @@ func where(f *app.Filter, words filterWords) (condition, error) {
 	var texts []string
 	var args []any
 	for _, c := range inOrder(f) {
-		c, err := conditionOf(&c, words, now)
+		c, err := conditionOf(&c, dialect, now)
 		if err != nil {
 			return condition{}, err
 		}
@@ -74,14 +74,14 @@ func inOrder(f *app.Filter) []app.Condition {
 	return out
 }
 
-func conditionOf(c *app.Condition, words filterWords, now time.Time) (condition, error) {
+func conditionOf(c *app.Condition, dialect filterDialect, now time.Time) (condition, error) {
 	switch c.Field {
 	case "email":
-		return textCondition(condition{text: `c.email`}, c, words)
+		return textCondition(condition{text: `c.email`}, c, dialect)
 	case "first_name":
-		return textCondition(condition{text: `c.first_name`}, c, words)
+		return textCondition(condition{text: `c.first_name`}, c, dialect)
 	case "last_name":
-		return textCondition(condition{text: `c.last_name`}, c, words)
+		return textCondition(condition{text: `c.last_name`}, c, dialect)
 	case "unsubscribed":
 		return flagCondition(c)
 	case "created_at":
@@ -92,7 +92,7 @@ func conditionOf(c *app.Condition, words filterWords, now time.Time) (condition,
 		return topicCondition(c)
 	}
 	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
-		return propertyCondition(key, c, words)
+		return propertyCondition(key, c, dialect)
 	}
 	return condition{}, fmt.Errorf("filter by the unknown field %q", c.Field)
 }
@@ -103,7 +103,7 @@ func unknownOp(c *app.Condition) error {
 
 // textCondition compares a text, which is what column holds, or NULL. LIKE would see
 // patterns and take letters of either case for equal.
-func textCondition(column condition, c *app.Condition, words filterWords) (condition, error) {
+func textCondition(column condition, c *app.Condition, dialect filterDialect) (condition, error) {
 	x, length := column.text, utf8.RuneCountInString(c.Value)
 	with := func(text string, args ...any) (condition, error) {
 		return condition{text, append(slices.Clone(column.args), args...)}, nil
@@ -118,7 +118,7 @@ func textCondition(column condition, c *app.Condition, words filterWords) (condi
 	case app.OpStartsWith:
 		return with(`substr(`+x+`, 1, ?) = ?`, length, c.Value)
 	case app.OpEndsWith:
-		return with(words.end(x)+` = ?`, length, c.Value)
+		return with(dialect.end(x)+` = ?`, length, c.Value)
 	case app.OpIsSet:
 		return with(x + ` IS NOT NULL`)
 	case app.OpIsNotSet:
@@ -156,31 +156,31 @@ func timeCondition(c *app.Condition) (condition, error) {
 
 // propertyCondition compares a property. Looking one up is most of what a scan costs, so
 // the usual conditions do it once.
-func propertyCondition(key string, c *app.Condition, words filterWords) (condition, error) {
+func propertyCondition(key string, c *app.Condition, dialect filterDialect) (condition, error) {
 	n, isNumber := c.NumberValue()
 	switch c.Op {
 	case app.OpGreaterThan:
-		return words.between(key, math.Nextafter(n, math.Inf(1)), math.Inf(1)), nil
+		return dialect.between(key, math.Nextafter(n, math.Inf(1)), math.Inf(1)), nil
 	case app.OpLessThan:
-		return words.between(key, math.Inf(-1), math.Nextafter(n, math.Inf(-1))), nil
+		return dialect.between(key, math.Inf(-1), math.Nextafter(n, math.Inf(-1))), nil
 	case app.OpEquals, app.OpNotEquals:
 		if isNumber {
-			return equalsNumber(key, c, app.PropertyValue{Type: app.NumberProperty, Number: n}.String(), words), nil
+			return equalsNumber(key, c, app.PropertyValue{Type: app.NumberProperty, Number: n}.String(), dialect), nil
 		}
 	case app.OpContains, app.OpStartsWith, app.OpEndsWith:
-		return textCondition(words.propertyText(key, c.Value), c, words)
+		return textCondition(dialect.propertyText(key, c.Value), c, dialect)
 	}
-	return textCondition(condition{`(c.properties ->> ?)`, []any{key}}, c, words)
+	return textCondition(condition{`(c.properties ->> ?)`, []any{key}}, c, dialect)
 }
 
 // equalsNumber compares a property with a text that is written as a number: with that
 // text, and as a number by the form in which they are written down.
-func equalsNumber(key string, c *app.Condition, written string, words filterWords) condition {
+func equalsNumber(key string, c *app.Condition, written string, dialect filterDialect) condition {
 	args := []any{key, c.Value, key, written}
 	if c.Op == app.OpNotEquals {
-		return condition{`c.properties ->> ? IS DISTINCT FROM ? AND ` + words.literal() + ` IS DISTINCT FROM ?`, args}
+		return condition{`c.properties ->> ? IS DISTINCT FROM ? AND ` + dialect.literal() + ` IS DISTINCT FROM ?`, args}
 	}
-	return condition{`c.properties ->> ? = ? OR ` + words.literal() + ` = ?`, args}
+	return condition{`c.properties ->> ? = ? OR ` + dialect.literal() + ` = ?`, args}
 }
 
 // filtered is a statement with a filter in its place. There are as many of them
@@ -192,9 +192,9 @@ type filtered struct {
 	room  membudget.Budget // of the answer that it is read for
 }
 
-// filtered prepares a statement that has a filterPlace. The caller closes it.
+// filtered prepares a statement that has a filterPlaceholder. The caller closes it.
 func (r *Reader) filtered(query string, filter condition) (*filtered, error) {
-	stmt, err := r.Prepare(strings.Replace(query, filterPlace, filter.text, 1))
+	stmt, err := r.Prepare(strings.Replace(query, filterPlaceholder, filter.text, 1))
 	if err != nil {
 		return nil, fmt.Errorf("prepare filter: %w", err)
 	}
@@ -297,7 +297,7 @@ func (r *Reader) membersUp(segmentID string) func(from string) (string, error) {
 
 // countPicked counts the contacts of a team that a filter picks.
 func (r *Reader) countPicked(ctx context.Context, e Effort, teamID string, filter condition) (total int, err error) {
-	q, err := r.filtered(`SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlace, filter)
+	q, err := r.filtered(`SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlaceholder, filter)
 	if err != nil {
 		return 0, err
 	}
@@ -313,7 +313,7 @@ func (r *Reader) countPicked(ctx context.Context, e Effort, teamID string, filte
 // countUnpicked counts the members of a segment that a filter does not pick.
 func (r *Reader) countUnpicked(ctx context.Context, e Effort, s *app.Segment, filter condition) (total int, err error) {
 	q, err := r.filtered(`SELECT count(*) FROM members AS m CROSS JOIN contacts AS c
-		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlace+` IS NOT TRUE`, filter)
+		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` IS NOT TRUE`, filter)
 	if err != nil {
 		return 0, err
 	}
@@ -340,7 +340,7 @@ func (r *Reader) pickedContacts(ctx context.Context, e Effort, teamID string, fi
 // which is looked at too. It also returns how far it looked.
 func (r *Reader) pickedDown(ctx context.Context, e Effort, teamID string, filter condition, from, last string, limit int) ([]app.Contact, string, error) {
 	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
-		WHERE c.team_id = ? AND c.id < ? AND c.id >= ? AND `+filterPlace+` ORDER BY c.id DESC LIMIT ?`, filter)
+		WHERE c.team_id = ? AND c.id < ? AND c.id >= ? AND `+filterPlaceholder+` ORDER BY c.id DESC LIMIT ?`, filter)
 	if err != nil {
 		return nil, "", err
 	}
@@ -351,7 +351,7 @@ func (r *Reader) pickedDown(ctx context.Context, e Effort, teamID string, filter
 // pickedUp is pickedContacts from older to newer ones.
 func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter condition, from string, limit int) ([]app.Contact, error) {
 	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
-		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlace+` ORDER BY c.id LIMIT ?`, filter)
+		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlaceholder+` ORDER BY c.id LIMIT ?`, filter)
 	if err != nil {
 		return nil, err
 	}

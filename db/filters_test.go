@@ -406,7 +406,7 @@ func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := planOf(t.Context(), pool, strings.Replace(pickedIDs, filterPlace, c.text, 1))
+		lines, err := planOf(t.Context(), pool, strings.Replace(pickedIDs, filterPlaceholder, c.text, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -421,10 +421,7 @@ func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
 func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	// What the statements on audiences ask beside the filter, by index.
 	const byIndex = "; CORRELATED SCALAR SUBQUERY 1; SEARCH s USING COVERING INDEX sqlite_autoindex_suppressions_2 (team_id=? AND address=?)" +
 		"; CORRELATED SCALAR SUBQUERY 2; SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"
@@ -447,7 +444,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 	}
 	seen := 0
 	for _, s := range all {
-		if !strings.Contains(s.text, filterPlace) {
+		if !strings.Contains(s.text, filterPlaceholder) {
 			continue
 		}
 		seen++
@@ -467,7 +464,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					lines, err := planOf(t.Context(), pool, strings.Replace(s.text, filterPlace, filter.text, 1))
+					lines, err := planOf(t.Context(), pool, strings.Replace(s.text, filterPlaceholder, filter.text, 1))
 					if err != nil {
 						t.Fatalf("%s with %+v: %v", s.function, c, err)
 					}

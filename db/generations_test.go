@@ -38,7 +38,7 @@ func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
 				if !ok {
 					return true
 				}
-				if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "changed" {
+				if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Changed" {
 					tells[fn.Name.Name] = true
 				}
 				return true
@@ -51,10 +51,7 @@ func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
 		}
 	}
 	tells["textColumns"] = tells["ScrubText"]
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	n := 0
 	for _, s := range all {
 		if !changesCounts.MatchString(s.text) || s.function == "grow" || s.function == "growSent" { // counts of live filters are remembered for seconds alone
@@ -62,7 +59,7 @@ func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
 		}
 		n++
 		if !tells[s.function] {
-			t.Errorf("%s changes what counts of segments rest on and does not call changed", s.function)
+			t.Errorf("%s changes what counts of segments rest on and does not call Changed", s.function)
 		}
 	}
 	if n < 6 {

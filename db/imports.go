@@ -55,7 +55,7 @@ func (r *Reader) Piece(importID string, n int) (content []byte, err error) {
 // QueueImport has an import whose file is complete wait for its turn. Error:
 // ErrNotFound for one that is not arriving.
 func (tx *Tx) QueueImport(teamID, id string, plan *contactfile.Plan) error {
-	tx.tellImport(&contactfile.Import{ID: id, TeamID: teamID, Status: contactfile.Queued})
+	tx.publishImport(&contactfile.Import{ID: id, TeamID: teamID, Status: contactfile.Queued})
 	options, err := jsonText(plan)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (tx *Tx) QueueImport(teamID, id string, plan *contactfile.Plan) error {
 // sets its status; an error and the time of its end go with a last one. Error:
 // ErrNotFound where another number of rows is counted or the import is over.
 func (tx *Tx) AdvanceImport(i *contactfile.Import, done int) error {
-	tx.tellImport(i)
+	tx.publishImport(i)
 	return tx.WriteOne(`UPDATE imports SET status = ?, created = ?, updated = ?, skipped = ?, failed = ?, error = ?, completed_at = ?
 		WHERE team_id = ? AND id = ? AND created + updated + skipped + failed = ? AND status IN ('queued', 'in_progress')`,
 		string(i.Status), i.Created, i.Updated, i.Skipped, i.Failed, nullText(i.Error), nullTime(i.CompletedAt), i.TeamID, i.ID, done)

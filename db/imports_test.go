@@ -10,7 +10,6 @@ import (
 	"mailer/app"
 	"mailer/app/rules/contactfile"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // importBook is a database with two teams.
@@ -22,7 +21,7 @@ type importBook struct {
 
 func newImportBook(t *testing.T) *importBook {
 	t.Helper()
-	b := &importBook{T: t, DB: open(t, engine.NewFile(t))}
+	b := &importBook{T: t, DB: open(t, db.NewFile(t))}
 	b.write(nil, func(tx *db.Tx) error {
 		team, err := tx.FindTeam("")
 		b.team, b.other = team.ID, app.NewID()

@@ -63,13 +63,13 @@ func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
 
 // purgeWebhook deletes deliveries, attempts and terms of a deleted webhook.
 func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
-	deliveries, err := tx.Exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
-		(SELECT happening_id FROM deliveries WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
+	deliveries, err := tx.Exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND event_id IN
+		(SELECT event_id FROM deliveries WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {
 		return 0, fmt.Errorf("purge deliveries: %w", err)
 	}
-	attempts, err := tx.Exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (happening_id, id) IN
-		(SELECT happening_id, id FROM webhook_attempts WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
+	attempts, err := tx.Exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (event_id, id) IN
+		(SELECT event_id, id FROM webhook_attempts WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {
 		return 0, fmt.Errorf("purge attempts: %w", err)
 	}

@@ -27,12 +27,12 @@ func (d *DB) Live() *pubsub.Bus {
 	return d.live
 }
 
-// heard reports whether anybody listens, so that what nobody hears costs nothing.
-func (tx *Tx) heard() bool { return tx.db != nil && tx.db.live.Listening() }
+// hasListeners reports whether anybody listens, so that what nobody hears costs nothing.
+func (tx *Tx) hasListeners() bool { return tx.db != nil && tx.db.live.Listening() }
 
-// tell has the listeners of a team told of a change, once it is on disk.
-func (tx *Tx) tell(teamID string, events ...pubsub.Event) {
-	if !tx.heard() {
+// publish has the listeners of a team told of a change, once it is on disk.
+func (tx *Tx) publish(teamID string, events ...pubsub.Event) {
+	if !tx.hasListeners() {
 		return
 	}
 	bus := tx.db.live
@@ -51,17 +51,17 @@ type emailNews struct {
 	Event string `json:"event"`
 }
 
-// tellEvent tells of the newest line in the timeline of an email, or of the broadcast that
+// publishEvent tells of the newest line in the timeline of an email, or of the broadcast that
 // it belongs to.
-func (tx *Tx) tellEvent(teamID, emailID, broadcastID, event string) {
-	if !tx.heard() {
+func (tx *Tx) publishEvent(teamID, emailID, broadcastID, event string) {
+	if !tx.hasListeners() {
 		return
 	}
 	what := pubsub.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailNews{emailID, event} }}
 	if broadcastID != "" {
 		what = tx.broadcastNews(teamID, broadcastID)
 	}
-	tx.tell(teamID, what, pubsub.Event{Name: liveQueue})
+	tx.publish(teamID, what, pubsub.Event{Name: liveQueue})
 }
 
 type broadcastNews struct {
@@ -85,10 +85,10 @@ func (tx *Tx) broadcastNews(teamID, id string) pubsub.Event {
 	}}
 }
 
-// tellBroadcast tells that a broadcast changed.
-func (tx *Tx) tellBroadcast(teamID, id string) {
-	if tx.heard() {
-		tx.tell(teamID, tx.broadcastNews(teamID, id), pubsub.Event{Name: liveQueue})
+// publishBroadcast tells that a broadcast changed.
+func (tx *Tx) publishBroadcast(teamID, id string) {
+	if tx.hasListeners() {
+		tx.publish(teamID, tx.broadcastNews(teamID, id), pubsub.Event{Name: liveQueue})
 	}
 }
 
@@ -101,13 +101,13 @@ type importNews struct {
 	Failed  int                `json:"failed"`
 }
 
-// tellImport tells how far an import is.
-func (tx *Tx) tellImport(i *contactfile.Import) {
+// publishImport tells how far an import is.
+func (tx *Tx) publishImport(i *contactfile.Import) {
 	news := importNews{i.ID, i.Status, i.Created, i.Updated, i.Skipped, i.Failed}
-	tx.tell(i.TeamID, pubsub.Event{Name: liveImport, ID: i.ID, Data: func() any { return news }})
+	tx.publish(i.TeamID, pubsub.Event{Name: liveImport, ID: i.ID, Data: func() any { return news }})
 }
 
-// tellRelay tells who sees all teams that something about a relay began or ended.
-func (tx *Tx) tellRelay(relay string) {
-	tx.tell("", pubsub.Event{Name: liveRelay, ID: relay})
+// publishRelay tells who sees all teams that something about a relay began or ended.
+func (tx *Tx) publishRelay(relay string) {
+	tx.publish("", pubsub.Event{Name: liveRelay, ID: relay})
 }

@@ -47,14 +47,14 @@ func (r *Reader) Members(teamID string, page app.Page) ([]Member, bool, error) {
 		`SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id > ? ORDER BY m.user_id LIMIT ?`, teamID)
 }
 
-// People returns the next limit people of the server after an id, oldest account first.
-func (r *Reader) People(after string, limit int) ([]Member, error) {
+// Accounts returns the next limit people of the server after an id, oldest account first.
+func (r *Reader) Accounts(after string, limit int) ([]Member, error) {
 	return list(r, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`, after, limit)
 }
 
-// PeoplePage returns a page of the people of the server, newest account first. Error:
+// ListAccounts returns a page of the people of the server, newest account first. Error:
 // ErrNotFound for an unknown cursor.
-func (r *Reader) PeoplePage(page app.Page) ([]Member, bool, error) {
+func (r *Reader) ListAccounts(page app.Page) ([]Member, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.User(cursor)) }, scanMember,
 		`SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id < ? ORDER BY u.id DESC LIMIT ?`,
 		`SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`)

@@ -7,9 +7,9 @@ import (
 	"mailer/app"
 )
 
-// Standing returns how an address stands to the mail of a team's topic. Error:
+// Subscription returns how an address stands to the mail of a team's topic. Error:
 // ErrNotFound for no topic of the team.
-func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.AddressSubscription, error) {
+func (r *Reader) Subscription(teamID, topicID string, address app.AddressHash) (app.AddressSubscription, error) {
 	var s app.AddressSubscription
 	err := r.Row(`SELECT t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
 			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?3 AND c.unsubscribed = 1)
@@ -42,8 +42,8 @@ func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 	return n > 0, nil
 }
 
-// BulkStanding is what decides whether a broadcast may go to an address.
-type BulkStanding struct {
+// BulkSubscription is what decides whether a broadcast may go to an address.
+type BulkSubscription struct {
 	Suppression *app.Suppression        // nil: none; origin and time alone
 	Standing    app.AddressSubscription // about the topic; without one: whether it is unsubscribed
 	Known       bool                    // the topic exists
@@ -51,7 +51,7 @@ type BulkStanding struct {
 
 // BlockedInBulk returns those of addresses to which a broadcast may not go, as far as
 // suppressions, contacts and choices about the topic, where one is named, tell: what
-// BulkStanding says of one more.
+// BulkSubscription says of one more.
 func (r *Reader) BlockedInBulk(teamID, topicID string, addresses []app.AddressHash) (map[app.AddressHash]bool, error) {
 	blocked := map[app.AddressHash]bool{}
 	return blocked, inSets(len(addresses), func(from, to int) error {
@@ -69,9 +69,9 @@ func (r *Reader) BlockedInBulk(teamID, topicID string, addresses []app.AddressHa
 	})
 }
 
-// BulkStanding returns how an address of a team stands to broadcasts, and to a topic
+// BulkSubscription returns how an address of a team stands to broadcasts, and to a topic
 // where one is named.
-func (r *Reader) BulkStanding(teamID, topicID string, address app.AddressHash) (b BulkStanding, err error) {
+func (r *Reader) BulkSubscription(teamID, topicID string, address app.AddressHash) (b BulkSubscription, err error) {
 	var origin, topic, subscription sql.NullString
 	var suppressed sql.NullInt64
 	s := &b.Standing

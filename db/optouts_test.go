@@ -25,18 +25,18 @@ func TestStandingsAndOptOutsBelongToTheirTeam(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = d.Write(t.Context(), func(tx *Tx) error {
-		s, err := tx.Standing(mine, topic, hash)
+		s, err := tx.Subscription(mine, topic, hash)
 		if err != nil || s != (app.AddressSubscription{Topic: "News", Subscription: app.OptIn}) {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if _, err := tx.SetChoice(topic, hash, app.OptOut); err != nil {
 			return err
 		}
-		s, err = tx.Standing(mine, topic, hash)
+		s, err = tx.Subscription(mine, topic, hash)
 		if err != nil || s != (app.AddressSubscription{Topic: "News", Subscription: app.OptOut, Explicit: true}) {
 			t.Errorf("%+v, %v", s, err)
 		}
-		if _, err := tx.Standing(theirs, topic, hash); !errors.Is(err, ErrNotFound) {
+		if _, err := tx.Subscription(theirs, topic, hash); !errors.Is(err, ErrNotFound) {
 			t.Errorf("another team's topic: %v", err)
 		}
 		if err := tx.TopicExists(theirs, topic); !errors.Is(err, ErrNotFound) || tx.TopicExists(mine, topic) != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestOutcomesOfAFailedWriteDoNotCount(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	team := addTestTeam(t, d, "counted")
 	key := reputation.OutcomeKey{TeamID: team, Region: "r", Domain: "example.com"}
 	failed := errors.New("no")

@@ -35,21 +35,21 @@ func (r *Reader) RecipientsBetween(teamID string, first, end int64) (sum int64, 
 
 // SetDayNotified notes which event webhooks got about a day's quota.
 func (tx *Tx) SetDayNotified(teamID string, day int64, level plan.QuotaLevel) error {
-	err := tx.Write(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
-		ON CONFLICT (team_id, day) DO UPDATE SET told = excluded.told`, teamID, day, int(level))
+	err := tx.Write(`INSERT INTO team_days (team_id, day, recipients, quota_event) VALUES (?, ?, 0, ?)
+		ON CONFLICT (team_id, day) DO UPDATE SET quota_event = excluded.quota_event`, teamID, day, int(level))
 	return err
 }
 
 // PeriodNotified returns which event webhooks got about the quota of the period
 // that began at start.
-func (r *Reader) PeriodNotified(teamID string, start time.Time) (told plan.QuotaLevel, err error) {
-	err = r.Row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
-	return told, ignoreNotFound(err)
+func (r *Reader) PeriodNotified(teamID string, start time.Time) (sent plan.QuotaLevel, err error) {
+	err = r.Row(`SELECT quota_event FROM team_plans WHERE team_id = ? AND quota_event_at = ?`, []any{teamID, milli(start)}, &sent)
+	return sent, ignoreNotFound(err)
 }
 
 // SetPeriodNotified notes which event webhooks got about the quota of the period
 // that began at start.
 func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level plan.QuotaLevel) error {
-	err := tx.Write(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
+	err := tx.Write(`UPDATE team_plans SET quota_event_at = ?, quota_event = ? WHERE team_id = ?`, milli(start), int(level), teamID)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"mailer/app"
+	"mailer/db/engine"
 	"mailer/db/pgtest"
 )
 
@@ -25,14 +26,14 @@ type twin struct {
 func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact) *twin {
 	t.Helper()
 	server := pgtest.Server(t)
-	pool, err := sql.Open("pgx", pgtest.Database(t, server, pgtest.Template(t, server, engine.postgresSchema(schemaText(t)))))
+	pool, err := sql.Open("pgx", pgtest.Database(t, server, pgtest.Template(t, server, engine.PostgresSchema(schemaText(t)))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close() })
 	tw := &twin{newAudience(t, n, contact), pool}
 	exec := func(text string, args ...any) {
-		if _, err := pool.ExecContext(t.Context(), engine.postgresWords(text), args...); err != nil {
+		if _, err := pool.ExecContext(t.Context(), engine.ToPostgres(text), args...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,16 +61,16 @@ func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact
 	return tw
 }
 
-const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlace + ` ORDER BY c.id DESC`
+const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlaceholder + ` ORDER BY c.id DESC`
 
 // ids asks one of the engines.
-func (tw *twin) ids(f *app.Filter, words filterWords, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
+func (tw *twin) ids(f *app.Filter, words filterDialect, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
 	tw.Helper()
 	c, err := where(f, words)
 	if err != nil {
 		tw.Fatal(err)
 	}
-	rows, err := query(strings.Replace(pickedIDs, filterPlace, c.text, 1), append([]any{tw.team.ID}, c.args...)...)
+	rows, err := query(strings.Replace(pickedIDs, filterPlaceholder, c.text, 1), append([]any{tw.team.ID}, c.args...)...)
 	if err != nil {
 		tw.Fatalf("%+v: %v", f, err)
 	}
@@ -95,12 +96,17 @@ func (tw *twin) check(f *app.Filter) bool {
 	var onSQLite []string
 	tw.read(func(r *Reader) error {
 		onSQLite = tw.ids(f, sqliteFilters{}, func(text string, args ...any) (*sql.Rows, error) {
-			return r.conn.QueryContext(context.Background(), text, args...)
+			stmt, err := r.Prepare(text)
+			if err != nil {
+				return nil, err
+			}
+			tw.Cleanup(func() { stmt.Close() })
+			return stmt.QueryContext(context.Background(), args...)
 		})
 		return nil
 	})
 	onPostgres := tw.ids(f, postgresFilters{}, func(text string, args ...any) (*sql.Rows, error) {
-		return tw.postgres.QueryContext(context.Background(), engine.postgresWords(text), args...)
+		return tw.postgres.QueryContext(context.Background(), engine.ToPostgres(text), args...)
 	})
 	if !slices.Equal(onPostgres, onSQLite) || !slices.Equal(onPostgres, want) {
 		tw.Errorf("PostgreSQL picks %d, SQLite %d, the rules %d: %+v", len(onPostgres), len(onSQLite), len(want), f)
@@ -199,16 +205,13 @@ func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
 		return c
 	})
 	purge := ""
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	for _, s := range all {
 		if s.function == "purgeValues" && strings.HasPrefix(s.text, "UPDATE contacts") {
 			purge = s.text
 		}
 	}
-	result, err := tw.postgres.ExecContext(t.Context(), engine.postgresWords(purge), "gone", tw.team.ID, "", lastID)
+	result, err := tw.postgres.ExecContext(t.Context(), engine.ToPostgres(purge), "gone", tw.team.ID, "", lastID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +219,7 @@ func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
 		t.Errorf("%d contacts changed, %v", n, err)
 	}
 	var got []string
-	rows, err := tw.postgres.QueryContext(t.Context(), engine.postgresWords(`SELECT `+contactColumns+` FROM contacts AS c ORDER BY c.id`))
+	rows, err := tw.postgres.QueryContext(t.Context(), engine.ToPostgres(`SELECT `+contactColumns+` FROM contacts AS c ORDER BY c.id`))
 	if err != nil {
 		t.Fatal(err)
 	}

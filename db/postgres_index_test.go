@@ -38,7 +38,7 @@ var longest = map[string]int{
 	"dkim_keys.selector":      wordLength,
 	"domains.name":            mailbox.MaxDomain,
 	"feedback.source":         wordLength,
-	"happenings.type":         wordLength,
+	"webhook_events.type":     wordLength,
 	"idempotency.key":         app.MaxIdempotencyKey * utf8.UTFMax,
 	"idempotency.route":       wordLength,
 	"idempotency.scope":       idLength,

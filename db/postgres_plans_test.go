@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mailer/db/engine"
 )
 
 // postgresPlan is a node of EXPLAIN (FORMAT JSON), with those below it.
@@ -51,7 +53,7 @@ func manyRows(t *testing.T, c *pgx.Conn) {
 // postgresPlanOf is how PostgreSQL does a statement whatever its parameters are.
 func postgresPlanOf(t *testing.T, c *pgx.Conn, text string) *postgresPlan {
 	t.Helper()
-	d, err := c.Prepare(t.Context(), "planned", engine.postgresWords(text))
+	d, err := c.Prepare(t.Context(), "planned", engine.ToPostgres(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -80,8 +82,8 @@ var postgresMayScan = map[string]string{
 	"BroadcastRelays":    "broadcasts that are not over, by an index of those alone",
 	"HoldOpenBroadcasts": "the same",
 	"Members":            "a row for each person with a second factor",
-	"People":             "the same",
-	"PeoplePage":         "the same",
+	"Accounts":           "the same",
+	"ListAccounts":       "the same",
 	"AgedRecipients":     "what waits and what is in doubt, in memory, for up to a thousand recipients",
 	"ContactChoices":     "all choices, for a page of an export",
 	"DeleteContentPiece": "the key of attachments' pieces, until one of the email comes",
@@ -94,10 +96,7 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 	tw := newTwins(t)
 	c := tw.postgres
 	manyRows(t, c)
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	if len(all) < 50 {
 		t.Fatalf("only %d statements found", len(all))
 	}
@@ -132,8 +131,8 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 // after a quiet hour: they stay when a burst comes.
 func TestWritesGoByIndexWhateverTheQueueHeldBefore(t *testing.T) {
 	t.Parallel()
-	dsn := engine.newRemote(t)
-	engine.onServer(t, dsn, `VACUUM ANALYZE units`)
+	dsn := newRemote(t)
+	onServer(t, dsn, `VACUUM ANALYZE units`)
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
 	if err != nil {
 		t.Fatal(err)

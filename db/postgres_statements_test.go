@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"mailer/db/engine"
 	"mailer/db/pgtest"
 )
 
@@ -29,7 +30,7 @@ var smallParameters = map[string]string{
 func postgresConn(t *testing.T) *pgx.Conn {
 	t.Helper()
 	server := pgtest.Server(t)
-	c, err := pgx.Connect(t.Context(), pgtest.Database(t, server, pgtest.Template(t, server, engine.postgresSchema(schemaText(t))+engine.postgresOwn)))
+	c, err := pgx.Connect(t.Context(), pgtest.Database(t, server, pgtest.Template(t, server, engine.PostgresSchema(schemaText(t))+engine.PostgresTables)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,13 +41,10 @@ func postgresConn(t *testing.T) *pgx.Conn {
 func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	seen := map[string]bool{}
 	for _, s := range all {
-		d, err := c.Prepare(t.Context(), "", engine.postgresWords(s.text))
+		d, err := c.Prepare(t.Context(), "", engine.ToPostgres(s.text))
 		if slices.Contains(sqlitesOwn, s.function) && strings.Contains(s.text, "sqlite_") {
 			if seen[s.function] = true; err == nil {
 				t.Errorf("%s is not SQLite's own: PostgreSQL takes %s", s.function, s.text)
@@ -54,7 +52,7 @@ func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v\n%s\n%s", s.function, err, s.text, engine.postgresWords(s.text))
+			t.Errorf("%s: %v\n%s\n%s", s.function, err, s.text, engine.ToPostgres(s.text))
 			continue
 		}
 		for _, small := range smallOf(c, d) {
@@ -94,7 +92,7 @@ func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
-	if _, err := c.Prepare(t.Context(), "", engine.postgresWords(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {
+	if _, err := c.Prepare(t.Context(), "", engine.ToPostgres(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {
 		t.Error("a column that is not there passes")
 	}
 	for text, want := range map[string]string{
@@ -102,7 +100,7 @@ func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
 		`SELECT id FROM contacts WHERE ? OR id = ?`:          "bool $1",
 		`SELECT id FROM contacts WHERE created_at > ?`:       "",
 	} {
-		d, err := c.Prepare(t.Context(), "", engine.postgresWords(text))
+		d, err := c.Prepare(t.Context(), "", engine.ToPostgres(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"mailer/db/dbtest"
+	"mailer/db/engine"
 )
 
 // twins are an SQLite and a PostgreSQL with the same rows, of few values each, so that
@@ -33,29 +36,22 @@ type twins struct {
 func (tw *twins) postgresWords(text string) string {
 	words, ok := tw.words[text]
 	if !ok {
-		words = engine.postgresWords(text)
+		words = engine.ToPostgres(text)
 		tw.words[text] = words
 	}
 	return words
 }
 
 type twinTable struct {
-	name    string
-	columns []twinColumn
-	rows    []map[string]any // that were put in, by column
-}
-
-type twinColumn struct {
-	name, kind string
-	optional   bool
-	words      []string // that a CHECK lists
+	dbtest.Table
+	rows []map[string]any // that were put in, by column
 }
 
 var (
-	checkedWords = regexp.MustCompile(`CHECK \((\w+) IN \(([^)]*)\)`)
-	twinTexts    = []string{"", "a", "b", "A", "a@b", "A@B", "É@b", "%", "1"}
-	twinNumbers  = []int64{0, 1, 2, 3, 32, 256}
-	twinBytes    = [][]byte{[]byte("aaaaaaaaaaaaaaaa"), []byte("bbbbbbbbbbbbbbbb"), []byte("cccccccccccccccc")}
+	tablesRead  = regexp.MustCompile(`\b(?:FROM|JOIN) ([a-z_]+)`)
+	twinTexts   = []string{"", "a", "b", "A", "a@b", "A@B", "É@b", "%", "1"}
+	twinNumbers = []int64{0, 1, 2, 3, 32, 256}
+	twinBytes   = [][]byte{[]byte("aaaaaaaaaaaaaaaa"), []byte("bbbbbbbbbbbbbbbb"), []byte("cccccccccccccccc")}
 	// twinDetails are what columns of JSON hold that statements look into.
 	twinDetails = []string{`{}`, `{"bounce_type":"Permanent"}`, `{"bounce_type":"Transient","to":"a@b"}`}
 )
@@ -90,60 +86,35 @@ func newTwins(t *testing.T) *twins {
 }
 
 func (tw *twins) readTables() {
-	for _, s := range strings.Split(engine.sqlComment.ReplaceAllString(schemaText(tw), ""), ";") {
-		m := engine.tableName.FindStringSubmatch(strings.TrimSpace(s))
-		if m == nil {
-			continue
-		}
-		table := twinTable{name: m[1]}
-		words := map[string][]string{}
-		for _, check := range checkedWords.FindAllStringSubmatch(s, -1) {
-			for _, word := range strings.Split(check[2], ",") {
-				words[check[1]] = append(words[check[1]], strings.Trim(strings.TrimSpace(word), "'"))
+	for _, table := range dbtest.Tables(tw, tw.sqlite) {
+		for _, c := range table.Columns {
+			if c.Kind == "TEXT" {
+				tw.texts = append(tw.texts, c.Words...)
 			}
 		}
-		rows, err := tw.sqlite.QueryContext(tw.Context(), `SELECT name, type, "notnull" FROM pragma_table_info(?) ORDER BY cid`, m[1])
-		if err != nil {
-			tw.Fatal(err)
-		}
-		for rows.Next() {
-			var c twinColumn
-			var notNull bool
-			if err := rows.Scan(&c.name, &c.kind, &notNull); err != nil {
-				tw.Fatal(err)
-			}
-			c.optional, c.words = !notNull, words[c.name]
-			if c.kind == "TEXT" {
-				tw.texts = append(tw.texts, c.words...)
-			}
-			table.columns = append(table.columns, c)
-		}
-		if err := rows.Err(); err != nil {
-			tw.Fatal(err)
-		}
-		tw.tables = append(tw.tables, table)
+		tw.tables = append(tw.tables, twinTable{Table: table})
 	}
 	slices.Sort(tw.texts)
 	tw.texts = slices.Compact(tw.texts)
 }
 
 // value is one for a column.
-func (tw *twins) value(c *twinColumn) any {
+func (tw *twins) value(c *dbtest.Column) any {
 	switch {
-	case c.optional && tw.rand.IntN(3) == 0:
+	case c.Optional && tw.rand.IntN(3) == 0:
 		return nil
-	case c.name == "properties":
+	case c.Name == "properties":
 		return pick(tw.rand, []string{`{"a":1}`, `{"b":"x@y","a":"1"}`, `{"B":-2.50}`})
-	case c.name == "detail":
+	case c.Name == "detail":
 		return pick(tw.rand, twinDetails)
-	case c.kind == "TEXT" && c.words != nil:
-		return pick(tw.rand, c.words)
-	case c.kind == "TEXT":
+	case c.Kind == "TEXT" && c.Words != nil:
+		return pick(tw.rand, c.Words)
+	case c.Kind == "TEXT":
 		return pick(tw.rand, twinTexts)
-	case c.kind == "BLOB":
+	case c.Kind == "BLOB":
 		return pick(tw.rand, twinBytes)
-	case c.words != nil:
-		return tw.rand.Int64N(int64(len(c.words)))
+	case c.Words != nil:
+		return tw.rand.Int64N(int64(len(c.Words)))
 	}
 	return pick(tw.rand, twinNumbers)
 }
@@ -151,21 +122,21 @@ func (tw *twins) value(c *twinColumn) any {
 // addRow adds a row to both, or to none: what one refuses the other refuses.
 func (tw *twins) addRow(table *twinTable) {
 	names, places, args := []string{}, []string{}, []any{}
-	for i := range table.columns {
-		c := &table.columns[i]
+	for i := range table.Columns {
+		c := &table.Columns[i]
 		v, place := tw.value(c), `?`
 		switch {
-		case c.name == "properties":
+		case c.Name == "properties":
 			place = `jsonb(?)`
-		case c.name == "id" && table.name == "webhook_attempts":
+		case c.Name == "id" && table.Name == "webhook_attempts":
 			v = fmt.Sprint("a", len(table.rows)) // a key with two more, but one is enough
 		}
-		names, places, args = append(names, c.name), append(places, place), append(args, v)
+		names, places, args = append(names, c.Name), append(places, place), append(args, v)
 	}
-	if table.name == "units" {
-		tw.mendUnit(names, places, args)
+	if table.Name == "units" {
+		dbtest.MendUnit(names, places, args)
 	}
-	text := `INSERT INTO ` + table.name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `) ON CONFLICT DO NOTHING`
+	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `) ON CONFLICT DO NOTHING`
 	_, onSQLite := tw.sqlite.ExecContext(tw.Context(), text, args...)
 	_, onPostgres := tw.postgres.Exec(tw.Context(), tw.postgresWords(text), args...)
 	if (onSQLite == nil) != (onPostgres == nil) {
@@ -178,27 +149,14 @@ func (tw *twins) addRow(table *twinTable) {
 	table.rows = append(table.rows, row)
 }
 
-// mendUnit has the columns of a unit agree.
-func (tw *twins) mendUnit(names, places []string, args []any) {
-	at := func(name string) int { return slices.Index(names, name) }
-	places[at("bulk")], args[at("bulk")] = `?`, int64(1)
-	if args[at("broadcast_id")] == nil {
-		args[at("bulk")] = int64(0)
-	}
-	args[at("held")] = nil
-	if args[at("state")] == "held" {
-		args[at("held")] = "manual"
-	}
-}
-
 // arguments are values for the parameters of a statement: those of a row that is there for
 // most that are compared with a column.
 func (tw *twins) arguments(text string, types []uint32) []any {
 	row := map[string]any{}
-	named := append(changes.FindAllStringSubmatch(text, -1), engine.tablesRead.FindAllStringSubmatch(text, -1)...)
+	named := append(changes.FindAllStringSubmatch(text, -1), tablesRead.FindAllStringSubmatch(text, -1)...)
 	for _, m := range slices.Backward(named) { // the first one's columns count
 		for _, table := range tw.tables {
-			if table.name == m[1] && len(table.rows) > 0 {
+			if table.Name == m[1] && len(table.rows) > 0 {
 				maps.Copy(row, pick(tw.rand, table.rows))
 			}
 		}
@@ -281,13 +239,13 @@ func rowOf(values []any) string {
 
 // all reads a table.
 func (tw *twins) all(table string) string {
-	at := slices.IndexFunc(tw.tables, func(t twinTable) bool { return t.name == table })
+	at := slices.IndexFunc(tw.tables, func(t twinTable) bool { return t.Name == table })
 	var names []string
-	for _, c := range tw.tables[at].columns {
-		if c.name == "properties" {
-			c.name = `properties ->> 'a', properties ->> 'b'`
+	for _, c := range tw.tables[at].Columns {
+		if c.Name == "properties" {
+			c.Name = `properties ->> 'a', properties ->> 'b'`
 		}
-		names = append(names, c.name)
+		names = append(names, c.Name)
 	}
 	return `SELECT ` + strings.Join(names, `, `) + ` FROM ` + table
 }
@@ -383,10 +341,7 @@ var takesAny = []string{"OnlyMembership", "QueuedDomains", "WaitingUnits", "pref
 func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
 	t.Parallel()
 	tw := newTwins(t)
-	all, err := statements(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allStatements(t)
 	seen, idle := map[string]bool{}, 0
 	for _, s := range all {
 		if s.foreign {
@@ -409,7 +364,7 @@ func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
 // compare asks both the same again and again, and reports whether any row was met.
 func (tw *twins) compare(s statement) (met bool) {
 	tw.Helper()
-	d, err := tw.postgres.Prepare(tw.Context(), "", engine.postgresWords(s.text))
+	d, err := tw.postgres.Prepare(tw.Context(), "", engine.ToPostgres(s.text))
 	if err != nil {
 		tw.Fatal(err)
 	}

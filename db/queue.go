@@ -11,7 +11,7 @@ import (
 // QueuedUnit is an open unit as the operator's queue shows it.
 type QueuedUnit struct {
 	app.Unit
-	State  string // of the row: later, due, begun, dotted or held
+	State  string // of the row: later, due, begun, committed or held
 	Held   app.HoldReason
 	HeldAt time.Time
 }
@@ -147,10 +147,10 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 
 // HoldWaiting has a unit wait until it is released, whatever its state: an attempt that
 // began is not counted, and finds itself out of date. Error: ErrNotFound when it is
-// gone, dotted, or held already.
+// gone, committed, or held already.
 func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
 	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
-		WHERE email_id = ? AND state NOT IN ('dotted', 'held')`, string(why), milli(tx.Now), emailID)
+		WHERE email_id = ? AND state NOT IN ('committed', 'held')`, string(why), milli(tx.Now), emailID)
 }
 
 // ReleaseUnit has a held unit be as it was: its clock stood meanwhile. Error: ErrNotFound
@@ -173,7 +173,7 @@ func (tx *Tx) RetryUnit(emailID string) error {
 // it is gone or an attempt has begun, or it waits for that relay already.
 func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
 	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
-		WHERE email_id = ?3 AND state NOT IN ('begun', 'dotted') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
+		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}
@@ -183,14 +183,14 @@ func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
 
 // ReleaseBroadcast has a held broadcast go on. Error: ErrNotFound when it is not held.
 func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
 }
 
 // RerouteBroadcast has what has not begun of a scheduled or queued broadcast leave
 // through another relay. Error: ErrNotFound for any other, and one that does already.
 func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
 }
 

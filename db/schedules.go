@@ -8,9 +8,9 @@ import (
 
 // MoveUnit has a waiting unit tried at another time, from the beginning: an
 // attempt that is under way finds itself out of date. at must not be before
-// tx.Now. One that is held stays so. Error: ErrNotFound when it is dotted or gone.
+// tx.Now. One that is held stays so. Error: ErrNotFound when it is committed or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
-	return tx.WriteOne(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL, deferred_at = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
+	return tx.WriteOne(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL, deferred_at = NULL WHERE email_id = ? AND state <> 'committed'`, milli(at), emailID)
 }
 
 // SetScheduledAt notes the time that an email is scheduled for.
@@ -19,10 +19,10 @@ func (tx *Tx) SetScheduledAt(id string, at time.Time) error {
 	return err
 }
 
-// WithdrawUnit ends the work on a unit that waits. Error: ErrNotFound when it is dotted
+// WithdrawUnit ends the work on a unit that waits. Error: ErrNotFound when it is committed
 // or gone.
 func (tx *Tx) WithdrawUnit(u app.Unit) error {
-	n, err := tx.Exec(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, u.EmailID)
+	n, err := tx.Exec(`DELETE FROM units WHERE email_id = ? AND state <> 'committed'`, u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID == "" {
 		return err
 	}
@@ -38,10 +38,10 @@ func (r *Reader) IsAttempt(u app.Unit) (bool, error) {
 	return n > 0, err
 }
 
-// IsDotted reports whether the final dot of an email may be on its way.
-func (r *Reader) IsDotted(emailID string) (bool, error) {
+// IsCommitted reports whether the final dot of an email may be on its way.
+func (r *Reader) IsCommitted(emailID string) (bool, error) {
 	var n int
-	err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND state = 'dotted'`, []any{emailID}, &n)
+	err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND state = 'committed'`, []any{emailID}, &n)
 	return n > 0, err
 }
 

@@ -10,7 +10,7 @@ import (
 
 // previewed is the condition on the contacts of an audience without segment: those that
 // its filter picks and, with a topic, that mail about it reaches.
-func previewed(a *app.Audience, words filterWords) (condition, error) {
+func previewed(a *app.Audience, words filterDialect) (condition, error) {
 	out, err := where(a.Filter, words)
 	if err != nil || a.TopicID == "" {
 		return out, err
@@ -26,7 +26,7 @@ func (r *Reader) CountPreview(ctx context.Context, e Effort, a *app.Audience) (i
 	if a.TopicID == "" && len(a.Filter.Conditions) == 0 {
 		return r.ContactCount(a.TeamID)
 	}
-	c, err := previewed(a, r.filterWords())
+	c, err := previewed(a, r.filterDialect())
 	if err != nil {
 		return 0, err
 	}
@@ -36,7 +36,7 @@ func (r *Reader) CountPreview(ctx context.Context, e Effort, a *app.Audience) (i
 // SamplePreview returns the newest contacts of those that CountPreview counts, at most
 // limit. Errors: ErrLong, with what was found until then, and that of ctx.
 func (r *Reader) SamplePreview(ctx context.Context, e Effort, a *app.Audience, limit int) ([]app.Contact, error) {
-	c, err := previewed(a, r.filterWords())
+	c, err := previewed(a, r.filterDialect())
 	if err != nil {
 		return nil, err
 	}

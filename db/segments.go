@@ -180,7 +180,7 @@ func (r *Reader) CountSegment(ctx context.Context, e Effort, s *app.Segment) (in
 	case len(s.Filter.Conditions) == 0:
 		return r.ContactCount(s.TeamID)
 	}
-	filter, err := where(s.Filter, r.filterWords())
+	filter, err := where(s.Filter, r.filterDialect())
 	if err != nil {
 		return 0, err
 	}
@@ -204,7 +204,7 @@ func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segme
 		if err != nil || s.Filter == nil {
 			return byHand, err
 		}
-		filter, err := where(s.Filter, r.filterWords())
+		filter, err := where(s.Filter, r.filterDialect())
 		if err != nil {
 			return nil, err
 		}

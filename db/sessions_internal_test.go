@@ -8,7 +8,7 @@ import (
 )
 
 func TestHalfSessionsPushOutNoWholeOne(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	u := User{ID: app.NewID(), Address: "ann@example.com", CreatedAt: now}
 	session := func(half bool) *Session {

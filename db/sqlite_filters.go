@@ -7,8 +7,8 @@ import (
 	"mailer/app"
 )
 
-// filterWords are what the engines say in different words of the conditions of filters.
-type filterWords interface {
+// filterDialect are what the engines say in different words of the conditions of filters.
+type filterDialect interface {
 	// end is the end of a text, as many characters as the next parameter says: one at
 	// least.
 	end(text string) string
@@ -22,8 +22,8 @@ type filterWords interface {
 	between(key string, least, most float64) condition
 }
 
-// filterWords are those of the engine.
-func (r *Reader) filterWords() filterWords {
+// filterDialect are those of the engine.
+func (r *Reader) filterDialect() filterDialect {
 	if r.IsPostgres() {
 		return postgresFilters{}
 	}

@@ -9,14 +9,13 @@ import (
 
 	"mailer/app"
 	"mailer/db/dbtest"
-	"mailer/db/engine"
 )
 
 // suppressionStore is a store with a team, and n suppressions of it named
 // u0@example.org and so on, every third a bounce.
 func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

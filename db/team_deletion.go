@@ -9,15 +9,15 @@ import (
 
 // OpenWork counts the open work of a team, or of one of its domains.
 type OpenWork struct {
-	Waiting int64 // what nothing has left of yet; it can be taken back
-	Dotted  int64 // past the final dot: the relay may have it
+	Waiting   int64 // what nothing has left of yet; it can be taken back
+	Committed int64 // past the final dot: the relay may have it
 }
 
 // OpenOf counts the open units of a team: those of one of its domains where one is
-// named. It reads all open units, as DottedUnits does.
+// named. It reads all open units, as CommittedUnits does.
 func (r *Reader) OpenOf(teamID, domain string) (o OpenWork, err error) {
-	err = r.Row(`SELECT count(*) FILTER (WHERE state <> 'dotted'), count(*) FILTER (WHERE state = 'dotted') FROM units
-		WHERE team_id = ?1 AND (?2 IS NULL OR domain = ?2)`, []any{teamID, nullText(domain)}, &o.Waiting, &o.Dotted)
+	err = r.Row(`SELECT count(*) FILTER (WHERE state <> 'committed'), count(*) FILTER (WHERE state = 'committed') FROM units
+		WHERE team_id = ?1 AND (?2 IS NULL OR domain = ?2)`, []any{teamID, nullText(domain)}, &o.Waiting, &o.Committed)
 	return o, err
 }
 
@@ -85,13 +85,13 @@ func (r *Reader) TeamIsLeft(id string) (left bool, err error) {
 // OpenUnitsOf returns up to limit emails of a team, and recipients of its broadcasts, that
 // wait, behind an id. It walks the units of other teams too.
 func (r *Reader) OpenUnitsOf(teamID, after string, limit int) ([]string, error) {
-	return list(r, scanText, `SELECT email_id FROM units WHERE team_id = ? AND email_id > ? AND state <> 'dotted' ORDER BY email_id LIMIT ?`, teamID, after, limit)
+	return list(r, scanText, `SELECT email_id FROM units WHERE team_id = ? AND email_id > ? AND state <> 'committed' ORDER BY email_id LIMIT ?`, teamID, after, limit)
 }
 
 // DropUnit takes back what waits, unless it is past its dot. An attempt that is under way
 // ends before its dot.
 func (tx *Tx) DropUnit(emailID string) error {
-	err := tx.Write(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
+	err := tx.Write(`DELETE FROM units WHERE email_id = ? AND state <> 'committed'`, emailID)
 	return err
 }
 
@@ -126,10 +126,10 @@ var teamPurges = []teamPurge{
 	{"suppressions", rows(`DELETE FROM suppressions WHERE team_id = ?1 AND address IN (SELECT address FROM suppressions WHERE team_id = ?1 LIMIT ?2)`)},
 	{"template_versions", (*Tx).purgeTemplatesOf},
 	{"versions", rows(`DELETE FROM versions WHERE team_id = ?1 AND id IN (SELECT id FROM versions WHERE team_id = ?1 LIMIT ?2)`)},
-	{"happenings", rows(`DELETE FROM happenings WHERE team_id = ?1 AND id IN (SELECT id FROM happenings WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
-	{"webhook_attempts", rows(`DELETE FROM webhook_attempts WHERE team_id = ?1 AND (webhook_id, happening_id, id) IN
-		(SELECT webhook_id, happening_id, id FROM webhook_attempts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
-	{"happening_counts", rows(`DELETE FROM happening_counts WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
+	{"webhook_events", rows(`DELETE FROM webhook_events WHERE team_id = ?1 AND id IN (SELECT id FROM webhook_events WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
+	{"webhook_attempts", rows(`DELETE FROM webhook_attempts WHERE team_id = ?1 AND (webhook_id, event_id, id) IN
+		(SELECT webhook_id, event_id, id FROM webhook_attempts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
+	{"webhook_event_counts", rows(`DELETE FROM webhook_event_counts WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"idempotency", rows(`DELETE FROM idempotency WHERE team_id = ?1 AND (scope, route, key) IN
 		(SELECT scope, route, key FROM idempotency WHERE team_id = ?1 LIMIT ?2)`)},
 	{"outcomes", rows(`DELETE FROM outcomes WHERE team_id = ?1 AND (hour, region, domain) IN
@@ -215,7 +215,7 @@ const maxPieces = 4
 
 func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
 	ids, err := list(&tx.Reader, scanText, `SELECT e.id FROM emails AS e WHERE e.team_id = ?
-		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.email_id = e.id AND u.state = 'dotted') ORDER BY e.id LIMIT ?`, teamID, limit)
+		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.email_id = e.id AND u.state = 'committed') ORDER BY e.id LIMIT ?`, teamID, limit)
 	if err != nil {
 		return false, err
 	}
@@ -238,7 +238,7 @@ func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
 // purgeBroadcastsOf deletes recipients of a team's first broadcast, and then itself.
 func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error) {
 	heads, err := list(&tx.Reader, scanTextRow, `SELECT id, coalesce(mails, '') FROM broadcasts AS b WHERE team_id = ?
-		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.broadcast_id = b.id AND u.state = 'dotted') ORDER BY id LIMIT 1`, teamID)
+		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.broadcast_id = b.id AND u.state = 'committed') ORDER BY id LIMIT 1`, teamID)
 	if err != nil || len(heads) == 0 {
 		return false, err
 	}

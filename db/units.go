@@ -105,7 +105,7 @@ func (r *Reader) CountOpen(relay string, limit int) (n int64, err error) {
 func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 	for _, id := range emailIDs {
 		var one int64
-		if err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND state IN ('begun', 'dotted')`, []any{id}, &one); err != nil {
+		if err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND state IN ('begun', 'committed')`, []any{id}, &one); err != nil {
 			return 0, err
 		}
 		n += one
@@ -115,14 +115,14 @@ func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 
 // BegunUnits returns units whose attempt began and did not end, and is not past its
 // final dot. Of servers that run these are transactions in progress. It reads all open
-// units, as DottedUnits does.
+// units, as CommittedUnits does.
 func (r *Reader) BegunUnits() ([]app.Unit, error) {
 	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'begun' ORDER BY email_id`)
 }
 
 // ResumeUnit has a unit that was in work when the process died tried again at next,
 // its attempt not counted, and notes at how many crashes in a row it was in work.
-// Error: ErrNotFound when it is gone, or dotted.
+// Error: ErrNotFound when it is gone, or committed.
 func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
 	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
 		next_at = ?1, crashes = ?3, owner = NULL WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
@@ -135,12 +135,12 @@ func (tx *Tx) ClearCrashes() error {
 	return err
 }
 
-// DottedUnits returns units whose final dot may have been sent without its reply
+// CommittedUnits returns units whose final dot may have been sent without its reply
 // being recorded. While a server runs these are transactions in progress. It
 // reads all open units: it is asked at start and by the operator, and an index
 // would cost every message.
-func (r *Reader) DottedUnits() ([]app.Unit, error) {
-	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'dotted' ORDER BY email_id`)
+func (r *Reader) CommittedUnits() ([]app.Unit, error) {
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'committed' ORDER BY email_id`)
 }
 
 func scanUnit(s scanner) (app.Unit, error) {
@@ -168,25 +168,25 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// MarkDotted notes that the final dot of a unit's attempt is about to be sent,
+// MarkCommitted notes that the final dot of a unit's attempt is about to be sent,
 // with the signature of these bytes. Error: ErrNotFound when the unit was
 // withdrawn, or moved to another time or to another server, since the attempt began, or its
 // broadcast canceled or paused, or its team is suspended.
-func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
+func (tx *Tx) MarkCommitted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
-		return tx.WriteOne(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
+		return tx.WriteOne(`UPDATE units SET state = 'committed', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`,
 			nullText(signature), u.EmailID, u.Attempts, tx.Owner())
 	}
-	return tx.WriteOne(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
+	return tx.WriteOne(`UPDATE units SET state = 'committed', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)`,
 		nullText(signature), u.EmailID, u.Attempts, tx.Owner())
 }
 
 // notElsewhere: a unit is in work at no server but the one of the argument, if at all. It may
 // have been withdrawn from that one and begun by another, as the same attempt.
-const notElsewhere = `(state NOT IN ('begun', 'dotted') OR owner IS NOT DISTINCT FROM ?)`
+const notElsewhere = `(state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?)`
 
 // HoldUnit has a unit leave only once it is released, whatever its state was: an
 // attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
@@ -225,7 +225,7 @@ func (tx *Tx) MarkDeferred(emailID string) error {
 // to another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
 	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, owner = NULL
-		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held' AND (state NOT IN ('begun', 'dotted') OR owner IS NOT DISTINCT FROM ?6)`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts, nullText(u.Owner))
+		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held' AND (state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?6)`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
 // DeleteUnit ends the work on a unit. Error: ErrNotFound when it was over.
@@ -269,9 +269,9 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 	return r.outgoing(teamID, emailID, false)
 }
 
-// Whole is Outgoing, with the content of attachments also beside the message that the
+// CompleteEmail is Outgoing, with the content of attachments also beside the message that the
 // email leaves as.
-func (r *Reader) Whole(teamID, emailID string) (*app.Email, []string, error) {
+func (r *Reader) CompleteEmail(teamID, emailID string) (*app.Email, []string, error) {
 	return r.outgoing(teamID, emailID, true)
 }
 

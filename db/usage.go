@@ -8,11 +8,11 @@ import (
 
 // CountRecipients adds n to what a team's mail counted on a day (app.UnixDay) and
 // returns the new sum, and which of the day's quota events was sent.
-func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, told plan.QuotaLevel, err error) {
+func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, sent plan.QuotaLevel, err error) {
 	err = tx.Row(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
-		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, told`,
-		[]any{teamID, day, n}, &sum, &told)
-	return sum, told, err
+		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, quota_event`,
+		[]any{teamID, day, n}, &sum, &sent)
+	return sum, sent, err
 }
 
 // dayCount is what AddRecipients adds.
@@ -46,9 +46,9 @@ func (tx *Tx) storeDays(group []*increments) error {
 
 // DayRecipients returns what a team's mail counted on a day (app.UnixDay), and which
 // of the day's quota events was sent.
-func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, told plan.QuotaLevel, err error) {
-	err = r.Row(`SELECT recipients, told FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &told)
-	return sum, told, ignoreNotFound(err)
+func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, sent plan.QuotaLevel, err error) {
+	err = r.Row(`SELECT recipients, quota_event FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &sent)
+	return sum, sent, ignoreNotFound(err)
 }
 
 // ClearOwed notes that the recipients of a unit have counted.

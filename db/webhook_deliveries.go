@@ -10,8 +10,8 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-const deliveryColumns = `d.webhook_id, d.happening_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at,
-	(SELECT coalesce(a.http_status, 0) FROM webhook_attempts AS a WHERE a.webhook_id = d.webhook_id AND a.happening_id = d.happening_id ORDER BY a.id DESC LIMIT 1)`
+const deliveryColumns = `d.webhook_id, d.event_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at,
+	(SELECT coalesce(a.http_status, 0) FROM webhook_attempts AS a WHERE a.webhook_id = d.webhook_id AND a.event_id = d.event_id ORDER BY a.id DESC LIMIT 1)`
 
 func deliveryDest(d *webhook.Delivery, created *int64, next *sql.NullInt64) []any {
 	return []any{&d.WebhookID, &d.ID, &d.TeamID, &d.Type, created, &d.Status, &d.Attempts, next, &d.LastStatus}
@@ -32,8 +32,8 @@ func (r *Reader) Delivery(teamID, webhookID, eventID string) (webhook.Delivery, 
 	var created int64
 	var next sql.NullInt64
 	var payload string
-	err := r.Row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN happenings AS h ON h.id = d.happening_id
-		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, eventID, teamID},
+	err := r.Row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN webhook_events AS h ON h.id = d.event_id
+		WHERE d.webhook_id = ? AND d.event_id = ? AND h.team_id = ?`, []any{webhookID, eventID, teamID},
 		append(deliveryDest(&d, &created, &next), &payload)...)
 	if errors.Is(err, ErrNotFound) {
 		return r.waitingDelivery(teamID, webhookID, eventID)
@@ -73,15 +73,15 @@ func (r *Reader) olderDeliveries(w *webhook.Webhook, cursor string, place int64,
 		}
 		cursor = lastID
 	}
-	more, err := list(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-		WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`, w.ID, w.TeamID, cursor, limit-len(rows))
+	more, err := list(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN webhook_events AS h ON h.id = d.event_id
+		WHERE d.webhook_id = ? AND h.team_id = ? AND d.event_id < ? ORDER BY d.event_id DESC LIMIT ?`, w.ID, w.TeamID, cursor, limit-len(rows))
 	return append(rows, more...), err
 }
 
 func (r *Reader) newerDeliveries(w *webhook.Webhook, cursor string, place int64, limit int) (rows []webhook.Delivery, err error) {
 	if place == 0 {
-		rows, err = list(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, w.ID, w.TeamID, cursor, limit)
+		rows, err = list(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN webhook_events AS h ON h.id = d.event_id
+			WHERE d.webhook_id = ? AND h.team_id = ? AND d.event_id > ? ORDER BY d.event_id LIMIT ?`, w.ID, w.TeamID, cursor, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -107,21 +107,21 @@ func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, erro
 		err := s.Scan(&d.EventID, &d.Attempts, &next)
 		d.NextAt = fromMilli(next)
 		return d, err
-	}, `SELECT happening_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at, happening_id LIMIT ?`, webhookID, limit)
+	}, `SELECT event_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at, event_id LIMIT ?`, webhookID, limit)
 }
 
 // BeginDelivery counts an attempt that begins and notes when the next one is due
 // if nothing is heard of it. Error: ErrNotFound for a delivery that changed since
 // it was read.
 func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
-	return tx.WriteOne(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
+	return tx.WriteOne(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND event_id = ? AND attempts = ? AND next_at = ?`,
 		milli(next), d.WebhookID, d.EventID, d.Attempts, milli(d.NextAt))
 }
 
 // DeferDelivery has a delivery whose attempt was begun and did not take place
 // tried again at next; nothing is counted. One that changed meanwhile stays.
 func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.Time) error {
-	err := tx.Write(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+	err := tx.Write(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND event_id = ? AND attempts = ?`,
 		milli(next), webhookID, eventID, attempts)
 	return err
 }
@@ -130,18 +130,18 @@ func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.T
 // WriteOne follows, zero: none. One that was replayed meanwhile stays as it is, and
 // current is false. Error: ErrNotFound: the delivery is gone.
 func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status webhook.DeliveryStatus, next time.Time) (current bool, err error) {
-	n, err := tx.Exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+	n, err := tx.Exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND event_id = ? AND attempts = ?`,
 		string(status), nullTime(next), webhookID, eventID, attempts)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	return false, tx.Exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
+	return false, tx.Exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND event_id = ?`, webhookID, eventID)
 }
 
 // HastenDelivery has an event that waits for its next attempt sent now, and reports whether
 // it waited.
 func (tx *Tx) HastenDelivery(webhookID, eventID string) (bool, error) {
-	n, err := tx.Exec(`UPDATE deliveries SET next_at = ?1 WHERE webhook_id = ?2 AND happening_id = ?3 AND status = 'pending' AND next_at > ?1`,
+	n, err := tx.Exec(`UPDATE deliveries SET next_at = ?1 WHERE webhook_id = ?2 AND event_id = ?3 AND status = 'pending' AND next_at > ?1`,
 		milli(tx.Now), webhookID, eventID)
 	return n > 0, err
 }
@@ -149,6 +149,6 @@ func (tx *Tx) HastenDelivery(webhookID, eventID string) (bool, error) {
 // ReplayDelivery has an event sent to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
 func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
-	return tx.WriteOne(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
+	return tx.WriteOne(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND event_id = ?`,
 		milli(tx.Now), webhookID, eventID)
 }

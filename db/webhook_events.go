@@ -13,12 +13,12 @@ import (
 // event's Seq. Writes follow one another, so whoever has seen one Seq has seen all
 // smaller ones, whichever process they are of.
 func (tx *Tx) InsertWebhookEvent(h *webhook.Event) error {
-	err := tx.Row(`INSERT INTO happening_counts (team_id, last) VALUES (?, 1)
-		ON CONFLICT (team_id) DO UPDATE SET last = happening_counts.last + 1 RETURNING last`, []any{h.TeamID}, &h.Seq)
+	err := tx.Row(`INSERT INTO webhook_event_counts (team_id, last) VALUES (?, 1)
+		ON CONFLICT (team_id) DO UPDATE SET last = webhook_event_counts.last + 1 RETURNING last`, []any{h.TeamID}, &h.Seq)
 	if err != nil {
 		return fmt.Errorf("count webhook event: %w", err)
 	}
-	err = tx.Write(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err = tx.Write(`INSERT INTO webhook_events (id, team_id, seq, type, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		h.ID, h.TeamID, h.Seq, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert webhook event: %w", err)
@@ -30,7 +30,7 @@ func (tx *Tx) InsertWebhookEvent(h *webhook.Event) error {
 // whether there may be more. Ids are in the order of time, so the oldest come
 // first.
 func (tx *Tx) PurgeWebhookEvents(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.Exec(`DELETE FROM happenings WHERE id IN (SELECT id FROM happenings ORDER BY id LIMIT ?1) AND created_at < ?2`, limit, milli(before))
+	n, err := tx.Exec(`DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events ORDER BY id LIMIT ?1) AND created_at < ?2`, limit, milli(before))
 	if err != nil {
 		return false, fmt.Errorf("purge webhook events: %w", err)
 	}
@@ -46,17 +46,17 @@ func (r *Reader) WebhookIDs(after string, limit int) ([]string, error) {
 // its attempts, whose events were purged, and reports whether there may be more.
 func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error) {
 	oldest := "~" // after every id
-	err = tx.Row(`SELECT id FROM happenings ORDER BY id LIMIT 1`, nil, &oldest)
+	err = tx.Row(`SELECT id FROM webhook_events ORDER BY id LIMIT 1`, nil, &oldest)
 	if err := ignoreNotFound(err); err != nil {
 		return false, err
 	}
-	deliveries, err := tx.Exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
-		(SELECT happening_id FROM deliveries WHERE webhook_id = ?1 AND happening_id < ?2 LIMIT ?3)`, webhookID, oldest, limit)
+	deliveries, err := tx.Exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND event_id IN
+		(SELECT event_id FROM deliveries WHERE webhook_id = ?1 AND event_id < ?2 LIMIT ?3)`, webhookID, oldest, limit)
 	if err != nil {
 		return false, fmt.Errorf("purge deliveries: %w", err)
 	}
-	attempts, err := tx.Exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (happening_id, id) IN
-		(SELECT happening_id, id FROM webhook_attempts WHERE webhook_id = ?1 AND happening_id < ?2 LIMIT ?3)`, webhookID, oldest, limit)
+	attempts, err := tx.Exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (event_id, id) IN
+		(SELECT event_id, id FROM webhook_attempts WHERE webhook_id = ?1 AND event_id < ?2 LIMIT ?3)`, webhookID, oldest, limit)
 	if err != nil {
 		return false, fmt.Errorf("purge attempts: %w", err)
 	}

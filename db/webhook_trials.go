@@ -10,40 +10,40 @@ import (
 // it that begins now. No other webhook hears of it: it has no place among the team's
 // events.
 func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
-	err := tx.Write(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO webhook_events (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert webhook event: %w", err)
 	}
-	err = tx.Write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
+	err = tx.Write(`INSERT INTO deliveries (webhook_id, event_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
 	if err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
 	return nil
 }
 
-// ToldEvent is an event that a webhook was told of, and how that went.
-type ToldEvent struct {
+// DeliveredEvent is an event that a webhook was told of, and how that went.
+type DeliveredEvent struct {
 	ID     string
 	Status webhook.DeliveryStatus
 }
 
-// ToldEvents returns the next events behind one, up to another, that a webhook was told
+// DeliveredEvents returns the next events behind one, up to another, that a webhook was told
 // of or is being told, oldest first, without those that were made up.
-func (r *Reader) ToldEvents(webhookID, after, until string, limit int) ([]ToldEvent, error) {
-	return list(r, func(s scanner) (e ToldEvent, err error) {
+func (r *Reader) DeliveredEvents(webhookID, after, until string, limit int) ([]DeliveredEvent, error) {
+	return list(r, func(s scanner) (e DeliveredEvent, err error) {
 		err = s.Scan(&e.ID, &e.Status)
 		return e, err
-	}, `SELECT happening_id, status FROM deliveries WHERE webhook_id = ? AND happening_id > ? AND happening_id < ?
-		AND NOT EXISTS (SELECT 1 FROM happenings AS h WHERE h.id = happening_id AND h.seq = 0) ORDER BY happening_id LIMIT ?`,
+	}, `SELECT event_id, status FROM deliveries WHERE webhook_id = ? AND event_id > ? AND event_id < ?
+		AND NOT EXISTS (SELECT 1 FROM webhook_events AS h WHERE h.id = event_id AND h.seq = 0) ORDER BY event_id LIMIT ?`,
 		webhookID, after, until, limit)
 }
 
-// ToldEvent returns how it went to tell a webhook of an event. Error: ErrNotFound, also
+// DeliveredEvent returns how it went to tell a webhook of an event. Error: ErrNotFound, also
 // for one that waits for its first attempt.
-func (r *Reader) ToldEvent(webhookID, eventID string) (e ToldEvent, err error) {
+func (r *Reader) DeliveredEvent(webhookID, eventID string) (e DeliveredEvent, err error) {
 	e.ID = eventID
-	err = r.Row(`SELECT status FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &e.Status)
+	err = r.Row(`SELECT status FROM deliveries WHERE webhook_id = ? AND event_id = ?`, []any{webhookID, eventID}, &e.Status)
 	return e, err
 }
 

@@ -68,9 +68,9 @@ func (r *Reader) waiting(w *webhook.Webhook, in term, newest bool, limit int) (r
 // eventsOf reads the events of a term: of each name the first ones, since those
 // between them may be of any number.
 func (r *Reader) eventsOf(w *webhook.Webhook, t term, newest bool, limit int) (rows []webhook.Delivery, err error) {
-	query, sign := `SELECT id, seq, created_at FROM happenings WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, 1
+	query, sign := `SELECT id, seq, created_at FROM webhook_events WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, 1
 	if newest {
-		query, sign = `SELECT id, seq, created_at FROM happenings WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?`, -1
+		query, sign = `SELECT id, seq, created_at FROM webhook_events WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?`, -1
 	}
 	for _, name := range t.names {
 		more, err := list(r, func(s scanner) (webhook.Delivery, error) {
@@ -98,7 +98,7 @@ func (r *Reader) waitingDelivery(teamID, webhookID, eventID string) (webhook.Del
 	d := webhook.Delivery{WebhookID: w.ID, Status: webhook.DeliveryPending}
 	var created int64
 	var payload string
-	err = r.Row(`SELECT id, team_id, seq, type, payload, created_at FROM happenings WHERE id = ? AND team_id = ? AND seq > ?`,
+	err = r.Row(`SELECT id, team_id, seq, type, payload, created_at FROM webhook_events WHERE id = ? AND team_id = ? AND seq > ?`,
 		[]any{eventID, teamID, w.Reached}, &d.ID, &d.TeamID, &d.Seq, &d.Type, &payload, &created)
 	if err != nil {
 		return webhook.Delivery{}, err
@@ -136,7 +136,7 @@ func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery
 		return err
 	}
 	for _, d := range events {
-		err := tx.Write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 1, ?)`,
+		err := tx.Write(`INSERT INTO deliveries (webhook_id, event_id, status, attempts, next_at) VALUES (?, ?, 'pending', 1, ?)`,
 			webhookID, d.EventID, milli(next))
 		if err != nil {
 			return fmt.Errorf("insert delivery: %w", err)
@@ -171,7 +171,7 @@ func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error
 		return err
 	}
 	// After an event there is one change that counts: the first.
-	err = tx.Write(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM happening_counts WHERE team_id = ?3
+	err = tx.Write(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM webhook_event_counts WHERE team_id = ?3
 		ON CONFLICT (webhook_id, until) DO NOTHING`, w.ID, names, w.TeamID)
 	if err != nil {
 		return fmt.Errorf("note what a webhook wanted: %w", err)
@@ -182,7 +182,7 @@ func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error
 // skip moves the place of a webhook for which nothing waits to the last event.
 func (tx *Tx) skip(w *webhook.Webhook) error {
 	var last int64
-	err := tx.Row(`SELECT last FROM happening_counts WHERE team_id = ?`, []any{w.TeamID}, &last)
+	err := tx.Row(`SELECT last FROM webhook_event_counts WHERE team_id = ?`, []any{w.TeamID}, &last)
 	if err := ignoreNotFound(err); err != nil {
 		return fmt.Errorf("read the last event: %w", err)
 	}

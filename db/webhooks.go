@@ -34,7 +34,7 @@ func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
 		return err
 	}
 	n, err := tx.Exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, reached, created_at)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce((SELECT last FROM happening_counts WHERE team_id = ?2), 0), ?7
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce((SELECT last FROM webhook_event_counts WHERE team_id = ?2), 0), ?7
 		WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE team_id = ?2 ORDER BY id LIMIT 1 OFFSET ?8)`,
 		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), limit-1)
 	return oneRow(n, err, ErrConflict)
@@ -98,7 +98,7 @@ func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook
 	if a.HTTPStatus != 0 {
 		status = a.HTTPStatus
 	}
-	err := tx.Write(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO webhook_attempts (webhook_id, event_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		webhookID, eventID, a.ID, teamID, status, a.Response, milli(a.SentAt))
 	if err != nil {
 		return fmt.Errorf("insert attempt: %w", err)
@@ -119,19 +119,19 @@ func scanWebhookAttempt(s scanner) (webhook.Attempt, error) {
 // webhook, newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]webhook.Attempt, bool, error) {
 	return listPage(r, page, func(cursor string) error {
-		return r.Exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
+		return r.Exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND event_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
 	}, scanWebhookAttempt,
 		`SELECT id, http_status, response, sent_at FROM webhook_attempts
-			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+			WHERE webhook_id = ? AND event_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
 		`SELECT id, http_status, response, sent_at FROM webhook_attempts
-			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID)
+			WHERE webhook_id = ? AND event_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID)
 }
 
 // EnabledWebhook returns a webhook of any team, and the Seq of the team's last event.
 // Error: ErrNotFound for one that is disabled or gone.
 func (r *Reader) EnabledWebhook(id string) (w webhook.Webhook, last int64, err error) {
 	w, err = one(r, func(s scanner) (webhook.Webhook, error) { return scanWebhookAnd(s, &last) },
-		`SELECT `+webhookColumns+`, coalesce((SELECT c.last FROM happening_counts AS c WHERE c.team_id = w.team_id), 0)
+		`SELECT `+webhookColumns+`, coalesce((SELECT c.last FROM webhook_event_counts AS c WHERE c.team_id = w.team_id), 0)
 		FROM webhooks AS w WHERE w.id = ? AND w.status = 'enabled'`, id)
 	return w, last, err
 }

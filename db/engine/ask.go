@@ -5,13 +5,13 @@ import "slices"
 // Ask calls functions that read: of a database elsewhere what they ask leaves together. It
 // returns the error of the first of them that failed, and calls no more once it knows of one.
 func (r *Reader) Ask(asks ...func(r *Reader) error) error {
-	return askAll(asks, func(fn func(r *Reader, i int)) { r.Beside(len(asks), fn) })
+	return askAll(asks, func(fn func(r *Reader, i int)) { r.Concurrently(len(asks), fn) })
 }
 
 // Ask is that of Reader; together leaves what is asked by a closure that stands apart.
 func (tx *Tx) Ask(asks ...func(r *Reader) error) error {
 	return askAll(asks, func(fn func(r *Reader, i int)) {
-		tx.Beside(len(asks), func(tx *Tx, i int) { fn(&tx.Reader, i) })
+		tx.Concurrently(len(asks), func(tx *Tx, i int) { fn(&tx.Reader, i) })
 	})
 }
 

@@ -10,10 +10,10 @@ import (
 // away, full or locked.
 const answerWithin = 3 * time.Second
 
-// submitAwaited is submit for somebody who waits. Once they were refused nothing more is begun
+// submitWaiting is submit for somebody who waits. Once they were refused nothing more is begun
 // for them; of a vital write that was under way by then they don't hear, as where an answer
 // gets lost. Other ones wait for what becomes of it: whoever asks again must not get it twice.
-func submitAwaited(d *DB, r *request) error {
+func submitWaiting(d *DB, r *request) error {
 	select {
 	case <-d.failed:
 		return d.Err()
@@ -49,8 +49,8 @@ func submitAwaited(d *DB, r *request) error {
 				late.Reset(answerWithin - nestedAfter)
 				continue
 			}
-			w := d.waits.Load()
-			if w != nil && (r.begun.CompareAndSwap(false, true) || r.vital) {
+			w := d.writerOutage.Load()
+			if w != nil && (r.begun.CompareAndSwap(false, true) || r.critical) {
 				return w.err
 			}
 			late.Reset(reachEvery) // it is slow, or back

@@ -255,11 +255,11 @@ func finishCopy(ctx context.Context, s *Conn, made *Copy) error {
 	if err := tx.Row(`SELECT count(*) FROM emails`, nil, &made.Emails); err != nil {
 		return fmt.Errorf("count the emails of the copy: %w", err)
 	}
-	return checkWhole(ctx, s)
+	return checkIntegrity(ctx, s)
 }
 
-// checkWhole is ErrDamaged where SQLite finds a page or an index that is not sound.
-func checkWhole(ctx context.Context, s *Conn) error {
+// checkIntegrity is ErrDamaged where SQLite finds a page or an index that is not sound.
+func checkIntegrity(ctx context.Context, s *Conn) error {
 	var found string
 	if err := s.conn.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&found); err != nil {
 		return fmt.Errorf("check pages: %w", err)

@@ -8,8 +8,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// openFresh opens a new database in a folder of the test.
-func openFresh(t *testing.T) *DB {
+// openNew opens a new database in a folder of the test.
+func openNew(t *testing.T) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
 	if err != nil {
@@ -20,7 +20,7 @@ func openFresh(t *testing.T) *DB {
 }
 
 func TestTheLogGrewWithoutBoundUnderACopy(t *testing.T) {
-	d := openFresh(t)
+	d := openNew(t)
 	value := make([]byte, 1<<20)
 	grow := func() error {
 		for i := range value { // SQLite writes no page that says the same

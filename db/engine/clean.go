@@ -16,17 +16,17 @@ import (
 // ErrBusy: readers hold an old snapshot, so that the log can't be emptied now.
 var ErrBusy = errors.New("db: readers hold an old snapshot")
 
-// chore is work of the writer outside of any transaction.
-type chore struct {
+// writerTask is work of the writer outside of any transaction.
+type writerTask struct {
 	fn   func(*Conn) error
 	done chan error
 }
 
 // run has the writer do something between two transactions. fn must be short.
 func (d *DB) run(ctx context.Context, fn func(*Conn) error) error {
-	c := &chore{fn: fn, done: make(chan error, 1)}
+	c := &writerTask{fn: fn, done: make(chan error, 1)}
 	select {
-	case d.chores <- c:
+	case d.tasksForWriter <- c:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-d.failed:

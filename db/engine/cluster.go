@@ -43,7 +43,7 @@ func (c Cluster) Partition() Partition { return c.db.engine.partition() }
 
 // OnChange registers a function that is called whenever Partition may have changed. It must
 // not block. Register it before anything relies on it.
-func (c Cluster) OnChange(fn func()) { c.db.onPeers = append(c.db.onPeers, fn) }
+func (c Cluster) OnChange(fn func()) { c.db.onClusterChange = append(c.db.onClusterChange, fn) }
 
 // Orphaned receives a value when a server has gone whose work no other server has taken over
 // yet. Only the leader uses it.
@@ -58,7 +58,7 @@ func (c Cluster) Owner() string { return c.db.engine.owner() }
 
 // Changed receives a value when the server has learned that another process wrote to the
 // PostgreSQL database, which Version then shows. Changes of a file show only in Version.
-func (c Cluster) Changed() <-chan struct{} { return c.db.heard }
+func (c Cluster) Changed() <-chan struct{} { return c.db.externalWrites }
 
 // Sure reports whether no other server can have taken over the work since this server last
 // renewed its heartbeat. While it is false, nothing may be sent: the other server sends it. On

@@ -85,7 +85,7 @@ func checkAnswered(t *testing.T, path string, answered []string) {
 	if got := ask(t, path, "PRAGMA integrity_check"); got != "ok" {
 		t.Fatalf("integrity: %s", got)
 	}
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t)})
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func crashChild(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

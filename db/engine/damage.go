@@ -36,11 +36,11 @@ func (d *Damage) Error() string {
 // Unwrap returns ErrDamaged and the cause.
 func (d *Damage) Unwrap() []error { return []error{ErrDamaged, d.Cause} }
 
-// contentTables hold what belongs to single emails, contacts and the like: what is
+// ContentTables hold what belongs to single emails, contacts and the like: what is
 // DamagedRow there is a fault of these. All others, and the schema, belong to the system.
-var contentTables = []string{
+var ContentTables = []string{
 	"attachment_pieces", "attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
-	"emails", "events", "feedback", "happenings", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "raw_pieces", "recipients", "suppressions",
+	"emails", "events", "feedback", "webhook_events", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "raw_pieces", "recipients", "suppressions",
 	"template_versions", "versions", "webhook_attempts",
 }
 
@@ -60,7 +60,7 @@ func ReadFault(query string, err error) error {
 	}
 	var tables []string
 	for _, m := range tablesRead.FindAllStringSubmatch(query, -1) {
-		if slices.Contains(contentTables, m[1]) && !slices.Contains(tables, m[1]) {
+		if slices.Contains(ContentTables, m[1]) && !slices.Contains(tables, m[1]) {
 			tables = append(tables, m[1])
 		}
 	}
@@ -101,17 +101,17 @@ func damageOf(err error, teamID, id string, isEmail bool) error {
 	return err
 }
 
-// maxToldDamages bounds the memory of what was logged.
-const maxToldDamages = 10_000
+// maxLoggedDamages bounds the memory of what was logged.
+const maxLoggedDamages = 10_000
 
 // damages are those that the log has named.
 type damages struct {
-	mu   sync.Mutex
-	told map[Damage]bool
+	mu     sync.Mutex
+	logged map[Damage]bool
 }
 
-// tellDamage logs what is damaged, once in a life.
-func (d *DB) tellDamage(err error) {
+// logDamage logs what is damaged, once in a life.
+func (d *DB) logDamage(err error) {
 	var found *Damage
 	if !errors.As(err, &found) {
 		return
@@ -120,13 +120,13 @@ func (d *DB) tellDamage(err error) {
 	key.Cause = nil
 	d.damages.mu.Lock()
 	defer d.damages.mu.Unlock()
-	if d.damages.told[key] || len(d.damages.told) >= maxToldDamages {
+	if d.damages.logged[key] || len(d.damages.logged) >= maxLoggedDamages {
 		return
 	}
-	if d.damages.told == nil {
-		d.damages.told = map[Damage]bool{}
+	if d.damages.logged == nil {
+		d.damages.logged = map[Damage]bool{}
 	}
-	d.damages.told[key] = true
+	d.damages.logged[key] = true
 	what := "broadcast"
 	if key.isEmail {
 		what = "email"

@@ -8,10 +8,10 @@ import (
 )
 
 // NewFile returns the path of a database file that Open made. It is exported for the tests of
-// package db_test.
+// package engine_test.
 func NewFile(t testing.TB) string {
 	t.Helper()
-	return dbtest.File(t, schemaText(t), func(path string) error { return makeDatabase(t, path) })
+	return dbtest.File(t, dbtest.Schema(t), func(path string) error { return makeDatabase(t, path) })
 }
 
 // newRemote returns the URL of a database of PostgreSQL that Open made. One that nothing made
@@ -19,13 +19,13 @@ func NewFile(t testing.TB) string {
 func newRemote(t testing.TB) string {
 	t.Helper()
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+"opened\n"+schemaText(t), func(url string) error { return makeDatabase(t, url) }))
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+"opened\n"+dbtest.Schema(t), func(url string) error { return makeDatabase(t, url) }))
 }
 
 // makeDatabase makes a database of that name with its tables, and closes it.
 func makeDatabase(t testing.TB, name string) error {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: name, Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		return err
 	}

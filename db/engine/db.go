@@ -4,7 +4,7 @@
 // Failure policy: a Write that answers nil is on disk: its transaction stands in the
 // Write-ahead log, and the log was synced after that. The
 // first I/O error latches: every later Write is refused and Failed is closed,
-// so that the server can stop. A full disk refuses new work, lets WriteVital
+// so that the server can stop. A full disk refuses new work, lets WriteCritical
 // through on a reserve kept for it, and recovers by itself. Not found is an
 // error (ErrNotFound).
 package engine
@@ -66,8 +66,8 @@ type Options struct {
 	// Several has this server work beside others on a database elsewhere, instead of
 	// ErrInUse; Leading tells when it leads.
 	Several bool
-	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.
-	Beat time.Duration
+	// Heartbeat is how often a server tells a database elsewhere that it works; 0: DefaultHeartbeat.
+	Heartbeat time.Duration
 	// Clock has this process keep to the clock of a database elsewhere (app/kit/clock).
 	Clock bool
 	// Lazy connects readers when they are first needed, not all at once.
@@ -93,53 +93,53 @@ const readers = 6
 
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {
-	engine   engine
-	log      *slog.Logger
-	metrics  *metrics.Metrics
-	path     string // of the file, without links; empty: the database is elsewhere
-	name     string // for people
-	made     bool   // by this Open
-	lock     *os.File
-	leave    string  // a file that goes with the last connection; empty: none
-	pool     *sql.DB // writer's, one connection
-	ro       *sql.DB
-	readers  *readerPool
-	opened   int // readers
-	queue    chan *request
-	chores   chan *chore
-	closing  chan struct{}
-	written  chan written  // groups that are not on disk yet
-	wal      *os.File      // the write-ahead log
-	sync     func() error  // has it on disk
-	done     chan struct{} // the writer has ended
-	commits  atomic.Uint64
-	wait     time.Duration // of a group for others: Options.Gather
-	crowd    float64       // moving mean of group sizes; the writer's alone
-	full     atomic.Bool
-	hindered atomic.Pointer[hindrance]
-	waits    atomic.Pointer[hindrance] // what the writer waits for
-	given    chan struct{}             // closed once the database is given up
-	giving   sync.Once
-	gone     chan struct{} // closed once everything is released
-	failed   chan struct{} // closed by the latch
-	latch    sync.Once
-	cause    error // what latched; set before failed is closed
-	once     sync.Once
-	tasks    sync.WaitGroup
+	engine         engine
+	log            *slog.Logger
+	metrics        *metrics.Metrics
+	path           string // of the file, without links; empty: the database is elsewhere
+	name           string // for people
+	made           bool   // by this Open
+	lock           *os.File
+	removeOnClose  string  // a file that goes with the last connection; empty: none
+	pool           *sql.DB // writer's, one connection
+	ro             *sql.DB
+	readers        *readerPool
+	opened         int // readers
+	queue          chan *request
+	tasksForWriter chan *writerTask
+	closing        chan struct{}
+	written        chan written  // groups that are not on disk yet
+	wal            *os.File      // the write-ahead log
+	sync           func() error  // has it on disk
+	done           chan struct{} // the writer has ended
+	commits        atomic.Uint64
+	gatherFor      time.Duration // of a group for others: Options.Gather
+	crowd          float64       // moving mean of group sizes; the writer's alone
+	full           atomic.Bool
+	outage         atomic.Pointer[outage]
+	writerOutage   atomic.Pointer[outage] // what the writer waits for
+	abandoned      chan struct{}          // closed once the database is given up
+	abandonOnce    sync.Once
+	released       chan struct{} // closed once everything is released
+	failed         chan struct{} // closed by the latch
+	latch          sync.Once
+	cause          error // what latched; set before failed is closed
+	once           sync.Once
+	tasks          sync.WaitGroup
 
-	pages        sync.Mutex // held while they are cleaned or moved
-	generations  generations
-	beforeCommit func(tx *Tx, extras []any) error
-	onElsewhere  []func(r *Reader) error
-	onErased     []func()
-	onPeers      []func()
-	heard        chan struct{} // others wrote to a database elsewhere
-	orphaned     chan struct{} // a server on it is gone, and its mail is to be freed
-	told         time.Time     // when the writer had heard tell last
-	lead         chan struct{} // closed once this process leads
-	keepsTime    bool          // Options.Clock
-	dataVersion  int64         // the writer's: another one tells that others wrote
-	damages      damages
+	pages             sync.Mutex // held while they are cleaned or moved
+	generations       generations
+	beforeCommit      func(tx *Tx, extras []any) error
+	onExternalWrite   []func(r *Reader) error
+	onExternalErasure []func()
+	onClusterChange   []func()
+	externalWrites    chan struct{} // others wrote to a database elsewhere
+	orphaned          chan struct{} // a server on it is gone, and its mail is to be freed
+	lastExternalWrite time.Time     // when the writer had heard tell last
+	lead              chan struct{} // closed once this process leads
+	usesDatabaseClock bool          // Options.Clock
+	dataVersion       int64         // the writer's: another one tells that others wrote
+	damages           damages
 }
 
 // Open opens or makes the database and starts its writer. Errors, in words for who
@@ -147,23 +147,23 @@ type DB struct {
 // ErrNotFound (no folder, or no file and not Create), or a storage error.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{
-		log:          opts.Log,
-		metrics:      opts.Metrics,
-		readers:      newReaderPool(readers),
-		queue:        make(chan *request, 4*maxGroup),
-		chores:       make(chan *chore),
-		written:      make(chan written, maxUnsynced),
-		closing:      make(chan struct{}),
-		done:         make(chan struct{}),
-		given:        make(chan struct{}),
-		gone:         make(chan struct{}),
-		failed:       make(chan struct{}),
-		heard:        make(chan struct{}, 1),
-		orphaned:     make(chan struct{}, 1),
-		lead:         make(chan struct{}),
-		wait:         cmp.Or(opts.Gather, DefaultGather),
-		beforeCommit: opts.BeforeCommit,
-		engine:       engineOf(opts.Path),
+		log:            opts.Log,
+		metrics:        opts.Metrics,
+		readers:        newReaderPool(readers),
+		queue:          make(chan *request, 4*maxGroup),
+		tasksForWriter: make(chan *writerTask),
+		written:        make(chan written, maxUnsynced),
+		closing:        make(chan struct{}),
+		done:           make(chan struct{}),
+		abandoned:      make(chan struct{}),
+		released:       make(chan struct{}),
+		failed:         make(chan struct{}),
+		externalWrites: make(chan struct{}, 1),
+		orphaned:       make(chan struct{}, 1),
+		lead:           make(chan struct{}),
+		gatherFor:      cmp.Or(opts.Gather, DefaultGather),
+		beforeCommit:   opts.BeforeCommit,
+		engine:         engineOf(opts.Path),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -227,10 +227,10 @@ func (d *DB) faultOf(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrDamaged):
-		d.tellDamage(err)
+		d.logDamage(err)
 	case isLocked(err):
 		return d.lockedBy(d.path)
-	case lockedElsewhere(err):
+	case lockedOnPostgres(err):
 		return lockedOn(d.name, err)
 	case d.outOfFiles(err):
 		return fmt.Errorf("%w: %w", ErrFiles, err)
@@ -288,15 +288,15 @@ func (d *DB) Close() error {
 	var err error
 	d.once.Do(func() {
 		close(d.closing)
-		late := time.AfterFunc(closePatience, func() { d.GiveUp() })
+		late := time.AfterFunc(closePatience, func() { d.Abandon() })
 		defer late.Stop()
 		<-d.done
 		d.tasks.Wait()
 		err = d.release()
-		if d.keepsTime {
+		if d.usesDatabaseClock {
 			clock.Unfollow()
 		}
-		close(d.gone)
+		close(d.released)
 	})
 	return err
 }
@@ -304,19 +304,19 @@ func (d *DB) Close() error {
 // closePatience is how long Close waits for a database elsewhere.
 const closePatience = 5 * time.Second
 
-// GiveUp has nobody wait any longer for a database elsewhere, whatever it does: what is under
+// Abandon has nobody wait any longer for a database elsewhere, whatever it does: what is under
 // way there and what waits for it fails, with ErrClosed or ErrUnreachable. It is for the end of
 // a process that must end; a database in a file is not concerned.
-func (d *DB) GiveUp() {
-	d.giving.Do(func() {
-		close(d.given)
+func (d *DB) Abandon() {
+	d.abandonOnce.Do(func() {
+		close(d.abandoned)
 		go func() {
 			tick := time.NewTicker(reachEvery)
 			defer tick.Stop()
 			for {
 				d.engine.cut()
 				select {
-				case <-d.gone:
+				case <-d.released:
 					return
 				case <-tick.C:
 				}
@@ -327,7 +327,7 @@ func (d *DB) GiveUp() {
 
 func (d *DB) release() error {
 	var errs []error
-	errs = append(errs, d.engine.leave(d))
+	errs = append(errs, d.engine.close(d))
 	for range d.opened { // also those that a Read still has
 		<-d.readers.free
 		errs = append(errs, d.readers.take().close())
@@ -341,8 +341,8 @@ func (d *DB) release() error {
 	if d.wal != nil {
 		errs = append(errs, d.wal.Close())
 	}
-	if d.leave != "" {
-		errs = append(errs, os.Remove(d.leave))
+	if d.removeOnClose != "" {
+		errs = append(errs, os.Remove(d.removeOnClose))
 	}
 	if d.lock != nil {
 		errs = append(errs, os.Remove(d.reservePath()), d.lock.Close())

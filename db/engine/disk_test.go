@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // TestSpaceIsWhatSQLiteSays compares the pointer maps with SQLite's own walk over all
 // pages.
 func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 	t.Parallel()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +63,14 @@ func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after := compare(); after > keptPages+before/2 {
+	if after := compare(); after > sparePages+before/2 {
 		t.Errorf("%d of %d pages are still unused", after, before)
 	}
 }
 
 func TestNoPageMovesWhilePagesAreCleaned(t *testing.T) {
 	t.Parallel()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import "context"
 // dialect is how an engine wants statements and what is bound to them. The texts of this
 // package are in SQLite's words, as far as possible in those that both engines take.
 type dialect interface {
-	words(text string) string
+	translate(text string) string
 	bind(args []any) []any
 	postgres() bool
 }
@@ -48,8 +48,8 @@ type engine interface {
 	cut()
 	// nodes is Nodes.
 	nodes(ctx context.Context, d *DB) ([]Node, error)
-	// leave is called once nothing is written any more.
-	leave(d *DB) error
+	// close is called once nothing is written any more.
+	close(d *DB) error
 }
 
 // engineOf is the engine of a database by its name.

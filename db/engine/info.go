@@ -33,9 +33,9 @@ func IsCorrupt(err error) bool {
 // IsReadOnly reports whether err says that the file of a database can't be written.
 func IsReadOnly(err error) bool { return primaryCode(err) == sqliteReadOnly }
 
-// Fresh reports whether nothing in the database was sealed yet, so that a missing
+// IsNew reports whether nothing in the database was sealed yet, so that a missing
 // master key may be made.
-func (d *DB) Fresh(ctx context.Context) (bool, error) {
+func (d *DB) IsNew(ctx context.Context) (bool, error) {
 	return Get(ctx, d, func(r *Reader) (bool, error) {
 		var n int
 		err := r.Row("SELECT count(*) FROM settings", nil, &n)

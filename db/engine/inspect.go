@@ -13,7 +13,7 @@ type File struct{ pool *sql.DB }
 // OpenFile opens the database file at path for reading. Errors: those of Open for a file that
 // is missing or is no database.
 func OpenFile(path string) (*File, error) {
-	real, fresh, err := place(path, false)
+	real, fresh, err := resolvePath(path, false)
 	if err != nil {
 		return nil, err
 	}

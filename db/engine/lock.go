@@ -72,7 +72,7 @@ func InUse(path string) bool {
 	if IsRemote(path) {
 		return remoteInUse(path)
 	}
-	path, _, err := place(path, false)
+	path, _, err := resolvePath(path, false)
 	if err != nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func InUse(path string) bool {
 // Holder returns the number of the process that holds the database at path, as it noted
 // it; 0: it is not known.
 func Holder(path string) int {
-	real, _, err := place(path, false)
+	real, _, err := resolvePath(path, false)
 	if err != nil {
 		return 0
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mailer/app/kit/seal"
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // A file that is there and not yet written would stop the other, and for good

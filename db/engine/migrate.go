@@ -195,12 +195,12 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 	if err != nil {
 		return Migration{}, err
 	}
-	path, fresh, err := place(opts.Path, opts.Create)
+	path, fresh, err := resolvePath(opts.Path, opts.Create)
 	if err != nil {
 		return Migration{}, err
 	}
 	if fresh {
-		return createFresh(ctx, opts, dryRun, baseVersion+len(names))
+		return createNew(ctx, opts, dryRun, baseVersion+len(names))
 	}
 	query := "mode=ro&_busy_timeout=5000"
 	if !dryRun {
@@ -229,7 +229,7 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 	return m, run.run(ctx, &m)
 }
 
-func createFresh(ctx context.Context, opts Options, dryRun bool, version int) (Migration, error) {
+func createNew(ctx context.Context, opts Options, dryRun bool, version int) (Migration, error) {
 	m := Migration{From: 0, To: version, Steps: []string{"schema.sql"}}
 	if dryRun {
 		return m, nil
@@ -270,7 +270,7 @@ func (r *migration) plan(ctx context.Context, names []string) (Migration, error)
 	if err := r.rehearse(ctx, m.Steps); err != nil || len(m.Steps) == 0 {
 		return m, err
 	}
-	return m, r.checkRoom(ctx, DiskFree)
+	return m, r.checkDiskSpace(ctx, DiskFree)
 }
 
 // rehearse runs the steps on an empty database that has the schema of this one, in memory, and

@@ -13,8 +13,8 @@ import (
 const (
 	// partialSuffix is what the name of a copy ends with until it is whole.
 	partialSuffix = ".partial"
-	// spareRoom is what a copy leaves of a disk, for the log of the steps, in bytes.
-	spareRoom = 64 << 20
+	// spareDiskSpace is what a copy leaves of a disk, for the log of the steps, in bytes.
+	spareDiskSpace = 64 << 20
 )
 
 // copyAside copies the database beside itself, and returns the name of the copy. A file of that
@@ -30,7 +30,7 @@ func (r *migration) copyAside(ctx context.Context, version int) (file string, er
 	if err := r.removePartials(); err != nil {
 		return "", err
 	}
-	if err := r.checkRoom(ctx, DiskFree); err != nil {
+	if err := r.checkDiskSpace(ctx, DiskFree); err != nil {
 		return "", err
 	}
 	if _, err := os.Lstat(file); err == nil {
@@ -76,8 +76,8 @@ func globQuoted(path string) string {
 	return string(quoted)
 }
 
-// checkRoom refuses a copy that would fill the disk, as free tells it of a folder.
-func (r *migration) checkRoom(ctx context.Context, free func(dir string) (int64, error)) error {
+// checkDiskSpace refuses a copy that would fill the disk, as free tells it of a folder.
+func (r *migration) checkDiskSpace(ctx context.Context, free func(dir string) (int64, error)) error {
 	var pages, size int64
 	for pragma, value := range map[string]*int64{"PRAGMA page_count": &pages, "PRAGMA page_size": &size} {
 		if err := r.conn.QueryRowContext(ctx, pragma).Scan(value); err != nil {
@@ -88,7 +88,7 @@ func (r *migration) checkRoom(ctx context.Context, free func(dir string) (int64,
 	if err != nil {
 		return err
 	}
-	if need := pages*size + spareRoom; left < need {
+	if need := pages*size + spareDiskSpace; left < need {
 		return refuse(ErrFull, "%s is copied aside before it is migrated, which takes %d MB, and its disk has %d MB left; make room, then run mailer migrate again", r.opts.Path, need>>20, left>>20)
 	}
 	return nil

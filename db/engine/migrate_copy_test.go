@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
-// beside are the names of files next to a database that begin with its name and version.
+// parts are the names of files next to a database that begin with its name and version.
 func beside(t *testing.T, path string) []string {
 	t.Helper()
 	names, err := filepath.Glob(path + ".v*")
@@ -20,9 +22,9 @@ func beside(t *testing.T, path string) []string {
 }
 
 func TestACopyOfAMigrationThatFailsLeavesNothing(t *testing.T) {
-	path := stored(t, long("t", 'a'), long("t", 'b'))
-	harm(t, path, bytes.Repeat([]byte("b"), 1000), func(page []byte) { copy(page, bytes.Repeat([]byte{0xff}, 16)) })
-	opts := leadingTo(Options{Path: path, Schema: schemaText(t)}, step2)
+	path := stored(t, 'a', 'b')
+	dbtest.Harm(t, path, bytes.Repeat([]byte("b"), 1000), func(page []byte) { copy(page, bytes.Repeat([]byte{0xff}, 16)) })
+	opts := leadingTo(Options{Path: path, Schema: dbtest.Schema(t)}, step2)
 	for _, torn := range []string{".v1-20260101T000000Z.partial", ".v1-20260101T000000Z.partial-journal"} { // of one that was killed
 		if err := os.WriteFile(path+torn, []byte("torn"), 0o600); err != nil {
 			t.Fatal(err)
@@ -38,7 +40,7 @@ func TestACopyOfAMigrationThatFailsLeavesNothing(t *testing.T) {
 }
 
 func TestACopyThatWouldFillTheDiskIsRefused(t *testing.T) {
-	pool, err := sql.Open("sqlite", dsn(stored(t, long("t", 'a')), "mode=ro"))
+	pool, err := sql.Open("sqlite", dsn(stored(t, 'a'), "mode=ro"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +51,8 @@ func TestACopyThatWouldFillTheDiskIsRefused(t *testing.T) {
 	}
 	defer conn.Close()
 	r := migration{conn: conn, opts: Options{Path: "x.db"}}
-	for free, want := range map[int64]error{spareRoom: ErrFull, 2 * spareRoom: nil} {
-		if err := r.checkRoom(t.Context(), func(string) (int64, error) { return free, nil }); !errors.Is(err, want) {
+	for free, want := range map[int64]error{spareDiskSpace: ErrFull, 2 * spareDiskSpace: nil} {
+		if err := r.checkDiskSpace(t.Context(), func(string) (int64, error) { return free, nil }); !errors.Is(err, want) {
 			t.Errorf("%d bytes free: %v", free, err)
 		}
 	}

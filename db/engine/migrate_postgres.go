@@ -99,7 +99,7 @@ func remoteStep(ctx context.Context, tx *sql.Tx, dir fs.FS, name string, version
 	words := string(text)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = fs.ReadFile(dir, name)
-		words = postgresStepWords(string(text), schema)
+		words = stepToPostgres(string(text), schema)
 	}
 	if err != nil {
 		return fmt.Errorf("read migration: %w", err)

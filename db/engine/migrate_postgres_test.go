@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -32,11 +33,11 @@ func TestStepsLeadToTheSchemaOnPostgreSQL(t *testing.T) {
 	const (
 		table = `CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCES teams (id), kind TEXT CHECK (kind IN ('a, b', 'c'))) STRICT, WITHOUT ROWID`
 		index = `CREATE INDEX emails_extra ON emails (team_id, last_event)`
-		more  = `CHECK (told IN (0, 1, 2, 3))`
+		more  = `CHECK (quota_event IN (0, 1, 2, 3))`
 	)
-	schema := strings.Replace(schemaText(t), `told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2))`, `told       INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
-	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_told.sql": "SELECT 'of a file alone, which has its table made anew'",
-		"003_told.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_told_check, ADD ` + more}
+	schema := strings.Replace(dbtest.Schema(t), `quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2))`, `quota_event INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
+	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_quota.sql": "SELECT 'of a file alone, which has its table made anew'",
+		"003_quota.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_quota_event_check, ADD ` + more}
 	opts := Options{Path: newRemote(t), Schema: schema}
 	m, err := migrate(t.Context(), opts, true, stepFiles(steps))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 {
@@ -63,7 +64,7 @@ func TestStepsLeadToTheSchemaOnPostgreSQL(t *testing.T) {
 // a dry run neither.
 func TestAStepThatLeadsElsewhereIsRefused(t *testing.T) {
 	t.Parallel()
-	schema := schemaText(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
+	schema := dbtest.Schema(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
 	opts := Options{Path: newRemote(t), Schema: schema}
 	for name, tc := range map[string]struct{ step, want string }{
 		"it forgets a NOT NULL":  {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER) STRICT;`, "it has extra.at bigint"},
@@ -86,7 +87,7 @@ func TestAStepThatLeadsElsewhereIsRefused(t *testing.T) {
 // TestMigrateSeesWhatARestoreLeftOut looks at a database that has the version and not the tables.
 func TestMigrateSeesWhatARestoreLeftOut(t *testing.T) {
 	t.Parallel()
-	opts := Options{Path: newRemote(t), Schema: schemaText(t)}
+	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
 	if _, err := Migrate(t.Context(), opts, true); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestMigrateSeesWhatARestoreLeftOut(t *testing.T) {
 // otherwise.
 func TestOtherBlanksAreTheSameSchema(t *testing.T) {
 	t.Parallel()
-	dsn, schema := newRemote(t), schemaText(t)
+	dsn, schema := newRemote(t), dbtest.Schema(t)
 	for _, text := range []string{strings.ReplaceAll(schema, "  ", " "), strings.ReplaceAll(schema, ",\n", ",\n\n\t")} {
 		d, err := Open(t.Context(), Options{Path: dsn, Schema: text})
 		if err != nil {
@@ -121,7 +122,7 @@ func TestTablesOfAnotherUserAreRefusedInWords(t *testing.T) {
 	onServer(t, dsn, `DO $$ BEGIN CREATE ROLE `+user+` LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`, `GRANT CREATE, USAGE ON SCHEMA public TO `+user)
 	name := strings.Replace(dsn, "postgres:", "postgresql:", 1)
 	name = "postgres://" + user + "@" + name[strings.LastIndex(name, "@")+1:]
-	opts := Options{Path: name, Schema: schemaText(t), Create: true}
+	opts := Options{Path: name, Schema: dbtest.Schema(t), Create: true}
 	d, err := Open(t.Context(), opts)
 	if err == nil {
 		d.Close()
@@ -150,7 +151,7 @@ func TestTheNextCommandNamesTheDatabaseWithoutItsPassword(t *testing.T) {
 		}
 	}
 	dsn := pgtest.Copy(t, newRemote(t), `UPDATE schema_versions SET version = 0`)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
 	if err == nil {
 		d.Close()
 	}

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"mailer/db/dbtest"
 )
 
 // atVersion1 makes a database of the schema as it is, with a team of a key.
 func atVersion1(t *testing.T) Options {
 	t.Helper()
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true, Lock: true}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true}
 	d, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +252,7 @@ func TestADatabaseInUseIsNotMigrated(t *testing.T) {
 }
 
 func TestAnotherProgramsDatabaseIsLeftAlone(t *testing.T) {
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true}
 	pool, err := sql.Open("sqlite", dsn(opts.Path, ""))
 	if err != nil {
 		t.Fatal(err)
@@ -314,7 +316,7 @@ func TestADatabaseOfTheFrozenSchemaBecomesOneOfThisVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	setVersion(t, opts.Path, "1")
-	opts.Schema = schemaText(t)
+	opts.Schema = dbtest.Schema(t)
 	for _, dryRun := range []bool{true, false} {
 		if m, err := Migrate(t.Context(), opts, dryRun); err != nil || m.From != 1 {
 			t.Fatalf("dry run %t: %+v, %v", dryRun, m, err)

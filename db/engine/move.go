@@ -139,7 +139,7 @@ func Move(ctx context.Context, in Moving) (done Moved, err error) {
 // openToMove opens a database that is there, and holds it as a server does.
 func openToMove(ctx context.Context, name, schema string) (*DB, error) {
 	if !IsRemote(name) {
-		_, fresh, err := place(name, false)
+		_, fresh, err := resolvePath(name, false)
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ type fileTarget struct {
 
 // newFileTarget finds where the file goes. Errors, in words: ErrNotFound.
 func newFileTarget(name, schema string) (*fileTarget, error) {
-	path, _, err := place(name, true)
+	path, _, err := resolvePath(name, true)
 	if errors.Is(err, ErrNotDatabase) { // something is there, which free says
 		path, err = name, nil
 	}
@@ -201,7 +201,7 @@ func (f *fileTarget) sound(ctx context.Context) error {
 	if broken {
 		return fmt.Errorf("%w: rows of the source lack what they belong to; mailer check names them, and nothing was moved", ErrDamaged)
 	}
-	return checkWhole(ctx, &f.reader.Conn)
+	return checkIntegrity(ctx, &f.reader.Conn)
 }
 
 // commit has the file take its name.

@@ -40,7 +40,7 @@ var (
 // fillFile returns a database with rows in every table, whose values are odd ones.
 func fillFile(t *testing.T) string {
 	t.Helper()
-	return dbtest.File(t, "rows in every table\n"+schemaText(t), func(path string) error {
+	return dbtest.File(t, "rows in every table\n"+dbtest.Schema(t), func(path string) error {
 		if err := makeDatabase(t, path); err != nil {
 			return err
 		}
@@ -58,25 +58,24 @@ func fillTables(t *testing.T, path string) error {
 	if _, err := pool.Exec(`DELETE FROM teams`); err != nil {
 		return err
 	}
-	tw := &twins{T: t, sqlite: connOf(t, pool)}
-	tw.readTables()
-	for i := range tw.tables {
+	conn := connOf(t, pool)
+	for _, table := range dbtest.Tables(t, conn) {
 		for n := range movedRows {
-			oddRow(tw, &tw.tables[i], n)
+			oddRow(t, conn, &table, n)
 		}
 	}
-	rows, err := tw.sqlite.QueryContext(t.Context(), `PRAGMA foreign_key_check`)
+	rows, err := conn.QueryContext(t.Context(), `PRAGMA foreign_key_check`)
 	if err != nil || rows.Next() {
 		return fmt.Errorf("a foreign key leads nowhere: %w", err)
 	}
-	return errors.Join(rows.Close(), tw.sqlite.Close(), pool.Close()) // the last one empties the log
+	return errors.Join(rows.Close(), conn.Close(), pool.Close()) // the last one empties the log
 }
 
 // newMoved returns a database of PostgreSQL to which that of fillFile was moved.
 func newMoved(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+"moved\n"+schemaText(t), func(url string) error {
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+"moved\n"+dbtest.Schema(t), func(url string) error {
 		_, err := Move(t.Context(), moving(t, fillFile(t), url))
 		return err
 	}))
@@ -92,44 +91,44 @@ func connOf(t *testing.T, pool *sql.DB) *sql.Conn {
 }
 
 // oddRow adds the n-th row of a table.
-func oddRow(tw *twins, table *twinTable, n int) {
-	tw.Helper()
+func oddRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
+	t.Helper()
 	names, places, args := []string{}, []string{}, []any{}
-	for _, c := range table.columns {
+	for _, c := range table.Columns {
 		v, place := oddValue(&c, n), "?"
-		if c.name == "properties" {
+		if c.Name == "properties" {
 			place = "jsonb(?)"
 		}
-		names, places, args = append(names, c.name), append(places, place), append(args, v)
+		names, places, args = append(names, c.Name), append(places, place), append(args, v)
 	}
-	if table.name == "units" {
-		tw.mendUnit(names, places, args)
+	if table.Name == "units" {
+		dbtest.MendUnit(names, places, args)
 	}
-	text := `INSERT INTO ` + table.name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `)`
-	if _, err := tw.sqlite.ExecContext(tw.Context(), text, args...); err != nil {
-		tw.Fatalf("%s %q: %v", text, args, err)
+	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `)`
+	if _, err := conn.ExecContext(t.Context(), text, args...); err != nil {
+		t.Fatalf("%s %q: %v", text, args, err)
 	}
 }
 
-func oddValue(c *twinColumn, n int) any {
+func oddValue(c *dbtest.Column, n int) any {
 	switch {
-	case c.name == "properties":
+	case c.Name == "properties":
 		return movedObjects[n]
-	case c.optional && n == 1:
+	case c.Optional && n == 1:
 		return nil
-	case c.kind == "TEXT" && c.words != nil:
-		return c.words[n%len(c.words)]
-	case c.kind == "TEXT" && (c.name == "html" || c.name == "text"):
+	case c.Kind == "TEXT" && c.Words != nil:
+		return c.Words[n%len(c.Words)]
+	case c.Kind == "TEXT" && (c.Name == "html" || c.Name == "text"):
 		return strings.Repeat(movedTexts[n], 5_000)
-	case c.kind == "TEXT":
+	case c.Kind == "TEXT":
 		return movedTexts[n]
-	case c.kind == "BLOB" && shortBytes.MatchString(c.name):
+	case c.Kind == "BLOB" && shortBytes.MatchString(c.Name):
 		return bytes.Repeat([]byte{byte(n)}, 16)
-	case c.kind == "BLOB":
+	case c.Kind == "BLOB":
 		return movedPieces[n]
-	case c.words != nil:
-		return int64(n % len(c.words))
-	case numberedKeys.MatchString(c.name):
+	case c.Words != nil:
+		return int64(n % len(c.Words))
+	case numberedKeys.MatchString(c.Name):
 		return int64(n)
 	}
 	return movedNumbers[n]
@@ -138,7 +137,7 @@ func oddValue(c *twinColumn, n int) any {
 // dump is every row of a database, by table.
 func dump(t *testing.T, s *moveSide) map[string][]string {
 	t.Helper()
-	tables, err := movedTables(t.Context(), schemaText(t))
+	tables, err := movedTables(t.Context(), dbtest.Schema(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +198,7 @@ func wantDump(t *testing.T, got, want map[string][]string) {
 // moving is a move of a test.
 func moving(t *testing.T, from, to string) Moving {
 	t.Helper()
-	return Moving{From: from, To: to, Schema: schemaText(t)}
+	return Moving{From: from, To: to, Schema: dbtest.Schema(t)}
 }
 
 func mustMove(t *testing.T, from, to string) Moved {
@@ -228,7 +227,7 @@ func tablesOf(t *testing.T, url string) (n int) {
 // startsAs opens a database as a server does.
 func startsAs(t *testing.T, name string) error {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: name, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
 		return err
 	}
@@ -342,7 +341,7 @@ func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
 	foreign := pgtest.Database(t, server, pgtest.Template(t, server, `CREATE TABLE words (word text)`))
 	wantRefusal(t, file, foreign, ErrConflict, "another program")
 
-	d, err := Open(t.Context(), Options{Path: file, Schema: schemaText(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: file, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +359,7 @@ func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
 		t.Errorf("a move that was refused marked its source: %v", err)
 	}
 
-	d, err = Open(t.Context(), Options{Path: empty, Schema: schemaText(t), Lock: true, Beat: 100 * time.Millisecond})
+	d, err = Open(t.Context(), Options{Path: empty, Schema: dbtest.Schema(t), Lock: true, Heartbeat: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,10 +372,10 @@ func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
 func TestADatabaseThatWasOnlyMigratedIsATarget(t *testing.T) {
 	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
-	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: schemaText(t), Create: true}, false); err != nil {
+	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Create: true}, false); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: remote, Schema: schemaText(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,12 +419,12 @@ func TestATextThatPostgreSQLDoesNotTakeIsNamed(t *testing.T) {
 func TestAMoveIsTakenBackByItsFlag(t *testing.T) {
 	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
-	if _, err := Unmove(t.Context(), file, schemaText(t)); !errors.Is(err, ErrNotFound) {
+	if _, err := Unmove(t.Context(), file, dbtest.Schema(t)); !errors.Is(err, ErrNotFound) {
 		t.Errorf("of what was not moved: %v", err)
 	}
 	want := dumpFile(t, file)
 	mustMove(t, file, remote)
-	if to, err := Unmove(t.Context(), file, schemaText(t)); err != nil || to != Name(remote) {
+	if to, err := Unmove(t.Context(), file, dbtest.Schema(t)); err != nil || to != Name(remote) {
 		t.Errorf("%q, %v", to, err)
 	}
 	if err := startsAs(t, file); err != nil {
@@ -437,7 +436,7 @@ func TestAMoveIsTakenBackByItsFlag(t *testing.T) {
 func TestNothingIsWrittenWhileADatabaseMoves(t *testing.T) {
 	t.Parallel()
 	remote := newMoved(t)
-	beside, err := Open(t.Context(), Options{Path: remote, Schema: schemaText(t)})
+	beside, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +479,7 @@ func TestAStandbyDoesNotTakeOverWhatWasMoved(t *testing.T) {
 		}
 		waits := make(chan struct{})
 		go func() {
-			d, err := Open(t.Context(), Options{Path: remote, Schema: schemaText(t), Lock: true, Standby: true, Waiting: func() error {
+			d, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Lock: true, Standby: true, Waiting: func() error {
 				close(waits)
 				return nil
 			}, Log: slog.New(slog.DiscardHandler)})

@@ -143,11 +143,11 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE "+strings.Join(all, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return fmt.Errorf("lock the tables of %s: %w", p.name(), err)
 	}
-	w, err := leading(ctx, conn, Options{}, DefaultBeat)
+	w, err := leading(ctx, conn, Options{}, DefaultHeartbeat)
 	if err != nil {
 		return fmt.Errorf("look who works on %s: %w", p.name(), err)
 	}
-	if w != nil && w.silent < deadAfter*DefaultBeat {
+	if w != nil && w.silent < deadAfter*DefaultHeartbeat {
 		return refuse(ErrInUse, "%s is worked on by a mailer serve (%s); stop all of them first", p.name(), w.address)
 	}
 	for _, t := range p.tables {
@@ -178,7 +178,7 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	p.later = append(p.later, keys...)
-	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+postgresOwn); err != nil {
+	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+PostgresTables); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
 	if _, err := conn.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, baseVersion+len(names), schemaSum(p.schema)); err != nil {

@@ -19,8 +19,8 @@ import (
 // WriteOne that led. From then on every group of writes of the dead one is refused, however late it
 // comes: each begins by holding that row. What it had in work is free for others then.
 const (
-	// DefaultBeat is how often a server says that it is there.
-	DefaultBeat = time.Second
+	// DefaultHeartbeat is how often a server says that it is there.
+	DefaultHeartbeat = time.Second
 	// unsureAfter and deadAfter count beats.
 	unsureAfter = 3
 	deadAfter   = 5
@@ -40,7 +40,7 @@ func (r replaced) Unwrap() []error { return []error{r.error, ErrFailed} }
 type node struct {
 	id         string
 	leads      atomic.Bool
-	beat       time.Duration
+	interval   time.Duration
 	began      time.Time
 	assured    atomic.Int64 // when the last beat was confirmed, as a time since began
 	opts       Options
@@ -72,12 +72,12 @@ type leader struct {
 // that has it is dead, else only until it is clear that it is not; with opts.Several it
 // works beside it. Error: ErrInUse.
 func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
-	n.beat, n.began = cmp.Or(opts.Beat, DefaultBeat), time.Now()
+	n.interval, n.began = cmp.Or(opts.Heartbeat, DefaultHeartbeat), time.Now()
 	var first *leader
 	var away time.Time // when the database could not be asked last
 	for {
 		// Once the database is back, the process that leads is to have time for a beat.
-		holder, err := n.take(ctx, d, id, opts, time.Since(away) < unsureAfter*n.beat)
+		holder, err := n.take(ctx, d, id, opts, time.Since(away) < unsureAfter*n.interval)
 		if errors.Is(err, ErrMoved) {
 			return err
 		}
@@ -108,7 +108,7 @@ func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(n.beat / 4):
+		case <-time.After(n.interval / 4):
 		}
 	}
 	n.leads.Store(true)
@@ -125,7 +125,7 @@ func (n *node) start(ctx context.Context, d *DB, id string) error {
 		close(n.ended) // it leaves at once
 		return fmt.Errorf("look who works on %s: %w", d.name, err)
 	}
-	n.meet(d, ids)
+	n.refreshMembers(d, ids)
 	go n.beats(d)
 	return nil
 }
@@ -142,14 +142,14 @@ func wait(opts Options) error {
 // with spare also one that was silent for long.
 func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare bool) (holder *leader, err error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, 2*deadAfter*n.beat)
+	ctx, cancel := context.WithTimeout(ctx, 2*deadAfter*n.interval)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx) // whose transactions end soon where this process stands still
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if w, err := leading(ctx, conn, opts, n.beat); err != nil || w != nil && (spare || w.silent < deadAfter*n.beat) {
+	if w, err := leading(ctx, conn, opts, n.interval); err != nil || w != nil && (spare || w.silent < deadAfter*n.interval) {
 		return w, err // without the lock, which beats wait for
 	}
 	n.endSilent(ctx, d, conn)
@@ -165,8 +165,8 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 	if _, err := tx.ExecContext(ctx, `LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return nil, err
 	}
-	w, err := leading(ctx, tx, opts, n.beat)
-	if err != nil || w != nil && w.silent < deadAfter*n.beat {
+	w, err := leading(ctx, tx, opts, n.interval)
+	if err != nil || w != nil && w.silent < deadAfter*n.interval {
 		return w, err
 	}
 	// A group that is being committed holds the row, with a lock that an UPDATE alone does not
@@ -216,7 +216,7 @@ func (n *node) endSilent(ctx context.Context, d *DB, tx asker) {
 	var ended int
 	err := tx.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a JOIN nodes n ON a.application_name = 'mailer ' || n.id
 		WHERE a.datname = current_database() AND a.usename = current_user AND a.backend_xid IS NOT NULL AND a.pid <> pg_backend_pid()
-			AND n.seen_at < `+postgresNow+` - $1::bigint`, (deadAfter * n.beat).Milliseconds()).Scan(&ended)
+			AND n.seen_at < `+postgresNow+` - $1::bigint`, (deadAfter * n.interval).Milliseconds()).Scan(&ended)
 	if err != nil && ctx.Err() == nil { // which is no reason not to work
 		d.log.Warn("what a silent server left on the database can't be ended", "db", d.name, "error", err)
 	}
@@ -225,15 +225,15 @@ func (n *node) endSilent(ctx context.Context, d *DB, tx asker) {
 	}
 }
 
-// bury takes servers for dead that were silent for long and for a beat more (the clock of the
+// markDead takes servers for dead that were silent for long and for a beat more (the clock of the
 // database may have been set), so that nothing more of them comes
 // and what they had in work is free. One whose transaction still holds its row is left to the
 // next time: it is being ended.
-func (n *node) bury(ctx context.Context, d *DB) error {
+func (n *node) markDead(ctx context.Context, d *DB) error {
 	n.endSilent(ctx, d, n.conn)
 	rows, err := n.conn.QueryContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE id IN
 		(SELECT id FROM nodes WHERE dead IS NULL AND id <> $1 AND seen_at < `+postgresNow+` - $2::bigint FOR UPDATE SKIP LOCKED) RETURNING address`,
-		n.id, (deadAfter * n.beat).Milliseconds())
+		n.id, (deadAfter * n.interval).Milliseconds())
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func leading(ctx context.Context, tx asker, opts Options, beat time.Duration) (*
 func (n *node) beats(d *DB) {
 	defer close(n.ended)
 	defer n.hangUp()
-	pause := n.beat
+	pause := n.interval
 	for {
 		select {
 		case <-d.closing:
@@ -292,7 +292,7 @@ func (n *node) beats(d *DB) {
 		case <-time.After(pause):
 		}
 		began, leads := time.Since(n.began), n.leads.Load()
-		err := n.beatOnce(d, leads)
+		err := n.heartbeat(d, leads)
 		switch {
 		case errors.Is(err, errFenced), errors.Is(err, ErrMoved):
 			d.fail(err)
@@ -303,7 +303,7 @@ func (n *node) beats(d *DB) {
 		if !leads && n.leads.Load() {
 			close(d.lead)
 		}
-		pause = max(n.pause(err)-(time.Since(n.began)-began), n.beat/50)
+		pause = max(n.pause(err)-(time.Since(n.began)-began), n.interval/50)
 	}
 }
 
@@ -313,32 +313,32 @@ func (n *node) beats(d *DB) {
 func (n *node) pause(err error) time.Duration {
 	switch {
 	case err != nil:
-		return n.beat / 10
+		return n.interval / 10
 	case n.leads.Load() || n.left <= 0:
-		return n.beat
+		return n.interval
 	}
-	return min(n.beat, n.left+n.beat/50)
+	return min(n.interval, n.left+n.interval/50)
 }
 
-// beatOnce is one beat. The one that leads looks after the others meanwhile: once the database
+// heartbeat is one beat. The one that leads looks after the others meanwhile: once the database
 // is back from being away, they are to have time for a beat before.
-func (n *node) beatOnce(d *DB, leads bool) error {
+func (n *node) heartbeat(d *DB, leads bool) error {
 	if !leads {
 		return n.stand(d)
 	}
 	var silent, orphans int64
-	err := n.say(d, sayLeads, []any{n.id, (deadAfter * n.beat).Milliseconds()}, &silent, &orphans)
+	err := n.renew(d, sayLeads, []any{n.id, (deadAfter * n.interval).Milliseconds()}, &silent, &orphans)
 	if n.said++; err != nil {
 		return err
 	}
 	if n.silent++; silent == 0 {
 		n.silent = 0
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
+	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
 	defer cancel()
 	switch {
-	case n.silent > 1 && time.Since(n.away) >= deadAfter*n.beat:
-		if err := n.bury(ctx, d); err != nil {
+	case n.silent > 1 && time.Since(n.away) >= deadAfter*n.interval:
+		if err := n.markDead(ctx, d); err != nil {
 			d.log.Warn("a server that is gone can't be taken for dead yet", "db", d.name, "err", err)
 			n.hangUp()
 		}
@@ -346,7 +346,7 @@ func (n *node) beatOnce(d *DB, leads bool) error {
 		n.endSilent(ctx, d, n.conn) // of those of the past
 	}
 	if orphans > 0 {
-		ring(d.orphaned)
+		notify(d.orphaned)
 	}
 	return nil
 }
@@ -362,18 +362,18 @@ func (n *node) hangUp() {
 // liveNodes are the ids of the servers that are not dead, in their order, parted by commas.
 const liveNodes = `(SELECT coalesce(string_agg(id, ',' ORDER BY id), '') FROM nodes WHERE dead IS NULL)`
 
-// saidBack is what each beat returns.
-const saidBack = `(SELECT max(n) FROM writes), (SELECT rules FROM writes ORDER BY n DESC LIMIT 1), ` + postgresNow + `, ` + liveNodes
+// renewReturning is what each beat returns.
+const renewReturning = `(SELECT max(n) FROM writes), (SELECT rules FROM writes ORDER BY n DESC LIMIT 1), ` + postgresNow + `, ` + liveNodes
 
 // sayLeads renews the row of the server that leads, and counts the others that were silent for
 // long and those that are dead and whose work is not free yet.
-const sayLeads = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND leads = 1 AND dead IS NULL RETURNING ` + saidBack + `,
+const sayLeads = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND leads = 1 AND dead IS NULL RETURNING ` + renewReturning + `,
 	(SELECT count(*) FROM nodes WHERE dead IS NULL AND id <> $1 AND seen_at < ` + postgresNow + ` - $2::bigint), (SELECT count(*) FROM nodes WHERE dead IS NOT NULL AND freed = 0)`
 
-// say renews the row of this process, and finds out whether others wrote, what time it is and
+// renew renews the row of this process, and finds out whether others wrote, what time it is and
 // who else is there. into is what else the statement returns. Error: errFenced.
-func (n *node) say(d *DB, text string, args []any, into ...any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
+func (n *node) renew(d *DB, text string, args []any, into ...any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
 	defer cancel()
 	if n.conn == nil {
 		conn, err := d.ro.Conn(ctx)
@@ -405,14 +405,14 @@ func (n *node) say(d *DB, text string, args []any, into ...any) error {
 	}
 	others := groups - n.written.Load() // those under way are no matter: it is looked once more
 	if n.others.Swap(others) != others {
-		ring(d.heard)
+		notify(d.externalWrites)
 	}
-	n.meet(d, ids)
+	n.refreshMembers(d, ids)
 	return nil
 }
 
-// ring has a channel of one place have a value.
-func ring(bell chan<- struct{}) {
+// notify has a channel of one place have a value.
+func notify(bell chan<- struct{}) {
 	select {
 	case bell <- struct{}{}:
 	default:
@@ -424,10 +424,10 @@ func (n *node) sure() bool { return n.id == "" || n.assuredLately() }
 
 // assuredLately reports whether a beat was confirmed lately.
 func (n *node) assuredLately() bool {
-	return time.Since(n.began)-time.Duration(n.assured.Load()) < unsureAfter*n.beat
+	return time.Since(n.began)-time.Duration(n.assured.Load()) < unsureAfter*n.interval
 }
 
-// leave says that this server is gone, so that another one leads at once.
+// close says that this server is gone, so that another one leads at once.
 func (n *node) leave(d *DB) error {
 	if n.id == "" {
 		return nil
@@ -436,7 +436,7 @@ func (n *node) leave(d *DB) error {
 	if !n.assuredLately() {
 		return nil // the database is away; that nothing is heard tells the others
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
+	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
 	defer cancel()
 	well := int64(0)
 	if n.endCleanly.Load() {
@@ -453,8 +453,8 @@ type peers struct {
 	place int // of this one among them; -1: none
 }
 
-// meet notes who is there.
-func (n *node) meet(d *DB, list string) {
+// refreshMembers notes who is there.
+func (n *node) refreshMembers(d *DB, list string) {
 	ids := strings.Split(list, ",")
 	known := n.peers.Load()
 	if known != nil && slices.Equal(known.ids, ids) {
@@ -467,7 +467,7 @@ func (n *node) meet(d *DB, list string) {
 		next.since = time.Time{}
 	}
 	n.peers.Store(next)
-	for _, fn := range d.onPeers {
+	for _, fn := range d.onClusterChange {
 		fn()
 	}
 }

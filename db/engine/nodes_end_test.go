@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // cancelAt ends a context once something is logged.
@@ -46,7 +48,7 @@ func TestAServerThatIsStoppedWhileItTakesOverEnds(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		log := slog.New(cancelAt{slog.NewTextHandler(io.Discard, nil), "took the lead over from a server that is gone", cancel})
-		d, err := Open(ctx, Options{Path: dsn, Schema: schemaText(t), Lock: true, Standby: true, Log: log})
+		d, err := Open(ctx, Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true, Standby: true, Log: log})
 		if err == nil {
 			err = d.Close()
 		}
@@ -60,7 +62,7 @@ func TestAServerThatIsStoppedWhileItTakesOverEnds(t *testing.T) {
 	if ctx.Err() == nil {
 		t.Error("it was not stopped in time")
 	}
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
 		t.Fatalf("it left the work as if it had it: %v", err)
 	}

@@ -72,7 +72,7 @@ func (g *several) wrote(d *DB) {
 func TestAServerThatWasCutOffInAMessageIsTakenOverFrom(t *testing.T) {
 	t.Parallel()
 	g := newSeveral(t)
-	g.beat = quickBeat
+	g.heartbeat = quickHeartbeat
 	g.cutOff(1)
 	d := g.open()
 	g.works(d)
@@ -82,7 +82,7 @@ func TestAServerThatWasCutOffInAMessageIsTakenOverFrom(t *testing.T) {
 func TestAServerThatWasCutOffInAMessageHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	g := newSeveral(t)
-	g.beat = quickBeat
+	g.heartbeat = quickHeartbeat
 	g.cutOff(0)
 	g.wrote(g.open())
 }

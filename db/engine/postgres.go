@@ -116,8 +116,8 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	return stdlib.OpenDB(*config)
 }
 
-// words returns a statement as PostgreSQL takes it.
-func (*postgresEngine) words(text string) string { return postgresWords(text) }
+// translate returns a statement as PostgreSQL takes it.
+func (*postgresEngine) translate(text string) string { return ToPostgres(text) }
 
 func (*postgresEngine) postgres() bool { return true }
 
@@ -217,7 +217,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 	writer.queue = newQueued(conn)
 	writer.queue.slowAfter, writer.queue.slow = time.Duration(float64(e.locks)*lookForLock), func(pid uint32) { lookWhoLocks(d, pid) }
 	err = e.prepare(ctx, d, conn, opts)
-	if lockedElsewhere(err) {
+	if lockedOnPostgres(err) {
 		err = lockedOn(name, err)
 	}
 	if err != nil {
@@ -225,7 +225,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 	}
 	for range readers {
 		r := &Reader{Conn: newSession(nil, e)}
-		r.beside = &besides{}
+		r.parts = &partPool{}
 		if !opts.Lazy {
 			r.conn, err = d.ro.Conn(ctx)
 		}
@@ -331,7 +331,7 @@ func (e *postgresEngine) version(d *DB) Version {
 
 func (*postgresEngine) sizes(d *DB) (s FileSizes, err error) {
 	if err := d.ro.QueryRow(`SELECT pg_database_size(current_database())`).Scan(&s.File); err != nil {
-		return s, fmt.Errorf("look at the size of the database: %w", noRoomFor(d, err))
+		return s, fmt.Errorf("look at the size of the database: %w", tooManyConnections(d, err))
 	}
 	s.DiskFree, err = DiskFree(".")
 	return s, err
@@ -341,7 +341,7 @@ func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
 	s := Space{Tables: map[string]int64{}}
 	rows, err := d.ro.QueryContext(ctx, `SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
 	if err != nil {
-		return s, fmt.Errorf("look at the sizes of the tables: %w", noRoomFor(d, err))
+		return s, fmt.Errorf("look at the sizes of the tables: %w", tooManyConnections(d, err))
 	}
 	defer rows.Close()
 	for rows.Next() {

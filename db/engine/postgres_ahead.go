@@ -58,27 +58,27 @@ func (a *answers) Read(p []byte) (int, error) {
 // frontend has what the server sends pass through answers.
 func (c *conns) frontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
 	a := &answers{r: bufio.NewReader(r)}
-	if k := keptOf(w); k != nil {
+	if k := trackedConnOf(w); k != nil {
 		k.answers = a
 	}
 	return pgproto3.NewFrontend(a, w)
 }
 
-// keptOf is the connection below a driver's; nil: none of conns.
-func keptOf(w any) *kept {
+// trackedConnOf is the connection below a driver's; nil: none of conns.
+func trackedConnOf(w any) *trackedConn {
 	if secured, ok := w.(*tls.Conn); ok {
 		w = secured.NetConn()
 	}
-	k, _ := w.(*kept)
+	k, _ := w.(*trackedConn)
 	return k
 }
 
 // onDriver hands the driver's connection of s, and what is known of it, to fn, which reports
 // whether it is in order.
-func onDriver(s *Conn, fn func(pg *pgconn.PgConn, k *kept) bool) (ok bool) {
+func onDriver(s *Conn, fn func(pg *pgconn.PgConn, k *trackedConn) bool) (ok bool) {
 	err := s.conn.Raw(func(driver any) error {
 		pg := driver.(*stdlib.Conn).Conn().PgConn()
-		k := keptOf(pg.Conn())
+		k := trackedConnOf(pg.Conn())
 		ok = k != nil && !pg.IsClosed() && !pg.IsBusy() && fn(pg, k)
 		return nil
 	})
@@ -88,7 +88,7 @@ func onDriver(s *Conn, fn func(pg *pgconn.PgConn, k *kept) bool) (ok bool) {
 // beginAhead has a BEGIN leave with the next statement. It reports whether the connection is
 // there, as far as that can be told without asking.
 func beginAhead(s *Conn, text string) bool {
-	return onDriver(s, func(pg *pgconn.PgConn, k *kept) bool {
+	return onDriver(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
 		for k.ending {
 			m, err := pg.ReceiveMessage(context.Background())
 			if err != nil {
@@ -111,7 +111,7 @@ func beginAhead(s *Conn, text string) bool {
 
 // endAhead sends a ROLLBACK without waiting for the answer, and reports whether that went.
 func endAhead(s *Conn) bool {
-	return onDriver(s, func(pg *pgconn.PgConn, k *kept) bool {
+	return onDriver(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
 		f := pg.Frontend()
 		f.SendQuery(&pgproto3.Query{String: "ROLLBACK"})
 		k.ending = f.Flush() == nil

@@ -80,7 +80,7 @@ const (
 
 func TestAReadOfPostgresTakesARoundTripForEachOfItsStatements(t *testing.T) {
 	t.Parallel()
-	d := elsewhereForTest(t)
+	d := postgresForTest(t)
 	oneReader(t, d, countTeams)
 	waits := count(d)
 	waits()
@@ -100,7 +100,7 @@ func TestAReadOfPostgresTakesARoundTripForEachOfItsStatements(t *testing.T) {
 
 func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
 	t.Parallel()
-	d := elsewhereForTest(t)
+	d := postgresForTest(t)
 	askOnce(t, d, readsOnly, countTeams)
 	read := func(fn func(r *Reader)) {
 		t.Helper()
@@ -132,7 +132,7 @@ func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
 
 func TestAReadAfterItsConnectionEndedOrItsStatementFailedIsAsAnyOther(t *testing.T) {
 	t.Parallel()
-	d := elsewhereForTest(t)
+	d := postgresForTest(t)
 	oneReader(t, d, readsOnly)
 	for range 3 {
 		if err := d.Write(context.Background(), func(tx *Tx) error {

@@ -9,11 +9,11 @@ import (
 // conns are the open connections of a process to its database.
 type conns struct {
 	mu   sync.Mutex
-	open map[*kept]bool
+	open map[*trackedConn]bool
 }
 
-// kept is one of them.
-type kept struct {
+// trackedConn is one of them.
+type trackedConn struct {
 	net.Conn
 	of      *conns
 	answers *answers
@@ -21,7 +21,7 @@ type kept struct {
 }
 
 // Close implements net.Conn.
-func (k *kept) Close() error {
+func (k *trackedConn) Close() error {
 	k.of.mu.Lock()
 	delete(k.of.open, k)
 	k.of.mu.Unlock()
@@ -35,11 +35,11 @@ func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr stri
 		if err != nil {
 			return nil, err
 		}
-		k := &kept{Conn: conn, of: c}
+		k := &trackedConn{Conn: conn, of: c}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.open == nil {
-			c.open = map[*kept]bool{}
+			c.open = map[*trackedConn]bool{}
 		}
 		c.open[k] = true
 		return k, nil

@@ -24,8 +24,8 @@ const formOfPostgres = `SELECT line FROM (
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND NOT i.indisprimary
 ) AS lines ORDER BY line COLLATE "C"`
 
-// freshPostgres makes a schema beside the one that is there, which comes first from then on.
-const freshPostgres = `SAVEPOINT fresh; CREATE SCHEMA mailer_fresh; SET LOCAL search_path = mailer_fresh`
+// newPostgres makes a schema beside the one that is there, which comes first from then on.
+const newPostgres = `SAVEPOINT fresh; CREATE SCHEMA mailer_fresh; SET LOCAL search_path = mailer_fresh`
 
 // comparePostgres refuses a database whose tables are others than those that the schema makes,
 // as a restore that was cut short leaves them, or a step that forgot something. It leaves
@@ -35,7 +35,7 @@ func comparePostgres(ctx context.Context, tx *sql.Tx, name, schema string) error
 	if err != nil {
 		return fmt.Errorf("compare the schema of %s: %w", name, err)
 	}
-	if _, err := tx.ExecContext(ctx, freshPostgres+";\n"+postgresSchema(schema)+postgresOwn); err != nil {
+	if _, err := tx.ExecContext(ctx, newPostgres+";\n"+PostgresSchema(schema)+PostgresTables); err != nil {
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && pg.Code == "42501" {
 			_, err = tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT fresh`)

@@ -73,7 +73,7 @@ func (e *postgresEngine) begin(d *DB, s *Conn) error {
 		if err := begun(asks); err != nil || !others {
 			return err
 		}
-		return errElsewhere
+		return errStaleBegin
 	}, strict}
 	if !s.queue.early && !s.queue.at && !e.beside {
 		return nil
@@ -82,9 +82,9 @@ func (e *postgresEngine) begin(d *DB, s *Conn) error {
 	if s.queue.send(nil); s.queue.failed != nil {
 		return s.queue.failed
 	}
-	erasedElsewhere(d, e.now.erasures != e.known.erasures)
+	noteExternalErasure(d, e.now.erasures != e.known.erasures)
 	e.known, e.beside = e.now, others // told of once
-	return d.lookElsewhere(s, others)
+	return d.noteExternalWrites(s, others)
 }
 
 func marksOf(rows [][]driver.Value) (m marks, err error) {
@@ -153,9 +153,9 @@ func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
 	return true, nil
 }
 
-// errElsewhere: others wrote since the last group, or took this server for dead, which showed
+// errStaleBegin: others wrote since the last group, or took this server for dead, which showed
 // only after closures had begun.
-var errElsewhere = errors.New("db: others wrote")
+var errStaleBegin = errors.New("db: others wrote")
 
 func (e *postgresEngine) foreign(s *Conn) (n int64, err error) {
 	err = s.Row(`SELECT max(n) FROM writes`, nil, &n)
@@ -168,8 +168,8 @@ const clearWrite = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND
 // clearOldWrites deletes the rows that processes left a day ago which were killed.
 const clearOldWrites = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND at < ` + postgresNow + ` - 86400000`
 
-// leave clears away what tells of this process.
-func (e *postgresEngine) leave(d *DB) error {
+// close clears away what tells of this process.
+func (e *postgresEngine) close(d *DB) error {
 	if d.ro == nil || e.group == 0 || !e.sure() {
 		return e.me.leave(d)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mailer/db/dbtest"
 )
 
 // TestGroupsCostTheSameBesideALongTransaction writes groups beside a transaction that keeps all
@@ -14,7 +16,7 @@ import (
 func TestGroupsCostTheSameBesideALongTransaction(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func blocksOfAGroup(t *testing.T, d *DB, dsn string) map[string]int {
 	}
 	defer func() { _ = tx.Rollback(t.Context()) }() // it only looked
 	blocks := map[string]int{}
-	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).last}, `SELECT ` + saidBack: nil} {
+	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).last}, `SELECT ` + renewReturning: nil} {
 		blocks[text] = math.MaxInt
 		for range 3 { // WriteOne may read the catalog too, of which others tell that it has changed
 			blocks[text] = min(blocks[text], blocksOf(t, tx, text, args))

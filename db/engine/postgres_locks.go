@@ -28,8 +28,8 @@ const (
 // postgresLocked is the SQLSTATE of a statement that waited for a lock too long.
 const postgresLocked = "55P03"
 
-// lockedElsewhere reports whether err says that a transaction of somebody held a lock too long.
-func lockedElsewhere(err error) bool {
+// lockedOnPostgres reports whether err says that a transaction of somebody held a lock too long.
+func lockedOnPostgres(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == postgresLocked
 }
@@ -90,7 +90,7 @@ func lookWhoLocks(d *DB, pid uint32) {
 	if errors.Is(d.Err(), ErrLocked) { // the wait ended before anybody knew who it is
 		d.log.Warn("another program still holds a lock on the database", "db", d.name, "err", holder)
 	}
-	setLockedElsewhere(d, holder, holder)
+	setLockedOnPostgres(d, holder, holder)
 }
 
 // lockedOn is the refusal of new work while somebody holds a lock on the database.
@@ -98,21 +98,21 @@ func lockedOn(name string, cause error) error {
 	return refuse(ErrLocked, "%s is locked by another program, like one that alters a table, or a transaction that somebody forgot (%s); end it with pg_terminate_backend, or wait until it is done", name, cause)
 }
 
-// setLockedElsewhere refuses new work until nobody holds a lock that groups of writes need.
+// setLockedOnPostgres refuses new work until nobody holds a lock that groups of writes need.
 // holder is who does; nil: nobody knows.
-func setLockedElsewhere(d *DB, holder *lockHolder, cause error) {
+func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 	const every = time.Second
-	why := &hindrance{lockedOn(d.name, cause)}
-	d.waits.CompareAndSwap(nil, why)
+	why := &outage{lockedOn(d.name, cause)}
+	d.writerOutage.CompareAndSwap(nil, why)
 	next := time.Now()
-	d.hinder(why.err, next, "another program holds a lock on the database", cause, func() error {
+	d.setOutage(why.err, next, "another program holds a lock on the database", cause, func() error {
 		if time.Now().Before(next) {
 			return why.err
 		}
 		err := askLocks(d, holder)
 		next = time.Now().Add(every)
 		if err == nil {
-			d.waits.CompareAndSwap(why, nil)
+			d.writerOutage.CompareAndSwap(why, nil)
 		}
 		return err
 	})

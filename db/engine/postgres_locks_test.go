@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mailer/app"
+	"mailer/db/dbtest"
 )
 
 // TestALockOfSomebodyElseIsSaidAndWaitedFor has a transaction of another program hold what
@@ -31,8 +32,8 @@ func TestALockOfSomebodyElseIsSaidAndWaitedFor(t *testing.T) {
 }
 
 func heldUp(t *testing.T, lock string) {
-	dsn, log := newRemote(t), &logBuffer{}
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Lock: true, Log: slog.New(slog.NewTextHandler(log, nil)), locks: time.Second})
+	dsn, log := newRemote(t), &dbtest.Log{}
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true, Log: slog.New(slog.NewTextHandler(log, nil)), locks: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,16 +63,16 @@ func heldUp(t *testing.T, lock string) {
 	if err := d.Write(t.Context(), set("there")); !errors.Is(err, ErrLocked) {
 		t.Errorf("a write that comes later: %v", err)
 	}
-	if err := d.WriteVital(app.WithClientWaiting(t.Context()), set("there")); !errors.Is(err, ErrLocked) {
+	if err := d.WriteCritical(app.WithClientWaiting(t.Context()), set("there")); !errors.Is(err, ErrLocked) {
 		t.Errorf("an opt-out: %v", err)
 	}
-	result := d.WriteVitalAsync(t.Context(), set("there"))
+	result := d.WriteCriticalAsync(t.Context(), set("there"))
 	deadline := time.Now().Add(patience) // a slow machine may be told at a later wait only
 	for text := log.String(); !strings.Contains(text, lock) || !strings.Contains(text, "the process"); text = log.String() {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log does not name who holds it:\n%s", text)
 		}
-		time.Sleep(hindranceTick)
+		time.Sleep(outageTick)
 	}
 	if _, err := c.Exec(t.Context(), `ROLLBACK`); err != nil {
 		t.Fatal(err)
@@ -84,6 +85,6 @@ func heldUp(t *testing.T, lock string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("new work is not taken though the lock is gone: %v", d.Err())
 		}
-		time.Sleep(hindranceTick)
+		time.Sleep(outageTick)
 	}
 }

@@ -45,7 +45,7 @@ const (
 
 // Origin returns where the database comes from.
 func (r *Reader) Origin() (Origin, error) {
-	e, ok := r.words.(*postgresEngine)
+	e, ok := r.dialect.(*postgresEngine)
 	if !ok {
 		return OriginKnown, nil
 	}
@@ -68,7 +68,7 @@ func (r *Reader) Origin() (Origin, error) {
 
 // NoteOrigin has the database be the one that servers work on.
 func (tx *Tx) NoteOrigin() error {
-	e, ok := tx.words.(*postgresEngine)
+	e, ok := tx.dialect.(*postgresEngine)
 	if !ok {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -45,7 +46,7 @@ func TestARestoredDatabaseIsToldFromTheOneThatServersWorkedOn(t *testing.T) {
 // originOf looks where a database comes from, and notes it.
 func originOf(t *testing.T, dsn string, want Origin, note bool) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func originOf(t *testing.T, dsn string, want Origin, note bool) {
 func TestAServerUnderWhichItsDatabaseIsRestoredEnds(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Lock: true})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestAServerUnderWhichItsDatabaseIsRestoredEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err = d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("result", []byte("1")) })
+	err = d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("result", []byte("1")) })
 	if !errors.Is(err, ErrFailed) || !errors.Is(err, ErrInUse) {
 		t.Errorf("a result: %v", err)
 	}

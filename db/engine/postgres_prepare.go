@@ -13,11 +13,11 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, the row that
+// PostgresTables is what a database of PostgreSQL has beside schema.sql: its version, the row that
 // Each group of writes locks, the last group of each process that writes, and the servers on
 // it: those that are dead by now and whose mail is freed too; and of which database it is
 // (Origin).
-const postgresOwn = `
+const PostgresTables = `
 CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
 CREATE TABLE changes (id bigint NOT NULL PRIMARY KEY);
 INSERT INTO changes (id) VALUES (1);
@@ -96,7 +96,7 @@ func isC(locale string) bool { return locale == "C" || locale == "POSIX" }
 
 // schemaSum tells one schema from another, whatever blanks there are.
 func schemaSum(schema string) string {
-	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(postgresSchema(schema)+postgresOwn), " ")))
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(PostgresSchema(schema)+PostgresTables), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -122,7 +122,7 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	case !opts.Create:
 		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
 	}
-	if _, err := tx.ExecContext(ctx, postgresSchema(opts.Schema)+postgresOwn); err != nil {
+	if _, err := tx.ExecContext(ctx, PostgresSchema(opts.Schema)+PostgresTables); err != nil {
 		return false, refusedOpen(name, err)
 	}
 	now := clock.Now().UnixMilli()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -70,7 +71,7 @@ func TestADatabaseOfICUIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	d, err := Open(t.Context(), Options{Path: pgtest.Named(server, name), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: pgtest.Named(server, name), Schema: dbtest.Schema(t), Create: true})
 	if err == nil {
 		d.Close()
 	}
@@ -86,7 +87,7 @@ func TestTransactionsAreReadCommittedWhateverTheDatabaseSays(t *testing.T) {
 	for _, isolation := range []string{"repeatable read", "serializable"} {
 		dsn := newRemote(t)
 		onServer(t, dsn, `ALTER DATABASE `+databaseName(t, dsn)+` SET default_transaction_isolation = '`+isolation+`'`)
-		d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+		d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

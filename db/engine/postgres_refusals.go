@@ -40,8 +40,8 @@ const postgresPrepared = "42P05"
 // postgresCrowded is the SQLSTATE of a server that takes no more connections.
 const postgresCrowded = "53300"
 
-// noRoomFor is an error of a question in words where the server takes no more connections.
-func noRoomFor(d *DB, err error) error {
+// tooManyConnections is an error of a question in words where the server takes no more connections.
+func tooManyConnections(d *DB, err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == postgresCrowded {
 		return refusedOpen(d.name, err)

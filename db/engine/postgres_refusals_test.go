@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mailer/db/dbtest"
 )
 
 // TestRefusalsAtTheStartSayWhatToDo has a database refuse what an operator mistyped.
@@ -36,7 +38,7 @@ func TestRefusalsAtTheStartSayWhatToDo(t *testing.T) {
 
 // TestSettingsOfAConnectionMakeNoFile opens what libpq takes, which holds a password.
 func TestSettingsOfAConnectionMakeNoFile(t *testing.T) {
-	schema := schemaText(t)
+	schema := dbtest.Schema(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"host=db user=mailer password=sesame dbname=mailer", "dbname=mailer", " user = mailer password=sesame", "service=mailer"} {
 		d, err := Open(t.Context(), Options{Path: name, Schema: schema, Create: true})
@@ -60,7 +62,7 @@ func TestSettingsOfAConnectionMakeNoFile(t *testing.T) {
 // TestNamesThatAreNearlyURLsShowNoPassword opens what an operator mistyped.
 func TestNamesThatAreNearlyURLsShowNoPassword(t *testing.T) {
 	for _, name := range []string{"postgre://u:sesame@h/d", "postgres:/u:sesame@h/d", "mysql://u:sesame@h/d", "postgres://u:sesame@h", "postgres://u:sesame@h/d?sslmode=xx", "postgres://u:ses/ame@pw@h/d"} {
-		d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Create: true})
+		d, err := Open(t.Context(), Options{Path: name, Schema: dbtest.Schema(t), Create: true})
 		if err == nil {
 			d.Close()
 		}
@@ -77,7 +79,7 @@ func TestACommandForWhichThereIsNoConnectionSaysSo(t *testing.T) {
 	dsn := newRemote(t)
 	const user = "mailer_test_crowded"
 	onServer(t, dsn, `DO $$ BEGIN CREATE ROLE `+user+` LOGIN CONNECTION LIMIT 1; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO `+user)
-	d, err := Open(t.Context(), Options{Path: "postgres://" + user + "@" + dsn[strings.LastIndex(dsn, "@")+1:], Schema: schemaText(t), Lazy: true})
+	d, err := Open(t.Context(), Options{Path: "postgres://" + user + "@" + dsn[strings.LastIndex(dsn, "@")+1:], Schema: dbtest.Schema(t), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

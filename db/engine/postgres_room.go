@@ -15,9 +15,9 @@ const (
 	postgresReadOnly = "25006"
 )
 
-// takesNone is why a database elsewhere takes no writes for now, in the store's terms; nil: it
+// refusesWrites is why a database elsewhere takes no writes for now, in the store's terms; nil: it
 // is something else. The connection may be well.
-func takesNone(err error) error {
+func refusesWrites(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return nil
@@ -33,28 +33,28 @@ func takesNone(err error) error {
 	return nil
 }
 
-// setTakesNone refuses new work until the database has room.
-func setTakesNone(d *DB, why, cause error) {
+// setRefusesWrites refuses new work until the database has room.
+func setRefusesWrites(d *DB, why, cause error) {
 	if errors.Is(why, ErrLocked) {
-		setLockedElsewhere(d, nil, cause)
+		setLockedOnPostgres(d, nil, cause)
 		return
 	}
 	next := time.Now()
-	d.hinder(why, next, "the database takes no writes: make room on its disk, or let it be the one that is written to", cause, func() error {
+	d.setOutage(why, next, "the database takes no writes: make room on its disk, or let it be the one that is written to", cause, func() error {
 		if time.Now().Before(next) {
 			return why
 		}
-		err := askRoom(d)
+		err := askDiskSpace(d)
 		next = time.Now().Add(recoverEvery)
 		return err
 	})
 }
 
-// roomQuestion writes about as much as the reserve of a file, and takes it back.
-const roomQuestion = `BEGIN; CREATE TEMPORARY TABLE room_for_mail (text text); INSERT INTO room_for_mail SELECT repeat('x', 1900) FROM generate_series(1, 2200); ROLLBACK`
+// diskSpaceQuery writes about as much as the reserve of a file, and takes it back.
+const diskSpaceQuery = `BEGIN; CREATE TEMPORARY TABLE room_for_mail (text text); INSERT INTO room_for_mail SELECT repeat('x', 1900) FROM generate_series(1, 2200); ROLLBACK`
 
-// askRoom is nil where the database takes writes.
-func askRoom(d *DB) error {
+// askDiskSpace is nil where the database takes writes.
+func askDiskSpace(d *DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx)
@@ -62,9 +62,9 @@ func askRoom(d *DB) error {
 		return err
 	}
 	defer conn.Close()
-	err = (&Conn{conn: conn}).simpleWithin(ctx, roomQuestion, func([]string) {})
+	err = (&Conn{conn: conn}).simpleWithin(ctx, diskSpaceQuery, func([]string) {})
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && takesNone(err) == nil {
+	if errors.As(err, &pg) && refusesWrites(err) == nil {
 		return nil // the question is not allowed: the next write finds out
 	}
 	return err

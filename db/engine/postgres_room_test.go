@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/dbtest"
 )
 
 // TestPostgresThatTakesNoWritesForNow has the database answer each write to settings as it does
@@ -23,7 +24,7 @@ func TestPostgresThatTakesNoWritesForNow(t *testing.T) {
 
 func takesNoWrites(t *testing.T, code string, want error) {
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 	if err := d.Write(t.Context(), set("new")); !errors.Is(err, want) {
 		t.Errorf("new work: %v, want %v", err, want)
 	}
-	wait := d.WriteVitalAsync(t.Context(), set("result"))
+	wait := d.WriteCriticalAsync(t.Context(), set("result"))
 	written := make(chan error, 1)
 	go func() { written <- wait() }()
 	select {
@@ -76,7 +77,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 		if time.Now().After(deadline) {
 			t.Fatalf("new work is not taken though there is room: %v", d.Err())
 		}
-		time.Sleep(hindranceTick)
+		time.Sleep(outageTick)
 	}
 	for name, kept := range map[string]bool{"new": false, "result": true, "other": false, "again": true} {
 		err := d.Read(context.Background(), func(r *Reader) error { _, err := r.Setting(name); return err })
@@ -91,7 +92,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,13 +113,13 @@ func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
 	write := func(name string) chan error {
 		done := make(chan error, 1)
 		go func() {
-			done <- d.WriteVital(app.WithClientWaiting(t.Context()), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
+			done <- d.WriteCritical(app.WithClientWaiting(t.Context()), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 		}()
 		return done
 	}
-	result := d.WriteVitalAsync(t.Context(), func(tx *Tx) error { return tx.SetSetting("result", []byte("1")) })
+	result := d.WriteCriticalAsync(t.Context(), func(tx *Tx) error { return tx.SetSetting("result", []byte("1")) })
 	for d.refusal() == nil {
-		time.Sleep(hindranceTick)
+		time.Sleep(outageTick)
 	}
 	began := time.Now()
 	for name, done := range map[string]chan error{"a": write("a"), "b": write("b")} {
@@ -138,7 +139,7 @@ func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
 	if err := result(); err != nil {
 		t.Errorf("the result that waited: %v", err)
 	}
-	if err := d.WriteVital(app.WithClientWaiting(t.Context()), func(tx *Tx) error { return tx.SetSetting("c", []byte("1")) }); err != nil {
+	if err := d.WriteCritical(app.WithClientWaiting(t.Context()), func(tx *Tx) error { return tx.SetSetting("c", []byte("1")) }); err != nil {
 		t.Errorf("once there is room: %v", err)
 	}
 	for name, kept := range map[string]bool{"a": false, "b": false, "result": true, "c": true} {

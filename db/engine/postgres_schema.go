@@ -20,22 +20,22 @@ var (
 	indexOn    = regexp.MustCompile(`(?s)^CREATE INDEX [a-z_]+ ON ([a-z_]+) \((.*?)\)( WHERE .*)?$`)
 )
 
-// postgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
-func postgresSchema(text string) string {
+// PostgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
+func PostgresSchema(text string) string {
 	out, keys := postgresStatements(text, map[string][]string{})
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 
-// postgresStepWords writes a step of the schema so. schema is what all steps lead to: indexes of
+// stepToPostgres writes a step of the schema so. schema is what all steps lead to: indexes of
 // the tables that it makes end with their keys.
-func postgresStepWords(text, schema string) string {
+func stepToPostgres(text, schema string) string {
 	clustered := map[string][]string{}
 	postgresStatements(schema, clustered)
 	out, keys := postgresStatements(text, clustered)
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 
-// postgresStatements are those of postgresSchema: tables with their indexes, and foreign keys.
+// postgresStatements are those of PostgresSchema: tables with their indexes, and foreign keys.
 // clustered are the keys of tables whose rows SQLite has in their order, to which it adds.
 func postgresStatements(text string, clustered map[string][]string) (out, keys []string) {
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {

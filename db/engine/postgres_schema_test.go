@@ -7,7 +7,7 @@ import (
 
 // What SQLite orders by the key behind an index is ordered so elsewhere too.
 func TestIndexesEndWithTheKeysOfTheirTables(t *testing.T) {
-	made := postgresSchema(`CREATE TABLE a (
+	made := PostgresSchema(`CREATE TABLE a (
   id TEXT NOT NULL PRIMARY KEY, -- its own
   at INTEGER
 ) STRICT, WITHOUT ROWID;

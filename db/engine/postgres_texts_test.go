@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"context"
 	"database/sql"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame binds words of others, which come in any
@@ -12,7 +15,11 @@ func TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame(t *testing.T) {
 	t.Parallel()
 	type words string
 	latin := "caf\xe9"
-	conn := postgresConn(t)
+	conn, err := pgx.Connect(t.Context(), newRemote(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
 	for _, tc := range []struct {
 		arg  any
 		want string

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// postgresWords writes a statement of this package as PostgreSQL wants it. Statements are
+// ToPostgres writes a statement of this package as PostgreSQL wants it. Statements are
 // in words that both engines take, wherever there are such; what is left is done by rules
 // on the text outside of quotes.
-func postgresWords(text string) string {
+func ToPostgres(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + 64)
 	text, greatest := postgresPhrases.Replace(text), 0

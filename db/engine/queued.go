@@ -17,16 +17,16 @@ import (
 // something is asked of, or with the commit: of a database elsewhere each way there and back
 // costs more than the statement.
 type queued struct {
-	conn    *sql.Conn
-	waiting []pending
-	words   map[string]queuedWords
-	at      bool     // at once, one by one: where one of a group failed, its closure must hear of it
-	changes int      // statements that may have changed something
-	failed  error    // of one that left without its closure
-	opening *opening // what begins the transaction, and leaves with what comes first; nil: it has begun
-	early   bool     // it is to begin before any closure does
-	part    *part    // whose writes these are; nil: of all closures, one after the other
-	beside  *besides // the sessions of closures that run beside others
+	conn       *sql.Conn
+	waiting    []pending
+	statements map[string]queuedStatement
+	at         bool      // at once, one by one: where one of a group failed, its closure must hear of it
+	changes    int       // statements that may have changed something
+	failed     error     // of one that left without its closure
+	opening    *opening  // what begins the transaction, and leaves with what comes first; nil: it has begun
+	early      bool      // it is to begin before any closure does
+	part       *part     // whose writes these are; nil: of all closures, one after the other
+	parts      *partPool // the sessions of closures that run beside others
 	// slow is called with the connection's process on the server where an answer takes longer
 	// than slowAfter; nil: nobody asks.
 	slow      func(pid uint32)
@@ -49,14 +49,14 @@ type pending struct {
 	args []any
 }
 
-// queuedWords is a statement as it is sent.
-type queuedWords struct {
+// queuedStatement is a statement as it is sent.
+type queuedStatement struct {
 	text, single string // single: which fails where it touches no row
-	kind         kind
+	kind         Kind
 }
 
 func newQueued(conn *sql.Conn) *queued {
-	return &queued{conn: conn, words: map[string]queuedWords{}, beside: &besides{}}
+	return &queued{conn: conn, statements: map[string]queuedStatement{}, parts: &partPool{}}
 }
 
 // reset forgets what a transaction that is over left.
@@ -91,11 +91,11 @@ func (s *Conn) WriteOne(query string, args ...any) error {
 
 func (s *Conn) enqueue(query string, args []any, single bool) {
 	q := s.queue
-	w, ok := q.words[query]
+	w, ok := q.statements[query]
 	if !ok {
-		w = queuedWords{text: s.words.words(query), kind: kindOf(query)}
+		w = queuedStatement{text: s.dialect.translate(query), kind: KindOf(query)}
 		w.single = mustTouch(w.text)
-		q.words[query] = w
+		q.statements[query] = w
 	}
 	s.counted.add(w.kind)
 	text := w.text
@@ -103,7 +103,7 @@ func (s *Conn) enqueue(query string, args []any, single bool) {
 		text = w.single
 	}
 	// Who writes many sets puts one after the other into the same arguments.
-	q.waiting = append(q.waiting, pending{text, s.words.bind(slices.Clone(args))})
+	q.waiting = append(q.waiting, pending{text, s.dialect.bind(slices.Clone(args))})
 	q.changes++
 }
 
@@ -142,7 +142,7 @@ func (q *queued) send(asks []*question) {
 	if opening != nil && q.failed == nil {
 		q.failed = opening.begun(first)
 	}
-	q.early = q.early || errors.Is(q.failed, errElsewhere)
+	q.early = q.early || errors.Is(q.failed, errStaleBegin)
 }
 
 // finish sends what waits and has the transaction end with it, in one way also where that is
@@ -177,7 +177,7 @@ func exchange(conn *pgx.Conn, first []*question, writes []pending, asks []*quest
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for _, a := range first {
 		if err := a.read(conn, results); err != nil {
-			return fmt.Errorf("begin: %w", elsewhere(err))
+			return fmt.Errorf("begin: %w", staleBegin(err))
 		}
 	}
 	for range writes {
@@ -193,11 +193,11 @@ func exchange(conn *pgx.Conn, first []*question, writes []pending, asks []*quest
 	return nil
 }
 
-// elsewhere is errElsewhere for what fails of an opening by a division.
-func elsewhere(err error) error {
+// staleBegin is errStaleBegin for what fails of an opening by a division.
+func staleBegin(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == postgresDivision {
-		return errElsewhere
+		return errStaleBegin
 	}
 	return err
 }

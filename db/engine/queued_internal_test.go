@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
-// elsewhereForTest is a store in PostgreSQL.
-func elsewhereForTest(t *testing.T) *DB {
+// postgresForTest is a store in PostgreSQL.
+func postgresForTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: schemaText(t), Create: true, Lock: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: dbtest.Schema(t), Create: true, Lock: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]string{"of no row": ofNoRow, "refused": refused} {
 		t.Run(name, func(t *testing.T) {
-			d := elsewhereForTest(t)
+			d := postgresForTest(t)
 			write := func(fn func(tx *Tx) error) error { return d.Write(context.Background(), fn) }
 			if err := write(func(tx *Tx) error { return tx.Write(`INSERT INTO settings (name, value) VALUES ('n', '')`) }); err != nil {
 				t.Fatal(err)
@@ -68,7 +70,7 @@ func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
 // Who writes sets puts one after the other into the same arguments.
 func TestSetsThatWaitKeepTheirRows(t *testing.T) {
 	t.Parallel()
-	d := elsewhereForTest(t)
+	d := postgresForTest(t)
 	args := make([]any, 0, 2)
 	err := d.Write(t.Context(), func(tx *Tx) error {
 		for _, name := range []string{"a", "b", "c"} {
@@ -91,7 +93,7 @@ func TestSetsThatWaitKeepTheirRows(t *testing.T) {
 
 func TestTextsThatPostgresDoesNotTakeAreKeptAndFoundAllTheSame(t *testing.T) {
 	t.Parallel()
-	d := elsewhereForTest(t)
+	d := postgresForTest(t)
 	type name string
 	for _, text := range []string{"a\x00b", "\x00", "c\xffd", "é", ""} {
 		var found int

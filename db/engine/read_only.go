@@ -14,7 +14,7 @@ import (
 // writes to it is answered ErrClosed. Errors, in words: ErrOld, ErrNew, ErrSchema,
 // ErrNotDatabase, ErrNotFound.
 func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
-	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}), given: make(chan struct{}), gone: make(chan struct{}),
+	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}), abandoned: make(chan struct{}), released: make(chan struct{}),
 		failed: make(chan struct{})}
 	close(d.done) // there is no writer
 	if err := d.openReadOnly(ctx, path, schema); err != nil {
@@ -24,7 +24,7 @@ func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
 }
 
 func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
-	real, fresh, err := placeFile(path, false)
+	real, fresh, err := resolveFile(path, false)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
 		// Nobody has it open, so that it stands still; else SQLite would put its files beside.
 		mode = "mode=ro&immutable=1"
 	} else if !isThere(real + "-shm") {
-		d.leave = real + "-shm" // a copy with its log: SQLite makes its index of that
+		d.removeOnClose = real + "-shm" // a copy with its log: SQLite makes its index of that
 	}
 	if err := d.openReaders(ctx, mode, false); err != nil {
 		return d.inWords(path, fmt.Errorf("open database %s: %w", path, err))

@@ -3,11 +3,13 @@ package engine
 import (
 	"slices"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
 func openReadersTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,9 +42,9 @@ func address(name string) string {
 	return scheme + "://" + rest
 }
 
-// Beside is what the names of files begin with that lie beside a database; of one elsewhere
+// Concurrently is what the names of files begin with that lie beside a database; of one elsewhere
 // they lie in the working directory.
-func Beside(name string) string {
+func FilePrefix(name string) string {
 	if IsRemote(name) {
 		return "mailer"
 	}
@@ -52,7 +52,7 @@ func Beside(name string) string {
 }
 
 // Folder is where the files lie that belong to a database.
-func Folder(name string) string { return filepath.Dir(Beside(name)) }
+func Folder(name string) string { return filepath.Dir(FilePrefix(name)) }
 
 // OnlyFiles refuses, in words, what is done to a database in a file alone.
 func OnlyFiles(name string) error {
@@ -86,6 +86,6 @@ func remoteInUse(name string) bool {
 		return false
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	w, err := leading(ctx, tx, Options{}, DefaultBeat)
-	return err == nil && w != nil && w.silent < deadAfter*DefaultBeat
+	w, err := leading(ctx, tx, Options{}, DefaultHeartbeat)
+	return err == nil && w != nil && w.silent < deadAfter*DefaultHeartbeat
 }

@@ -32,7 +32,7 @@ type Restore struct {
 // copies it beside the database at path, which need not be there. Errors: ErrInUse,
 // ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound, ErrDamaged, ErrFull, in words.
 func BeginRestore(ctx context.Context, path, file, schema string) (*Restore, error) {
-	real, fresh, err := placeFile(path, true)
+	real, fresh, err := resolveFile(path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 		_, err = prepareSchema(ctx, conn, Options{Path: r.file, Schema: schema})
 	}
 	if err == nil {
-		err = checkWhole(ctx, &s)
+		err = checkIntegrity(ctx, &s)
 	}
 	return r.unsound(err)
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"strings"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
 const plainSchema = `-- A comment.
@@ -69,7 +71,7 @@ func TestTheFirstDifferenceOfASchemaIsNamed(t *testing.T) {
 }
 
 func BenchmarkSchemaForm(b *testing.B) {
-	text := schemaText(b)
+	text := dbtest.Schema(b)
 	for b.Loop() {
 		if _, err := formOf(b.Context(), text); err != nil {
 			b.Fatal(err)

@@ -14,16 +14,16 @@ import (
 // would start a goroutine for each, and every statement here is bounded.
 type Conn struct {
 	conn    *sql.Conn // nil: not yet connected
-	words   dialect
+	dialect dialect
 	queue   *queued // of a writer whose writes leave together; nil: each leaves at once
 	stmts   map[string]*Statement
 	Budget  membudget.Budget // of the answer that is read for; nil: no bound
 	counted *counted         // what its statements, and those of others, may have changed
-	beside  *besides         // of a reader whose questions may leave together; nil: each leaves at once
+	parts   *partPool        // of a reader whose questions may leave together; nil: each leaves at once
 }
 
 func newSession(conn *sql.Conn, words dialect) Conn {
-	return Conn{conn: conn, words: words, stmts: map[string]*Statement{}, counted: &counted{}}
+	return Conn{conn: conn, dialect: words, stmts: map[string]*Statement{}, counted: &counted{}}
 }
 
 func (s *Conn) close() error {
@@ -31,11 +31,11 @@ func (s *Conn) close() error {
 		stmt.Close()
 	}
 	if s.queue != nil {
-		if err := s.queue.beside.close(); err != nil {
+		if err := s.queue.parts.close(); err != nil {
 			return err
 		}
 	}
-	if err := s.beside.close(); err != nil {
+	if err := s.parts.close(); err != nil {
 		return err
 	}
 	if s.conn == nil {
@@ -50,9 +50,9 @@ func (s *Conn) close() error {
 // Statement is a statement in the engine's words.
 type Statement struct {
 	*sql.Stmt
-	words dialect
-	queue *queued // what it waits for
-	kind  kind
+	dialect dialect
+	queue   *queued // what it waits for
+	kind    Kind
 }
 
 // ExecContext is that of the statement.
@@ -60,7 +60,7 @@ func (p *Statement) ExecContext(ctx context.Context, args ...any) (sql.Result, e
 	if err := p.queue.flush(); err != nil {
 		return nil, err
 	}
-	return p.Stmt.ExecContext(ctx, p.words.bind(args)...)
+	return p.Stmt.ExecContext(ctx, p.dialect.bind(args)...)
 }
 
 // QueryContext is that of the statement.
@@ -68,17 +68,17 @@ func (p *Statement) QueryContext(ctx context.Context, args ...any) (*sql.Rows, e
 	if err := p.queue.flush(); err != nil {
 		return nil, err
 	}
-	return p.Stmt.QueryContext(ctx, p.words.bind(args)...)
+	return p.Stmt.QueryContext(ctx, p.dialect.bind(args)...)
 }
 
 // QueryRowContext is that of the statement.
 func (p *Statement) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
 	_ = p.queue.flush() // it stays, and fails the transaction
-	return p.Stmt.QueryRowContext(ctx, p.words.bind(args)...)
+	return p.Stmt.QueryRowContext(ctx, p.dialect.bind(args)...)
 }
 
 // IsPostgres reports whether the engine of the session is PostgreSQL.
-func (s *Conn) IsPostgres() bool { return s.words.postgres() }
+func (s *Conn) IsPostgres() bool { return s.dialect.postgres() }
 
 // Statement prepares a statement once.
 func (s *Conn) Statement(query string) (*Statement, error) {
@@ -88,7 +88,7 @@ func (s *Conn) Statement(query string) (*Statement, error) {
 		if p, err = s.Prepare(query); err != nil {
 			return nil, fmt.Errorf("prepare: %w", err)
 		}
-		p.kind = kindOf(query)
+		p.kind = KindOf(query)
 		s.stmts[query] = p
 	}
 	s.counted.add(p.kind)
@@ -97,11 +97,11 @@ func (s *Conn) Statement(query string) (*Statement, error) {
 
 // Prepare prepares a statement that the caller closes.
 func (s *Conn) Prepare(query string) (*Statement, error) {
-	stmt, err := s.conn.PrepareContext(context.Background(), s.words.words(query))
+	stmt, err := s.conn.PrepareContext(context.Background(), s.dialect.translate(query))
 	if err != nil {
 		return nil, err
 	}
-	return &Statement{Stmt: stmt, words: s.words, queue: s.queue}, nil
+	return &Statement{Stmt: stmt, dialect: s.dialect, queue: s.queue}, nil
 }
 
 // Reader is a read-only view; its methods are the queries of every resource.

@@ -14,7 +14,7 @@ import (
 
 // askTime has this process keep to the clock of the database, if opts ask for that.
 func askTime(ctx context.Context, d *DB, conn *sql.Conn, opts Options) error {
-	if d.keepsTime = opts.Clock; !opts.Clock {
+	if d.usesDatabaseClock = opts.Clock; !opts.Clock {
 		return nil
 	}
 	var shown int64
@@ -29,7 +29,7 @@ func askTime(ctx context.Context, d *DB, conn *sql.Conn, opts Options) error {
 // keepTime hears the time, in Unix milliseconds, that the database answered with to a question
 // of that moment, and reports whether it is another one than this process took it to be.
 func keepTime(d *DB, shown int64, asked time.Time) (moved bool) {
-	if !d.keepsTime {
+	if !d.usesDatabaseClock {
 		return false
 	}
 	by := clock.Follow(time.UnixMilli(shown), asked, time.Now())

@@ -19,7 +19,7 @@ type clockOf struct {
 }
 
 func newClockOf(t *testing.T) *clockOf {
-	g := &several{t, pgtest.Database(t, pgtest.Server(t), ""), quickBeat}
+	g := &several{t, pgtest.Database(t, pgtest.Server(t), ""), quickHeartbeat}
 	c, err := pgx.Connect(t.Context(), g.dsn)
 	if err != nil {
 		t.Fatal(err)

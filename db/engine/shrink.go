@@ -7,10 +7,10 @@ import (
 )
 
 // Pages that nothing stands in are used again before the file grows, so some are kept:
-// keptPages, and one of keptShare of the whole file.
+// sparePages, and one of spareShare of the whole file.
 const (
-	keptPages = 256
-	keptShare = 100
+	sparePages = 256
+	spareShare = 100
 )
 
 // Shrink hands unused pages back to the disk for about as long as budget, and returns
@@ -30,7 +30,7 @@ func (d *DB) Shrink(ctx context.Context, budget time.Duration) (took time.Durati
 		if err := s.Row(`PRAGMA page_count`, nil, &count); err != nil {
 			return err
 		}
-		if free -= keptPages + count/keptShare; free <= 0 {
+		if free -= sparePages + count/spareShare; free <= 0 {
 			return nil
 		}
 		n, err := s.vacuum(start, budget, free)

@@ -16,8 +16,8 @@ import (
 // sqliteEngine is a file on this machine, with one writer in this process.
 type sqliteEngine struct{}
 
-// words returns a statement as it is: this is whose words they are in.
-func (sqliteEngine) words(text string) string { return text }
+// translate returns a statement as it is: this is whose words they are in.
+func (sqliteEngine) translate(text string) string { return text }
 
 func (sqliteEngine) bind(args []any) []any { return args }
 
@@ -52,7 +52,7 @@ func (sqliteEngine) begin(d *DB, s *Conn) error {
 		return fmt.Errorf("look whether others wrote: %w", err)
 	}
 	others := d.dataVersion != 0 && version != d.dataVersion
-	if err := d.lookElsewhere(s, others); err != nil {
+	if err := d.noteExternalWrites(s, others); err != nil {
 		return err
 	}
 	d.dataVersion = version
@@ -73,7 +73,7 @@ func (sqliteEngine) sure() bool                                     { return tru
 func (sqliteEngine) partition() Partition                           { return Partition{Count: 1} }
 func (sqliteEngine) endCleanly()                                    {}
 func (sqliteEngine) owner() string                                  { return "" }
-func (sqliteEngine) leave(*DB) error                                { return nil }
+func (sqliteEngine) close(*DB) error                                { return nil }
 func (sqliteEngine) nodes(context.Context, *DB) ([]Node, error)     { return nil, nil }
 
 // version looks at the log, which every process appends to before it commits.
@@ -97,7 +97,7 @@ func (e sqliteEngine) open(ctx context.Context, d *DB, opts Options) (Conn, erro
 }
 
 func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
-	path, fresh, err := place(opts.Path, opts.Create)
+	path, fresh, err := resolvePath(opts.Path, opts.Create)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // smallDisk mounts a file system of its own.
@@ -60,7 +62,7 @@ func TestAFullDiskTakesVitalWritesOnlyAndRecovers(t *testing.T) {
 	if err := os.WriteFile(ballast, make([]byte, 12<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func TestAFullDiskTakesVitalWritesOnlyAndRecovers(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		for range 200 {
-			err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", make([]byte, 4096)) })
+			err := d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", make([]byte, 4096)) })
 			if err != nil {
 				t.Fatalf("round %d: a vital write: %v", round, err)
 			}
@@ -126,7 +128,7 @@ func TestRecoveryNeedsTwiceTheReserve(t *testing.T) {
 func overwritten(t *testing.T) *DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,12 +172,12 @@ func wantLatched(t *testing.T, d *DB) {
 		t.Errorf("Err is %v", err)
 	}
 	nothing := func(*Tx) error { t.Error("a write ran"); return nil }
-	for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteVital": d.WriteVital} {
+	for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteCritical": d.WriteCritical} {
 		if err := write(t.Context(), nothing); !errors.Is(err, ErrFailed) {
 			t.Errorf("%s after the latch: %v", name, err)
 		}
 	}
-	if err := d.WriteVitalAsync(t.Context(), nothing)(); !errors.Is(err, ErrFailed) {
+	if err := d.WriteCriticalAsync(t.Context(), nothing)(); !errors.Is(err, ErrFailed) {
 		t.Errorf("WriteVitalAsync after the latch: %v", err)
 	}
 }
@@ -198,7 +200,7 @@ func TestADamagedFileLatchesAtTheFirstRead(t *testing.T) {
 }
 
 func TestAnErrorOfACallerDoesNotLatch(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,7 @@ func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
 	const frame, perIndexPage = 4096 + 24, 4062
 	dir := smallDisk(t, "64m")
 	path := filepath.Join(dir, "x.db")
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +269,7 @@ func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
 	if !errors.Is(err, ErrFull) {
 		t.Errorf("new work: %v", err)
 	}
-	if err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
+	if err := d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
 		t.Errorf("a vital write: %v", err)
 	}
 	if err := d.Err(); !errors.Is(err, ErrFull) {
@@ -286,14 +288,14 @@ func logSize(t *testing.T, path string) int64 {
 
 func TestAServerStartsOnAnAlmostFullDisk(t *testing.T) {
 	dir := smallDisk(t, "3m") // less than the reserve
-	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Write(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, ErrFull) {
 		t.Errorf("new work: %v", err)
 	}
-	if err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
+	if err := d.WriteCritical(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
 		t.Errorf("a vital write: %v", err)
 	}
 	if err := d.Close(); err != nil {

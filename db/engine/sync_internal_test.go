@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"mailer/db/dbtest"
 )
 
 // syncs stands in for the disk: each sync says that it began and waits for its outcome.
@@ -15,7 +17,7 @@ type syncs struct {
 
 func storeWithSyncs(t *testing.T) (*DB, syncs) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,12 +20,12 @@ const maxAway = 10_000
 
 // away is a database that does not answer, or that takes no writes.
 type away struct {
-	d       *DB
-	s       *Conn
-	refusal error      // of new work
-	unknown bool       // group may have been committed
-	group   []*request // that was under way
-	vital   []*request // that came since
+	d        *DB
+	s        *Conn
+	refusal  error      // of new work
+	unknown  bool       // group may have been committed
+	group    []*request // that was under way
+	critical []*request // that came since
 }
 
 // reach is called with a group whose connection is lost, or that is not taken for now. Where no answer to its commit came,
@@ -33,38 +33,38 @@ type away struct {
 // wait until the database is back, and are to be run then, in their order, as rest. For group it
 // returns as commitSound does.
 func reach(d *DB, s *Conn, group []*request, cause error) (sound, rest []*request, err error) {
-	a := &away{d: d, s: s, refusal: takesNone(cause), unknown: errors.Is(cause, errUnknown), group: group}
+	a := &away{d: d, s: s, refusal: refusesWrites(cause), unknown: errors.Is(cause, errUnknown), group: group}
 	answers := a.refusal != nil
 	if !answers {
 		a.refusal = unreachable(cause)
 	}
 	if !a.unknown {
-		a.group = keepVital(group, a.refusal)
+		a.group = keepCritical(group, a.refusal)
 	}
-	d.waits.Store(&hindrance{a.refusal})
-	defer d.waits.Store(nil)
+	d.writerOutage.Store(&outage{a.refusal})
+	defer d.writerOutage.Store(nil)
 	if answers {
-		setTakesNone(d, a.refusal, cause)
+		setRefusesWrites(d, a.refusal, cause)
 		err = a.wait()
 	} else {
 		err = a.waitReached(cause)
 	}
 	if err != nil {
-		for _, r := range append(a.group, a.vital...) {
+		for _, r := range append(a.group, a.critical...) {
 			r.done <- err
 		}
 		return nil, nil, nil
 	}
-	return a.group, a.vital, nil
+	return a.group, a.critical, nil
 }
 
 // waitReached is wait for a database that does not answer, and tells of it.
 func (a *away) waitReached(cause error) error {
-	a.d.hindered.Store(&hindrance{a.refusal})
+	a.d.outage.Store(&outage{a.refusal})
 	began := time.Now()
 	a.d.log.Error("the database can't be reached; new work is refused, and what must be written waits", "db", a.d.name, "err", cause)
 	err := a.wait()
-	a.d.hindered.Store(nil)
+	a.d.outage.Store(nil)
 	if err == nil {
 		a.d.log.Info("the database is back", "db", a.d.name, "after", time.Since(began).Round(time.Millisecond))
 	}
@@ -73,7 +73,7 @@ func (a *away) waitReached(cause error) error {
 
 func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
 
-// wait tries until the group is written, or the store fails or closes.
+// gatherFor tries until the group is written, or the store fails or closes.
 func (a *away) wait() error {
 	tick := time.NewTicker(reachEvery)
 	defer tick.Stop()
@@ -81,7 +81,7 @@ func (a *away) wait() error {
 		select {
 		case <-a.d.closing: // Each try takes seconds
 			return ErrClosed
-		case <-a.d.given:
+		case <-a.d.abandoned:
 			return ErrClosed
 		default:
 		}
@@ -89,7 +89,7 @@ func (a *away) wait() error {
 		if done || err != nil {
 			return err
 		}
-		a.vital = slices.DeleteFunc(a.vital, func(r *request) bool { return r.begun.Load() }) // given up
+		a.critical = slices.DeleteFunc(a.critical, func(r *request) bool { return r.begun.Load() }) // given up
 		for waiting := true; waiting; {
 			select {
 			case r := <-a.room():
@@ -98,7 +98,7 @@ func (a *away) wait() error {
 				return a.d.Err()
 			case <-a.d.closing:
 				return ErrClosed
-			case <-a.d.given:
+			case <-a.d.abandoned:
 				return ErrClosed
 			case <-tick.C:
 				waiting = false
@@ -109,7 +109,7 @@ func (a *away) wait() error {
 
 // Budget is the queue while there is room for what comes.
 func (a *away) room() <-chan *request {
-	if len(a.vital) >= maxAway {
+	if len(a.critical) >= maxAway {
 		return nil
 	}
 	return a.d.queue
@@ -117,8 +117,8 @@ func (a *away) room() <-chan *request {
 
 // take keeps what must be written and refuses the rest.
 func (a *away) take(r *request) {
-	if r.vital {
-		a.vital = append(a.vital, r)
+	if r.critical {
+		a.critical = append(a.critical, r)
 		return
 	}
 	r.done <- a.refusal
@@ -128,7 +128,7 @@ func (a *away) take(r *request) {
 func (a *away) try() (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
 	defer cancel()
-	if errors.Is(a.refusal, ErrLocked) && a.d.hindered.Load() != nil {
+	if errors.Is(a.refusal, ErrLocked) && a.d.outage.Load() != nil {
 		return false, nil // Each try would wait for the lock
 	}
 	if err := a.d.engine.renew(ctx, a.d, a.s); errors.Is(err, errFenced) {
@@ -152,7 +152,7 @@ func (a *away) try() (done bool, err error) {
 		a.unknown = errors.Is(err, errUnknown)
 		return false, nil
 	}
-	if takesNone(err) != nil {
+	if refusesWrites(err) != nil {
 		return false, nil
 	}
 	return true, a.d.settleFault(err)

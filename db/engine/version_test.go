@@ -4,13 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"mailer/db"
+	"mailer/db/dbtest"
+	"mailer/db/engine"
 )
 
 func TestVersionsTellOfChanges(t *testing.T) {
 	path := engine.NewFile(t)
-	d := open(t, path)
-	other, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: schema(t)})
+	d, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: dbtest.Schema(t), Lock: true, Lazy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	other, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: dbtest.Schema(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,14 +40,14 @@ func (tx *Tx) AfterCommit(fn func()) { tx.after = append(tx.after, fn) }
 
 // request is a closure on its way through the writer.
 type request struct {
-	ctx     context.Context
-	fn      func(*Tx) error
-	vital   bool
-	patient bool        // may wait for others
-	begun   atomic.Bool // or given up by who asked: the first of both holds
-	tx      *Tx
-	err     error
-	done    chan error
+	ctx      context.Context
+	fn       func(*Tx) error
+	critical bool
+	batched  bool        // may wait for others
+	begun    atomic.Bool // or given up by who asked: the first of both holds
+	tx       *Tx
+	err      error
+	done     chan error
 }
 
 // Write runs fn in a transaction and answers once it is on disk. Waiting
@@ -64,28 +64,28 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
 
-// WritePatient is Write for work that no client waits for: it may wait for
+// WriteBatched is Write for work that no client waits for: it may wait for
 // Options.Gather, so that others share its commit.
-func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
+func (d *DB) WriteBatched(ctx context.Context, fn func(*Tx) error) error {
 	if err := d.refusal(); err != nil {
 		return err
 	}
-	return d.submit(&request{ctx: ctx, fn: fn, patient: true, done: make(chan error, 1)})
+	return d.submit(&request{ctx: ctx, fn: fn, batched: true, done: make(chan error, 1)})
 }
 
-// WriteVital is Write for what must not wait for disk space: results of mail
+// WriteCritical is Write for what must not wait for disk space: results of mail
 // that left, opt-outs, cancels. On a full disk it uses the reserve; a database elsewhere that
 // is away or full it waits for, but where somebody waits for an answer (app.WithClientWaiting): they
 // are refused after answerWithin, and what has not begun by then is not written.
-func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
-	return d.submit(&request{ctx: ctx, fn: fn, vital: true, done: make(chan error, 1)})
+func (d *DB) WriteCritical(ctx context.Context, fn func(*Tx) error) error {
+	return d.submit(&request{ctx: ctx, fn: fn, critical: true, done: make(chan error, 1)})
 }
 
-// WriteVitalAsync is WriteVital, patiently: it puts fn in the queue before it
+// WriteCriticalAsync is WriteCritical, patiently: it puts fn in the queue before it
 // returns, and returns the function that waits for the outcome. Writes are
 // committed in the order in which they were queued.
-func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
-	r := &request{ctx: ctx, fn: fn, vital: true, patient: true, done: make(chan error, 1)}
+func (d *DB) WriteCriticalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
+	r := &request{ctx: ctx, fn: fn, critical: true, batched: true, done: make(chan error, 1)}
 	if err := d.enqueue(r); err != nil {
 		return func() error { return err }
 	}
@@ -93,8 +93,8 @@ func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func
 }
 
 func (d *DB) submit(r *request) error {
-	if d.Cluster().Shared() && (!r.vital || app.IsClientWaiting(r.ctx)) {
-		return submitAwaited(d, r)
+	if d.Cluster().Shared() && (!r.critical || app.IsClientWaiting(r.ctx)) {
+		return submitWaiting(d, r)
 	}
 	if err := d.enqueue(r); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (d *DB) writeLoop(s Conn) {
 		select {
 		case r := <-d.queue:
 			d.commit(&s, d.gather(r))
-		case c := <-d.chores:
+		case c := <-d.tasksForWriter:
 			c.done <- c.fn(&s)
 		case <-d.closing:
 			for {
@@ -191,11 +191,11 @@ const crowded = 3
 func (d *DB) gather(first *request) []*request {
 	group := append(make([]*request, 0, maxGroup), first)
 	defer func() { d.crowd += (float64(len(group)) - d.crowd) / 8 }()
-	hurried := !first.patient
+	hurried := !first.batched
 	var timer *time.Timer
 	join := func(r *request) {
 		group = append(group, r)
-		hurried = hurried || !r.patient
+		hurried = hurried || !r.batched
 	}
 	for len(group) < maxGroup {
 		select {
@@ -204,11 +204,11 @@ func (d *DB) gather(first *request) []*request {
 			continue
 		default:
 		}
-		if d.wait < 0 || hurried && d.crowd < crowded {
+		if d.gatherFor < 0 || hurried && d.crowd < crowded {
 			return group
 		}
 		if timer == nil {
-			timer = time.NewTimer(d.wait)
+			timer = time.NewTimer(d.gatherFor)
 			defer timer.Stop()
 		}
 		select {
@@ -229,17 +229,17 @@ func (d *DB) commit(s *Conn, group []*request) {
 		return
 	}
 	if err := d.refusal(); err != nil { // since they were queued
-		if group = keepVital(group, err); len(group) == 0 {
+		if group = keepCritical(group, err); len(group) == 0 {
 			return
 		}
 	}
 	group, err := d.commitSound(s, group)
 	if isFull(err) {
 		d.setFull(err)
-		group, err = d.commitSound(s, keepVital(group, ErrFull))
+		group, err = d.commitSound(s, keepCritical(group, ErrFull))
 	}
 	var rest []*request
-	if err != nil && (d.engine.lost(s) || takesNone(err) != nil) {
+	if err != nil && (d.engine.lost(s) || refusesWrites(err) != nil) {
 		group, rest, err = reach(d, s, group, err)
 	}
 	settle(d, group, began, err)
@@ -326,11 +326,11 @@ func (d *DB) settleFault(err error) error {
 	return err
 }
 
-// keepVital answers the requests that are refused for now and returns the rest.
-func keepVital(group []*request, err error) []*request {
+// keepCritical answers the requests that are refused for now and returns the rest.
+func keepCritical(group []*request, err error) []*request {
 	var vital []*request
 	for _, r := range group {
-		if r.vital {
+		if r.critical {
 			vital = append(vital, r)
 			continue
 		}
@@ -351,7 +351,7 @@ func (d *DB) tryCommit(s *Conn, group []*request) error {
 	if s.queue != nil && s.queue.early {
 		err = tryTogether(d, s, group)
 	}
-	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || takesNone(err) != nil {
+	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || refusesWrites(err) != nil {
 		return err
 	}
 	s.queue.at = true // whatever it was: each is told what its own writes met
@@ -398,8 +398,8 @@ func beforeCommit(d *DB, s *Conn, group []*request, now time.Time) error {
 }
 
 func runSome(d *DB, s *Conn, run []*request, now time.Time) error {
-	if standsApart(s, run[0]) {
-		return runBeside(d, s, run, now)
+	if isPipelined(s, run[0]) {
+		return runPipelined(d, s, run, now)
 	}
 	return d.runOne(s, run[0], now)
 }
@@ -407,7 +407,7 @@ func runSome(d *DB, s *Conn, run []*request, now time.Time) error {
 // runOne runs one closure in a savepoint. The error it returns is one that the
 // whole transaction must not survive.
 func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
-	if r.err = r.ctx.Err(); r.err != nil && !r.vital {
+	if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 		return nil
 	}
 	if s.queue != nil && !s.queue.at {
@@ -422,11 +422,11 @@ func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 		return err
 	}
 	if errors.Is(r.err, ErrDamaged) {
-		d.tellDamage(r.err)
+		d.logDamage(r.err)
 		if spoiled(r.err) {
 			return errSpoiled
 		}
-	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) || takesNone(r.err) != nil {
+	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) || refusesWrites(r.err) != nil {
 		return r.err // SQLite may have rolled back everything already
 	}
 	if _, err := s.Exec("ROLLBACK TO one"); err != nil {

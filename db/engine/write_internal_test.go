@@ -2,6 +2,8 @@ package engine
 
 import (
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
 // deep calls fn behind n more callers.
@@ -13,7 +15,7 @@ func deep(n int, fn func() bool) bool {
 }
 
 func TestOnlyClosuresAndWhatFollowsTheirCommitRunOnTheWriter(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestHistoryIsNeitherSentNorCounted(t *testing.T) {
 			}
 		}
 		testserver.Sleep(10 * time.Minute)
-		for _, table := range []string{"units", "happenings", "team_days", "outcomes", "region_outcomes", "captures", "broadcast_recipients"} {
+		for _, table := range []string{"units", "webhook_events", "team_days", "outcomes", "region_outcomes", "captures", "broadcast_recipients"} {
 			if n := to.Count(table); n != "0" {
 				t.Errorf("%s rows of %s", n, table)
 			}

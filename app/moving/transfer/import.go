@@ -175,7 +175,7 @@ func (m *importer) write(ctx context.Context, fn func(tx *db.Tx) error) error {
 		base.Sleep(ctx, time.Until(m.until), nil)
 	}
 	began := time.Now()
-	if err := m.s.DB.WritePatient(ctx, fn); err != nil {
+	if err := m.s.DB.WriteBatched(ctx, fn); err != nil {
 		return err
 	}
 	m.until = time.Now().Add(min(time.Since(began)/2, maxAddedPerWrite)) // the next items are read meanwhile

@@ -254,7 +254,7 @@ func (s *Service) removeOld() error {
 
 // noteFailure records since when and why the daily backup has failed; nil: it has not.
 func (s *Service) noteFailure(ctx context.Context, why error) error {
-	return s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		var f failure
 		if err := readSetting(&tx.Reader, failedSetting, &f); err != nil {
 			return err

@@ -17,10 +17,10 @@ import (
 func addWaiting(w *testserver.Server) map[string]string {
 	w.T.Helper()
 	ids := map[string]string{}
-	for _, class := range []string{"due", "other", "dotted"} {
+	for _, class := range []string{"due", "other", "committed"} {
 		ids[class] = w.Send(class + "@example.net")
 	}
-	w.SQL(`UPDATE units SET state = 'dotted', attempts = 1 WHERE email_id = ?`, ids["dotted"])
+	w.SQL(`UPDATE units SET state = 'committed', attempts = 1 WHERE email_id = ?`, ids["committed"])
 	return ids
 }
 
@@ -40,7 +40,7 @@ func wantHeld(w *testserver.Server, relay *testserver.FakeRelay, ids map[string]
 			w.T.Errorf("%s: %q", class, got)
 		}
 	}
-	if got := w.SQL("SELECT email_id FROM doubts"); !slices.Equal(got, []string{ids["dotted"]}) {
+	if got := w.SQL("SELECT email_id FROM doubts"); !slices.Equal(got, []string{ids["committed"]}) {
 		w.T.Errorf("doubts: %q", got)
 	}
 }

@@ -77,7 +77,7 @@ func markStaged(ctx context.Context, staged string, in *Restoring) (done Restore
 	if err := in.Fits(ctx, store); err != nil {
 		return done, err
 	}
-	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+	err = store.WriteCritical(ctx, func(tx *db.Tx) error {
 		done, err = markRestored(ctx, tx, in.File)
 		return err
 	})
@@ -101,7 +101,7 @@ func MarkRestored(ctx context.Context, in Restoring) (done Restored, err error) 
 	if err := in.Fits(ctx, store); err != nil {
 		return done, err
 	}
-	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+	err = store.WriteCritical(ctx, func(tx *db.Tx) error {
 		done, err = markRestored(ctx, tx, engine.Name(in.Database))
 		return err
 	})
@@ -121,7 +121,7 @@ func (s *Service) HoldRestored(ctx context.Context) error {
 	}
 	var held bool
 	var done Restored
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		origin, err := tx.Origin() // another server may have done it
 		if held = origin == engine.OriginRestored; err != nil || origin == engine.OriginKnown {
 			return err
@@ -204,7 +204,7 @@ const holdChunk = 1000
 // holdEmails holds all units and returns how many are emails. since is recorded as the start of
 // the hold. Each timeline gets the reason.
 func holdEmails(tx *db.Tx, since time.Time) (emails int64, err error) {
-	doubts, err := tx.DottedUnits()
+	doubts, err := tx.CommittedUnits()
 	if err != nil {
 		return 0, err
 	}

@@ -38,7 +38,7 @@ func write(w *testserver.Server, name string) backup.Made {
 func classes(w *testserver.Server, key *app.Key, from string) map[string]string {
 	w.T.Helper()
 	ids := map[string]string{}
-	for _, class := range []string{"due", "scheduled", "retry", "begun", "dotted", "manual"} {
+	for _, class := range []string{"due", "scheduled", "retry", "begun", "committed", "manual"} {
 		in := testserver.Message(class + "@example.net")
 		in.From = strings.ReplaceAll(in.From, testserver.TestDomain, from)
 		if class == "scheduled" {
@@ -48,11 +48,11 @@ func classes(w *testserver.Server, key *app.Key, from string) map[string]string 
 		testserver.Must(w.T, err)
 		ids[class] = id
 	}
-	retry, dotted, started, manual := w.Unit(ids["retry"]), w.Unit(ids["dotted"]), w.Unit(ids["begun"]), w.Unit(ids["manual"])
+	retry, committed, started, manual := w.Unit(ids["retry"]), w.Unit(ids["committed"]), w.Unit(ids["begun"]), w.Unit(ids["manual"])
 	w.WriteDB(func(tx *db.Tx) error {
-		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*dotted), tx.BeginAttempt(*started))
-		retry.Attempts, dotted.Attempts = 1, 1
-		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkDotted(*dotted, ""), tx.HoldUnit(*manual, app.HoldManual))
+		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*committed), tx.BeginAttempt(*started))
+		retry.Attempts, committed.Attempts = 1, 1
+		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkCommitted(*committed, ""), tx.HoldUnit(*manual, app.HoldManual))
 	})
 	return ids
 }
@@ -94,7 +94,7 @@ func TestRestoreDoesNotResend(t *testing.T) {
 					t.Errorf("%d %s: %q", i, class, got)
 				}
 				types := w.SQL("SELECT type FROM events WHERE email_id = ? ORDER BY id", id)
-				if class != "manual" && !slices.Contains(types, string(app.EventHeld)) || slices.Contains(types, string(app.EventInDoubt)) != (class == "dotted") {
+				if class != "manual" && !slices.Contains(types, string(app.EventHeld)) || slices.Contains(types, string(app.EventInDoubt)) != (class == "committed") {
 					t.Errorf("%d %s: %q", i, class, types)
 				}
 			}

@@ -147,7 +147,7 @@ func (s *Service) note(ctx context.Context, made Made) error {
 	if err != nil {
 		return fmt.Errorf("record the backup: %w", err)
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if err := tx.SetSetting(lastSetting, value); err != nil {
 			return err
 		}

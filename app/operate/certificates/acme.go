@@ -204,7 +204,7 @@ func (a *acmeTransport) Put(ctx context.Context, name string, data []byte) error
 	if leaf != nil {
 		c.ExpiresAt = leaf.NotAfter
 	}
-	if err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetCertificate(&c) }); err != nil {
+	if err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.SetCertificate(&c) }); err != nil {
 		s.LogUnlessUnavailable("keep a certificate", err)
 		return err
 	}
@@ -220,7 +220,7 @@ func (a *acmeTransport) Delete(ctx context.Context, name string) error {
 	if a.inMemory(name) {
 		return nil
 	}
-	return a.service.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.DeleteCertificate(name) })
+	return a.service.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.DeleteCertificate(name) })
 }
 
 // leafOf returns the certificate in data that the library stores; nil: data is something else.

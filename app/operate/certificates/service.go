@@ -158,7 +158,7 @@ func (s *Service) load(ctx context.Context) error {
 	if err := s.forget(ctx, s.HasHost); err != nil {
 		return err
 	}
-	return s.IgnoreFull(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return s.IgnoreFull(s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		return errors.Join(tx.PurgeCertificates(tx.Now.Add(-expiredRetention)), tx.PurgeChallenges(tx.Now.Add(-challengeRetention)))
 	}))
 }
@@ -205,7 +205,7 @@ func (s *Service) forget(ctx context.Context, keep func(host string) bool) error
 	if err != nil || len(states) == 0 {
 		return err
 	}
-	return s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for i := range states {
 			if !keep(states[i].Host) {
 				if err := tx.DeleteCertificateState(states[i].Host); err != nil {
@@ -401,7 +401,7 @@ func (s *Service) set(host string, change func(*db.CertificateState)) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
-	if err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetCertificateState(&now) }); err != nil {
+	if err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.SetCertificateState(&now) }); err != nil {
 		s.LogUnlessUnavailable("say how a certificate is", err)
 	}
 }

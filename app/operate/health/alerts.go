@@ -189,7 +189,7 @@ func (a *alerter) load(ctx context.Context) error {
 func (a *alerter) store(ctx context.Context) {
 	value, err := json.Marshal(a.state)
 	if err == nil {
-		err = a.s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(alertsSetting, value) })
+		err = a.s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.SetSetting(alertsSetting, value) })
 	}
 	if err != nil && ctx.Err() == nil { // alerts are sent nevertheless: the operator should know about a full disk
 		a.s.LogUnlessUnavailable("what was told of findings is not stored", err)

@@ -134,7 +134,7 @@ func checkFolder(database string) Check {
 
 // folderOf returns the directory of a database.
 func folderOf(database string) string {
-	database = engine.Beside(database)
+	database = engine.FilePrefix(database)
 	if real, err := filepath.EvalSymlinks(database); err == nil {
 		database = real
 	}
@@ -152,7 +152,7 @@ func checkDisk(database string) Check {
 func judgeDisk(database string, free int64) Check {
 	const name = "disk"
 	if free < minDiskFree {
-		return bad(name, "disk_low", "", "free", base.FormatBytes(free), "database", engine.Beside(database), "least", base.FormatBytes(minDiskFree))
+		return bad(name, "disk_low", "", "free", base.FormatBytes(free), "database", engine.FilePrefix(database), "least", base.FormatBytes(minDiskFree))
 	}
 	return good(name, "%s free", base.FormatBytes(free))
 }

@@ -41,7 +41,7 @@ func (s *Service) withdrawBroadcasts(ctx context.Context, teamID string, job aud
 		if err != nil {
 			break
 		}
-		err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 			for _, id := range part {
 				b, rec, err := audience.RecipientOf(&tx.Reader, teamID, id)
 				if err != nil {
@@ -233,7 +233,7 @@ func (w *erasure) recipient(tx *db.Tx, id string) (leaving bool, err error) {
 	if set.Has(rec.Email) {
 		leaving, err = w.s.withdrawRecipient(tx, &b, &rec)
 	} else {
-		leaving, err = tx.IsDotted(id)
+		leaving, err = tx.IsCommitted(id)
 	}
 	if err != nil || leaving {
 		return leaving, err

@@ -119,7 +119,7 @@ func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 		if err != nil || len(late) == 0 {
 			return err
 		}
-		err = s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+		err = s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 			for _, id := range late {
 				if err := tx.AdvanceUnit(id, by); err != nil {
 					return err
@@ -160,7 +160,7 @@ func (s *Service) ResumeClock(ctx context.Context) error {
 
 // noteClock stores the current time for the next server.
 func (s *Service) noteClock(ctx context.Context) error {
-	err := s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 		return tx.SetSetting(base.ClockSetting, strconv.AppendInt(nil, tx.Now.UnixMilli(), 10))
 	})
 	if err != nil {

@@ -145,7 +145,7 @@ func (w *erasure) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = w.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = w.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for _, job := range w.team.Jobs {
 			if err := tx.DeleteErasure(w.team.ID, job.ID); err != nil {
 				return err
@@ -260,7 +260,7 @@ func (w *erasure) scrub(ctx context.Context, id string) (s scrubbed, size int64,
 	s = scrubbed{id: id, set: w.set(id)}
 	var email *app.Email
 	err = w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		email, _, err = r.Whole(w.team.ID, id)
+		email, _, err = r.CompleteEmail(w.team.ID, id)
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {

@@ -88,7 +88,7 @@ func (s *Service) withdrawErased(ctx context.Context, teamID string, job audienc
 	})
 	for len(ids) > 0 && err == nil {
 		n := min(len(ids), eraseChunk)
-		err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 			for _, id := range ids[:n] {
 				if _, err := s.withdrawFrom(tx, teamID, id, set); err != nil {
 					return err

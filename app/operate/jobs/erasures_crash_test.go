@@ -65,7 +65,7 @@ func erasureCrashes(t *testing.T, step int) {
 		}
 		w := copied.Crash()
 		job := audience.Erasure{}
-		err := w.DB.WriteVital(t.Context(), func(tx *db.Tx) (err error) {
+		err := w.DB.WriteCritical(t.Context(), func(tx *db.Tx) (err error) {
 			job, err = w.Services.Audience.BeginErasure(tx, w.Key.TeamID, []app.Contact{c})
 			return err
 		})

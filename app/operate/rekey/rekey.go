@@ -140,7 +140,7 @@ func (s *Service) Rotate(ctx context.Context, serving func() bool, progress func
 	if err := s.Sealer.SetKeys(keys); err != nil {
 		return Rotation{}, err
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		return base.Audit(ctx, tx, "", "master_key.rotate", s.Sealer.Newest().String(), nil, map[string]int{"keys": opening(keys)})
 	})
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Service) Retire(ctx context.Context) (Retirement, error) {
 		return Retirement{}, err
 	}
 	r := Retirement{Keys: 1, Retired: len(keys) - 1}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		return base.Audit(ctx, tx, "", "master_key.retire", newest.String(), nil, map[string]int{"retired": r.Retired})
 	})
 	return r, base.Unavailable(err)

@@ -135,7 +135,7 @@ func (s *Service) resealBatch(ctx context.Context, newest seal.Fingerprint, k ki
 	if len(old) == 0 {
 		return 0, nil
 	}
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for i := range old {
 			if err := tx.SealAnew(k.table, old[i], anew[i]); err != nil {
 				return err

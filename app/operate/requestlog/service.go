@@ -121,7 +121,7 @@ func (s *Service) Flush(ctx context.Context) {
 	defer s.writing.Unlock()
 	entries := s.take()
 	for chunk := range slices.Chunk(entries, batchSize) {
-		err := s.DB.WritePatient(ctx, func(tx *db.Tx) error { return tx.InsertRequestLogs(chunk) })
+		err := s.DB.WriteBatched(ctx, func(tx *db.Tx) error { return tx.InsertRequestLogs(chunk) })
 		if err != nil {
 			s.drop(len(chunk), err)
 		}

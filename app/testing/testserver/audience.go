@@ -61,7 +61,7 @@ func (w *Server) Rows(query string) string {
 
 // WebhookEvents returns all webhook events, oldest first.
 func (w *Server) WebhookEvents() string {
-	return w.Rows(`SELECT type, payload FROM happenings ORDER BY id`)
+	return w.Rows(`SELECT type, payload FROM webhook_events ORDER BY id`)
 }
 
 // AudienceRows returns all rows that a hosted page could change.
@@ -117,7 +117,7 @@ type webhookEvent struct {
 // TeamWebhookEvents returns the webhook events of a team in order.
 func (w *Server) TeamWebhookEvents(teamID string) (all []webhookEvent) {
 	w.T.Helper()
-	for _, payload := range w.SQL("SELECT payload FROM happenings WHERE team_id = ? ORDER BY id", teamID) {
+	for _, payload := range w.SQL("SELECT payload FROM webhook_events WHERE team_id = ? ORDER BY id", teamID) {
 		var one webhookEvent
 		Must(w.T, json.Unmarshal([]byte(payload), &one))
 		all = append(all, one)

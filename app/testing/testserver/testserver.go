@@ -141,7 +141,7 @@ func (w *Server) Open() {
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	path, gather := dataSource(w.T, w.Path)
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Beat: heartbeatOf(w.T), Lazy: true, Several: w.shared})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Heartbeat: heartbeatOf(w.T), Lazy: true, Several: w.shared})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
@@ -380,7 +380,7 @@ func (w *Server) Unit(id string) *app.Unit {
 func (w *Server) CommittedUnits() (units []app.Unit) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
-		units, err = r.DottedUnits()
+		units, err = r.CommittedUnits()
 		return err
 	})
 	return units

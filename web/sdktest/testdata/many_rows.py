@@ -74,13 +74,13 @@ fill("request_logs", "team_id,id,key_id,method,endpoint,status,micros,user_agent
 fill("audit_logs", "id,team_id,actor_type,actor,action,target,created_at", ((k, team, "key", key, "suppression.remove", f"target {i}", at) for i, k, at in ids(tenth, 6)))
 
 hook, = c.execute("SELECT min(id) FROM webhooks").fetchone()
-seq = (c.execute("SELECT max(last) FROM happening_counts").fetchone()[0] or 0)
+seq = (c.execute("SELECT max(last) FROM webhook_event_counts").fetchone()[0] or 0)
 payload = '{"type":"email.delivered","created_at":"2026-11-01T00:00:00Z","data":{"email_id":"x","to":["reader@example.org"]}}'
-fill("happenings", "id,team_id,seq,type,payload,created_at", ((k, team, seq + i + 1, "email.delivered", payload, at) for i, k, at in ids(tenth, 7)))
-c.execute("INSERT INTO happening_counts VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last", (team, seq + tenth))
+fill("webhook_events", "id,team_id,seq,type,payload,created_at", ((k, team, seq + i + 1, "email.delivered", payload, at) for i, k, at in ids(tenth, 7)))
+c.execute("INSERT INTO webhook_event_counts VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last", (team, seq + tenth))
 c.execute("UPDATE webhooks SET reached = ?", (seq + tenth,))
-fill("deliveries", "webhook_id,happening_id,status,attempts,next_at", ((hook, k, "failed" if i % 10 == 0 else "success", 1, None) for i, k, at in ids(tenth, 7)))
-fill("webhook_attempts", "webhook_id,happening_id,id,team_id,http_status,response,sent_at",
+fill("deliveries", "webhook_id,event_id,status,attempts,next_at", ((hook, k, "failed" if i % 10 == 0 else "success", 1, None) for i, k, at in ids(tenth, 7)))
+fill("webhook_attempts", "webhook_id,event_id,id,team_id,http_status,response,sent_at",
      ((hook, k, k[:14] + "7008" + k[18:], team, 500 if i % 10 == 0 else 200, "ok", at) for i, k, at in ids(tenth, 7)))
 
 hours = now // 3_600_000

@@ -1,0 +1,46 @@
+package dbtest
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"testing"
+)
+
+// Harm changes a database file without SQLite: change gets the first page that contains
+// what.
+func Harm(t testing.TB, path string, what []byte, change func(page []byte)) {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(file, what)
+	if at < 0 {
+		t.Fatalf("%.20q is not in the file", what)
+	}
+	change(file[at/4096*4096:][:4096])
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Log is a buffer for a log, safe for concurrent use.
+type Log struct {
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *Log) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.Write(p)
+}
+
+// String returns what was written until now.
+func (b *Log) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.String()
+}

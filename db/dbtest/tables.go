@@ -1,0 +1,83 @@
+package dbtest
+
+import (
+	"database/sql"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Table is a table of schema.sql.
+type Table struct {
+	Name    string
+	Columns []Column
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name, Kind string
+	Optional   bool
+	Words      []string // that a CHECK lists
+}
+
+var (
+	sqlComment   = regexp.MustCompile(`--[^\n]*`)
+	tableName    = regexp.MustCompile(`^CREATE TABLE (\w+)`)
+	checkedWords = regexp.MustCompile(`CHECK \((\w+) IN \(([^)]*)\)`)
+)
+
+// Tables returns the tables of schema.sql, which conn, a connection to SQLite, has.
+func Tables(t testing.TB, conn *sql.Conn) (tables []Table) {
+	t.Helper()
+	for _, s := range strings.Split(sqlComment.ReplaceAllString(Schema(t), ""), ";") {
+		m := tableName.FindStringSubmatch(strings.TrimSpace(s))
+		if m == nil {
+			continue
+		}
+		words := map[string][]string{}
+		for _, check := range checkedWords.FindAllStringSubmatch(s, -1) {
+			for _, word := range strings.Split(check[2], ",") {
+				words[check[1]] = append(words[check[1]], strings.Trim(strings.TrimSpace(word), "'"))
+			}
+		}
+		tables = append(tables, Table{m[1], columns(t, conn, m[1], words)})
+	}
+	return tables
+}
+
+func columns(t testing.TB, conn *sql.Conn, table string, words map[string][]string) (out []Column) {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), `SELECT name, type, "notnull" FROM pragma_table_info(?) ORDER BY cid`, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c Column
+		var notNull bool
+		if err := rows.Scan(&c.Name, &c.Kind, &notNull); err != nil {
+			t.Fatal(err)
+		}
+		c.Optional, c.Words = !notNull, words[c.Name]
+		out = append(out, c)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// MendUnit makes the columns of a row of units agree: names of columns, their places in the
+// VALUES of an INSERT, and arguments.
+func MendUnit(names, places []string, args []any) {
+	at := func(name string) int { return slices.Index(names, name) }
+	places[at("bulk")], args[at("bulk")] = `?`, int64(1)
+	if args[at("broadcast_id")] == nil {
+		args[at("bulk")] = int64(0)
+	}
+	args[at("held")] = nil
+	if args[at("state")] == "held" {
+		args[at("held")] = "manual"
+	}
+}

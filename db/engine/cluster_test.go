@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mailer/db/dbtest"
+)
+
+// several are servers that share a database.
+type several struct {
+	t         *testing.T
+	dsn       string
+	heartbeat time.Duration
+}
+
+// steadyHeartbeat is so long that no server of a test is taken for dead when the machine is busy;
+// quickHeartbeat is for tests in which a server is.
+const (
+	steadyHeartbeat = 2 * time.Second
+	quickHeartbeat  = 100 * time.Millisecond
+)
+
+// patience is how long a test waits for what must happen.
+const patience = time.Minute
+
+func newSeveral(t *testing.T) *several {
+	return &several{t, newRemote(t), steadyHeartbeat}
+}
+
+func (g *several) options() Options {
+	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, Several: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+func (g *several) open() *DB {
+	g.t.Helper()
+	d, err := Open(g.t.Context(), g.options())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { _ = d.Close() }) // closed by the test before
+	return d
+}
+
+func (g *several) works(d *DB) {
+	g.t.Helper()
+	select {
+	case <-d.Cluster().Leading():
+	case <-time.After(patience):
+		g.t.Fatal("it does not take over")
+	}
+}
+
+func note(d *DB, name string) error {
+	return d.Write(context.Background(), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
+}
+
+// writeSoon writes like a client that tries again while the server is not sure that it still
+// leads, which a busy machine can cause when beats are quick.
+func writeSoon(d *DB, fn func(*Tx) error) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		err := d.Write(context.Background(), fn)
+		if !errors.Is(err, ErrUnreachable) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// noteSoon is note with the retries of writeSoon.
+func noteSoon(d *DB, name string) error {
+	return writeSoon(d, func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
+}
+
+func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
+	t.Parallel()
+	g := newSeveral(t)
+	first := g.open()
+	others := []*DB{g.open(), g.open()}
+	if !first.Cluster().Leads() || others[0].Cluster().Leads() || others[1].Cluster().Leads() {
+		t.Fatalf("%v %v %v work", first.Cluster().Leads(), others[0].Cluster().Leads(), others[1].Cluster().Leads())
+	}
+	for i, d := range append(others, first) {
+		if err := note(d, string(rune('a'+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there, err := others[0].Cluster().Nodes(t.Context())
+	if err != nil || len(there) != 3 || !there[0].Leads || there[1].Leads || there[2].Leads {
+		t.Fatalf("servers: %+v, %v", there, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-others[0].Cluster().Leading():
+	case <-others[1].Cluster().Leading():
+	case <-time.After(patience):
+		t.Fatal("nobody takes over")
+	}
+	time.Sleep(300 * time.Millisecond)
+	if others[0].Cluster().Leads() == others[1].Cluster().Leads() {
+		t.Fatalf("%v and %v work", others[0].Cluster().Leads(), others[1].Cluster().Leads())
+	}
+	for _, d := range others {
+		if err := note(d, "z"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
+	t.Parallel()
+	g := newSeveral(t)
+	g.heartbeat = quickHeartbeat
+	first, second := g.open(), g.open()
+	err := writeSoon(second, func(tx *Tx) error { return tx.Write(`UPDATE nodes SET id = 'another' WHERE leads = 1`) })
+	if err != nil { // its own row is renewed no more
+		t.Fatal(err)
+	}
+	g.works(second)
+	deadline := time.After(patience)
+	for note(first, "late") == nil {
+		select {
+		case <-deadline:
+			t.Fatal("the old one goes on writing")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := noteSoon(second, "new"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
+	t.Parallel()
+	g := newSeveral(t)
+	g.heartbeat = quickHeartbeat
+	g.open()
+	second := g.open()
+	config, err := pgconn.ParseConfig(g.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgconn.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	do := func(text string) {
+		t.Helper()
+		if err := conn.Exec(t.Context(), text).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`UPDATE nodes SET id = 'another' WHERE leads = 1`) // its own row is renewed no more
+	do(`BEGIN`)
+	do(`LOCK TABLE nodes IN ROW EXCLUSIVE MODE`) // beats go on, but nobody takes the lead
+	time.Sleep(2 * deadAfter * g.heartbeat)
+	do(`COMMIT`)
+	g.works(second)
+	if err := noteSoon(second, "new"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
+	t.Parallel()
+	g := newSeveral(t)
+	first := g.open()
+	second := g.open()
+	alone := g.options()
+	alone.Several = false
+	if d, err := Open(t.Context(), alone); !errors.Is(err, ErrInUse) {
+		t.Fatalf("%v, %v", d, err)
+	}
+	first.engine.(*postgresEngine).me.leads.Store(false) // nobody works, but one answers
+	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.Write(`UPDATE nodes SET dead = 1 WHERE leads = 1`) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Migrate(t.Context(), alone, false); !errors.Is(err, ErrInUse) {
+		t.Errorf("migrate: %v", err)
+	}
+}
+
+func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
+	t.Parallel()
+	g := newSeveral(t)
+	first, second := g.open(), g.open()
+	for _, d := range []*DB{first, second} {
+		other := map[*DB]*DB{first: second, second: first}[d]
+		for len(d.externalWrites) > 0 {
+			<-d.externalWrites
+		}
+		before := d.Generation("team", "")
+		if err := note(other, "x"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-d.Cluster().Changed():
+		case <-time.After(patience):
+			t.Fatal("it hears nothing")
+		}
+		if d.Generation("team", "") == before {
+			t.Error("what it remembers stands")
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"testing"
+
+	"mailer/db/dbtest"
+)
+
+// TestMain has garbage collected less often than a server does: most of it is that of
+// databases which are closed.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	dbtest.RunMoreSideBySide()
+	os.Exit(m.Run())
+}
+
+// stored returns the path of a database with a setting of some pages for each letter.
+func stored(t *testing.T, letters ...byte) string {
+	t.Helper()
+	path := NewFile(t)
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, letter := range letters {
+		if err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("long "+string(letter), bytes.Repeat([]byte{letter}, 20_000)) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// withLog opens a database and returns what it logs.
+func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
+	t.Helper()
+	var log dbtest.Log
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() }) // what the test closed before
+	return d, &log
+}

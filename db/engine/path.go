@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// refusal says in words for whoever starts the program why a database is not opened,
+// and what helps; kind is the error that programs ask for.
+type refusal struct {
+	kind  error
+	words string
+}
+
+func (r *refusal) Error() string { return r.words }
+
+func (r *refusal) Unwrap() error { return r.kind }
+
+func refuse(kind error, format string, args ...any) error {
+	return &refusal{kind, fmt.Sprintf(format, args...)}
+}
+
+// fileMagic is what each file of SQLite begins with.
+var fileMagic = []byte("SQLite format 3\x00")
+
+// resolvePath finds the file of a database: where links lead, so that two names of one file
+// have one lock and one log. fresh: nothing stands there yet. Nothing is made or
+// Changed. Errors: ErrNotFound, ErrNotDatabase.
+func resolvePath(path string, create bool) (real string, fresh bool, err error) {
+	real, fresh, err = resolveFile(path, create)
+	if err != nil || !fresh {
+		return real, fresh, err
+	}
+	if _, err := os.Lstat(real + restoringSuffix); err == nil {
+		return "", false, refuse(ErrNotFound, "a restore of %s was cut short, and no database is in its place; run mailer restore again, or remove %s to begin with an empty one", path, real+restoringSuffix)
+	}
+	return real, true, nil
+}
+
+// resolveFile is place for who restores.
+func resolveFile(path string, create bool) (real string, fresh bool, err error) {
+	if err := cmp.Or(OnlyFiles(path), otherURL(path)); err != nil {
+		return "", false, err
+	}
+	real, err = filepath.EvalSymlinks(path)
+	if errors.Is(err, os.ErrNotExist) {
+		real, err = creatablePath(path, create)
+		return real, true, err
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("open database: %w", err)
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return "", false, fmt.Errorf("open database: %w", err)
+	case info.IsDir():
+		return "", false, refuse(ErrNotDatabase, "%s is a folder; name a file in it: --db %s", path, filepath.Join(path, "mailer.db"))
+	case info.Size() == 0:
+		return real, true, nil
+	}
+	ok, err := beginsAsDatabase(real)
+	if err != nil {
+		return "", false, fmt.Errorf("open database: %w", err)
+	}
+	if !ok {
+		return "", false, refuse(ErrNotDatabase, "%s is not a database, and was left as it is; name another file with --db", path)
+	}
+	return real, false, nil
+}
+
+// refuseLinked refuses a file that has several names: the lock and the log go by the name, so
+// that two programs that open it by two of them would write over each other. Error:
+// ErrNotDatabase.
+func refuseLinked(name, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+		return refuse(ErrNotDatabase, "%s has %d names (hard links), and the log of a database goes by its name: another program would not see what is written under this one; find them with find FOLDER -samefile %s, and remove all but one", name, stat.Nlink, path)
+	}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("open database: %w", err)
+}
+
+// creatablePath says where a database that is not there is made.
+func creatablePath(path string, create bool) (string, error) {
+	if target, err := os.Readlink(path); err == nil {
+		return "", refuse(ErrNotFound, "%s is a link to %s, which is not there; is a disk not mounted?", path, target)
+	}
+	dir := filepath.Dir(path)
+	real, err := filepath.EvalSymlinks(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", refuse(ErrNotFound, "the folder of %s is not there; make it with mkdir -p %s, or name another file with --db", path, dir)
+	case err != nil:
+		return "", fmt.Errorf("open database: %w", err)
+	case !create:
+		return "", refuse(ErrNotFound, "there is no database %s; name it with --db, or make one with mailer migrate --db %s", path, path)
+	}
+	return filepath.Join(real, filepath.Base(path)), nil
+}
+
+func beginsAsDatabase(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, len(fileMagic))
+	if _, err := io.ReadFull(f, head); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, err
+	}
+	return bytes.Equal(head, fileMagic), nil
+}
+
+// KeyPath returns where the master key of a database stands by itself: beside the
+// name that was given, or where only its target has one, beside that. A new key
+// stands beside the file.
+func KeyPath(path string) string {
+	path = FilePrefix(path)
+	beside := path + ".key"
+	if _, err := os.Lstat(beside); err == nil {
+		return beside
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real + ".key"
+	}
+	return beside
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Concurrently calls fn for each number below n. Of a database elsewhere the calls run beside each
+// other, each with a Reader of its own that sees what r does: what they ask leaves together.
+// On a file, and in a closure of a Write, they come one after the other.
+func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
+	if r.parts == nil {
+		for i := range n {
+			fn(r, i)
+		}
+		return
+	}
+	for from := 0; from < n; from += maxParts {
+		r.split(from, min(from+maxParts, n), fn)
+	}
+}
+
+// split runs fn for some numbers beside each other.
+func (r *Reader) split(from, to int, fn func(r *Reader, i int)) {
+	var failed error
+	c := batch{into: &queued{}, serialize: func() {}, send: func(asked ...*question) error {
+		if failed == nil {
+			failed = r.conn.Raw(func(driver any) error { return exchange(driver.(*stdlib.Conn).Conn(), nil, nil, asked) })
+		}
+		return failed
+	}}
+	defer func() { r.parts.free = append(r.parts.free, c.parts...) }()
+	for range to - from {
+		p, err := r.parts.take(&r.Conn)
+		if err != nil {
+			panic(err) // of what makes no connection
+		}
+		c.parts = append(c.parts, p)
+	}
+	for i, p := range c.parts {
+		p.begin(func() { fn(&Reader{Conn: p.session}, from+i) })
+	}
+	c.run()
+	for _, p := range c.parts {
+		if p.fault != nil {
+			panic(p.fault)
+		}
+	}
+}
