@@ -182,7 +182,7 @@ var document = sync.OnceValue(func() []byte {
 // servers which are gone.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	dbtest.RunMoreSideBySide()
+	dbtest.RaiseParallelism()
 	code := m.Run()
 	endChromium()
 	os.Exit(code)

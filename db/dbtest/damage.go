@@ -9,15 +9,15 @@ import (
 
 // Harm changes a database file without SQLite: change gets the first page that contains
 // what.
-func Harm(t testing.TB, path string, what []byte, change func(page []byte)) {
+func Corrupt(t testing.TB, path string, content []byte, change func(page []byte)) {
 	t.Helper()
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := bytes.Index(file, what)
+	at := bytes.Index(file, content)
 	if at < 0 {
-		t.Fatalf("%.20q is not in the file", what)
+		t.Fatalf("%.20q is not in the file", content)
 	}
 	change(file[at/4096*4096:][:4096])
 	if err := os.WriteFile(path, file, 0o600); err != nil {

@@ -23,14 +23,14 @@ const (
 // Root returns the directory below which tests keep databases: the one that the environment
 // variable TMPDIR names, else /dev/shm where 2 GiB are free there, else os.TempDir.
 var Root = sync.OnceValue(func() string {
-	if os.Getenv("TMPDIR") == "" && free(memory) >= minFree && removeAbandoned(memory) == nil {
+	if os.Getenv("TMPDIR") == "" && freeBytes(memory) >= minFree && removeAbandoned(memory) == nil {
 		return memory
 	}
 	return os.TempDir()
 })
 
 // free returns how many bytes a file system has left; 0: there is none, or it does not say.
-func free(path string) uint64 {
+func freeBytes(path string) uint64 {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(path, &stat); err != nil {
 		return 0

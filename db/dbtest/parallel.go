@@ -16,9 +16,9 @@ func init() {
 	}
 }
 
-// RunMoreSideBySide lets four times as many tests run side by side as there are processors,
+// RaiseParallelism lets four times as many tests run side by side as there are processors,
 // unless -parallel was given: most tests with a database wait for it. A TestMain calls it.
-func RunMoreSideBySide() {
+func RaiseParallelism() {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f != nil && f.Value.String() == f.DefValue {
 		_ = f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // a number is never refused

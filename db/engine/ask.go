@@ -16,9 +16,9 @@ func (tx *Tx) Ask(asks ...func(r *Reader) error) error {
 }
 
 // askAll has beside call each of asks by its number.
-func askAll(asks []func(r *Reader) error, beside func(fn func(r *Reader, i int))) error {
+func askAll(asks []func(r *Reader) error, call func(fn func(r *Reader, i int))) error {
 	errs := make([]error, len(asks))
-	beside(func(r *Reader, i int) {
+	call(func(r *Reader, i int) {
 		if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 			errs[i] = asks[i](r)
 		}

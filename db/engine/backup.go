@@ -22,14 +22,14 @@ var ErrLogGrows = errors.New("db: the log grows too fast for a copy")
 // Bounds of a copy. While one is read, the log keeps all that is committed, since its
 // pages can't move to the database file; what is left up to 1 GB is for the moment after.
 const (
-	maxLog     = 768 << 20
-	settledLog = 128 << 20
-	// copyChunk is how much is written to the copy before it is synced: a commit that
+	maxLog   = 768 << 20
+	shortLog = 128 << 20
+	// copySyncBytes is how much is written to the copy before it is synced: a commit that
 	// syncs the log waits for what the disk has still to do.
-	copyChunk = 4 << 20
-	copyTries = 3
-	// settlePatience is how long a copy waits for the log to be short again.
-	settlePatience = 30 * time.Second
+	copySyncBytes = 4 << 20
+	copyTries     = 3
+	// checkpointTimeout is how long a copy waits for the log to be short again.
+	checkpointTimeout = 30 * time.Second
 )
 
 // markSetting is the name under which a copy says when it was made.
@@ -72,7 +72,7 @@ func (d *DB) Copy(ctx context.Context, file string, progress func(done, all int6
 
 func (c *copier) run(ctx context.Context) (made Copy, err error) {
 	for try := 1; ; try++ {
-		if err := c.settleLog(ctx); err != nil {
+		if err := c.checkpointLog(ctx); err != nil {
 			return made, err
 		}
 		made.At = clock.Now()
@@ -81,10 +81,10 @@ func (c *copier) run(ctx context.Context) (made Copy, err error) {
 			break
 		}
 		if !errors.Is(err, ErrLogGrows) || try == copyTries {
-			return made, errors.Join(err, c.settleLog(ctx))
+			return made, errors.Join(err, c.checkpointLog(ctx))
 		}
 	}
-	if err := c.settleLog(ctx); err != nil {
+	if err := c.checkpointLog(ctx); err != nil {
 		return made, err
 	}
 	err = c.finish(ctx, &made)
@@ -100,7 +100,7 @@ func (c *copier) copyPages(ctx context.Context) error {
 	defer pool.Close()
 	pool.SetMaxOpenConns(1)
 	conn, err := pool.Conn(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = pool.Conn(ctx)
 	}
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *copier) writePages(ctx context.Context, r *Reader, f *os.File, all int6
 		if err != nil {
 			return fmt.Errorf("write copy: %w", err)
 		}
-		if done += int64(n); done-synced < copyChunk && done < all {
+		if done += int64(n); done-synced < copySyncBytes && done < all {
 			continue
 		}
 		if err := errors.Join(w.Flush(), f.Sync()); err != nil {
@@ -188,10 +188,10 @@ func logLength(path string) int64 {
 	return info.Size()
 }
 
-// settleLog moves to the database file what waited in a long log, so that no commit of
+// checkpointLog moves to the database file what waited in a long log, so that no commit of
 // the server has to do it all at once, and has the log be short again.
-func (c *copier) settleLog(ctx context.Context) error {
-	if logLength(c.path) < settledLog {
+func (c *copier) checkpointLog(ctx context.Context) error {
+	if logLength(c.path) < shortLog {
 		return nil
 	}
 	pool, err := sql.Open("sqlite", dsn(c.path, "mode=rw&_busy_timeout=20&_synchronous=FULL")) // nobody waits for this
@@ -200,14 +200,14 @@ func (c *copier) settleLog(ctx context.Context) error {
 	}
 	defer pool.Close()
 	pool.SetMaxOpenConns(1)
-	for deadline := time.Now().Add(settlePatience); ; {
+	for deadline := time.Now().Add(checkpointTimeout); ; {
 		for _, pragma := range []string{`PRAGMA wal_checkpoint(PASSIVE)`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
 			var busy, inLog, moved int
 			if err := pool.QueryRowContext(ctx, pragma).Scan(&busy, &inLog, &moved); err != nil && !isLocked(err) {
 				return fmt.Errorf("shorten the log: %w", err)
 			}
 		}
-		if logLength(c.path) < settledLog || time.Now().After(deadline) {
+		if logLength(c.path) < shortLog || time.Now().After(deadline) {
 			return nil
 		}
 		select {

@@ -19,7 +19,7 @@ func openNew(t *testing.T) *DB {
 	return d
 }
 
-func TestTheLogGrewWithoutBoundUnderACopy(t *testing.T) {
+func TestCopyLimitsLogGrowth(t *testing.T) {
 	d := openNew(t)
 	value := make([]byte, 1<<20)
 	grow := func() error {

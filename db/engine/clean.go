@@ -83,11 +83,11 @@ func (s *Conn) pragma(text string) error {
 	return rows.Close()
 }
 
-// pagesAtOnce is how many pages one snapshot looks at; pagesInWrite how many one
+// pagesPerRead is how many pages one snapshot looks at; pagesPerWrite how many one
 // transaction cleans.
 const (
-	pagesAtOnce  = 4096
-	pagesInWrite = 64
+	pagesPerRead  = 4096
+	pagesPerWrite = 64
 )
 
 // maxCleanPages: the first byte of an overflow page is that of a page number,
@@ -114,7 +114,7 @@ func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 	for first := int64(1); first > 0; {
 		var found []int64
 		err := d.Read(ctx, func(r *Reader) (err error) {
-			found, first, err = r.dirtyPages(first, pagesAtOnce, dirty)
+			found, first, err = r.dirtyPages(first, pagesPerRead, dirty)
 			return err
 		})
 		if err != nil {
@@ -124,7 +124,7 @@ func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			n := min(len(found), pagesInWrite)
+			n := min(len(found), pagesPerWrite)
 			if err := d.wipe(ctx, found[:n], dirty); err != nil {
 				return fmt.Errorf("wipe old bytes: %w", err)
 			}

@@ -15,7 +15,7 @@ type Cluster struct{ db *DB }
 func (d *DB) Cluster() Cluster { return Cluster{d} }
 
 // Leading is closed once this process leads: mostly from the start. A server that was started
-// beside another one (Options.Several) may lead later, or never.
+// beside another one (Options.JoinCluster) may lead later, or never.
 func (c Cluster) Leading() <-chan struct{} { return c.db.lead }
 
 // Leads reports whether Leading is closed.
@@ -63,7 +63,7 @@ func (c Cluster) Changed() <-chan struct{} { return c.db.externalWrites }
 // Sure reports whether no other server can have taken over the work since this server last
 // renewed its heartbeat. While it is false, nothing may be sent: the other server sends it. On
 // a file it is always true.
-func (c Cluster) Sure() bool { return c.db.engine.sure() }
+func (c Cluster) LeaseValid() bool { return c.db.engine.leaseValid() }
 
 // Node is a server on a PostgreSQL database.
 type Node struct {

@@ -14,31 +14,31 @@ import (
 )
 
 // several are servers that share a database.
-type several struct {
+type testCluster struct {
 	t         *testing.T
 	dsn       string
 	heartbeat time.Duration
 }
 
-// steadyHeartbeat is so long that no server of a test is taken for dead when the machine is busy;
+// slowHeartbeat is so long that no server of a test is taken for dead when the machine is busy;
 // quickHeartbeat is for tests in which a server is.
 const (
-	steadyHeartbeat = 2 * time.Second
-	quickHeartbeat  = 100 * time.Millisecond
+	slowHeartbeat  = 2 * time.Second
+	quickHeartbeat = 100 * time.Millisecond
 )
 
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
 
-func newSeveral(t *testing.T) *several {
-	return &several{t, newRemote(t), steadyHeartbeat}
+func newTestCluster(t *testing.T) *testCluster {
+	return &testCluster{t, newRemote(t), slowHeartbeat}
 }
 
-func (g *several) options() Options {
-	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, Several: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+func (g *testCluster) options() Options {
+	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, JoinCluster: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
-func (g *several) open() *DB {
+func (g *testCluster) open() *DB {
 	g.t.Helper()
 	d, err := Open(g.t.Context(), g.options())
 	if err != nil {
@@ -48,7 +48,7 @@ func (g *several) open() *DB {
 	return d
 }
 
-func (g *several) works(d *DB) {
+func (g *testCluster) waitLeading(d *DB) {
 	g.t.Helper()
 	select {
 	case <-d.Cluster().Leading():
@@ -77,9 +77,9 @@ func noteSoon(d *DB, name string) error {
 	return writeSoon(d, func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 }
 
-func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
+func TestClusterHasOneLeader(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	first := g.open()
 	others := []*DB{g.open(), g.open()}
 	if !first.Cluster().Leads() || others[0].Cluster().Leads() || others[1].Cluster().Leads() {
@@ -114,16 +114,16 @@ func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 	}
 }
 
-func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
+func TestMemberTakesOverFromSilentLeader(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	g.heartbeat = quickHeartbeat
 	first, second := g.open(), g.open()
 	err := writeSoon(second, func(tx *Tx) error { return tx.Write(`UPDATE nodes SET id = 'another' WHERE leads = 1`) })
 	if err != nil { // its own row is renewed no more
 		t.Fatal(err)
 	}
-	g.works(second)
+	g.waitLeading(second)
 	deadline := time.After(patience)
 	for note(first, "late") == nil {
 		select {
@@ -137,9 +137,9 @@ func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
 	}
 }
 
-func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
+func TestNewLeaderWritesImmediately(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	g.heartbeat = quickHeartbeat
 	g.open()
 	second := g.open()
@@ -161,25 +161,25 @@ func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
 	do(`UPDATE nodes SET id = 'another' WHERE leads = 1`) // its own row is renewed no more
 	do(`BEGIN`)
 	do(`LOCK TABLE nodes IN ROW EXCLUSIVE MODE`) // beats go on, but nobody takes the lead
-	time.Sleep(2 * deadAfter * g.heartbeat)
+	time.Sleep(2 * deadHeartbeats * g.heartbeat)
 	do(`COMMIT`)
-	g.works(second)
+	g.waitLeading(second)
 	if err := noteSoon(second, "new"); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
+func TestMigrateRefusedWhileMemberRuns(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	first := g.open()
 	second := g.open()
 	alone := g.options()
-	alone.Several = false
+	alone.JoinCluster = false
 	if d, err := Open(t.Context(), alone); !errors.Is(err, ErrInUse) {
 		t.Fatalf("%v, %v", d, err)
 	}
-	first.engine.(*postgresEngine).me.leads.Store(false) // nobody works, but one answers
+	first.engine.(*postgresEngine).node.leads.Store(false) // nobody works, but one answers
 	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.Write(`UPDATE nodes SET dead = 1 WHERE leads = 1`) }); err != nil {
 		t.Fatal(err)
 	}
@@ -188,9 +188,9 @@ func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
 	}
 }
 
-func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
+func TestExternalWritesAreNoticed(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	first, second := g.open(), g.open()
 	for _, d := range []*DB{first, second} {
 		other := map[*DB]*DB{first: second, second: first}[d]

@@ -27,7 +27,7 @@ const (
 
 const crashWriters = 16 // more than one, so that commits are shared
 
-func TestWhatWasAnsweredSurvivesAKill(t *testing.T) { survivesKills(t, 4) }
+func TestCommittedWritesSurviveKill(t *testing.T) { survivesKills(t, 4) }
 
 // survivesKills kills a process that writes, in so many rounds, the first of which makes the
 // database, and looks after each for all that was answered.

@@ -88,12 +88,14 @@ func DamagedRow(table string, err error) error {
 }
 
 // DamagedEmail notes whose damage it is.
-func DamagedEmail(err error, teamID, id string) error { return damageOf(err, teamID, id, true) }
+func DamagedEmail(err error, teamID, id string) error { return setDamageOwner(err, teamID, id, true) }
 
 // DamagedBroadcast notes whose damage it is.
-func DamagedBroadcast(err error, teamID, id string) error { return damageOf(err, teamID, id, false) }
+func DamagedBroadcast(err error, teamID, id string) error {
+	return setDamageOwner(err, teamID, id, false)
+}
 
-func damageOf(err error, teamID, id string, isEmail bool) error {
+func setDamageOwner(err error, teamID, id string, isEmail bool) error {
 	var d *Damage
 	if errors.As(err, &d) && d.ID == "" {
 		d.TeamID, d.ID, d.isEmail = teamID, id, isEmail

@@ -65,7 +65,7 @@ type Options struct {
 	Waiting func() error
 	// Several has this server work beside others on a database elsewhere, instead of
 	// ErrInUse; Leading tells when it leads.
-	Several bool
+	JoinCluster bool
 	// Heartbeat is how often a server tells a database elsewhere that it works; 0: DefaultHeartbeat.
 	Heartbeat time.Duration
 	// Clock has this process keep to the clock of a database elsewhere (app/kit/clock).
@@ -84,7 +84,7 @@ type Options struct {
 	BeforeCommit func(tx *Tx, extras []any) error
 
 	moving bool          // also one that was moved
-	locks  time.Duration // how long writes wait for a lock on a database elsewhere; 0: groupPatience
+	locks  time.Duration // how long writes wait for a lock on a database elsewhere; 0: groupLockTimeout
 }
 
 // readers are so many that long scans and the expansions of broadcasts, two of
@@ -98,7 +98,7 @@ type DB struct {
 	metrics        *metrics.Metrics
 	path           string // of the file, without links; empty: the database is elsewhere
 	name           string // for people
-	made           bool   // by this Open
+	created        bool   // by this Open
 	lock           *os.File
 	removeOnClose  string  // a file that goes with the last connection; empty: none
 	pool           *sql.DB // writer's, one connection
@@ -108,13 +108,13 @@ type DB struct {
 	queue          chan *request
 	tasksForWriter chan *writerTask
 	closing        chan struct{}
-	written        chan written  // groups that are not on disk yet
-	wal            *os.File      // the write-ahead log
-	sync           func() error  // has it on disk
-	done           chan struct{} // the writer has ended
+	unsynced       chan unsyncedGroup // groups that are not on disk yet
+	wal            *os.File           // the write-ahead log
+	sync           func() error       // has it on disk
+	done           chan struct{}      // the writer has ended
 	commits        atomic.Uint64
 	gatherFor      time.Duration // of a group for others: Options.Gather
-	crowd          float64       // moving mean of group sizes; the writer's alone
+	meanGroup      float64       // moving mean of group sizes; the writer's alone
 	full           atomic.Bool
 	outage         atomic.Pointer[outage]
 	writerOutage   atomic.Pointer[outage] // what the writer waits for
@@ -122,9 +122,9 @@ type DB struct {
 	abandonOnce    sync.Once
 	released       chan struct{} // closed once everything is released
 	failed         chan struct{} // closed by the latch
-	latch          sync.Once
-	cause          error // what latched; set before failed is closed
-	once           sync.Once
+	failOnce       sync.Once
+	failCause      error // what latched; set before failed is closed
+	closeOnce      sync.Once
 	tasks          sync.WaitGroup
 
 	pages             sync.Mutex // held while they are cleaned or moved
@@ -152,7 +152,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		readers:        newReaderPool(readers),
 		queue:          make(chan *request, 4*maxGroup),
 		tasksForWriter: make(chan *writerTask),
-		written:        make(chan written, maxUnsynced),
+		unsynced:       make(chan unsyncedGroup, maxUnsynced),
 		closing:        make(chan struct{}),
 		done:           make(chan struct{}),
 		abandoned:      make(chan struct{}),
@@ -191,7 +191,7 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 // comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
 // the file latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
-	if err := unsure(d); err != nil {
+	if err := checkLease(d); err != nil {
 		return err
 	}
 	select {
@@ -208,7 +208,7 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		d.readers.put(r)
 	}()
 	if err := d.engine.beginRead(ctx, d, &r.Conn); err != nil {
-		return d.faultOf(fmt.Errorf("begin read: %w", err))
+		return d.handleReadFault(fmt.Errorf("begin read: %w", err))
 	}
 	err := fn(r)
 	if err != nil && d.engine.lost(&r.Conn) {
@@ -217,12 +217,12 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	if cerr := d.engine.endRead(&r.Conn); cerr != nil && err == nil { // a COMMIT refuses where something was damaged
 		err = fmt.Errorf("end read: %w", cerr)
 	}
-	return d.faultOf(err)
+	return d.handleReadFault(err)
 }
 
-// faultOf has a fault of the file that a read met end the store, but for one of what
+// handleReadFault has a fault of the file that a read met end the store, but for one of what
 // stands in it.
-func (d *DB) faultOf(err error) error {
+func (d *DB) handleReadFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -231,7 +231,7 @@ func (d *DB) faultOf(err error) error {
 	case isLocked(err):
 		return d.lockedBy(d.path)
 	case lockedOnPostgres(err):
-		return lockedOn(d.name, err)
+		return lockedError(d.name, err)
 	case d.outOfFiles(err):
 		return fmt.Errorf("%w: %w", ErrFiles, err)
 	case isDamage(err):
@@ -261,7 +261,7 @@ func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more
 }
 
 // Made reports whether Open made the database, since there was none.
-func (d *DB) Made() bool { return d.made }
+func (d *DB) Made() bool { return d.created }
 
 // Failed is closed when storage has failed for good; Err then says why.
 func (d *DB) Failed() <-chan struct{} { return d.failed }
@@ -271,10 +271,10 @@ func (d *DB) Failed() <-chan struct{} { return d.failed }
 func (d *DB) Err() error {
 	select {
 	case <-d.failed:
-		if errors.Is(d.cause, errFenced) {
-			return replaced{d.cause}
+		if errors.Is(d.failCause, errFenced) {
+			return replaced{d.failCause}
 		}
-		return fmt.Errorf("%w: %w", ErrFailed, d.cause)
+		return fmt.Errorf("%w: %w", ErrFailed, d.failCause)
 	case <-d.closing:
 		return ErrClosed
 	default:
@@ -286,9 +286,9 @@ func (d *DB) Err() error {
 // then returns the lock back.
 func (d *DB) Close() error {
 	var err error
-	d.once.Do(func() {
+	d.closeOnce.Do(func() {
 		close(d.closing)
-		late := time.AfterFunc(closePatience, func() { d.Abandon() })
+		late := time.AfterFunc(closeTimeout, func() { d.Abandon() })
 		defer late.Stop()
 		<-d.done
 		d.tasks.Wait()
@@ -301,8 +301,8 @@ func (d *DB) Close() error {
 	return err
 }
 
-// closePatience is how long Close waits for a database elsewhere.
-const closePatience = 5 * time.Second
+// closeTimeout is how long Close waits for a database elsewhere.
+const closeTimeout = 5 * time.Second
 
 // Abandon has nobody wait any longer for a database elsewhere, whatever it does: what is under
 // way there and what waits for it fails, with ErrClosed or ErrUnreachable. It is for the end of
@@ -311,10 +311,10 @@ func (d *DB) Abandon() {
 	d.abandonOnce.Do(func() {
 		close(d.abandoned)
 		go func() {
-			tick := time.NewTicker(reachEvery)
+			tick := time.NewTicker(reconnectInterval)
 			defer tick.Stop()
 			for {
-				d.engine.cut()
+				d.engine.closeConns()
 				select {
 				case <-d.released:
 					return

@@ -33,19 +33,19 @@ type engine interface {
 	// its commit came.
 	committed(ctx context.Context, s *Conn) (bool, error)
 	// sure is Sure, share ShareOf and endCleanly EndsWell.
-	sure() bool
+	leaseValid() bool
 	partition() Partition
 	endCleanly()
 	// Owner is what units that this server has in work name it; empty: there is no other one.
 	owner() string
 	// version and foreign are Version and Foreign.
 	version(d *DB) Version
-	foreign(s *Conn) (int64, error)
+	externalVersion(s *Conn) (int64, error)
 	// sizes and space are FileSizes and Space.
 	sizes(d *DB) (FileSizes, error)
 	space(ctx context.Context, d *DB) (Space, error)
 	// cut breaks the connections of a database elsewhere.
-	cut()
+	closeConns()
 	// nodes is Nodes.
 	nodes(ctx context.Context, d *DB) ([]Node, error)
 	// close is called once nothing is written any more.

@@ -45,8 +45,8 @@ func (d *DB) Generation(teamID, segmentID string) uint64 {
 // Changed notes that contacts of the team with that id changed, or members or
 // the filter of the segment. It counts once the transaction is on disk.
 func (tx *Tx) Changed(id string) {
-	if tx.touched == nil {
-		tx.touched = map[string]bool{}
+	if tx.changed == nil {
+		tx.changed = map[string]bool{}
 	}
-	tx.touched[id] = true
+	tx.changed[id] = true
 }

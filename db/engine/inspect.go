@@ -13,11 +13,11 @@ type File struct{ pool *sql.DB }
 // OpenFile opens the database file at path for reading. Errors: those of Open for a file that
 // is missing or is no database.
 func OpenFile(path string) (*File, error) {
-	real, fresh, err := resolvePath(path, false)
+	real, isNew, err := resolvePath(path, false)
 	if err != nil {
 		return nil, err
 	}
-	if fresh {
+	if isNew {
 		return nil, refuse(ErrNotDatabase, "%s is empty; name another file with --db", path)
 	}
 	pool, err := sql.Open("sqlite", dsn(real, "mode=ro&_query_only=1&_busy_timeout=5000&_pragma=cache_size(-8000)"))
@@ -34,7 +34,7 @@ func (f *File) Close() error { return f.pool.Close() }
 // Read runs fn in one snapshot. Errors: those of fn and of the file, as they are.
 func (f *File) Read(ctx context.Context, fn func(*Reader) error) error {
 	conn, err := f.pool.Conn(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = f.pool.Conn(ctx)
 	}
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// lockPatience is how long a starting server waits for the lock: a command that
+// lockFileTimeout is how long a starting server waits for the lock: a command that
 // only looks (InUse) holds it for a moment.
-const lockPatience = 500 * time.Millisecond
+const lockFileTimeout = 500 * time.Millisecond
 
 // lockDatabase takes the lock of the database at path, which was given as name, and
 // leaves the number of this process in it for those who are refused. Error: ErrInUse.
 func lockDatabase(name, path string) (*os.File, error) {
-	f, err := lockFile(path+".lock", lockPatience)
+	f, err := lockFile(path+".lock", lockFileTimeout)
 	if errors.Is(err, ErrInUse) {
 		return nil, refuse(ErrInUse, "%s is in use by another mailer serve or migrate%s; stop that first, or name another file with --db", name, holder(path+".lock"))
 	}
@@ -41,12 +41,12 @@ func holder(lock string) string {
 
 // lockFile takes the exclusive lock that one server holds for life. The file
 // stays behind: removing it would let two servers lock two files of one name.
-func lockFile(path string, patience time.Duration) (*os.File, error) {
+func lockFile(path string, timeout time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
-	if err = waitLock(f, patience); err != nil {
+	if err = waitLock(f, timeout); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, ErrInUse
@@ -58,9 +58,9 @@ func lockFile(path string, patience time.Duration) (*os.File, error) {
 
 // waitLock takes the exclusive lock of an open file. Error: that of the system, like
 // syscall.EWOULDBLOCK where another holds it all the time.
-func waitLock(f *os.File, patience time.Duration) error {
+func waitLock(f *os.File, timeout time.Duration) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(timeout); err != nil && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}

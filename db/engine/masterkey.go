@@ -76,8 +76,8 @@ func masterKeysText(keys []seal.MasterKey) string {
 	return text.String()
 }
 
-// keyFilePatience is how long a change of the master key file waits for another one.
-const keyFilePatience = 5 * time.Second
+// keyFileTimeout is how long a change of the master key file waits for another one.
+const keyFileTimeout = 5 * time.Second
 
 // ChangeMasterKeys replaces the keys of the master key file by what change makes of
 // them, and returns them: all at once, so that a reader, and the next start after a
@@ -109,7 +109,7 @@ func ChangeMasterKeys(path string, change func([]seal.MasterKey) ([]seal.MasterK
 // lockKeyFile locks the file that has a name now: whoever changed it before put
 // another one in its place.
 func lockKeyFile(path string) (*os.File, error) {
-	for deadline := time.Now().Add(keyFilePatience); ; {
+	for deadline := time.Now().Add(keyFileTimeout); ; {
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("lock the master key file: %w", err)
@@ -150,7 +150,7 @@ func replaceFile(path string, old *os.File, text string) error {
 	}
 	_, err = f.WriteString(text)
 	if err == nil {
-		err = likeFile(f, info)
+		err = copyMode(f, info)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -164,8 +164,8 @@ func replaceFile(path string, old *os.File, text string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// likeFile sets owner and mode of a file to those of another.
-func likeFile(f *os.File, info os.FileInfo) error {
+// copyMode sets owner and mode of a file to those of another.
+func copyMode(f *os.File, info os.FileInfo) error {
 	is, err := f.Stat()
 	if err != nil {
 		return err

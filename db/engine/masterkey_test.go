@@ -13,7 +13,7 @@ import (
 
 // A file that is there and not yet written would stop the other, and for good
 // the next start after a kill.
-func TestProcessesThatMakeTheMasterKeyAtOnceAgreeOnOne(t *testing.T) {
+func TestConcurrentMasterKeyCreation(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "mailer.db.key")
 		var keys [8][]seal.MasterKey

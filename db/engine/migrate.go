@@ -48,17 +48,17 @@ func userVersion(ctx context.Context, conn *sql.Conn) (int, error) {
 }
 
 // newer and older refuse a database of another version.
-func newer(path string, have, want int) error {
+func refuseNewer(path string, have, want int) error {
 	return refuse(ErrNew, "%s is of a newer version of mailer (its schema is %d, this program knows %d); start the newer program, or put back the copy that its mailer migrate made", path, have, want)
 }
 
-func older(path string, have, want int) error {
+func refuseOlder(path string, have, want int) error {
 	return refuse(ErrOld, "%s is of an older version of mailer (its schema is %d, this program needs %d); stop the server and run mailer migrate --db %s", path, have, want, path)
 }
 
 // strange refuses a database that no release made. The program that made it can still read it.
-func strange(path, difference string) error {
-	return refuse(ErrSchema, "%s does not have the schema of its version: %s. Another build from before the first release made it, or it was changed by hand; neither can be migrated, and the file was left as it is. To move what is in it: run mailer export DIR --db %s with the program that made it, once a team, and mailer import mailer DIR --apply with this one, on a new file (--db NAME)", path, difference, path)
+func refuseSchema(path, diff string) error {
+	return refuse(ErrSchema, "%s does not have the schema of its version: %s. Another build from before the first release made it, or it was changed by hand; neither can be migrated, and the file was left as it is. To move what is in it: run mailer export DIR --db %s with the program that made it, once a team, and mailer import mailer DIR --apply with this one, on a new file (--db NAME)", path, diff, path)
 }
 
 // prepareSchema makes the schema of an empty database, which it reports, and refuses
@@ -76,9 +76,9 @@ func prepareSchema(ctx context.Context, conn *sql.Conn, opts Options) (made bool
 	case have == want:
 		return false, checkSchema(ctx, conn, opts)
 	case have > want:
-		return false, newer(opts.Path, have, want)
+		return false, refuseNewer(opts.Path, have, want)
 	case have > 0:
-		return false, older(opts.Path, have, want)
+		return false, refuseOlder(opts.Path, have, want)
 	}
 	err = inTransaction(ctx, conn, func() error {
 		// Another process may have made it while we waited for the lock.
@@ -127,8 +127,8 @@ func checkSchema(ctx context.Context, conn *sql.Conn, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if difference := firstDifference(have, want); difference != "" {
-		return strange(opts.Path, difference)
+	if diff := firstDifference(have, want); diff != "" {
+		return refuseSchema(opts.Path, diff)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func checkVacuum(ctx context.Context, conn *sql.Conn, path string) error {
 	}
 	const incremental = 2
 	if mode != incremental {
-		return strange(path, fmt.Sprintf("auto_vacuum is %d, must be %d", mode, incremental))
+		return refuseSchema(path, fmt.Sprintf("auto_vacuum is %d, must be %d", mode, incremental))
 	}
 	return nil
 }
@@ -195,11 +195,11 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 	if err != nil {
 		return Migration{}, err
 	}
-	path, fresh, err := resolvePath(opts.Path, opts.Create)
+	path, isNew, err := resolvePath(opts.Path, opts.Create)
 	if err != nil {
 		return Migration{}, err
 	}
-	if fresh {
+	if isNew {
 		return createNew(ctx, opts, dryRun, baseVersion+len(names))
 	}
 	query := "mode=ro&_busy_timeout=5000"
@@ -258,7 +258,7 @@ func (r *migration) plan(ctx context.Context, names []string) (Migration, error)
 	}
 	m := Migration{From: have, To: baseVersion + len(names)}
 	if have > m.To {
-		return m, newer(r.opts.Path, have, m.To)
+		return m, refuseNewer(r.opts.Path, have, m.To)
 	}
 	if have < baseVersion {
 		return m, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", r.opts.Path)
@@ -293,10 +293,10 @@ func (r *migration) rehearse(ctx context.Context, names []string) error {
 	}
 	have, err := formOf(ctx, text)
 	if err != nil {
-		return strange(r.opts.Path, err.Error())
+		return refuseSchema(r.opts.Path, err.Error())
 	}
-	if difference := firstDifference(have, want); difference != "" {
-		return strange(r.opts.Path, difference)
+	if diff := firstDifference(have, want); diff != "" {
+		return refuseSchema(r.opts.Path, diff)
 	}
 	return nil
 }

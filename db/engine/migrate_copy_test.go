@@ -21,10 +21,10 @@ func beside(t *testing.T, path string) []string {
 	return names
 }
 
-func TestACopyOfAMigrationThatFailsLeavesNothing(t *testing.T) {
+func TestFailedMigrationCopyIsRemoved(t *testing.T) {
 	path := stored(t, 'a', 'b')
-	dbtest.Harm(t, path, bytes.Repeat([]byte("b"), 1000), func(page []byte) { copy(page, bytes.Repeat([]byte{0xff}, 16)) })
-	opts := leadingTo(Options{Path: path, Schema: dbtest.Schema(t)}, step2)
+	dbtest.Corrupt(t, path, bytes.Repeat([]byte("b"), 1000), func(page []byte) { copy(page, bytes.Repeat([]byte{0xff}, 16)) })
+	opts := withSteps(Options{Path: path, Schema: dbtest.Schema(t)}, step2)
 	for _, torn := range []string{".v1-20260101T000000Z.partial", ".v1-20260101T000000Z.partial-journal"} { // of one that was killed
 		if err := os.WriteFile(path+torn, []byte("torn"), 0o600); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestACopyOfAMigrationThatFailsLeavesNothing(t *testing.T) {
 	wantValue(t, path, "PRAGMA user_version", "1")
 }
 
-func TestACopyThatWouldFillTheDiskIsRefused(t *testing.T) {
+func TestMigrationCopyNeedsDiskSpace(t *testing.T) {
 	pool, err := sql.Open("sqlite", dsn(stored(t, 'a'), "mode=ro"))
 	if err != nil {
 		t.Fatal(err)

@@ -23,14 +23,14 @@ func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m
 	if remoteInUse(opts.Path) {
 		return m, refuse(ErrInUse, "%s is worked on by a mailer serve; stop all of them first", Name(opts.Path))
 	}
-	pool, err := briefly(opts.Path, dialPatience)
+	pool, err := openBriefly(opts.Path, dialTimeout)
 	if err != nil {
 		return m, err
 	}
 	defer pool.Close()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return m, refusedOpen(Name(opts.Path), err)
+		return m, openError(Name(opts.Path), err)
 	}
 	defer conn.Close()
 	if err := checkPostgres(ctx, conn, Name(opts.Path), nil); err != nil {
@@ -73,7 +73,7 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun boo
 		return fmt.Errorf("read schema version of %s: %w", Name(opts.Path), err)
 	}
 	if m.From > m.To {
-		return newer(Name(opts.Path), m.From, m.To)
+		return refuseNewer(Name(opts.Path), m.From, m.To)
 	}
 	m.Steps = names[m.From-baseVersion:]
 	for i, name := range m.Steps {
@@ -82,7 +82,7 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun boo
 		}
 	}
 	if len(m.Steps) == 0 {
-		if err := fitsPostgres(ctx, tx, opts.Path, m.To, opts.Schema); err != nil {
+		if err := checkPostgresVersion(ctx, tx, opts.Path, m.To, opts.Schema); err != nil {
 			return err
 		}
 	}
@@ -96,15 +96,15 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun boo
 func remoteStep(ctx context.Context, tx *sql.Tx, dir fs.FS, name string, version int, schema string) error {
 	own := strings.TrimSuffix(name, ".sql") + postgresStep
 	text, err := fs.ReadFile(dir, own)
-	words := string(text)
+	statement := string(text)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = fs.ReadFile(dir, name)
-		words = stepToPostgres(string(text), schema)
+		statement = stepToPostgres(string(text), schema)
 	}
 	if err != nil {
 		return fmt.Errorf("read migration: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, words); err != nil {
+	if _, err := tx.ExecContext(ctx, statement); err != nil {
 		return fmt.Errorf("migration %s: %w", name, err)
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, version, schemaSum(schema)); err != nil {

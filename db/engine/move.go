@@ -55,7 +55,7 @@ type movedMark struct {
 }
 
 // readMark reads the mark of a database; nil: it was not moved.
-func readMark(ctx context.Context, q asker) (*movedMark, error) {
+func readMark(ctx context.Context, q rowQuerier) (*movedMark, error) {
 	var value []byte
 	err := q.QueryRowContext(ctx, `SELECT value FROM settings WHERE name = 'moved'`).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -72,7 +72,7 @@ func readMark(ctx context.Context, q asker) (*movedMark, error) {
 }
 
 // refuseMoved refuses a database that was moved. Error: ErrMoved, in words.
-func refuseMoved(ctx context.Context, q asker, opts Options) error {
+func refuseMoved(ctx context.Context, q rowQuerier, opts Options) error {
 	if opts.moving {
 		return nil
 	}
@@ -139,11 +139,11 @@ func Move(ctx context.Context, in Moving) (done Moved, err error) {
 // openToMove opens a database that is there, and holds it as a server does.
 func openToMove(ctx context.Context, name, schema string) (*DB, error) {
 	if !IsRemote(name) {
-		_, fresh, err := resolvePath(name, false)
+		_, isNew, err := resolvePath(name, false)
 		if err != nil {
 			return nil, err
 		}
-		if fresh {
+		if isNew {
 			return nil, refuse(ErrNotDatabase, "%s is empty", name)
 		}
 	}
@@ -165,7 +165,7 @@ type mover struct {
 // nobody else writes to the source.
 func (m *mover) snapshot(ctx context.Context, source *DB) (*moveSide, error) {
 	if e, ok := source.engine.(*postgresEngine); ok {
-		return postgresSource(ctx, m.in.From, e.me.id)
+		return postgresSource(ctx, m.in.From, e.node.id)
 	}
 	return fileSource(ctx, source.path)
 }
@@ -187,7 +187,7 @@ func (m *mover) run(ctx context.Context, from string) (done Moved, err error) {
 			return done, fmt.Errorf("move %s: %w", t.name, err)
 		}
 	}
-	if err := m.reach("finish"); err != nil {
+	if err := m.testStep("finish"); err != nil {
 		return done, err
 	}
 	if err := m.to.finish(ctx); err != nil {
@@ -232,7 +232,7 @@ func (m *mover) begin(ctx context.Context) error {
 }
 
 // reach tells a test how far this is.
-func (m *mover) reach(step string) error {
+func (m *mover) testStep(step string) error {
 	if m.in.before == nil {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (m *mover) reach(step string) error {
 }
 
 // tell counts a row that was read.
-func (m *mover) tell() {
+func (m *mover) countRow() {
 	done := m.read.Add(1)
 	if m.in.Progress != nil {
 		m.in.Progress(done, m.all)
@@ -252,7 +252,7 @@ func (m *mover) copy(ctx context.Context, t *movedTable) error {
 	if err != nil {
 		return err
 	}
-	rows.told = m.tell
+	rows.onRow = m.countRow
 	return errors.Join(m.to.fill(ctx, t, rows), rows.Close())
 }
 
@@ -262,31 +262,31 @@ func (m *mover) compare(ctx context.Context, t *movedTable) (same MovedTable, er
 		MovedTable
 		err error
 	}
-	there := make(chan answer, 1)
+	results := make(chan answer, 1)
 	go func() {
-		sum, err := m.to.side().sum(ctx, t, m.tell)
-		there <- answer{sum, err}
+		sum, err := m.to.side().sum(ctx, t, m.countRow)
+		results <- answer{sum, err}
 	}()
-	here, err := m.from.sum(ctx, t, m.tell)
-	other := <-there
-	if err := errors.Join(err, other.err); err != nil {
-		return here, fmt.Errorf("compare %s: %w", t.name, err)
+	from, err := m.from.sum(ctx, t, m.countRow)
+	to := <-results
+	if err := errors.Join(err, to.err); err != nil {
+		return from, fmt.Errorf("compare %s: %w", t.name, err)
 	}
-	if here != other.MovedTable {
-		return here, fmt.Errorf("compare %s: %d rows of %s became %d of %s, or another content; nothing was moved", t.name, here.Rows, here.Sum, other.Rows, other.Sum)
+	if from != to.MovedTable {
+		return from, fmt.Errorf("compare %s: %d rows of %s became %d of %s, or another content; nothing was moved", t.name, from.Rows, from.Sum, to.Rows, to.Sum)
 	}
-	return here, nil
+	return from, nil
 }
 
 // commit marks the source, and then has the target be there.
 func (m *mover) commit(ctx context.Context) error {
-	if err := m.reach("mark"); err != nil {
+	if err := m.testStep("mark"); err != nil {
 		return err
 	}
 	if err := m.from.mark(ctx, m.mark); err != nil {
 		return err
 	}
-	err := m.reach("commit")
+	err := m.testStep("commit")
 	if err == nil {
 		err = m.to.commit(ctx)
 	}

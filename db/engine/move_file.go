@@ -44,13 +44,13 @@ func fileSide(ctx context.Context, path, how string) (*moveSide, error) {
 
 // fileTarget is a file that is not there yet. It is written under another name.
 type fileTarget struct {
-	path   string // without links
-	schema string
-	lock   *os.File
-	writer *moveSide
-	reader *moveSide
-	later  []string // statements that make its indexes
-	done   bool
+	path     string // without links
+	schema   string
+	lock     *os.File
+	writer   *moveSide
+	reader   *moveSide
+	deferred []string // statements that make its indexes
+	done     bool
 }
 
 // newFileTarget finds where the file goes. Errors, in words: ErrNotFound.
@@ -73,9 +73,9 @@ func (f *fileTarget) side() *moveSide { return f.reader }
 
 // free refuses a name that is taken: also the log of a database that is gone would become
 // part of this one.
-func (f *fileTarget) free() error {
+func (f *fileTarget) checkFree() error {
 	for _, side := range []string{"", "-wal", "-journal"} {
-		if isThere(f.path + side) {
+		if exists(f.path + side) {
 			return refuse(ErrConflict, "%s is there already, and was left as it is; name a file that is not there with --to", f.path+side)
 		}
 	}
@@ -83,7 +83,7 @@ func (f *fileTarget) free() error {
 }
 
 func (f *fileTarget) begin(ctx context.Context) (err error) {
-	if err := f.free(); err != nil {
+	if err := f.checkFree(); err != nil {
 		return err
 	}
 	if f.lock, err = lockDatabase(f.path, f.path); err != nil {
@@ -96,7 +96,7 @@ func (f *fileTarget) begin(ctx context.Context) (err error) {
 		return fmt.Errorf("create %s: %w", f.staged(), err)
 	}
 	if info, err := os.Stat(filepath.Dir(f.path)); err == nil {
-		if err := ownedLike(f.staged(), info); err != nil {
+		if err := chownLike(f.staged(), info); err != nil {
 			return fmt.Errorf("create %s: %w", f.staged(), err)
 		}
 	}
@@ -125,7 +125,7 @@ func (f *fileTarget) makeTables(ctx context.Context) error {
 			return errors.Join(err, rows.Close())
 		}
 		drop += "DROP INDEX " + name + ";"
-		f.later = append(f.later, text)
+		f.deferred = append(f.deferred, text)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return fmt.Errorf("make schema: %w", err)
@@ -135,11 +135,11 @@ func (f *fileTarget) makeTables(ctx context.Context) error {
 }
 
 func (f *fileTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) error {
-	places := make([]string, len(t.columns))
+	placeholders := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		places[i] = map[bool]string{true: "jsonb(?)", false: "?"}[c.json]
+		placeholders[i] = map[bool]string{true: "jsonb(?)", false: "?"}[c.json]
 	}
-	insert, err := f.writer.conn.PrepareContext(ctx, "/* into any table */ INSERT INTO "+t.name+" ("+strings.Join(t.columnNames(), ", ")+") VALUES ("+strings.Join(places, ", ")+")")
+	insert, err := f.writer.conn.PrepareContext(ctx, "/* into any table */ INSERT INTO "+t.name+" ("+strings.Join(t.columnNames(), ", ")+") VALUES ("+strings.Join(placeholders, ", ")+")")
 	if err != nil {
 		return err
 	}
@@ -150,13 +150,13 @@ func (f *fileTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) e
 		}
 		// A context that can be canceled costs a goroutine a row.
 		if _, err := insert.ExecContext(context.WithoutCancel(ctx), rows.values...); err != nil {
-			return f.inWords(fmt.Errorf("%s: %w", t.keyOf(rows.values), err))
+			return f.explainFull(fmt.Errorf("%s: %w", t.keyOf(rows.values), err))
 		}
 	}
 	return rows.Err()
 }
 
-func (f *fileTarget) inWords(err error) error {
+func (f *fileTarget) explainFull(err error) error {
 	if isDiskFull(err) || isFull(err) {
 		return refuse(ErrFull, "the disk of %s has no room for the database, and nothing was moved; make room, or name a file on another disk", f.path)
 	}
@@ -170,9 +170,9 @@ func (f *fileTarget) finish(ctx context.Context) error {
 		return err
 	}
 	version := fmt.Sprintf("PRAGMA user_version = %d", baseVersion+len(names))
-	for _, text := range append(f.later, version, "COMMIT") {
+	for _, text := range append(f.deferred, version, "COMMIT") {
 		if _, err := f.writer.conn.ExecContext(ctx, text); err != nil {
-			return f.inWords(fmt.Errorf("finish %s: %w", f.staged(), err))
+			return f.explainFull(fmt.Errorf("finish %s: %w", f.staged(), err))
 		}
 	}
 	err = f.writer.close()
@@ -185,11 +185,11 @@ func (f *fileTarget) finish(ctx context.Context) error {
 	if f.reader, err = fileSide(ctx, f.staged(), "mode=ro&_query_only=1&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)"); err != nil {
 		return err
 	}
-	return f.sound(ctx)
+	return f.check(ctx)
 }
 
 // sound refuses what was written where it is not whole.
-func (f *fileTarget) sound(ctx context.Context) error {
+func (f *fileTarget) check(ctx context.Context) error {
 	rows, err := f.reader.conn.QueryContext(ctx, "PRAGMA foreign_key_check")
 	if err != nil {
 		return fmt.Errorf("check foreign keys: %w", err)
@@ -210,7 +210,7 @@ func (f *fileTarget) commit(context.Context) error {
 	if f.reader = nil; err != nil {
 		return err
 	}
-	if err := f.free(); err != nil {
+	if err := f.checkFree(); err != nil {
 		return err
 	}
 	if err := os.Rename(f.staged(), f.path); err != nil {

@@ -24,7 +24,7 @@ func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	if err := e.configure(url); err != nil {
 		return nil, err
 	}
-	e.config.DialFunc = (&net.Dialer{Timeout: dialPatience}).DialContext
+	e.config.DialFunc = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	e.config.RuntimeParams["tcp_user_timeout"] = "0"
 	for _, limit := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "lock_timeout"} {
 		e.config.RuntimeParams[limit] = "0"
@@ -32,7 +32,7 @@ func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	pool := stdlib.OpenDB(*e.config)
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, errors.Join(refusedOpen(Name(url), err), pool.Close())
+		return nil, errors.Join(openError(Name(url), err), pool.Close())
 	}
 	return &moveSide{Conn: newSession(conn, e), pool: pool, jsonText: jsonOfPostgres}, nil
 }
@@ -45,13 +45,13 @@ func postgresSource(ctx context.Context, url, node string) (*moveSide, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := holdAll(ctx, s.conn, node); err != nil {
+	if err := lockSource(ctx, s.conn, node); err != nil {
 		return nil, errors.Join(fmt.Errorf("begin to move: %w", err), s.close())
 	}
 	return s, nil
 }
 
-func holdAll(ctx context.Context, conn *sql.Conn, node string) error {
+func lockSource(ctx context.Context, conn *sql.Conn, node string) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ"); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ type postgresTarget struct {
 	url, schema string
 	tables      []*movedTable
 	writer      *moveSide
-	later       []string // statements that make its indexes and foreign keys
+	deferred    []string // statements that make its indexes and foreign keys
 }
 
 func (p *postgresTarget) name() string { return Name(p.url) }
@@ -98,7 +98,7 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 	if _, err := conn.ExecContext(ctx, beginGroup); err != nil {
 		return fmt.Errorf("begin to move: %w", err)
 	}
-	if err := p.clear(ctx, conn); err != nil {
+	if err := p.prepare(ctx, conn); err != nil {
 		return err
 	}
 	return p.makeTables(ctx, conn)
@@ -106,7 +106,7 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 
 // clear refuses a database in which something is, and has nothing be there. Errors, in
 // words: ErrConflict, ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
-func (p *postgresTarget) clear(ctx context.Context, conn *sql.Conn) error {
+func (p *postgresTarget) prepare(ctx context.Context, conn *sql.Conn) error {
 	var alone bool
 	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(hashtext('mailer schema'))`).Scan(&alone); err != nil {
 		return fmt.Errorf("look at %s: %w", p.name(), err)
@@ -133,7 +133,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := fitsPostgres(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
+	if err := checkPostgresVersion(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
 		return err
 	}
 	all := []string{"schema_versions", "changes", "writes", "nodes", "origin"}
@@ -143,11 +143,11 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE "+strings.Join(all, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return fmt.Errorf("lock the tables of %s: %w", p.name(), err)
 	}
-	w, err := leading(ctx, conn, Options{}, DefaultHeartbeat)
+	w, err := currentLeader(ctx, conn, Options{}, DefaultHeartbeat)
 	if err != nil {
 		return fmt.Errorf("look who works on %s: %w", p.name(), err)
 	}
-	if w != nil && w.silent < deadAfter*DefaultHeartbeat {
+	if w != nil && w.silent < deadHeartbeats*DefaultHeartbeat {
 		return refuse(ErrInUse, "%s is worked on by a mailer serve (%s); stop all of them first", p.name(), w.address)
 	}
 	for _, t := range p.tables {
@@ -174,10 +174,10 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 		if tableName.MatchString(text) {
 			made = append(made, text)
 		} else {
-			p.later = append(p.later, text)
+			p.deferred = append(p.deferred, text)
 		}
 	}
-	p.later = append(p.later, keys...)
+	p.deferred = append(p.deferred, keys...)
 	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+PostgresTables); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
@@ -189,7 +189,7 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 
 // fill copies in PostgreSQL's binary form. What it would not take is named before it is sent.
 func (p *postgresTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) error {
-	rows.check = t.fitsPostgres
+	rows.check = t.checkTexts
 	return p.writer.conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columnNames(), rows)
 		if rows.err != nil { // it comes back in the words of the server
@@ -202,7 +202,7 @@ func (p *postgresTarget) fill(ctx context.Context, t *movedTable, rows *tableRow
 // finish makes indexes and foreign keys, and has the server know what is in the tables:
 // until it looks by itself, it would read them from end to end.
 func (p *postgresTarget) finish(ctx context.Context) error {
-	for _, text := range append(p.later, "ANALYZE") {
+	for _, text := range append(p.deferred, "ANALYZE") {
 		if _, err := p.writer.conn.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("finish the tables of %s: %s: %w", p.name(), text, err)
 		}
@@ -211,7 +211,7 @@ func (p *postgresTarget) finish(ctx context.Context) error {
 }
 
 func (p *postgresTarget) commit(context.Context) error {
-	_, err := newQueued(p.writer.conn).finish()
+	_, err := newWriteQueue(p.writer.conn).finish()
 	return err
 }
 
@@ -222,29 +222,29 @@ func (p *postgresTarget) close() error {
 	return p.writer.close()
 }
 
-// fitsPostgres refuses a row with a text that PostgreSQL does not take, or could not look
-// into. Error: errText, in words.
-func (t *movedTable) fitsPostgres(values []any) error {
+// checkTexts refuses a row with a text that PostgreSQL does not take, or could not look
+// into. Error: errInvalidText, in words.
+func (t *movedTable) checkTexts(values []any) error {
 	for i, v := range values {
 		text, ok := v.(string)
 		if !ok {
 			continue
 		}
-		lack := ""
+		problem := ""
 		switch {
 		case strings.ContainsRune(text, 0) || t.columns[i].json && holdsNUL(text):
-			lack = "a character NUL"
+			problem = "a character NUL"
 		case !utf8.ValidString(text):
-			lack = "bytes that are no UTF-8"
+			problem = "bytes that are no UTF-8"
 		default:
 			continue
 		}
-		return refuse(errText, "PostgreSQL does not take the text in %s of %s (%s), in which there is %s: nothing was moved; change or delete it, and move again", t.columns[i].name, t.name, t.keyOf(values), lack)
+		return refuse(errInvalidText, "PostgreSQL does not take the text in %s of %s (%s), in which there is %s: nothing was moved; change or delete it, and move again", t.columns[i].name, t.name, t.keyOf(values), problem)
 	}
 	return nil
 }
 
-var errText = errors.New("db: a text that PostgreSQL does not take")
+var errInvalidText = errors.New("db: a text that PostgreSQL does not take")
 
 // holdsNUL looks for a NUL in names and texts of a JSON object, where it is escaped.
 func holdsNUL(text string) bool {

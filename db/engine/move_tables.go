@@ -16,9 +16,9 @@ import (
 
 // movedTable is a table of schema.sql.
 type movedTable struct {
-	name    string
-	columns []movedColumn
-	keys    []int // its primary key: places in columns
+	name       string
+	columns    []movedColumn
+	keyColumns []int // its primary key: places in columns
 }
 
 type movedColumn struct {
@@ -60,11 +60,11 @@ func movedTables(ctx context.Context, schema string) (tables []*movedTable, err 
 // add adds a column, which has a place in the primary key or, with 0, none.
 func (t *movedTable) add(c movedColumn, key int) {
 	t.columns = append(t.columns, c)
-	for len(t.keys) < key {
-		t.keys = append(t.keys, 0)
+	for len(t.keyColumns) < key {
+		t.keyColumns = append(t.keyColumns, 0)
 	}
 	if key > 0 {
-		t.keys[key-1] = len(t.columns) - 1
+		t.keyColumns[key-1] = len(t.columns) - 1
 	}
 }
 
@@ -76,7 +76,7 @@ func (t *movedTable) columnNames() (names []string) {
 }
 
 // those leaves out of a table what is about one database alone.
-func (t *movedTable) those() string {
+func (t *movedTable) where() string {
 	if t.name == "settings" {
 		return ` WHERE name <> '` + movedSetting + `'`
 	}
@@ -86,7 +86,7 @@ func (t *movedTable) those() string {
 // keyOf names a row for people.
 func (t *movedTable) keyOf(values []any) string {
 	var out []string
-	for _, at := range t.keys {
+	for _, at := range t.keyColumns {
 		out = append(out, fmt.Sprintf("%s %q", t.columns[at].name, fmt.Sprint(values[at])))
 	}
 	return strings.Join(out, ", ")
@@ -122,7 +122,7 @@ func (s *moveSide) mark(ctx context.Context, m movedMark) error {
 }
 
 func (s *moveSide) count(ctx context.Context, t *movedTable) (n int64, err error) {
-	if err := s.conn.QueryRowContext(ctx, "/* of any table */ SELECT count(*) FROM "+t.name+t.those()).Scan(&n); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "/* of any table */ SELECT count(*) FROM "+t.name+t.where()).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the rows of %s: %w", t.name, err)
 	}
 	return n, nil
@@ -132,7 +132,7 @@ func (s *moveSide) count(ctx context.Context, t *movedTable) (n int64, err error
 func (s *moveSide) rows(ctx context.Context, t *movedTable, ordered bool) (*tableRows, error) {
 	names := t.columnNames()
 	order := ""
-	for i, at := range t.keys {
+	for i, at := range t.keyColumns {
 		order += map[bool]string{true: " ORDER BY ", false: ", "}[i == 0] + names[at]
 	}
 	if !ordered {
@@ -143,13 +143,13 @@ func (s *moveSide) rows(ctx context.Context, t *movedTable, ordered bool) (*tabl
 			names[i] = s.jsonText(c.name)
 		}
 	}
-	rows, err := s.conn.QueryContext(ctx, "/* of any table */ SELECT "+strings.Join(names, ", ")+" FROM "+t.name+t.those()+order)
+	rows, err := s.conn.QueryContext(ctx, "/* of any table */ SELECT "+strings.Join(names, ", ")+" FROM "+t.name+t.where()+order)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.name, err)
 	}
-	r := &tableRows{Rows: rows, values: make([]any, len(names)), places: make([]any, len(names)), told: func() {}}
+	r := &tableRows{Rows: rows, values: make([]any, len(names)), dest: make([]any, len(names)), onRow: func() {}}
 	for i := range r.values {
-		r.places[i] = &r.values[i]
+		r.dest[i] = &r.values[i]
 	}
 	return r, nil
 }
@@ -157,10 +157,10 @@ func (s *moveSide) rows(ctx context.Context, t *movedTable, ordered bool) (*tabl
 // tableRows are the rows of a table, of which each value is nil, an int64, a string or bytes.
 type tableRows struct {
 	*sql.Rows
-	values, places []any
-	told           func() // hears of each
-	check          func(values []any) error
-	err            error
+	values, dest []any
+	onRow        func() // hears of each
+	check        func(values []any) error
+	err          error
 }
 
 // Next reads the next row.
@@ -168,7 +168,7 @@ func (r *tableRows) Next() bool {
 	if r.err != nil || !r.Rows.Next() {
 		return false
 	}
-	if r.err = r.Scan(r.places...); r.err != nil {
+	if r.err = r.Scan(r.dest...); r.err != nil {
 		return false
 	}
 	for i, v := range r.values {
@@ -181,7 +181,7 @@ func (r *tableRows) Next() bool {
 			return false
 		}
 	}
-	r.told()
+	r.onRow()
 	return true
 }
 
@@ -197,13 +197,13 @@ func (r *tableRows) Err() error {
 }
 
 // sum reads a table and adds up the SHA-256 of its rows, whatever their order.
-func (s *moveSide) sum(ctx context.Context, t *movedTable, told func()) (MovedTable, error) {
+func (s *moveSide) sum(ctx context.Context, t *movedTable, onRow func()) (MovedTable, error) {
 	rows, err := s.rows(ctx, t, false)
 	if err != nil {
 		return MovedTable{}, err
 	}
 	defer rows.Close()
-	rows.told = told
+	rows.onRow = onRow
 	var row []byte
 	var total [sha256.Size]byte
 	n := int64(0)
@@ -214,8 +214,8 @@ func (s *moveSide) sum(ctx context.Context, t *movedTable, told func()) (MovedTa
 		}
 		one := sha256.Sum256(row)
 		for at := 0; at < len(one); at += 8 {
-			lane := total[at : at+8]
-			binary.BigEndian.PutUint64(lane, binary.BigEndian.Uint64(lane)+binary.BigEndian.Uint64(one[at:]))
+			word := total[at : at+8]
+			binary.BigEndian.PutUint64(word, binary.BigEndian.Uint64(word)+binary.BigEndian.Uint64(one[at:]))
 		}
 	}
 	return MovedTable{Table: t.name, Rows: n, Sum: hex.EncodeToString(total[:])}, rows.Err()

@@ -14,16 +14,16 @@ import (
 )
 
 // Every server on a database of PostgreSQL has a row in nodes, which it renews each beat, by
-// the clock of the database; one of them leads. A server that no beat of came for deadAfter is
+// the clock of the database; one of them leads. A server that no beat of came for deadHeartbeats is
 // taken for dead: the one that leads marks its row, or whoever takes the lead over that of the
 // WriteOne that led. From then on every group of writes of the dead one is refused, however late it
 // comes: each begins by holding that row. What it had in work is free for others then.
 const (
 	// DefaultHeartbeat is how often a server says that it is there.
 	DefaultHeartbeat = time.Second
-	// unsureAfter and deadAfter count beats.
-	unsureAfter = 3
-	deadAfter   = 5
+	// leaseHeartbeats and deadHeartbeats count beats.
+	leaseHeartbeats = 3
+	deadHeartbeats  = 5
 )
 
 // errFenced: another server took this one for dead.
@@ -38,24 +38,24 @@ func (r replaced) Unwrap() []error { return []error{r.error, ErrFailed} }
 // node is a server on a database, or one that waits to be; without an id it is a command
 // beside one.
 type node struct {
-	id         string
-	leads      atomic.Bool
-	interval   time.Duration
-	began      time.Time
-	assured    atomic.Int64 // when the last beat was confirmed, as a time since began
-	opts       Options
-	away       time.Time     // when a beat failed last, or the clock was moved
-	others     atomic.Int64  // groups of writes, as of the last beat
-	written    atomic.Int64  // groups of this process: those that wrote nothing are none
-	rules      int64         // marks.rules as of the last beat
-	conn       *sql.Conn     // of the beats, which must not depend on there being room for another one
-	said       int           // beats while it leads
-	silent     int           // the latest of them, at each of which another server had been silent for long
-	left       time.Duration // until the one that leads has been silent for long; not above 0: it is
-	cut        func()        // breaks all connections
-	ended      chan struct{}
-	endCleanly atomic.Bool // nothing of it is in work any more
-	peers      atomic.Pointer[peers]
+	id               string
+	leads            atomic.Bool
+	interval         time.Duration
+	started          time.Time
+	confirmed        atomic.Int64 // when the last beat was confirmed, as a time since began
+	opts             Options
+	lastFailure      time.Time     // when a beat failed last, or the clock was moved
+	externalGroups   atomic.Int64  // groups of writes, as of the last beat
+	ownGroups        atomic.Int64  // groups of this process: those that wrote nothing are none
+	rules            int64         // marks.rules as of the last beat
+	conn             *sql.Conn     // of the beats, which must not depend on there being room for another one
+	leaderHeartbeats int           // beats while it leads
+	silentHeartbeats int           // the latest of them, at each of which another server had been silent for long
+	leaderTimeLeft   time.Duration // until the one that leads has been silent for long; not above 0: it is
+	closeConns       func()        // breaks all connections
+	done             chan struct{}
+	endCleanly       atomic.Bool // nothing of it is in work any more
+	peers            atomic.Pointer[peers]
 }
 
 // postgresNow is the database's clock in Unix milliseconds.
@@ -69,15 +69,15 @@ type leader struct {
 }
 
 // join takes the lead, which it may have to wait for: with opts.Standby until the process
-// that has it is dead, else only until it is clear that it is not; with opts.Several it
+// that has it is dead, else only until it is clear that it is not; with opts.JoinCluster it
 // works beside it. Error: ErrInUse.
 func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
-	n.interval, n.began = cmp.Or(opts.Heartbeat, DefaultHeartbeat), time.Now()
+	n.interval, n.started = cmp.Or(opts.Heartbeat, DefaultHeartbeat), time.Now()
 	var first *leader
-	var away time.Time // when the database could not be asked last
+	var lastFailure time.Time // when the database could not be asked last
 	for {
 		// Once the database is back, the process that leads is to have time for a beat.
-		holder, err := n.take(ctx, d, id, opts, time.Since(away) < unsureAfter*n.interval)
+		holder, err := n.takeLead(ctx, d, id, opts, time.Since(lastFailure) < leaseHeartbeats*n.interval)
 		if errors.Is(err, ErrMoved) {
 			return err
 		}
@@ -85,19 +85,19 @@ func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
 			return ctx.Err() // whatever the driver makes of it
 		}
 		if err != nil && first != nil && opts.Standby {
-			holder, away = first, time.Now() // for now, as while its standby takes over
+			holder, lastFailure = first, time.Now() // for now, as while its standby takes over
 		} else if err != nil {
 			return fmt.Errorf("take the lead on %s: %w", d.name, err)
 		}
 		if holder == nil {
 			break
 		}
-		if opts.Several {
-			return n.answer(ctx, d, id, opts)
+		if opts.JoinCluster {
+			return n.joinAsMember(ctx, d, id, opts)
 		}
 		if first == nil {
 			first = holder
-			if err := wait(opts); err != nil {
+			if err := notifyWaiting(opts); err != nil {
 				return err
 			}
 		}
@@ -118,19 +118,19 @@ func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
 
 // start begins the beats.
 func (n *node) start(ctx context.Context, d *DB, id string) error {
-	n.id, n.ended, n.away = id, make(chan struct{}), time.Now()
-	n.assured.Store(int64(time.Since(n.began)))
+	n.id, n.done, n.lastFailure = id, make(chan struct{}), time.Now()
+	n.confirmed.Store(int64(time.Since(n.started)))
 	var ids string
 	if err := d.ro.QueryRowContext(ctx, `SELECT `+liveNodes).Scan(&ids); err != nil {
-		close(n.ended) // it leaves at once
+		close(n.done) // it leaves at once
 		return fmt.Errorf("look who works on %s: %w", d.name, err)
 	}
 	n.refreshMembers(d, ids)
-	go n.beats(d)
+	go n.heartbeatLoop(d)
 	return nil
 }
 
-func wait(opts Options) error {
+func notifyWaiting(opts Options) error {
 	if opts.Waiting == nil || !opts.Standby {
 		return nil
 	}
@@ -140,19 +140,19 @@ func wait(opts Options) error {
 
 // take makes this process the one that leads, unless another one does, which it returns;
 // with spare also one that was silent for long.
-func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare bool) (holder *leader, err error) {
+func (n *node) takeLead(ctx context.Context, d *DB, id string, opts Options, giveTime bool) (holder *leader, err error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, 2*deadAfter*n.interval)
+	ctx, cancel := context.WithTimeout(ctx, 2*deadHeartbeats*n.interval)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx) // whose transactions end soon where this process stands still
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if w, err := leading(ctx, conn, opts, n.interval); err != nil || w != nil && (spare || w.silent < deadAfter*n.interval) {
+	if w, err := currentLeader(ctx, conn, opts, n.interval); err != nil || w != nil && (giveTime || w.silent < deadHeartbeats*n.interval) {
 		return w, err // without the lock, which beats wait for
 	}
-	n.endSilent(ctx, d, conn)
+	n.terminateSilent(ctx, d, conn)
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 	if _, err := tx.ExecContext(ctx, `LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return nil, err
 	}
-	w, err := leading(ctx, tx, opts, n.interval)
-	if err != nil || w != nil && w.silent < deadAfter*n.interval {
+	w, err := currentLeader(ctx, tx, opts, n.interval)
+	if err != nil || w != nil && w.silent < deadHeartbeats*n.interval {
 		return w, err
 	}
 	// A group that is being committed holds the row, with a lock that an UPDATE alone does not
@@ -177,20 +177,20 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 			return nil, err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, clearOldWrites); err != nil { // of processes that were killed
+	if _, err := tx.ExecContext(ctx, deleteOldWrites); err != nil { // of processes that were killed
 		return nil, err
 	}
 	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited, for that row too
 		return nil, err
 	}
 	asked := time.Now()
-	if err := lead(ctx, tx, id); err != nil {
+	if err := insertLeader(ctx, tx, id); err != nil {
 		return nil, err
 	}
 	if err := tx.Commit(); err != nil {
 		return nil, err
 	}
-	n.assured.Store(int64(asked.Sub(n.began))) // as a beat: it may have waited for long
+	n.confirmed.Store(int64(asked.Sub(n.started))) // as a beat: it may have waited for long
 	if w != nil && w.leads {
 		d.log.Warn("took the lead over from a server that is gone", "db", d.name, "it", w.address, "silent_for", w.silent, "after", time.Since(began))
 	}
@@ -198,8 +198,8 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 }
 
 // lead notes that a process leads. Error: errFenced.
-func lead(ctx context.Context, tx *sql.Tx, id string) error {
-	res, err := tx.ExecContext(ctx, noteNode, id, 1, whereabouts())
+func insertLeader(ctx context.Context, tx *sql.Tx, id string) error {
+	res, err := tx.ExecContext(ctx, upsertNode, id, 1, hostAndPID())
 	if err != nil {
 		return err
 	}
@@ -209,14 +209,14 @@ func lead(ctx context.Context, tx *sql.Tx, id string) error {
 	return errFenced
 }
 
-// endSilent ends the transactions in which servers write of which nothing was heard for long.
+// terminateSilent ends the transactions in which servers write of which nothing was heard for long.
 // Others wait for them, and the database ends by itself only those that stand idle: not one
 // that was cut off in the midst of what it was saying.
-func (n *node) endSilent(ctx context.Context, d *DB, tx asker) {
+func (n *node) terminateSilent(ctx context.Context, d *DB, tx rowQuerier) {
 	var ended int
 	err := tx.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a JOIN nodes n ON a.application_name = 'mailer ' || n.id
 		WHERE a.datname = current_database() AND a.usename = current_user AND a.backend_xid IS NOT NULL AND a.pid <> pg_backend_pid()
-			AND n.seen_at < `+postgresNow+` - $1::bigint`, (deadAfter * n.interval).Milliseconds()).Scan(&ended)
+			AND n.seen_at < `+postgresNow+` - $1::bigint`, (deadHeartbeats * n.interval).Milliseconds()).Scan(&ended)
 	if err != nil && ctx.Err() == nil { // which is no reason not to work
 		d.log.Warn("what a silent server left on the database can't be ended", "db", d.name, "error", err)
 	}
@@ -230,10 +230,10 @@ func (n *node) endSilent(ctx context.Context, d *DB, tx asker) {
 // and what they had in work is free. One whose transaction still holds its row is left to the
 // next time: it is being ended.
 func (n *node) markDead(ctx context.Context, d *DB) error {
-	n.endSilent(ctx, d, n.conn)
+	n.terminateSilent(ctx, d, n.conn)
 	rows, err := n.conn.QueryContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE id IN
 		(SELECT id FROM nodes WHERE dead IS NULL AND id <> $1 AND seen_at < `+postgresNow+` - $2::bigint FOR UPDATE SKIP LOCKED) RETURNING address`,
-		n.id, (deadAfter * n.interval).Milliseconds())
+		n.id, (deadHeartbeats * n.interval).Milliseconds())
 	if err != nil {
 		return err
 	}
@@ -248,29 +248,29 @@ func (n *node) markDead(ctx context.Context, d *DB) error {
 	return rows.Err()
 }
 
-// noteNode says of a process that it is there, and whether it leads; not of one that was taken
+// upsertNode says of a process that it is there, and whether it leads; not of one that was taken
 // for dead.
-const noteNode = `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ($1, ` + postgresNow + `, ` + postgresNow + `, $2, $3)
+const upsertNode = `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ($1, ` + postgresNow + `, ` + postgresNow + `, $2, $3)
 	ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, leads = excluded.leads WHERE nodes.dead IS NULL`
 
 // whereabouts is what people are told of where this process is.
-func whereabouts() string {
+func hostAndPID() string {
 	host, _ := os.Hostname() // only told
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
 // leading returns the process that leads; for one that wants to be alone another one that is
 // there too. nil: none.
-func leading(ctx context.Context, tx asker, opts Options, beat time.Duration) (*leader, error) {
+func currentLeader(ctx context.Context, tx rowQuerier, opts Options, beat time.Duration) (*leader, error) {
 	var w leader
 	var silent int64
 	alone := int64(1)
-	if opts.Standby || opts.Several {
+	if opts.Standby || opts.JoinCluster {
 		alone = 0
 	}
 	err := tx.QueryRowContext(ctx, `SELECT id, address, leads = 1, `+postgresNow+` - seen_at FROM nodes
 		WHERE dead IS NULL AND (leads = 1 OR $1::bigint = 1 AND seen_at > `+postgresNow+` - $2::bigint) ORDER BY leads DESC, seen_at DESC LIMIT 1`,
-		alone, (deadAfter*beat).Milliseconds()).Scan(&w.id, &w.address, &w.leads, &silent)
+		alone, (deadHeartbeats*beat).Milliseconds()).Scan(&w.id, &w.address, &w.leads, &silent)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -279,9 +279,9 @@ func leading(ctx context.Context, tx asker, opts Options, beat time.Duration) (*
 }
 
 // beats says every beat that this server is there, until d is closed.
-func (n *node) beats(d *DB) {
-	defer close(n.ended)
-	defer n.hangUp()
+func (n *node) heartbeatLoop(d *DB) {
+	defer close(n.done)
+	defer n.closeConn()
 	pause := n.interval
 	for {
 		select {
@@ -291,59 +291,59 @@ func (n *node) beats(d *DB) {
 			return
 		case <-time.After(pause):
 		}
-		began, leads := time.Since(n.began), n.leads.Load()
+		began, leads := time.Since(n.started), n.leads.Load()
 		err := n.heartbeat(d, leads)
 		switch {
 		case errors.Is(err, errFenced), errors.Is(err, ErrMoved):
 			d.fail(err)
 			return
-		case err != nil && !n.assuredLately(): // who waits for an answer may wait for ever
-			n.cut()
+		case err != nil && !n.confirmedRecently(): // who waits for an answer may wait for ever
+			n.closeConns()
 		}
 		if !leads && n.leads.Load() {
 			close(d.lead)
 		}
-		pause = max(n.pause(err)-(time.Since(n.began)-began), n.interval/50)
+		pause = max(n.nextDelay(err)-(time.Since(n.started)-began), n.interval/50)
 	}
 }
 
 // pause is how long it is from one beat to the next, if err is what became of it: short where
 // it failed, since this process is not sure until one comes through, and no longer than the
 // WriteOne that leads has left, of whom nothing is heard.
-func (n *node) pause(err error) time.Duration {
+func (n *node) nextDelay(err error) time.Duration {
 	switch {
 	case err != nil:
 		return n.interval / 10
-	case n.leads.Load() || n.left <= 0:
+	case n.leads.Load() || n.leaderTimeLeft <= 0:
 		return n.interval
 	}
-	return min(n.interval, n.left+n.interval/50)
+	return min(n.interval, n.leaderTimeLeft+n.interval/50)
 }
 
 // heartbeat is one beat. The one that leads looks after the others meanwhile: once the database
 // is back from being away, they are to have time for a beat before.
 func (n *node) heartbeat(d *DB, leads bool) error {
 	if !leads {
-		return n.stand(d)
+		return n.memberHeartbeat(d)
 	}
 	var silent, orphans int64
-	err := n.renew(d, sayLeads, []any{n.id, (deadAfter * n.interval).Milliseconds()}, &silent, &orphans)
-	if n.said++; err != nil {
+	err := n.renew(d, renewLeader, []any{n.id, (deadHeartbeats * n.interval).Milliseconds()}, &silent, &orphans)
+	if n.leaderHeartbeats++; err != nil {
 		return err
 	}
-	if n.silent++; silent == 0 {
-		n.silent = 0
+	if n.silentHeartbeats++; silent == 0 {
+		n.silentHeartbeats = 0
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
+	ctx, cancel := context.WithTimeout(context.Background(), leaseHeartbeats*n.interval)
 	defer cancel()
 	switch {
-	case n.silent > 1 && time.Since(n.away) >= deadAfter*n.interval:
+	case n.silentHeartbeats > 1 && time.Since(n.lastFailure) >= deadHeartbeats*n.interval:
 		if err := n.markDead(ctx, d); err != nil {
 			d.log.Warn("a server that is gone can't be taken for dead yet", "db", d.name, "err", err)
-			n.hangUp()
+			n.closeConn()
 		}
-	case n.said%deadAfter == 0:
-		n.endSilent(ctx, d, n.conn) // of those of the past
+	case n.leaderHeartbeats%deadHeartbeats == 0:
+		n.terminateSilent(ctx, d, n.conn) // of those of the past
 	}
 	if orphans > 0 {
 		notify(d.orphaned)
@@ -351,8 +351,8 @@ func (n *node) heartbeat(d *DB, leads bool) error {
 	return nil
 }
 
-// hangUp ends the connection of the beats: the next one makes another.
-func (n *node) hangUp() {
+// closeConn ends the connection of the beats: the next one makes another.
+func (n *node) closeConn() {
 	if n.conn != nil {
 		_ = n.conn.Close() // nothing is under way
 	}
@@ -365,20 +365,20 @@ const liveNodes = `(SELECT coalesce(string_agg(id, ',' ORDER BY id), '') FROM no
 // renewReturning is what each beat returns.
 const renewReturning = `(SELECT max(n) FROM writes), (SELECT rules FROM writes ORDER BY n DESC LIMIT 1), ` + postgresNow + `, ` + liveNodes
 
-// sayLeads renews the row of the server that leads, and counts the others that were silent for
+// renewLeader renews the row of the server that leads, and counts the others that were silent for
 // long and those that are dead and whose work is not free yet.
-const sayLeads = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND leads = 1 AND dead IS NULL RETURNING ` + renewReturning + `,
+const renewLeader = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND leads = 1 AND dead IS NULL RETURNING ` + renewReturning + `,
 	(SELECT count(*) FROM nodes WHERE dead IS NULL AND id <> $1 AND seen_at < ` + postgresNow + ` - $2::bigint), (SELECT count(*) FROM nodes WHERE dead IS NOT NULL AND freed = 0)`
 
 // renew renews the row of this process, and finds out whether others wrote, what time it is and
 // who else is there. into is what else the statement returns. Error: errFenced.
 func (n *node) renew(d *DB, text string, args []any, into ...any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
+	ctx, cancel := context.WithTimeout(context.Background(), leaseHeartbeats*n.interval)
 	defer cancel()
 	if n.conn == nil {
 		conn, err := d.ro.Conn(ctx)
 		if err != nil {
-			n.away = time.Now()
+			n.lastFailure = time.Now()
 			return err
 		}
 		n.conn = conn
@@ -391,20 +391,20 @@ func (n *node) renew(d *DB, text string, args []any, into ...any) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return errFenced
 	case err != nil:
-		n.away = time.Now()
-		n.hangUp()
+		n.lastFailure = time.Now()
+		n.closeConn()
 		return err
 	}
-	n.assured.Store(int64(asked.Sub(n.began)))
-	if keepTime(d, shown, asked) {
-		n.away = time.Now() // by the new time everybody was silent for long
+	n.confirmed.Store(int64(asked.Sub(n.started)))
+	if followClock(d, shown, asked) {
+		n.lastFailure = time.Now() // by the new time everybody was silent for long
 	}
 	if n.rules != rules {
 		n.rules = rules
 		d.generations.bumpAll()
 	}
-	others := groups - n.written.Load() // those under way are no matter: it is looked once more
-	if n.others.Swap(others) != others {
+	others := groups - n.ownGroups.Load() // those under way are no matter: it is looked once more
+	if n.externalGroups.Swap(others) != others {
 		notify(d.externalWrites)
 	}
 	n.refreshMembers(d, ids)
@@ -412,31 +412,31 @@ func (n *node) renew(d *DB, text string, args []any, into ...any) error {
 }
 
 // notify has a channel of one place have a value.
-func notify(bell chan<- struct{}) {
+func notify(ch chan<- struct{}) {
 	select {
-	case bell <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }
 
 // sure reports whether no other server can have taken this one for dead yet.
-func (n *node) sure() bool { return n.id == "" || n.assuredLately() }
+func (n *node) leaseValid() bool { return n.id == "" || n.confirmedRecently() }
 
-// assuredLately reports whether a beat was confirmed lately.
-func (n *node) assuredLately() bool {
-	return time.Since(n.began)-time.Duration(n.assured.Load()) < unsureAfter*n.interval
+// confirmedRecently reports whether a beat was confirmed lately.
+func (n *node) confirmedRecently() bool {
+	return time.Since(n.started)-time.Duration(n.confirmed.Load()) < leaseHeartbeats*n.interval
 }
 
 // close says that this server is gone, so that another one leads at once.
-func (n *node) leave(d *DB) error {
+func (n *node) deregister(d *DB) error {
 	if n.id == "" {
 		return nil
 	}
-	<-n.ended
-	if !n.assuredLately() {
+	<-n.done
+	if !n.confirmedRecently() {
 		return nil // the database is away; that nothing is heard tells the others
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
+	ctx, cancel := context.WithTimeout(context.Background(), leaseHeartbeats*n.interval)
 	defer cancel()
 	well := int64(0)
 	if n.endCleanly.Load() {
@@ -450,19 +450,19 @@ func (n *node) leave(d *DB) error {
 type peers struct {
 	ids   []string // of those that are not dead, in their order
 	since time.Time
-	place int // of this one among them; -1: none
+	index int // of this one among them; -1: none
 }
 
 // refreshMembers notes who is there.
 func (n *node) refreshMembers(d *DB, list string) {
 	ids := strings.Split(list, ",")
-	known := n.peers.Load()
-	if known != nil && slices.Equal(known.ids, ids) {
+	old := n.peers.Load()
+	if old != nil && slices.Equal(old.ids, ids) {
 		return
 	}
-	next := &peers{ids: ids, since: time.Now(), place: slices.Index(ids, n.id)}
-	if known != nil { // who was there before has sent all the time
-		next.since = known.since
+	next := &peers{ids: ids, since: time.Now(), index: slices.Index(ids, n.id)}
+	if old != nil { // who was there before has sent all the time
+		next.since = old.since
 	} else if len(ids) <= 1 {
 		next.since = time.Time{}
 	}

@@ -32,8 +32,8 @@ type retries int
 const maxRetries = 8
 
 // again reports whether to try once more, after a short pause.
-func (p *retries) again(err error) bool {
-	if err == nil || *p == maxRetries || !passes(err) {
+func (p *retries) retry(err error) bool {
+	if err == nil || *p == maxRetries || !isTransient(err) {
 		return false
 	}
 	time.Sleep(5 * time.Millisecond << *p)
@@ -43,7 +43,7 @@ func (p *retries) again(err error) bool {
 
 // passes reports whether SQLite may do in a moment what it could not do now. It reads
 // past an end of the database file as zeros, so that a short read is one of the log.
-func passes(err error) bool {
+func isTransient(err error) bool {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
 		return false
@@ -83,9 +83,9 @@ func tooManyFiles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// inWords is an error of opening in words for who starts the program, where it is one
+// explainFull is an error of opening in words for who starts the program, where it is one
 // that passes.
-func (d *DB) inWords(name string, err error) error {
+func (d *DB) explainOpen(name string, err error) error {
 	switch {
 	case d.outOfFiles(err):
 		return refuse(ErrFiles, "too many open files, so %s can't be opened: raise LimitNOFILE of the service, or ulimit -n", name)
@@ -104,12 +104,12 @@ type outage struct{ err error }
 
 // setOutage has new work be refused with err until mended returns nil, which it asks
 // again and again. Vital writes are tried all the same.
-func (d *DB) setOutage(err error, since time.Time, words string, cause error, mended func() error) {
+func (d *DB) setOutage(err error, since time.Time, msg string, cause error, recovered func() error) {
 	h := &outage{err}
 	if !d.outage.CompareAndSwap(nil, h) {
 		return
 	}
-	d.log.Error(words+"; new work is refused until that is over", "db", d.name, "err", cause)
+	d.log.Error(msg+"; new work is refused until that is over", "db", d.name, "err", cause)
 	d.tasks.Go(func() {
 		tick := time.NewTicker(outageTick)
 		defer tick.Stop()
@@ -121,9 +121,9 @@ func (d *DB) setOutage(err error, since time.Time, words string, cause error, me
 				return
 			case <-tick.C:
 			}
-			if mended() == nil {
+			if recovered() == nil {
 				d.outage.Store(nil)
-				d.log.Info("new work is taken again", "after", time.Since(since).Round(time.Millisecond), "it was", words)
+				d.log.Info("new work is taken again", "after", time.Since(since).Round(time.Millisecond), "it was", msg)
 				return
 			}
 		}
@@ -159,17 +159,17 @@ func (d *DB) refusal() error {
 	if d.full.Load() {
 		return ErrFull
 	}
-	return unsure(d)
+	return checkLease(d)
 }
 
 // unsure is why a server that another one may have replaced does nothing; nil: none can have.
-func unsure(d *DB) error {
+func checkLease(d *DB) error {
 	select {
 	case <-d.failed: // that is told instead: this passes
 		return nil
 	default:
 	}
-	if !d.Cluster().Leads() || d.engine.sure() { // who does not lead loses nothing by being told later
+	if !d.Cluster().Leads() || d.engine.leaseValid() { // who does not lead loses nothing by being told later
 		return nil
 	}
 	return fmt.Errorf("%w: it does not answer, and another server may have taken over", ErrUnreachable)

@@ -16,9 +16,9 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestALockOfAnotherProgramIsToldAndPasses has another connection hold the write lock
+// TestExternalSQLiteLock has another connection hold the write lock
 // longer than the store waits for it.
-func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
+func TestExternalSQLiteLock(t *testing.T) {
 	path := NewFile(t)
 	d, log := withLog(t, path)
 	if err := d.run(t.Context(), func(s *Conn) error { return s.pragma(`PRAGMA busy_timeout = 50`) }); err != nil {
@@ -59,7 +59,7 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 	}
 }
 
-func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
+func TestTooManyOpenFiles(t *testing.T) {
 	d, log := withLog(t, stored(t, 'x'))
 	schema, other := dbtest.Schema(t), filepath.Join(t.TempDir(), "y.db")
 	var limit syscall.Rlimit
@@ -104,9 +104,9 @@ func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
 
 const besidePath = "MAILER_TEST_BESIDE_DB"
 
-// TestCommandsOpenBesideALoadedServer opens and closes the database from another
+// TestOpenWhileServerIsLoaded opens and closes the database from another
 // process while the log is written, moved and cut all the time.
-func TestCommandsOpenBesideALoadedServer(t *testing.T) {
+func TestOpenWhileServerIsLoaded(t *testing.T) {
 	if path := os.Getenv(besidePath); path != "" {
 		for range 20 {
 			d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})

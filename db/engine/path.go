@@ -14,11 +14,11 @@ import (
 // refusal says in words for whoever starts the program why a database is not opened,
 // and what helps; kind is the error that programs ask for.
 type refusal struct {
-	kind  error
-	words string
+	kind error
+	text string
 }
 
-func (r *refusal) Error() string { return r.words }
+func (r *refusal) Error() string { return r.text }
 
 func (r *refusal) Unwrap() error { return r.kind }
 
@@ -32,10 +32,10 @@ var fileMagic = []byte("SQLite format 3\x00")
 // resolvePath finds the file of a database: where links lead, so that two names of one file
 // have one lock and one log. fresh: nothing stands there yet. Nothing is made or
 // Changed. Errors: ErrNotFound, ErrNotDatabase.
-func resolvePath(path string, create bool) (real string, fresh bool, err error) {
-	real, fresh, err = resolveFile(path, create)
-	if err != nil || !fresh {
-		return real, fresh, err
+func resolvePath(path string, create bool) (real string, isNew bool, err error) {
+	real, isNew, err = resolveFile(path, create)
+	if err != nil || !isNew {
+		return real, isNew, err
 	}
 	if _, err := os.Lstat(real + restoringSuffix); err == nil {
 		return "", false, refuse(ErrNotFound, "a restore of %s was cut short, and no database is in its place; run mailer restore again, or remove %s to begin with an empty one", path, real+restoringSuffix)
@@ -44,8 +44,8 @@ func resolvePath(path string, create bool) (real string, fresh bool, err error) 
 }
 
 // resolveFile is place for who restores.
-func resolveFile(path string, create bool) (real string, fresh bool, err error) {
-	if err := cmp.Or(OnlyFiles(path), otherURL(path)); err != nil {
+func resolveFile(path string, create bool) (real string, isNew bool, err error) {
+	if err := cmp.Or(OnlyFiles(path), refuseURL(path)); err != nil {
 		return "", false, err
 	}
 	real, err = filepath.EvalSymlinks(path)
@@ -65,7 +65,7 @@ func resolveFile(path string, create bool) (real string, fresh bool, err error) 
 	case info.Size() == 0:
 		return real, true, nil
 	}
-	ok, err := beginsAsDatabase(real)
+	ok, err := hasSQLiteHeader(real)
 	if err != nil {
 		return "", false, fmt.Errorf("open database: %w", err)
 	}
@@ -114,7 +114,7 @@ func creatablePath(path string, create bool) (string, error) {
 	return filepath.Join(real, filepath.Base(path)), nil
 }
 
-func beginsAsDatabase(path string) (bool, error) {
+func hasSQLiteHeader(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -132,12 +132,12 @@ func beginsAsDatabase(path string) (bool, error) {
 // stands beside the file.
 func KeyPath(path string) string {
 	path = FilePrefix(path)
-	beside := path + ".key"
-	if _, err := os.Lstat(beside); err == nil {
-		return beside
+	keyFile := path + ".key"
+	if _, err := os.Lstat(keyFile); err == nil {
+		return keyFile
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real + ".key"
 	}
-	return beside
+	return keyFile
 }

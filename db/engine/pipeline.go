@@ -29,7 +29,7 @@ func Pipelined(ctx context.Context) context.Context {
 // turn too.
 func (tx *Tx) Serialize() {
 	if p := tx.part(); p != nil {
-		p.stop(nil, true)
+		p.yield(nil, true)
 	}
 }
 
@@ -63,28 +63,28 @@ func (tx *Tx) part() *part {
 // part is a closure that runs beside others, or some of what it does, with a session of its
 // own.
 type part struct {
-	session Conn
-	all     *partPool
-	asked   []*question   // what it stopped for
-	serial  bool          // it stopped for its turn
-	stopped chan bool     // it stopped (true) or ended
-	resume  chan struct{} // it goes on
-	over    bool
-	err     error // of what all had sent; it asks no more
-	fault   any   // that it panicked with
+	session    Conn
+	pool       *partPool
+	queries    []*pendingQuery // what it stopped for
+	serial     bool            // it stopped for its turn
+	stopped    chan bool       // it stopped (true) or ended
+	resume     chan struct{}   // it goes on
+	ended      bool
+	err        error // of what all had sent; it asks no more
+	panicValue any   // that it panicked with
 }
 
 // stop has a part wait for answers, or for its turn.
-func (p *part) stop(asked []*question, turn bool) {
-	p.asked, p.serial = asked, turn
+func (p *part) yield(queries []*pendingQuery, serial bool) {
+	p.queries, p.serial = queries, serial
 	p.stopped <- true
 	<-p.resume
 }
 
 // ask sends questions with those of others and waits for their answers.
-func (p *part) ask(asked ...*question) error {
+func (p *part) query(queries ...*pendingQuery) error {
 	if p.err == nil {
-		p.stop(asked, false)
+		p.yield(queries, false)
 	}
 	return p.err
 }
@@ -92,51 +92,51 @@ func (p *part) ask(asked ...*question) error {
 // run runs what a part does.
 func (p *part) run(fn func()) {
 	defer func() {
-		p.fault = recover()
+		p.panicValue = recover()
 		p.stopped <- false
 	}()
 	fn()
 }
 
 // begin has a part run until it stops or ends.
-func (p *part) begin(fn func()) {
+func (p *part) start(fn func()) {
 	go p.run(fn)
-	p.over = !<-p.stopped
+	p.ended = !<-p.stopped
 }
 
 // step has a part go on until it stops or ends.
 func (p *part) step() {
 	p.resume <- struct{}{}
-	p.over = !<-p.stopped
+	p.ended = !<-p.stopped
 }
 
 // split runs fn for some numbers beside each other, for the closure of p.
 func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
-	c := batch{into: p.session.queue, send: p.ask, serialize: func() { p.stop(nil, true) }}
+	b := batch{writes: p.session.queue, send: p.query, serialize: func() { p.yield(nil, true) }}
 	txs := make([]*Tx, 0, to-from)
 	defer func() {
-		for i, child := range c.parts {
+		for i, child := range b.parts {
 			p.session.queue.changes += child.session.queue.changes
 			tx.add(txs[i])
-			p.all.free = append(p.all.free, child)
+			p.pool.free = append(p.pool.free, child)
 		}
 	}()
 	for range to - from {
-		child, err := p.all.take(&p.session)
+		child, err := p.pool.take(&p.session)
 		if err != nil {
 			panic(err) // of what makes no connection
 		}
 		child.err = p.err
-		c.parts = append(c.parts, child)
-		txs = append(txs, &Tx{Reader: Reader{Conn: child.session}, Now: tx.Now, db: tx.db, stood: tx.stood, Extra: tx.Extra})
+		b.parts = append(b.parts, child)
+		txs = append(txs, &Tx{Reader: Reader{Conn: child.session}, Now: tx.Now, db: tx.db, baseSuppressions: tx.baseSuppressions, Extra: tx.Extra})
 	}
-	for i, child := range c.parts {
-		child.begin(func() { fn(txs[i], from+i) })
+	for i, child := range b.parts {
+		child.start(func() { fn(txs[i], from+i) })
 	}
-	c.run()
-	for _, child := range c.parts {
-		if child.fault != nil {
-			panic(child.fault)
+	b.run()
+	for _, child := range b.parts {
+		if child.panicValue != nil {
+			panic(child.panicValue)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 // add has what another Tx of the same closure changed, and does later, be of tx.
 func (tx *Tx) add(other *Tx) {
 	tx.after = append(tx.after, other.after...)
-	for id := range other.touched {
+	for id := range other.changed {
 		tx.Changed(id)
 	}
 }
@@ -166,8 +166,8 @@ func (b *partPool) take(s *Conn) (*part, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := &part{session: newSession(conn, s.dialect), all: b, stopped: make(chan bool), resume: make(chan struct{})}
-		p.session.queue = &queued{statements: map[string]queuedStatement{}, part: p}
+		p := &part{session: newSession(conn, s.dialect), pool: b, stopped: make(chan bool), resume: make(chan struct{})}
+		p.session.queue = &writeQueue{statements: map[string]queueStatement{}, part: p}
 		if s.queue != nil {
 			p.session.queue.statements = s.queue.statements
 		}
@@ -178,7 +178,7 @@ func (b *partPool) take(s *Conn) (*part, error) {
 	}
 	p := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
-	p.session.Budget, p.session.counted, p.over, p.err, p.asked, p.serial, p.fault = s.Budget, s.counted, false, nil, nil, false, nil
+	p.session.Budget, p.session.counted, p.ended, p.err, p.queries, p.serial, p.panicValue = s.Budget, s.counted, false, nil, nil, false, nil
 	p.session.queue.reset()
 	return p, nil
 }
@@ -200,14 +200,14 @@ func (b *partPool) close() error {
 // batch are parts that run beside each other.
 type batch struct {
 	parts     []*part
-	into      *queued                  // what they write leaves through
-	send      func(...*question) error // sends that, and questions
-	serialize func()                   // waits for the turn of all
+	writes    *writeQueue                  // what they write leaves through
+	send      func(...*pendingQuery) error // sends that, and questions
+	serialize func()                       // waits for the turn of all
 }
 
 // run has the parts go on until all have ended.
 func (c *batch) run() {
-	for c.goOn() {
+	for c.advance() {
 	}
 	c.flush()
 }
@@ -216,25 +216,25 @@ func (c *batch) run() {
 func (c *batch) flush() {
 	for _, p := range c.parts {
 		q := p.session.queue
-		c.into.waiting = append(c.into.waiting, q.waiting...)
-		q.waiting = nil
+		c.writes.writes = append(c.writes.writes, q.writes...)
+		q.writes = nil
 	}
 }
 
-// goOn has the parts that stopped go on. It answers false where all have ended.
-func (c *batch) goOn() bool {
-	var asking []*part
-	var asked []*question
+// advance has the parts that stopped go on. It answers false where all have ended.
+func (c *batch) advance() bool {
+	var parts []*part
+	var queries []*pendingQuery
 	var first *part // that has not ended
 	for _, p := range c.parts {
-		if p.over {
+		if p.ended {
 			continue
 		}
 		if first == nil {
 			first = p
 		}
 		if !p.serial {
-			asking, asked = append(asking, p), append(asked, p.asked...)
+			parts, queries = append(parts, p), append(queries, p.queries...)
 		}
 	}
 	switch {
@@ -246,12 +246,12 @@ func (c *batch) goOn() bool {
 		return true
 	}
 	c.flush()
-	if err := c.send(asked...); err != nil {
+	if err := c.send(queries...); err != nil {
 		for _, p := range c.parts {
 			p.err = err
 		}
 	}
-	for _, p := range asking {
+	for _, p := range parts {
 		p.step()
 	}
 	return true
@@ -259,22 +259,22 @@ func (c *batch) goOn() bool {
 
 // isPipelined reports whether a closure may run beside others.
 func isPipelined(s *Conn, r *request) bool {
-	return s.queue != nil && !s.queue.at && r.ctx.Value(pipelinedKey{}) != nil
+	return s.queue != nil && !s.queue.immediate && r.ctx.Value(pipelinedKey{}) != nil
 }
 
-// runsOf parts a group into runs of closures that stand apart, and single other ones.
-func runsOf(s *Conn, group []*request) [][]*request {
+// splitRuns parts a group into runs of closures that stand apart, and single other ones.
+func splitRuns(s *Conn, group []*request) [][]*request {
 	var runs [][]*request
-	before := false
+	previous := false
 	for i, r := range group {
-		apart := isPipelined(s, r)
-		if apart && before {
+		pipelined := isPipelined(s, r)
+		if pipelined && previous {
 			last := &runs[len(runs)-1]
 			*last = append(*last, r)
 		} else {
 			runs = append(runs, group[i:i+1:i+1])
 		}
-		before = apart
+		previous = pipelined
 	}
 	return runs
 }
@@ -282,10 +282,10 @@ func runsOf(s *Conn, group []*request) [][]*request {
 // runPipelined runs closures beside each other. The error it returns is one that the whole
 // transaction must not survive.
 func runPipelined(d *DB, s *Conn, run []*request, now time.Time) error {
-	c := batch{into: s.queue, send: func(asked ...*question) error { s.queue.send(asked); return s.queue.failed }, serialize: func() {}}
-	defer func() { s.queue.parts.free = append(s.queue.parts.free, c.parts...) }()
+	b := batch{writes: s.queue, send: func(asked ...*pendingQuery) error { s.queue.send(asked); return s.queue.failed }, serialize: func() {}}
+	defer func() { s.queue.parts.free = append(s.queue.parts.free, b.parts...) }()
 	var requests []*request
-	stood := s.counted.suppressions
+	baseSuppressions := s.counted.suppressions
 	for _, r := range run {
 		if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 			continue
@@ -294,17 +294,17 @@ func runPipelined(d *DB, s *Conn, run []*request, now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("run closures beside each other: %w", err)
 		}
-		r.tx = &Tx{Reader: Reader{Conn: p.session}, Now: now, db: d, stood: &stood}
-		c.parts, requests = append(c.parts, p), append(requests, r)
+		r.tx = &Tx{Reader: Reader{Conn: p.session}, Now: now, db: d, baseSuppressions: &baseSuppressions}
+		b.parts, requests = append(b.parts, p), append(requests, r)
 	}
-	for i, p := range c.parts {
-		p.begin(func() { requests[i].err = d.call(requests[i]) })
+	for i, p := range b.parts {
+		p.start(func() { requests[i].err = d.call(requests[i]) })
 	}
-	c.run()
-	for i, p := range c.parts {
+	b.run()
+	for i, p := range b.parts {
 		s.queue.changes += p.session.queue.changes
 		if err := requests[i].err; err != nil && (p.err != nil || p.session.queue.changes > 0 || failedInside(err)) {
-			return errors.Join(errAlone, s.queue.failed)
+			return errors.Join(errRunSingly, s.queue.failed)
 		}
 	}
 	return s.queue.failed

@@ -12,17 +12,17 @@ import (
 )
 
 // question is a statement that its closure waits for.
-type question struct {
-	text    string
-	args    []any
-	columns []string
-	rows    [][]driver.Value
-	touched int64
-	tag     string // what was done
+type pendingQuery struct {
+	text     string
+	args     []any
+	columns  []string
+	rows     [][]driver.Value
+	affected int64
+	tag      string // what was done
 }
 
 // read takes the answer.
-func (a *question) read(conn *pgx.Conn, results pgx.BatchResults) error {
+func (a *pendingQuery) read(conn *pgx.Conn, results pgx.BatchResults) error {
 	rows, err := results.Query()
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (a *question) read(conn *pgx.Conn, results pgx.BatchResults) error {
 		return err
 	}
 	rows.Close()
-	a.touched, a.tag = rows.CommandTag().RowsAffected(), rows.CommandTag().String()
+	a.affected, a.tag = rows.CommandTag().RowsAffected(), rows.CommandTag().String()
 	return nil
 }
 
@@ -105,18 +105,18 @@ type pipelinedStmt struct {
 func (pipelinedStmt) Close() error  { return nil }
 func (pipelinedStmt) NumInput() int { return -1 }
 
-func (s pipelinedStmt) ask(args []driver.Value) (*question, error) {
-	a := &question{text: s.text, args: make([]any, len(args))}
+func (s pipelinedStmt) ask(args []driver.Value) (*pendingQuery, error) {
+	a := &pendingQuery{text: s.text, args: make([]any, len(args))}
 	for i, arg := range args {
 		a.args[i] = arg
 	}
-	return a, s.part.ask(a)
+	return a, s.part.query(a)
 }
 
 // Exec and Query run the statement with those of other parts.
 func (s pipelinedStmt) Exec(args []driver.Value) (driver.Result, error) {
 	a, err := s.ask(args)
-	return driver.RowsAffected(a.touched), err
+	return driver.RowsAffected(a.affected), err
 }
 
 func (s pipelinedStmt) Query(args []driver.Value) (driver.Rows, error) {
@@ -128,7 +128,7 @@ func (s pipelinedStmt) Query(args []driver.Value) (driver.Rows, error) {
 }
 
 // pipelinedRows are the rows of an answer.
-type pipelinedRows struct{ *question }
+type pipelinedRows struct{ *pendingQuery }
 
 func (r *pipelinedRows) Columns() []string { return r.columns }
 func (r *pipelinedRows) Close() error      { r.rows = nil; return nil }

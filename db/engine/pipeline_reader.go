@@ -22,27 +22,27 @@ func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
 // split runs fn for some numbers beside each other.
 func (r *Reader) split(from, to int, fn func(r *Reader, i int)) {
 	var failed error
-	c := batch{into: &queued{}, serialize: func() {}, send: func(asked ...*question) error {
+	b := batch{writes: &writeQueue{}, serialize: func() {}, send: func(asked ...*pendingQuery) error {
 		if failed == nil {
 			failed = r.conn.Raw(func(driver any) error { return exchange(driver.(*stdlib.Conn).Conn(), nil, nil, asked) })
 		}
 		return failed
 	}}
-	defer func() { r.parts.free = append(r.parts.free, c.parts...) }()
+	defer func() { r.parts.free = append(r.parts.free, b.parts...) }()
 	for range to - from {
 		p, err := r.parts.take(&r.Conn)
 		if err != nil {
 			panic(err) // of what makes no connection
 		}
-		c.parts = append(c.parts, p)
+		b.parts = append(b.parts, p)
 	}
-	for i, p := range c.parts {
-		p.begin(func() { fn(&Reader{Conn: p.session}, from+i) })
+	for i, p := range b.parts {
+		p.start(func() { fn(&Reader{Conn: p.session}, from+i) })
 	}
-	c.run()
-	for _, p := range c.parts {
-		if p.fault != nil {
-			panic(p.fault)
+	b.run()
+	for _, p := range b.parts {
+		if p.panicValue != nil {
+			panic(p.panicValue)
 		}
 	}
 }

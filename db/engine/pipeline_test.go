@@ -15,11 +15,11 @@ import (
 )
 
 // openPostgres opens a new database of PostgreSQL with a team, and counts the ways to it.
-func openPostgres(t *testing.T) (*DB, *pgtest.Wire) {
+func openPostgres(t *testing.T) (*DB, *pgtest.Proxy) {
 	t.Helper()
 	dsn := newRemote(t)
-	w := pgtest.NewWire(t, dsn)
-	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
+	w := pgtest.NewProxy(t, dsn)
+	d, err := Open(t.Context(), Options{Path: w.DSN(dsn), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func settingOf(t *testing.T, d *DB, name string) string {
 	return string(value)
 }
 
-func TestClosuresThatStandApartAskTogether(t *testing.T) {
+func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
 	const closures, questions = 40, 3
@@ -89,7 +89,7 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
-		t.Logf("%d ways", len(w.Take()))
+		t.Logf("%d ways", len(w.RoundTrips()))
 	}
 	for i, err := range together(t, d, Pipelined(t.Context()), ask...) {
 		if err != nil {
@@ -97,7 +97,7 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 		}
 	}
 	// The closure that the others wait behind asks and writes nothing.
-	if got := len(w.Take()); got != questions+1 {
+	if got := len(w.RoundTrips()); got != questions+1 {
 		t.Errorf("%d closures with %d questions each took %d ways there and back", closures, questions, got)
 	}
 	for i := range closures {
@@ -107,7 +107,7 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 	}
 }
 
-func TestPartsOfAClosureAskTogether(t *testing.T) {
+func TestConcurrentPartsShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
 	const closures, parts, questions = 3, maxParts, 2
@@ -135,13 +135,13 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 		}
 	}
 	run := func() (took int) {
-		w.Take()
+		w.RoundTrips()
 		for i, err := range together(t, d, Pipelined(t.Context()), all...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
-		return len(w.Take())
+		return len(w.RoundTrips())
 	}
 	run() // what is prepared takes ways of its own once
 	after.Store(0)
@@ -160,7 +160,7 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 	}
 }
 
-func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
+func TestConcurrentPartsSerializeAndPanic(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	add := func(tx *Tx) error {
@@ -200,7 +200,7 @@ func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
 	}
 }
 
-func TestAClosureBesideOthersFailsAlone(t *testing.T) {
+func TestPipelinedClosureFailsAlone(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	boom := errors.New("boom")
@@ -247,7 +247,7 @@ func TestAClosureBesideOthersFailsAlone(t *testing.T) {
 	}
 }
 
-func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
+func TestSerializedClosuresSeeEarlierWrites(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	add := func(tx *Tx) error {
@@ -272,7 +272,7 @@ func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
 	}
 }
 
-func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
+func TestPipelinedSuppressionVersion(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	var looked, marked, later uint64
@@ -300,7 +300,7 @@ func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
 	}
 }
 
-func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
+func TestPipelinedClosureCanceled(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	nested := func(tx *Tx) error {
@@ -316,7 +316,7 @@ func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
 	}
 }
 
-func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
+func TestPipelinedValuesScanAlike(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	const text = `SELECT CAST(? AS bigint), CAST(7 AS smallint), 2.5::float8, 'x'::text, NULL::text, '\x00ff'::bytea, true, sum(n)::numeric, '{"a": 1}'::jsonb, 'n'::name FROM generate_series(1, 4) AS n`
@@ -346,21 +346,21 @@ func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
 	}
 }
 
-func TestAGroupThatAsksNothingTakesOneWay(t *testing.T) {
+func TestWriteOnlyGroupTakesOneRoundTrip(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
-	wire := pgtest.NewWire(t, g.dsn)
+	g := newTestCluster(t)
+	wire := pgtest.NewProxy(t, g.dsn)
 	other := g.open()
-	g.dsn = wire.Through(g.dsn)
+	g.dsn = wire.DSN(g.dsn)
 	d := g.open()
 	write := func(name string) int {
 		t.Helper()
-		wire.Take()
+		wire.RoundTrips()
 		if err := note(d, name); err != nil {
 			t.Fatal(err)
 		}
 		ways := 0
-		for _, trip := range wire.Take() { // beats come too
+		for _, trip := range wire.RoundTrips() { // beats come too
 			if slices.Contains(trip, beginGroup) || slices.Contains(trip, "COMMIT") || slices.Contains(trip, "ROLLBACK") {
 				ways++
 			}

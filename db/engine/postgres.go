@@ -22,18 +22,18 @@ import (
 // time: each begins by locking the same row, which is what SQLite's lock is. So a closure sees
 // all that was answered before, whoever did that, and whatever it reads stands until its commit.
 type postgresEngine struct {
-	config *pgx.ConnConfig
-	me     node
-	known  marks   // as of the last group of this process, with what it changed itself
-	now    marks   // of the group under way, without what it changes itself
-	bump   marks   // what it adds
-	before counted // of the writer's session, before it
-	own    int64   // groups of this process
-	last   int64   // the number of its last one among all; 0: it has none
-	writer string  // what this process is called among those that write, and among nodes
-	group  int64   // of its own, under way
-	beside bool    // others wrote before the last group that looked first
-	conns  conns
+	config      *pgx.ConnConfig
+	node        node
+	known       marks   // as of the last group of this process, with what it changed itself
+	now         marks   // of the group under way, without what it changes itself
+	bump        marks   // what it adds
+	before      counted // of the writer's session, before it
+	ownGroups   int64   // groups of this process
+	lastRow     int64   // the number of its last one among all; 0: it has none
+	writer      string  // what this process is called among those that write, and among nodes
+	group       int64   // of its own, under way
+	othersWrote bool    // others wrote before the last group that looked first
+	conns       conns
 	origin
 	locks time.Duration // how long a statement that writes waits for one
 }
@@ -53,11 +53,11 @@ func postgresName(name string) string {
 	return ""
 }
 
-// dialPatience is how long a connection may take to come about; silence is how long what
+// dialTimeout is how long a connection may take to come about; silence is how long what
 // was sent may stay without any sign of the other side.
 const (
-	dialPatience = 3 * time.Second
-	silence      = 3 * time.Second
+	dialTimeout    = 3 * time.Second
+	tcpUserTimeout = 3 * time.Second
 )
 
 // configure reads the name of the database. What the server ends by itself are transactions
@@ -74,13 +74,13 @@ func (e *postgresEngine) configure(name string) error {
 	if config.Database == "" {
 		return refuse(ErrNotDatabase, "--db %s names no database: it ends with /NAME", postgresName(name))
 	}
-	config.ConnectTimeout = dialPatience
-	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout})
+	config.ConnectTimeout = dialTimeout
+	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: setUserTimeout})
 	config.BuildFrontend = e.conns.frontend
-	config.RuntimeParams["application_name"] = calledBy(e.writer)
+	config.RuntimeParams["application_name"] = applicationName(e.writer)
 	config.RuntimeParams["jit"] = "off"                                      // compiling costs more than any statement here
 	config.RuntimeParams["default_transaction_isolation"] = "read committed" // whatever role and database say
-	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(silence.Milliseconds())
+	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(tcpUserTimeout.Milliseconds())
 	for setting, seconds := range map[string]string{"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"} {
 		config.RuntimeParams[setting] = seconds // in hours it would miss a machine that is gone
 	}
@@ -88,8 +88,8 @@ func (e *postgresEngine) configure(name string) error {
 	return nil
 }
 
-// calledBy is what the connections of a process are called on the server.
-func calledBy(writer string) string { return strings.TrimSpace("mailer " + writer) }
+// applicationName is what the connections of a process are called on the server.
+func applicationName(writer string) string { return strings.TrimSpace("mailer " + writer) }
 
 // withoutSecrets is an error of the driver without the name that it repeats, in which a
 // password may stand.
@@ -171,7 +171,7 @@ func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *Conn) error {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return refusedOpen(d.name, err)
+		return openError(d.name, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -198,27 +198,27 @@ const (
 // for the lock.
 func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, error) {
 	name := postgresName(opts.Path)
-	e.locks = cmp.Or(opts.locks, groupPatience)
+	e.locks = cmp.Or(opts.locks, groupLockTimeout)
 	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
 	if err := e.configure(opts.Path); err != nil {
 		return Conn{}, err
 	}
-	if way := TLSOf(opts.Path); way.Weak && opts.Lock {
-		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", way.Mode, "help", "remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority")
+	if tls := TLSOf(opts.Path); tls.Weak && opts.Lock {
+		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", tls.Mode, "help", "remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority")
 	}
 	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
 	d.pool.SetMaxIdleConns(0)
 	d.ro.SetMaxIdleConns(0)
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
-		return Conn{}, refusedOpen(name, err)
+		return Conn{}, openError(name, err)
 	}
 	writer := newSession(conn, e)
-	writer.queue = newQueued(conn)
-	writer.queue.slowAfter, writer.queue.slow = time.Duration(float64(e.locks)*lookForLock), func(pid uint32) { lookWhoLocks(d, pid) }
+	writer.queue = newWriteQueue(conn)
+	writer.queue.slowAfter, writer.queue.onSlow = time.Duration(float64(e.locks)*lockReportAfter), func(pid uint32) { reportLockHolder(d, pid) }
 	err = e.prepare(ctx, d, conn, opts)
 	if lockedOnPostgres(err) {
-		err = lockedOn(name, err)
+		err = lockedError(name, err)
 	}
 	if err != nil {
 		return Conn{}, errors.Join(err, conn.Close())
@@ -233,7 +233,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 			return Conn{}, errors.Join(ctx.Err(), writer.close())
 		}
 		if err != nil {
-			return Conn{}, errors.Join(refusedOpen(name, err), writer.close())
+			return Conn{}, errors.Join(openError(name, err), writer.close())
 		}
 		d.readers.put(r)
 		d.opened++
@@ -246,27 +246,27 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	if err := checkPostgres(ctx, conn, d.name, d.log); err != nil {
 		return err
 	}
-	if err := askTime(ctx, d, conn, opts); err != nil {
+	if err := adoptClock(ctx, d, conn, opts); err != nil {
 		return err
 	}
-	if d.made, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
+	if d.created, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
 		return err
 	}
 	if err := refuseMoved(ctx, conn, opts); err != nil {
 		return err
 	}
 	if opts.Lock {
-		warnOfPooler(ctx, d, conn)
+		warnPooler(ctx, d, conn)
 	}
-	if d.made {
+	if d.created {
 		d.log.Info("made a new database", "db", d.name)
 	}
 	if err := conn.QueryRowContext(ctx, lastGroup).Scan(&e.known.n, &e.known.rules, &e.known.erasures); err != nil {
 		return fmt.Errorf("open database %s: %w", d.name, err)
 	}
 	if opts.Lock {
-		e.me.cut = e.conns.cut
-		return e.me.join(ctx, d, e.writer, opts)
+		e.node.closeConns = e.conns.closeAll
+		return e.node.join(ctx, d, e.writer, opts)
 	}
 	return nil
 }
@@ -320,13 +320,13 @@ func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *Conn) error
 	return nil
 }
 
-func (e *postgresEngine) cut() { e.conns.cut() }
+func (e *postgresEngine) closeConns() { e.conns.closeAll() }
 
-func (e *postgresEngine) sure() bool { return e.me.sure() }
+func (e *postgresEngine) leaseValid() bool { return e.node.leaseValid() }
 
 // version is as old as the last beat where others write.
 func (e *postgresEngine) version(d *DB) Version {
-	return Version{commits: d.commits.Load(), others: e.me.others.Load()}
+	return Version{commits: d.commits.Load(), externalGroups: e.node.externalGroups.Load()}
 }
 
 func (*postgresEngine) sizes(d *DB) (s FileSizes, err error) {

@@ -15,16 +15,16 @@ type conns struct {
 // trackedConn is one of them.
 type trackedConn struct {
 	net.Conn
-	of      *conns
-	answers *answers
-	ending  bool // the answer to the end of a read is still to come
+	set    *conns
+	filter *beginFilter
+	ending bool // the answer to the end of a read is still to come
 }
 
 // Close implements net.Conn.
 func (k *trackedConn) Close() error {
-	k.of.mu.Lock()
-	delete(k.of.open, k)
-	k.of.mu.Unlock()
+	k.set.mu.Lock()
+	delete(k.set.open, k)
+	k.set.mu.Unlock()
 	return k.Conn.Close()
 }
 
@@ -35,7 +35,7 @@ func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr stri
 		if err != nil {
 			return nil, err
 		}
-		k := &trackedConn{Conn: conn, of: c}
+		k := &trackedConn{Conn: conn, set: c}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.open == nil {
@@ -48,7 +48,7 @@ func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr stri
 
 // cut breaks all of them: who waits for an answer hears at once that none comes. A database
 // that hangs, or whatever stands before it, may acknowledge what it is sent for ever.
-func (c *conns) cut() {
+func (c *conns) closeAll() {
 	c.mu.Lock()
 	open := c.open
 	c.open = nil

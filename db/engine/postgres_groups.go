@@ -49,41 +49,41 @@ func (m marks) sameRules(other marks) bool {
 func (e *postgresEngine) begin(d *DB, s *Conn) error {
 	e.group++
 	e.before, e.bump = *s.counted, marks{}
-	note := []any{e.writer, e.group, e.last}
-	asks := []*question{{text: beginGroup}, {text: lockGroups}, {text: noteGroup, args: note}}
-	strict := []*question{
+	note := []any{e.writer, e.group, e.lastRow}
+	asks := []*pendingQuery{{text: beginGroup}, {text: lockGroups}, {text: noteGroup, args: note}}
+	strict := []*pendingQuery{
 		asks[0],
 		asks[1],
 		{text: noteGroup + `, 1 / CASE WHEN rules = $4 AND erasures = $5 THEN 1 ELSE 0 END`, args: append(note, e.known.rules, e.known.erasures)},
 	}
-	if e.me.id != "" {
-		asks = append(asks, &question{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.me.id}})
-		strict = append(strict, &question{text: `SELECT 1 / count(*) FROM (SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE) AS me`, args: []any{e.me.id}})
+	if e.node.id != "" {
+		asks = append(asks, &pendingQuery{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.node.id}})
+		strict = append(strict, &pendingQuery{text: `SELECT 1 / count(*) FROM (SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE) AS me`, args: []any{e.node.id}})
 	}
 	others := false
-	begun := func(asks []*question) (err error) {
-		if e.me.id != "" && len(asks[3].rows) == 0 {
+	begun := func(asks []*pendingQuery) (err error) {
+		if e.node.id != "" && len(asks[3].rows) == 0 {
 			return errFenced
 		}
 		e.now, err = marksOf(asks[2].rows)
 		others = !e.now.sameRules(e.known)
 		return err
 	}
-	s.queue.opening = &opening{asks, func(asks []*question) error {
+	s.queue.opening = &opening{asks, func(asks []*pendingQuery) error {
 		if err := begun(asks); err != nil || !others {
 			return err
 		}
 		return errStaleBegin
 	}, strict}
-	if !s.queue.early && !s.queue.at && !e.beside {
+	if !s.queue.beginFirst && !s.queue.immediate && !e.othersWrote {
 		return nil
 	}
-	s.queue.early, s.queue.opening.begun = false, begun
+	s.queue.beginFirst, s.queue.opening.begun = false, begun
 	if s.queue.send(nil); s.queue.failed != nil {
 		return s.queue.failed
 	}
 	noteExternalErasure(d, e.now.erasures != e.known.erasures)
-	e.known, e.beside = e.now, others // told of once
+	e.known, e.othersWrote = e.now, others // told of once
 	return d.noteExternalWrites(s, others)
 }
 
@@ -103,17 +103,17 @@ func marksOf(rows [][]driver.Value) (m marks, err error) {
 
 // commit ends the transaction of a group.
 func (e *postgresEngine) commit(s *Conn) error {
-	e.mark(s)
+	e.queueMarks(s)
 	none, err := s.queue.finish()
 	if err == nil && !none {
-		e.committedOwn(marks{e.now.n, e.now.rules + e.bump.rules, e.now.erasures + e.bump.erasures})
+		e.noteCommitted(marks{e.now.n, e.now.rules + e.bump.rules, e.now.erasures + e.bump.erasures})
 	}
 	return err
 }
 
 // mark has the transaction say what it changed of what others remember, in its row, which is
 // the newest one.
-func (e *postgresEngine) mark(s *Conn) {
+func (e *postgresEngine) queueMarks(s *Conn) {
 	if s.counted.rules != e.before.rules {
 		e.bump.rules = 1
 	}
@@ -121,14 +121,14 @@ func (e *postgresEngine) mark(s *Conn) {
 		e.bump.erasures = 1
 	}
 	if e.bump != (marks{}) {
-		s.queue.waiting = append(s.queue.waiting, pending{`UPDATE writes SET rules = rules + $1, erasures = erasures + $2 WHERE n = (SELECT max(n) FROM writes)`, []any{e.bump.rules, e.bump.erasures}})
+		s.queue.writes = append(s.queue.writes, pendingWrite{`UPDATE writes SET rules = rules + $1, erasures = erasures + $2 WHERE n = (SELECT max(n) FROM writes)`, []any{e.bump.rules, e.bump.erasures}})
 	}
 }
 
-// committedOwn notes that the group under way is on the database.
-func (e *postgresEngine) committedOwn(as marks) {
-	e.known, e.own, e.last = as, e.own+1, as.n
-	e.me.written.Store(e.own)
+// noteCommitted notes that the group under way is on the database.
+func (e *postgresEngine) noteCommitted(as marks) {
+	e.known, e.ownGroups, e.lastRow = as, e.ownGroups+1, as.n
+	e.node.ownGroups.Store(e.ownGroups)
 }
 
 // committed asks what became of a group whose answer to COMMIT was lost. It waits for the row
@@ -137,7 +137,7 @@ func (e *postgresEngine) committedOwn(as marks) {
 // group be there too.
 func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
 	var found []string
-	text := fmt.Sprintf("%s; UPDATE changes SET id = id; SELECT n, rules, erasures FROM writes WHERE n > %d AND writer = '%s' AND own = %d; COMMIT", beginGroup, e.last, e.writer, e.group)
+	text := fmt.Sprintf("%s; UPDATE changes SET id = id; SELECT n, rules, erasures FROM writes WHERE n > %d AND writer = '%s' AND own = %d; COMMIT", beginGroup, e.lastRow, e.writer, e.group)
 	err := s.simpleWithin(ctx, text, func(values []string) { found = append(found, values...) })
 	if err != nil {
 		return false, fmt.Errorf("ask what became of a commit: %w", err)
@@ -149,7 +149,7 @@ func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
 	if _, err := fmt.Sscan(found[0]+" "+found[1]+" "+found[2], &as.n, &as.rules, &as.erasures); err != nil {
 		return false, fmt.Errorf("ask what became of a commit: %w", err)
 	}
-	e.committedOwn(as)
+	e.noteCommitted(as)
 	return true, nil
 }
 
@@ -157,26 +157,26 @@ func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
 // only after closures had begun.
 var errStaleBegin = errors.New("db: others wrote")
 
-func (e *postgresEngine) foreign(s *Conn) (n int64, err error) {
+func (e *postgresEngine) externalVersion(s *Conn) (n int64, err error) {
 	err = s.Row(`SELECT max(n) FROM writes`, nil, &n)
-	return n - e.own, err
+	return n - e.ownGroups, err
 }
 
-// clearWrite deletes a row, but not the newest one of all, from which all count on.
-const clearWrite = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND n = $1`
+// deleteWrite deletes a row, but not the newest one of all, from which all count on.
+const deleteWrite = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND n = $1`
 
-// clearOldWrites deletes the rows that processes left a day ago which were killed.
-const clearOldWrites = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND at < ` + postgresNow + ` - 86400000`
+// deleteOldWrites deletes the rows that processes left a day ago which were killed.
+const deleteOldWrites = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND at < ` + postgresNow + ` - 86400000`
 
 // close clears away what tells of this process.
 func (e *postgresEngine) close(d *DB) error {
-	if d.ro == nil || e.group == 0 || !e.sure() {
-		return e.me.leave(d)
+	if d.ro == nil || e.group == 0 || !e.leaseValid() {
+		return e.node.deregister(d)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
-	if _, err := d.ro.ExecContext(ctx, clearWrite, e.last); err != nil {
+	if _, err := d.ro.ExecContext(ctx, deleteWrite, e.lastRow); err != nil {
 		d.log.Debug("the row of a writer that ended stays", "err", err) // it is cleared away with old ones
 	}
-	return e.me.leave(d)
+	return e.node.deregister(d)
 }

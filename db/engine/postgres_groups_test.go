@@ -10,10 +10,10 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestGroupsCostTheSameBesideALongTransaction writes groups beside a transaction that keeps all
+// TestGroupCostDuringLongTransaction writes groups beside a transaction that keeps all
 // versions of rows, like that of a pg_dump, and looks how much of the database the statements
 // read that each group begins with.
-func TestGroupsCostTheSameBesideALongTransaction(t *testing.T) {
+func TestGroupCostDuringLongTransaction(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
@@ -66,7 +66,7 @@ func blocksOfAGroup(t *testing.T, d *DB, dsn string) map[string]int {
 	}
 	defer func() { _ = tx.Rollback(t.Context()) }() // it only looked
 	blocks := map[string]int{}
-	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).last}, `SELECT ` + renewReturning: nil} {
+	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).lastRow}, `SELECT ` + renewReturning: nil} {
 		blocks[text] = math.MaxInt
 		for range 3 { // WriteOne may read the catalog too, of which others tell that it has changed
 			blocks[text] = min(blocks[text], blocksOf(t, tx, text, args))

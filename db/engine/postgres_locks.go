@@ -18,11 +18,11 @@ import (
 // while another program locks a file.
 
 const (
-	// groupPatience is how long a statement that writes waits for a lock: longer than a lost
+	// groupLockTimeout is how long a statement that writes waits for a lock: longer than a lost
 	// server may cost.
-	groupPatience = 12 * time.Second
-	// lookForLock is after what part of it the one is looked for who holds the lock.
-	lookForLock = 5.0 / 12
+	groupLockTimeout = 12 * time.Second
+	// lockReportAfter is after what part of it the one is looked for who holds the lock.
+	lockReportAfter = 5.0 / 12
 )
 
 // postgresLocked is the SQLSTATE of a statement that waited for a lock too long.
@@ -43,7 +43,7 @@ type lockHolder struct {
 }
 
 // ours reports whether it is another process of this program.
-func (l *lockHolder) ours() bool { return strings.HasPrefix(l.name, calledBy("")+" ") }
+func (l *lockHolder) ours() bool { return strings.HasPrefix(l.name, applicationName("")+" ") }
 
 // Error says who it is.
 func (l *lockHolder) Error() string {
@@ -70,10 +70,10 @@ func findHolder(ctx context.Context, d *DB, pid uint32) (*lockHolder, error) {
 	return &l, rows.Scan(&l.pid, &l.user, &l.name, &l.query, &l.transaction)
 }
 
-// lookWhoLocks is called while the connection pid of the writer waits for long: new work is
+// reportLockHolder is called while the connection pid of the writer waits for long: new work is
 // refused where it waits for a lock of somebody else.
-func lookWhoLocks(d *DB, pid uint32) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+func reportLockHolder(d *DB, pid uint32) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	holder, err := findHolder(ctx, d, pid)
 	if err != nil {
@@ -93,8 +93,8 @@ func lookWhoLocks(d *DB, pid uint32) {
 	setLockedOnPostgres(d, holder, holder)
 }
 
-// lockedOn is the refusal of new work while somebody holds a lock on the database.
-func lockedOn(name string, cause error) error {
+// lockedError is the refusal of new work while somebody holds a lock on the database.
+func lockedError(name string, cause error) error {
 	return refuse(ErrLocked, "%s is locked by another program, like one that alters a table, or a transaction that somebody forgot (%s); end it with pg_terminate_backend, or wait until it is done", name, cause)
 }
 
@@ -102,14 +102,14 @@ func lockedOn(name string, cause error) error {
 // holder is who does; nil: nobody knows.
 func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 	const every = time.Second
-	why := &outage{lockedOn(d.name, cause)}
+	why := &outage{lockedError(d.name, cause)}
 	d.writerOutage.CompareAndSwap(nil, why)
 	next := time.Now()
 	d.setOutage(why.err, next, "another program holds a lock on the database", cause, func() error {
 		if time.Now().Before(next) {
 			return why.err
 		}
-		err := askLocks(d, holder)
+		err := probeLocks(d, holder)
 		next = time.Now().Add(every)
 		if err == nil {
 			d.writerOutage.CompareAndSwap(why, nil)
@@ -118,18 +118,18 @@ func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 	})
 }
 
-// locksQuestion takes the locks that groups of writes may need, and gives them back.
-const locksQuestion = beginGroup + `; SET LOCAL lock_timeout = '1s'; ` + lockGroups + `;
+// probeLocksSQL takes the locks that groups of writes may need, and gives them back.
+const probeLocksSQL = beginGroup + `; SET LOCAL lock_timeout = '1s'; ` + lockGroups + `;
 	DO $$ DECLARE t regclass; BEGIN
 		FOR t IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace LOOP
 			EXECUTE 'LOCK TABLE ' || t || ' IN ROW EXCLUSIVE MODE';
 		END LOOP;
 	END $$; ROLLBACK`
 
-// askLocks is nil where nobody holds a lock that groups of writes may need, and the transaction
+// probeLocks is nil where nobody holds a lock that groups of writes may need, and the transaction
 // of holder is over.
-func askLocks(d *DB, holder *lockHolder) error {
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+func probeLocks(d *DB, holder *lockHolder) error {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
@@ -143,5 +143,5 @@ func askLocks(d *DB, holder *lockHolder) error {
 			return cmp.Or(err, error(holder))
 		}
 	}
-	return (&Conn{conn: conn}).simpleWithin(ctx, locksQuestion, func([]string) {})
+	return (&Conn{conn: conn}).simpleWithin(ctx, probeLocksSQL, func([]string) {})
 }

@@ -13,10 +13,10 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestALockOfSomebodyElseIsSaidAndWaitedFor has a transaction of another program hold what
+// TestExternalPostgresLock has a transaction of another program hold what
 // groups of writes need, as an operator's psql may. New work is refused and the log names who
 // holds it; a result waits; and work continues once the lock is released.
-func TestALockOfSomebodyElseIsSaidAndWaitedFor(t *testing.T) {
+func TestExternalPostgresLock(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]string{
 		"the row of all groups": `SELECT * FROM changes FOR UPDATE`,

@@ -19,8 +19,8 @@ import (
 // physical copy (a snapshot of a disk, a base backup without a target, most restores of
 // providers) looks like a restart: whoever makes one of it says so (mailer restore --mark).
 
-// wroteItself is whether a row of origin is the one that was written there.
-const wroteItself = `o.transaction = CAST(CAST(o.xmin AS text) AS bigint) AND o.relation = CAST(CAST('origin' AS regclass) AS oid)::bigint
+// originMatches is whether a row of origin is the one that was written there.
+const originMatches = `o.transaction = CAST(CAST(o.xmin AS text) AS bigint) AND o.relation = CAST(CAST('origin' AS regclass) AS oid)::bigint
 	AND o.database = (SELECT oid::bigint FROM pg_database WHERE datname = current_database())`
 
 // timelineNow is the timeline of the server, and toTarget whether it was recovered to a target.
@@ -31,16 +31,16 @@ const (
 
 // readOrigin returns for each row of origin, of which there is one at most, whether the
 // database is another one by now, and whether the timeline is.
-const readOrigin = `SELECT NOT (` + wroteItself + `) OR o.timeline <> ` + timelineNow + ` AND ` + toTarget + `, o.timeline <> ` + timelineNow + ` FROM origin AS o`
+const readOrigin = `SELECT NOT (` + originMatches + `) OR o.timeline <> ` + timelineNow + ` AND ` + toTarget + `, o.timeline <> ` + timelineNow + ` FROM origin AS o`
 
 // Origin is what is known of where a database comes from.
 type Origin int
 
 // Origins.
 const (
-	OriginKnown    Origin = iota // it is the one that servers worked on before, or a file
-	OriginUnnoted                // no server worked on it, or the timeline is another one since: it is to be noted
-	OriginRestored               // it was restored since a server worked on it
+	OriginKnown      Origin = iota // it is the one that servers worked on before, or a file
+	OriginUnrecorded               // no server worked on it, or the timeline is another one since: it is to be noted
+	OriginRestored                 // it was restored since a server worked on it
 )
 
 // Origin returns where the database comes from.
@@ -53,21 +53,21 @@ func (r *Reader) Origin() (Origin, error) {
 	err := r.Row(readOrigin, nil, &restored, &timeline)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return OriginUnnoted, nil
+		return OriginUnrecorded, nil
 	case err != nil:
 		return 0, err
 	case restored:
 		return OriginRestored, nil
 	}
-	e.fits.Store(true)
+	e.verified.Store(true)
 	if timeline {
-		return OriginUnnoted, nil
+		return OriginUnrecorded, nil
 	}
 	return OriginKnown, nil
 }
 
-// NoteOrigin has the database be the one that servers work on.
-func (tx *Tx) NoteOrigin() error {
+// RecordOrigin has the database be the one that servers work on.
+func (tx *Tx) RecordOrigin() error {
 	e, ok := tx.dialect.(*postgresEngine)
 	if !ok {
 		return nil
@@ -80,7 +80,7 @@ func (tx *Tx) NoteOrigin() error {
 			return err
 		}
 	}
-	tx.AfterCommit(func() { e.fits.Store(true) })
+	tx.AfterCommit(func() { e.verified.Store(true) })
 	return nil
 }
 
@@ -89,12 +89,12 @@ var errRestored = refuse(errFenced, "the database was restored while this server
 
 // origin is what a process knows of the database that it works on.
 type origin struct {
-	fits atomic.Bool // it was seen to be the one that it says, or was noted so
+	verified atomic.Bool // it was seen to be the one that it says, or was noted so
 }
 
 // check refuses a database that was restored since this server began to work on it.
-func (o *origin) check(ctx context.Context, q asker) error {
-	if !o.fits.Load() {
+func (o *origin) check(ctx context.Context, q rowQuerier) error {
+	if !o.verified.Load() {
 		return nil
 	}
 	var restored, timeline bool

@@ -56,7 +56,7 @@ func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.L
 		current_setting('synchronous_standby_names'), current_setting('transaction_read_only') FROM pg_database WHERE datname = current_database()`).
 		Scan(&f.version, &f.number, &f.provider, &f.collation, &f.characters, &f.encoding, &f.commit, &f.standbys, &f.readOnly)
 	if err != nil {
-		return fmt.Errorf("look at the database %s: %s", name, reason(err))
+		return fmt.Errorf("look at the database %s: %s", name, driverMessage(err))
 	}
 	if err := f.refusal(name); err != nil {
 		return err
@@ -118,12 +118,12 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	case err != nil:
 		return false, err
 	case ours:
-		return false, fitsPostgres(ctx, tx, opts.Path, want, opts.Schema)
+		return false, checkPostgresVersion(ctx, tx, opts.Path, want, opts.Schema)
 	case !opts.Create:
 		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
 	}
 	if _, err := tx.ExecContext(ctx, PostgresSchema(opts.Schema)+PostgresTables); err != nil {
-		return false, refusedOpen(name, err)
+		return false, openError(name, err)
 	}
 	now := clock.Now().UnixMilli()
 	if _, err := tx.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES ($1, $2, $3)", app.NewID(), app.DefaultTeam, now); err != nil {
@@ -135,8 +135,8 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	return true, tx.Commit()
 }
 
-// fitsPostgres refuses the database of a URL that has another version or schema.
-func fitsPostgres(ctx context.Context, tx asker, url string, want int, schema string) error {
+// checkTexts refuses the database of a URL that has another version or schema.
+func checkPostgresVersion(ctx context.Context, tx rowQuerier, url string, want int, schema string) error {
 	var have int
 	var sum string
 	name := Name(url)
@@ -145,11 +145,11 @@ func fitsPostgres(ctx context.Context, tx asker, url string, want int, schema st
 	}
 	switch {
 	case have > want:
-		return newer(name, have, want)
+		return refuseNewer(name, have, want)
 	case have < want:
-		return older(address(url), have, want)
+		return refuseOlder(withoutPassword(url), have, want)
 	case sum != schemaSum(schema):
-		return strange(name, "it was made of another schema.sql")
+		return refuseSchema(name, "it was made of another schema.sql")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func stepToPostgres(text, schema string) string {
 // clustered are the keys of tables whose rows SQLite has in their order, to which it adds.
 func postgresStatements(text string, clustered map[string][]string) (out, keys []string) {
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {
-		s = oneALine(strings.TrimSpace(s))
+		s = oneColumnPerLine(strings.TrimSpace(s))
 		if s == "" {
 			continue
 		}

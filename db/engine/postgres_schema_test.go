@@ -6,7 +6,7 @@ import (
 )
 
 // What SQLite orders by the key behind an index is ordered so elsewhere too.
-func TestIndexesEndWithTheKeysOfTheirTables(t *testing.T) {
+func TestPostgresIndexesEndWithPrimaryKey(t *testing.T) {
 	made := PostgresSchema(`CREATE TABLE a (
   id TEXT NOT NULL PRIMARY KEY, -- its own
   at INTEGER

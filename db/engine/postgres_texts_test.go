@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame binds words of others, which come in any
+// TestPostgresReplacesInvalidText binds words of others, which come in any
 // bytes.
-func TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame(t *testing.T) {
+func TestPostgresReplacesInvalidText(t *testing.T) {
 	t.Parallel()
 	type words string
 	latin := "caf\xe9"

@@ -25,7 +25,7 @@ func sslMode(name string) string {
 
 // afar is a host of a database that is reached over a network; empty: all are on this
 // machine.
-func afar(config *pgconn.Config) string {
+func remoteHost(config *pgconn.Config) string {
 	hosts := []string{config.Host}
 	for _, f := range config.Fallbacks {
 		hosts = append(hosts, f.Host)
@@ -44,7 +44,7 @@ func afar(config *pgconn.Config) string {
 // a server that is not on this machine has to prove who it is. Error: that of the driver.
 func withTLS(name string) (string, error) {
 	config, err := pgconn.ParseConfig(name)
-	if err != nil || sslMode(name) != "" || afar(config) == "" {
+	if err != nil || sslMode(name) != "" || remoteHost(config) == "" {
 		return name, err
 	}
 	if strings.Contains(name, "?") {
@@ -70,7 +70,7 @@ func TLSOf(name string) (out RemoteTLS) {
 	if err != nil {
 		return out
 	}
-	if out.Host = afar(config); out.Host == "" {
+	if out.Host = remoteHost(config); out.Host == "" {
 		return out
 	}
 	if out.Mode = sslMode(name); out.Mode == "" {

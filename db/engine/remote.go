@@ -23,7 +23,7 @@ func Name(name string) string {
 }
 
 // address is a name that another command takes, but for a password in it.
-func address(name string) string {
+func withoutPassword(name string) string {
 	if !IsRemote(name) {
 		return name
 	}
@@ -63,29 +63,29 @@ func OnlyFiles(name string) error {
 }
 
 // briefly connects to a database elsewhere for one question.
-func briefly(name string, patience time.Duration) (*sql.DB, error) {
+func openBriefly(name string, timeout time.Duration) (*sql.DB, error) {
 	e := &postgresEngine{}
 	if err := e.configure(name); err != nil {
 		return nil, err
 	}
-	e.config.ConnectTimeout = patience
+	e.config.ConnectTimeout = timeout
 	return stdlib.OpenDB(*e.config), nil
 }
 
 // remoteInUse reports whether a server works on a database elsewhere.
 func remoteInUse(name string) bool {
-	pool, err := briefly(name, dialPatience)
+	pool, err := openBriefly(name, dialTimeout)
 	if err != nil {
 		return false
 	}
 	defer pool.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	w, err := leading(ctx, tx, Options{}, DefaultHeartbeat)
-	return err == nil && w != nil && w.silent < deadAfter*DefaultHeartbeat
+	w, err := currentLeader(ctx, tx, Options{}, DefaultHeartbeat)
+	return err == nil && w != nil && w.silent < deadHeartbeats*DefaultHeartbeat
 }

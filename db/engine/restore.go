@@ -32,12 +32,12 @@ type Restore struct {
 // copies it beside the database at path, which need not be there. Errors: ErrInUse,
 // ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound, ErrDamaged, ErrFull, in words.
 func BeginRestore(ctx context.Context, path, file, schema string) (*Restore, error) {
-	real, fresh, err := resolveFile(path, true)
+	real, isNew, err := resolveFile(path, true)
 	if err != nil {
 		return nil, err
 	}
 	r := &Restore{name: path, path: real, file: file}
-	if err := r.checkFile(fresh); err != nil {
+	if err := r.checkFile(isNew); err != nil {
 		return nil, err
 	}
 	if r.lock, err = lockDatabase(path, real); err != nil {
@@ -71,7 +71,7 @@ func (r *Restore) clear() error {
 }
 
 // checkFile refuses a file that can't be restored from.
-func (r *Restore) checkFile(fresh bool) error {
+func (r *Restore) checkFile(isNew bool) error {
 	info, err := os.Stat(r.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -84,7 +84,7 @@ func (r *Restore) checkFile(fresh bool) error {
 	if there, err := os.Stat(r.path); err == nil && os.SameFile(info, there) {
 		return refuse(ErrConflict, "%s is the database itself; name a backup of it", r.file)
 	}
-	ok, err := beginsAsDatabase(r.file)
+	ok, err := hasSQLiteHeader(r.file)
 	if err != nil {
 		return fmt.Errorf("restore %s: %w", r.file, err)
 	}
@@ -141,7 +141,7 @@ func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 	pool.SetMaxOpenConns(1)
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return r.unsound(err)
+		return r.damageError(err)
 	}
 	s := newSession(conn, sqliteEngine{})
 	defer s.close()
@@ -155,11 +155,11 @@ func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 	if err == nil {
 		err = checkIntegrity(ctx, &s)
 	}
-	return r.unsound(err)
+	return r.damageError(err)
 }
 
 // unsound says of what is damaged that nothing was changed.
-func (r *Restore) unsound(err error) error {
+func (r *Restore) damageError(err error) error {
 	if err != nil && (isDamage(err) || errors.Is(err, ErrDamaged)) {
 		return fmt.Errorf("%w: %s is damaged, so nothing was restored; take another backup, or see what mailer check --db %s names: %w", ErrDamaged, r.file, r.file, err)
 	}
@@ -172,7 +172,7 @@ func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
 	if size := logLength(r.Staged()); size > 0 {
 		return "", fmt.Errorf("restore %s: %d bytes are left in the log of the copy", r.file, size)
 	}
-	if err := r.likeBefore(); err != nil {
+	if err := r.copyOwner(); err != nil {
 		return "", fmt.Errorf("have %s belong to who owns the database: %w", r.Staged(), err)
 	}
 	if _, err := syncFile(r.Staged()); err != nil {
@@ -196,9 +196,9 @@ func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
 	return aside, nil
 }
 
-// likeBefore has the copy have owner and mode of the database, or where there is none,
+// copyOwner has the copy have owner and mode of the database, or where there is none,
 // the owner of its folder: who restores is often root, and the server is not.
-func (r *Restore) likeBefore() error {
+func (r *Restore) copyOwner() error {
 	mode := fs.FileMode(0o600)
 	info, err := os.Stat(r.path)
 	if err == nil {
@@ -206,11 +206,11 @@ func (r *Restore) likeBefore() error {
 	} else if info, err = os.Stat(filepath.Dir(r.path)); err != nil {
 		return err
 	}
-	return errors.Join(ownedLike(r.Staged(), info), os.Chmod(r.Staged(), mode))
+	return errors.Join(chownLike(r.Staged(), info), os.Chmod(r.Staged(), mode))
 }
 
-// ownedLike has a file belong to who owns another one, as far as this process may say so.
-func ownedLike(path string, other fs.FileInfo) error {
+// chownLike has a file belong to who owns another one, as far as this process may say so.
+func chownLike(path string, other fs.FileInfo) error {
 	owner, ok := other.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {
 		return nil

@@ -23,7 +23,7 @@ func (s *Conn) Exec(query string, args ...any) (int64, error) {
 	}
 	res, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
-		return 0, orphan(err)
+		return 0, mapForeignKey(err)
 	}
 	return res.RowsAffected()
 }
@@ -38,12 +38,12 @@ func (s *Conn) Row(query string, args []any, dest ...any) error {
 }
 
 // firstRow is the first row of a query.
-func (s *Conn) firstRow(stmt *Statement, args []any) weighed {
+func (s *Conn) firstRow(stmt *Statement, args []any) budgetRow {
 	row := stmt.QueryRowContext(context.Background(), args...)
-	for p := retries(0); p.again(row.Err()); {
+	for p := retries(0); p.retry(row.Err()); {
 		row = stmt.QueryRowContext(context.Background(), args...)
 	}
-	return weighed{row, s.Budget}
+	return budgetRow{row, s.Budget}
 }
 
 // Exists is nil where a query for a number has a row, else ErrNotFound.
@@ -106,14 +106,14 @@ func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
 // Each hands every row of a statement to take, until it fails.
 func each(ctx context.Context, in membudget.Budget, stmt *Statement, args []any, take func(Scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		rows, err = stmt.QueryContext(ctx, args...)
 	}
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	row := weighed{rows, in}
+	row := budgetRow{rows, in}
 	for rows.Next() {
 		if err := take(row); err != nil {
 			return err
@@ -154,21 +154,21 @@ func oneRow(n int64, err, none error) error {
 }
 
 // weighed is a row that counts in the room of the answer that it is read for.
-type weighed struct {
+type budgetRow struct {
 	Scanner
-	room membudget.Budget // nil: no bound
+	budget membudget.Budget // nil: no bound
 }
 
 // Scan implements scanner. Errors: also the refusal of the room.
-func (w weighed) Scan(dest ...any) error {
-	if err := w.Scanner.Scan(dest...); err != nil || w.room == nil {
+func (w budgetRow) Scan(dest ...any) error {
+	if err := w.Scanner.Scan(dest...); err != nil || w.budget == nil {
 		return err
 	}
-	return w.room.Count(rowWeight(dest))
+	return w.budget.Count(rowSize(dest))
 }
 
-// rowWeight returns about how many bytes a row takes that was scanned.
-func rowWeight(dest []any) int64 {
+// rowSize returns about how many bytes a row takes that was scanned.
+func rowSize(dest []any) int64 {
 	const column = 16 // the least that each takes
 	n := column * len(dest)
 	for _, d := range dest {

@@ -30,16 +30,16 @@ type querier interface {
 }
 
 // asker is a connection, a pool or a transaction.
-type asker interface {
+type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // made is a table, an index or a trigger with the text that made it.
-type made struct{ kind, name, text string }
+type schemaText struct{ kind, name, text string }
 
-// schemaMade reads of what a schema consists, without what Litestream keeps in a database
+// readSchemaTexts reads of what a schema consists, without what Litestream keeps in a database
 // that it copies: a server beside it must start again.
-func schemaMade(ctx context.Context, q querier) (all []made, err error) {
+func readSchemaTexts(ctx context.Context, q querier) (all []schemaText, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT type, name, sql FROM sqlite_schema
 		WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' AND substr(tbl_name, 1, 12) <> '_litestream_'`)
 	if err != nil {
@@ -47,7 +47,7 @@ func schemaMade(ctx context.Context, q querier) (all []made, err error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var one made
+		var one schemaText
 		if err := rows.Scan(&one.kind, &one.name, &one.text); err != nil {
 			return nil, fmt.Errorf("read the schema: %w", err)
 		}
@@ -61,7 +61,7 @@ func schemaMade(ctx context.Context, q querier) (all []made, err error) {
 
 // schemaForm reads the normal form of a schema, tables before indexes.
 func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
-	made, err := schemaMade(ctx, q)
+	made, err := readSchemaTexts(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (o schemaObject) compare(other schemaObject) int {
 
 // schemaTextOf returns the text that makes the schema of a database anew, tables before indexes.
 func schemaTextOf(ctx context.Context, q querier) (string, error) {
-	made, err := schemaMade(ctx, q)
+	made, err := readSchemaTexts(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -223,8 +223,8 @@ func firstDifference(have, want []schemaObject) string {
 		if h := have[i]; h.compare(w) < 0 {
 			return fmt.Sprintf("the %s %s is not of this version", h.kind, h.name)
 		}
-		if words := have[i].differs(w); words != "" {
-			return fmt.Sprintf("the %s %s: %s", w.kind, w.name, words)
+		if msg := have[i].differs(w); msg != "" {
+			return fmt.Sprintf("the %s %s: %s", w.kind, w.name, msg)
 		}
 	}
 	if len(have) > len(want) {

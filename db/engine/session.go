@@ -15,7 +15,7 @@ import (
 type Conn struct {
 	conn    *sql.Conn // nil: not yet connected
 	dialect dialect
-	queue   *queued // of a writer whose writes leave together; nil: each leaves at once
+	queue   *writeQueue // of a writer whose writes leave together; nil: each leaves at once
 	stmts   map[string]*Statement
 	Budget  membudget.Budget // of the answer that is read for; nil: no bound
 	counted *counted         // what its statements, and those of others, may have changed
@@ -51,7 +51,7 @@ func (s *Conn) close() error {
 type Statement struct {
 	*sql.Stmt
 	dialect dialect
-	queue   *queued // what it waits for
+	queue   *writeQueue // what it waits for
 	kind    Kind
 }
 

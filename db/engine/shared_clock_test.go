@@ -14,12 +14,12 @@ import (
 
 // clockOf has the database of several servers tell another time than this machine.
 type clockOf struct {
-	*several
+	*testCluster
 	conn *pgx.Conn
 }
 
 func newClockOf(t *testing.T) *clockOf {
-	g := &several{t, pgtest.Database(t, pgtest.Server(t), ""), quickHeartbeat}
+	g := &testCluster{t, pgtest.Database(t, pgtest.Server(t), ""), quickHeartbeat}
 	c, err := pgx.Connect(t.Context(), g.dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func (c *clockOf) wantTime(d *DB, ahead time.Duration) {
 	}
 }
 
-func TestWhatIsWrittenIsOfTheTimeOfTheDatabase(t *testing.T) {
+func TestWritesUseDatabaseClock(t *testing.T) {
 	g := newClockOf(t)
 	g.ahead(time.Hour)
 	d := g.keep()
@@ -83,7 +83,7 @@ func TestWhatIsWrittenIsOfTheTimeOfTheDatabase(t *testing.T) {
 	}
 }
 
-func TestServersFollowTheClockOfTheDatabaseAndTakeNothingOver(t *testing.T) {
+func TestClockChangeCausesNoTakeover(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			g := newClockOf(t)
@@ -105,7 +105,7 @@ func TestServersFollowTheClockOfTheDatabaseAndTakeNothingOver(t *testing.T) {
 	}
 }
 
-func TestADatabaseDoesNotSetTheClockOfAProcessThatDoesNotWantIt(t *testing.T) {
+func TestDatabaseClockIsOptional(t *testing.T) {
 	g := newClockOf(t)
 	g.ahead(time.Hour)
 	g.wantTime(g.open(), 0)

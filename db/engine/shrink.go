@@ -48,8 +48,8 @@ const vacuumStep = 8
 
 // vacuum moves pages from the end of the file into free ones and cuts it off behind
 // them, in one transaction: at most most pages.
-func (s *Conn) vacuum(start time.Time, budget time.Duration, most int64) (n int64, err error) {
-	rows, err := s.conn.QueryContext(context.Background(), fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(most, vacuumMost)))
+func (s *Conn) vacuum(start time.Time, budget time.Duration, limit int64) (n int64, err error) {
+	rows, err := s.conn.QueryContext(context.Background(), fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(limit, maxVacuum)))
 	if err != nil {
 		return 0, err
 	}
@@ -64,5 +64,5 @@ func (s *Conn) vacuum(start time.Time, budget time.Duration, most int64) (n int6
 	return n, rows.Err()
 }
 
-// vacuumMost bounds what one transaction moves.
-const vacuumMost = 512
+// maxVacuum bounds what one transaction moves.
+const maxVacuum = 512

@@ -21,7 +21,7 @@ func (sqliteEngine) translate(text string) string { return text }
 
 func (sqliteEngine) bind(args []any) []any { return args }
 
-func (sqliteEngine) cut() {}
+func (sqliteEngine) closeConns() {}
 
 func (sqliteEngine) postgres() bool { return false }
 
@@ -69,7 +69,7 @@ func (sqliteEngine) commit(s *Conn) error {
 func (sqliteEngine) lost(*Conn) bool                                { return false }
 func (sqliteEngine) renew(context.Context, *DB, *Conn) error        { return nil }
 func (sqliteEngine) committed(context.Context, *Conn) (bool, error) { return true, nil }
-func (sqliteEngine) sure() bool                                     { return true }
+func (sqliteEngine) leaseValid() bool                               { return true }
 func (sqliteEngine) partition() Partition                           { return Partition{Count: 1} }
 func (sqliteEngine) endCleanly()                                    {}
 func (sqliteEngine) owner() string                                  { return "" }
@@ -80,12 +80,12 @@ func (sqliteEngine) nodes(context.Context, *DB) ([]Node, error)     { return nil
 func (sqliteEngine) version(d *DB) Version {
 	v := Version{commits: d.commits.Load()}
 	if log, err := os.Stat(d.path + "-wal"); err == nil {
-		v.size, v.written = log.Size(), log.ModTime()
+		v.size, v.modified = log.Size(), log.ModTime()
 	}
 	return v
 }
 
-func (sqliteEngine) foreign(s *Conn) (n int64, err error) {
+func (sqliteEngine) externalVersion(s *Conn) (n int64, err error) {
 	return n, s.Row(`PRAGMA data_version`, nil, &n)
 }
 
@@ -97,7 +97,7 @@ func (e sqliteEngine) open(ctx context.Context, d *DB, opts Options) (Conn, erro
 }
 
 func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
-	path, fresh, err := resolvePath(opts.Path, opts.Create)
+	path, isNew, err := resolvePath(opts.Path, opts.Create)
 	if err != nil {
 		return nil, err
 	}
@@ -110,30 +110,30 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 			return nil, err
 		}
 	}
-	if fresh {
+	if isNew {
 		if err := createPrivate(path); err != nil {
 			return nil, fmt.Errorf("create database: %w", err)
 		}
 	}
 	conn, err := d.openWriter(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = d.openWriter(ctx)
 	}
 	if err != nil {
-		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
+		return nil, d.explainOpen(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
-	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
-		return nil, d.inWords(opts.Path, err)
+	if d.created, err = prepareSchema(ctx, conn, opts); err != nil {
+		return nil, d.explainOpen(opts.Path, err)
 	}
 	if err := refuseMoved(ctx, conn, opts); err != nil {
-		return nil, d.inWords(opts.Path, err)
+		return nil, d.explainOpen(opts.Path, err)
 	}
-	if d.made {
-		whole, _ := filepath.Abs(path) // without a working directory: empty
-		d.log.Info("made a new database", "path", cmp.Or(whole, path))
+	if d.created {
+		abs, _ := filepath.Abs(path) // without a working directory: empty
+		d.log.Info("made a new database", "path", cmp.Or(abs, path))
 	}
 	if err := d.openReaders(ctx, "mode=ro", opts.Lazy); err != nil {
-		return nil, d.inWords(opts.Path, fmt.Errorf("open readers: %w", err))
+		return nil, d.explainOpen(opts.Path, fmt.Errorf("open readers: %w", err))
 	}
 	if opts.Lock {
 		if err := d.makeReserve(); tooManyFiles(err) {
@@ -143,8 +143,8 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		}
 		close(d.lead)
 	}
-	if d.wal, err = syncItself(ctx, conn, path); err != nil {
-		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
+	if d.wal, err = disableSync(ctx, conn, path); err != nil {
+		return nil, d.explainOpen(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
 	d.sync = func() error { return syncData(d.wal) }
 	return conn, nil
@@ -205,7 +205,7 @@ func (d *DB) openReaders(ctx context.Context, mode string, lazy bool) error {
 
 func (d *DB) openReader(ctx context.Context) (*sql.Conn, error) {
 	conn, err := d.ro.Conn(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = d.ro.Conn(ctx)
 	}
 	if err != nil {

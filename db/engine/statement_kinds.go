@@ -6,9 +6,9 @@ import "regexp"
 // suppressions, contacts that are unsubscribed, and choices of topics and their defaults.
 var ChangesSuppressions = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) (suppressions|contacts|choices|topics)\b`)
 
-// notesActivity finds the statements that note when a contact was sent to, opened or clicked,
+// updatesActivity finds the statements that note when a contact was sent to, opened or clicked,
 // on which it does not depend whom mail may not go to.
-var notesActivity = regexp.MustCompile(`\bUPDATE contacts SET last_(sent|opened|clicked)_at\b`)
+var updatesActivity = regexp.MustCompile(`\bUPDATE contacts SET last_(sent|opened|clicked)_at\b`)
 
 // changesMail finds the statements that change what becomes of mail, of which nothing is
 // remembered from one transaction to the next: that another server wrote it is no reason to
@@ -32,7 +32,7 @@ type Kind struct {
 
 func KindOf(query string) Kind {
 	return Kind{
-		Suppressions: len(ChangesSuppressions.FindAllString(query, -1)) > len(notesActivity.FindAllString(query, -1)),
+		Suppressions: len(ChangesSuppressions.FindAllString(query, -1)) > len(updatesActivity.FindAllString(query, -1)),
 		Rules:        len(changesAny.FindAllString(query, -1)) > len(changesMail.FindAllString(query, -1)),
 		Erasures:     changesErasures.MatchString(query),
 	}
@@ -58,8 +58,8 @@ func (c *counted) add(k Kind) {
 // suppressions, contacts, choices and topics still stands, whoever else may write. It is
 // never 0.
 func (tx *Tx) SuppressionVersion() uint64 {
-	if tx.stood != nil {
-		return 1 + *tx.stood
+	if tx.baseSuppressions != nil {
+		return 1 + *tx.baseSuppressions
 	}
 	return 1 + tx.counted.suppressions
 }

@@ -92,7 +92,7 @@ func IsUnreadable(err error) bool {
 }
 
 // orphan says of a row whose parent is gone that the parent was not found.
-func orphan(err error) error {
+func mapForeignKey(err error) error {
 	var se *sqlite.Error
 	var pg *pgconn.PgError
 	if errors.As(err, &se) && se.Code() == sqliteForeignKey || errors.As(err, &pg) && pg.Code == postgresForeignKey {
@@ -104,8 +104,8 @@ func orphan(err error) error {
 // fail latches: nothing is written any more, and whoever listens to Failed
 // stops.
 func (d *DB) fail(err error) {
-	d.latch.Do(func() {
-		d.cause = err
+	d.failOnce.Do(func() {
+		d.failCause = err
 		close(d.failed)
 		if errors.Is(err, errFenced) {
 			d.log.Error("stopped", "db", d.name, "err", err)

@@ -56,7 +56,7 @@ func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-func TestAFullDiskTakesVitalWritesOnlyAndRecovers(t *testing.T) {
+func TestFullDiskTakesCriticalWritesOnly(t *testing.T) {
 	dir := smallDisk(t, "24m")
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 12<<20), 0o600); err != nil {
@@ -182,7 +182,7 @@ func wantLatched(t *testing.T, d *DB) {
 	}
 }
 
-func TestADamagedFileLatchesAtTheFirstWrite(t *testing.T) {
+func TestWriteToDamagedFileFailsStore(t *testing.T) {
 	d := overwritten(t)
 	if err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("b", []byte("x")) }); !errors.Is(err, ErrFailed) {
 		t.Errorf("the write: %v", err)
@@ -190,7 +190,7 @@ func TestADamagedFileLatchesAtTheFirstWrite(t *testing.T) {
 	wantLatched(t, d)
 }
 
-func TestADamagedFileLatchesAtTheFirstRead(t *testing.T) {
+func TestReadOfDamagedFileFailsStore(t *testing.T) {
 	d := overwritten(t)
 	err := d.Read(t.Context(), func(r *Reader) error { _, err := r.Setting("a"); return err })
 	if !errors.Is(err, ErrFailed) || !IsStorage(err) { // 503, as for the first write
@@ -199,7 +199,7 @@ func TestADamagedFileLatchesAtTheFirstRead(t *testing.T) {
 	wantLatched(t, d)
 }
 
-func TestAnErrorOfACallerDoesNotLatch(t *testing.T) {
+func TestClosureErrorDoesNotFailStore(t *testing.T) {
 	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
@@ -217,10 +217,10 @@ func TestAnErrorOfACallerDoesNotLatch(t *testing.T) {
 	}
 }
 
-// TestAFullDiskUnderTheIndexOfTheLogIsNoDamage: SQLite says IOERR_SHMSIZE, not
+// TestFullDiskUnderWALIndex: SQLite says IOERR_SHMSIZE, not
 // FULL, when the -shm file can't grow, which it does every 4096 frames of the
 // log.
-func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
+func TestFullDiskUnderWALIndex(t *testing.T) {
 	const frame, perIndexPage = 4096 + 24, 4062
 	dir := smallDisk(t, "64m")
 	path := filepath.Join(dir, "x.db")
@@ -286,7 +286,7 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-func TestAServerStartsOnAnAlmostFullDisk(t *testing.T) {
+func TestOpenOnAlmostFullDisk(t *testing.T) {
 	dir := smallDisk(t, "3m") // less than the reserve
 	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {

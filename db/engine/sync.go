@@ -12,18 +12,18 @@ import (
 const maxUnsynced = 8
 
 // written is a group of requests whose transaction stands in the write-ahead log.
-type written struct {
+type unsyncedGroup struct {
 	group []*request
 	began time.Time
 }
 
-// syncItself has the writer's connection leave it to syncLoop to have commits on disk.
+// disableSync has the writer's connection leave it to syncLoop to have commits on disk.
 // With synchronous=NORMAL, SQLite syncs its log before it moves pages to the database file
 // and when it begins the log anew; frames without a sync are lost from the end of the log
 // on, whole transactions at a time, and none of those was answered.
 // The log is opened beside SQLite, which locks no bytes of this file: closing it can't end a
 // lock of the process.
-func syncItself(ctx context.Context, conn *sql.Conn, path string) (wal *os.File, err error) {
+func disableSync(ctx context.Context, conn *sql.Conn, path string) (wal *os.File, err error) {
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
 		return nil, fmt.Errorf("have commits synced here: %w", err)
 	}
@@ -38,10 +38,10 @@ func syncItself(ctx context.Context, conn *sql.Conn, path string) (wal *os.File,
 func (d *DB) syncLoop() {
 	defer close(d.done)
 	var failed error
-	for w := range d.written {
-		all := append(make([]written, 0, maxUnsynced+1), w)
-		for range len(d.written) {
-			all = append(all, <-d.written)
+	for w := range d.unsynced {
+		all := append(make([]unsyncedGroup, 0, maxUnsynced+1), w)
+		for range len(d.unsynced) {
+			all = append(all, <-d.unsynced)
 		}
 		if failed == nil {
 			if err := d.sync(); err != nil { // nobody knows what is on disk

@@ -44,7 +44,7 @@ func put(t *testing.T, d *DB, key string) (answer chan error, after *bool) {
 	return answer, after
 }
 
-func TestAWriteIsAnsweredOnceItIsOnDiskAndTheNextRunsMeanwhile(t *testing.T) {
+func TestWriteReturnsAfterSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, disk := storeWithSyncs(t)
 		first, after := put(t, d, "a")
@@ -74,7 +74,7 @@ func TestAWriteIsAnsweredOnceItIsOnDiskAndTheNextRunsMeanwhile(t *testing.T) {
 	})
 }
 
-func TestASyncThatFailsLatches(t *testing.T) {
+func TestFailedSyncFailsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, disk := storeWithSyncs(t)
 		first, after := put(t, d, "a")

@@ -25,13 +25,13 @@ type Tx struct {
 	Reader
 	Now     time.Time
 	after   []func()
-	touched map[string]bool // Changed
+	changed map[string]bool // Changed
 	// Extra is what the caller of Write keeps with the transaction, for Options.BeforeCommit.
 	Extra any
 	db    *DB // nil: of no database in use
 	// stood is the mark of Standings where the closure stands apart: from before all that run
 	// beside it.
-	stood *uint64
+	baseSuppressions *uint64
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -76,7 +76,7 @@ func (d *DB) WriteBatched(ctx context.Context, fn func(*Tx) error) error {
 // WriteCritical is Write for what must not wait for disk space: results of mail
 // that left, opt-outs, cancels. On a full disk it uses the reserve; a database elsewhere that
 // is away or full it waits for, but where somebody waits for an answer (app.WithClientWaiting): they
-// are refused after answerWithin, and what has not begun by then is not written.
+// are refused after clientTimeout, and what has not begun by then is not written.
 func (d *DB) WriteCritical(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, critical: true, done: make(chan error, 1)})
 }
@@ -157,7 +157,7 @@ func (d *DB) Queued() bool { return len(d.queue) > 0 }
 // writeLoop owns the one write connection until Close, then does what is
 // queued and ends.
 func (d *DB) writeLoop(s Conn) {
-	defer close(d.written)
+	defer close(d.unsynced)
 	defer s.close()
 	for {
 		select {
@@ -184,18 +184,18 @@ func (d *DB) writeLoop(s Conn) {
 const DefaultGather = 150 * time.Microsecond
 
 // crowded is the mean group from which it pays to wait.
-const crowded = 3
+const busyGroup = 3
 
 // gather takes what else is waiting, up to a group. It waits a little for more
 // while all of the group are patient, and under load; a lone caller never waits.
 func (d *DB) gather(first *request) []*request {
 	group := append(make([]*request, 0, maxGroup), first)
-	defer func() { d.crowd += (float64(len(group)) - d.crowd) / 8 }()
-	hurried := !first.batched
+	defer func() { d.meanGroup += (float64(len(group)) - d.meanGroup) / 8 }()
+	urgent := !first.batched
 	var timer *time.Timer
 	join := func(r *request) {
 		group = append(group, r)
-		hurried = hurried || !r.batched
+		urgent = urgent || !r.batched
 	}
 	for len(group) < maxGroup {
 		select {
@@ -204,7 +204,7 @@ func (d *DB) gather(first *request) []*request {
 			continue
 		default:
 		}
-		if d.gatherFor < 0 || hurried && d.crowd < crowded {
+		if d.gatherFor < 0 || urgent && d.meanGroup < busyGroup {
 			return group
 		}
 		if timer == nil {
@@ -233,31 +233,31 @@ func (d *DB) commit(s *Conn, group []*request) {
 			return
 		}
 	}
-	group, err := d.commitSound(s, group)
+	group, err := d.commitUndamaged(s, group)
 	if isFull(err) {
 		d.setFull(err)
-		group, err = d.commitSound(s, keepCritical(group, ErrFull))
+		group, err = d.commitUndamaged(s, keepCritical(group, ErrFull))
 	}
 	var rest []*request
-	if err != nil && (d.engine.lost(s) || refusesWrites(err) != nil) {
-		group, rest, err = reach(d, s, group, err)
+	if err != nil && (d.engine.lost(s) || writeRefusal(err) != nil) {
+		group, rest, err = reconnect(d, s, group, err)
 	}
-	settle(d, group, began, err)
+	finishGroup(d, group, began, err)
 	for chunk := range slices.Chunk(rest, maxGroup) {
 		d.commit(s, chunk)
 	}
 }
 
 // settle answers a group, or has it answered once it is on disk.
-func settle(d *DB, group []*request, began time.Time, err error) {
+func finishGroup(d *DB, group []*request, began time.Time, err error) {
 	if len(group) == 0 {
 		return
 	}
-	if err = d.settleFault(err); err != nil {
+	if err = d.handleFault(err); err != nil {
 		answer(&d.generations, group, err)
 		return
 	}
-	d.written <- written{group, began}
+	d.unsynced <- unsyncedGroup{group, began}
 }
 
 // answer tells every request of a group what became of it: err where the transaction as a
@@ -265,7 +265,7 @@ func settle(d *DB, group []*request, began time.Time, err error) {
 func answer(g *generations, group []*request, err error) {
 	for _, r := range group {
 		if err == nil && r.err == nil {
-			g.bump(r.tx.touched)
+			g.bump(r.tx.changed)
 			for _, fn := range r.tx.after {
 				fn()
 			}
@@ -277,37 +277,37 @@ func answer(g *generations, group []*request, err error) {
 	}
 }
 
-// errSpoiled: SQLite commits no transaction in which something could not be read.
-var errSpoiled = errors.New("db: a closure read what is damaged")
+// errReadDamaged: SQLite commits no transaction in which something could not be read.
+var errReadDamaged = errors.New("db: a closure read what is damaged")
 
-// commitSound is tryCommit without the closures that read what is damaged, which it
+// commitUndamaged is tryCommit without the closures that read what is damaged, which it
 // answers. It returns the others.
-func (d *DB) commitSound(s *Conn, group []*request) ([]*request, error) {
+func (d *DB) commitUndamaged(s *Conn, group []*request) ([]*request, error) {
 	tries := retries(0)
 	for len(group) > 0 {
 		err := d.tryCommit(s, group)
-		if !errors.Is(err, errSpoiled) {
-			if tries.again(err) {
+		if !errors.Is(err, errReadDamaged) {
+			if tries.retry(err) {
 				continue
 			}
 			return group, err
 		}
 		group = slices.DeleteFunc(group, func(r *request) bool {
-			spoils := spoiled(r.err)
-			if spoils {
+			damaged := readDamaged(r.err)
+			if damaged {
 				r.done <- r.err
 			}
-			return spoils
+			return damaged
 		})
 	}
 	return nil, nil
 }
 
-func spoiled(err error) bool { return errors.Is(err, ErrDamaged) && IsUnreadable(err) }
+func readDamaged(err error) bool { return errors.Is(err, ErrDamaged) && IsUnreadable(err) }
 
-// settleFault notes what the error of a commit means for the ones to come, and returns
+// handleFault notes what the error of a commit means for the ones to come, and returns
 // it in the store's terms.
-func (d *DB) settleFault(err error) error {
+func (d *DB) handleFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -328,15 +328,15 @@ func (d *DB) settleFault(err error) error {
 
 // keepCritical answers the requests that are refused for now and returns the rest.
 func keepCritical(group []*request, err error) []*request {
-	var vital []*request
+	var critical []*request
 	for _, r := range group {
 		if r.critical {
-			vital = append(vital, r)
+			critical = append(critical, r)
 			continue
 		}
 		r.done <- err
 	}
-	return vital
+	return critical
 }
 
 // tryCommit answers with the error of the transaction as a whole; what one
@@ -347,27 +347,27 @@ func (d *DB) tryCommit(s *Conn, group []*request) error {
 		return d.Err()
 	default:
 	}
-	err := tryTogether(d, s, group)
-	if s.queue != nil && s.queue.early {
-		err = tryTogether(d, s, group)
+	err := tryGroup(d, s, group)
+	if s.queue != nil && s.queue.beginFirst {
+		err = tryGroup(d, s, group)
 	}
-	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || refusesWrites(err) != nil {
+	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || writeRefusal(err) != nil {
 		return err
 	}
-	s.queue.at = true // whatever it was: each is told what its own writes met
-	defer func() { s.queue.at = false }()
-	return tryTogether(d, s, group)
+	s.queue.immediate = true // whatever it was: each is told what its own writes met
+	defer func() { s.queue.immediate = false }()
+	return tryGroup(d, s, group)
 }
 
-// tryTogether runs a group in one transaction.
-func tryTogether(d *DB, s *Conn, group []*request) error {
+// tryGroup runs a group in one transaction.
+func tryGroup(d *DB, s *Conn, group []*request) error {
 	s.queue.reset()
 	if err := d.engine.begin(d, s); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	now := clock.Now()
-	for _, run := range runsOf(s, group) {
-		if err := runSome(d, s, run, now); err != nil {
+	for _, run := range splitRuns(s, group) {
+		if err := runClosures(d, s, run, now); err != nil {
 			return errors.Join(err, rollback(s))
 		}
 	}
@@ -397,7 +397,7 @@ func beforeCommit(d *DB, s *Conn, group []*request, now time.Time) error {
 	return d.beforeCommit(&Tx{Reader: Reader{Conn: *s}, Now: now}, extras)
 }
 
-func runSome(d *DB, s *Conn, run []*request, now time.Time) error {
+func runClosures(d *DB, s *Conn, run []*request, now time.Time) error {
 	if isPipelined(s, run[0]) {
 		return runPipelined(d, s, run, now)
 	}
@@ -410,7 +410,7 @@ func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 	if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 		return nil
 	}
-	if s.queue != nil && !s.queue.at {
+	if s.queue != nil && !s.queue.immediate {
 		return runQueued(d, s, r, now)
 	}
 	if _, err := s.Exec("SAVEPOINT one"); err != nil {
@@ -423,10 +423,10 @@ func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 	}
 	if errors.Is(r.err, ErrDamaged) {
 		d.logDamage(r.err)
-		if spoiled(r.err) {
-			return errSpoiled
+		if readDamaged(r.err) {
+			return errReadDamaged
 		}
-	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) || refusesWrites(r.err) != nil {
+	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) || writeRefusal(r.err) != nil {
 		return r.err // SQLite may have rolled back everything already
 	}
 	if _, err := s.Exec("ROLLBACK TO one"); err != nil {
@@ -444,7 +444,7 @@ func runQueued(d *DB, s *Conn, r *request, now time.Time) error {
 	if r.err = d.call(r); r.err == nil || s.queue.failed == nil && s.queue.changes == before && !d.engine.lost(s) && !failedInside(r.err) {
 		return s.queue.failure()
 	}
-	return errAlone
+	return errRunSingly
 }
 
 // call turns a panic of a closure into its error: one bad request must not end

@@ -23,25 +23,25 @@ import (
 
 // Environment variables: named names a server which is there, and lent says that it is Lend's.
 const (
-	named = "MAILER_TEST_POSTGRES"
-	lent  = "MAILER_TEST_POSTGRES_LENT"
+	serverVar = "MAILER_TEST_POSTGRES"
+	sharedVar = "MAILER_TEST_POSTGRES_LENT"
 )
 
 // Lent reports whether one Lend lends the server, so that all that use it are of one build.
-func Lent() bool { return os.Getenv(lent) != "" }
+func Shared() bool { return os.Getenv(sharedVar) != "" }
 
 // Build tells one build of the tests from another in the key of a template, since another build
 // may make tables otherwise. It is empty where all tests are of one build.
 func Build(t testing.TB) string {
 	t.Helper()
-	if Lent() {
+	if Shared() {
 		return ""
 	}
-	path, err := os.Executable()
+	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(exe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,14 +54,14 @@ var started = sync.OnceValues(start)
 // with the process, however that ends, and what it stored goes with it.
 func Server(t testing.TB) string {
 	t.Helper()
-	if dsn := os.Getenv(named); dsn != "" {
+	if dsn := os.Getenv(serverVar); dsn != "" {
 		return dsn
 	}
 	if programs() == "" {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("there is no PostgreSQL: apt-get install postgresql")
 		}
-		t.Skip("there is no PostgreSQL: apt-get install postgresql, or name one in " + named)
+		t.Skip("there is no PostgreSQL: apt-get install postgresql, or name one in " + serverVar)
 	}
 	s, err := started()
 	if err != nil {
@@ -117,14 +117,14 @@ func makeTemplate(ctx context.Context, server, name string, fill func(dsn string
 	if err := admin.QueryRow(ctx, there, name).Scan(&exists); err != nil || exists {
 		return err
 	}
-	half := name + "_half"
-	if err := each(ctx, admin, `DROP DATABASE IF EXISTS `+half+` WITH (FORCE)`, create(half, "")); err != nil {
+	partial := name + "_half"
+	if err := execAll(ctx, admin, `DROP DATABASE IF EXISTS `+partial+` WITH (FORCE)`, createDatabase(partial, "")); err != nil {
 		return err
 	}
-	if err := fill(Named(server, half)); err != nil {
+	if err := fill(WithDatabase(server, partial)); err != nil {
 		return err
 	}
-	return each(ctx, admin, `ALTER DATABASE `+half+` RENAME TO `+name)
+	return execAll(ctx, admin, `ALTER DATABASE `+partial+` RENAME TO `+name)
 }
 
 func fill(ctx context.Context, dsn, schema string) error {
@@ -143,20 +143,20 @@ func fill(ctx context.Context, dsn, schema string) error {
 func Database(t testing.TB, server, template string) string {
 	t.Helper()
 	name := newName()
-	if err := asAdmin(t.Context(), server, append(leftovers(), create(name, template))...); err != nil {
+	if err := execOn(t.Context(), server, append(takePendingDrops(), createDatabase(name, template))...); err != nil {
 		t.Fatalf("make a database: %v", err)
 	}
-	dropAtTheEnd(t, server, name)
-	return Named(server, name)
+	dropOnCleanup(t, server, name)
+	return WithDatabase(server, name)
 }
 
 // Copy makes a copy of a database as all connections to it leave it that end at this moment,
 // has each statement done there, and returns its DSN. Others may connect to the old one again.
 func Copy(t testing.TB, dsn string, statements ...string) string {
 	t.Helper()
-	old, name := databaseOf(dsn), newName()
+	old, name := databaseName(dsn), newName()
 	ctx := t.Context()
-	err := asAdmin(ctx, Named(dsn, "postgres"),
+	err := execOn(ctx, WithDatabase(dsn, "postgres"),
 		`ALTER DATABASE `+old+` ALLOW_CONNECTIONS false`,
 		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '`+old+`'`,
 		`DO $$ BEGIN -- sooner than CREATE DATABASE, which looks ten times a second
@@ -164,21 +164,21 @@ func Copy(t testing.TB, dsn string, statements ...string) string {
 				PERFORM pg_sleep(0.002), pg_stat_clear_snapshot();
 			END LOOP;
 		END $$`,
-		create(name, old),
+		createDatabase(name, old),
 		`ALTER DATABASE `+old+` ALLOW_CONNECTIONS true`)
 	if err == nil {
-		err = asAdmin(ctx, Named(dsn, name), statements...)
+		err = execOn(ctx, WithDatabase(dsn, name), statements...)
 	}
 	if err != nil {
 		t.Fatalf("copy a database: %v", err)
 	}
-	dropAtTheEnd(t, dsn, name)
-	return Named(dsn, name)
+	dropOnCleanup(t, dsn, name)
+	return WithDatabase(dsn, name)
 }
 
 func newName() string { return "mailer_test_" + strings.ToLower(rand.Text()) }
 
-func databaseOf(dsn string) string {
+func databaseName(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return err.Error()
@@ -186,39 +186,39 @@ func databaseOf(dsn string) string {
 	return strings.TrimPrefix(u.Path, "/")
 }
 
-// dropAtTheEnd drops a database once the test is over: of a server that ends with the tests
+// dropOnCleanup drops a database once the test is over: of a server that ends with the tests
 // on the connection that makes the next one, since to connect costs as much as that.
-func dropAtTheEnd(t testing.TB, server, name string) {
+func dropOnCleanup(t testing.TB, server, name string) {
 	drop := `DROP DATABASE ` + name + ` WITH (FORCE)`
 	t.Cleanup(func() {
-		if os.Getenv(named) == "" || Lent() {
-			left.Lock()
-			defer left.Unlock()
-			left.drops = append(left.drops, drop)
+		if os.Getenv(serverVar) == "" || Shared() {
+			pendingDrops.Lock()
+			defer pendingDrops.Unlock()
+			pendingDrops.drops = append(pendingDrops.drops, drop)
 			return
 		}
-		if err := asAdmin(context.WithoutCancel(t.Context()), Named(server, "postgres"), drop); err != nil {
+		if err := execOn(context.WithoutCancel(t.Context()), WithDatabase(server, "postgres"), drop); err != nil {
 			t.Errorf("drop a database: %v", err)
 		}
 	})
 }
 
 // left has what tests that are over left to be done.
-var left struct {
+var pendingDrops struct {
 	sync.Mutex
 	drops []string
 }
 
-func leftovers() []string {
-	left.Lock()
-	defer left.Unlock()
-	drops := left.drops
-	left.drops = nil
+func takePendingDrops() []string {
+	pendingDrops.Lock()
+	defer pendingDrops.Unlock()
+	drops := pendingDrops.drops
+	pendingDrops.drops = nil
 	return drops
 }
 
 // Named returns the DSN of another database of the same server.
-func Named(dsn, database string) string {
+func WithDatabase(dsn, database string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return err.Error()
@@ -227,14 +227,14 @@ func Named(dsn, database string) string {
 	return u.String()
 }
 
-func create(name, template string) string {
+func createDatabase(name, template string) string {
 	if template == "" {
 		return `CREATE DATABASE ` + name + ` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'`
 	}
 	return `CREATE DATABASE ` + name + ` TEMPLATE ` + template + ` STRATEGY file_copy` // half the time of the other, without fsync
 }
 
-func asAdmin(ctx context.Context, server string, statements ...string) error {
+func execOn(ctx context.Context, server string, statements ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	c, err := pgx.Connect(ctx, server)
@@ -242,10 +242,10 @@ func asAdmin(ctx context.Context, server string, statements ...string) error {
 		return err
 	}
 	defer c.Close(ctx)
-	return each(ctx, c, statements...)
+	return execAll(ctx, c, statements...)
 }
 
-func each(ctx context.Context, c *pgx.Conn, statements ...string) error {
+func execAll(ctx context.Context, c *pgx.Conn, statements ...string) error {
 	for _, s := range statements {
 		if _, err := c.Exec(ctx, s); err != nil {
 			return err

@@ -176,7 +176,7 @@ func resumeBegun(tx *db.Tx, gone engine.DeadNodes, crashed bool, dotted int) (in
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.HasLeft(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.IsDead(u.Owner) })
 	suspects := 0
 	for _, u := range units {
 		if suspected(u) {

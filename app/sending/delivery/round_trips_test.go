@@ -19,9 +19,9 @@ import (
 // counted runs fn with a server on PostgreSQL and the way to it. The clock of the bubble stands
 // still while anything runs: a group of writes takes all that can come to it, on a slow machine
 // as on a fast one.
-func counted(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Wire)) {
+func counted(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy)) {
 	testserver.PostgresOnly(t)
-	wire := pgtest.NewWire(t, pgtest.Server(t)) // outside of the bubble: it waits for the network
+	wire := pgtest.NewProxy(t, pgtest.Server(t)) // outside of the bubble: it waits for the network
 	testserver.Synctest(t, func(t *testing.T) {
 		testserver.UseWire(t, wire)
 		fn(t, testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 16}, nil)), wire)
@@ -29,7 +29,7 @@ func counted(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgt
 }
 
 // wantTrips checks how many round trips, and statements, the trips are for each of n emails.
-func wantTrips(t *testing.T, trips []pgtest.Trip, n int, most, mostStatements float64) {
+func wantTrips(t *testing.T, trips []pgtest.RoundTrip, n int, most, mostStatements float64) {
 	t.Helper()
 	statements := 0
 	for _, trip := range trips {
@@ -43,7 +43,7 @@ func wantTrips(t *testing.T, trips []pgtest.Trip, n int, most, mostStatements fl
 }
 
 // kindsOf tells of trips which of them are alike, the most frequent first.
-func kindsOf(trips []pgtest.Trip) string {
+func kindsOf(trips []pgtest.RoundTrip) string {
 	times := map[string]int{}
 	for _, trip := range trips {
 		var words []string
@@ -65,7 +65,7 @@ func kindsOf(trips []pgtest.Trip) string {
 }
 
 func TestRoundTripsPerEmail(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
 		const clients, each = 16, 30
 		send := func(n int) {
 			var all sync.WaitGroup
@@ -87,9 +87,9 @@ func TestRoundTripsPerEmail(t *testing.T) {
 			synctest.Wait()
 		}
 		send(10) // what is prepared takes ways of its own once
-		wire.Take()
+		wire.RoundTrips()
 		send(each)
-		trips := wire.Take()
+		trips := wire.RoundTrips()
 		if open := w.SQL(`SELECT count(*)::text FROM units`)[0]; open != "0" {
 			t.Errorf("%s emails wait", open)
 		}
@@ -98,7 +98,7 @@ func TestRoundTripsPerEmail(t *testing.T) {
 }
 
 func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
 		const n = 600
 		w.AddSubscribers(n)
 		send := func() {
@@ -113,8 +113,8 @@ func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
 			t.Fatal("it is not sent in a minute")
 		}
 		send() // what is prepared takes ways of its own once
-		wire.Take()
+		wire.RoundTrips()
 		send()
-		wantTrips(t, wire.Take(), n, 0.4, 9)
+		wantTrips(t, wire.RoundTrips(), n, 0.4, 9)
 	})
 }

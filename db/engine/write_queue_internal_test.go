@@ -29,7 +29,7 @@ const (
 	refused = `INSERT INTO units (email_id) VALUES ('x')`
 )
 
-func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
+func TestFailedQueuedWriteRunsGroupAgain(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]string{"of no row": ofNoRow, "refused": refused} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
 }
 
 // Who writes sets puts one after the other into the same arguments.
-func TestSetsThatWaitKeepTheirRows(t *testing.T) {
+func TestQueuedWritesCopyArguments(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	args := make([]any, 0, 2)
@@ -91,7 +91,7 @@ func TestSetsThatWaitKeepTheirRows(t *testing.T) {
 	}
 }
 
-func TestTextsThatPostgresDoesNotTakeAreKeptAndFoundAllTheSame(t *testing.T) {
+func TestPostgresFindsReplacedText(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	type name string

@@ -78,7 +78,7 @@ const (
 	readsOnly  = `SELECT CASE WHEN current_setting('transaction_read_only') = 'on' AND current_setting('transaction_isolation') = 'repeatable read' THEN 1 END`
 )
 
-func TestAReadOfPostgresTakesARoundTripForEachOfItsStatements(t *testing.T) {
+func TestPostgresReadRoundTrips(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	oneReader(t, d, countTeams)
@@ -98,7 +98,7 @@ func TestAReadOfPostgresTakesARoundTripForEachOfItsStatements(t *testing.T) {
 	}
 }
 
-func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
+func TestPostgresReadSnapshot(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	askOnce(t, d, readsOnly, countTeams)
@@ -130,7 +130,7 @@ func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
 	})
 }
 
-func TestAReadAfterItsConnectionEndedOrItsStatementFailedIsAsAnyOther(t *testing.T) {
+func TestPostgresReadAfterLostConnection(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	oneReader(t, d, readsOnly)
@@ -156,7 +156,7 @@ func message(kind byte, body string) string {
 	return string([]byte{kind, 0, 0, 0, byte(4 + len(body))}) + body
 }
 
-func TestTheAnswerToABeginIsLeftOutOfWhatTheDriverReads(t *testing.T) {
+func TestBeginFilter(t *testing.T) {
 	t.Parallel()
 	begin := message('1', "") + message('2', "") + message('C', "BEGIN\x00")
 	notice, row, refusal := message('N', "n"), message('2', "")+message('D', "dd")+message('C', "SELECT 1\x00")+message('Z', "T"), message('E', "e")+message('Z', "E")
@@ -168,7 +168,7 @@ func TestTheAnswerToABeginIsLeftOutOfWhatTheDriverReads(t *testing.T) {
 		{message('1', "") + refusal, refusal},
 	} {
 		for _, r := range []io.Reader{bytes.NewReader([]byte(test.sent)), iotest.OneByteReader(bytes.NewReader([]byte(test.sent)))} {
-			got, err := io.ReadAll(&answers{r: bufio.NewReader(r), begun: true})
+			got, err := io.ReadAll(&beginFilter{r: bufio.NewReader(r), skipBegin: true})
 			if err != nil || string(got) != test.want {
 				t.Errorf("%q is read as %q, %v, want %q", test.sent, got, err, test.want)
 			}

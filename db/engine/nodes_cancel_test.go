@@ -26,7 +26,7 @@ func (c cancelAt) Handle(_ context.Context, r slog.Record) error {
 }
 
 // abandoned is a database of PostgreSQL that somebody worked on who is gone.
-func abandoned(t *testing.T) (dsn string) {
+func newAbandoned(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = newRemote(t)
 	pool, err := sql.Open("pgx", dsn)
@@ -40,9 +40,9 @@ func abandoned(t *testing.T) (dsn string) {
 	return dsn
 }
 
-func TestAServerThatIsStoppedWhileItTakesOverEnds(t *testing.T) {
+func TestCancelDuringTakeover(t *testing.T) {
 	t.Parallel()
-	dsn := abandoned(t)
+	dsn := newAbandoned(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

@@ -15,9 +15,9 @@ const (
 	postgresReadOnly = "25006"
 )
 
-// refusesWrites is why a database elsewhere takes no writes for now, in the store's terms; nil: it
+// writeRefusal is why a database elsewhere takes no writes for now, in the store's terms; nil: it
 // is something else. The connection may be well.
-func refusesWrites(err error) error {
+func writeRefusal(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return nil
@@ -33,8 +33,8 @@ func refusesWrites(err error) error {
 	return nil
 }
 
-// setRefusesWrites refuses new work until the database has room.
-func setRefusesWrites(d *DB, why, cause error) {
+// setWriteRefusal refuses new work until the database has room.
+func setWriteRefusal(d *DB, why, cause error) {
 	if errors.Is(why, ErrLocked) {
 		setLockedOnPostgres(d, nil, cause)
 		return
@@ -44,27 +44,27 @@ func setRefusesWrites(d *DB, why, cause error) {
 		if time.Now().Before(next) {
 			return why
 		}
-		err := askDiskSpace(d)
+		err := probeDiskSpace(d)
 		next = time.Now().Add(recoverEvery)
 		return err
 	})
 }
 
-// diskSpaceQuery writes about as much as the reserve of a file, and takes it back.
-const diskSpaceQuery = `BEGIN; CREATE TEMPORARY TABLE room_for_mail (text text); INSERT INTO room_for_mail SELECT repeat('x', 1900) FROM generate_series(1, 2200); ROLLBACK`
+// probeDiskSpaceSQL writes about as much as the reserve of a file, and takes it back.
+const probeDiskSpaceSQL = `BEGIN; CREATE TEMPORARY TABLE room_for_mail (text text); INSERT INTO room_for_mail SELECT repeat('x', 1900) FROM generate_series(1, 2200); ROLLBACK`
 
-// askDiskSpace is nil where the database takes writes.
-func askDiskSpace(d *DB) error {
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+// probeDiskSpace is nil where the database takes writes.
+func probeDiskSpace(d *DB) error {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	err = (&Conn{conn: conn}).simpleWithin(ctx, diskSpaceQuery, func([]string) {})
+	err = (&Conn{conn: conn}).simpleWithin(ctx, probeDiskSpaceSQL, func([]string) {})
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && refusesWrites(err) == nil {
+	if errors.As(err, &pg) && writeRefusal(err) == nil {
 		return nil // the question is not allowed: the next write finds out
 	}
 	return err

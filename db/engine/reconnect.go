@@ -11,15 +11,15 @@ import (
 // errUnknown: no answer to a commit came.
 var errUnknown = errors.New("db: no answer to a commit")
 
-// reachEvery is how often the writer tries to reach a database that is away.
-const reachEvery = 200 * time.Millisecond
+// reconnectInterval is how often the writer tries to reach a database that is away.
+const reconnectInterval = 200 * time.Millisecond
 
-// maxAway bounds the vital writes that wait in memory for the database, beside those that
+// maxWaiting bounds the vital writes that wait in memory for the database, beside those that
 // stand in the queue.
-const maxAway = 10_000
+const maxWaiting = 10_000
 
 // away is a database that does not answer, or that takes no writes.
-type away struct {
+type reconnector struct {
 	d        *DB
 	s        *Conn
 	refusal  error      // of new work
@@ -31,9 +31,9 @@ type away struct {
 // reach is called with a group whose connection is lost, or that is not taken for now. Where no answer to its commit came,
 // it finds out what became of it; else those who can wait no longer are refused. Vital writes
 // wait until the database is back, and are to be run then, in their order, as rest. For group it
-// returns as commitSound does.
-func reach(d *DB, s *Conn, group []*request, cause error) (sound, rest []*request, err error) {
-	a := &away{d: d, s: s, refusal: refusesWrites(cause), unknown: errors.Is(cause, errUnknown), group: group}
+// returns as commitUndamaged does.
+func reconnect(d *DB, s *Conn, group []*request, cause error) (sound, rest []*request, err error) {
+	a := &reconnector{d: d, s: s, refusal: writeRefusal(cause), unknown: errors.Is(cause, errUnknown), group: group}
 	answers := a.refusal != nil
 	if !answers {
 		a.refusal = unreachable(cause)
@@ -44,10 +44,10 @@ func reach(d *DB, s *Conn, group []*request, cause error) (sound, rest []*reques
 	d.writerOutage.Store(&outage{a.refusal})
 	defer d.writerOutage.Store(nil)
 	if answers {
-		setRefusesWrites(d, a.refusal, cause)
+		setWriteRefusal(d, a.refusal, cause)
 		err = a.wait()
 	} else {
-		err = a.waitReached(cause)
+		err = a.waitReachable(cause)
 	}
 	if err != nil {
 		for _, r := range append(a.group, a.critical...) {
@@ -58,8 +58,8 @@ func reach(d *DB, s *Conn, group []*request, cause error) (sound, rest []*reques
 	return a.group, a.critical, nil
 }
 
-// waitReached is wait for a database that does not answer, and tells of it.
-func (a *away) waitReached(cause error) error {
+// waitReachable is wait for a database that does not answer, and tells of it.
+func (a *reconnector) waitReachable(cause error) error {
 	a.d.outage.Store(&outage{a.refusal})
 	began := time.Now()
 	a.d.log.Error("the database can't be reached; new work is refused, and what must be written waits", "db", a.d.name, "err", cause)
@@ -74,8 +74,8 @@ func (a *away) waitReached(cause error) error {
 func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
 
 // gatherFor tries until the group is written, or the store fails or closes.
-func (a *away) wait() error {
-	tick := time.NewTicker(reachEvery)
+func (a *reconnector) wait() error {
+	tick := time.NewTicker(reconnectInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -92,8 +92,8 @@ func (a *away) wait() error {
 		a.critical = slices.DeleteFunc(a.critical, func(r *request) bool { return r.begun.Load() }) // given up
 		for waiting := true; waiting; {
 			select {
-			case r := <-a.room():
-				a.take(r)
+			case r := <-a.accepting():
+				a.accept(r)
 			case <-a.d.failed:
 				return a.d.Err()
 			case <-a.d.closing:
@@ -108,15 +108,15 @@ func (a *away) wait() error {
 }
 
 // Budget is the queue while there is room for what comes.
-func (a *away) room() <-chan *request {
-	if len(a.critical) >= maxAway {
+func (a *reconnector) accepting() <-chan *request {
+	if len(a.critical) >= maxWaiting {
 		return nil
 	}
 	return a.d.queue
 }
 
 // take keeps what must be written and refuses the rest.
-func (a *away) take(r *request) {
+func (a *reconnector) accept(r *request) {
 	if r.critical {
 		a.critical = append(a.critical, r)
 		return
@@ -125,14 +125,14 @@ func (a *away) take(r *request) {
 }
 
 // try connects and writes the group. done: it is written, or refused for a reason of its own.
-func (a *away) try() (done bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+func (a *reconnector) try() (done bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	if errors.Is(a.refusal, ErrLocked) && a.d.outage.Load() != nil {
 		return false, nil // Each try would wait for the lock
 	}
 	if err := a.d.engine.renew(ctx, a.d, a.s); errors.Is(err, errFenced) {
-		return false, a.d.settleFault(err)
+		return false, a.d.handleFault(err)
 	} else if err != nil {
 		return false, nil // tried again
 	}
@@ -146,14 +146,14 @@ func (a *away) try() (done bool, err error) {
 	if len(a.group) == 0 {
 		return true, nil
 	}
-	group, err := a.d.commitSound(a.s, a.group)
+	group, err := a.d.commitUndamaged(a.s, a.group)
 	a.group = group
 	if err != nil && a.d.engine.lost(a.s) {
 		a.unknown = errors.Is(err, errUnknown)
 		return false, nil
 	}
-	if refusesWrites(err) != nil {
+	if writeRefusal(err) != nil {
 		return false, nil
 	}
-	return true, a.d.settleFault(err)
+	return true, a.d.handleFault(err)
 }

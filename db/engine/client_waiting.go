@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// answerWithin is after what time somebody who waits for a write hears that the database is
+// clientTimeout is after what time somebody who waits for a write hears that the database is
 // away, full or locked.
-const answerWithin = 3 * time.Second
+const clientTimeout = 3 * time.Second
 
 // submitWaiting is submit for somebody who waits. Once they were refused nothing more is begun
 // for them; of a vital write that was under way by then they don't hear, as where an answer
@@ -21,17 +21,17 @@ func submitWaiting(d *DB, r *request) error {
 		return ErrClosed
 	default:
 	}
-	late := time.NewTimer(nestedAfter)
-	defer late.Stop()
-	looked := false
-	queue, left := d.queue, r.ctx.Done()
+	timer := time.NewTimer(nestedAfter)
+	defer timer.Stop()
+	checked := false
+	queue, canceled := d.queue, r.ctx.Done()
 	for {
 		select {
 		case queue <- r:
-			queue, left = nil, nil // from here on the outcome is awaited
+			queue, canceled = nil, nil // from here on the outcome is awaited
 		case err := <-r.done:
 			return err
-		case <-left:
+		case <-canceled:
 			return r.ctx.Err()
 		case <-d.done: // the writer may have answered before it ended
 			select {
@@ -40,20 +40,20 @@ func submitWaiting(d *DB, r *request) error {
 			default:
 				return ErrClosed
 			}
-		case <-late.C:
-			if !looked {
-				looked = true
+		case <-timer.C:
+			if !checked {
+				checked = true
 				if onWriter() {
 					panic(nestedWrite)
 				}
-				late.Reset(answerWithin - nestedAfter)
+				timer.Reset(clientTimeout - nestedAfter)
 				continue
 			}
 			w := d.writerOutage.Load()
 			if w != nil && (r.begun.CompareAndSwap(false, true) || r.critical) {
 				return w.err
 			}
-			late.Reset(reachEvery) // it is slow, or back
+			timer.Reset(reconnectInterval) // it is slow, or back
 		}
 	}
 }
@@ -64,10 +64,10 @@ var errGivenUp = errors.New("db: given up before it began")
 // begin returns those of a group that nobody gave up; from now on it is too late for that.
 func begin(group []*request) []*request {
 	return slices.DeleteFunc(group, func(r *request) bool {
-		given := !r.begun.CompareAndSwap(false, true)
-		if given {
+		canceled := !r.begun.CompareAndSwap(false, true)
+		if canceled {
 			r.done <- errGivenUp
 		}
-		return given
+		return canceled
 	})
 }

@@ -16,53 +16,53 @@ import (
 // queued are the writes of a session that leave together, with the next statement that
 // something is asked of, or with the commit: of a database elsewhere each way there and back
 // costs more than the statement.
-type queued struct {
+type writeQueue struct {
 	conn       *sql.Conn
-	waiting    []pending
-	statements map[string]queuedStatement
-	at         bool      // at once, one by one: where one of a group failed, its closure must hear of it
+	writes     []pendingWrite
+	statements map[string]queueStatement
+	immediate  bool      // at once, one by one: where one of a group failed, its closure must hear of it
 	changes    int       // statements that may have changed something
 	failed     error     // of one that left without its closure
 	opening    *opening  // what begins the transaction, and leaves with what comes first; nil: it has begun
-	early      bool      // it is to begin before any closure does
+	beginFirst bool      // it is to begin before any closure does
 	part       *part     // whose writes these are; nil: of all closures, one after the other
 	parts      *partPool // the sessions of closures that run beside others
 	// slow is called with the connection's process on the server where an answer takes longer
 	// than slowAfter; nil: nobody asks.
-	slow      func(pid uint32)
+	onSlow    func(pid uint32)
 	slowAfter time.Duration
 }
 
 // opening begins a transaction.
 type opening struct {
-	asks []*question
+	queries []*pendingQuery
 	// begun is called with their answers. Its error takes the transaction back.
-	begun func(asks []*question) error
+	begun func(asks []*pendingQuery) error
 	// strict are asks that fail themselves where begun would refuse their answers: the end of
 	// the transaction may leave with them.
-	strict []*question
+	strict []*pendingQuery
 }
 
 // pending is a statement that has not left.
-type pending struct {
+type pendingWrite struct {
 	text string
 	args []any
 }
 
-// queuedStatement is a statement as it is sent.
-type queuedStatement struct {
+// queueStatement is a statement as it is sent.
+type queueStatement struct {
 	text, single string // single: which fails where it touches no row
 	kind         Kind
 }
 
-func newQueued(conn *sql.Conn) *queued {
-	return &queued{conn: conn, statements: map[string]queuedStatement{}, parts: &partPool{}}
+func newWriteQueue(conn *sql.Conn) *writeQueue {
+	return &writeQueue{conn: conn, statements: map[string]queueStatement{}, parts: &partPool{}}
 }
 
 // reset forgets what a transaction that is over left.
-func (q *queued) reset() {
+func (q *writeQueue) reset() {
 	if q != nil {
-		q.waiting, q.changes, q.failed, q.opening = nil, 0, nil, nil
+		q.writes, q.changes, q.failed, q.opening = nil, 0, nil, nil
 	}
 }
 
@@ -70,7 +70,7 @@ func (q *queued) reset() {
 // what comes next. Error: ErrNotFound for a row whose parent is gone, where it is run at
 // once.
 func (s *Conn) Write(query string, args ...any) error {
-	if s.queue == nil || s.queue.at {
+	if s.queue == nil || s.queue.immediate {
 		_, err := s.Exec(query, args...)
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Conn) Write(query string, args ...any) error {
 // WriteOne is write for a statement that must touch a row. Error: ErrNotFound where it does not:
 // of one that waits, its closure hears when it is run again.
 func (s *Conn) WriteOne(query string, args ...any) error {
-	if s.queue == nil || s.queue.at {
+	if s.queue == nil || s.queue.immediate {
 		n, err := s.Exec(query, args...)
 		return oneRow(n, err, ErrNotFound)
 	}
@@ -93,8 +93,8 @@ func (s *Conn) enqueue(query string, args []any, single bool) {
 	q := s.queue
 	w, ok := q.statements[query]
 	if !ok {
-		w = queuedStatement{text: s.dialect.translate(query), kind: KindOf(query)}
-		w.single = mustTouch(w.text)
+		w = queueStatement{text: s.dialect.translate(query), kind: KindOf(query)}
+		w.single = requireRow(w.text)
 		q.statements[query] = w
 	}
 	s.counted.add(w.kind)
@@ -103,21 +103,21 @@ func (s *Conn) enqueue(query string, args []any, single bool) {
 		text = w.single
 	}
 	// Who writes many sets puts one after the other into the same arguments.
-	q.waiting = append(q.waiting, pending{text, s.dialect.bind(slices.Clone(args))})
+	q.writes = append(q.writes, pendingWrite{text, s.dialect.bind(slices.Clone(args))})
 	q.changes++
 }
 
 // flush sends what waits. Its error stays: what follows rests on what failed. A nil queue has
 // nothing to send, and what a part has leaves with what it asks.
-func (q *queued) flush() error {
-	if q == nil || q.part != nil || q.failed != nil || len(q.waiting) == 0 && q.opening == nil {
+func (q *writeQueue) flush() error {
+	if q == nil || q.part != nil || q.failed != nil || len(q.writes) == 0 && q.opening == nil {
 		return q.failure()
 	}
 	q.send(nil)
 	return q.failed
 }
 
-func (q *queued) failure() error {
+func (q *writeQueue) failure() error {
 	if q == nil {
 		return nil
 	}
@@ -125,44 +125,44 @@ func (q *queued) failure() error {
 }
 
 // send sends what waits, and then what is asked, in one way there and back.
-func (q *queued) send(asks []*question) {
-	writes, opening := q.waiting, q.opening
-	q.waiting, q.opening = nil, nil
-	var first []*question
+func (q *writeQueue) send(asks []*pendingQuery) {
+	writes, opening := q.writes, q.opening
+	q.writes, q.opening = nil, nil
+	var first []*pendingQuery
 	if opening != nil {
-		first = opening.asks
+		first = opening.queries
 	}
 	q.failed = q.conn.Raw(func(driver any) error {
 		conn := driver.(*stdlib.Conn).Conn()
-		if q.slow != nil {
-			defer time.AfterFunc(q.slowAfter, func() { q.slow(conn.PgConn().PID()) }).Stop()
+		if q.onSlow != nil {
+			defer time.AfterFunc(q.slowAfter, func() { q.onSlow(conn.PgConn().PID()) }).Stop()
 		}
 		return exchange(conn, first, writes, asks)
 	})
 	if opening != nil && q.failed == nil {
 		q.failed = opening.begun(first)
 	}
-	q.early = q.early || errors.Is(q.failed, errStaleBegin)
+	q.beginFirst = q.beginFirst || errors.Is(q.failed, errStaleBegin)
 }
 
 // finish sends what waits and has the transaction end with it, in one way also where that is
 // still to be begun. Where nothing was written or asked there is none, which it reports.
-func (q *queued) finish() (none bool, err error) {
+func (q *writeQueue) finish() (none bool, err error) {
 	if q.opening != nil {
-		if len(q.waiting) == 0 {
+		if len(q.writes) == 0 {
 			return true, nil
 		}
-		q.opening.asks = q.opening.strict
+		q.opening.queries = q.opening.strict
 	}
-	end := &question{text: "COMMIT"}
-	if q.send([]*question{end}); q.failed == nil && end.tag != "COMMIT" { // PostgreSQL rolls back what failed before, without an error
+	end := &pendingQuery{text: "COMMIT"}
+	if q.send([]*pendingQuery{end}); q.failed == nil && end.tag != "COMMIT" { // PostgreSQL rolls back what failed before, without an error
 		q.failed = errors.New("the transaction was rolled back")
 	}
 	return false, q.failed
 }
 
 // exchange sends statements in one way there and back.
-func exchange(conn *pgx.Conn, first []*question, writes []pending, asks []*question) (err error) {
+func exchange(conn *pgx.Conn, first []*pendingQuery, writes []pendingWrite, asks []*pendingQuery) (err error) {
 	batch := &pgx.Batch{}
 	for _, a := range first {
 		batch.Queue(a.text, a.args...)
@@ -182,12 +182,12 @@ func exchange(conn *pgx.Conn, first []*question, writes []pending, asks []*quest
 	}
 	for range writes {
 		if _, err := results.Exec(); err != nil {
-			return orphan(err)
+			return mapForeignKey(err)
 		}
 	}
 	for _, a := range asks {
 		if err := a.read(conn, results); err != nil {
-			return orphan(err)
+			return mapForeignKey(err)
 		}
 	}
 	return nil
@@ -202,15 +202,15 @@ func staleBegin(err error) error {
 	return err
 }
 
-// mustTouch has a statement fail that touches no row, by a division: the commit that leaves
+// requireRow has a statement fail that touches no row, by a division: the commit that leaves
 // with it must not take place.
-func mustTouch(text string) string {
+func requireRow(text string) string {
 	return "/* must touch a row */ WITH touched AS (" + text + " RETURNING 1) SELECT 1 / count(*) FROM touched"
 }
 
-// errAlone: a closure of a group failed after it had changed something, or what it had queued
+// errRunSingly: a closure of a group failed after it had changed something, or what it had queued
 // did; the group is run again one by one.
-var errAlone = errors.New("db: to be run one by one")
+var errRunSingly = errors.New("db: to be run one by one")
 
 // failedInside reports whether an error is one of a statement, after which PostgreSQL takes no
 // more of its transaction.

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-func (e *postgresEngine) endCleanly() { e.me.endCleanly.Store(true) }
+func (e *postgresEngine) endCleanly() { e.node.endCleanly.Store(true) }
 
 func (e *postgresEngine) partition() Partition {
-	p := e.me.peers.Load()
+	p := e.node.peers.Load()
 	if p == nil {
 		return Partition{Count: 1}
 	}
-	return Partition{Count: max(1, len(p.ids)), Index: max(0, p.place), Warming: len(p.ids) > 1 && time.Since(p.since) < unsureAfter*e.me.interval}
+	return Partition{Count: max(1, len(p.ids)), Index: max(0, p.index), Warming: len(p.ids) > 1 && time.Since(p.since) < leaseHeartbeats*e.node.interval}
 }
 
 // answer notes that this process is there, and has it take the lead once nobody has it.
-func (n *node) answer(ctx context.Context, d *DB, id string, opts Options) error {
-	if _, err := d.ro.ExecContext(ctx, noteNode, id, 0, whereabouts()); err != nil {
+func (n *node) joinAsMember(ctx context.Context, d *DB, id string, opts Options) error {
+	if _, err := d.ro.ExecContext(ctx, upsertNode, id, 0, hostAndPID()); err != nil {
 		return fmt.Errorf("join those that work on %s: %w", d.name, err)
 	}
 	n.opts = opts
@@ -35,17 +35,17 @@ const renewMember = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $
 
 // stand is the beat of a process that does not lead: it takes the lead where nobody has it. Once
 // the database is back from being away, who leads is to have time for a beat before.
-func (n *node) stand(d *DB) error {
+func (n *node) memberHeartbeat(d *DB) error {
 	var silent sql.NullInt64
 	if err := n.renew(d, renewMember, []any{n.id}, &silent); err != nil {
 		return err
 	}
-	if n.left = deadAfter*n.interval - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.left > 0 {
+	if n.leaderTimeLeft = deadHeartbeats*n.interval - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.leaderTimeLeft > 0 {
 		return nil
 	}
-	holder, err := n.take(context.Background(), d, n.id, n.opts, time.Since(n.away) < unsureAfter*n.interval)
+	holder, err := n.takeLead(context.Background(), d, n.id, n.opts, time.Since(n.lastFailure) < leaseHeartbeats*n.interval)
 	if err == nil && holder == nil {
-		n.away = time.Now() // who waited for the lead too could not say that it is there
+		n.lastFailure = time.Now() // who waited for the lead too could not say that it is there
 		n.leads.Store(true)
 	}
 	return err
@@ -53,7 +53,7 @@ func (n *node) stand(d *DB) error {
 
 func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err error) {
 	rows, err := d.ro.QueryContext(ctx, `SELECT address, leads = 1, started_at, `+postgresNow+` - seen_at FROM nodes
-		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadAfter * DefaultHeartbeat).Milliseconds())
+		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadHeartbeats * DefaultHeartbeat).Milliseconds())
 	if err != nil {
 		return nil, tooManyConnections(d, err)
 	}
@@ -77,8 +77,8 @@ type DeadNodes struct {
 	clean []string // of all that are dead, those that ended in order
 }
 
-// HasLeft reports whether a unit's owner is gone.
-func (g DeadNodes) HasLeft(owner string) bool { return owner == "" || !slices.Contains(g.live, owner) }
+// IsDead reports whether a unit's owner is gone.
+func (g DeadNodes) IsDead(owner string) bool { return owner == "" || !slices.Contains(g.live, owner) }
 
 // CleanShutdown reports whether it had ended in order.
 func (g DeadNodes) CleanShutdown(owner string) bool {
@@ -133,4 +133,4 @@ func (tx *Tx) Owner() any {
 	return nil
 }
 
-func (e *postgresEngine) owner() string { return e.me.id }
+func (e *postgresEngine) owner() string { return e.node.id }

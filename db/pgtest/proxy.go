@@ -13,21 +13,21 @@ import (
 
 // Wire is the way between a program and its PostgreSQL. It counts how often the program
 // waits for an answer, and for which statements.
-type Wire struct {
+type Proxy struct {
 	network, to string
 	addr        string
-	running     sync.WaitGroup
+	goroutines  sync.WaitGroup
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
-	trips []Trip
+	trips []RoundTrip
 }
 
 // Trip is what was asked in one way there and back: the texts of its statements.
-type Trip []string
+type RoundTrip []string
 
-// NewWire returns a way to a server, which ends with the test.
-func NewWire(t testing.TB, server string) *Wire {
+// NewProxy returns a way to a server, which ends with the test.
+func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -37,21 +37,21 @@ func NewWire(t testing.TB, server string) *Wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Wire{network: "tcp", to: u.Host, addr: l.Addr().String(), conns: map[net.Conn]bool{}}
+	w := &Proxy{network: "tcp", to: u.Host, addr: l.Addr().String(), conns: map[net.Conn]bool{}}
 	if dir := u.Query().Get("host"); dir != "" {
 		w.network, w.to = "unix", dir+"/.s.PGSQL."+u.Query().Get("port")
 	}
-	w.running.Go(func() { w.accept(l) })
+	w.goroutines.Go(func() { w.accept(l) })
 	t.Cleanup(func() {
 		l.Close()
 		w.cut()
-		w.running.Wait()
+		w.goroutines.Wait()
 	})
 	return w
 }
 
 // Through returns the DSN of a database as it is reached over the wire.
-func (w *Wire) Through(dsn string) string {
+func (w *Proxy) DSN(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return err.Error()
@@ -65,7 +65,7 @@ func (w *Wire) Through(dsn string) string {
 }
 
 // Take returns the trips since it was called last.
-func (w *Wire) Take() []Trip {
+func (w *Proxy) RoundTrips() []RoundTrip {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	trips := w.trips
@@ -73,7 +73,7 @@ func (w *Wire) Take() []Trip {
 	return trips
 }
 
-func (w *Wire) cut() {
+func (w *Proxy) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.conns {
@@ -81,48 +81,48 @@ func (w *Wire) cut() {
 	}
 }
 
-func (w *Wire) accept(l net.Listener) {
+func (w *Proxy) accept(l net.Listener) {
 	for {
-		down, err := l.Accept()
+		client, err := l.Accept()
 		if err != nil {
 			return
 		}
-		up, err := net.Dial(w.network, w.to)
+		upstream, err := net.Dial(w.network, w.to)
 		if err != nil {
-			down.Close()
+			client.Close()
 			continue
 		}
 		w.mu.Lock()
-		w.conns[down], w.conns[up] = true, true
+		w.conns[client], w.conns[upstream] = true, true
 		w.mu.Unlock()
-		c := &wired{wire: w, texts: map[string]string{}}
-		w.running.Go(func() { carry(up, io.TeeReader(down, c)) })
-		w.running.Go(func() { carry(down, up) })
+		c := &recorder{proxy: w, texts: map[string]string{}}
+		w.goroutines.Go(func() { forward(upstream, io.TeeReader(client, c)) })
+		w.goroutines.Go(func() { forward(client, upstream) })
 	}
 }
 
 // carry has go on what comes, until either end is gone.
-func carry(to net.Conn, from io.Reader) {
+func forward(to net.Conn, from io.Reader) {
 	_, _ = io.Copy(to, from) // it ends as the connection does
 	to.Close()
 }
 
 // wired reads what a program says on one connection.
-type wired struct {
-	wire   *Wire
-	begun  bool // it has said who it is
-	unread []byte
-	texts  map[string]string // of prepared statements, by name
-	trip   Trip
+type recorder struct {
+	proxy   *Proxy
+	started bool // it has said who it is
+	unread  []byte
+	texts   map[string]string // of prepared statements, by name
+	trip    RoundTrip
 }
 
 // Write implements io.Writer. The first messages have no kind (PostgreSQL's protocol, "Message
 // Formats").
-func (c *wired) Write(p []byte) (int, error) {
+func (c *recorder) Write(p []byte) (int, error) {
 	c.unread = append(c.unread, p...)
 	for {
 		head := 5
-		if !c.begun {
+		if !c.started {
 			head = 4
 		}
 		if len(c.unread) < head {
@@ -132,10 +132,10 @@ func (c *wired) Write(p []byte) (int, error) {
 		if len(c.unread) < size {
 			return len(p), nil
 		}
-		if c.begun {
+		if c.started {
 			c.read(c.unread[0], c.unread[head:size])
 		} else {
-			c.begun = binary.BigEndian.Uint32(c.unread[4:]) == 3<<16 // else it asks for TLS
+			c.started = binary.BigEndian.Uint32(c.unread[4:]) == 3<<16 // else it asks for TLS
 		}
 		c.unread = slices.Delete(c.unread, 0, size)
 	}
@@ -143,24 +143,24 @@ func (c *wired) Write(p []byte) (int, error) {
 
 // read takes one message: Parse, Bind, Query or Sync, which an answer follows. That a read is
 // over is said without waiting.
-func (c *wired) read(kind byte, body []byte) {
-	words := bytes.SplitN(body, []byte{0}, 3)
+func (c *recorder) read(kind byte, body []byte) {
+	fields := bytes.SplitN(body, []byte{0}, 3)
 	switch {
-	case kind == 'P' && len(words) == 3:
-		c.texts[string(words[0])] = string(words[1])
-	case kind == 'B' && len(words) == 3:
-		c.trip = append(c.trip, c.texts[string(words[1])])
-	case kind == 'Q' && string(words[0]) != "ROLLBACK":
-		c.trip = append(c.trip, string(words[0]))
+	case kind == 'P' && len(fields) == 3:
+		c.texts[string(fields[0])] = string(fields[1])
+	case kind == 'B' && len(fields) == 3:
+		c.trip = append(c.trip, c.texts[string(fields[1])])
+	case kind == 'Q' && string(fields[0]) != "ROLLBACK":
+		c.trip = append(c.trip, string(fields[0]))
 		c.end()
 	case kind == 'S':
 		c.end()
 	}
 }
 
-func (c *wired) end() {
-	c.wire.mu.Lock()
-	defer c.wire.mu.Unlock()
-	c.wire.trips = append(c.wire.trips, c.trip)
+func (c *recorder) end() {
+	c.proxy.mu.Lock()
+	defer c.proxy.mu.Unlock()
+	c.proxy.trips = append(c.proxy.trips, c.trip)
 	c.trip = nil
 }

@@ -12,20 +12,20 @@ import (
 func ToPostgres(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + 64)
-	text, greatest := postgresPhrases.Replace(text), 0
+	text, greatest := postgresReplacements.Replace(text), 0
 	for text != "" {
 		plain, quoted := untilQuoted(text)
-		b.WriteString(plainWords(plain, &greatest))
+		b.WriteString(translatePlain(plain, &greatest))
 		b.WriteString(quoted)
 		text = text[len(plain)+len(quoted):]
 	}
 	return b.String()
 }
 
-// postgresPhrases are for what has no words that both engines take, and no rule. The
+// postgresReplacements are for what has no words that both engines take, and no rule. The
 // function that SQLite takes a key out of an object with exists for PostgreSQL's other
 // type of JSON alone, which writes numbers in its own way and has its own order of keys.
-var postgresPhrases = strings.NewReplacer(
+var postgresReplacements = strings.NewReplacer(
 	`nullif(jsonb_remove(properties, '$.' || ?1), jsonb('{}'))`,
 	`(SELECT json_object_agg(e.key, e.value ORDER BY e.n) FROM json_each(properties) WITH ORDINALITY AS e (key, value, n) WHERE e.key <> ?1)`,
 )
@@ -41,9 +41,9 @@ func untilQuoted(text string) (plain, quoted string) {
 	return text[:from], quoted
 }
 
-// plainWords rewrites what has no quotation marks. greatest is the greatest number of a
+// translatePlain rewrites what has no quotation marks. greatest is the greatest number of a
 // parameter so far.
-func plainWords(text string, greatest *int) string {
+func translatePlain(text string, greatest *int) string {
 	text = parameters.ReplaceAllStringFunc(text, func(p string) string {
 		n, err := strconv.Atoi(p[1:])
 		if err != nil {
