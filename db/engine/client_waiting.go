@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// clientTimeout is after what time somebody who waits for a write hears that the database is
-// away, full or locked.
+// clientTimeout is how long a client waits for a write before it is told that the database is
+// unreachable, full or locked.
 const clientTimeout = 3 * time.Second
 
-// submitWaiting is submit for somebody who waits. Once they were refused nothing more is begun
-// for them; of a vital write that was under way by then they don't hear, as where an answer
-// gets lost. Other ones wait for what becomes of it: whoever asks again must not get it twice.
+// submitWaiting is submit for a request whose client waits for the response. A request that has
+// not begun after clientTimeout of an outage is refused and never run. A request that has begun
+// is awaited, because a client that repeats it must not have it run twice; only a critical one is
+// answered with the error of the outage, and its outcome is then unknown to the client.
 func submitWaiting(d *DB, r *request) error {
 	select {
 	case <-d.failed:
@@ -28,7 +29,7 @@ func submitWaiting(d *DB, r *request) error {
 	for {
 		select {
 		case queue <- r:
-			queue, canceled = nil, nil // from here on the outcome is awaited
+			queue, canceled = nil, nil // queued: wait for the outcome
 		case err := <-r.done:
 			return err
 		case <-canceled:
@@ -53,15 +54,16 @@ func submitWaiting(d *DB, r *request) error {
 			if w != nil && (r.begun.CompareAndSwap(false, true) || r.critical) {
 				return w.err
 			}
-			timer.Reset(reconnectInterval) // it is slow, or back
+			timer.Reset(reconnectInterval) // the database is only slow, or reachable again
 		}
 	}
 }
 
-// errGivenUp: nobody waits for it any more.
+// errGivenUp is the outcome of a request that was refused before it began.
 var errGivenUp = errors.New("db: given up before it began")
 
-// begin returns those of a group that nobody gave up; from now on it is too late for that.
+// begin marks the requests of a group as begun and returns them. Requests that were refused
+// before are left out.
 func begin(group []*request) []*request {
 	return slices.DeleteFunc(group, func(r *request) bool {
 		canceled := !r.begun.CompareAndSwap(false, true)
