@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// postgresStep is how the name of a step ends that is for PostgreSQL alone, in its own words,
-// beside the one for files of the same name.
+// postgresStep ends the name of a step that PostgreSQL runs instead of the step of the same name
+// for files.
 const postgresStep = ".postgres.sql"
 
-// migrateRemote is Migrate for a database elsewhere, of which nothing is copied aside: all steps
-// are one transaction, which in a dry run is taken back. Error: also ErrInUse.
+// migrateRemote is Migrate for PostgreSQL. Nothing is copied: all steps run in one transaction,
+// which a dry run rolls back. Error: also ErrInUse.
 func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m Migration, err error) {
 	names, err := stepNames(dir)
 	if err != nil {
@@ -42,15 +42,14 @@ func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m
 		return m, err
 	}
 	opts.Lock = false
-	d, err := Open(ctx, opts) // makes it
+	d, err := Open(ctx, opts) // creates the tables
 	if err != nil {
 		return m, err
 	}
 	return m, d.Close()
 }
 
-// migrateWithin runs the steps that are missing, and compares what is there then with the
-// schema.
+// migrateWithin runs the missing steps and compares the result with the schema.
 func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun bool, dir fs.FS, m *Migration, names []string) (err error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -92,7 +91,7 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun boo
 	return tx.Commit()
 }
 
-// remoteStep runs one step of the schema.
+// remoteStep runs one step.
 func remoteStep(ctx context.Context, tx *sql.Tx, dir fs.FS, name string, version int, schema string) error {
 	own := strings.TrimSuffix(name, ".sql") + postgresStep
 	text, err := fs.ReadFile(dir, own)

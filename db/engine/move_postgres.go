@@ -17,8 +17,8 @@ import (
 
 func jsonOfPostgres(column string) string { return column + "::text" }
 
-// postgresSide connects to be long about a transaction: one side waits for the other as long
-// as that takes, which the server would end elsewhere.
+// postgresSide connects without timeouts, because one side of a move may wait for the other for a
+// long time inside a transaction.
 func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	e := &postgresEngine{}
 	if err := e.configure(url); err != nil {
@@ -37,9 +37,9 @@ func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	return &moveSide{Conn: newSession(conn, e), pool: pool, jsonText: jsonOfPostgres}, nil
 }
 
-// postgresSource begins to read a database, to which nobody writes from then on: each group
-// of writes begins with the row of changes. node is this process, whose row is held too, so
-// that nobody takes the work over.
+// postgresSource begins to read a database and locks the row of changes, with which every group
+// of writes begins, so that nothing else writes. It also locks the row of this node, so that no
+// other server takes over.
 func postgresSource(ctx context.Context, url, node string) (*moveSide, error) {
 	s, err := postgresSide(ctx, url)
 	if err != nil {
@@ -55,7 +55,7 @@ func lockSource(ctx context.Context, conn *sql.Conn, node string) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ"); err != nil {
 		return err
 	}
-	// A snapshot is taken by the first statement that reads: the lock comes before it.
+	// The first statement that reads takes the snapshot, so the lock comes first.
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
 		return err
 	}
@@ -75,12 +75,12 @@ func lockSource(ctx context.Context, conn *sql.Conn, node string) error {
 	return err
 }
 
-// postgresTarget is a database without rows, in which all is made in one transaction.
+// postgresTarget is an empty database. One transaction creates everything in it.
 type postgresTarget struct {
 	url, schema string
 	tables      []*movedTable
 	writer      *moveSide
-	deferred    []string // statements that make its indexes and foreign keys
+	deferred    []string // statements that create its indexes and foreign keys
 }
 
 func (p *postgresTarget) name() string { return Name(p.url) }
@@ -104,8 +104,8 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 	return p.makeTables(ctx, conn)
 }
 
-// clear refuses a database in which something is, and has nothing be there. Errors, in
-// words: ErrConflict, ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
+// prepare refuses a database that is not empty, and drops its empty tables. Errors: ErrConflict,
+// ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
 func (p *postgresTarget) prepare(ctx context.Context, conn *sql.Conn) error {
 	var alone bool
 	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(hashtext('mailer schema'))`).Scan(&alone); err != nil {
@@ -126,8 +126,8 @@ func (p *postgresTarget) prepare(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// drop removes the tables of this program's schema where nothing is in them but the first
-// team. The locks keep others from filling them meanwhile.
+// drop drops the tables of this program if they contain nothing but the first team. Locks keep
+// others from filling them meanwhile.
 func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	names, err := stepNames(steps)
 	if err != nil {
@@ -187,20 +187,21 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// fill copies in PostgreSQL's binary form. What it would not take is named before it is sent.
+// fill uses COPY in binary format. checkTexts finds text that PostgreSQL would refuse before it
+// is sent, so that the error names its row.
 func (p *postgresTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) error {
 	rows.check = t.checkTexts
 	return p.writer.conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columnNames(), rows)
-		if rows.err != nil { // it comes back in the words of the server
+		if rows.err != nil { // the error of COPY has only its text
 			return rows.err
 		}
 		return err
 	})
 }
 
-// finish makes indexes and foreign keys, and has the server know what is in the tables:
-// until it looks by itself, it would read them from end to end.
+// finish creates indexes and foreign keys and runs ANALYZE: without statistics PostgreSQL would
+// scan whole tables until its next automatic analysis.
 func (p *postgresTarget) finish(ctx context.Context) error {
 	for _, text := range append(p.deferred, "ANALYZE") {
 		if _, err := p.writer.conn.ExecContext(ctx, text); err != nil {
@@ -222,8 +223,8 @@ func (p *postgresTarget) close() error {
 	return p.writer.close()
 }
 
-// checkTexts refuses a row with a text that PostgreSQL does not take, or could not look
-// into. Error: errInvalidText, in words.
+// checkTexts refuses a row with a text that PostgreSQL cannot store, or could not read inside of
+// JSON. Error: errInvalidText.
 func (t *movedTable) checkTexts(values []any) error {
 	for i, v := range values {
 		text, ok := v.(string)
@@ -244,9 +245,10 @@ func (t *movedTable) checkTexts(values []any) error {
 	return nil
 }
 
+// errInvalidText means that PostgreSQL cannot store a text.
 var errInvalidText = errors.New("db: a text that PostgreSQL does not take")
 
-// holdsNUL looks for a NUL in names and texts of a JSON object, where it is escaped.
+// holdsNUL reports whether a name or a text of a JSON object contains an escaped NUL.
 func holdsNUL(text string) bool {
 	if !strings.Contains(text, `\u0000`) {
 		return false

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// namesOf are what a shell completes, by kind; the newest, where there are many.
+// namesOf are the queries for shell completion by kind. Long lists are limited to the newest
+// rows.
 var namesOf = map[string]string{
 	"team":   `SELECT name FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 500`,
 	"domain": `SELECT name FROM domains ORDER BY id DESC LIMIT 500`,
@@ -15,8 +16,8 @@ var namesOf = map[string]string{
 	"email":  `SELECT id FROM emails ORDER BY id DESC LIMIT 100`,
 }
 
-// Names returns names or ids of a kind (team, domain, relay, key, email) out of a
-// database, for a shell that completes them: it reads, waits for nobody and checks nothing.
+// Names returns names or ids of a kind (team, domain, relay, key, email), for shell completion.
+// It only reads, waits for no lock and checks no version.
 func Names(ctx context.Context, path, kind string) ([]string, error) {
 	pool, err := namesPool(path)
 	if err != nil {
