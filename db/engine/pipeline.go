@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// Of a database elsewhere each question of a closure costs a way there and back. Closures of
-// a group that stand apart (Apart) run beside each other: one at a time, as ever, but where
-// WriteOne asks something it stops, and once all have stopped, or ended, what they ask leaves
-// together. A group then takes as many ways as the closure that asks most.
+// On PostgreSQL each query of a closure costs a round trip. The pipelined closures of a group
+// (Pipelined) are run as coroutines: only one runs at a time, and it yields when it queries the
+// database. When all have yielded or ended, their queries are sent in one round trip. A group then
+// takes as many round trips as the closure with the most queries.
 
-// pipelinedKey marks the context of a closure that stands apart.
+// pipelinedKey marks the context of a pipelined closure.
 type pipelinedKey struct{}
 
-// Pipelined returns a context for a Write whose closure stands apart: it reads nothing that
-// others do that stand apart write at the same moment, or it may as well have read it before
-// they did, or it calls Tx.Serialize before. What two of them insert is kept apart by a
-// constraint. On a file closures run one after the other, whatever they are.
+// Pipelined returns a context for a Write whose closure may run interleaved with other pipelined
+// closures. The closure must not read anything that those write at the same time, unless an
+// earlier state is as good, or call Tx.Serialize first. Conflicting inserts must be prevented by
+// a constraint. On a file closures always run one after the other.
 func Pipelined(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pipelinedKey{}, true)
 }
 
-// Serialize waits until all closures that were queued before this one have ended, where this one
-// stands apart. From then on it runs as if it did not, before those behind it that are in
-// turn too.
+// Serialize waits until all closures that were queued before a pipelined one have ended. From
+// then on the closure runs as if it were not pipelined, before later closures that are serialized
+// too.
 func (tx *Tx) Serialize() {
 	if p := tx.part(); p != nil {
 		p.yield(nil, true)
 	}
 }
 
-// maxParts bounds what Beside runs at once.
+// maxParts bounds how many calls Concurrently runs at the same time.
 const maxParts = 16
 
-// Concurrently calls fn for each number below n. Where the closure stands apart, so do the calls,
-// some of which run beside each other, each with a Tx of its own; else they come one after
-// the other.
+// Concurrently calls fn for each number below n. In a pipelined closure up to maxParts calls run
+// interleaved, each with its own Tx; in any other closure they run one after the other.
 func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
 	parent := tx.part()
 	if parent == nil {
@@ -52,7 +51,7 @@ func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
 	}
 }
 
-// part is that of the closure; nil: it does not stand apart.
+// part returns the part of the closure; nil: the closure is not pipelined.
 func (tx *Tx) part() *part {
 	if tx.queue == nil {
 		return nil
@@ -60,28 +59,28 @@ func (tx *Tx) part() *part {
 	return tx.queue.part
 }
 
-// part is a closure that runs beside others, or some of what it does, with a session of its
-// own.
+// part is a pipelined closure, or one call of Concurrently in it, with its own session. It runs
+// in a goroutine of its own, but never at the same time as another part of the group.
 type part struct {
 	session    Conn
 	pool       *partPool
-	queries    []*pendingQuery // what it stopped for
+	queries    []*pendingQuery // for which it yielded
 	serial     bool            // it stopped for its turn
 	stopped    chan bool       // it stopped (true) or ended
 	resume     chan struct{}   // it goes on
 	ended      bool
-	err        error // of what all had sent; it asks no more
-	panicValue any   // that it panicked with
+	err        error // of the last round trip; later queries fail
+	panicValue any   // of its goroutine
 }
 
-// stop has a part wait for answers, or for its turn.
+// yield makes a part wait for the results of queries or, with serial, for its turn.
 func (p *part) yield(queries []*pendingQuery, serial bool) {
 	p.queries, p.serial = queries, serial
 	p.stopped <- true
 	<-p.resume
 }
 
-// ask sends questions with those of others and waits for their answers.
+// query sends queries together with those of other parts and waits for the results.
 func (p *part) query(queries ...*pendingQuery) error {
 	if p.err == nil {
 		p.yield(queries, false)
@@ -89,7 +88,7 @@ func (p *part) query(queries ...*pendingQuery) error {
 	return p.err
 }
 
-// run runs what a part does.
+// run runs fn in the goroutine of the part.
 func (p *part) run(fn func()) {
 	defer func() {
 		p.panicValue = recover()
@@ -98,19 +97,19 @@ func (p *part) run(fn func()) {
 	fn()
 }
 
-// begin has a part run until it stops or ends.
+// start runs a part until it yields or ends.
 func (p *part) start(fn func()) {
 	go p.run(fn)
 	p.ended = !<-p.stopped
 }
 
-// step has a part go on until it stops or ends.
+// step continues a part until it yields or ends.
 func (p *part) step() {
 	p.resume <- struct{}{}
 	p.ended = !<-p.stopped
 }
 
-// split runs fn for some numbers beside each other, for the closure of p.
+// split runs fn interleaved for the numbers from from to to, for the closure of p.
 func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 	b := batch{writes: p.session.queue, send: p.query, serialize: func() { p.yield(nil, true) }}
 	txs := make([]*Tx, 0, to-from)
@@ -124,7 +123,7 @@ func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 	for range to - from {
 		child, err := p.pool.take(&p.session)
 		if err != nil {
-			panic(err) // of what makes no connection
+			panic(err) // pipelinedDriver never fails to connect
 		}
 		child.err = p.err
 		b.parts = append(b.parts, child)
@@ -141,7 +140,7 @@ func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 	}
 }
 
-// add has what another Tx of the same closure changed, and does later, be of tx.
+// add adds the changes and AfterCommit functions of another Tx of the same closure.
 func (tx *Tx) add(other *Tx) {
 	tx.after = append(tx.after, other.after...)
 	for id := range other.changed {
@@ -149,14 +148,15 @@ func (tx *Tx) add(other *Tx) {
 	}
 }
 
-// partPool are the sessions of parts, which are kept from group to group.
+// partPool keeps the sessions of parts from group to group.
 type partPool struct {
-	pool *sql.DB // nil: none was needed yet
+	pool *sql.DB // nil: not used yet
 	free []*part
 	made []*part
 }
 
-// take returns a part whose session is like s. Its statements are known by their texts alone.
+// take returns a part with a session like s. The statements of the session are identified by
+// their texts; nothing is prepared on the server.
 func (b *partPool) take(s *Conn) (*part, error) {
 	if b.pool == nil {
 		b.pool = sql.OpenDB(pipelinedDriver{})
@@ -183,7 +183,7 @@ func (b *partPool) take(s *Conn) (*part, error) {
 	return p, nil
 }
 
-// close ends the sessions. What comes after it makes new ones.
+// close closes the sessions. The pool can be used again.
 func (b *partPool) close() error {
 	if b == nil || b.pool == nil {
 		return nil
@@ -197,22 +197,22 @@ func (b *partPool) close() error {
 	return errors.Join(errs...)
 }
 
-// batch are parts that run beside each other.
+// batch is a set of parts that run interleaved.
 type batch struct {
 	parts     []*part
-	writes    *writeQueue                  // what they write leaves through
-	send      func(...*pendingQuery) error // sends that, and questions
-	serialize func()                       // waits for the turn of all
+	writes    *writeQueue                  // receives what the parts write
+	send      func(...*pendingQuery) error // sends the writes, and queries
+	serialize func()                       // waits until all earlier closures have ended
 }
 
-// run has the parts go on until all have ended.
+// run continues the parts until all have ended.
 func (c *batch) run() {
 	for c.advance() {
 	}
 	c.flush()
 }
 
-// flush has what parts wrote leave with what is sent next, in their order.
+// flush appends what the parts wrote, in their order, to what is sent next.
 func (c *batch) flush() {
 	for _, p := range c.parts {
 		q := p.session.queue
@@ -221,7 +221,8 @@ func (c *batch) flush() {
 	}
 }
 
-// advance has the parts that stopped go on. It answers false where all have ended.
+// advance sends the queries of all parts and continues them. It returns false when all have
+// ended.
 func (c *batch) advance() bool {
 	var parts []*part
 	var queries []*pendingQuery
@@ -257,12 +258,12 @@ func (c *batch) advance() bool {
 	return true
 }
 
-// isPipelined reports whether a closure may run beside others.
+// isPipelined reports whether a closure runs pipelined.
 func isPipelined(s *Conn, r *request) bool {
 	return s.queue != nil && !s.queue.immediate && r.ctx.Value(pipelinedKey{}) != nil
 }
 
-// splitRuns parts a group into runs of closures that stand apart, and single other ones.
+// splitRuns splits a group into runs of consecutive pipelined closures and single other closures.
 func splitRuns(s *Conn, group []*request) [][]*request {
 	var runs [][]*request
 	previous := false
@@ -279,8 +280,8 @@ func splitRuns(s *Conn, group []*request) [][]*request {
 	return runs
 }
 
-// runPipelined runs closures beside each other. The error it returns is one that the whole
-// transaction must not survive.
+// runPipelined runs closures interleaved. A returned error requires that the whole transaction is
+// rolled back.
 func runPipelined(d *DB, s *Conn, run []*request, now time.Time) error {
 	b := batch{writes: s.queue, send: func(asked ...*pendingQuery) error { s.queue.send(asked); return s.queue.failed }, serialize: func() {}}
 	defer func() { s.queue.parts.free = append(s.queue.parts.free, b.parts...) }()
@@ -292,7 +293,7 @@ func runPipelined(d *DB, s *Conn, run []*request, now time.Time) error {
 		}
 		p, err := s.queue.parts.take(s)
 		if err != nil {
-			return fmt.Errorf("run closures beside each other: %w", err)
+			return fmt.Errorf("run pipelined closures: %w", err)
 		}
 		r.tx = &Tx{Reader: Reader{Conn: p.session}, Now: now, db: d, baseSuppressions: &baseSuppressions}
 		b.parts, requests = append(b.parts, p), append(requests, r)

@@ -11,17 +11,17 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// question is a statement that its closure waits for.
+// pendingQuery is a statement whose result its closure waits for.
 type pendingQuery struct {
 	text     string
 	args     []any
 	columns  []string
 	rows     [][]driver.Value
 	affected int64
-	tag      string // what was done
+	tag      string // command tag of the result
 }
 
-// read takes the answer.
+// read reads the result.
 func (a *pendingQuery) read(conn *pgx.Conn, results pgx.BatchResults) error {
 	rows, err := results.Query()
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *pendingQuery) read(conn *pgx.Conn, results pgx.BatchResults) error {
 	return nil
 }
 
-// valueOf is a value as database/sql has it.
+// valueOf converts a value to a type of database/sql.
 func valueOf(types *pgtype.Map, field pgconn.FieldDescription, raw []byte) (driver.Value, error) {
 	var into driver.Valuer
 	switch field.DataTypeOID {
@@ -76,15 +76,14 @@ func valueOf(types *pgtype.Map, field pgconn.FieldDescription, raw []byte) (driv
 	return into.Value()
 }
 
-// pipelinedDriver makes connections that send nothing themselves: what is asked of one stops its
-// part.
+// pipelinedDriver makes connections that send nothing themselves: a query makes their part yield.
 type pipelinedDriver struct{}
 
-// Connect and Driver make it a driver.Connector.
+// Connect and Driver implement driver.Connector.
 func (pipelinedDriver) Connect(context.Context) (driver.Conn, error) { return &pipelinedConn{}, nil }
 func (d pipelinedDriver) Driver() driver.Driver                      { return d }
 
-// Open makes it a driver.Driver.
+// Open implements driver.Driver.
 func (pipelinedDriver) Open(string) (driver.Conn, error) { return &pipelinedConn{}, nil }
 
 type pipelinedConn struct{ part *part }
@@ -113,7 +112,7 @@ func (s pipelinedStmt) ask(args []driver.Value) (*pendingQuery, error) {
 	return a, s.part.query(a)
 }
 
-// Exec and Query run the statement with those of other parts.
+// Exec and Query run the statement in one round trip with those of other parts.
 func (s pipelinedStmt) Exec(args []driver.Value) (driver.Result, error) {
 	a, err := s.ask(args)
 	return driver.RowsAffected(a.affected), err
@@ -127,7 +126,7 @@ func (s pipelinedStmt) Query(args []driver.Value) (driver.Rows, error) {
 	return &pipelinedRows{a}, nil
 }
 
-// pipelinedRows are the rows of an answer.
+// pipelinedRows are the rows of a result.
 type pipelinedRows struct{ *pendingQuery }
 
 func (r *pipelinedRows) Columns() []string { return r.columns }

@@ -18,9 +18,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresEngine is a PostgreSQL database elsewhere. All processes write to it, a group at a
-// time: each begins by locking the same row, which is what SQLite's lock is. So a closure sees
-// all that was answered before, whoever did that, and whatever it reads stands until its commit.
+// postgresEngine is a PostgreSQL database. All processes write to it, one group at a time: each
+// group begins by locking the same row, as SQLite locks the file. So a closure sees every write
+// that was confirmed before, by any process, and what it reads does not change before its commit.
 type postgresEngine struct {
 	config      *pgx.ConnConfig
 	node        node
@@ -28,21 +28,21 @@ type postgresEngine struct {
 	now         marks   // of the group under way, without what it changes itself
 	bump        marks   // what it adds
 	before      counted // of the writer's session, before it
-	ownGroups   int64   // groups of this process
-	lastRow     int64   // the number of its last one among all; 0: it has none
-	writer      string  // what this process is called among those that write, and among nodes
-	group       int64   // of its own, under way
-	othersWrote bool    // others wrote before the last group that looked first
+	ownGroups   int64   // committed groups of this process
+	lastRow     int64   // number of the row of writes of the last own group; 0: none
+	writer      string  // id of this process in writes and nodes
+	group       int64   // number of the current group among the own ones
+	othersWrote bool    // others wrote before the last group that checked first
 	conns       conns
 	origin
-	locks time.Duration // how long a statement that writes waits for one
+	locks time.Duration // lock timeout of writes
 }
 
-// postgresScheme is what the name of a database of PostgreSQL begins with.
+// postgresScheme are the URL schemes of PostgreSQL.
 var postgresScheme = []string{"postgres://", "postgresql://"}
 
-// postgresName is the name of a database without what is secret in it, for people; empty: it
-// is not one of PostgreSQL.
+// postgresName returns a database URL without user, password and parameters, for messages; empty:
+// it is no URL of PostgreSQL.
 func postgresName(name string) string {
 	for _, scheme := range postgresScheme {
 		if rest, ok := strings.CutPrefix(name, scheme); ok {
@@ -53,15 +53,15 @@ func postgresName(name string) string {
 	return ""
 }
 
-// dialTimeout is how long a connection may take to come about; silence is how long what
-// was sent may stay without any sign of the other side.
+// dialTimeout is how long connecting may take; tcpUserTimeout is how long sent data may stay
+// unacknowledged.
 const (
 	dialTimeout    = 3 * time.Second
 	tcpUserTimeout = 3 * time.Second
 )
 
-// configure reads the name of the database. What the server ends by itself are transactions
-// of a writer that stopped in their midst: others wait for them.
+// configure parses the URL of the database. The timeouts make the server end transactions of a
+// writer that is gone, for which others wait.
 func (e *postgresEngine) configure(name string) error {
 	secured, err := withTLS(name)
 	var config *pgx.ConnConfig
@@ -78,21 +78,21 @@ func (e *postgresEngine) configure(name string) error {
 	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: setUserTimeout})
 	config.BuildFrontend = e.conns.frontend
 	config.RuntimeParams["application_name"] = applicationName(e.writer)
-	config.RuntimeParams["jit"] = "off"                                      // compiling costs more than any statement here
-	config.RuntimeParams["default_transaction_isolation"] = "read committed" // whatever role and database say
+	config.RuntimeParams["jit"] = "off"                                      // compiling would take longer than running any statement
+	config.RuntimeParams["default_transaction_isolation"] = "read committed" // overrides defaults of the role and the database
 	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(tcpUserTimeout.Milliseconds())
 	for setting, seconds := range map[string]string{"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"} {
-		config.RuntimeParams[setting] = seconds // in hours it would miss a machine that is gone
+		config.RuntimeParams[setting] = seconds // the defaults of hours would detect a lost machine too late
 	}
 	e.config = config
 	return nil
 }
 
-// applicationName is what the connections of a process are called on the server.
+// applicationName returns the application_name of the connections of a process.
 func applicationName(writer string) string { return strings.TrimSpace("mailer " + writer) }
 
-// withoutSecrets is an error of the driver without the name that it repeats, in which a
-// password may stand.
+// withoutSecrets returns the text of a driver error without the URL that it repeats, which may
+// contain a password.
 func withoutSecrets(err error) string {
 	var parse *pgconn.ParseConfigError
 	if errors.As(err, &parse) && parse.Unwrap() != nil {
@@ -101,9 +101,9 @@ func withoutSecrets(err error) string {
 	return "it is not the URL of a PostgreSQL database"
 }
 
-// pool makes connections whose transactions may stand idle for a while. The ones that write
-// find all rows by index: a plan that was made while a table was empty, like the queue after a
-// quiet hour, would walk through all of it until PostgreSQL looks at the table again.
+// pool returns a pool of connections whose transactions may be idle for a while. Connections that
+// write use indexes only: a plan made while a table was empty, like the queue after a quiet hour,
+// would scan the whole table until PostgreSQL analyzes it again.
 func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	config := e.config.Copy()
 	locks := lockTimeout
@@ -116,14 +116,15 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	return stdlib.OpenDB(*config)
 }
 
-// translate returns a statement as PostgreSQL takes it.
+// translate returns a statement in PostgreSQL's SQL.
 func (*postgresEngine) translate(text string) string { return ToPostgres(text) }
 
 func (*postgresEngine) postgres() bool { return true }
 
-// bind has truth be 1 and 0, as columns hold it, and texts be such as PostgreSQL takes. What
-// callers of the API send is refused where it can't be kept; words of others, like those of a
-// relay, are only told: a result must not get lost for one of their bytes.
+// bind converts booleans to 1 and 0, as columns store them, and replaces bytes in texts that
+// PostgreSQL cannot store. Such texts in API requests are refused before; texts of third parties,
+// like the replies of a relay, are informative only, and a result must not be lost because of
+// them.
 func (*postgresEngine) bind(args []any) []any {
 	for i, arg := range args {
 		if null, ok := arg.(sql.NullString); ok && null.Valid {
@@ -150,12 +151,12 @@ func (*postgresEngine) bind(args []any) []any {
 	return args
 }
 
-// storable reports whether PostgreSQL takes a text.
+// storable reports whether PostgreSQL can store a text.
 func storable(text string) bool {
 	return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
 }
 
-// storableText has the sign for what is no character in the place of what it does not take.
+// storableText replaces what PostgreSQL cannot store by U+FFFD.
 func storableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -165,7 +166,7 @@ func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *Conn) error {
 	if s.conn != nil && beginAhead(s, text) {
 		return nil
 	}
-	err := e.connect(ctx, d.ro, s) // also where the database was away since it was used last
+	err := e.connect(ctx, d.ro, s) // the connection may have been lost since its last use
 	if err == nil && !beginAhead(s, text) {
 		err = errors.New("a new connection was lost")
 	}
@@ -179,10 +180,10 @@ func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *Conn) error {
 	return nil
 }
 
-// endRead ends the transaction of a read, all of which is answered.
+// endRead ends the transaction of a read.
 func (e *postgresEngine) endRead(s *Conn) error {
 	if !endAhead(s) {
-		_ = s.close() // the next read connects anew
+		_ = s.close() // the next read connects again
 		s.conn, s.stmts = nil, map[string]*Statement{}
 	}
 	return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// A read costs as many round trips as it has statements: its BEGIN leaves with the first of
-// them, and its end is sent without waiting for the answer, which the next read takes in.
+// A read takes as many round trips as it has statements: its BEGIN is sent with the first statement,
+// and its ROLLBACK is sent without waiting for the result, which the next read receives.
 
-// answers are what a server sends on a connection, without the answer to a BEGIN that left
-// with a statement: the driver knows of the statement alone.
+// beginFilter reads what a server sends and removes the result of a BEGIN that was sent with a
+// statement, because the driver expects only the result of the statement.
 type beginFilter struct {
 	r         *bufio.Reader
-	skipBegin bool // the answer to a BEGIN comes before all others
-	passBytes int  // of a message that is passed on while it is awaited
+	skipBegin bool // the next result is that of a BEGIN
+	passBytes int  // rest of a message that is passed on meanwhile
 }
 
 // Read implements io.Reader.
@@ -46,7 +46,7 @@ func (a *beginFilter) Read(p []byte) (int, error) {
 				return 0, err
 			}
 			a.skipBegin = !end
-		case 'E': // what follows is left out
+		case 'E': // the server skips what follows
 			a.skipBegin = false
 		default: // a notice
 			a.passBytes = size
@@ -55,7 +55,7 @@ func (a *beginFilter) Read(p []byte) (int, error) {
 	return a.r.Read(p)
 }
 
-// frontend has what the server sends pass through answers.
+// frontend makes the driver read through a beginFilter.
 func (c *conns) frontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
 	a := &beginFilter{r: bufio.NewReader(r)}
 	if k := trackedConnOf(w); k != nil {
@@ -64,7 +64,7 @@ func (c *conns) frontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
 	return pgproto3.NewFrontend(a, w)
 }
 
-// trackedConnOf is the connection below a driver's; nil: none of conns.
+// trackedConnOf returns the connection below that of a driver; nil: it is not one of conns.
 func trackedConnOf(w any) *trackedConn {
 	if secured, ok := w.(*tls.Conn); ok {
 		w = secured.NetConn()
@@ -73,8 +73,8 @@ func trackedConnOf(w any) *trackedConn {
 	return k
 }
 
-// withPgConn hands the driver's connection of s, and what is known of it, to fn, which reports
-// whether it is in order.
+// withPgConn calls fn with the connection of s and reports whether the connection is usable and
+// fn returned true.
 func withPgConn(s *Conn, fn func(pg *pgconn.PgConn, k *trackedConn) bool) (ok bool) {
 	err := s.conn.Raw(func(driver any) error {
 		pg := driver.(*stdlib.Conn).Conn().PgConn()
@@ -85,8 +85,8 @@ func withPgConn(s *Conn, fn func(pg *pgconn.PgConn, k *trackedConn) bool) (ok bo
 	return ok && err == nil
 }
 
-// beginAhead has a BEGIN leave with the next statement. It reports whether the connection is
-// there, as far as that can be told without asking.
+// beginAhead queues a BEGIN that is sent with the next statement. It reports whether the
+// connection appears to be open.
 func beginAhead(s *Conn, text string) bool {
 	return withPgConn(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
 		for k.ending {
@@ -109,7 +109,7 @@ func beginAhead(s *Conn, text string) bool {
 	})
 }
 
-// endAhead sends a ROLLBACK without waiting for the answer, and reports whether that went.
+// endAhead sends a ROLLBACK without waiting for the result, and reports whether it was sent.
 func endAhead(s *Conn) bool {
 	return withPgConn(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
 		f := pg.Frontend()

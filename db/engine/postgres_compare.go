@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// formOfPostgres lists what the current schema holds: columns, constraints and indexes, one a
-// line, in an order that does not depend on how they came about.
+// formOfPostgres lists the columns, constraints and indexes of the current schema, one on each
+// line, in an order that does not depend on how they were created.
 const formOfPostgres = `SELECT line FROM (
 	SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END || coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '') AS line
 		FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
@@ -24,12 +24,12 @@ const formOfPostgres = `SELECT line FROM (
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND NOT i.indisprimary
 ) AS lines ORDER BY line COLLATE "C"`
 
-// scratchSchema makes a schema beside the one that is there, which comes first from then on.
+// scratchSchema creates an empty schema that is first in the search path until the rollback.
 const scratchSchema = `SAVEPOINT fresh; CREATE SCHEMA mailer_fresh; SET LOCAL search_path = mailer_fresh`
 
-// comparePostgres refuses a database whose tables are others than those that the schema makes,
-// as a restore that was cut short leaves them, or a step that forgot something. It leaves
-// nothing behind. A user who may not make a schema is not told. Error: ErrSchema.
+// comparePostgres refuses a database whose tables differ from those of the schema, as after an
+// incomplete restore or a faulty step. It changes nothing. If the user may not create a schema,
+// the check is skipped. Error: ErrSchema.
 func comparePostgres(ctx context.Context, tx *sql.Tx, name, schema string) error {
 	have, err := linesOf(ctx, tx, formOfPostgres)
 	if err != nil {
@@ -56,7 +56,7 @@ func comparePostgres(ctx context.Context, tx *sql.Tx, name, schema string) error
 	return nil
 }
 
-// firstDifferentLine says in which line two ordered lists are not alike; empty: they are.
+// firstDifferentLine describes the first difference of two sorted lists; empty: they are equal.
 func firstDifferentLine(have, want []string) string {
 	for i := 0; i < len(have) || i < len(want); i++ {
 		switch {
@@ -85,9 +85,9 @@ func linesOf(ctx context.Context, tx *sql.Tx, query string) (lines []string, err
 	return lines, rows.Err()
 }
 
-// lockSchema has others who make or change the tables wait, and looks whether they are this
-// program's. Error: ErrNotDatabase where they are another one's, ErrSchema where the user may
-// not use them, in words.
+// lockSchema waits for other processes that create or change the tables, and reports whether the
+// tables are those of this program. Errors: ErrNotDatabase if they are another program's,
+// ErrSchema if the user may not use them.
 func lockSchema(ctx context.Context, tx *sql.Tx, name string) (ours bool, err error) {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('mailer schema'))`); err != nil {
 		return false, fmt.Errorf("open database %s: %w", name, err)
@@ -104,11 +104,12 @@ func lockSchema(ctx context.Context, tx *sql.Tx, name string) (ours bool, err er
 	return false, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another one with --db", name)
 }
 
-// foundTables are the tables of the current schema, also those that the user may not see.
+// foundTables describes the tables of the current schema, including those that the user may not
+// see.
 type foundTables struct {
 	tables     int
 	ours       bool   // they are this program's
-	otherOwner string // who owns the ones that the user may not use; empty: nobody
+	otherOwner string // owner of tables that the user may not use; empty: there are none
 	user       string
 }
 
@@ -119,7 +120,7 @@ func findTables(ctx context.Context, tx rowQuerier) (f foundTables, err error) {
 	return f, err
 }
 
-// oneColumnPerLine writes each column and constraint of a CREATE TABLE in a line of its own.
+// oneColumnPerLine puts each column and constraint of a CREATE TABLE on a line of its own.
 func oneColumnPerLine(text string) string {
 	from := strings.IndexByte(text, '(')
 	if !strings.HasPrefix(text, "CREATE TABLE ") || from < 0 {

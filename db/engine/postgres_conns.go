@@ -12,12 +12,12 @@ type conns struct {
 	open map[*trackedConn]bool
 }
 
-// trackedConn is one of them.
+// trackedConn is a connection of conns.
 type trackedConn struct {
 	net.Conn
 	set    *conns
 	filter *beginFilter
-	ending bool // the answer to the end of a read is still to come
+	ending bool // the result of a ROLLBACK is still to be received
 }
 
 // Close implements net.Conn.
@@ -28,7 +28,7 @@ func (k *trackedConn) Close() error {
 	return k.Conn.Close()
 }
 
-// dial returns how to make connections that cut knows.
+// dial returns a function that connects and adds the connection to conns.
 func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, network, addr)
@@ -46,14 +46,14 @@ func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr stri
 	}
 }
 
-// cut breaks all of them: who waits for an answer hears at once that none comes. A database
-// that hangs, or whatever stands before it, may acknowledge what it is sent for ever.
+// closeAll closes all connections, so that everything that waits for a result fails immediately.
+// A hanging database, or a proxy before it, may acknowledge what is sent without ever answering.
 func (c *conns) closeAll() {
 	c.mu.Lock()
 	open := c.open
 	c.open = nil
 	c.mu.Unlock()
 	for k := range open {
-		_ = k.Conn.Close() // nobody reads what it says
+		_ = k.Conn.Close() // the error is of no use
 	}
 }
