@@ -44,7 +44,7 @@ func fileSide(ctx context.Context, path, how string) (*moveSide, error) {
 
 // fileTarget is a new file. It is written under a temporary name.
 type fileTarget struct {
-	path     string // without links
+	path     string // symbolic links resolved
 	schema   string
 	lock     *os.File
 	writer   *moveSide

@@ -65,9 +65,9 @@ type part struct {
 	session    Conn
 	pool       *partPool
 	queries    []*pendingQuery // for which it yielded
-	serial     bool            // it stopped for its turn
-	stopped    chan bool       // it stopped (true) or ended
-	resume     chan struct{}   // it goes on
+	serial     bool            // it yielded in Serialize
+	stopped    chan bool       // it yielded (true) or ended
+	resume     chan struct{}   // lets it continue
 	ended      bool
 	err        error // of the last round trip; later queries fail
 	panicValue any   // of its goroutine

@@ -24,10 +24,10 @@ import (
 type postgresEngine struct {
 	config      *pgx.ConnConfig
 	node        node
-	known       marks   // as of the last group of this process, with what it changed itself
-	now         marks   // of the group under way, without what it changes itself
-	bump        marks   // what it adds
-	before      counted // of the writer's session, before it
+	known       marks   // as of the last group of this process, including its own changes
+	now         marks   // of the current group, without its own changes
+	bump        marks   // changes of the current group
+	before      counted // of the writer's session, before the current group
 	ownGroups   int64   // committed groups of this process
 	lastRow     int64   // number of the row of writes of the last own group; 0: none
 	writer      string  // id of this process in writes and nodes
@@ -189,18 +189,18 @@ func (e *postgresEngine) endRead(s *Conn) error {
 	return nil
 }
 
-// Transactions may stand still that long: a writer's hold up all others.
+// How long transactions may be idle. Those of a writer block all others.
 const (
 	writerIdle = 3 * time.Second
 	readerIdle = 5 * time.Minute
 )
 
-// open connects d, makes the schema of an empty database, and takes up the work where opts ask
-// for the lock.
+// open connects d, creates the schema in an empty database, and joins the cluster if opts ask for
+// the lock.
 func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, error) {
 	name := postgresName(opts.Path)
 	e.locks = cmp.Or(opts.locks, groupLockTimeout)
-	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
+	d.name, e.writer = name, uuid.NewString() // not app.NewID, which needs the clock of the database
 	if err := e.configure(opts.Path); err != nil {
 		return Conn{}, err
 	}
@@ -230,7 +230,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 		if !opts.Lazy {
 			r.conn, err = d.ro.Conn(ctx)
 		}
-		if ctx.Err() != nil { // it was stopped
+		if ctx.Err() != nil { // Open was canceled
 			return Conn{}, errors.Join(ctx.Err(), writer.close())
 		}
 		if err != nil {
@@ -239,7 +239,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 		d.readers.put(r)
 		d.opened++
 	}
-	d.sync = func() error { return nil } // a commit is on the database's disk
+	d.sync = func() error { return nil } // PostgreSQL syncs in COMMIT
 	return writer, nil
 }
 
@@ -272,8 +272,8 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	return nil
 }
 
-// simpleWithin runs texts that are parted by semicolons in one round trip, and hands each row to
-// take. It ends with ctx, and the connection with it.
+// simpleWithin runs statements, separated by semicolons, in one round trip and calls take with
+// each row. If ctx ends, the connection is closed.
 func (s *Conn) simpleWithin(ctx context.Context, text string, take func([]string)) error {
 	return s.conn.Raw(func(driver any) error {
 		results, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(ctx, text).ReadAll()
@@ -290,9 +290,9 @@ func (s *Conn) simpleWithin(ctx context.Context, text string, take func([]string
 	})
 }
 
-// lost reports whether the connection of s is gone.
+// lost reports whether the connection of s is broken.
 func (*postgresEngine) lost(s *Conn) bool {
-	closed := true // also where the pool says so
+	closed := true // also if the pool refuses to use it
 	_ = s.conn.Raw(func(driver any) error {
 		closed = driver.(*stdlib.Conn).Conn().IsClosed()
 		return nil
@@ -307,9 +307,9 @@ func (e *postgresEngine) renew(ctx context.Context, d *DB, s *Conn) error {
 	return e.check(ctx, s.conn)
 }
 
-// connect puts another connection in the place of one that is lost.
+// connect replaces a broken connection.
 func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *Conn) error {
-	_ = s.close() // it is lost
+	_ = s.close() // it is broken
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (e *postgresEngine) closeConns() { e.conns.closeAll() }
 
 func (e *postgresEngine) leaseValid() bool { return e.node.leaseValid() }
 
-// version is as old as the last beat where others write.
+// version reflects writes of other processes as of the last heartbeat.
 func (e *postgresEngine) version(d *DB) Version {
 	return Version{commits: d.commits.Load(), externalGroups: e.node.externalGroups.Load()}
 }

@@ -7,45 +7,42 @@ import (
 	"fmt"
 )
 
-// Groups of writes of all processes come one after the other: each begins by locking the one
-// Row of changes until its commit. The row is only ever locked: each UPDATE would leave a
-// version of it that PostgreSQL keeps for as long as any transaction on the database that is
-// older, like that of a pg_dump, and that each group would have to walk past. For the same
-// reason each group inserts its row of writes and deletes the one that its process inserted
-// before: the newest row is found at the end of the key, and the last one of a process by its
-// number, however many dead ones there are.
+// The groups of writes of all processes are serialized: each begins by locking the only row of changes
+// until its commit. The row is locked but never updated: an UPDATE would leave a dead row version,
+// which PostgreSQL keeps while an older transaction runs, such as a pg_dump, and which each group
+// would have to skip. For the same reason each group inserts a row into writes and deletes the
+// previous one of its process: the newest row is at the end of the primary key, and a process finds
+// its own by number, however many dead row versions there are.
 
-// lockGroups has the transaction wait for those of other processes.
+// lockGroups makes a group wait for the groups of other processes.
 const lockGroups = `SELECT 1 FROM changes WHERE id = 1 FOR UPDATE`
 
-// lastGroup is the newest row of writes.
+// lastGroup selects the newest row of writes.
 const lastGroup = `SELECT n, rules, erasures FROM writes ORDER BY n DESC LIMIT 1`
 
-// noteGroup has the transaction of a group say whose it is, and which one of that process; it
-// needs the lock. The number of a transaction of PostgreSQL would not do: after a crash, or on a
-// standby that was promoted, PostgreSQL counts on from what it knows, and another transaction
-// may get the number of one that was lost.
+// noteGroup stores the process of a group and the number of the group in that process. It needs
+// the lock. The transaction id of PostgreSQL would not do: after a crash, or on a promoted
+// standby, another transaction may get the id of one that was lost.
 const noteGroup = `WITH last AS (` + lastGroup + `), former AS (DELETE FROM writes WHERE n = $3)
 	INSERT INTO writes (n, writer, own, at, rules, erasures) SELECT n + 1, $1, $2, ` + postgresNow + `, rules, erasures FROM last RETURNING n, rules, erasures`
 
-// beginGroup begins a transaction of writes: each statement sees what was committed before it,
-// so that the ones behind the lock see what the group before wrote.
+// beginGroup begins a transaction in which each statement sees what was committed before it, so
+// that statements after the lock see the writes of the previous group.
 const beginGroup = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
-// marks are the number of a group among those of all processes, and how many of them up to it
-// Changed what processes remember (kind).
+// marks are the number of a group among those of all processes, and how many groups up to it
+// changed what processes cache (Kind).
 type marks struct{ n, rules, erasures int64 }
 
-// sameRules reports whether what processes remember is the same at both.
+// sameRules reports whether nothing that processes cache changed between both.
 func (m marks) sameRules(other marks) bool {
 	return m.rules == other.rules && m.erasures == other.erasures
 }
 
-// begin begins the transaction of a group, which waits for those of other processes, and
-// refuses a server that was taken for dead. It leaves with the first statement; only where
-// others changed what is remembered since the last group it comes first, since that is to be
-// read again before anything relies on it; and where they did before the last one, since they
-// probably go on.
+// begin queues the statements that begin the transaction of a group, wait for the groups of other
+// processes and fail on a server that was marked dead. They are sent with the first statement of
+// the group. They are sent before any closure runs if other processes changed what is cached,
+// which must be read again first, or did so before the last group, since they probably still do.
 func (e *postgresEngine) begin(d *DB, s *Conn) error {
 	e.group++
 	e.before, e.bump = *s.counted, marks{}
@@ -83,7 +80,7 @@ func (e *postgresEngine) begin(d *DB, s *Conn) error {
 		return s.queue.failed
 	}
 	noteExternalErasure(d, e.now.erasures != e.known.erasures)
-	e.known, e.othersWrote = e.now, others // told of once
+	e.known, e.othersWrote = e.now, others // reported once
 	return d.noteExternalWrites(s, others)
 }
 
@@ -94,14 +91,14 @@ func marksOf(rows [][]driver.Value) (m marks, err error) {
 	for i, into := range []*int64{&m.n, &m.rules, &m.erasures} {
 		n, ok := rows[0][i].(int64)
 		if !ok {
-			return m, fmt.Errorf("begin: %v is no number", rows[0][i])
+			return m, fmt.Errorf("begin: %v is not a number", rows[0][i])
 		}
 		*into = n
 	}
 	return m, nil
 }
 
-// commit ends the transaction of a group.
+// commit commits the transaction of a group.
 func (e *postgresEngine) commit(s *Conn) error {
 	e.queueMarks(s)
 	none, err := s.queue.finish()
@@ -111,8 +108,8 @@ func (e *postgresEngine) commit(s *Conn) error {
 	return err
 }
 
-// mark has the transaction say what it changed of what others remember, in its row, which is
-// the newest one.
+// queueMarks queues a statement that stores, in the newest row of writes, whether the group
+// changed what other processes cache.
 func (e *postgresEngine) queueMarks(s *Conn) {
 	if s.counted.rules != e.before.rules {
 		e.bump.rules = 1
@@ -125,16 +122,16 @@ func (e *postgresEngine) queueMarks(s *Conn) {
 	}
 }
 
-// noteCommitted notes that the group under way is on the database.
+// noteCommitted notes that the current group was committed.
 func (e *postgresEngine) noteCommitted(as marks) {
 	e.known, e.ownGroups, e.lastRow = as, e.ownGroups+1, as.n
 	e.node.ownGroups.Store(e.ownGroups)
 }
 
-// committed asks what became of a group whose answer to COMMIT was lost. It waits for the row
-// that the group locks as long as its connection lives on the other side. That it asks in a
-// transaction that writes, and so is on the synchronous standby once it is answered, has the
-// group be there too.
+// committed reports whether a group was committed whose COMMIT got no answer. It waits for the
+// lock of the group, which the server holds as long as the lost connection lives there. It asks
+// in a transaction that writes: when that one is confirmed by the synchronous standby, so is the
+// group.
 func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
 	var found []string
 	text := fmt.Sprintf("%s; UPDATE changes SET id = id; SELECT n, rules, erasures FROM writes WHERE n > %d AND writer = '%s' AND own = %d; COMMIT", beginGroup, e.lastRow, e.writer, e.group)
@@ -153,8 +150,8 @@ func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
 	return true, nil
 }
 
-// errStaleBegin: others wrote since the last group, or took this server for dead, which showed
-// only after closures had begun.
+// errStaleBegin means that others changed what is cached, or marked this server dead, which was
+// found after closures had begun.
 var errStaleBegin = errors.New("db: others wrote")
 
 func (e *postgresEngine) externalVersion(s *Conn) (n int64, err error) {
@@ -162,13 +159,14 @@ func (e *postgresEngine) externalVersion(s *Conn) (n int64, err error) {
 	return n - e.ownGroups, err
 }
 
-// deleteWrite deletes a row, but not the newest one of all, from which all count on.
+// deleteWrite deletes a row of writes, unless it is the newest one, from which all processes
+// count on.
 const deleteWrite = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND n = $1`
 
-// deleteOldWrites deletes the rows that processes left a day ago which were killed.
+// deleteOldWrites deletes rows of killed processes that are older than a day.
 const deleteOldWrites = `DELETE FROM writes WHERE n < (SELECT max(n) FROM writes) AND at < ` + postgresNow + ` - 86400000`
 
-// close clears away what tells of this process.
+// close deletes the row of writes of this process and deregisters the node.
 func (e *postgresEngine) close(d *DB) error {
 	if d.ro == nil || e.group == 0 || !e.leaseValid() {
 		return e.node.deregister(d)
@@ -176,7 +174,7 @@ func (e *postgresEngine) close(d *DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	if _, err := d.ro.ExecContext(ctx, deleteWrite, e.lastRow); err != nil {
-		d.log.Debug("the row of a writer that ended stays", "err", err) // it is cleared away with old ones
+		d.log.Debug("the row of a writer that ended stays", "err", err) // deleteOldWrites deletes it later
 	}
 	return e.node.deregister(d)
 }

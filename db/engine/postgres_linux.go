@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUserTimeout has a connection end once what was sent was not acknowledged for a while (TCP
-// user timeout, RFC 5482); by itself Linux tries for a quarter of an hour.
+// setUserTimeout closes a connection whose sent data stays unacknowledged for tcpUserTimeout (TCP
+// user timeout, RFC 5482). The default of Linux is a quarter of an hour.
 func setUserTimeout(network, _ string, c syscall.RawConn) error {
 	if network == "unix" {
 		return nil
@@ -21,8 +21,8 @@ func setUserTimeout(network, _ string, c syscall.RawConn) error {
 	return errors.Join(err, set)
 }
 
-// closedByPeer reports whether the other side of a connection on which nothing is to come has ended
-// it, or sent something all the same.
+// closedByPeer reports whether the peer has closed an idle connection, or has sent something
+// unexpected on it.
 func closedByPeer(c net.Conn) bool {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// SQLSTATEs of a database that takes no writes for now. One that became a standby, or whose
-// provider sees its disk get full, takes reads alone.
+// SQLSTATEs of a database that accepts no writes at the moment. A standby is read-only, and so is
+// a database whose provider made it so because its disk is nearly full.
 const (
 	postgresDiskFull = "53100"
 	postgresReadOnly = "25006"
 )
 
-// writeRefusal is why a database elsewhere takes no writes for now, in the store's terms; nil: it
-// is something else. The connection may be well.
+// writeRefusal returns why a PostgreSQL database accepts no writes at the moment, in the store's
+// terms; nil: err means something else. The connection may still be usable.
 func writeRefusal(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -33,7 +33,7 @@ func writeRefusal(err error) error {
 	return nil
 }
 
-// setWriteRefusal refuses new work until the database has room.
+// setWriteRefusal refuses new work until the database accepts writes again.
 func setWriteRefusal(d *DB, why, cause error) {
 	if errors.Is(why, ErrLocked) {
 		setLockedOnPostgres(d, nil, cause)
@@ -50,10 +50,10 @@ func setWriteRefusal(d *DB, why, cause error) {
 	})
 }
 
-// probeDiskSpaceSQL writes about as much as the reserve of a file, and takes it back.
+// probeDiskSpaceSQL writes about as much as the reserve of a file, and rolls back.
 const probeDiskSpaceSQL = `BEGIN; CREATE TEMPORARY TABLE room_for_mail (text text); INSERT INTO room_for_mail SELECT repeat('x', 1900) FROM generate_series(1, 2200); ROLLBACK`
 
-// probeDiskSpace is nil where the database takes writes.
+// probeDiskSpace returns nil if the database accepts writes.
 func probeDiskSpace(d *DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -65,7 +65,7 @@ func probeDiskSpace(d *DB) error {
 	err = (&Conn{conn: conn}).simpleWithin(ctx, probeDiskSpaceSQL, func([]string) {})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && writeRefusal(err) == nil {
-		return nil // the question is not allowed: the next write finds out
+		return nil // the user may not create a temporary table: the next write finds out
 	}
 	return err
 }

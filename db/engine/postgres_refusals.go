@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// openError is why a database of PostgreSQL could not be opened, and what to do, in words for
-// who starts the program.
+// openError explains to the person who starts the program why a PostgreSQL database could not be
+// opened, and what to do.
 func openError(name string, err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -33,14 +33,14 @@ func openError(name string, err error) error {
 	return refuse(ErrUnreachable, "the database %s can't be used: %s", name, driverMessage(err))
 }
 
-// postgresPrepared is the SQLSTATE of a statement that was prepared before, by somebody else
-// whose connection a pooler hands on.
+// postgresPrepared is the SQLSTATE of a statement that another client has prepared on a
+// connection that a pooler shares.
 const postgresPrepared = "42P05"
 
-// postgresTooManyConns is the SQLSTATE of a server that takes no more connections.
+// postgresTooManyConns is the SQLSTATE of a server that accepts no more connections.
 const postgresTooManyConns = "53300"
 
-// tooManyConnections is an error of a question in words where the server takes no more connections.
+// tooManyConnections explains the error of a query if the server accepts no more connections.
 func tooManyConnections(d *DB, err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == postgresTooManyConns {
@@ -49,8 +49,8 @@ func tooManyConnections(d *DB, err error) error {
 	return err
 }
 
-// reason is the last of what an error says: of a connection that failed, all addresses that
-// were tried stand before it.
+// driverMessage returns the last part of a driver error, without the list of all addresses that
+// were tried.
 func driverMessage(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (strings.HasPrefix(pg.Message, "unsupported startup parameter") || pg.Code == postgresPrepared) {
@@ -70,8 +70,8 @@ func driverMessage(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// refuseURL refuses the name of a file that was meant as a URL, of which nothing is repeated: a
-// password may stand in it. Error: ErrNotDatabase.
+// refuseURL refuses the path of a file that was meant as a URL. The error does not repeat it,
+// since it may contain a password. Error: ErrNotDatabase.
 func refuseURL(name string) error {
 	if strings.Contains(name, "://") || strings.HasPrefix(name, "postgres:") || strings.HasPrefix(name, "postgresql:") {
 		return refuse(ErrNotDatabase, "--db looks like a URL, and must be the path of a file, or begin with postgres://")
@@ -82,11 +82,10 @@ func refuseURL(name string) error {
 	return nil
 }
 
-// conninfo finds names that libpq takes for a connection, beside URLs.
+// conninfo matches the connection strings of libpq that are not URLs.
 var conninfo = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslrootcert|target_session_attrs|application_name|connect_timeout|options)\s*=`)
 
-// warnPooler says where something on the way drops settings that the connections of a writer
-// come with.
+// warnPooler logs a warning if a pooler drops the settings of the writer's connections.
 func warnPooler(ctx context.Context, d *DB, conn *sql.Conn) {
 	var idle int64
 	err := conn.QueryRowContext(ctx, `SELECT CAST(setting AS bigint) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`).Scan(&idle)

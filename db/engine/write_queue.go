@@ -13,45 +13,44 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// queued are the writes of a session that leave together, with the next statement that
-// something is asked of, or with the commit: of a database elsewhere each way there and back
-// costs more than the statement.
+// writeQueue buffers the writes of a session. They are sent in one round trip with the next
+// query, or with the commit, because a round trip to PostgreSQL costs more than a statement.
 type writeQueue struct {
 	conn       *sql.Conn
 	writes     []pendingWrite
 	statements map[string]queueStatement
-	immediate  bool      // at once, one by one: where one of a group failed, its closure must hear of it
-	changes    int       // statements that may have changed something
-	failed     error     // of one that left without its closure
-	opening    *opening  // what begins the transaction, and leaves with what comes first; nil: it has begun
-	beginFirst bool      // it is to begin before any closure does
-	part       *part     // whose writes these are; nil: of all closures, one after the other
-	parts      *partPool // the sessions of closures that run beside others
-	// slow is called with the connection's process on the server where an answer takes longer
-	// than slowAfter; nil: nobody asks.
+	immediate  bool      // send each write immediately, so that its closure gets its error
+	changes    int       // number of statements that may have changed something
+	failed     error     // of a buffered write or a query
+	opening    *opening  // begins the transaction, sent with the first statement; nil: it has begun
+	beginFirst bool      // begin the transaction before any closure runs
+	part       *part     // whose writes these are; nil: those of closures that are not pipelined
+	parts      *partPool // sessions of pipelined closures
+	// onSlow is called with the process id of the connection on the server if a round trip takes
+	// longer than slowAfter; nil: never.
 	onSlow    func(pid uint32)
 	slowAfter time.Duration
 }
 
-// opening begins a transaction.
+// opening are the statements that begin a transaction.
 type opening struct {
 	queries []*pendingQuery
-	// begun is called with their answers. Its error takes the transaction back.
+	// begun is called with their results. Its error rolls the transaction back.
 	begun func(asks []*pendingQuery) error
-	// strict are asks that fail themselves where begun would refuse their answers: the end of
-	// the transaction may leave with them.
+	// strict are statements that fail themselves if begun would return an error, so that COMMIT
+	// can be sent with them.
 	strict []*pendingQuery
 }
 
-// pending is a statement that has not left.
+// pendingWrite is a statement that was not sent yet.
 type pendingWrite struct {
 	text string
 	args []any
 }
 
-// queueStatement is a statement as it is sent.
+// queueStatement is a translated statement.
 type queueStatement struct {
-	text, single string // single: which fails where it touches no row
+	text, single string // single: fails if no row is touched
 	kind         Kind
 }
 
@@ -59,16 +58,16 @@ func newWriteQueue(conn *sql.Conn) *writeQueue {
 	return &writeQueue{conn: conn, statements: map[string]queueStatement{}, parts: &partPool{}}
 }
 
-// reset forgets what a transaction that is over left.
+// reset clears the state of a transaction that has ended.
 func (q *writeQueue) reset() {
 	if q != nil {
 		q.writes, q.changes, q.failed, q.opening = nil, 0, nil, nil
 	}
 }
 
-// Write runs a statement of which nobody asks how many rows it touches: at once, or with
-// what comes next. Error: ErrNotFound for a row whose parent is gone, where it is run at
-// once.
+// Write runs a statement whose number of rows does not matter. On PostgreSQL it may be buffered
+// until the next query or the commit. Error: ErrNotFound for a row whose parent is missing, if
+// the statement is run immediately.
 func (s *Conn) Write(query string, args ...any) error {
 	if s.queue == nil || s.queue.immediate {
 		_, err := s.Exec(query, args...)
@@ -78,8 +77,9 @@ func (s *Conn) Write(query string, args ...any) error {
 	return nil
 }
 
-// WriteOne is write for a statement that must touch a row. Error: ErrNotFound where it does not:
-// of one that waits, its closure hears when it is run again.
+// WriteOne is Write for a statement that must touch a row. Error: ErrNotFound if it does not. If
+// a buffered statement fails, the group is run again with immediate writes, and its closure gets
+// the error then.
 func (s *Conn) WriteOne(query string, args ...any) error {
 	if s.queue == nil || s.queue.immediate {
 		n, err := s.Exec(query, args...)
@@ -102,13 +102,13 @@ func (s *Conn) enqueue(query string, args []any, single bool) {
 	if single {
 		text = w.single
 	}
-	// Who writes many sets puts one after the other into the same arguments.
+	// The caller may reuse args for the next row, so copy them.
 	q.writes = append(q.writes, pendingWrite{text, s.dialect.bind(slices.Clone(args))})
 	q.changes++
 }
 
-// flush sends what waits. Its error stays: what follows rests on what failed. A nil queue has
-// nothing to send, and what a part has leaves with what it asks.
+// flush sends the buffered writes. Its error is kept, because later statements depend on what
+// failed. A nil queue has nothing to send; the writes of a part are sent with its queries.
 func (q *writeQueue) flush() error {
 	if q == nil || q.part != nil || q.failed != nil || len(q.writes) == 0 && q.opening == nil {
 		return q.failure()
@@ -124,7 +124,7 @@ func (q *writeQueue) failure() error {
 	return q.failed
 }
 
-// send sends what waits, and then what is asked, in one way there and back.
+// send sends the buffered writes and then queries in one round trip.
 func (q *writeQueue) send(asks []*pendingQuery) {
 	writes, opening := q.writes, q.opening
 	q.writes, q.opening = nil, nil
@@ -145,8 +145,8 @@ func (q *writeQueue) send(asks []*pendingQuery) {
 	q.beginFirst = q.beginFirst || errors.Is(q.failed, errStaleBegin)
 }
 
-// finish sends what waits and has the transaction end with it, in one way also where that is
-// still to be begun. Where nothing was written or asked there is none, which it reports.
+// finish sends the buffered writes and the COMMIT in one round trip, together with the opening if
+// that was not sent. none: nothing was written or queried, so there is no transaction.
 func (q *writeQueue) finish() (none bool, err error) {
 	if q.opening != nil {
 		if len(q.writes) == 0 {
@@ -161,7 +161,7 @@ func (q *writeQueue) finish() (none bool, err error) {
 	return false, q.failed
 }
 
-// exchange sends statements in one way there and back.
+// exchange sends statements in one round trip and reads the results.
 func exchange(conn *pgx.Conn, first []*pendingQuery, writes []pendingWrite, asks []*pendingQuery) (err error) {
 	batch := &pgx.Batch{}
 	for _, a := range first {
@@ -193,7 +193,7 @@ func exchange(conn *pgx.Conn, first []*pendingQuery, writes []pendingWrite, asks
 	return nil
 }
 
-// staleBegin is errStaleBegin for what fails of an opening by a division.
+// staleBegin returns errStaleBegin if a strict statement failed by its division by zero.
 func staleBegin(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == postgresDivision {
@@ -202,18 +202,18 @@ func staleBegin(err error) error {
 	return err
 }
 
-// requireRow has a statement fail that touches no row, by a division: the commit that leaves
-// with it must not take place.
+// requireRow makes a statement fail by a division by zero if it touches no row, so that a COMMIT
+// sent with it fails too.
 func requireRow(text string) string {
 	return "/* must touch a row */ WITH touched AS (" + text + " RETURNING 1) SELECT 1 / count(*) FROM touched"
 }
 
-// errRunSingly: a closure of a group failed after it had changed something, or what it had queued
-// did; the group is run again one by one.
+// errRunSingly means that a closure failed after it changed something, or that a buffered write
+// failed. The group is run again with each closure in its own savepoint.
 var errRunSingly = errors.New("db: to be run one by one")
 
-// failedInside reports whether an error is one of a statement, after which PostgreSQL takes no
-// more of its transaction.
+// failedInside reports whether err is that of a statement, after which PostgreSQL refuses the
+// rest of the transaction.
 func failedInside(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg)
