@@ -9,10 +9,9 @@ import (
 	"os"
 )
 
-// OpenReadOnly opens a database that is not this server's, to read it: nothing of it
-// changes, it is not migrated, and no file stays beside it that was not there. Whoever
-// writes to it is answered ErrClosed. Errors, in words: ErrOld, ErrNew, ErrSchema,
-// ErrNotDatabase, ErrNotFound.
+// OpenReadOnly opens the database of another server for reading. It changes and migrates nothing,
+// and leaves no new file beside the database. Writes return ErrClosed. Errors: ErrOld, ErrNew,
+// ErrSchema, ErrNotDatabase, ErrNotFound.
 func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
 	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}), abandoned: make(chan struct{}), released: make(chan struct{}),
 		failed: make(chan struct{})}
@@ -34,10 +33,10 @@ func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
 	d.path = real
 	mode := "mode=ro"
 	if logLength(real) == 0 && !exists(real+"-shm") {
-		// Nobody has it open, so that it stands still; else SQLite would put its files beside.
+		// No process has it open, so it cannot change. Without immutable SQLite would create files beside it.
 		mode = "mode=ro&immutable=1"
 	} else if !exists(real + "-shm") {
-		d.removeOnClose = real + "-shm" // a copy with its log: SQLite makes its index of that
+		d.removeOnClose = real + "-shm" // a copy with its log, of which SQLite builds the index
 	}
 	if err := d.openReaders(ctx, mode, false); err != nil {
 		return d.explainOpen(path, fmt.Errorf("open database %s: %w", path, err))

@@ -8,30 +8,32 @@ import (
 	"time"
 )
 
-// errUnknown: no answer to a commit came.
+// errUnknown means that a COMMIT got no answer.
 var errUnknown = errors.New("db: no answer to a commit")
 
-// reconnectInterval is how often the writer tries to reach a database that is away.
+// reconnectInterval is how often the writer tries to reach a PostgreSQL database that is
+// unreachable.
 const reconnectInterval = 200 * time.Millisecond
 
-// maxWaiting bounds the vital writes that wait in memory for the database, beside those that
-// stand in the queue.
+// maxWaiting bounds the critical writes that wait in memory during an outage, in addition to
+// those in the queue.
 const maxWaiting = 10_000
 
-// away is a database that does not answer, or that takes no writes.
+// reconnector waits until a database that is unreachable, or accepts no writes, is usable again.
 type reconnector struct {
 	d        *DB
 	s        *Conn
 	refusal  error      // of new work
 	unknown  bool       // group may have been committed
-	group    []*request // that was under way
-	critical []*request // that came since
+	group    []*request // that was in progress
+	critical []*request // that arrived since
 }
 
-// reach is called with a group whose connection is lost, or that is not taken for now. Where no answer to its commit came,
-// it finds out what became of it; else those who can wait no longer are refused. Vital writes
-// wait until the database is back, and are to be run then, in their order, as rest. For group it
-// returns as commitUndamaged does.
+// reconnect is called with a group whose connection is broken, or whose writes the database does
+// not accept at the moment. If the COMMIT of the group got no answer, it finds out whether the
+// group was committed; otherwise it refuses all requests that are not critical. Critical requests
+// wait until the database is usable again; those that arrived meanwhile are returned as rest, to
+// be run in order. For the group itself it returns the results of commitUndamaged.
 func reconnect(d *DB, s *Conn, group []*request, cause error) (sound, rest []*request, err error) {
 	a := &reconnector{d: d, s: s, refusal: writeRefusal(cause), unknown: errors.Is(cause, errUnknown), group: group}
 	answers := a.refusal != nil
@@ -58,7 +60,7 @@ func reconnect(d *DB, s *Conn, group []*request, cause error) (sound, rest []*re
 	return a.group, a.critical, nil
 }
 
-// waitReachable is wait for a database that does not answer, and tells of it.
+// waitReachable is wait for a database that does not answer, which it logs.
 func (a *reconnector) waitReachable(cause error) error {
 	a.d.outage.Store(&outage{a.refusal})
 	began := time.Now()
@@ -73,13 +75,13 @@ func (a *reconnector) waitReachable(cause error) error {
 
 func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
 
-// gatherFor tries until the group is written, or the store fails or closes.
+// wait tries until the group is written, or the store fails or closes.
 func (a *reconnector) wait() error {
 	tick := time.NewTicker(reconnectInterval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-a.d.closing: // Each try takes seconds
+		case <-a.d.closing: // each try takes seconds
 			return ErrClosed
 		case <-a.d.abandoned:
 			return ErrClosed
@@ -89,7 +91,7 @@ func (a *reconnector) wait() error {
 		if done || err != nil {
 			return err
 		}
-		a.critical = slices.DeleteFunc(a.critical, func(r *request) bool { return r.begun.Load() }) // given up
+		a.critical = slices.DeleteFunc(a.critical, func(r *request) bool { return r.begun.Load() }) // refused
 		for waiting := true; waiting; {
 			select {
 			case r := <-a.accepting():
@@ -107,7 +109,7 @@ func (a *reconnector) wait() error {
 	}
 }
 
-// Budget is the queue while there is room for what comes.
+// accepting returns the queue, or nil while maxWaiting requests wait.
 func (a *reconnector) accepting() <-chan *request {
 	if len(a.critical) >= maxWaiting {
 		return nil
@@ -115,7 +117,7 @@ func (a *reconnector) accepting() <-chan *request {
 	return a.d.queue
 }
 
-// take keeps what must be written and refuses the rest.
+// accept keeps a critical request and refuses any other.
 func (a *reconnector) accept(r *request) {
 	if r.critical {
 		a.critical = append(a.critical, r)
@@ -124,12 +126,12 @@ func (a *reconnector) accept(r *request) {
 	r.done <- a.refusal
 }
 
-// try connects and writes the group. done: it is written, or refused for a reason of its own.
+// try connects and writes the group. done: the group was written, or failed for another reason.
 func (a *reconnector) try() (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	if errors.Is(a.refusal, ErrLocked) && a.d.outage.Load() != nil {
-		return false, nil // Each try would wait for the lock
+		return false, nil // each try would wait for the lock
 	}
 	if err := a.d.engine.renew(ctx, a.d, a.s); errors.Is(err, errFenced) {
 		return false, a.d.handleFault(err)
