@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Harm changes a database file without SQLite: change gets the first page that contains
-// what.
+// Corrupt changes a database file without SQLite: change is called with the first page that
+// contains content.
 func Corrupt(t testing.TB, path string, content []byte, change func(page []byte)) {
 	t.Helper()
 	file, err := os.ReadFile(path)
@@ -25,7 +25,7 @@ func Corrupt(t testing.TB, path string, content []byte, change func(page []byte)
 	}
 }
 
-// Log is a buffer for a log, safe for concurrent use.
+// Log is a buffer for log output, safe for concurrent use.
 type Log struct {
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -38,7 +38,7 @@ func (b *Log) Write(p []byte) (int, error) {
 	return b.log.Write(p)
 }
 
-// String returns what was written until now.
+// String returns the log output so far.
 func (b *Log) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

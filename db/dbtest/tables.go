@@ -18,7 +18,7 @@ type Table struct {
 type Column struct {
 	Name, Kind string
 	Optional   bool
-	Allowed    []string // that a CHECK lists
+	Allowed    []string // values listed in a CHECK
 }
 
 var (
@@ -27,7 +27,8 @@ var (
 	checkIn    = regexp.MustCompile(`CHECK \((\w+) IN \(([^)]*)\)`)
 )
 
-// Tables returns the tables of schema.sql, which conn, a connection to SQLite, has.
+// Tables returns the tables of schema.sql. conn is a connection to a SQLite database with that
+// schema.
 func Tables(t testing.TB, conn *sql.Conn) (tables []Table) {
 	t.Helper()
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(Schema(t), ""), ";") {
@@ -68,8 +69,8 @@ func columns(t testing.TB, conn *sql.Conn, table string, allowed map[string][]st
 	return out
 }
 
-// FixUnit makes the columns of a row of units agree: names of columns, their places in the
-// VALUES of an INSERT, and arguments.
+// FixUnit makes the columns of a row of units consistent. names, placeholders and args are those
+// of an INSERT.
 func FixUnit(names, placeholders []string, args []any) {
 	at := func(name string) int { return slices.Index(names, name) }
 	placeholders[at("bulk")], args[at("bulk")] = `?`, int64(1)

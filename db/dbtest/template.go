@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// File returns the path of a new database file, in a directory of its own that is removed when
-// the test ends. The file is a copy of the template that make made at the path which it was
-// given. The process makes one template for each key.
+// File returns the path of a new database file, in its own directory, which is removed when the
+// test ends. The file is a copy of a template, which create creates at the given path. The
+// process creates one template for each key.
 func File(t testing.TB, key string, create func(path string) error) string {
 	t.Helper()
 	content, err := template(t, key, create)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestPerfTakeoverAfterCleanShutdown compares the time until another
-// server leads with the time after which a server that is not heard counts as dead.
+// TestPerfTakeoverAfterCleanShutdown compares the time until another server leads with the time
+// after which a silent server counts as dead.
 func TestPerfTakeoverAfterCleanShutdown(t *testing.T) {
 	g := newTestCluster(t)
 	first, second := g.open(), g.open()
@@ -18,6 +18,6 @@ func TestPerfTakeoverAfterCleanShutdown(t *testing.T) {
 	began := time.Now()
 	g.waitLeading(second)
 	if took := time.Since(began); took >= deadHeartbeats*g.heartbeat/2 {
-		t.Errorf("it took %s, and one that is not heard counts as dead after %s", took, deadHeartbeats*g.heartbeat)
+		t.Errorf("it took %s, and a silent server counts as dead after %s", took, deadHeartbeats*g.heartbeat)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestSpaceAgreesWithDBStat compares the pointer maps with SQLite's own walk over all
-// pages.
+// TestSpaceAgreesWithDBStat compares the result from the pointer maps with dbstat, which reads
+// all pages.
 func TestSpaceAgreesWithDBStat(t *testing.T) {
 	t.Parallel()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})

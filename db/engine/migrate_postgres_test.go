@@ -25,9 +25,8 @@ func askPostgres(t *testing.T, dsn, query string) (value string) {
 	return value
 }
 
-// TestPostgresMigrationSteps has steps do what those of files do: a table on one line,
-// an index of a table that is there, and a CHECK that takes one more word, for which a file must
-// have the table made anew.
+// TestPostgresMigrationSteps runs steps with a table on one line, an index of an existing table,
+// and a changed CHECK, for which a file must rebuild the table.
 func TestPostgresMigrationSteps(t *testing.T) {
 	t.Parallel()
 	const (
@@ -60,8 +59,8 @@ func TestPostgresMigrationSteps(t *testing.T) {
 	}
 }
 
-// TestPostgresStepToOtherSchemaIsRefused: of what is not as the schema makes it nothing stays, in
-// a dry run neither.
+// TestPostgresStepToOtherSchemaIsRefused checks that steps with another result than the schema
+// leave no change, also in a dry run.
 func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	schema := dbtest.Schema(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
@@ -84,7 +83,8 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestMigrateFindsMissingIndex looks at a database that has the version and not the tables.
+// TestMigrateFindsMissingIndex migrates a database that has the version of this program but lacks
+// an index.
 func TestMigrateFindsMissingIndex(t *testing.T) {
 	t.Parallel()
 	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
@@ -97,8 +97,8 @@ func TestMigrateFindsMissingIndex(t *testing.T) {
 	}
 }
 
-// TestSchemaSumIgnoresWhitespace opens a database with a schema.sql that is only laid out
-// otherwise.
+// TestSchemaSumIgnoresWhitespace opens a database with a schema.sql that differs only in
+// whitespace.
 func TestSchemaSumIgnoresWhitespace(t *testing.T) {
 	t.Parallel()
 	dsn, schema := newRemote(t), dbtest.Schema(t)
@@ -113,8 +113,8 @@ func TestSchemaSumIgnoresWhitespace(t *testing.T) {
 	}
 }
 
-// TestTablesOfOtherOwnerAreRefused restores a dump as another user than the one of --db,
-// as pg_restore --no-owner does.
+// TestTablesOfOtherOwnerAreRefused opens tables of another user than the one of --db, as
+// pg_restore --no-owner leaves them.
 func TestTablesOfOtherOwnerAreRefused(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
@@ -130,12 +130,12 @@ func TestTablesOfOtherOwnerAreRefused(t *testing.T) {
 	_, dry := Migrate(t.Context(), opts, true)
 	for _, err := range []error{err, dry} {
 		if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "--role="+user) {
-			t.Errorf("it is said: %v", err)
+			t.Errorf("error: %v", err)
 		}
 	}
 }
 
-// TestSuggestedCommandHasNoPassword has an older database say what to run.
+// TestSuggestedCommandHasNoPassword opens an older database and checks the command in the error.
 func TestSuggestedCommandHasNoPassword(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// atVersion1 makes a database of the schema as it is, with a team of a key.
+// atVersion1 creates a database of the current schema, with a team that has a key.
 func atVersion1(t *testing.T) Options {
 	t.Helper()
 	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true}
@@ -42,7 +42,7 @@ func stepFiles(files map[string]string) fstest.MapFS {
 	return dir
 }
 
-// withSteps are the options of a program whose schema is that of opts after some steps.
+// withSteps returns the options of a program whose schema is that of opts after some steps.
 func withSteps(opts Options, steps ...string) Options {
 	opts.Schema += strings.Join(steps, "\n")
 	return opts
@@ -112,7 +112,7 @@ func TestMigrationCopyIsPrivate(t *testing.T) {
 
 func TestFailedMigrationStepRollsBack(t *testing.T) {
 	opts := withSteps(atVersion1(t), step2, step3)
-	bad := step3 + ` INSERT INTO teams SELECT * FROM teams;` // fails where there are teams
+	bad := step3 + ` INSERT INTO teams SELECT * FROM teams;` // fails if there are teams
 	_, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": bad}))
 	if err == nil || !strings.Contains(err.Error(), "003_extra.sql") {
 		t.Fatalf("error %v", err)
@@ -123,7 +123,7 @@ func TestFailedMigrationStepRollsBack(t *testing.T) {
 	if _, err := os.Stat(opts.Path + ".lock"); err != nil {
 		t.Error(err)
 	}
-	// The copy of the same second is not written over.
+	// The second copy may be of the same second, and must not overwrite the first.
 	if err := removeCopies(opts.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 		t.Errorf("open: %v", err)
 	}
 	if !bytes.Equal(before, content(t, opts.Path)) {
-		t.Error("it was written to")
+		t.Error("the database was written to")
 	}
 }
 
@@ -273,7 +273,8 @@ func TestOtherProgramsDatabaseIsRefused(t *testing.T) {
 	wantValue(t, opts.Path, "SELECT group_concat(name) FROM sqlite_schema", "bookmarks")
 }
 
-// The server that the package is about to replace runs on meanwhile.
+// TestMigrationDryRunWhileServerRuns: an upgrade checks the migration before it stops the old
+// server.
 func TestMigrationDryRunWhileServerRuns(t *testing.T) {
 	opts := atVersion1(t)
 	d, err := Open(t.Context(), opts)
@@ -299,9 +300,9 @@ func TestMigrationDryRunWhileServerRuns(t *testing.T) {
 	}
 }
 
-// base.sql is schema.sql as it was frozen: databases of it are in use. A change of schema.sql
-// takes a step in migrations; until the first release base.sql may be replaced instead, and
-// the page of changes says that databases made before must be exported and imported.
+// TestBaseSchemaMigrates migrates a database of base.sql, the frozen schema of databases in use.
+// A change of schema.sql needs a step in migrations. Until the first release base.sql may be
+// replaced instead, if the page Changes says that older databases must be exported and imported.
 func TestBaseSchemaMigrates(t *testing.T) {
 	frozen, err := os.ReadFile("testdata/base.sql")
 	if err != nil {

@@ -27,17 +27,17 @@ import (
 const movedRows = 4
 
 var (
-	// movedTexts are the texts of the rows: those of keys too, so that each foreign key leads to
-	// the row of its own number.
+	// movedTexts are the texts of the rows, including keys, so that a foreign key refers to the
+	// row of the same number.
 	movedTexts   = []string{"a", "É ✓ 😀 \u2028 'x' \\ \"", strings.Repeat("long ", 30), "A\t\r\n%_"}
 	movedNumbers = []int64{0, -1, math.MaxInt64, math.MinInt64}
 	movedObjects = []any{`{"a":1,"B":-2.50,"c":1e400,"d":"\u00e9\n"}`, nil, `{}`, `{"z":"É","a":12345678901234567890}`}
 	movedPieces  = [][]byte{{}, bytes.Repeat([]byte{0, 0xff, 'x', 7}, 64<<10), {0}, []byte("\\x00")}
-	numberedKeys = regexp.MustCompile(`^(n|seq|hard_bounced|complained)$`) // the last two are added up in an index
-	shortBytes   = regexp.MustCompile(`^(address|id|hash|credential_id)$`) // in indexes
+	numberedKeys = regexp.MustCompile(`^(n|seq|hard_bounced|complained)$`) // an index contains the sum of the last two
+	shortBytes   = regexp.MustCompile(`^(address|id|hash|credential_id)$`) // indexed
 )
 
-// fillFile returns a database with rows in every table, whose values are odd ones.
+// fillFile returns a database with rows of edge-case values in every table.
 func fillFile(t *testing.T) string {
 	t.Helper()
 	return dbtest.File(t, "rows in every table\n"+dbtest.Schema(t), func(path string) error {
@@ -68,10 +68,10 @@ func fillTables(t *testing.T, path string) error {
 	if err != nil || rows.Next() {
 		return fmt.Errorf("a foreign key leads nowhere: %w", err)
 	}
-	return errors.Join(rows.Close(), conn.Close(), pool.Close()) // the last one empties the log
+	return errors.Join(rows.Close(), conn.Close(), pool.Close()) // the last connection truncates the log
 }
 
-// newMoved returns a database of PostgreSQL to which that of fillFile was moved.
+// newMoved returns a PostgreSQL database to which the database of fillFile was moved.
 func newMoved(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Server(t)
@@ -134,7 +134,7 @@ func oddValue(c *dbtest.Column, n int) any {
 	return movedNumbers[n]
 }
 
-// dump is every row of a database, by table.
+// dump returns every row of a database, by table.
 func dump(t *testing.T, s *moveSide) map[string][]string {
 	t.Helper()
 	tables, err := movedTables(t.Context(), dbtest.Schema(t))
@@ -195,7 +195,7 @@ func wantDump(t *testing.T, got, want map[string][]string) {
 	}
 }
 
-// moving is a move of a test.
+// moving returns the parameters of a move.
 func moving(t *testing.T, from, to string) Moving {
 	t.Helper()
 	return Moving{From: from, To: to, Schema: dbtest.Schema(t)}
@@ -210,7 +210,7 @@ func mustMove(t *testing.T, from, to string) Moved {
 	return done
 }
 
-// tablesOf counts the tables of a database of PostgreSQL.
+// tablesOf returns the number of tables in a PostgreSQL database.
 func tablesOf(t *testing.T, url string) (n int) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
@@ -256,7 +256,7 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	}
 	back := filepath.Join(dbtest.Dir(t), "back.db")
 	if again := mustMove(t, remote, back); !slices.Equal(again.Tables, done.Tables) {
-		t.Errorf("there %v, back %v", done.Tables, again.Tables)
+		t.Errorf("moved %v, moved back %v", done.Tables, again.Tables)
 	}
 	wantDump(t, dumpFile(t, back), want)
 	if err := openAsServer(t, back); err != nil {
@@ -270,7 +270,7 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	}
 }
 
-// errKilled stands for the end of a process.
+// errKilled simulates the end of the process.
 var errKilled = errors.New("killed")
 
 func killedAt(step string) func(string) error {

@@ -130,7 +130,6 @@ func (n *node) start(ctx context.Context, d *DB, id string) error {
 	return nil
 }
 
-// notify sends to a channel with a buffer of one without blocking.
 func notifyWaiting(opts Options) error {
 	if opts.Waiting == nil || !opts.Standby {
 		return nil
@@ -278,8 +277,7 @@ func currentLeader(ctx context.Context, tx rowQuerier, opts Options, beat time.D
 	return &w, err
 }
 
-// heartbeat sends one heartbeat. The leader also marks silent servers dead, but after an outage
-// of the database gives them time for a heartbeat first.
+// heartbeatLoop sends heartbeats until d is closed.
 func (n *node) heartbeatLoop(d *DB) {
 	defer close(n.done)
 	defer n.closeConn()
@@ -321,8 +319,8 @@ func (n *node) nextDelay(err error) time.Duration {
 	return min(n.interval, n.leaderTimeLeft+n.interval/50)
 }
 
-// heartbeat is one beat. The one that leads looks after the others meanwhile: once the database
-// is back from being away, they are to have time for a beat before.
+// heartbeat sends one heartbeat. The leader also marks silent servers dead, but after an outage
+// of the database gives them time for a heartbeat first.
 func (n *node) heartbeat(d *DB, leads bool) error {
 	if !leads {
 		return n.memberHeartbeat(d)
@@ -413,7 +411,7 @@ func (n *node) renew(d *DB, text string, args []any, into ...any) error {
 	return nil
 }
 
-// notify has a channel of one place have a value.
+// notify sends to a channel with a buffer of one without blocking.
 func notify(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:

@@ -11,7 +11,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// cancelAt ends a context once something is logged.
+// cancelAt cancels a context when a message is logged.
 type cancelAt struct {
 	slog.Handler
 	message string
@@ -25,7 +25,7 @@ func (c cancelAt) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// abandoned is a database of PostgreSQL that somebody worked on who is gone.
+// newAbandoned returns a PostgreSQL database with the row of a leader that no longer runs.
 func newAbandoned(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = newRemote(t)

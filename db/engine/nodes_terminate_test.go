@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// cutOff leaves a transaction of a server of which nothing more is heard: it holds what all
-// wait for, and its last message has not come whole. works is 1 for the one that works.
+// cutOff leaves an open transaction of a silent server, in the middle of a message, which holds
+// the locks that all groups need. leads is 1 for the leader.
 func (g *testCluster) cutOff(leads int) {
 	g.t.Helper()
 	config, err := pgconn.ParseConfig(g.dsn)
@@ -23,7 +23,7 @@ func (g *testCluster) cutOff(leads int) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	g.t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the other side ended it
+	g.t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the server closed it
 	for _, result := range []error{
 		conn.Exec(g.t.Context(), `DELETE FROM nodes`).Close(),
 		conn.ExecParams(g.t.Context(), `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ('`+id+`', 0, 0, $1, 'gone')`,
@@ -39,7 +39,7 @@ func (g *testCluster) cutOff(leads int) {
 		f.SendBind(&pgproto3.Bind{})
 		f.SendExecute(&pgproto3.Execute{})
 	}
-	f.Send(&pgproto3.Flush{}) // without the Sync after which a transaction stands idle
+	f.Send(&pgproto3.Flush{}) // without the Sync that would make the transaction idle
 	if err := f.Flush(); err != nil {
 		g.t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (g *testCluster) cutOff(leads int) {
 	}
 }
 
-// wrote waits until d has written, which waits for what a silent server holds.
+// waitWritten waits until d has written, for which it needs the locks of the silent server.
 func (g *testCluster) waitWritten(d *DB) {
 	g.t.Helper()
 	done := make(chan error, 1)

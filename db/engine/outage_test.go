@@ -16,8 +16,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestExternalSQLiteLock has another connection hold the write lock
-// longer than the store waits for it.
+// TestExternalSQLiteLock holds the write lock in another connection for longer than the store
+// waits.
 func TestExternalSQLiteLock(t *testing.T) {
 	path := NewFile(t)
 	d, log := withLog(t, path)
@@ -80,7 +80,7 @@ func TestTooManyOpenFiles(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
 		t.Fatal(err)
 	}
-	fault := pool.Ping() // SQLite says no more than that it can't open a file
+	fault := pool.Ping() // SQLite only reports that it cannot open a file
 	err = d.Write(t.Context(), func(*Tx) error { return fault })
 	refused := d.Write(t.Context(), func(*Tx) error { return nil })
 	_, opened := Open(t.Context(), Options{Path: d.path, Schema: schema})
@@ -104,8 +104,8 @@ func TestTooManyOpenFiles(t *testing.T) {
 
 const besidePath = "MAILER_TEST_BESIDE_DB"
 
-// TestOpenWhileServerIsLoaded opens and closes the database from another
-// process while the log is written, moved and cut all the time.
+// TestOpenWhileServerIsLoaded opens and closes the database in another process while the log is
+// written, checkpointed and truncated.
 func TestOpenWhileServerIsLoaded(t *testing.T) {
 	if path := os.Getenv(besidePath); path != "" {
 		for range 20 {
@@ -136,7 +136,7 @@ func TestOpenWhileServerIsLoaded(t *testing.T) {
 		}
 		done <- err
 	}()
-	load := time.NewTicker(3 * time.Millisecond) // who writes without a pause starves all others
+	load := time.NewTicker(3 * time.Millisecond) // a writer without pauses would starve all others
 	defer load.Stop()
 	for n := 0; ; n++ {
 		select {

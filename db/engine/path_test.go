@@ -21,8 +21,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// wantRefused checks that a database is not opened, and that the words name the file,
-// the reason and what helps.
+// wantRefused checks that a database is not opened, and that the error contains words.
 func wantRefused(t *testing.T, opts Options, kind error, words ...string) {
 	t.Helper()
 	d, err := Open(t.Context(), opts)

@@ -41,7 +41,7 @@ func TestConcurrentReadsShareRoundTrip(t *testing.T) {
 		}
 		return len(w.RoundTrips()), errs
 	}
-	for range 2 * readers { // what is prepared takes ways of its own once
+	for range 2 * readers { // preparing takes round trips of its own, once
 		if _, errs := read(false); errors.Join(errs...) != nil {
 			t.Fatal(errors.Join(errs...))
 		}

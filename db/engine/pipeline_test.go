@@ -14,7 +14,8 @@ import (
 	"mailer/db/pgtest"
 )
 
-// openPostgres opens a new database of PostgreSQL with a team, and counts the ways to it.
+// openPostgres opens a new PostgreSQL database with a team, through a proxy that counts round
+// trips.
 func openPostgres(t *testing.T) (*DB, *pgtest.Proxy) {
 	t.Helper()
 	dsn := newRemote(t)
@@ -31,7 +32,7 @@ func openPostgres(t *testing.T) (*DB, *pgtest.Proxy) {
 	return d, w
 }
 
-// together has closures share a commit, and returns what became of each.
+// together makes closures share a commit, and returns their errors.
 func together(t *testing.T, d *DB, ctx context.Context, closures ...func(*Tx) error) []error {
 	t.Helper()
 	queued, begun := make(chan struct{}), make(chan struct{})
@@ -83,7 +84,7 @@ func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 			return tx.SetSetting(fmt.Sprint("s", i), []byte(fmt.Sprint("v", i)))
 		}
 	}
-	for range 2 { // what is prepared takes ways of its own once
+	for range 2 { // preparing takes round trips of its own, once
 		for i, err := range together(t, d, Pipelined(t.Context()), ask...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
@@ -96,7 +97,7 @@ func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 			t.Errorf("closure %d: %v", i, err)
 		}
 	}
-	// The closure that the others wait behind asks and writes nothing.
+	// The closure that blocks the writer runs no statement.
 	if got := len(w.RoundTrips()); got != questions+1 {
 		t.Errorf("%d closures with %d questions each took %d ways there and back", closures, questions, got)
 	}
@@ -143,7 +144,7 @@ func TestConcurrentPartsShareRoundTrips(t *testing.T) {
 		}
 		return len(w.RoundTrips())
 	}
-	run() // what is prepared takes ways of its own once
+	run() // preparing takes round trips of its own, once
 	after.Store(0)
 	if got := run(); got != questions+1 {
 		t.Errorf("%d closures of %d parts with %d questions each took %d ways there and back", closures, parts, questions, got)
@@ -221,12 +222,12 @@ func TestPipelinedClosureFailsAlone(t *testing.T) {
 				switch i {
 				case 3:
 					return boom
-				case 5: // it hears of it when it is run by itself
+				case 5: // it gets the error when the group is run again
 					n, err := tx.Exec(`DELETE FROM units WHERE email_id = ?`, "none")
 					return oneRow(n, err, ErrNotFound)
 				case 6:
 					panic("boom")
-				case 8: // nobody asks how many rows
+				case 8: // the number of rows does not matter
 					return tx.WriteOne(`UPDATE units SET next_at = 1 WHERE email_id = ?`, "none")
 				case 10:
 					_, err := tx.Exec(`SELECT 1/0`)
@@ -360,19 +361,19 @@ func TestWriteOnlyGroupTakesOneRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		ways := 0
-		for _, trip := range wire.RoundTrips() { // beats come too
+		for _, trip := range wire.RoundTrips() { // also those of heartbeats
 			if slices.Contains(trip, beginGroup) || slices.Contains(trip, "COMMIT") || slices.Contains(trip, "ROLLBACK") {
 				ways++
 			}
 		}
 		return ways
 	}
-	write("a") // what is prepared takes ways of its own once
+	write("a") // preparing takes round trips of its own, once
 	write("b")
 	if got := write("c"); got != 1 {
 		t.Errorf("a group took %d ways", got)
 	}
-	// The other one changes what is remembered: nothing may rest on what was.
+	// The other server changes what is cached, which must be read again.
 	if err := note(other, "d"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// waiting counts how often something was sent and then waited for.
+// waiting counts round trips: a write that is followed by a read.
 type waiting struct {
 	net.Conn
 	sent  *atomic.Bool
@@ -30,7 +30,7 @@ func (w waiting) Read(p []byte) (int, error) {
 	return w.Conn.Read(p)
 }
 
-// count returns, each time it is called, how often anybody waited for the database since.
+// count returns a function that returns the number of round trips since its last call.
 func count(d *DB) func() int64 {
 	var sent atomic.Bool
 	var waits atomic.Int64
@@ -46,7 +46,7 @@ func count(d *DB) func() int64 {
 	}
 }
 
-// oneReader leaves d a single reader, and has it know the statement.
+// oneReader leaves d a single reader, which has prepared the query.
 func oneReader(t *testing.T, d *DB, query string) {
 	t.Helper()
 	for range readers - 1 {
@@ -93,7 +93,7 @@ func TestPostgresReadRoundTrips(t *testing.T) {
 		if n := waits(); n != 3 {
 			t.Errorf("a read of three statements waits %d times", n)
 		}
-		askOnce(t, d) // what it sent has no answer before the next
+		askOnce(t, d) // its ROLLBACK is still unanswered
 		waits()
 	}
 }
@@ -162,7 +162,7 @@ func TestBeginFilter(t *testing.T) {
 	notice, row, refusal := message('N', "n"), message('2', "")+message('D', "dd")+message('C', "SELECT 1\x00")+message('Z', "T"), message('E', "e")+message('Z', "E")
 	for _, test := range []struct{ sent, want string }{
 		{begin + row, row},
-		{begin + row + begin, row + begin}, // of one BEGIN
+		{begin + row + begin, row + begin}, // only the first BEGIN is removed
 		{notice + message('1', "") + notice + message('2', "") + message('C', "BEGIN\x00") + row, notice + notice + row},
 		{refusal + row, refusal + row},
 		{message('1', "") + refusal, refusal},

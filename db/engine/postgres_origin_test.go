@@ -10,8 +10,7 @@ import (
 	"mailer/db/pgtest"
 )
 
-// TestOriginDetectsRestore does to a database what restores do,
-// and what happens to one that nobody restored.
+// TestOriginDetectsRestore simulates restores of a database, and operations that are no restore.
 func TestOriginDetectsRestore(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -43,7 +42,7 @@ func TestOriginDetectsRestore(t *testing.T) {
 	}
 }
 
-// originOf looks where a database comes from, and notes it.
+// originOf checks the origin of a database and, with note, records it.
 func originOf(t *testing.T, dsn string, want Origin, note bool) {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
@@ -63,8 +62,8 @@ func originOf(t *testing.T, dsn string, want Origin, note bool) {
 	}
 }
 
-// TestServerStopsAfterRestore: once its connection is another one it writes
-// nothing more.
+// TestServerStopsAfterRestore checks that a server writes nothing once it has reconnected to a
+// restored database.
 func TestServerStopsAfterRestore(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)

@@ -12,9 +12,9 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestPostgresRefusingWrites has the database answer each write to settings as it does
-// whose disk is full, or that takes reads alone. New work is refused as such; a result waits, is
-// written once there is room, and the store goes on.
+// TestPostgresRefusingWrites makes the database fail each write to settings as with a full disk,
+// or as a read-only database. New work is refused with the matching error; a critical write waits
+// and is written once the database accepts writes.
 func TestPostgresRefusingWrites(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]error{postgresDiskFull: ErrFull, postgresReadOnly: ErrUnreachable} {
@@ -87,8 +87,8 @@ func takesNoWrites(t *testing.T, code string, want error) {
 	}
 }
 
-// TestClientWaitingForCriticalWriteIsRefused: they are refused, while a result of
-// mail waits on; what was not begun for them is not written later.
+// TestClientWaitingForCriticalWriteIsRefused checks that a client is refused after a short time
+// and its closure is never run, while a critical write without a client goes on waiting.
 func TestClientWaitingForCriticalWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)

@@ -12,7 +12,7 @@ import (
 	"mailer/db/pgtest"
 )
 
-// onServer runs statements on a server of PostgreSQL.
+// onServer runs statements on a PostgreSQL server.
 func onServer(t *testing.T, dsn string, statements ...string) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), dsn)
@@ -27,8 +27,8 @@ func onServer(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// TestUnsafePostgresSettingsAreRefused has a database say of itself what an operator or a
-// provider may have set.
+// TestUnsafePostgresSettingsAreRefused checks settings that an operator or a provider may have
+// made.
 func TestUnsafePostgresSettingsAreRefused(t *testing.T) {
 	good := postgresFacts{version: "PostgreSQL 17.1", number: 170001, provider: "c", collation: "C", characters: "POSIX", encoding: "UTF8", commit: "on", readOnly: "off"}
 	for name, tc := range map[string]struct {
@@ -55,7 +55,7 @@ func TestUnsafePostgresSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestICUCollationIsRefused: its order is not that of its LC_COLLATE.
+// TestICUCollationIsRefused opens a database whose order is not that of its LC_COLLATE.
 func TestICUCollationIsRefused(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
@@ -80,8 +80,8 @@ func TestICUCollationIsRefused(t *testing.T) {
 	}
 }
 
-// TestWritesAreReadCommitted: with another isolation groups of two
-// servers fail, since each sees what was there before it waited for the other.
+// TestWritesAreReadCommitted opens a database with another default isolation, with which groups
+// of two servers would fail, because each sees the state before it waited for the other.
 func TestWritesAreReadCommitted(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []string{"repeatable read", "serializable"} {

@@ -12,7 +12,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestPostgresOpenErrors has a database refuse what an operator mistyped.
+// TestPostgresOpenErrors checks the errors for typical mistakes of operators.
 func TestPostgresOpenErrors(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
@@ -36,7 +36,7 @@ func TestPostgresOpenErrors(t *testing.T) {
 	}
 }
 
-// TestConnectionSettingsAreRefused opens what libpq takes, which holds a password.
+// TestConnectionSettingsAreRefused opens connection strings of libpq, which contain a password.
 func TestConnectionSettingsAreRefused(t *testing.T) {
 	schema := dbtest.Schema(t)
 	t.Chdir(t.TempDir())
@@ -59,7 +59,7 @@ func TestConnectionSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestMalformedURLsHidePassword opens what an operator mistyped.
+// TestMalformedURLsHidePassword opens mistyped URLs.
 func TestMalformedURLsHidePassword(t *testing.T) {
 	for _, name := range []string{"postgre://u:sesame@h/d", "postgres:/u:sesame@h/d", "mysql://u:sesame@h/d", "postgres://u:sesame@h", "postgres://u:sesame@h/d?sslmode=xx", "postgres://u:ses/ame@pw@h/d"} {
 		d, err := Open(t.Context(), Options{Path: name, Schema: dbtest.Schema(t), Create: true})
@@ -72,8 +72,8 @@ func TestMalformedURLsHidePassword(t *testing.T) {
 	}
 }
 
-// TestTooManyConnections: its first one may be the last that the server
-// takes.
+// TestTooManyConnections runs a command whose first connection is the last that the server
+// accepts.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)

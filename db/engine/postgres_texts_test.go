@@ -9,8 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestPostgresReplacesInvalidText binds words of others, which come in any
-// bytes.
+// TestPostgresReplacesInvalidText binds texts of third parties, which may contain any bytes.
 func TestPostgresReplacesInvalidText(t *testing.T) {
 	t.Parallel()
 	type words string
@@ -43,7 +42,7 @@ func TestPostgresReplacesInvalidText(t *testing.T) {
 	if got := (&postgresEngine{}).bind([]any{nothing}); got[0] != any(nothing) {
 		t.Errorf("no text became %v", got[0])
 	}
-	// The control: without this they are refused.
+	// The control: PostgreSQL refuses the texts without bind.
 	for _, text := range []string{"a\x00b", latin} {
 		if err := conn.QueryRow(t.Context(), `SELECT CAST($1 AS text)`, text).Scan(new(string)); err == nil || !strings.Contains(err.Error(), "22021") {
 			t.Errorf("%q is taken: %v", text, err)

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestPostgresTLSDefault: over a network TLS is the rule, and the URL alone says
-// otherwise.
+// TestPostgresTLSDefault checks that TLS with verification is the default over a network, and
+// that only the URL overrides it.
 func TestPostgresTLSDefault(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	t.Setenv("PGHOST", "")

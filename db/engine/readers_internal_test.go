@@ -17,8 +17,8 @@ func openReadersTest(t *testing.T) *DB {
 	return d
 }
 
-// TestReadersReuseLastConnection reads again and again, one after the other: only one connection
-// learns statements, and the others stay empty.
+// TestReadersReuseLastConnection reads repeatedly, one read at a time: only one connection
+// prepares statements.
 func TestReadersReuseLastConnection(t *testing.T) {
 	d := openReadersTest(t)
 	var n int
@@ -41,8 +41,8 @@ func TestReadersReuseLastConnection(t *testing.T) {
 	}
 }
 
-// TestFreePagesDuringRead frees pages while a read goes on: it waits for the others
-// alone, and each reader is there afterwards, in the same order.
+// TestFreePagesDuringRead frees pages during a read: it handles only the other readers, and all
+// readers are in the pool afterwards, in the same order.
 func TestFreePagesDuringRead(t *testing.T) {
 	d := openReadersTest(t)
 	order := slices.Clone(d.readers.unused)

@@ -17,7 +17,7 @@ CREATE TABLE keys (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCE
 CREATE INDEX keys_team ON keys (team_id, id) WHERE team_id > '';
 `
 
-// differenceOf compares what two texts make.
+// differenceOf compares the schemas of two texts.
 func differenceOf(t *testing.T, have, want string) string {
 	t.Helper()
 	h, err := formOf(t.Context(), have)

@@ -12,7 +12,7 @@ import (
 	"mailer/db/pgtest"
 )
 
-// clockOf has the database of several servers tell another time than this machine.
+// clockOf is a database of several servers whose clock differs from that of this machine.
 type clockOf struct {
 	*testCluster
 	conn *pgx.Conn
@@ -55,7 +55,7 @@ func (c *clockOf) keep() *DB {
 	return d
 }
 
-// wantTime checks what time it is for a write of d.
+// wantTime checks the time of a write to d.
 func (c *clockOf) wantTime(d *DB, ahead time.Duration) {
 	c.t.Helper()
 	err := writeSoon(d, func(tx *Tx) error {

@@ -6,7 +6,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// deep calls fn behind n more callers.
+// deep calls fn with n more frames on the stack.
 func deep(n int, fn func() bool) bool {
 	if n == 0 {
 		return fn()

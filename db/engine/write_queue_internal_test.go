@@ -8,7 +8,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// postgresForTest is a store in PostgreSQL.
+// postgresForTest opens a new PostgreSQL database.
 func postgresForTest(t *testing.T) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: dbtest.Schema(t), Create: true, Lock: true, Gather: -1})
@@ -38,7 +38,7 @@ func TestFailedQueuedWriteRunsGroupAgain(t *testing.T) {
 			if err := write(func(tx *Tx) error { return tx.Write(`INSERT INTO settings (name, value) VALUES ('n', '')`) }); err != nil {
 				t.Fatal(err)
 			}
-			// The second fails where it is sent, and its closure lives with that.
+			// The second statement fails when it is sent, and its closure ignores the error.
 			var heard error
 			err := write(func(tx *Tx) error {
 				if err := tx.WriteOne(longer); err != nil {
@@ -67,7 +67,7 @@ func TestFailedQueuedWriteRunsGroupAgain(t *testing.T) {
 	}
 }
 
-// Who writes sets puts one after the other into the same arguments.
+// TestQueuedWritesCopyArguments reuses the same arguments for several rows.
 func TestQueuedWritesCopyArguments(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)

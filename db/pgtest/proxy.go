@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Wire is the way between a program and its PostgreSQL. It counts how often the program
-// waits for an answer, and for which statements.
+// Proxy forwards connections of a program to a PostgreSQL server. It records the round trips and
+// their statements.
 type Proxy struct {
 	network, to string
 	addr        string
@@ -23,10 +23,10 @@ type Proxy struct {
 	trips []RoundTrip
 }
 
-// Trip is what was asked in one way there and back: the texts of its statements.
+// RoundTrip is the texts of the statements that were sent in one round trip.
 type RoundTrip []string
 
-// NewProxy returns a way to a server, which ends with the test.
+// NewProxy returns a proxy to a server, which is closed when the test ends.
 func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(server)
@@ -50,7 +50,7 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	return w
 }
 
-// Through returns the DSN of a database as it is reached over the wire.
+// DSN returns the DSN of a database through the proxy.
 func (w *Proxy) DSN(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *Proxy) DSN(dsn string) string {
 	return u.String()
 }
 
-// Take returns the trips since it was called last.
+// RoundTrips returns the round trips since its last call.
 func (w *Proxy) RoundTrips() []RoundTrip {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,22 +101,22 @@ func (w *Proxy) accept(l net.Listener) {
 	}
 }
 
-// carry has go on what comes, until either end is gone.
+// forward copies data until either connection is closed.
 func forward(to net.Conn, from io.Reader) {
-	_, _ = io.Copy(to, from) // it ends as the connection does
+	_, _ = io.Copy(to, from) // ends with the connection
 	to.Close()
 }
 
-// wired reads what a program says on one connection.
+// recorder parses what a program sends on one connection.
 type recorder struct {
 	proxy   *Proxy
-	started bool // it has said who it is
+	started bool // the startup message was sent
 	unread  []byte
 	texts   map[string]string // of prepared statements, by name
 	trip    RoundTrip
 }
 
-// Write implements io.Writer. The first messages have no kind (PostgreSQL's protocol, "Message
+// Write implements io.Writer. The first messages have no type byte (PostgreSQL protocol, "Message
 // Formats").
 func (c *recorder) Write(p []byte) (int, error) {
 	c.unread = append(c.unread, p...)
@@ -135,14 +135,14 @@ func (c *recorder) Write(p []byte) (int, error) {
 		if c.started {
 			c.read(c.unread[0], c.unread[head:size])
 		} else {
-			c.started = binary.BigEndian.Uint32(c.unread[4:]) == 3<<16 // else it asks for TLS
+			c.started = binary.BigEndian.Uint32(c.unread[4:]) == 3<<16 // otherwise it is a request for TLS
 		}
 		c.unread = slices.Delete(c.unread, 0, size)
 	}
 }
 
-// read takes one message: Parse, Bind, Query or Sync, which an answer follows. That a read is
-// over is said without waiting.
+// read handles one message: Parse and Bind, or Query and Sync, which end a round trip. The
+// ROLLBACK of a read is not counted, because the program does not wait for its result.
 func (c *recorder) read(kind byte, body []byte) {
 	fields := bytes.SplitN(body, []byte{0}, 3)
 	switch {

@@ -21,10 +21,10 @@ import (
 
 const (
 	startTime = time.Minute
-	attempts  = 3 // to start: another process may take the port that was free
+	attempts  = 3 // to start: another process may take the free port first
 )
 
-// programs returns the folder of the newest PostgreSQL; empty: there is none.
+// programs returns the directory of the programs of the newest PostgreSQL; empty: there is none.
 func programs() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	newest, version := "", 0.0
@@ -37,9 +37,10 @@ func programs() string {
 	return newest
 }
 
-// supervise runs in a shell beside the process. Its standard input ends with the process:
-// then it ends the server immediately and removes its folder. Commits are synchronous, since db.Open
-// refuses a server where they are not; without fsync that costs nothing.
+// supervise is a shell script that runs as a child of the process. When the process ends, the
+// standard input of the script closes, and the script kills the server and removes its directory.
+// Commits are synchronous, because the store refuses a server where they are not; without fsync
+// they cost nothing.
 const supervise = `"$1/postgres" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c fsync=off -c full_page_writes=off \
 	-c synchronous_commit=on -c max_connections=300 -c shared_buffers=128MB -c max_wal_size=4GB -c checkpoint_timeout=1h \
 	-c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off </dev/null &
@@ -49,15 +50,15 @@ kill -QUIT $server
 wait $server
 rm -rf "$2"`
 
-// server is one that runs for as long as somebody has it.
+// server is a running server.
 type server struct {
 	dsn   string    // of its superuser
-	stdin io.Closer // the other end of the shell's input, which the collector would close
+	stdin io.Closer // of the script; kept so that the garbage collector does not close it
 	wait  func() error
 }
 
-// Lend runs a command whose tests, of however many processes, share one server that ends with
-// the command. Error: also that of the command.
+// RunShared runs a command whose test processes share one server, which ends with the command. It
+// returns the errors of the server and of the command.
 func RunShared(command *exec.Cmd) error {
 	if programs() == "" {
 		return errors.New("there is no PostgreSQL: apt-get install postgresql")
@@ -115,7 +116,7 @@ func run(cred *syscall.Credential, dir string) (*server, error) {
 	defer log.Close()
 	shell := exec.Command("/bin/sh", "-c", supervise, "sh", programs(), dir, port)
 	shell.Dir, shell.Stdout, shell.Stderr = "/", log, log
-	shell.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setpgid: true} // an interrupt of the terminal is not for it
+	shell.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setpgid: true} // it must not receive an interrupt of the terminal
 	held, err := shell.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -131,7 +132,8 @@ func run(cred *syscall.Credential, dir string) (*server, error) {
 	return &server{dsn, held, shell.Wait}, nil
 }
 
-// place makes the folder of a server, in memory where dbtest.Root is, and says as whom it runs: it refuses to be root.
+// serverDir creates the directory of a server, in memory if dbtest.Root is, and returns the user
+// for the server, which refuses to run as root.
 func serverDir() (*syscall.Credential, string, error) {
 	dir, err := os.MkdirTemp(dbtest.Root(), "mailer-postgres-")
 	if err != nil || os.Getuid() != 0 {
@@ -161,7 +163,7 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// answers waits until the server of a folder lets its superuser in.
+// waitReady waits until the server with the data directory accepts connections of its superuser.
 func waitReady(dsn, data string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
