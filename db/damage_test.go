@@ -114,7 +114,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 				if table == "attachment_pieces" {
 					what = bytes.Repeat([]byte("x#"), 1500)
 				}
-				dbtest.Harm(t, path, what, change)
+				dbtest.Corrupt(t, path, what, change)
 				d, log := withLog(t, path)
 				for range 3 {
 					err := outgoing(t, d, first)

@@ -195,7 +195,7 @@ func (tx *Tx) SuppressionVersion() uint64 { return tx.tx.SuppressionVersion() }
 func (tx *Tx) SetSetting(name string, value []byte) error { return tx.tx.SetSetting(name, value) }
 
 // NoteOrigin is engine.Tx.NoteOrigin.
-func (tx *Tx) NoteOrigin() error { return tx.tx.NoteOrigin() }
+func (tx *Tx) NoteOrigin() error { return tx.tx.RecordOrigin() }
 
 // ForgetCopied is engine.Tx.ForgetCopied.
 func (tx *Tx) ForgetCopied() error { return tx.tx.ForgetCopied() }

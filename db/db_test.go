@@ -22,7 +22,7 @@ import (
 // databases which are closed.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	dbtest.RunMoreSideBySide()
+	dbtest.RaiseParallelism()
 	os.Exit(m.Run())
 }
 

@@ -89,7 +89,7 @@ func (tw *twins) readTables() {
 	for _, table := range dbtest.Tables(tw, tw.sqlite) {
 		for _, c := range table.Columns {
 			if c.Kind == "TEXT" {
-				tw.texts = append(tw.texts, c.Words...)
+				tw.texts = append(tw.texts, c.Allowed...)
 			}
 		}
 		tw.tables = append(tw.tables, twinTable{Table: table})
@@ -107,14 +107,14 @@ func (tw *twins) value(c *dbtest.Column) any {
 		return pick(tw.rand, []string{`{"a":1}`, `{"b":"x@y","a":"1"}`, `{"B":-2.50}`})
 	case c.Name == "detail":
 		return pick(tw.rand, twinDetails)
-	case c.Kind == "TEXT" && c.Words != nil:
-		return pick(tw.rand, c.Words)
+	case c.Kind == "TEXT" && c.Allowed != nil:
+		return pick(tw.rand, c.Allowed)
 	case c.Kind == "TEXT":
 		return pick(tw.rand, twinTexts)
 	case c.Kind == "BLOB":
 		return pick(tw.rand, twinBytes)
-	case c.Words != nil:
-		return tw.rand.Int64N(int64(len(c.Words)))
+	case c.Allowed != nil:
+		return tw.rand.Int64N(int64(len(c.Allowed)))
 	}
 	return pick(tw.rand, twinNumbers)
 }
@@ -134,7 +134,7 @@ func (tw *twins) addRow(table *twinTable) {
 		names, places, args = append(names, c.Name), append(places, place), append(args, v)
 	}
 	if table.Name == "units" {
-		dbtest.MendUnit(names, places, args)
+		dbtest.FixUnit(names, places, args)
 	}
 	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `) ON CONFLICT DO NOTHING`
 	_, onSQLite := tw.sqlite.ExecContext(tw.Context(), text, args...)

@@ -8,9 +8,9 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestSpaceIsWhatSQLiteSays compares the pointer maps with SQLite's own walk over all
-// pages.
-func TestSpaceIsWhatSQLiteSays(t *testing.T) {
+// TestSpaceAgreesWithDBStat compares the result from the pointer maps with dbstat, which reads
+// all pages.
+func TestSpaceAgreesWithDBStat(t *testing.T) {
 	t.Parallel()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
@@ -68,7 +68,7 @@ func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 	}
 }
 
-func TestNoPageMovesWhilePagesAreCleaned(t *testing.T) {
+func TestShrinkWaitsForCleanPages(t *testing.T) {
 	t.Parallel()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {

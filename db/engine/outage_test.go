@@ -16,9 +16,9 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestALockOfAnotherProgramIsToldAndPasses has another connection hold the write lock
-// longer than the store waits for it.
-func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
+// TestExternalSQLiteLock holds the write lock in another connection for longer than the store
+// waits.
+func TestExternalSQLiteLock(t *testing.T) {
 	path := NewFile(t)
 	d, log := withLog(t, path)
 	if err := d.run(t.Context(), func(s *Conn) error { return s.pragma(`PRAGMA busy_timeout = 50`) }); err != nil {
@@ -59,7 +59,7 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 	}
 }
 
-func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
+func TestTooManyOpenFiles(t *testing.T) {
 	d, log := withLog(t, stored(t, 'x'))
 	schema, other := dbtest.Schema(t), filepath.Join(t.TempDir(), "y.db")
 	var limit syscall.Rlimit
@@ -80,7 +80,7 @@ func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
 		t.Fatal(err)
 	}
-	fault := pool.Ping() // SQLite says no more than that it can't open a file
+	fault := pool.Ping() // SQLite only reports that it cannot open a file
 	err = d.Write(t.Context(), func(*Tx) error { return fault })
 	refused := d.Write(t.Context(), func(*Tx) error { return nil })
 	_, opened := Open(t.Context(), Options{Path: d.path, Schema: schema})
@@ -104,9 +104,9 @@ func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
 
 const besidePath = "MAILER_TEST_BESIDE_DB"
 
-// TestCommandsOpenBesideALoadedServer opens and closes the database from another
-// process while the log is written, moved and cut all the time.
-func TestCommandsOpenBesideALoadedServer(t *testing.T) {
+// TestOpenWhileServerIsLoaded opens and closes the database in another process while the log is
+// written, checkpointed and truncated.
+func TestOpenWhileServerIsLoaded(t *testing.T) {
 	if path := os.Getenv(besidePath); path != "" {
 		for range 20 {
 			d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})
@@ -136,7 +136,7 @@ func TestCommandsOpenBesideALoadedServer(t *testing.T) {
 		}
 		done <- err
 	}()
-	load := time.NewTicker(3 * time.Millisecond) // who writes without a pause starves all others
+	load := time.NewTicker(3 * time.Millisecond) // a writer without pauses would starve all others
 	defer load.Stop()
 	for n := 0; ; n++ {
 		select {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
+func TestConcurrentReadsShareRoundTrip(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
 	for i := range 2 {
@@ -19,7 +19,7 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 	const parts, questions = maxParts + 4, 3
 	read := func(fail bool) (ways int, errs []error) {
 		errs = make([]error, parts)
-		w.Take()
+		w.RoundTrips()
 		err := d.Read(t.Context(), func(r *Reader) error {
 			r.Concurrently(parts, func(r *Reader, i int) {
 				for range questions {
@@ -39,9 +39,9 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		return len(w.Take()), errs
+		return len(w.RoundTrips()), errs
 	}
-	for range 2 * readers { // what is prepared takes ways of its own once
+	for range 2 * readers { // preparing takes round trips of its own, once
 		if _, errs := read(false); errors.Join(errs...) != nil {
 			t.Fatal(errors.Join(errs...))
 		}
@@ -57,7 +57,7 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 	}
 }
 
-func TestAPanicOfWhatIsReadBesideOthersIsItsCallers(t *testing.T) {
+func TestConcurrentReadPanicPropagates(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	panicked := func() (fault any) {

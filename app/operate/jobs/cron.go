@@ -106,7 +106,7 @@ type lastSweep struct {
 // database or the last sweep failed, and now and then in any case. Erasures that
 // failed are tried again each time.
 func (s *Service) sweepIfChanged(ctx context.Context) error {
-	foreign, err := s.DB.Foreign(ctx)
+	foreign, err := s.DB.ExternalVersion(ctx)
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,8 @@ type postgresSetup struct {
 	tb       testing.TB
 	sink     *sink
 	servers  []*server
-	postgres *group       // nil: it is a file
-	wire     *pgtest.Wire // nil: none
+	postgres *group        // nil: it is a file
+	wire     *pgtest.Proxy // nil: none
 }
 
 // startPostgresSetup starts so many servers on a PostgreSQL; 0: one on a file.
@@ -57,10 +57,10 @@ func startPostgresSetup(tb testing.TB, servers int) *postgresSetup {
 	_, err = p.query("CREATE DATABASE mailer TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'")
 	must(tb, err)
 	url := "postgres://postgres@" + p.host + ":" + p.port + "/mailer?sslmode=disable"
-	e.wire = pgtest.NewWire(tb, url)
+	e.wire = pgtest.NewProxy(tb, url)
 	key := filepath.Join(tb.TempDir(), "master.key")
 	for n := range servers {
-		e.servers = append(e.servers, startServerOn(tb, nil, e.wire.Through(url), tb.TempDir(), relay, n == 0, "--master-key-file", key))
+		e.servers = append(e.servers, startServerOn(tb, nil, e.wire.DSN(url), tb.TempDir(), relay, n == 0, "--master-key-file", key))
 	}
 	return e
 }
@@ -93,7 +93,7 @@ func (e *postgresSetup) roundTrips() (roundTrips, statements int) {
 	if e.wire == nil {
 		return 0, 0
 	}
-	for _, t := range e.wire.Take() {
+	for _, t := range e.wire.RoundTrips() {
 		roundTrips, statements = roundTrips+1, statements+len(t)
 	}
 	return roundTrips, statements

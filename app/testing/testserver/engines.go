@@ -89,7 +89,7 @@ var wires sync.Map
 
 // Stopped has the databases of worlds that t makes from now on be reached over a wire, by stores
 // that gather writes as those of servers do.
-func UseWire(t testing.TB, wire *pgtest.Wire) {
+func UseWire(t testing.TB, wire *pgtest.Proxy) {
 	wires.Store(t, wire)
 	t.Cleanup(func() { wires.Delete(t) })
 }
@@ -97,7 +97,7 @@ func UseWire(t testing.TB, wire *pgtest.Wire) {
 // dataSource is how a store of t reaches its database, and for how long it gathers writes.
 func dataSource(t testing.TB, path string) (string, time.Duration) {
 	if wire, ok := wires.Load(t); ok {
-		return wire.(*pgtest.Wire).Through(path), 0
+		return wire.(*pgtest.Proxy).DSN(path), 0
 	}
 	return path, -1
 }
