@@ -24,7 +24,7 @@ func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
 func (tx *Tx) insertPieces(a *app.Attachment) error {
 	for n, left := 0, a.Content; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
-		if err := tx.Write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesSum(piece), piece); err != nil {
+		if err := tx.Write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesChecksum(piece), piece); err != nil {
 			return fmt.Errorf("insert piece of an attachment: %w", err)
 		}
 		left = left[len(piece):]
@@ -112,7 +112,7 @@ func (r *Reader) AttachmentPiece(f *AttachmentFile, n int) (piece []byte, err er
 	var sum int64
 	err = r.Row(`SELECT p.content, p.sum FROM attachments AS a JOIN attachment_pieces AS p ON p.attachment_id = a.id
 		WHERE a.id = ? AND a.edition = ? AND p.n = ?`, []any{f.ID, f.Edition, n}, &piece, &sum)
-	if err == nil && sum != bytesSum(piece) {
+	if err == nil && sum != bytesChecksum(piece) {
 		err = engine.DamagedRow("attachment_pieces", engine.ErrChecksum)
 	}
 	return piece, engine.DamagedEmail(err, f.owner.teamID, f.owner.emailID)
@@ -126,7 +126,7 @@ func (r *Reader) attachmentContent(a *app.Attachment) ([]byte, error) {
 		var piece sql.RawBytes // as long as the row stands
 		var sum int64
 		err = s.Scan(&piece, &sum)
-		if err == nil && sum != bytesSum(piece) {
+		if err == nil && sum != bytesChecksum(piece) {
 			err = engine.ErrChecksum
 		}
 		content = append(content, piece...)

@@ -34,16 +34,16 @@ func (r *Reader) AuditPages(f *AuditFilter, page app.Page) ([]app.AuditEntry, bo
 	if !f.Until.IsZero() {
 		until = app.FirstID(f.Until)
 	}
-	fits := []any{f.Team, f.Action, f.Actor, f.Target}
+	filters := []any{f.Team, f.Action, f.Actor, f.Target}
 	exists := func(cursor string) error {
-		return r.Exists(`SELECT 1 FROM audit_logs AS a WHERE a.id = ?5 AND (?1 = '' OR a.team_id = ?1)`+auditFits, append(fits, cursor)...)
+		return r.Exists(`SELECT 1 FROM audit_logs AS a WHERE a.id = ?5 AND (?1 = '' OR a.team_id = ?1)`+auditConditions, append(filters, cursor)...)
 	}
 	walks := f.walks()
 	return keyset(r, page, exists, func(limit int) ([]app.AuditEntry, error) {
 		if page.Before != "" {
-			return list(r, scanAudit, walks.newer, append(fits, max(page.Before, since[:max(0, len(since)-1)]), until, limit)...)
+			return list(r, scanAudit, walks.newer, append(filters, max(page.Before, since[:max(0, len(since)-1)]), until, limit)...)
 		}
-		return list(r, scanAudit, walks.older, append(fits, since, min(cmp.Or(page.After, lastID), until), limit)...)
+		return list(r, scanAudit, walks.older, append(filters, since, min(cmp.Or(page.After, lastID), until), limit)...)
 	})
 }
 
@@ -68,11 +68,11 @@ func (f *AuditFilter) walks() *auditWalk {
 type auditWalk struct{ older, newer string }
 
 const (
-	auditColumns = `a.id, a.team_id, a.actor_type, a.actor, a.address, a.action, a.target, a.before, a.after, a.created_at, coalesce(k.name, u.address)`
-	auditTables  = `audit_logs AS a LEFT JOIN keys AS k ON a.actor_type = 'key' AND k.id = a.actor LEFT JOIN users AS u ON a.actor_type = 'person' AND u.id = a.actor`
-	auditFits    = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4)`
-	auditOlder   = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id >= ?5 AND a.id < ?6 ORDER BY a.id DESC LIMIT ?7`
-	auditNewer   = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id > ?5 AND a.id < ?6 ORDER BY a.id LIMIT ?7`
+	auditColumns    = `a.id, a.team_id, a.actor_type, a.actor, a.address, a.action, a.target, a.before, a.after, a.created_at, coalesce(k.name, u.address)`
+	auditTables     = `audit_logs AS a LEFT JOIN keys AS k ON a.actor_type = 'key' AND k.id = a.actor LEFT JOIN users AS u ON a.actor_type = 'person' AND u.id = a.actor`
+	auditConditions = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4)`
+	auditOlder      = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id >= ?5 AND a.id < ?6 ORDER BY a.id DESC LIMIT ?7`
+	auditNewer      = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id > ?5 AND a.id < ?6 ORDER BY a.id LIMIT ?7`
 )
 
 var auditWalks = [5]auditWalk{

@@ -56,8 +56,8 @@ func (r *Reader) EmailBacklog(emailID string) (b plan.Backlog, err error) {
 
 // BroadcastBacklog is how many recipients of a team's scheduled and queued
 // broadcasts have not counted, but those of one of them.
-func (r *Reader) BroadcastBacklog(teamID, but string) (n int64, err error) {
+func (r *Reader) BroadcastBacklog(teamID, exceptID string) (n int64, err error) {
 	err = r.Row(`SELECT coalesce(sum(CASE WHEN expanded = 1 OR written > audience THEN written ELSE audience END - begun), 0)
-		FROM broadcasts WHERE team_id = ? AND status IN ('scheduled', 'queued') AND id <> ?`, []any{teamID, but}, &n)
+		FROM broadcasts WHERE team_id = ? AND status IN ('scheduled', 'queued') AND id <> ?`, []any{teamID, exceptID}, &n)
 	return n, err
 }

@@ -8,28 +8,28 @@ import (
 	"mailer/db/engine"
 )
 
-// audienceRest is what all contacts of an audience have in common: nothing keeps
+// audienceReachable is what all contacts of an audience have in common: nothing keeps
 // a broadcast from them. Its parameters are the topic, or NULL, and the topic's
 // default, or 'opt_in'.
-const audienceRest = ` AND c.unsubscribed = 0
+const audienceReachable = ` AND c.unsubscribed = 0
 	AND NOT EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)
 	AND coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = ? AND ch.address = c.address), ?) = 'opt_in'`
 
 // audienceQuery is an app.Audience as statements need it.
 type audienceQuery struct {
 	*app.Audience
-	filter condition
-	byHand bool // the segment has no filter
-	rest   []any
+	filter      condition
+	membersOnly bool // the segment has no filter
+	args        []any
 }
 
-func audienceOf(a *app.Audience, words filterDialect) (audienceQuery, error) {
-	out := audienceQuery{Audience: a, filter: condition{text: filterPlaceholder}, byHand: a.SegmentID != "" && a.Filter == nil}
-	out.rest = []any{nullText(a.TopicID), string(cmp.Or(a.Default, app.OptIn))}
+func audienceOf(a *app.Audience, dialect filterDialect) (audienceQuery, error) {
+	out := audienceQuery{Audience: a, filter: condition{text: filterPlaceholder}, membersOnly: a.SegmentID != "" && a.Filter == nil}
+	out.args = []any{nullText(a.TopicID), string(cmp.Or(a.Default, app.OptIn))}
 	if a.Filter == nil {
 		return out, nil
 	}
-	filter, err := where(a.Filter, words)
+	filter, err := where(a.Filter, dialect)
 	out.filter = filter
 	return out, err
 }
@@ -42,10 +42,10 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 		return 0, err
 	}
 	query, end := `SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
-		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`+audienceRest, r.rangeUp(a.TeamID)
-	if p.byHand {
+		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`+audienceReachable, r.rangeUp(a.TeamID)
+	if p.membersOnly {
 		query, end = `SELECT count(*) FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
-			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`+audienceRest, r.membersUp(a.SegmentID)
+			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`+audienceReachable, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 	defer q.close()
 	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		n := 0
-		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
+		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.args...)...)...).Scan(&n)
 		total += n
 		return true, engine.ReadFault(query, err)
 	})
@@ -69,17 +69,17 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 		return nil, err
 	}
 	query := `SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
-		AND (` + filterPlaceholder + ` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))` + audienceRest + ` ORDER BY c.id LIMIT ?`
-	if p.byHand {
+		AND (` + filterPlaceholder + ` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))` + audienceReachable + ` ORDER BY c.id LIMIT ?`
+	if p.membersOnly {
 		query = `SELECT ` + contactColumns + ` FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
-			AND m.contact_id > ? AND m.contact_id <= ? AND ` + filterPlaceholder + ` AND m.segment_id = ?` + audienceRest + ` ORDER BY m.contact_id LIMIT ?`
+			AND m.contact_id > ? AND m.contact_id <= ? AND ` + filterPlaceholder + ` AND m.segment_id = ?` + audienceReachable + ` ORDER BY m.contact_id LIMIT ?`
 	}
 	q, err := r.filtered(query, p.filter)
 	if err != nil {
 		return nil, err
 	}
 	defer q.close()
-	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
-	contacts, err := engine.Collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.MaxContactID, lastID)}, rest...)...)
+	rest := append(append([]any{a.SegmentID}, p.args...), limit)
+	contacts, err := engine.Collect(ctx, q.budget, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.MaxContactID, lastID)}, rest...)...)
 	return contacts, engine.ReadFault(query, err)
 }

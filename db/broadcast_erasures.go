@@ -47,7 +47,7 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 		return fmt.Errorf("rewrite broadcast: %w", err)
 	}
 	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastSum(&b.BroadcastContent), b.ID)
+		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastChecksum(&b.BroadcastContent), b.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content of broadcast: %w", err)
 	}

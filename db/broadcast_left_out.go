@@ -17,13 +17,13 @@ type LeftOut struct {
 	Topic        int // opted out of it, or never opted in
 }
 
-// origins are why addresses are suppressed, in the order of leftOutCounts.
-var origins = []app.SuppressionOrigin{app.OriginBounce, app.OriginComplaint, app.OriginManual, app.OriginUnsubscribe}
+// suppressionOrigins are why addresses are suppressed, in the order of leftOutCounts.
+var suppressionOrigins = []app.SuppressionOrigin{app.OriginBounce, app.OriginComplaint, app.OriginManual, app.OriginUnsubscribe}
 
-// blocked are the suppressions of contacts.
-const blocked = ` LEFT JOIN suppressions AS s ON s.team_id = c.team_id AND s.address = c.address`
+// suppressionJoin are the suppressions of contacts.
+const suppressionJoin = ` LEFT JOIN suppressions AS s ON s.team_id = c.team_id AND s.address = c.address`
 
-// leftOutCounts counts by reason. Its parameters are those of audienceRest.
+// leftOutCounts counts by reason. Its parameters are those of audienceReachable.
 const leftOutCounts = `count(*) FILTER (WHERE c.unsubscribed = 1),
 	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'bounce'),
 	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'complaint'),
@@ -38,10 +38,10 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	if err != nil {
 		return out, err
 	}
-	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c`+blocked+` WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
+	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`, r.rangeUp(a.TeamID)
-	if p.byHand {
-		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c`+blocked+` WHERE c.team_id = ? AND c.id = m.contact_id
+	if p.membersOnly {
+		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id = m.contact_id
 			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
@@ -52,10 +52,10 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	out.By = map[app.SuppressionOrigin]int{}
 	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		var n [6]int
-		args := q.with(append(p.rest[:len(p.rest):len(p.rest)], a.TeamID, from, to), a.SegmentID)
+		args := q.with(append(p.args[:len(p.args):len(p.args)], a.TeamID, from, to), a.SegmentID)
 		err := q.stmt.QueryRowContext(ctx, args...).Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
 		out.Unsubscribed, out.Topic = out.Unsubscribed+n[0], out.Topic+n[5]
-		for i, origin := range origins {
+		for i, origin := range suppressionOrigins {
 			out.Suppressed += n[1+i]
 			out.By[origin] += n[1+i]
 		}

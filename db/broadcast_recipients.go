@@ -99,7 +99,7 @@ func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
 		return err
 	}
 	if open > 0 {
-		return tx.growSent(b, app.BroadcastEmailID(b.EmailIDPrefix, b.Started), app.BroadcastEmailID(b.EmailIDPrefix, b.Started+int64(n)))
+		return tx.raiseSent(b, app.BroadcastEmailID(b.EmailIDPrefix, b.Started), app.BroadcastEmailID(b.EmailIDPrefix, b.Started+int64(n)))
 	}
 	return tx.finishBroadcast(b.ID)
 }

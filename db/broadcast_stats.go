@@ -33,8 +33,8 @@ func (r *Reader) ListRecipients(ctx context.Context, e Effort, b *app.Broadcast,
 	})
 }
 
-// picker is a query as statements need it.
-type picker struct {
+// recipientPicker is a query as statements need it.
+type recipientPicker struct {
 	mails    string
 	last     int64    // number of the last recipient that can be picked
 	with     app.Seen // bits of which one is needed; 0: none
@@ -44,8 +44,8 @@ type picker struct {
 	bounce   string
 }
 
-func pickerOf(b *app.Broadcast, q *app.RecipientQuery) picker {
-	p := picker{mails: b.EmailIDPrefix, last: b.Stored, canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
+func pickerOf(b *app.Broadcast, q *app.RecipientQuery) recipientPicker {
+	p := recipientPicker{mails: b.EmailIDPrefix, last: b.Stored, canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
 	p.with, p.without = q.Bits()
 	begun, canceled := b.CanceledFrom()
 	if canceled && p.with == app.SeenCanceled {
@@ -67,24 +67,24 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-func (p *picker) args(from, to string, limit int) []any {
+func (p *recipientPicker) args(from, to string, limit int) []any {
 	return []any{from, to, int64(p.with), p.canceled, int64(p.without), p.email, p.bounce, limit}
 }
 
-// picksRecipient is what a recipient must fulfil to be picked. Its parameters are
+// recipientPicked is what a recipient must fulfil to be picked. Its parameters are
 // the third and the following ones of args.
-const picksRecipient = `(CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
+const recipientPicked = `(CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
 	AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)`
 
 // pickedRecipients returns the first limit recipients that are picked behind a
 // page's cursor, in the order in which the page is walked.
-func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
+func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *recipientPicker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
 	top := app.BroadcastEmailID(p.mails, p.last+1)
 	from, last, step := min(cmp.Or(page.After, top), top), app.BroadcastEmailID(p.mails, 1), int64(-scanRange)
-	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + picksRecipient + ` ORDER BY r.id DESC LIMIT ?8`
+	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + recipientPicked + ` ORDER BY r.id DESC LIMIT ?8`
 	if page.Before != "" {
 		from, last, step = page.Before, app.BroadcastEmailID(p.mails, p.last), scanRange
-		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + picksRecipient + ` ORDER BY r.id LIMIT ?8`
+		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + recipientPicked + ` ORDER BY r.id LIMIT ?8`
 	}
 	stmt, err := r.Statement(query)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page
 
 // move returns the id by numbers away from another. Numbers have no gaps, so that
 // nothing need be looked up. Error: ErrNotFound where recipients end before.
-func (p *picker) move(id string, by int64) (string, error) {
+func (p *recipientPicker) move(id string, by int64) (string, error) {
 	n, ok := app.BroadcastEmailNumber(id)
 	if n += by; !ok || n < 1 || n > p.last {
 		return "", ErrNotFound

@@ -68,7 +68,7 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
 	err = tx.Write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
-		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent))
+		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent))
 	return err
 }
 
@@ -87,7 +87,7 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 		return err
 	}
 	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent), b.ID)
+		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent), b.ID)
 	return err
 }
 
@@ -140,7 +140,7 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 	if err != nil {
 		return c, err
 	}
-	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastSum(&c) {
+	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastChecksum(&c) {
 		return c, engine.ErrChecksum
 	}
 	return c, fromJSON(frozen, &c.Snapshot)

@@ -155,8 +155,8 @@ func (c *checker) emails(ctx context.Context) error {
 		bad++
 		return c.broken(r, "email", k, err)
 	}
-	up, whole, err := c.walk(ctx, "", `SELECT id, team_id FROM emails WHERE id > ? ORDER BY id LIMIT ?`, look)
-	if err == nil && !whole {
+	up, complete, err := c.walk(ctx, "", `SELECT id, team_id FROM emails WHERE id > ? ORDER BY id LIMIT ?`, look)
+	if err == nil && !complete {
 		var down string
 		if down, _, err = c.walk(ctx, lastID, `SELECT id, team_id FROM emails WHERE id < ? ORDER BY id DESC LIMIT ?`, look); err == nil {
 			err = c.between(ctx, up, down, look)
@@ -166,7 +166,7 @@ func (c *checker) emails(ctx context.Context) error {
 		return err
 	}
 	var found []string
-	if bad > 0 || !whole {
+	if bad > 0 || !complete {
 		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
 	}
 	c.add("emails", fmt.Sprintf("all %d are readable and match their checksums", n), "see each of them", found)
@@ -175,7 +175,7 @@ func (c *checker) emails(ctx context.Context) error {
 
 // walk looks at the emails that a query lists from an id on, and returns where it came
 // to, and whether that is the end.
-func (c *checker) walk(ctx context.Context, from, query string, look func(*Reader, emailKey) error) (last string, whole bool, err error) {
+func (c *checker) walk(ctx context.Context, from, query string, look func(*Reader, emailKey) error) (last string, complete bool, err error) {
 	for limit := checkedAtOnce; ; {
 		n := 0
 		err := c.read(ctx, func(r *Reader) error {
@@ -226,7 +226,7 @@ func (c *checker) between(ctx context.Context, after, before string, look func(*
 
 func (c *checker) broadcasts(ctx context.Context) error {
 	var n, bad int
-	_, whole, err := c.walk(ctx, "", `SELECT id, team_id FROM broadcasts WHERE id > ? ORDER BY id LIMIT ?`, func(r *Reader, k emailKey) error {
+	_, complete, err := c.walk(ctx, "", `SELECT id, team_id FROM broadcasts WHERE id > ? ORDER BY id LIMIT ?`, func(r *Reader, k emailKey) error {
 		n++
 		_, err := r.Broadcast(k.team, k.id)
 		if err == nil || errors.Is(err, ErrNotFound) {
@@ -239,7 +239,7 @@ func (c *checker) broadcasts(ctx context.Context) error {
 		return err
 	}
 	var found []string
-	if bad > 0 || !whole {
+	if bad > 0 || !complete {
 		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
 	}
 	c.add("broadcasts", fmt.Sprintf("all %d are readable and match their checksums", n), "see each of them", found)
@@ -256,8 +256,8 @@ func (c *checker) broken(r *Reader, what string, k emailKey, err error) error {
 		fix = fixEmail
 	}
 	team := k.team
-	if known, terr := one(r, func(s scanner) (t app.Team, err error) { return t, s.Scan(&t.Name) }, `SELECT name FROM teams WHERE id = ?`, k.team); terr == nil {
-		team = fmt.Sprintf("%s (%s)", known.Name, k.team)
+	if found, terr := one(r, func(s scanner) (t app.Team, err error) { return t, s.Scan(&t.Name) }, `SELECT name FROM teams WHERE id = ?`, k.team); terr == nil {
+		team = fmt.Sprintf("%s (%s)", found.Name, k.team)
 	}
 	if team == "" {
 		team = "not known"

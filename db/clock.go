@@ -2,16 +2,16 @@ package db
 
 import "time"
 
-// LateUnits returns up to limit units behind one in the order of their emails' ids
+// UnitsInFuture returns up to limit units behind one in the order of their emails' ids
 // (empty: from the first) whose next try lies ahead of now for no reason of its own:
 // neither the time that their email is scheduled for nor the next day of a quota.
-func (r *Reader) LateUnits(after string, now time.Time, limit int) ([]string, error) {
+func (r *Reader) UnitsInFuture(after string, now time.Time, limit int) ([]string, error) {
 	return list(r, scanText, `SELECT u.email_id FROM units AS u WHERE u.email_id > ? AND u.next_at > ? AND u.late = 0
 		AND u.next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = u.email_id) ORDER BY u.email_id LIMIT ?`,
 		after, milli(now), limit)
 }
 
-// AdvanceUnit has a unit that is still late (LateUnits) tried earlier, at the earliest
+// AdvanceUnit has a unit that is still late (UnitsInFuture) tried earlier, at the earliest
 // now; when its clock began follows.
 func (tx *Tx) AdvanceUnit(emailID string, by time.Duration) error {
 	err := tx.Write(`UPDATE units SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END,

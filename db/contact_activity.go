@@ -83,16 +83,16 @@ func (tx *Tx) storeActivity(group []*increments) error {
 		return cmp.Or(cmp.Compare(a.teamID, b.teamID), cmp.Compare(a.emailID, b.emailID), cmp.Compare(string(a.address[:]), string(b.address[:])), cmp.Compare(a.kind, b.kind))
 	})
 	for _, a := range keys {
-		if err := tx.grow(&a, all[a]); err != nil {
+		if err := tx.raiseActivity(&a, all[a]); err != nil {
 			return fmt.Errorf("note the activity of a contact: %w", err)
 		}
 	}
 	return nil
 }
 
-// grow writes the later of two times. What segments count by it is not remembered by generation
+// raiseActivity writes the later of two times. What segments count by it is not remembered by generation
 // (app.Filter.IsLive).
-func (tx *Tx) grow(a *activity, at int64) error {
+func (tx *Tx) raiseActivity(a *activity, at int64) error {
 	if a.emailID == "" {
 		return tx.Write([]string{
 			`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_sent_at, 0) < ?1`,
@@ -106,9 +106,9 @@ func (tx *Tx) grow(a *activity, at int64) error {
 	}[a.kind-activityOpened], at, a.teamID, a.emailID)
 }
 
-// growSent notes that the recipients of a broadcast behind one id, up to another, are sent
+// raiseSent notes that the recipients of a broadcast behind one id, up to another, are sent
 // to, but those that are left out.
-func (tx *Tx) growSent(b *app.Broadcast, from, to string) error {
+func (tx *Tx) raiseSent(b *app.Broadcast, from, to string) error {
 	err := tx.Write(`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND id IN
 		(SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id > ?3 AND r.id <= ?4 AND r.seen & ?5 = 0)`,
 		milli(tx.Now), b.TeamID, from, to, int64(app.SeenSuppressed|app.SeenFailed|app.SeenCanceled))
@@ -133,10 +133,10 @@ func (r *Reader) Picks(f *app.Filter, c *app.Contact) (bool, error) {
 			note(r.Row(subscriptionOf, []any{c.Hash[:], id, c.TeamID}, &s))
 			return s
 		},
-		Broadcast: func(id string) (seen app.Seen, ok, whole bool) {
+		Broadcast: func(id string) (seen app.Seen, ok, complete bool) {
 			ok = note(r.Row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0),
-				`+broadcastWhole+` FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen, &whole))
-			return seen, ok, whole
+				`+broadcastComplete+` FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen, &complete))
+			return seen, ok, complete
 		},
 	})
 	return picks, failed

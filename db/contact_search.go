@@ -14,32 +14,32 @@ import (
 // ContactSearch says which contacts of a team are looked for.
 type ContactSearch struct {
 	TeamID  string
-	Words   string           // a part of address or name; empty: any
+	Text    string           // a part of address or name; empty: any
 	Segment *app.Segment     // that they are in; nil: any
 	TopicID string           // to which they are subscribed; empty: any
 	Default app.Subscription // of those who chose nothing about the topic
 	State   string           // subscribed, unsubscribed or suppressed; empty: any
 }
 
-// states are conditions on contacts by their state.
-var states = map[string]string{
+// contactStates are conditions on contacts by their state.
+var contactStates = map[string]string{
 	"subscribed":   `c.unsubscribed = 0`,
 	"unsubscribed": `c.unsubscribed = 1`,
 	"suppressed":   `EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)`,
 }
 
 // condition writes the search as SQL. What is quickly told stands first.
-func (s *ContactSearch) condition(words filterDialect) (condition, error) {
+func (s *ContactSearch) condition(dialect filterDialect) (condition, error) {
 	texts := []string{`TRUE`}
 	var args []any
 	add := func(text string, more ...any) { texts, args = append(texts, text), append(args, more...) }
-	if text, ok := states[s.State]; ok {
+	if text, ok := contactStates[s.State]; ok {
 		add(text)
 	}
-	if s.Words != "" {
+	if s.Text != "" {
 		var either []string
 		var spelled []any
-		for _, spelling := range spellings(s.Words) {
+		for _, spelling := range spellings(s.Text) {
 			either = append(either, `instr(lower(c.email), ?) > 0 OR instr(lower(coalesce(c.first_name, '') || ' ' || coalesce(c.last_name, '')), ?) > 0`)
 			spelled = append(spelled, spelling, spelling)
 		}
@@ -50,7 +50,7 @@ func (s *ContactSearch) condition(words filterDialect) (condition, error) {
 		if s.Segment.Filter == nil {
 			add(member, s.Segment.ID)
 		} else {
-			picked, err := where(s.Segment.Filter, words)
+			picked, err := where(s.Segment.Filter, dialect)
 			if err != nil {
 				return condition{}, err
 			}
@@ -67,7 +67,7 @@ func (s *ContactSearch) condition(words filterDialect) (condition, error) {
 // spellings are the texts that lower() of SQLite, which knows the letters of ASCII
 // alone, may have made of what is looked for: the other letters small, capital at the
 // beginning of words, or capital.
-func spellings(words string) []string {
+func spellings(text string) []string {
 	begins := true
 	title := strings.Map(func(r rune) rune {
 		first := begins
@@ -76,14 +76,14 @@ func spellings(words string) []string {
 			return unicode.ToUpper(r)
 		}
 		return unicode.ToLower(r)
-	}, words)
+	}, text)
 	upper := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {
 			return unicode.ToUpper(r)
 		}
 		return unicode.ToLower(r)
-	}, words)
-	out := []string{strings.ToLower(words), title, upper}
+	}, text)
+	out := []string{strings.ToLower(text), title, upper}
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -14,8 +14,8 @@ const (
 	setRows = 20 // of one INSERT
 	setKeys = 50 // addresses or ids of one SELECT
 
-	fiveKeys = `?, ?, ?, ?, ?`
-	keyPlace = fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys
+	fiveKeys      = `?, ?, ?, ?, ?`
+	keyParameters = fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys
 
 	keyRow   = `(CAST(? AS BLOB))`
 	fiveRows = keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow
@@ -66,7 +66,7 @@ func (r *Reader) ContactsByAddresses(teamID string, addresses []app.AddressHash)
 // SuppressionsAmong returns hash, origin and time of a team's suppressions of addresses.
 func (r *Reader) SuppressionsAmong(teamID string, addresses []app.AddressHash) (all []app.Suppression, err error) {
 	err = inSets(len(addresses), func(from, to int) error {
-		rows, err := list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (`+keyPlace+`)`,
+		rows, err := list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (`+keyParameters+`)`,
 			padded(teamID, addresses[from:to], setKeys)...)
 		all = append(all, rows...)
 		return err
@@ -101,7 +101,7 @@ func paddedIDs(teamID string, ids []string) []any {
 // ContactIDsTaken returns which of ids contacts of a team have.
 func (r *Reader) ContactIDsTaken(teamID string, ids []string) (taken []string, err error) {
 	err = inSets(len(ids), func(from, to int) error {
-		rows, err := list(r, scanText, `SELECT id FROM contacts WHERE team_id = ? AND id IN (`+keyPlace+`)`, paddedIDs(teamID, ids[from:to])...)
+		rows, err := list(r, scanText, `SELECT id FROM contacts WHERE team_id = ? AND id IN (`+keyParameters+`)`, paddedIDs(teamID, ids[from:to])...)
 		taken = append(taken, rows...)
 		return err
 	})
@@ -111,7 +111,7 @@ func (r *Reader) ContactIDsTaken(teamID string, ids []string) (taken []string, e
 // SuppressionIDsTaken returns which of ids suppressions of any team have.
 func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
 	err = inSets(len(ids), func(from, to int) error {
-		rows, err := list(r, scanText, `SELECT id FROM suppressions WHERE id IN (`+keyPlace+`)`, paddedIDs("", ids[from:to])[1:]...)
+		rows, err := list(r, scanText, `SELECT id FROM suppressions WHERE id IN (`+keyParameters+`)`, paddedIDs("", ids[from:to])[1:]...)
 		taken = append(taken, rows...)
 		return err
 	})
@@ -202,7 +202,7 @@ func (r *Reader) ChoicesAmong(topicID string, addresses []app.AddressHash) (all 
 			err := s.Scan((*hashColumn)(&c.Address), &c.Subscription, &at)
 			c.At = fromMilli(at)
 			return c, err
-		}, `SELECT address, subscription, chosen_at FROM choices WHERE topic_id = ? AND address IN (`+keyPlace+`)`, padded(topicID, addresses[from:to], setKeys)...)
+		}, `SELECT address, subscription, chosen_at FROM choices WHERE topic_id = ? AND address IN (`+keyParameters+`)`, padded(topicID, addresses[from:to], setKeys)...)
 		all = append(all, rows...)
 		return err
 	})

@@ -142,7 +142,7 @@ func (tx *Tx) MoveContact(was, c *app.Contact) error {
 		WHERE excluded.subscription = 'opt_out' AND choices.subscription = 'opt_in'`, c.Hash[:], was.Hash[:], c.TeamID); err != nil {
 		return fmt.Errorf("move choices: %w", err)
 	}
-	return tx.leaveOptOuts(was)
+	return tx.deleteOptIns(was)
 }
 
 // KeepFormerAddress notes that a contact of a team had an address.
@@ -154,8 +154,8 @@ func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error
 	return nil
 }
 
-// leaveOptOuts deletes the choices of a contact's address but what was opted out of.
-func (tx *Tx) leaveOptOuts(c *app.Contact) error {
+// deleteOptIns deletes the choices of a contact's address but what was opted out of.
+func (tx *Tx) deleteOptIns(c *app.Contact) error {
 	err := tx.Write(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
 		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
 	if err != nil {
@@ -199,7 +199,7 @@ func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error 
 // holds when the address comes again.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
 	tx.Changed(c.TeamID)
-	if err := tx.leaveOptOuts(c); err != nil {
+	if err := tx.deleteOptIns(c); err != nil {
 		return err
 	}
 	if err := tx.Write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {

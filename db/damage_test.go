@@ -48,16 +48,16 @@ func stored(t *testing.T, emails ...*app.Email) string {
 }
 
 // long is an email of a team whose content fills some pages, in letters of its own.
-func long(team string, letter byte) *app.Email {
+func long(team string, fill byte) *app.Email {
 	id := app.NewID()
 	return &app.Email{ID: id, TeamID: team, Relay: "r", MessageID: app.EmailMessageID(id, "example.com"), CreatedAt: time.Now(), LastEvent: app.Queued,
 		Mail: app.Mail{From: app.Address{Local: "ann", Domain: "example.com"}, To: []app.Address{{Local: "bob", Domain: "example.net"}}, Subject: "Hi",
-			HTML: strings.Repeat(string(letter), 20_000), Attachments: []app.Attachment{{ID: app.NewID(), Filename: "a.bin", ContentType: "text/plain", Size: 20_000,
-				Content: bytes.Repeat([]byte{letter, '#'}, 10_000)}}}}
+			HTML: strings.Repeat(string(fill), 20_000), Attachments: []app.Attachment{{ID: app.NewID(), Filename: "a.bin", ContentType: "text/plain", Size: 20_000,
+				Content: bytes.Repeat([]byte{fill, '#'}, 10_000)}}}}
 }
 
-// harms are what becomes of a page.
-var harms = map[string]func(page []byte){
+// corruptions are what becomes of a page.
+var corruptions = map[string]func(page []byte){
 	"one bit":  func(page []byte) { page[2048] ^= 1 },
 	"zeros":    func(page []byte) { clear(page) },
 	"garbage":  func(page []byte) { copy(page, bytes.Repeat([]byte{0xa5, 0x5a, 0x13}, 2000)) },
@@ -103,9 +103,9 @@ func outgoing(t *testing.T, d *DB, e *app.Email) error {
 	})
 }
 
-func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
+func TestDamagedPageAffectsOneEmail(t *testing.T) {
 	t.Parallel()
-	for name, change := range harms {
+	for name, change := range corruptions {
 		for _, table := range []string{"contents", "attachment_pieces"} {
 			t.Run(name+" in "+table, func(t *testing.T) {
 				first, other := long("a", 'x'), long("b", 'y')
@@ -149,8 +149,8 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 	}
 }
 
-// TestADamagedLeafOfContentsEndsNothing: a leaf holds rows of several emails.
-func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
+// TestDamagedContentPageDoesNotStopServer: a leaf holds rows of several emails.
+func TestDamagedContentPageDoesNotStopServer(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"contents", "emails", "recipients", "attachment_pieces", "sqlite_autoindex_contents_1"} {
 		for _, name := range []string{"zeros", "garbage"} {
@@ -162,7 +162,7 @@ func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				harms[name](file[at:][:4096])
+				corruptions[name](file[at:][:4096])
 				if err := os.WriteFile(path, file, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -182,7 +182,7 @@ func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
 	}
 }
 
-func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
+func TestDamagedSystemPageStopsServer(t *testing.T) {
 	t.Parallel()
 	path := stored(t, long("a", 'x'))
 	at := pageOf(t, path, "units")
@@ -202,7 +202,7 @@ func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
 	<-d.Failed()
 }
 
-func TestEachContentTableStandsInTheSchema(t *testing.T) {
+func TestContentTablesAreInSchema(t *testing.T) {
 	t.Parallel()
 	var tables []string
 	for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(schemaText(t), -1) {

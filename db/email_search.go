@@ -70,8 +70,8 @@ const emailGoesTo = `(?11 = '' AND ?12 = '' AND ?13 = '' OR EXISTS (SELECT 1 FRO
 	AND (?11 = '' OR lower(p.address) = ?11) AND substr(lower(p.address), 1, length(?12)) = ?12
 	AND (?13 = '' OR substr(lower(p.address), -length(?13)) = ?13)))`
 
-// waitStopped is the condition of the index units_stopped.
-const waitStopped = `w.broadcast_id IS NULL AND (w.state = 'held' OR w.deferred_at IS NOT NULL)`
+// heldOrDeferred is the condition of the index units_stopped.
+const heldOrDeferred = `w.broadcast_id IS NULL AND (w.state = 'held' OR w.deferred_at IS NOT NULL)`
 
 // emailSearch is a search on its way.
 type emailSearch struct {
@@ -165,16 +165,16 @@ func (s *emailSearch) plan(f *EmailFilter, page app.Page, begin string) error {
 	if err != nil {
 		return err
 	}
-	old, fresh := all, all
-	old.hi, fresh.lo = min(all.hi, indexed+" "), max(all.lo, indexed+" ")
-	old.indexed = s.to != ""
+	indexedPart, unindexed := all, all
+	indexedPart.hi, unindexed.lo = min(all.hi, indexed+" "), max(all.lo, indexed+" ")
+	indexedPart.indexed = s.to != ""
 	if begin != "" {
 		few := false
-		if old.ids, few, err = s.prefixed(begin, old); err != nil || !few {
+		if indexedPart.ids, few, err = s.prefixed(begin, indexedPart); err != nil || !few {
 			return err
 		}
 	}
-	s.parts = []searchPart{fresh, old}
+	s.parts = []searchPart{unindexed, indexedPart}
 	if s.newer {
 		slices.Reverse(s.parts)
 	}
@@ -247,7 +247,7 @@ func tagNeedle(f *EmailFilter) (string, error) {
 // senderNeedle is what stands in the column of an email from an address. No name can hold
 // it: a quotation mark in one has a backslash.
 func senderNeedle(p AddressPattern) (string, error) {
-	local, domain, whole := strings.Cut(lowerASCII(cmp.Or(p.Exact, p.Prefix)), "@")
+	local, domain, hasAt := strings.Cut(lowerASCII(cmp.Or(p.Exact, p.Prefix)), "@")
 	first, err := jsonText(local)
 	if err != nil {
 		return "", err
@@ -258,7 +258,7 @@ func senderNeedle(p AddressPattern) (string, error) {
 		return "", err
 	case p.Domain != "":
 		return `"domain":` + second + "}", err
-	case !whole:
+	case !hasAt:
 		return `"local":` + strings.TrimSuffix(first, `"`), err
 	case p.Prefix != "":
 		return `"local":` + first + `,"domain":` + strings.TrimSuffix(second, `"`), err
@@ -280,7 +280,7 @@ func (s *emailSearch) piece(limit int) (rows []app.Email, edge string, err error
 		return rows, "", err
 	}
 	now := *p
-	edge, err = s.searchEdge(now)
+	edge, err = s.searchPieceEnd(now)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		s.parts = s.parts[1:]
@@ -297,14 +297,14 @@ func (s *emailSearch) piece(limit int) (rows []app.Email, edge string, err error
 	return rows, edge, err
 }
 
-// searchEdge returns the last email of a piece. Error: ErrNotFound where there are fewer left.
-func (s *emailSearch) searchEdge(p searchPart) (id string, err error) {
+// searchPieceEnd returns the last email of a piece. Error: ErrNotFound where there are fewer left.
+func (s *emailSearch) searchPieceEnd(p searchPart) (id string, err error) {
 	args := []any{s.team, p.lo, p.hi, searchPiece - 1}
 	switch {
 	case p.stopped && s.newer:
-		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` ORDER BY w.email_id LIMIT 1 OFFSET ?4`, args, &id)
 	case p.stopped:
-		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id DESC LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` ORDER BY w.email_id DESC LIMIT 1 OFFSET ?4`, args, &id)
 	case p.indexed && s.newer:
 		err = s.r.Row(`SELECT email_id FROM recipients WHERE team_id = ?1 AND lower(address) = ?5 AND email_id >= ?2 AND email_id < ?3 ORDER BY email_id LIMIT 1 OFFSET ?4`, append(args, s.to), &id)
 	case p.indexed:
@@ -323,10 +323,10 @@ func (s *emailSearch) searched(p searchPart, limit int) ([]app.Email, error) {
 	switch {
 	case p.stopped && s.newer:
 		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
-			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?16`, args...)
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?16`, args...)
 	case p.stopped:
 		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
-			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?16`, args...)
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?16`, args...)
 	case p.indexed && s.newer:
 		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
 			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id LIMIT ?16`, args...)

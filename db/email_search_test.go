@@ -117,7 +117,7 @@ func (s *searched) want(fits func(i int) bool) (out []string) {
 	return out
 }
 
-func TestASearchFindsWhatFitsHoweverItWalks(t *testing.T) {
+func TestSearchEmails(t *testing.T) {
 	t.Parallel()
 	const n = 1100
 	s := newSearched(t, n)

@@ -67,7 +67,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 		return err
 	}
 	err = tx.Write(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, raw, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, rawSize(e), contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
+		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, rawSize(e), contentChecksum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
@@ -82,11 +82,11 @@ func (tx *Tx) insertContent(e *app.Email) error {
 // SetLastEvent moves the last_event of an email up by rank; a lower event changes
 // nothing, nor does that of an email that is gone.
 func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
-	return tx.Write(`UPDATE emails SET last_event = ? WHERE id = ? AND instr(?, ' ' || last_event || ' ') > 0`, string(event), emailID, givesWayTo[event])
+	return tx.Write(`UPDATE emails SET last_event = ? WHERE id = ? AND instr(?, ' ' || last_event || ' ') > 0`, string(event), emailID, replaceableBy[event])
 }
 
-// givesWayTo are the values of last_event that give way to each, with a space around each.
-var givesWayTo = func() map[app.LastEvent]string {
+// replaceableBy are the values of last_event that give way to each, with a space around each.
+var replaceableBy = func() map[app.LastEvent]string {
 	all := map[app.LastEvent]string{}
 	for _, event := range app.LastEvents() {
 		for _, current := range app.LastEvents() {
@@ -204,7 +204,7 @@ func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err erro
 		return &e, 0, nil
 	case !sum.Valid:
 		return nil, 0, ErrNotFound
-	case sum.Int64 != contentSum(html.String, plain.String, headers.String, unsubscribe.String):
+	case sum.Int64 != contentChecksum(html.String, plain.String, headers.String, unsubscribe.String):
 		return nil, 0, engine.ErrChecksum
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String

@@ -20,9 +20,9 @@ func (r *Reader) IsHistory(emailID string) (bool, error) {
 	return err == nil, err
 }
 
-// MailIsFree is nil where nothing stands under the id of an email, or stood, else
+// EmailIDIsFree is nil where nothing stands under the id of an email, or stood, else
 // ErrConflict.
-func (r *Reader) MailIsFree(id string) error {
+func (r *Reader) EmailIDIsFree(id string) error {
 	var taken bool
 	err := r.Row(`SELECT EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM events WHERE email_id = ?1)
 		OR EXISTS (SELECT 1 FROM units WHERE email_id = ?1) OR EXISTS (SELECT 1 FROM broadcasts WHERE mails = ?2)`, []any{id, app.EmailIDPrefixOf(id)}, &taken)
@@ -32,8 +32,8 @@ func (r *Reader) MailIsFree(id string) error {
 	return err
 }
 
-// AttachmentIsFree is MailIsFree for the id of an attachment.
-func (r *Reader) AttachmentIsFree(id string) error {
+// AttachmentIDIsFree is EmailIDIsFree for the id of an attachment.
+func (r *Reader) AttachmentIDIsFree(id string) error {
 	err := r.Exists(`SELECT 1 FROM attachments WHERE id = ?`, id)
 	if err == nil {
 		return ErrConflict

@@ -217,7 +217,7 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 		return fmt.Errorf("rewrite email: %w", err)
 	}
 	err = tx.Write(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
-		contentSum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
+		contentChecksum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content: %w", err)
 	}

@@ -53,7 +53,7 @@ func fileHas(t testing.TB, d *DB, text string) (n int) {
 }
 
 // Rows move between pages when these are split, and their old bytes stay behind.
-func TestOldBytesGoFromPagesAndLog(t *testing.T) {
+func TestErasedBytesLeavePagesAndWAL(t *testing.T) {
 	d := openFile(t)
 	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -128,7 +128,7 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 	}
 }
 
-func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
+func TestMaskPieceAcrossBoundaries(t *testing.T) {
 	d := openFile(t)
 	team := addTestTeam(t, d, "a")
 	const id = "0198c0de-0000-7000-8000-000000000001"
@@ -186,7 +186,7 @@ func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
 	}
 }
 
-func TestEachColumnOfTextsIsReadAndWritten(t *testing.T) {
+func TestTextColumnsAreReadAndWritten(t *testing.T) {
 	seen := map[string]TextKind{}
 	for kind := range TextKinds {
 		c, err := kind.column()

@@ -246,9 +246,9 @@ func (r *Reader) ImportsWithPieces(teamID, until string) ([]string, error) {
 		AND EXISTS (SELECT 1 FROM import_pieces AS p WHERE p.import_id = i.id) ORDER BY i.id`, teamID, until)
 }
 
-// maxStraddle is more than an address can have on one side of the seam between
+// maxPieceOverlap is more than an address can have on one side of the seam between
 // two pieces.
-const maxStraddle = 1100
+const maxPieceOverlap = 1100
 
 // MaskPiece writes x over the addresses of e in the next piece of an import's
 // file after piece n, also over one that began in piece n. Lengths stay, so that
@@ -264,18 +264,18 @@ func (tx *Tx) MaskPiece(importID string, n int, e *erase.Set) (next int, err err
 	if err := ignoreNotFound(err); err != nil {
 		return 0, err
 	}
-	seam := max(0, len(before)-maxStraddle)
-	text := append(append([]byte(nil), before[seam:]...), piece...)
+	tail := max(0, len(before)-maxPieceOverlap)
+	text := append(append([]byte(nil), before[tail:]...), piece...)
 	if !e.Mask(text) {
 		return next, nil
 	}
 	if len(before) > 0 {
-		copy(before[seam:], text)
+		copy(before[tail:], text)
 		if err := tx.setPiece(importID, n, before); err != nil {
 			return 0, err
 		}
 	}
-	return next, tx.setPiece(importID, next, text[len(before)-seam:])
+	return next, tx.setPiece(importID, next, text[len(before)-tail:])
 }
 
 func (tx *Tx) setPiece(importID string, n int, content []byte) error {

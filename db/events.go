@@ -94,14 +94,14 @@ func (tx *Tx) CloseTrouble(id string) error {
 // CloseTroublesOf notes that troubles of a relay are over that a server met which is gone, or,
 // of a file, an earlier one.
 func (tx *Tx) CloseTroublesOf(g engine.DeadNodes, relay string) error {
-	met, err := list(&tx.Reader, func(s scanner) (t struct {
+	open, err := list(&tx.Reader, func(s scanner) (t struct {
 		id    string
 		owner sql.NullString
 	}, err error) {
 		err = s.Scan(&t.id, &t.owner)
 		return t, err
 	}, `SELECT id, owner FROM relay_troubles WHERE relay = ? AND ended_at IS NULL`, relay)
-	for _, t := range met {
+	for _, t := range open {
 		if !g.HasLeft(t.owner.String) {
 			continue
 		}
@@ -184,12 +184,12 @@ func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
 // AddUsageWithin is AddUsage for one message, unless the messages from a minute on are as many
 // as most already, or those of broadcasts as many as mostBulk; bulk is 1 for one of them. It
 // reports whether it was added.
-func (tx *Tx) AddUsageWithin(relay string, at time.Time, bulk, from, most, mostBulk int64) (bool, error) {
+func (tx *Tx) AddUsageWithin(relay string, at time.Time, bulk, from, maxRows, bulkLimit int64) (bool, error) {
 	n, err := tx.Exec(`INSERT INTO relay_usage (relay, minute, sent, bulk) SELECT ?1, ?2, 1, CAST(?3 AS bigint)
 		WHERE (SELECT CAST(coalesce(sum(u.sent), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?5
 			AND (CAST(?3 AS bigint) = 0 OR (SELECT CAST(coalesce(sum(u.bulk), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?6)
 		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
-		relay, at.Unix()/60, bulk, from, most, mostBulk)
+		relay, at.Unix()/60, bulk, from, maxRows, bulkLimit)
 	return n > 0, err
 }
 

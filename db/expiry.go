@@ -12,11 +12,11 @@ import (
 
 // spansOf reads units.stood. A part that is none is left out: a unit must never be
 // unreadable for the sake of its clock.
-func spansOf(stood string) (out []app.Span) {
-	if stood == "" {
+func spansOf(clockStops string) (out []app.Span) {
+	if clockStops == "" {
 		return nil
 	}
-	for part := range strings.SplitSeq(stood, ",") {
+	for part := range strings.SplitSeq(clockStops, ",") {
 		from, to, _ := strings.Cut(part, "-")
 		a, errA := strconv.ParseInt(from, 10, 64)
 		b, errB := strconv.ParseInt(to, 10, 64)
@@ -59,12 +59,12 @@ func (r *Reader) PausesOf(relay string) (Pauses, error) {
 	}, `SELECT team_id, started_at, ended_at FROM relay_troubles WHERE relay IN (?, '') AND stops_clock = 1`, relay)
 }
 
-// StoodAt is when the clocks of everybody's mail at a relay stood, in the form of
+// ClockStopsOf is when the clocks of everybody's mail at a relay stood, in the form of
 // units.stood; empty: never. Mail that moves to another relay takes it along.
-func (tx *Tx) StoodAt(relay string) (string, error) {
-	stands, err := tx.PausesOf(relay)
+func (tx *Tx) ClockStopsOf(relay string) (string, error) {
+	pauses, err := tx.PausesOf(relay)
 	var out []string
-	for _, s := range stands.Of("") {
+	for _, s := range pauses.Of("") {
 		if s.To.IsZero() {
 			s.To = tx.Now
 		}

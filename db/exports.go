@@ -92,14 +92,14 @@ func (r *Reader) FormerBetween(teamID string, span Span) ([]Owned, error) {
 		WHERE team_id = ? AND contact_id > ? AND contact_id <= ? ORDER BY contact_id, address`, teamID, span.After, span.Until)
 }
 
-// KnownChoice is what an address said about a topic, where the address is known.
-type KnownChoice struct {
+// AddressChoice is what an address said about a topic, where the address is known.
+type AddressChoice struct {
 	Email, TopicID string
 	Subscription   app.Subscription
 	ChosenAt       time.Time
 }
 
-func scanKnownChoice(s scanner) (c KnownChoice, err error) {
+func scanAddressChoice(s scanner) (c AddressChoice, err error) {
 	var chosen int64
 	err = s.Scan(&c.Email, &c.TopicID, &c.Subscription, &chosen)
 	c.ChosenAt = fromMilli(chosen)
@@ -108,16 +108,16 @@ func scanKnownChoice(s scanner) (c KnownChoice, err error) {
 
 // ContactChoices returns what the addresses of a team's contacts of a span chose, in the
 // order of the contacts.
-func (r *Reader) ContactChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT c.email, t.id, ch.subscription, ch.chosen_at FROM contacts AS c
+func (r *Reader) ContactChoices(teamID string, span Span) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT c.email, t.id, ch.subscription, ch.chosen_at FROM contacts AS c
 		CROSS JOIN topics AS t ON t.team_id = c.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = c.address
 		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? ORDER BY c.id, t.id`, teamID, span.After, span.Until)
 }
 
 // FormerChoices returns what addresses chose that contacts of a span had and that no
 // contact of the team has, each once: with the first contact that had it.
-func (r *Reader) FormerChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT f.email, t.id, ch.subscription, ch.chosen_at FROM former_addresses AS f
+func (r *Reader) FormerChoices(teamID string, span Span) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT f.email, t.id, ch.subscription, ch.chosen_at FROM former_addresses AS f
 		CROSS JOIN topics AS t ON t.team_id = f.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = f.address
 		WHERE f.team_id = ?1 AND f.contact_id > ?2 AND f.contact_id <= ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address)
@@ -127,8 +127,8 @@ func (r *Reader) FormerChoices(teamID string, span Span) ([]KnownChoice, error) 
 
 // SuppressedChoices returns what addresses chose that the suppressions of a span name and
 // that no contact of the team has or had.
-func (r *Reader) SuppressedChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT s.email, t.id, ch.subscription, ch.chosen_at FROM suppressions AS s
+func (r *Reader) SuppressedChoices(teamID string, span Span) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT s.email, t.id, ch.subscription, ch.chosen_at FROM suppressions AS s
 		CROSS JOIN topics AS t ON t.team_id = s.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = s.address
 		WHERE s.team_id = ?1 AND s.email IS NOT NULL AND s.id > ?2 AND s.id <= ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = s.address)
@@ -149,8 +149,8 @@ func (r *Reader) UnknownChoices(teamID, topicID string, after []byte, limit int)
 }
 
 // ChoicesOf returns what an address chose about a team's topics.
-func (r *Reader) ChoicesOf(teamID string, address app.AddressHash) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT '', t.id, ch.subscription, ch.chosen_at FROM topics AS t
+func (r *Reader) ChoicesOf(teamID string, address app.AddressHash) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT '', t.id, ch.subscription, ch.chosen_at FROM topics AS t
 		CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? ORDER BY t.id`, address[:], teamID)
 }
 
@@ -176,15 +176,15 @@ func (r *Reader) EmailIDsAfter(teamID, after string, limit int) ([]string, error
 	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
-// ContactEdge returns the last id of the next contacts of a team; empty: there are no
+// ContactPageEnd returns the last id of the next contacts of a team; empty: there are no
 // more.
-func (r *Reader) ContactEdge(teamID, after string, limit int) (last string, err error) {
+func (r *Reader) ContactPageEnd(teamID, after string, limit int) (last string, err error) {
 	err = r.Row(`SELECT coalesce(max(n.id), '') FROM (SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?) AS n`, []any{teamID, after, limit}, &last)
 	return last, err
 }
 
-// SuppressionEdge is ContactEdge for suppressions that were not erased.
-func (r *Reader) SuppressionEdge(teamID, after string, limit int) (last string, err error) {
+// SuppressionPageEnd is ContactPageEnd for suppressions that were not erased.
+func (r *Reader) SuppressionPageEnd(teamID, after string, limit int) (last string, err error) {
 	err = r.Row(`SELECT coalesce(max(n.id), '') FROM (SELECT s.id FROM suppressions AS s WHERE s.team_id = ? AND s.email IS NOT NULL AND s.id > ? ORDER BY s.id LIMIT ?) AS n`,
 		[]any{teamID, after, limit}, &last)
 	return last, err

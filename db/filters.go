@@ -175,8 +175,8 @@ func propertyCondition(key string, c *app.Condition, dialect filterDialect) (con
 
 // equalsNumber compares a property with a text that is written as a number: with that
 // text, and as a number by the form in which they are written down.
-func equalsNumber(key string, c *app.Condition, written string, dialect filterDialect) condition {
-	args := []any{key, c.Value, key, written}
+func equalsNumber(key string, c *app.Condition, text string, dialect filterDialect) condition {
+	args := []any{key, c.Value, key, text}
 	if c.Op == app.OpNotEquals {
 		return condition{`c.properties ->> ? IS DISTINCT FROM ? AND ` + dialect.literal() + ` IS DISTINCT FROM ?`, args}
 	}
@@ -186,10 +186,10 @@ func equalsNumber(key string, c *app.Condition, written string, dialect filterDi
 // filtered is a statement with a filter in its place. There are as many of them
 // as callers have ideas, so they are not kept.
 type filtered struct {
-	query string
-	stmt  *engine.Statement
-	args  []any            // of the filter
-	room  membudget.Budget // of the answer that it is read for
+	query  string
+	stmt   *engine.Statement
+	args   []any            // of the filter
+	budget membudget.Budget // of the answer that it is read for
 }
 
 // filtered prepares a statement that has a filterPlaceholder. The caller closes it.
@@ -220,8 +220,8 @@ var ErrLong = errors.New("db: too long a scan")
 // Most rows; 0: at all of them. With Until it looks at as many as it can before that
 // time, and some even where it has passed.
 type Effort struct {
-	Most  int
-	Until time.Time
+	MaxRows int
+	Until   time.Time
 	// From and To bound the ids that are counted: behind From, up to To. Empty:
 	// all of them.
 	From, To string
@@ -238,39 +238,39 @@ const scanRange = 4096
 // bound there is one range: finding where more of them end costs a tenth and
 // more of a scan, and a statement ends with its context in the midst of it.
 func (e Effort) ranges(ctx context.Context, from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
-	if e.Most == 0 && e.Until.IsZero() {
+	if e.MaxRows == 0 && e.Until.IsZero() {
 		_, err := visit(from, last)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return err
 	}
-	for looked := scanRange; ; looked += scanRange {
+	for examined := scanRange; ; examined += scanRange {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if e.spent(looked) {
+		if e.isSpent(examined) {
 			return ErrLong
 		}
 		to, err := end(from)
-		rest := errors.Is(err, ErrNotFound)
-		if rest {
+		ended := errors.Is(err, ErrNotFound)
+		if ended {
 			to = last
 		} else if err != nil {
 			return err
 		}
-		if more, err := visit(from, to); err != nil || rest || !more {
+		if more, err := visit(from, to); err != nil || ended || !more {
 			return err
 		}
 		from = to
 	}
 }
 
-// spent reports whether a scan that is to have looked at so many rows is over before it
+// isSpent reports whether a scan that is to have looked at so many rows is over before it
 // came to its end.
-func (e Effort) spent(looked int) bool {
-	late := !e.Until.IsZero() && looked > scanRange && time.Now().After(e.Until)
-	return late || e.Most > 0 && looked > e.Most
+func (e Effort) isSpent(examined int) bool {
+	expired := !e.Until.IsZero() && examined > scanRange && time.Now().After(e.Until)
+	return expired || e.MaxRows > 0 && examined > e.MaxRows
 }
 
 func (r *Reader) rangeUp(teamID string) func(from string) (string, error) {
@@ -361,11 +361,11 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 }
 
 // contacts returns the first ones of a walk, at most limit, and how far it went.
-func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, looked string, err error) {
+func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, examined string, err error) {
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := engine.Collect(ctx, q.room, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
-		out, looked = append(out, rows...), to
+		rows, err := engine.Collect(ctx, q.budget, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		out, examined = append(out, rows...), to
 		return len(out) < limit, engine.ReadFault(q.query, err)
 	})
-	return out, looked, err
+	return out, examined, err
 }

@@ -33,9 +33,9 @@ func activityCondition(c *app.Condition, now time.Time) (condition, error) {
 	return condition{}, unknownOp(c)
 }
 
-// broadcastWhole is whether no recipients of a broadcast b were deleted for their age: the
+// broadcastComplete is whether no recipients of a broadcast b were deleted for their age: the
 // first one is there, or none was written.
-const broadcastWhole = `(b.written = 0 OR EXISTS (SELECT 1 FROM broadcast_recipients AS fr WHERE fr.id = b.mails || '00000001'))`
+const broadcastComplete = `(b.written = 0 OR EXISTS (SELECT 1 FROM broadcast_recipients AS fr WHERE fr.id = b.mails || '00000001'))`
 
 // broadcastCondition goes by the recipients of a broadcast, by
 // broadcast_recipients_contact, which SQLite uses for a text without the affinity of a
@@ -44,7 +44,7 @@ func broadcastCondition(c *app.Condition) condition {
 	const recipient = `EXISTS (SELECT 1 FROM broadcast_recipients AS br WHERE substr(br.id, 1, 28) = b.mails || '' AND br.contact_id = c.id AND br.seen & ? <> 0 AND br.seen & ? = 0)`
 	not := ``
 	if c.Field == app.FieldReceived && c.Op == app.OpNotInBroadcast {
-		not = broadcastWhole + ` AND NOT `
+		not = broadcastComplete + ` AND NOT `
 	}
 	with, without := c.BroadcastBits()
 	return condition{`EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = ? AND b.team_id = c.team_id AND ` + not + recipient + `)`,

@@ -82,8 +82,8 @@ func testFacts(c *app.Contact) filter.Facts {
 	}
 }
 
-// behave writes topics and broadcasts, and what the contacts have to do with them.
-func (a *audience) behave(exec func(text string, args ...any) error) error {
+// addBehaviour writes topics and broadcasts, and what the contacts have to do with them.
+func (a *audience) addBehaviour(exec func(text string, args ...any) error) error {
 	errs := []error{}
 	do := func(text string, args ...any) { errs = append(errs, exec(text, args...)) }
 	for i, s := range testDefaults {

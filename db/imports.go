@@ -115,7 +115,7 @@ func (tx *Tx) DeleteOldImports(before time.Time, limit int) (int64, error) {
 // PurgeImport removes at most so many pieces of an import's file, and then of one that
 // was deleted row errors, and tells whether there may be more. An import that is over
 // counts as without a file afterwards; one that never arrived or was deleted goes last.
-func (tx *Tx) PurgeImport(importID string, pieces, flaws int) (more bool, err error) {
+func (tx *Tx) PurgeImport(importID string, pieces, rowErrors int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM import_pieces WHERE import_id = ?1 AND n IN
 		(SELECT n FROM import_pieces WHERE import_id = ?1 ORDER BY n LIMIT ?2)`, importID, pieces)
 	if err != nil || n > 0 {
@@ -123,7 +123,7 @@ func (tx *Tx) PurgeImport(importID string, pieces, flaws int) (more bool, err er
 	}
 	n, err = tx.Exec(`DELETE FROM import_errors WHERE import_id = ?1 AND id IN
 		(SELECT e.id FROM import_errors AS e WHERE e.import_id = ?1 ORDER BY e.id LIMIT ?2)
-		AND EXISTS (SELECT 1 FROM imports AS i WHERE i.id = ?1 AND i.status = 'deleted')`, importID, flaws)
+		AND EXISTS (SELECT 1 FROM imports AS i WHERE i.id = ?1 AND i.status = 'deleted')`, importID, rowErrors)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}

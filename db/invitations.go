@@ -80,9 +80,9 @@ func (r *Reader) Invitations(teamID string, page app.Page) ([]Invitation, bool, 
 		`SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE i.team_id = ? AND i.id > ? ORDER BY i.id LIMIT ?`, teamID)
 }
 
-// ManyInvitations reports whether a team has as many invitations as a number, or more.
-func (r *Reader) ManyInvitations(teamID string, most int) (many bool, err error) {
-	err = r.Row(`SELECT EXISTS (SELECT 1 FROM invitations WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?)`, []any{teamID, most - 1}, &many)
+// HasInvitations reports whether a team has as many invitations as a number, or more.
+func (r *Reader) HasInvitations(teamID string, maxRows int) (many bool, err error) {
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM invitations WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?)`, []any{teamID, maxRows - 1}, &many)
 	return many, err
 }
 

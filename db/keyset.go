@@ -24,7 +24,7 @@ func listPage[T any](r *Reader, page app.Page, exists func(cursor string) error,
 // keyset reads one row more than the page to know whether there are more, and
 // turns a page that was walked backwards into the order of the list.
 func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, read func(limit int) ([]T, error)) (rows []T, more bool, err error) {
-	if err = knownCursor(&page, exists); err == nil {
+	if err = checkCursor(&page, exists); err == nil {
 		rows, err = read(page.Limit + 1)
 	}
 	if err != nil {
@@ -39,8 +39,8 @@ func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, r
 	return rows, more, nil
 }
 
-// knownCursor returns what exists answers of a page's cursor, where it has one.
-func knownCursor(page *app.Page, exists func(cursor string) error) error {
+// checkCursor returns what exists answers of a page's cursor, where it has one.
+func checkCursor(page *app.Page, exists func(cursor string) error) error {
 	if cursor := cmp.Or(page.After, page.Before); cursor != "" {
 		return exists(cursor)
 	}
@@ -57,8 +57,8 @@ func walk[T any](r *Reader, scan func(scanner) (T, error), page app.Page, start 
 	return list(r, scan, after, append(slices.Clip(args), cmp.Or(page.Before, page.After, start), limit)...)
 }
 
-// behind moves a page's cursor on in its direction.
-func behind(page app.Page, id string) app.Page {
+// nextPage moves a page's cursor on in its direction.
+func nextPage(page app.Page, id string) app.Page {
 	if page.Before != "" {
 		return app.Page{Before: id}
 	}

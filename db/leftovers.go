@@ -87,8 +87,8 @@ func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
 	last := l.id // ids are in the order of time
 	err = tx.Row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?`,
 		[]any{l.team, l.after, last, limit - 1}, &last)
-	rest := errors.Is(err, ErrNotFound)
-	if err != nil && !rest {
+	ended := errors.Is(err, ErrNotFound)
+	if err != nil && !ended {
 		return false, err
 	}
 	tx.Changed(l.team)
@@ -98,5 +98,5 @@ func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
 		return false, fmt.Errorf("purge values: %w", err)
 	}
 	err = tx.Write(`UPDATE leftovers SET contact_id = ? WHERE id = ?`, last, l.id)
-	return !rest, err
+	return !ended, err
 }

@@ -46,7 +46,7 @@ func (tx *Tx) publish(teamID string, events ...pubsub.Event) {
 	})
 }
 
-type emailNews struct {
+type emailUpdate struct {
 	ID    string `json:"id"`
 	Event string `json:"event"`
 }
@@ -57,22 +57,22 @@ func (tx *Tx) publishEvent(teamID, emailID, broadcastID, event string) {
 	if !tx.hasListeners() {
 		return
 	}
-	what := pubsub.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailNews{emailID, event} }}
+	what := pubsub.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailUpdate{emailID, event} }}
 	if broadcastID != "" {
-		what = tx.broadcastNews(teamID, broadcastID)
+		what = tx.broadcastUpdate(teamID, broadcastID)
 	}
 	tx.publish(teamID, what, pubsub.Event{Name: liveQueue})
 }
 
-type broadcastNews struct {
+type broadcastUpdate struct {
 	ID     string              `json:"id"`
 	Status app.BroadcastStatus `json:"status"`
 	Done   int64               `json:"done"`
 	Total  int64               `json:"total"`
 }
 
-// broadcastNews tells how far a broadcast is, as it is found when listeners are told.
-func (tx *Tx) broadcastNews(teamID, id string) pubsub.Event {
+// broadcastUpdate tells how far a broadcast is, as it is found when listeners are told.
+func (tx *Tx) broadcastUpdate(teamID, id string) pubsub.Event {
 	d := tx.db
 	return pubsub.Event{Name: liveBroadcast, ID: id, Data: func() any {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -81,18 +81,18 @@ func (tx *Tx) broadcastNews(teamID, id string) pubsub.Event {
 		if err != nil {
 			return nil // it is gone, or the server stops: its id says to look
 		}
-		return broadcastNews{b.ID, b.Status, b.Started - b.Open, b.Audience}
+		return broadcastUpdate{b.ID, b.Status, b.Started - b.Open, b.Audience}
 	}}
 }
 
 // publishBroadcast tells that a broadcast changed.
 func (tx *Tx) publishBroadcast(teamID, id string) {
 	if tx.hasListeners() {
-		tx.publish(teamID, tx.broadcastNews(teamID, id), pubsub.Event{Name: liveQueue})
+		tx.publish(teamID, tx.broadcastUpdate(teamID, id), pubsub.Event{Name: liveQueue})
 	}
 }
 
-type importNews struct {
+type importUpdate struct {
 	ID      string             `json:"id"`
 	Status  contactfile.Status `json:"status"`
 	Created int                `json:"created"`
@@ -103,8 +103,8 @@ type importNews struct {
 
 // publishImport tells how far an import is.
 func (tx *Tx) publishImport(i *contactfile.Import) {
-	news := importNews{i.ID, i.Status, i.Created, i.Updated, i.Skipped, i.Failed}
-	tx.publish(i.TeamID, pubsub.Event{Name: liveImport, ID: i.ID, Data: func() any { return news }})
+	update := importUpdate{i.ID, i.Status, i.Created, i.Updated, i.Skipped, i.Failed}
+	tx.publish(i.TeamID, pubsub.Event{Name: liveImport, ID: i.ID, Data: func() any { return update }})
 }
 
 // publishRelay tells who sees all teams that something about a relay began or ended.

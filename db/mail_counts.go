@@ -119,8 +119,8 @@ const mailCounts = `sum(sent), sum(delivered), sum(opened), sum(unique_opened), 
 // MailCounts returns what was counted of a team's mail from one Unix hour on and up to
 // another, which is left out, by hour and domain; apart: by broadcast too. Error: ErrLong
 // where there are more than limit rows.
-func (r *Reader) MailCounts(teamID string, from, to int64, apart bool, limit int) (rows []MailCount, err error) {
-	if apart {
+func (r *Reader) MailCounts(teamID string, from, to int64, byBroadcast bool, limit int) (rows []MailCount, err error) {
+	if byBroadcast {
 		rows, err = list(r, scanMailCount, `SELECT hour, domain, broadcast_id, `+mailCounts+` FROM mail_counts
 			WHERE team_id = ? AND hour >= ? AND hour < ? GROUP BY hour, domain, broadcast_id ORDER BY hour, domain, broadcast_id LIMIT ?`, teamID, from, to, limit+1)
 	} else {

@@ -102,11 +102,11 @@ func (tx *Tx) DropFactors(userID string) (n int64, err error) {
 	for _, statement := range []string{
 		`DELETE FROM totp WHERE user_id = ?`, `DELETE FROM passkeys WHERE user_id = ?`, `DELETE FROM recovery_codes WHERE user_id = ?`,
 	} {
-		gone, err := tx.Exec(statement, userID)
+		deleted, err := tx.Exec(statement, userID)
 		if err != nil {
 			return n, err
 		}
-		n += gone
+		n += deleted
 	}
 	return n, nil
 }

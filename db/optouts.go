@@ -44,9 +44,9 @@ func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 
 // BulkSubscription is what decides whether a broadcast may go to an address.
 type BulkSubscription struct {
-	Suppression *app.Suppression        // nil: none; origin and time alone
-	Standing    app.AddressSubscription // about the topic; without one: whether it is unsubscribed
-	Known       bool                    // the topic exists
+	Suppression  *app.Suppression        // nil: none; origin and time alone
+	Subscription app.AddressSubscription // about the topic; without one: whether it is unsubscribed
+	Known        bool                    // the topic exists
 }
 
 // BlockedInBulk returns those of addresses to which a broadcast may not go, as far as
@@ -74,7 +74,7 @@ func (r *Reader) BlockedInBulk(teamID, topicID string, addresses []app.AddressHa
 func (r *Reader) BulkSubscription(teamID, topicID string, address app.AddressHash) (b BulkSubscription, err error) {
 	var origin, topic, subscription sql.NullString
 	var suppressed sql.NullInt64
-	s := &b.Standing
+	s := &b.Subscription
 	err = r.Row(`SELECT s.origin, s.created_at, t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
 			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?2 AND c.unsubscribed = 1)
 		FROM (SELECT 1) AS one_open LEFT JOIN suppressions AS s ON s.team_id = ?1 AND s.address = ?2

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-func TestStandingsAndOptOutsBelongToTheirTeam(t *testing.T) {
+func TestSubscriptionsAndOptOutsOfOtherTeam(t *testing.T) {
 	d, _ := suppressionStore(t, 0)
 	hash := app.AddressHash{1}
 	var mine, theirs, topic string
@@ -63,7 +63,7 @@ func TestStandingsAndOptOutsBelongToTheirTeam(t *testing.T) {
 	}
 }
 
-func TestShownTopicsComeByName(t *testing.T) {
+func TestShownTopicsAreSortedByName(t *testing.T) {
 	d, _ := suppressionStore(t, 0)
 	err := d.Write(t.Context(), func(tx *Tx) error {
 		team, err := tx.FindTeam("")

@@ -15,7 +15,7 @@ func (postgresFilters) propertyText(key, _ string) condition {
 
 // between asks for the type first: a text can't be read as a number, and must not be where
 // it could.
-func (postgresFilters) between(key string, least, most float64) condition {
+func (postgresFilters) between(key string, low, maxRows float64) condition {
 	return condition{`CASE json_typeof(c.properties -> ?) WHEN 'number' THEN CAST(c.properties ->> ? AS double precision) BETWEEN ? AND ? END`,
-		[]any{key, key, least, most}}
+		[]any{key, key, low, maxRows}}
 }

@@ -91,9 +91,9 @@ var postgresMayScan = map[string]string{
 	"purgeBroadcastsOf":  "open units of broadcasts, for a team that is deleted",
 }
 
-func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
+func TestPostgreSQLPlansUseIndexes(t *testing.T) {
 	t.Parallel()
-	tw := newTwins(t)
+	tw := newEnginePair(t)
 	c := tw.postgres
 	manyRows(t, c)
 	all := allStatements(t)
@@ -127,9 +127,9 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 	}
 }
 
-// TestWritesGoByIndexWhateverTheQueueHeldBefore has plans be made while the queue is empty, as
+// TestPostgreSQLWritesUseIndexesOnEmptyQueue has plans be made while the queue is empty, as
 // after a quiet hour: they stay when a burst comes.
-func TestWritesGoByIndexWhateverTheQueueHeldBefore(t *testing.T) {
+func TestPostgreSQLWritesUseIndexesOnEmptyQueue(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	onServer(t, dsn, `VACUUM ANALYZE units`)

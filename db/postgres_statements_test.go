@@ -38,7 +38,7 @@ func postgresConn(t *testing.T) *pgx.Conn {
 	return c
 }
 
-func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
+func TestPostgreSQLAcceptsStatements(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
 	all := allStatements(t)
@@ -89,7 +89,7 @@ func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 	return out
 }
 
-func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
+func TestPostgreSQLStatementCheckFindsErrors(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
 	if _, err := c.Prepare(t.Context(), "", engine.ToPostgres(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {

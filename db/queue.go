@@ -32,13 +32,13 @@ const queuedColumns = `u.email_id, u.team_id, u.broadcast_id, u.topic_id, u.rela
 
 func scanQueued(s scanner) (QueuedUnit, error) {
 	var u QueuedUnit
-	var broadcast, topic, held, stood sql.NullString
+	var broadcast, topic, held, clockStops sql.NullString
 	var heldAt, since, expires sql.NullInt64
 	var next int64
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &stood)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops)
 	u.BroadcastID, u.TopicID, u.Held = broadcast.String, topic.String, app.HoldReason(held.String)
 	u.HeldAt, u.NextAt, u.Since = fromMilli(heldAt.Int64), fromMilli(next), fromMilli(since.Int64)
-	u.ExpiresIn, u.ClockStops = time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
+	u.ExpiresIn, u.ClockStops = time.Duration(expires.Int64)*time.Millisecond, spansOf(clockStops.String)
 	return u, err
 }
 
@@ -169,11 +169,11 @@ func (tx *Tx) RetryUnit(emailID string) error {
 }
 
 // Reroute has a waiting unit, and its email, leave through another relay. stood is when
-// the clocks of all mail stood that waited where it was (StoodAt). Error: ErrNotFound when
+// the clocks of all mail stood that waited where it was (ClockStopsOf). Error: ErrNotFound when
 // it is gone or an attempt has begun, or it waits for that relay already.
-func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
+func (tx *Tx) Reroute(u *app.Unit, relay, clockStops string) error {
 	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
-		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
+		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(clockStops), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}

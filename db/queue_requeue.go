@@ -72,9 +72,9 @@ func (tx *Tx) RequeueEmail(emailID, relay string) error {
 	return err
 }
 
-// RequeuedRecipient has a recipient of a broadcast wait again whose email failed or was
+// RequeueBroadcastRecipient has a recipient of a broadcast wait again whose email failed or was
 // refused, and the broadcast be open for it. Error: ErrNotFound for any other.
-func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
+func (tx *Tx) RequeueBroadcastRecipient(broadcastID, emailID string) error {
 	ended := int64(app.SeenEnded &^ (app.SeenFailed | app.SeenBounced))
 	var seen int64
 	err := tx.Row(`SELECT seen FROM broadcast_recipients WHERE id = ? AND seen & ? = 0 AND seen & ? <> 0`, []any{emailID, ended, int64(app.SeenFailed | app.SeenBounced)}, &seen)

@@ -12,7 +12,7 @@ import (
 func (tx *Tx) insertRaw(e *app.Email) error {
 	for n, left := 0, e.Raw; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
-		if err := tx.Write(`INSERT INTO raw_pieces (email_id, n, sum, content) VALUES (?, ?, ?, ?)`, e.ID, n, bytesSum(piece), piece); err != nil {
+		if err := tx.Write(`INSERT INTO raw_pieces (email_id, n, sum, content) VALUES (?, ?, ?, ?)`, e.ID, n, bytesChecksum(piece), piece); err != nil {
 			return fmt.Errorf("insert piece of a message: %w", err)
 		}
 		left = left[len(piece):]
@@ -43,7 +43,7 @@ func (r *Reader) raw(emailID string, size int64) ([]byte, error) {
 		var piece sql.RawBytes // as long as the row stands
 		var sum int64
 		err = s.Scan(&piece, &sum)
-		if err == nil && sum != bytesSum(piece) {
+		if err == nil && sum != bytesChecksum(piece) {
 			err = engine.ErrChecksum
 		}
 		content = append(content, piece...)
@@ -67,6 +67,6 @@ func (tx *Tx) dropRaw(emailID string) error {
 
 // deleteRawPieces deletes at most so many pieces of an email's message, and returns how
 // many there were.
-func (tx *Tx) deleteRawPieces(emailID string, most int) (int64, error) {
-	return tx.Exec(`DELETE FROM raw_pieces WHERE email_id = ?1 AND n IN (SELECT n FROM raw_pieces WHERE email_id = ?1 LIMIT ?2)`, emailID, most)
+func (tx *Tx) deleteRawPieces(emailID string, maxRows int) (int64, error) {
+	return tx.Exec(`DELETE FROM raw_pieces WHERE email_id = ?1 AND n IN (SELECT n FROM raw_pieces WHERE email_id = ?1 LIMIT ?2)`, emailID, maxRows)
 }

@@ -128,12 +128,12 @@ func (r *Reader) RequestLogs(teamID string, page app.Page) ([]RequestLog, bool, 
 
 // RequestFilter says which requests are looked for; what is empty bounds nothing.
 type RequestFilter struct {
-	Method              string
-	LeastStatus, Status int    // from the one to the other
-	Prefix              string // of the endpoint
-	By                  string // key or person
-	EmailID             string
-	From, To            string // ids: from this one on, and those before that
+	Method               string
+	MinStatus, MaxStatus int    // from the one to the other
+	Prefix               string // of the endpoint
+	By                   string // key or person
+	EmailID              string
+	From, To             string // ids: from this one on, and those before that
 }
 
 // SearchRequestLogs returns the newest requests of a team that a filter picks, behind a
@@ -161,7 +161,7 @@ func (r *Reader) SearchRequestLogs(ctx context.Context, e Effort, teamID string,
 		return to, err
 	}
 	err = e.ranges(ctx, from, f.From, end, func(from, to string) (bool, error) {
-		found, err := engine.Collect(ctx, r.Budget, stmt, scanRequestLog, teamID, from, to, f.Method, f.LeastStatus, f.Status, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
+		found, err := engine.Collect(ctx, r.Budget, stmt, scanRequestLog, teamID, from, to, f.Method, f.MinStatus, f.MaxStatus, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
 		rows, searchedTo = append(rows, found...), to
 		return len(rows) <= page.Limit, engine.ReadFault(query, err)
 	})

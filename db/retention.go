@@ -135,9 +135,9 @@ func (tx *Tx) DropTooYoung(teamID string, kind AgedKind, id string, at time.Time
 	return err
 }
 
-// SharedPage returns the recipients of an email whose unsubscribe link stands for all
+// SharedUnsubscribePage returns the recipients of an email whose unsubscribe link stands for all
 // of them, as it names nobody; none for any other email.
-func (r *Reader) SharedPage(emailID string) ([]string, error) {
+func (r *Reader) SharedUnsubscribePage(emailID string) ([]string, error) {
 	return list(r, scanText, `SELECT r.address FROM recipients AS r WHERE r.email_id = ?1
 		AND EXISTS (SELECT 1 FROM contents AS c WHERE c.email_id = ?1 AND c.unsubscribe IS NOT NULL)
 		AND (SELECT count(*) FROM recipients AS o WHERE o.email_id = ?1) > 1 ORDER BY r.n`, emailID)

@@ -34,7 +34,7 @@ func (tx *Tx) WithdrawUnit(u app.Unit) error {
 // of its email: it was neither withdrawn nor moved since.
 func (r *Reader) IsAttempt(u app.Unit) (bool, error) {
 	var n int
-	err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND attempts = ? AND `+notElsewhere, []any{u.EmailID, u.Attempts, nullText(u.Owner)}, &n)
+	err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND attempts = ? AND `+notOwnedByOther, []any{u.EmailID, u.Attempts, nullText(u.Owner)}, &n)
 	return n > 0, err
 }
 

@@ -82,9 +82,9 @@ func (r *Reader) Sealed(table SealedTable, after SealedRow, limit int) ([]Sealed
 	return rows, nil
 }
 
-// SealAnew replaces the sealed value of a row, and nothing where that is not there any
+// Reseal replaces the sealed value of a row, and nothing where that is not there any
 // more or another one by now.
-func (tx *Tx) SealAnew(table SealedTable, row SealedRow, sealed []byte) error {
+func (tx *Tx) Reseal(table SealedTable, row SealedRow, sealed []byte) error {
 	of := sealedStatements[table]
 	args := []any{sealed, row.ID, row.Sealed}
 	if of.paired {

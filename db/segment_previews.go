@@ -10,13 +10,13 @@ import (
 
 // previewed is the condition on the contacts of an audience without segment: those that
 // its filter picks and, with a topic, that mail about it reaches.
-func previewed(a *app.Audience, words filterDialect) (condition, error) {
-	out, err := where(a.Filter, words)
+func previewed(a *app.Audience, dialect filterDialect) (condition, error) {
+	out, err := where(a.Filter, dialect)
 	if err != nil || a.TopicID == "" {
 		return out, err
 	}
 	args := append(slices.Clone(out.args), a.TopicID, string(cmp.Or(a.Default, app.OptIn)))
-	return condition{`(` + out.text + audienceRest + `)`, args}, nil
+	return condition{`(` + out.text + audienceReachable + `)`, args}, nil
 }
 
 // CountPreview counts the contacts that the filter of an audience picks and, with a

@@ -145,7 +145,7 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, p
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if looked += segmentChunk * segmentEffort; e.Most > 0 && looked > e.Most {
+			if looked += segmentChunk * segmentEffort; e.MaxRows > 0 && looked > e.MaxRows {
 				return nil, ErrLong
 			}
 			chunk, err := r.segmentRows(c.TeamID, at, segmentChunk)
@@ -164,7 +164,7 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, p
 			if len(chunk) < segmentChunk {
 				break
 			}
-			at = behind(page, chunk[len(chunk)-1].ID)
+			at = nextPage(page, chunk[len(chunk)-1].ID)
 		}
 		return out[:min(limit, len(out))], nil
 	})
@@ -212,7 +212,7 @@ func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segme
 		if err != nil {
 			return nil, err
 		}
-		return unite(picked, byHand, page.Before == "", limit), nil
+		return mergeContacts(picked, byHand, page.Before == "", limit), nil
 	})
 }
 
@@ -238,9 +238,9 @@ func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app
 			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID)
 }
 
-// unite merges two lists that stand in the same order into the first limit of
+// mergeContacts merges two lists that stand in the same order into the first limit of
 // both, each contact once.
-func unite(a, b []app.Contact, newestFirst bool, limit int) []app.Contact {
+func mergeContacts(a, b []app.Contact, newestFirst bool, limit int) []app.Contact {
 	var out []app.Contact
 	for len(out) < limit && len(a)+len(b) > 0 {
 		switch {

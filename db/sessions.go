@@ -62,12 +62,12 @@ func (tx *Tx) InsertSession(s *Session) error {
 	if err != nil {
 		return err
 	}
-	most := maxSessions
+	maxRows := maxSessions
 	if s.Half {
-		most = maxHalf
+		maxRows = maxHalf
 	}
 	return tx.Write(`DELETE FROM sessions WHERE user_id = ?1 AND id IN
-		(SELECT id FROM sessions WHERE user_id = ?1 AND half = ?2 ORDER BY id DESC LIMIT 1000 OFFSET ?3)`, s.UserID, s.Half, most)
+		(SELECT id FROM sessions WHERE user_id = ?1 AND half = ?2 ORDER BY id DESC LIMIT 1000 OFFSET ?3)`, s.UserID, s.Half, maxRows)
 }
 
 // TouchSession notes when a session was seen, unless it was noted later than before.
@@ -88,8 +88,8 @@ func (tx *Tx) EndSessionOf(hash []byte) error {
 }
 
 // EndSessions ends the sessions of a person but one, and returns how many they were.
-func (tx *Tx) EndSessions(userID, but string) (int64, error) {
-	return tx.Exec(`DELETE FROM sessions WHERE user_id = ? AND id <> ?`, userID, but)
+func (tx *Tx) EndSessions(userID, exceptID string) (int64, error) {
+	return tx.Exec(`DELETE FROM sessions WHERE user_id = ? AND id <> ?`, userID, exceptID)
 }
 
 // PurgeSignIns removes at most limit rows each of what has expired of sessions, codes and

@@ -19,7 +19,7 @@ type filterDialect interface {
 	propertyText(key, value string) condition
 	// between takes numbers from least to most, one of which may be infinite, and no
 	// texts.
-	between(key string, least, most float64) condition
+	between(key string, least, maxRows float64) condition
 }
 
 // filterDialect are those of the engine.
@@ -46,8 +46,8 @@ func (sqliteFilters) propertyText(key, value string) condition {
 }
 
 // between: text is more than any number to SQLite, so it is out of every range.
-func (sqliteFilters) between(key string, least, most float64) condition {
-	return condition{`c.properties ->> ? BETWEEN ? AND ?`, []any{key, asRead(least), asRead(most)}}
+func (sqliteFilters) between(key string, low, maxRows float64) condition {
+	return condition{`c.properties ->> ? BETWEEN ? AND ?`, []any{key, asRead(low), asRead(maxRows)}}
 }
 
 // asRead returns a number as SQLite reads its written form: a whole number that 64

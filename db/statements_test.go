@@ -294,7 +294,7 @@ var hot = map[string][]string{
 	"UnitSituations":      {"PRIMARY KEY (email_id>? AND email_id<?)"},
 	"CountUnsent":         {"emails_unsent (team_id=? AND created_at>?)"},
 	"PurgeUnsent":         {"emails_unsent (team_id=? AND created_at<?)"},
-	"searchEdge": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
+	"searchPieceEnd": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
 		"recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)", "recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)",
 		"emails_team (team_id=? AND id>? AND id<?)", "emails_team (team_id=? AND id>? AND id<?)"},
 	"searched": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
@@ -416,8 +416,8 @@ var maySort = map[string]bool{"QueuedGroups": true, "QueuedDomains": true, "move
 	"MembersBetween": true, "FormerBetween": true, "FormerChoices": true, "SuppressedChoices": true, "MailedBetween": true, // what a page of an export holds
 }
 
-// flaws says what is wrong with the plan of a statement.
-func flaws(s statement, lines []string) []string {
+// planProblems says what is wrong with the plan of a statement.
+func planProblems(s statement, lines []string) []string {
 	own := map[string]bool{"CONSTANT": true, "20": true, "50": true, "a": true}
 	for _, m := range ownTables.FindAllStringSubmatch(s.text, -1) {
 		own[m[1]], own[m[2]] = true, true
@@ -432,7 +432,7 @@ func flaws(s statement, lines []string) []string {
 	return out
 }
 
-func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
+func TestStatementsFitSchemaAndUseIndexes(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	all := allStatements(t)
@@ -449,8 +449,8 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 			t.Errorf("%s: %v\n%s", s.function, err, s.text)
 			continue
 		}
-		for _, flaw := range flaws(s, lines) {
-			t.Errorf("%s: %s", s.function, flaw)
+		for _, problem := range planProblems(s, lines) {
+			t.Errorf("%s: %s", s.function, problem)
 		}
 		plans[s.function] = append(plans[s.function], strings.Join(lines, "; "))
 	}
@@ -468,7 +468,7 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 	}
 }
 
-func TestBadStatementsAreSeen(t *testing.T) {
+func TestStatementCheckFindsErrors(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	if _, err := planOf(t.Context(), pool, `SELECT nothing FROM emails WHERE id = ?`); err == nil {
@@ -483,7 +483,7 @@ func TestBadStatementsAreSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(flaws(statement{"x", text, false}, lines)) == 0 {
+		if len(planProblems(statement{"x", text, false}, lines)) == 0 {
 			t.Errorf("%s passes with %q", text, lines)
 		}
 	}

@@ -142,14 +142,14 @@ func padded(teamID string, addresses []app.AddressHash, n int) []any {
 
 // DeleteSuppression takes a suppression off a team's list.
 func (tx *Tx) DeleteSuppression(teamID, id string) error {
-	gone, err := list(&tx.Reader, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
+	deleted, err := list(&tx.Reader, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
 	if err != nil {
 		return fmt.Errorf("delete suppression: %w", err)
 	}
-	if len(gone) == 0 {
+	if len(deleted) == 0 {
 		return ErrNotFound
 	}
-	tx.countListed(&app.Suppression{TeamID: teamID, Email: gone[0]}, -1)
+	tx.countListed(&app.Suppression{TeamID: teamID, Email: deleted[0]}, -1)
 	return nil
 }
 

@@ -80,7 +80,7 @@ func TestSuppressionsOfManyAddresses(t *testing.T) {
 	}
 }
 
-func TestAnOriginOutsideTheListIsRefused(t *testing.T) {
+func TestUnknownSuppressionOriginIsRefused(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	err := d.Write(t.Context(), func(tx *Tx) error {
 		_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: "a@b.c", Hash: hashOf("a@b.c"), Origin: "spam", CreatedAt: tx.Now})

@@ -48,13 +48,13 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	if err := tx.Write(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
 		return fmt.Errorf("delete keys: %w", err)
 	}
-	for _, who := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`,
+	for _, recipient := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`,
 		`DELETE FROM invitation_mails WHERE team_id = ?`} {
-		if err := tx.Write(who, teamID); err != nil {
+		if err := tx.Write(recipient, teamID); err != nil {
 			return fmt.Errorf("end memberships: %w", err)
 		}
 	}
-	if _, err := tx.leaveBehind(teamID, purgedWebhooks, maxAtOnce); err != nil {
+	if _, err := tx.purgeWithLeftovers(teamID, purgedWebhooks, maxAtOnce); err != nil {
 		return err
 	}
 	err = tx.Write(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
@@ -109,9 +109,9 @@ var teamPurges = []teamPurge{
 	{"emails", (*Tx).purgeEmailsOf},
 	{"broadcasts", (*Tx).purgeBroadcastsOf},
 	{"imports", (*Tx).purgeImportsOf},
-	{"webhooks", leaving(purgedWebhooks)},
-	{"topics", leaving(purgedTopics)},
-	{"segments", leaving(purgedSegments)},
+	{"webhooks", purgeKind(purgedWebhooks)},
+	{"topics", purgeKind(purgedTopics)},
+	{"segments", purgeKind(purgedSegments)},
 	{"leftovers", (*Tx).purgeLeftoversOf},
 	{"contacts", (*Tx).purgeContactsOf},
 	{"former_addresses", rows(`DELETE FROM former_addresses WHERE team_id = ?1 AND (contact_id, address) IN
@@ -175,10 +175,10 @@ func (tx *Tx) PurgeTeam(teamID string, step, limit int) (more bool, err error) {
 
 // EndTeamDeletion deletes the row of a team that has nothing any more and was deleted
 // before a time, and reports whether it could.
-func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err error) {
+func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (deleted bool, err error) {
 	err = tx.Row(`SELECT NOT EXISTS (SELECT 1 FROM emails WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM broadcasts WHERE team_id = ?1)
-		AND NOT EXISTS (SELECT 1 FROM imports WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ?1)`, []any{teamID}, &gone)
-	if err != nil || !gone {
+		AND NOT EXISTS (SELECT 1 FROM imports WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ?1)`, []any{teamID}, &deleted)
+	if err != nil || !deleted {
 		return false, err
 	}
 	for step := range teamPurges { // what came in the last moment
@@ -190,9 +190,9 @@ func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err e
 	return n > 0, err
 }
 
-// mailTraces delete what hangs off an email, or a recipient of a broadcast, by its id and
+// mailDependents delete what hangs off an email, or a recipient of a broadcast, by its id and
 // does not go with its row.
-var mailTraces = []string{
+var mailDependents = []string{
 	`DELETE FROM units WHERE email_id = ?`,
 	`DELETE FROM events WHERE email_id = ?`,
 	`DELETE FROM attempts WHERE email_id = ?`,
@@ -202,7 +202,7 @@ var mailTraces = []string{
 }
 
 func (tx *Tx) deleteMail(id string, row string) error {
-	for _, statement := range append(mailTraces[:len(mailTraces):len(mailTraces)], row) {
+	for _, statement := range append(mailDependents[:len(mailDependents):len(mailDependents)], row) {
 		if err := tx.Write(statement, id); err != nil {
 			return err
 		}
@@ -277,21 +277,23 @@ func (tx *Tx) purgeImportsOf(teamID string, limit int) (more bool, err error) {
 	return true, err
 }
 
-// purged is a kind of thing whose rows elsewhere are left over when it goes.
-type purged struct{ list, remove string }
+// leftoverKind is a kind of thing whose rows elsewhere are left over when it goes.
+type leftoverKind struct{ list, remove string }
 
 var (
-	purgedWebhooks = purged{`SELECT id FROM webhooks WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM webhooks WHERE id = ?`}
-	purgedTopics   = purged{`SELECT id FROM topics WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM topics WHERE id = ?`}
-	purgedSegments = purged{`SELECT id FROM segments WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM segments WHERE id = ?`}
+	purgedWebhooks = leftoverKind{`SELECT id FROM webhooks WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM webhooks WHERE id = ?`}
+	purgedTopics   = leftoverKind{`SELECT id FROM topics WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM topics WHERE id = ?`}
+	purgedSegments = leftoverKind{`SELECT id FROM segments WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM segments WHERE id = ?`}
 )
 
-func leaving(what purged) func(tx *Tx, teamID string, limit int) (bool, error) {
-	return func(tx *Tx, teamID string, limit int) (bool, error) { return tx.leaveBehind(teamID, what, limit) }
+func purgeKind(what leftoverKind) func(tx *Tx, teamID string, limit int) (bool, error) {
+	return func(tx *Tx, teamID string, limit int) (bool, error) {
+		return tx.purgeWithLeftovers(teamID, what, limit)
+	}
 }
 
-// leaveBehind deletes things of a team and notes what is left over of them.
-func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err error) {
+// purgeWithLeftovers deletes things of a team and notes what is left over of them.
+func (tx *Tx) purgeWithLeftovers(teamID string, what leftoverKind, limit int) (more bool, err error) {
 	ids, err := list(&tx.Reader, scanText, what.list, teamID, limit)
 	if err != nil {
 		return false, err

@@ -18,7 +18,7 @@ var goesWith = map[string]string{
 var ofNoTeam = []string{"teams", "settings", "region_outcomes", "feedback", "relays", "relay_pauses", "relay_states", "certificates", "certificate_states", "relay_usage", "audit_logs",
 	"users", "sessions", "devices", "sign_in_codes", "totp", "recovery_codes", "passkeys"} // a person may be in other teams
 
-func TestADeletionOfATeamKnowsEveryTable(t *testing.T) {
+func TestTeamDeletionCoversEveryTable(t *testing.T) {
 	pool := memoryDB(t, schemaText(t))
 	rows, err := pool.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
 	if err != nil {

@@ -19,7 +19,7 @@ type TrackedEmail struct {
 	// Broadcast is the id of the broadcast that it is of; empty: none. Waits: its
 	// recipient has no outcome yet.
 	Broadcast string
-	Waits     bool
+	Pending   bool
 	// Events is how many opens, clicks and prefetches its timeline holds,
 	// Prefetched how many of them are prefetches.
 	Events, Prefetched int
@@ -68,7 +68,7 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 	if err != nil {
 		return t, err
 	}
-	t.Waits, t.Taken = seen&app.SeenEnded == 0, fromMilli(taken.Int64)
+	t.Pending, t.Taken = seen&app.SeenEnded == 0, fromMilli(taken.Int64)
 	t.Domain, err = domainOfSender(sender)
 	return t, err
 }

@@ -147,11 +147,11 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
 	var since, dated, expires, deferred sql.NullInt64
-	var broadcast, topic, signature, stood, owner sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &stood, &owner, &deferred)
+	var broadcast, topic, signature, clockStops, owner sql.NullString
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops, &owner, &deferred)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
 	u.Owner, u.DeferredAt = owner.String, fromMilli(deferred.Int64)
-	u.MessageDate, u.ExpiresIn, u.ClockStops = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
+	u.MessageDate, u.ExpiresIn, u.ClockStops = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(clockStops.String)
 	return u, err
 }
 
@@ -184,16 +184,16 @@ func (tx *Tx) MarkCommitted(u app.Unit, signature string) error {
 		nullText(signature), u.EmailID, u.Attempts, tx.Owner())
 }
 
-// notElsewhere: a unit is in work at no server but the one of the argument, if at all. It may
+// notOwnedByOther: a unit is in work at no server but the one of the argument, if at all. It may
 // have been withdrawn from that one and begun by another, as the same attempt.
-const notElsewhere = `(state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?)`
+const notOwnedByOther = `(state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?)`
 
 // HoldUnit has a unit leave only once it is released, whatever its state was: an
 // attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
 // to another time since the attempt began.
 func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
 	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
-		WHERE email_id = ? AND attempts = ? AND `+notElsewhere, string(why), milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
+		WHERE email_id = ? AND attempts = ? AND `+notOwnedByOther, string(why), milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
 // UnitSituations returns the situations of those emails that have open work, by id: of
@@ -275,7 +275,7 @@ func (r *Reader) CompleteEmail(teamID, emailID string) (*app.Email, []string, er
 	return r.outgoing(teamID, emailID, true)
 }
 
-func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []string, error) {
+func (r *Reader) outgoing(teamID, emailID string, withAttachments bool) (*app.Email, []string, error) {
 	e, raw, err := r.emailAndRaw(teamID, emailID)
 	if err != nil {
 		return nil, nil, err
@@ -285,7 +285,7 @@ func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []str
 			return nil, nil, engine.DamagedEmail(engine.DamagedRow("raw_pieces", err), teamID, emailID)
 		}
 	}
-	if raw > 0 && !whole {
+	if raw > 0 && !withAttachments {
 		e.Attachments = nil
 	}
 	for i := range e.Attachments {

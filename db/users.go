@@ -163,11 +163,11 @@ func (tx *Tx) PutDevice(userID string, hash []byte) error {
 }
 
 // ForgetDevices forgets the browsers of a person but one.
-func (tx *Tx) ForgetDevices(userID string, but []byte) error {
-	if but == nil {
-		but = []byte{}
+func (tx *Tx) ForgetDevices(userID string, exceptHash []byte) error {
+	if exceptHash == nil {
+		exceptHash = []byte{}
 	}
-	err := tx.Write(`DELETE FROM devices WHERE user_id = ? AND hash <> ?`, userID, but)
+	err := tx.Write(`DELETE FROM devices WHERE user_id = ? AND hash <> ?`, userID, exceptHash)
 	return err
 }
 

@@ -46,27 +46,27 @@ func (r *Reader) Delivery(teamID, webhookID, eventID string) (webhook.Delivery, 
 // newest first, without payloads: those that wait for their first attempt, then those
 // that have a delivery. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDeliveries(w *webhook.Webhook, page app.Page) ([]webhook.Delivery, bool, error) {
-	var place int64 // of the cursor among those that wait; 0: it is none of them
+	var cursorSeq int64 // of the cursor among those that wait; 0: it is none of them
 	exists := func(cursor string) error {
 		d, err := r.Delivery(w.TeamID, w.ID, cursor)
 		if d.Seq > w.Reached {
-			place = d.Seq
+			cursorSeq = d.Seq
 		}
 		return err
 	}
 	return keyset(r, page, exists, func(limit int) ([]webhook.Delivery, error) {
 		if page.Before != "" {
-			return r.newerDeliveries(w, page.Before, place, limit)
+			return r.newerDeliveries(w, page.Before, cursorSeq, limit)
 		}
-		return r.olderDeliveries(w, page.After, place, limit)
+		return r.olderDeliveries(w, page.After, cursorSeq, limit)
 	})
 }
 
-func (r *Reader) olderDeliveries(w *webhook.Webhook, cursor string, place int64, limit int) (rows []webhook.Delivery, err error) {
-	if cursor == "" || place > 0 {
+func (r *Reader) olderDeliveries(w *webhook.Webhook, cursor string, cursorSeq int64, limit int) (rows []webhook.Delivery, err error) {
+	if cursor == "" || cursorSeq > 0 {
 		before := term{w.Reached, math.MaxInt64, nil}
-		if place > 0 {
-			before.until = place - 1
+		if cursorSeq > 0 {
+			before.until = cursorSeq - 1
 		}
 		if rows, err = r.waiting(w, before, true, limit); err != nil {
 			return nil, err
@@ -78,15 +78,15 @@ func (r *Reader) olderDeliveries(w *webhook.Webhook, cursor string, place int64,
 	return append(rows, more...), err
 }
 
-func (r *Reader) newerDeliveries(w *webhook.Webhook, cursor string, place int64, limit int) (rows []webhook.Delivery, err error) {
-	if place == 0 {
+func (r *Reader) newerDeliveries(w *webhook.Webhook, cursor string, cursorSeq int64, limit int) (rows []webhook.Delivery, err error) {
+	if cursorSeq == 0 {
 		rows, err = list(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN webhook_events AS h ON h.id = d.event_id
 			WHERE d.webhook_id = ? AND h.team_id = ? AND d.event_id > ? ORDER BY d.event_id LIMIT ?`, w.ID, w.TeamID, cursor, limit)
 		if err != nil {
 			return nil, err
 		}
 	}
-	more, err := r.waiting(w, term{max(w.Reached, place), math.MaxInt64, nil}, false, limit-len(rows))
+	more, err := r.waiting(w, term{max(w.Reached, cursorSeq), math.MaxInt64, nil}, false, limit-len(rows))
 	return append(rows, more...), err
 }
 

@@ -47,5 +47,5 @@ func (r *Reader) DeliveredEvent(webhookID, eventID string) (e DeliveredEvent, er
 	return e, err
 }
 
-// BehindAll stands behind every id of an event.
-const BehindAll = lastID
+// MaxEventID stands behind every id of an event.
+const MaxEventID = lastID

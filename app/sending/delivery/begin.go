@@ -138,7 +138,7 @@ func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (a
 		if err != nil {
 			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}
-		switch reason := bulkStanding.Standing.Reason(); {
+		switch reason := bulkStanding.Subscription.Reason(); {
 		case bulkStanding.Suppression != nil:
 			bulkStanding.Suppression.Key = key
 			blocked[key] = app.NewBlocked([]app.Suppression{*bulkStanding.Suppression}, true)[key]

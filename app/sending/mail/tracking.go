@@ -333,7 +333,7 @@ func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, k
 // the relay is in doubt it is the proof that it arrived, so that it is not sent
 // again.
 func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEvent) error {
-	if email.Waits {
+	if email.Pending {
 		if err := settleArrived(tx, f.EmailID, email, kind); err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 	senders := map[routeKey]bool{}
 	res, err := s.do(ctx, f, act{name: "queue.move",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
-			stood, err := tx.StoodAt(u.Relay)
+			stood, err := tx.ClockStopsOf(u.Relay)
 			if err != nil {
 				return fmt.Errorf("read when clocks stood: %w", err)
 			}

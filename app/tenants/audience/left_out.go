@@ -24,7 +24,7 @@ func (s *Previews) CountLeftOut(ctx context.Context, a *app.Audience) (out db.Le
 // found; nil: none.
 func (s *Previews) SampleContact(ctx context.Context, r *db.Reader, teamID string, segment *app.Segment) (*app.Contact, error) {
 	search := &db.ContactSearch{TeamID: teamID, Segment: segment}
-	rows, _, err := r.SearchContacts(ctx, db.Effort{Most: QuickScanRows}, search, app.Page{Limit: 1})
+	rows, _, err := r.SearchContacts(ctx, db.Effort{MaxRows: QuickScanRows}, search, app.Page{Limit: 1})
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

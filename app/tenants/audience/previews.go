@@ -98,7 +98,7 @@ func readTopicDefault(r *db.Reader, teamID, topicID string, subscription *app.Su
 // that turns out to be long and a place among the long scans is free: until its time is
 // over. What it found by then is the answer.
 func (s *Previews) boundedRead(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
-	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScanRows}) })
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{MaxRows: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}

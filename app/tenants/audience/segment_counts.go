@@ -34,7 +34,7 @@ const (
 // once, in turn between teams; they end with ctx. Errors: CodeRateLimitExceeded for a
 // team of which many wait already.
 func (s *Service) Scan(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
-	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScanRows}) })
+	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{MaxRows: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 
 // CountAudience counts whom a broadcast goes to.
 func (s *Service) CountAudience(ctx context.Context, a *app.Audience) (n int, err error) {
-	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{Most: QuickScanRows}, a) })
+	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{MaxRows: QuickScanRows}, a) })
 	if !errors.Is(err, db.ErrLong) {
 		return n, err
 	}
