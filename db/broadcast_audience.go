@@ -8,18 +8,17 @@ import (
 	"mailer/db/engine"
 )
 
-// audienceReachable is what all contacts of an audience have in common: nothing keeps
-// a broadcast from them. Its parameters are the topic, or NULL, and the topic's
-// default, or 'opt_in'.
+// audienceReachable is the condition on contacts that a broadcast may go to. Its
+// parameters are the topic, or NULL, and the topic's default, or 'opt_in'.
 const audienceReachable = ` AND c.unsubscribed = 0
 	AND NOT EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)
 	AND coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = ? AND ch.address = c.address), ?) = 'opt_in'`
 
-// audienceQuery is an app.Audience as statements need it.
+// audienceQuery is an app.Audience in the form that statements use.
 type audienceQuery struct {
 	*app.Audience
 	filter      condition
-	membersOnly bool // the segment has no filter
+	membersOnly bool // the segment has no filter: read members alone
 	args        []any
 }
 
@@ -34,8 +33,8 @@ func audienceOf(a *app.Audience, dialect filterDialect) (audienceQuery, error) {
 	return out, err
 }
 
-// CountAudience counts the contacts of an audience, or those between the bounds
-// of e. Errors: ErrLong, and that of ctx.
+// CountAudience counts the contacts of an audience between the bounds of e. Errors:
+// ErrLong, ctx.Err().
 func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (total int, err error) {
 	p, err := audienceOf(a, r.filterDialect())
 	if err != nil {
@@ -61,8 +60,8 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 	return total, err
 }
 
-// AudienceContacts returns the next contacts of an audience behind an id, at most
-// limit, in the order of their ids.
+// AudienceContacts returns at most limit contacts of an audience after the id from, in id
+// order.
 func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from string, limit int) ([]app.Contact, error) {
 	p, err := audienceOf(a, r.filterDialect())
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"mailer/app"
 )
 
-// EndBroadcast has a draft that was inserted in the same transaction count as sent or
-// canceled elsewhere, with the figures that it had there. It has no recipients, and
-// nothing of it is ever sent. Error: ErrNotFound for one that is no draft.
+// EndBroadcast marks a draft, inserted in the same transaction, as sent or canceled by
+// another server, with the counts it had there. It has no recipients and is never sent.
+// Error: ErrNotFound if it is not a draft.
 func (tx *Tx) EndBroadcast(b *app.Broadcast) error {
 	c := &b.Counts
 	n, err := tx.Exec(`UPDATE broadcasts SET status = ?, relay = '', audience = ?, written = ?, expanded = 1, aged = 1, scheduled_at = ?, queued_at = ?, sent_at = ?, canceled_at = ?,

@@ -8,22 +8,22 @@ import (
 	"mailer/db/engine"
 )
 
-// LeftOut counts the contacts of a segment, or of a team, that a broadcast does not go
-// to: each once, by the first of these reasons that holds.
+// LeftOut counts the contacts of a segment or team that a broadcast is not sent to. A
+// contact is counted once, for the first reason that applies in this order.
 type LeftOut struct {
-	Unsubscribed int // from everything
-	Suppressed   int // by whatever
+	Unsubscribed int // from all mail
+	Suppressed   int // for any reason
 	By           map[app.SuppressionOrigin]int
 	Topic        int // opted out of it, or never opted in
 }
 
-// suppressionOrigins are why addresses are suppressed, in the order of leftOutCounts.
+// suppressionOrigins are the origins in the order of leftOutCounts.
 var suppressionOrigins = []app.SuppressionOrigin{app.OriginBounce, app.OriginComplaint, app.OriginManual, app.OriginUnsubscribe}
 
-// suppressionJoin are the suppressions of contacts.
+// suppressionJoin joins the suppressions of contacts.
 const suppressionJoin = ` LEFT JOIN suppressions AS s ON s.team_id = c.team_id AND s.address = c.address`
 
-// leftOutCounts counts by reason. Its parameters are those of audienceReachable.
+// leftOutCounts counts by reason. It has the parameters of audienceReachable.
 const leftOutCounts = `count(*) FILTER (WHERE c.unsubscribed = 1),
 	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'bounce'),
 	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'complaint'),
@@ -32,7 +32,8 @@ const leftOutCounts = `count(*) FILTER (WHERE c.unsubscribed = 1),
 	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin IS NULL
 		AND coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = ? AND ch.address = c.address), ?) <> 'opt_in')`
 
-// CountLeftOut counts who is kept from an audience. Errors: ErrLong, and that of ctx.
+// CountLeftOut counts the contacts that are excluded from an audience. Errors: ErrLong,
+// ctx.Err().
 func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (out LeftOut, err error) {
 	p, err := audienceOf(a, r.filterDialect())
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"mailer/app"
 )
 
-// Outcome says which recipients of a broadcast are meant.
+// Outcome selects recipients of a broadcast.
 type Outcome struct {
-	With    app.Seen // bits of which one is needed; 0: none
-	Without app.Seen // bits of which there must be none
-	Link    int      // that they followed; negative: any
-	Behind  int64    // recipients with higher numbers have With without a bit of it; negative: none
+	With    app.Seen // bits of which one must be set; 0: any
+	Without app.Seen // bits that must not be set
+	Link    int      // number of a link that was clicked; negative: any
+	Behind  int64    // recipients with higher numbers match With without its bits; negative: none
 }
 
-// OutcomeContacts returns the contacts, as far as there still are such, of the recipients
-// of a broadcast with numbers behind from, up to to, who fit an outcome.
+// OutcomeContacts returns the contacts that still exist of the recipients with numbers in
+// (from, to] that match an outcome.
 func (r *Reader) OutcomeContacts(b *app.Broadcast, o Outcome, from, to int64) ([]string, error) {
 	maxID := lastID
 	if o.Behind >= 0 {
@@ -28,8 +28,8 @@ func (r *Reader) OutcomeContacts(b *app.Broadcast, o Outcome, from, to int64) ([
 		app.BroadcastEmailID(b.EmailIDPrefix, from), app.BroadcastEmailID(b.EmailIDPrefix, to), int64(o.With), int64(o.Without), o.Link, b.TeamID, maxID)
 }
 
-// LastExpandedContact returns the last contact that was written down as a recipient of a
-// broadcast; empty: none.
+// LastExpandedContact returns the last contact that was added as a recipient of a
+// broadcast; empty if there is none.
 func (r *Reader) LastExpandedContact(broadcastID string) (contactID string, err error) {
 	var cursor sql.NullString
 	err = r.Row(`SELECT contact_id FROM broadcasts WHERE id = ?`, []any{broadcastID}, &cursor)

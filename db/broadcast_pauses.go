@@ -2,24 +2,24 @@ package db
 
 import "mailer/app"
 
-// PauseBroadcast stops a queued broadcast until ResumeBroadcast: none of its units can
-// begin or be marked committed meanwhile. Error: ErrNotFound for one that is not queued, or
-// paused already.
+// PauseBroadcast stops a queued broadcast until ResumeBroadcast. While it is paused, no
+// unit can begin or be committed. Error: ErrNotFound if it is not queued or already
+// paused.
 func (tx *Tx) PauseBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET paused_at = ? WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NULL`, milli(tx.Now), teamID, id)
 }
 
-// ResumeBroadcast ends the pause of a broadcast. Its paused units are released by
-// ReleasePaused. Error: ErrNotFound for one that is not paused.
+// ResumeBroadcast ends the pause of a broadcast. ReleasePaused then releases its units.
+// Error: ErrNotFound if it is not paused.
 func (tx *Tx) ResumeBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET paused_at = NULL WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NOT NULL`, teamID, id)
 }
 
-// PauseUnit holds a unit whose broadcast is paused until the broadcast is resumed; an
-// attempt that began is not counted. It reports false, and changes nothing, where the
-// broadcast is not paused, or the unit was changed since it was read.
+// PauseUnit holds a unit until its broadcast is resumed, and does not count a begun
+// attempt. It returns false and changes nothing if the broadcast is not paused or the unit
+// changed since it was read.
 func (tx *Tx) PauseUnit(u app.Unit) (paused bool, err error) {
 	n, err := tx.Exec(`UPDATE units SET held = 'paused', held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
 		WHERE email_id = ? AND attempts = ? AND (state = 'due' OR state = 'begun' AND owner IS NOT DISTINCT FROM ?)
@@ -28,14 +28,14 @@ func (tx *Tx) PauseUnit(u app.Unit) (paused bool, err error) {
 	return n > 0, err
 }
 
-// HasPausedUnits reports whether units of a broadcast are held because it is, or was, paused.
+// HasPausedUnits reports whether a broadcast has units held by a pause.
 func (r *Reader) HasPausedUnits(broadcastID string) (has bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM units WHERE broadcast_id = ? AND held = 'paused')`, []any{broadcastID}, &has)
 	return has, err
 }
 
-// ReleasePaused releases up to limit paused units of a broadcast that is not paused any
-// more, and returns how many. The clock of their expiry stood meanwhile.
+// ReleasePaused releases up to limit paused units of a resumed broadcast, and returns
+// their number. The time they were held does not count toward their expiry.
 func (tx *Tx) ReleasePaused(broadcastID string, limit int) (int64, error) {
 	return tx.Exec(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
 		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,

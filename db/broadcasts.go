@@ -13,7 +13,7 @@ const broadcastColumns = `b.id, b.team_id, b.name, b.segment_id, b.topic_id, b.s
 	b.audience, b.bound, b.written, b.expanded, b.begun, b.open, b.held, b.sent, b.delivery_delayed, b.delivered, b.opened, b.clicked, b.bounced,
 	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at, b.paused_at`
 
-// broadcastRow is a row of broadcastColumns on its way to an app.Broadcast.
+// broadcastRow scans a row of broadcastColumns into an app.Broadcast.
 type broadcastRow struct {
 	b                                         app.Broadcast
 	segment, topic, sender, replyTo           sql.NullString
@@ -72,8 +72,8 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	return err
 }
 
-// UpdateBroadcast writes what a draft can change. Error: ErrNotFound for what is
-// no draft of the team.
+// UpdateBroadcast stores the editable fields of a draft. Error: ErrNotFound if it is not a
+// draft of the team.
 func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	tx.publishBroadcast(b.TeamID, b.ID)
 	sender, replyTo, err := broadcastAddresses(b)
@@ -99,8 +99,7 @@ func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
 	return sender, replyTo, err
 }
 
-// DeleteBroadcast removes a draft. Error: ErrNotFound for what is no draft of the
-// team.
+// DeleteBroadcast deletes a draft. Error: ErrNotFound if it is not a draft of the team.
 func (tx *Tx) DeleteBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	n, err := tx.Exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
@@ -127,8 +126,8 @@ func (r *Reader) BroadcastHead(teamID, id string) (app.Broadcast, error) {
 	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`, teamID, id)
 }
 
-// BroadcastOfMail returns the broadcast that a recipient's email id is of, without
-// content. Error: ErrNotFound.
+// BroadcastOfMail returns the broadcast of an email id, without content. Error:
+// ErrNotFound.
 func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) {
 	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.EmailIDPrefixOf(emailID), teamID)
 }
@@ -146,25 +145,25 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 	return c, fromJSON(frozen, &c.Snapshot)
 }
 
-// BroadcastSize returns about how many bytes the content of a team's broadcast has,
-// without reading it.
+// BroadcastSize returns the approximate content size of a team's broadcast in bytes
+// without reading the content.
 func (r *Reader) BroadcastSize(teamID, id string) (bytes int64, err error) {
 	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.frozen), 0)
 		FROM broadcasts AS b JOIN broadcast_contents AS c ON c.broadcast_id = b.id WHERE b.team_id = ? AND b.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }
 
-// ListBroadcasts returns a page of a team's broadcasts without their contents,
-// newest first. Error: ErrNotFound for a cursor that is none of them.
+// ListBroadcasts returns a page of a team's broadcasts without contents, newest first.
+// Error: ErrNotFound for an unknown cursor.
 func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.BroadcastHead(teamID, cursor)) }, scanBroadcast,
 		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id < ? ORDER BY b.id DESC LIMIT ?`,
 		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID)
 }
 
-// SendBroadcast makes a draft scheduled or queued, as b says: status, relay,
-// audience, schedule, bound and what is frozen. Error: ErrNotFound for what is
-// neither a draft nor, where b is queued, scheduled.
+// SendBroadcast makes a draft scheduled or queued, or a scheduled broadcast queued. It
+// stores status, relay, audience, schedule, upper bound and frozen data of b. Error:
+// ErrNotFound in any other status.
 func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	tx.publishBroadcast(b.TeamID, b.ID)
 	frozen, err := jsonText(b.Snapshot)
@@ -181,15 +180,15 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	return err
 }
 
-// ReturnToDraft makes a scheduled broadcast a draft. Error: ErrNotFound for what is not
+// ReturnToDraft makes a scheduled broadcast a draft. Error: ErrNotFound if it is not
 // scheduled.
 func (tx *Tx) ReturnToDraft(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'draft', relay = NULL, audience = 0, scheduled_at = NULL WHERE team_id = ? AND id = ? AND status = 'scheduled'`, teamID, id)
 }
 
-// OpenBroadcasts returns all broadcasts that are scheduled or queued, of all teams,
-// without contents: in the order of their ids within each.
+// OpenBroadcasts returns all scheduled or all queued broadcasts of all teams, in id order,
+// without contents.
 func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, error) {
 	if status == app.ScheduledBroadcast {
 		return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'scheduled' ORDER BY b.id`)
@@ -197,7 +196,7 @@ func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, er
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
 }
 
-// BroadcastRelays returns the relay of each scheduled or queued broadcast.
+// BroadcastRelays returns the relays of the scheduled and queued broadcasts.
 func (r *Reader) BroadcastRelays() ([]string, error) {
 	return list(r, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
 }
@@ -207,8 +206,8 @@ func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'canceled' AND b.open > 0 ORDER BY b.id`)
 }
 
-// CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
-// can be marked committed any more. Error: ErrNotFound for any other.
+// CancelBroadcast cancels a scheduled or queued broadcast. Its waiting units can no longer
+// be committed. Error: ErrNotFound in any other status.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
@@ -223,15 +222,15 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 	return used, err
 }
 
-// HoldBroadcast has nothing more of a scheduled or queued broadcast begin until it is
-// released. Error: ErrNotFound for any other, and one that is held.
+// HoldBroadcast stops a scheduled or queued broadcast until ReleaseBroadcast. Error:
+// ErrNotFound in any other status or if it is already held.
 func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
 }
 
-// finishBroadcast makes a queued broadcast sent once all its recipients are
-// written down and begun and no unit is open.
+// finishBroadcast marks a queued broadcast as sent once all recipients are expanded and
+// started and no unit is open.
 func (tx *Tx) finishBroadcast(id string) error {
 	err := tx.Write(`UPDATE broadcasts SET status = 'sent', sent_at = ?, paused_at = NULL
 		WHERE id = ? AND status = 'queued' AND expanded = 1 AND begun = written AND open = 0`, milli(tx.Now), id)

@@ -10,7 +10,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func bytesChecksum(b []byte) int64 { return int64(crc32.Checksum(b, castagnoli)) }
 
-// contentChecksum is the checksum of what an email says.
+// contentChecksum returns the checksum of an email's content.
 func contentChecksum(texts ...string) int64 {
 	var sum uint32
 	for _, text := range texts {
@@ -20,7 +20,7 @@ func contentChecksum(texts ...string) int64 {
 	return int64(sum)
 }
 
-// broadcastChecksum is the checksum of what a broadcast says.
+// broadcastChecksum returns the checksum of a broadcast's content.
 func broadcastChecksum(c *app.BroadcastContent) int64 {
 	if c.Text == nil {
 		return contentChecksum(c.Preview, c.HTML)
@@ -28,7 +28,7 @@ func broadcastChecksum(c *app.BroadcastContent) int64 {
 	return contentChecksum(c.Preview, c.HTML, *c.Text)
 }
 
-// columnText is the text of a column that may be NULL.
+// columnText returns the text of a nullable column.
 func columnText(column any) string {
 	text, _ := column.(string)
 	return text

@@ -11,24 +11,24 @@ import (
 	"mailer/app"
 )
 
-// ContactSearch says which contacts of a team are looked for.
+// ContactSearch selects contacts of a team.
 type ContactSearch struct {
 	TeamID  string
-	Text    string           // a part of address or name; empty: any
-	Segment *app.Segment     // that they are in; nil: any
-	TopicID string           // to which they are subscribed; empty: any
-	Default app.Subscription // of those who chose nothing about the topic
+	Text    string           // substring of address or name; empty: any
+	Segment *app.Segment     // nil: any
+	TopicID string           // subscribed to this topic; empty: any
+	Default app.Subscription // of the topic, for contacts without a choice
 	State   string           // subscribed, unsubscribed or suppressed; empty: any
 }
 
-// contactStates are conditions on contacts by their state.
+// contactStates are the conditions on contacts by state.
 var contactStates = map[string]string{
 	"subscribed":   `c.unsubscribed = 0`,
 	"unsubscribed": `c.unsubscribed = 1`,
 	"suppressed":   `EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)`,
 }
 
-// condition writes the search as SQL. What is quickly told stands first.
+// condition returns the search as SQL, cheapest conditions first.
 func (s *ContactSearch) condition(dialect filterDialect) (condition, error) {
 	texts := []string{`TRUE`}
 	var args []any
@@ -64,9 +64,9 @@ func (s *ContactSearch) condition(dialect filterDialect) (condition, error) {
 	return condition{`(` + strings.Join(texts, ` AND `) + `)`, args}, nil
 }
 
-// spellings are the texts that lower() of SQLite, which knows the letters of ASCII
-// alone, may have made of what is looked for: the other letters small, capital at the
-// beginning of words, or capital.
+// spellings returns the spellings of a text that are searched for, because lower() of
+// SQLite handles ASCII letters only: other letters in lower case, title case and upper
+// case.
 func spellings(text string) []string {
 	begins := true
 	title := strings.Map(func(r rune) rune {
@@ -88,10 +88,9 @@ func spellings(text string) []string {
 	return slices.Compact(out)
 }
 
-// SearchContacts returns a page of the contacts that a search finds behind page's
-// cursor, newest first. searchedTo is the last contact that was looked at; empty: the
-// search came to its end. Errors: ErrNotFound for a cursor that is no contact of the
-// team, that of ctx.
+// SearchContacts returns a page of matching contacts after page's cursor, newest first.
+// searchedTo is the last contact examined; empty if the search reached the end. Errors:
+// ErrNotFound for an unknown cursor, ctx.Err().
 func (r *Reader) SearchContacts(ctx context.Context, e Effort, s *ContactSearch, page app.Page) (rows []app.Contact, searchedTo string, err error) {
 	from := cmp.Or(page.After, lastID)
 	if page.After != "" {
@@ -102,7 +101,7 @@ func (r *Reader) SearchContacts(ctx context.Context, e Effort, s *ContactSearch,
 	return r.searchBetween(ctx, e, s, from, firstID, page.Limit)
 }
 
-// SearchContact is SearchContacts for one contact alone.
+// SearchContact is SearchContacts for a single contact.
 func (r *Reader) SearchContact(ctx context.Context, s *ContactSearch, id string) ([]app.Contact, error) {
 	rows, _, err := r.searchBetween(ctx, Effort{}, s, id+lastID, id, 1)
 	return rows, err

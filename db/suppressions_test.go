@@ -51,7 +51,7 @@ func hashOf(address string) app.AddressHash {
 
 func TestSuppressionsOfManyAddresses(t *testing.T) {
 	d, team := suppressionStore(t, 100)
-	for _, c := range []struct{ n, hits int }{{0, 0}, {1, 1}, {2, 1}, {3, 2}, {5, 3}, {6, 3}, {49, 25}, {50, 25}} {
+	for _, c := range []struct{ n, hits int }{{0, 0}, {1, 1}, {2, 1}, {3, 2}, {5, 3}, {6, 3}, {49, 25}, {50, 25}, {51, 26}, {120, 50}} {
 		var addresses []app.AddressHash
 		for i := range c.n { // every other one is unknown
 			addresses = append(addresses, hashOf(fmt.Sprintf("u%d@example.%s", i, []string{"org", "net"}[i%2])))
@@ -70,13 +70,6 @@ func TestSuppressionsOfManyAddresses(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	}
-	err := d.Read(t.Context(), func(r *Reader) error {
-		_, err := r.Suppressions(team.ID, make([]app.AddressHash, app.MaxRecipients+1))
-		return err
-	})
-	if err == nil {
-		t.Error("more addresses than the query can hold went through")
 	}
 }
 
