@@ -90,8 +90,8 @@ func (r *Reader) DueBefore(relay string, bulk bool, teamID, domain string, began
 		relay, bulk, teamID, domain, milli(began), limit)
 }
 
-// ExpiredBy returns units of a team that are due at a relay and whose own expiry had
-// come at a time, had their clock never stood: at most limit, the first to expire first.
+// ExpiredBy returns at most limit units of a team that are due at a relay and whose own
+// expiry is at or before at, ignoring pauses: first to expire first.
 func (r *Reader) ExpiredBy(relay, teamID string, at time.Time, limit int) ([]app.Unit, error) {
 	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units
 		WHERE relay = ? AND team_id = ? AND state = 'due' AND expires_in IS NOT NULL AND coalesce(since, next_at) + expires_in <= ?

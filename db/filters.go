@@ -24,8 +24,8 @@ type condition struct {
 	args []any
 }
 
-// filterPlaceholder stands in the text of a statement where the condition of a filter
-// goes. By itself it picks every contact, so that the text is a whole statement.
+// filterPlaceholder marks the position of a filter's condition in a statement. Unreplaced
+// it matches every contact, so that the statement can be prepared.
 const filterPlaceholder = `(TRUE /* filter */)`
 
 // where returns a filter as SQL. The result may be NULL for a contact that does not match.

@@ -7,8 +7,8 @@ import (
 	"mailer/app"
 )
 
-// PurgeDoubts forgets at most limit doubts that were settled before a time, and reports
-// whether there may be more.
+// PurgeDoubts deletes at most limit doubts settled before a time, and reports whether
+// there may be more.
 func (tx *Tx) PurgeDoubts(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM doubts WHERE id IN (SELECT id FROM doubts WHERE id < ? AND settled_at <= ? ORDER BY id LIMIT ?)`,
 		app.FirstID(before), milli(before), limit)
@@ -18,8 +18,8 @@ func (tx *Tx) PurgeDoubts(before time.Time, limit int) (more bool, err error) {
 	return n == int64(limit), nil
 }
 
-// PurgeTroubles forgets at most limit troubles of relays that were over before a time,
-// and reports whether there may be more.
+// PurgeTroubles deletes at most limit relay troubles that ended before a time, and reports
+// whether there may be more.
 func (tx *Tx) PurgeTroubles(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM relay_troubles WHERE id IN (SELECT id FROM relay_troubles WHERE id < ? AND ended_at <= ? ORDER BY id LIMIT ?)`,
 		app.FirstID(before), milli(before), limit)
@@ -29,7 +29,7 @@ func (tx *Tx) PurgeTroubles(before time.Time, limit int) (more bool, err error) 
 	return n == int64(limit), nil
 }
 
-// PurgeDays forgets a team's days before one.
+// PurgeDays deletes a team's daily counts before a day.
 func (tx *Tx) PurgeDays(teamID string, before int64) error {
 	if err := tx.Write(`DELETE FROM team_days WHERE team_id = ? AND day < ?`, teamID, before); err != nil {
 		return fmt.Errorf("purge days: %w", err)
