@@ -100,8 +100,8 @@ func (tx *Tx) DeleteInvitation(teamID, id string) error {
 	return tx.WriteOne(`DELETE FROM invitations WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// PurgeInvitations forgets at most limit invitations that have expired, and as many notes
-// of those that were mailed before a time. It reports whether there may be more.
+// PurgeInvitations deletes at most limit expired invitations, and as many records of mails
+// sent before a time. It reports whether there may be more.
 func (tx *Tx) PurgeInvitations(mailed time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at <= ? LIMIT ?)`, milli(tx.Now), limit)
 	if err != nil {

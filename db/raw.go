@@ -65,7 +65,7 @@ func (tx *Tx) dropRaw(emailID string) error {
 	return err
 }
 
-// deleteRawPieces deletes at most limit pieces of an email's raw message and returns their
+// deleteRawPieces deletes at most maxRows pieces of an email's raw message and returns their
 // number.
 func (tx *Tx) deleteRawPieces(emailID string, maxRows int) (int64, error) {
 	return tx.Exec(`DELETE FROM raw_pieces WHERE email_id = ?1 AND n IN (SELECT n FROM raw_pieces WHERE email_id = ?1 LIMIT ?2)`, emailID, maxRows)

@@ -6,9 +6,8 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-// InsertTrial notes an event that is made up for one webhook, and the one attempt to tell
-// it that begins now. No other webhook hears of it: it has no place among the team's
-// events.
+// InsertTrial stores a test event for one webhook with its only attempt, which begins now.
+// The event has no Seq, so no other webhook gets it.
 func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
 	err := tx.Write(`INSERT INTO webhook_events (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
@@ -22,14 +21,14 @@ func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
 	return nil
 }
 
-// DeliveredEvent is an event that a webhook was told of, and how that went.
+// DeliveredEvent is an event with its delivery to a webhook.
 type DeliveredEvent struct {
 	ID     string
 	Status webhook.DeliveryStatus
 }
 
-// DeliveredEvents returns the next events behind one, up to another, that a webhook was told
-// of or is being told, oldest first, without those that were made up.
+// DeliveredEvents returns the events after an id, up to another, that have a delivery to a
+// webhook, oldest first, without test events.
 func (r *Reader) DeliveredEvents(webhookID, after, until string, limit int) ([]DeliveredEvent, error) {
 	return list(r, func(s scanner) (e DeliveredEvent, err error) {
 		err = s.Scan(&e.ID, &e.Status)
@@ -39,13 +38,13 @@ func (r *Reader) DeliveredEvents(webhookID, after, until string, limit int) ([]D
 		webhookID, after, until, limit)
 }
 
-// DeliveredEvent returns how it went to tell a webhook of an event. Error: ErrNotFound, also
-// for one that waits for its first attempt.
+// DeliveredEvent returns the delivery of an event to a webhook. Error: ErrNotFound, also
+// for an event that waits for its first attempt.
 func (r *Reader) DeliveredEvent(webhookID, eventID string) (e DeliveredEvent, err error) {
 	e.ID = eventID
 	err = r.Row(`SELECT status FROM deliveries WHERE webhook_id = ? AND event_id = ?`, []any{webhookID, eventID}, &e.Status)
 	return e, err
 }
 
-// MaxEventID stands behind every id of an event.
+// MaxEventID sorts after every event id.
 const MaxEventID = lastID
