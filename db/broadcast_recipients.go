@@ -9,7 +9,7 @@ import (
 
 // AppendRecipients stores the next recipients of a broadcast and moves its cursor to the
 // last contact. Contacts must be in id order, after the cursor. Error: ErrNotFound if the
-// broadcast does not expand any more.
+// expansion has ended.
 func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipient) error {
 	tx.publishBroadcast(b.TeamID, b.ID)
 	var written int64

@@ -177,8 +177,8 @@ func (r *Reader) EmailIDsAfter(teamID, after string, limit int) ([]string, error
 	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
-// ContactPageEnd returns the last id of the next limit contacts of a team; empty if there
-// are no more.
+// ContactPageEnd returns the last id of the next limit contacts of a team; empty at the
+// end.
 func (r *Reader) ContactPageEnd(teamID, after string, limit int) (last string, err error) {
 	err = r.Row(`SELECT coalesce(max(n.id), '') FROM (SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?) AS n`, []any{teamID, after, limit}, &last)
 	return last, err

@@ -74,8 +74,8 @@ func (tx *Tx) AdvanceImport(i *contactfile.Import, done int) error {
 		string(i.Status), i.Created, i.Updated, i.Skipped, i.Failed, nullText(i.Error), nullTime(i.CompletedAt), i.TeamID, i.ID, done)
 }
 
-// SetImportPlan stores the progress of an import in what it does before the rows. Error:
-// ErrNotFound if the import is over.
+// SetImportPlan stores the plan of an import with its progress. Error: ErrNotFound if the
+// import is over.
 func (tx *Tx) SetImportPlan(i *contactfile.Import) error {
 	options, err := jsonText(&i.Plan)
 	if err != nil {

@@ -79,8 +79,8 @@ func (tx *Tx) SetDue(relay string, bulk bool, limit int) (int64, error) {
 		WHERE relay = ? AND bulk = ? AND state = 'later' AND next_at <= ? ORDER BY next_at LIMIT ?)`, relay, bulk, milli(tx.Now), limit)
 }
 
-// CountWaiting returns the number of due units of a relay, a team or its domain, at most
-// limit. Units in progress or scheduled are left out.
+// CountWaiting returns the number of due and deferred units of a relay, a team or its
+// domain, at most limit. Units in progress, or scheduled and not yet tried, are left out.
 func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64, err error) {
 	err = r.Row(`SELECT count(*) FROM (
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)

@@ -35,7 +35,7 @@ func scanVersionAnd(s scanner, more ...any) (KeptVersion, error) {
 
 func scanVersion(s scanner) (KeptVersion, error) { return scanVersionAnd(s) }
 
-// Versions returns what is kept of an owner of a team, without contents, newest first.
+// Versions returns the stored versions of an owner in a team, newest first, without content.
 func (r *Reader) Versions(teamID, ownerID string) ([]KeptVersion, error) {
 	return list(r, scanVersion, `SELECT `+versionColumns+` FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? ORDER BY v.n DESC`, teamID, ownerID)
 }

@@ -125,8 +125,8 @@ func (r *Reader) WaitingEvents(w *webhook.Webhook, after int64, limit int) (due 
 }
 
 // BeginWaiting stores the deliveries of the oldest waiting events of a webhook with their
-// first attempt begun, and moves the webhook's position. next is as in BeginDelivery.
-// Error: ErrNotFound if the webhook is gone or its position is not reached.
+// first attempt begun, and moves the webhook's position from reached. next is as in
+// BeginDelivery. Error: ErrNotFound if the webhook is gone or at another position.
 func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery, next time.Time) error {
 	last := events[len(events)-1].Seq
 	n, err := tx.Exec(`UPDATE webhooks SET reached = ? WHERE id = ? AND reached = ?`, last, webhookID, reached)
@@ -190,7 +190,7 @@ func (tx *Tx) skip(w *webhook.Webhook) error {
 	return tx.purgeTerms(w.ID, last)
 }
 
-// forgetTerms deletes the terms of a webhook whose waiting events are dropped.
+// forgetTerms deletes the terms of a webhook without waiting events.
 func (tx *Tx) forgetTerms(webhookID string) error {
 	var teamID string
 	err := tx.Row(`SELECT w.team_id FROM webhook_terms AS t JOIN webhooks AS w ON w.id = t.webhook_id WHERE t.webhook_id = ? LIMIT 1`,
