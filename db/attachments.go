@@ -134,7 +134,7 @@ func (r *Reader) attachmentContent(a *app.Attachment) ([]byte, error) {
 		return none, err
 	}, `SELECT content, sum FROM attachment_pieces WHERE attachment_id = ? ORDER BY n`, a.ID)
 	if err == nil && int64(len(content)) != a.Size {
-		return nil, fmt.Errorf("%d of %d bytes are there", len(content), a.Size)
+		return nil, fmt.Errorf("%d of %d bytes are stored", len(content), a.Size)
 	}
 	return content, err
 }

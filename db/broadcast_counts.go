@@ -46,7 +46,7 @@ func (tx *Tx) storeBroadcasts(group []*increments) error {
 	}
 	for _, c := range sums.broadcasts {
 		if err := tx.addToBroadcast(&c); err != nil {
-			return fmt.Errorf("count what became of a broadcast: %w", err)
+			return fmt.Errorf("count outcomes of a broadcast: %w", err)
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"mailer/app"
 )
 
-// queuedStore is a store with a queued broadcast whose n recipients, named
-// P1@example.net and so on, are written down.
+// queuedStore returns a store with a queued broadcast and n expanded recipients named
+// P1@example.net and so on.
 func queuedStore(t *testing.T, n int, status app.BroadcastStatus) (*DB, *app.Broadcast) {
 	t.Helper()
 	d, team := suppressionStore(t, 0)
@@ -39,7 +39,7 @@ func queuedStore(t *testing.T, n int, status app.BroadcastStatus) (*DB, *app.Bro
 	return d, b
 }
 
-// change runs fn in a Write and returns the broadcast as it is then.
+// change runs fn in a Write and returns the changed broadcast.
 func change(t *testing.T, d *DB, b *app.Broadcast, fn func(tx *Tx) error) *app.Broadcast {
 	t.Helper()
 	var now app.Broadcast
@@ -56,8 +56,8 @@ func change(t *testing.T, d *DB, b *app.Broadcast, fn func(tx *Tx) error) *app.B
 	return &now
 }
 
-// picks are the numbers of all recipients that a query picks, in the order of the
-// List, read in pages of limit both ways.
+// picks returns the numbers of the recipients that match a query, in list order, read in
+// pages of limit in both directions.
 func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, maxRows int) (down []int64) {
 	t.Helper()
 	if err := q.Validate(); err != nil {
@@ -150,7 +150,7 @@ func TestListRecipientsByType(t *testing.T) {
 		{Bounce: "undetermined"}:                 {8},
 		{Type: "bounced", Bounce: "permanent"}:   {n - 1},
 		{Type: "queued", Email: "p100@"}:         {100},
-		{Type: "queued", Email: "p3@"}:           {3}, // delayed is not the end
+		{Type: "queued", Email: "p3@"}:           {3}, // delayed is not final
 		{Type: "queued", Email: "p2@"}:           nil,
 		{Type: "canceled", Email: "@example.ne"}: {6},
 	} {
@@ -203,7 +203,7 @@ func TestListRecipientsRejectsForeignCursor(t *testing.T) {
 		if len(rows) != 0 || more || err != nil {
 			t.Errorf("a draft has %v, %v", rows, err)
 		}
-		// A row that is no longer picked still says where to go on.
+		// A row that no longer matches is still a valid cursor.
 		rows, _, err = r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5, After: app.BroadcastEmailID(b.EmailIDPrefix, 3)})
 		if len(rows) != 2 || err != nil {
 			t.Errorf("after the last one: %v, %v", rows, err)

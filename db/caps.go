@@ -28,7 +28,7 @@ var cappedCounts = [...]string{
 // bounds the rows that are read.
 func (r *Reader) CountCapped(kind Capped, teamID string, limit int) (n int, err error) {
 	if err := r.Row(cappedCounts[kind], []any{teamID, limit}, &n); err != nil {
-		return 0, fmt.Errorf("count what is capped: %w", err)
+		return 0, fmt.Errorf("count capped objects: %w", err)
 	}
 	return n, nil
 }

@@ -28,7 +28,7 @@ func (tx *Tx) HoldChoiceNews(n *ChoiceNews, every time.Duration) (held bool, err
 		return false, tx.setChoiceNews(n, nil, every)
 	}
 	if err != nil {
-		return false, fmt.Errorf("read news of choices: %w", err)
+		return false, fmt.Errorf("read delayed choices: %w", err)
 	}
 	var topics []string
 	if err := fromJSON(kept, &topics); err != nil {

@@ -140,7 +140,7 @@ func (tx *Tx) MoveContact(was, c *app.Contact) error {
 		SELECT ch.topic_id, ?, ch.subscription, ch.chosen_at FROM topics AS t JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = 'opt_out', chosen_at = excluded.chosen_at
 		WHERE excluded.subscription = 'opt_out' AND choices.subscription = 'opt_in'`, c.Hash[:], was.Hash[:], c.TeamID); err != nil {
-		return fmt.Errorf("move choices: %w", err)
+		return fmt.Errorf("copy choices: %w", err)
 	}
 	return tx.deleteOptIns(was)
 }

@@ -13,13 +13,13 @@ import (
 	"mailer/app"
 )
 
-// newContact is a contact of a team as audience would make it.
+// newContact returns a contact of a team as package audience creates it.
 func newContact(teamID, email string, p app.Properties) app.Contact {
 	now := time.UnixMilli(1_790_000_000_123).UTC()
 	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: email, Hash: hashOf(email), Properties: p, CreatedAt: now, UpdatedAt: now}
 }
 
-// otherTeam makes a second team.
+// otherTeam adds a second team.
 func otherTeam(t testing.TB, d *DB) app.Team {
 	t.Helper()
 	team := app.Team{ID: app.NewID(), Name: "Other", CreatedAt: time.UnixMilli(1)}

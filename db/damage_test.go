@@ -18,8 +18,8 @@ import (
 	"mailer/db/engine"
 )
 
-// stored opens a store whose emails stand in its file, each of some pages, and closes
-// it. It returns its path.
+// stored creates a store whose emails fill some pages of its file, closes it and returns
+// its path.
 func stored(t *testing.T, emails ...*app.Email) string {
 	t.Helper()
 	path := NewFile(t)
@@ -47,7 +47,7 @@ func stored(t *testing.T, emails ...*app.Email) string {
 	return path
 }
 
-// long is an email of a team whose content fills some pages, in letters of its own.
+// long returns an email of a team whose content fills some pages with one repeated letter.
 func long(team string, fill byte) *app.Email {
 	id := app.NewID()
 	return &app.Email{ID: id, TeamID: team, Relay: "r", MessageID: app.EmailMessageID(id, "example.com"), CreatedAt: time.Now(), LastEvent: app.Queued,
@@ -56,7 +56,7 @@ func long(team string, fill byte) *app.Email {
 				Content: bytes.Repeat([]byte{fill, '#'}, 10_000)}}}}
 }
 
-// corruptions are what becomes of a page.
+// corruptions are ways to damage a page.
 var corruptions = map[string]func(page []byte){
 	"one bit":  func(page []byte) { page[2048] ^= 1 },
 	"zeros":    func(page []byte) { clear(page) },
@@ -64,7 +64,7 @@ var corruptions = map[string]func(page []byte){
 	"its tail": func(page []byte) { copy(page[3000:], bytes.Repeat([]byte{0xff}, 2000)) },
 }
 
-// pageOf is where a table's first leaf with rows begins in the file.
+// pageOf returns the file offset of a table's first leaf page with rows.
 func pageOf(t *testing.T, path, table string) int64 {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
@@ -80,7 +80,7 @@ func pageOf(t *testing.T, path, table string) int64 {
 	return offset
 }
 
-// withLog opens a store and returns what it logs.
+// withLog opens a store and returns its log.
 func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
 	t.Helper()
 	var log dbtest.Log
@@ -97,7 +97,7 @@ func outgoing(t *testing.T, d *DB, e *app.Email) error {
 	return d.Read(t.Context(), func(r *Reader) error {
 		got, open, err := r.Outgoing(e.TeamID, e.ID)
 		if err == nil && (got.HTML != e.HTML || !bytes.Equal(got.Attachments[0].Content, e.Attachments[0].Content) || len(open) != 1) {
-			t.Errorf("of %s what is read is not what was written, and nothing says so", e.ID)
+			t.Errorf("%s reads other content than was written, without an error", e.ID)
 		}
 		return err
 	})
@@ -149,7 +149,7 @@ func TestDamagedPageAffectsOneEmail(t *testing.T) {
 	}
 }
 
-// TestDamagedContentPageDoesNotStopServer: a leaf holds rows of several emails.
+// A leaf page of contents has rows of several emails.
 func TestDamagedContentPageDoesNotStopServer(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"contents", "emails", "recipients", "attachment_pieces", "sqlite_autoindex_contents_1"} {
@@ -210,7 +210,7 @@ func TestContentTablesAreInSchema(t *testing.T) {
 	}
 	for _, table := range engine.ContentTables {
 		if !slices.Contains(tables, table) {
-			t.Errorf("there is no table %s", table)
+			t.Errorf("no table %s", table)
 		}
 	}
 	for _, table := range []string{"settings", "teams", "keys", "domains", "dkim_keys", "units", "broadcasts", "webhooks"} {

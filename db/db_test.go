@@ -18,8 +18,8 @@ import (
 	"mailer/db/engine"
 )
 
-// TestMain has garbage collected less often than a server does: most of it is that of
-// databases which are closed.
+// TestMain runs the garbage collector less often than a server does: most garbage is that
+// of closed databases.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	dbtest.RunMoreSideBySide()
@@ -111,10 +111,10 @@ func TestNestedWritePanics(t *testing.T) {
 		return d.Write(context.Background(), func(*db.Tx) error { return nil })
 	})
 	if err == nil {
-		t.Fatal("a nested Write went through")
+		t.Fatal("a nested Write succeeded")
 	}
 	if !strings.Contains(err.Error(), "pass the *Tx on instead") {
-		t.Errorf("the error does not say what to do: %v", err)
+		t.Errorf("the error has no advice: %v", err)
 	}
 	if err := d.Write(t.Context(), func(*db.Tx) error { return nil }); err != nil {
 		t.Fatalf("the writer did not survive: %v", err)
@@ -261,7 +261,7 @@ func TestCloseCompletesQueuedWrites(t *testing.T) {
 	}
 	again := open(t, path)
 	if setting(t, again, "late") != "x" {
-		t.Fatal("what was queued is not on disk")
+		t.Fatal("a queued write is not on disk")
 	}
 }
 

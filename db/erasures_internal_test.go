@@ -52,7 +52,7 @@ func fileHas(t testing.TB, d *DB, text string) (n int) {
 	return n
 }
 
-// Rows move between pages when these are split, and their old bytes stay behind.
+// SQLite moves rows when it splits pages, and leaves the old bytes in place.
 func TestErasedBytesLeavePagesAndWAL(t *testing.T) {
 	d := openFile(t)
 	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
@@ -98,7 +98,7 @@ func TestErasedBytesLeavePagesAndWAL(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fileHas(t, d, domain) == 0 {
-		t.Fatal("no page keeps old bytes, so that this shows nothing")
+		t.Fatal("no page keeps old bytes: the test proves nothing")
 	}
 	if err := d.CleanPages(t.Context(), func(gap []byte) bool { return bytes.Contains(gap, []byte(domain)) }); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestPerfTruncateLogDoesNotWaitForReader compares TruncateLog under a reader with
-// TruncateLog without one. With the busy timeout of writes it would take five seconds.
+// TestPerfTruncateLogDoesNotWaitForReader compares TruncateLog with and without a reader.
+// With the busy timeout of writes it would take five seconds.
 func TestPerfTruncateLogDoesNotWaitForReader(t *testing.T) {
 	d := openFile(t)
 	truncate := func(want error) time.Duration {

@@ -214,7 +214,7 @@ func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
 }
 
 // ErrLong is returned by a scan that would exceed its Effort.
-var ErrLong = errors.New("db: too long a scan")
+var ErrLong = errors.New("db: scan exceeds its limit")
 
 // Effort bounds a scan. It returns ErrLong instead of examining more than about MaxRows
 // rows; 0 means no limit. With Until it scans until that time, at least one range.

@@ -16,7 +16,8 @@ import (
 	"mailer/app/rules/filter"
 )
 
-// fieldOps are all pairs that Validate lets pass, by kind of field.
+// fieldOps returns all pairs of field and operator that Validate accepts, by kind of
+// field.
 func fieldOps() map[string][]string {
 	text := []string{app.OpEquals, app.OpNotEquals, app.OpContains, app.OpStartsWith, app.OpEndsWith, app.OpIsSet, app.OpIsNotSet}
 	return map[string][]string{
@@ -32,7 +33,7 @@ func fieldOps() map[string][]string {
 
 var behaviourOps = []string{app.OpIsTrue, app.OpIsFalse, app.OpWithinDays, app.OpNotWithinDays, app.OpInBroadcast, app.OpNotInBroadcast}
 
-// textValues are texts that something could take for more than text.
+// textValues are texts with special characters.
 var textValues = []string{"Ann", "ann", "ANN", "Ann%", "%", "_", "'", `"`, `\`, `a\nb`, "é", "É", "e\u0301", "日本", "😀", "O'Brien", "a b", "?", "?1",
 	"5", "5.0", "05", "-5", "1e3", "1e+21", "true", "null", "$.a", "[0]", "{}", "NaN", "Infinity", "x", strings.Repeat("y", 1000)}
 
@@ -82,8 +83,7 @@ func randomContact(r *rand.Rand, teamID string, n int) app.Contact {
 	return c
 }
 
-// randomValue is what a condition may compare with, mostly something that is
-// there or a part of it.
+// randomValue returns a value for a condition, mostly an existing value or a part of one.
 func randomValue(r *rand.Rand, op string, contacts []app.Contact) string {
 	switch op {
 	case app.OpWithinDays, app.OpNotWithinDays:
@@ -122,7 +122,7 @@ func randomFilter(r *rand.Rand, contacts []app.Contact) *app.Filter {
 	return f
 }
 
-// audience is a team with contacts, as they are read back: oldest first.
+// audience is a team with contacts as read back, oldest first.
 type audience struct {
 	*testing.T
 	db       *DB
@@ -170,7 +170,7 @@ func (a *audience) read(fn func(r *Reader) error) {
 	}
 }
 
-// segment adds a segment with members by hand.
+// segment adds a segment with explicit members.
 func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
 	a.Helper()
 	s := &app.Segment{ID: app.NewID(), TeamID: a.team.ID, Name: "s", Filter: f, Members: len(byHand)}
@@ -211,7 +211,7 @@ func (a *audience) page(s *app.Segment, page app.Page) (ids []string, more bool)
 	return ids, more
 }
 
-// walk reads a segment page by page, from an end of it or from a cursor.
+// walk reads a segment page by page, from an end or from a cursor.
 func (a *audience) walk(s *app.Segment, page app.Page) (ids []string) {
 	a.Helper()
 	for {
@@ -234,7 +234,7 @@ func (a *audience) walk(s *app.Segment, page app.Page) (ids []string) {
 	}
 }
 
-// check proves counts and pages of a segment.
+// check compares counts and pages of a segment with contents.
 func (a *audience) check(s *app.Segment, limit int, byHand ...string) {
 	a.Helper()
 	want := a.contents(s, byHand...)
@@ -289,7 +289,7 @@ func TestFilterSQLMatchesGoEvaluator(t *testing.T) {
 	for field, ops := range fieldOps() {
 		for _, op := range ops {
 			if tested[field+" "+op] < 5 && field != "email" {
-				t.Errorf("%s %s told contacts apart in %d filters only", field, op, tested[field+" "+op])
+				t.Errorf("%s %s distinguished contacts in only %d filters", field, op, tested[field+" "+op])
 			}
 		}
 	}
@@ -393,7 +393,7 @@ func TestListSegmentContactsRejectsForeignCursor(t *testing.T) {
 	}
 }
 
-// TestConditionsOnOtherTablesUseIndexes: a scan asks them of each contact.
+// TestConditionsOnOtherTablesUseIndexes: a scan evaluates them for each contact.
 func TestConditionsOnOtherTablesUseIndexes(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
@@ -416,13 +416,13 @@ func TestConditionsOnOtherTablesUseIndexes(t *testing.T) {
 	}
 }
 
-// TestFilteredStatementsUseIndexes looks at the plans that each statement
-// with a filter has with each kind of condition.
+// TestFilteredStatementsUseIndexes checks the plans of each statement with a filter for
+// each kind of condition.
 func TestFilteredStatementsUseIndexes(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	all := allStatements(t)
-	// What the statements on audiences ask beside the filter, by index.
+	// The index look-ups of audience statements in addition to the filter.
 	const byIndex = "; CORRELATED SCALAR SUBQUERY 1; SEARCH s USING COVERING INDEX sqlite_autoindex_suppressions_2 (team_id=? AND address=?)" +
 		"; CORRELATED SCALAR SUBQUERY 2; SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"
 	const memberByIndex = "; CORRELATED SCALAR SUBQUERY 1; SEARCH m USING PRIMARY KEY (segment_id=? AND contact_id=?)" +

@@ -44,7 +44,7 @@ func (b *importStore) read(want error, fn func(r *db.Reader) error) {
 	}
 }
 
-// add begins an import with n pieces and queues it, but for n < 0.
+// add inserts an import with n pieces and queues it; a negative n leaves it uploading.
 func (b *importStore) add(team string, n int) string {
 	b.Helper()
 	id := app.NewID()

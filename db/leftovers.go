@@ -76,7 +76,7 @@ func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
 	terms, err := tx.Exec(`DELETE FROM webhook_terms WHERE webhook_id = ?1 AND until IN
 		(SELECT until FROM webhook_terms WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {
-		return 0, fmt.Errorf("purge what a webhook wanted: %w", err)
+		return 0, fmt.Errorf("purge webhook terms: %w", err)
 	}
 	return deliveries + attempts + terms, nil
 }

@@ -54,7 +54,7 @@ func TestSubscriptionsAndOptOutsOfOtherTeam(t *testing.T) {
 		list, _, err := tx.ListSuppressions(mine, "", app.Page{Limit: 10})
 		blocks, err2 := tx.Suppressions(mine, []app.AddressHash{hash})
 		if len(list) != 0 || len(blocks) != 1 || blocks[0].Origin != app.OriginUnsubscribe {
-			t.Errorf("an address that nobody knows is listed: %+v, or does not block: %+v", list, blocks)
+			t.Errorf("an unknown address is listed: %+v, or does not block: %+v", list, blocks)
 		}
 		return errors.Join(err, err2)
 	})

@@ -20,8 +20,8 @@ import (
 	"mailer/db/engine"
 )
 
-// enginePair are an SQLite and a PostgreSQL with the same rows, of few values each, so that
-// whatever is bound to a statement meets some.
+// enginePair is a SQLite and a PostgreSQL database with the same rows. Columns have few
+// distinct values, so that random arguments match some rows.
 type enginePair struct {
 	*testing.T
 	rand     *rand.Rand
@@ -32,7 +32,7 @@ type enginePair struct {
 	words    map[string]string // of PostgreSQL, by statement
 }
 
-// postgresWords is that function, which is asked for each statement again and again.
+// postgresWords caches engine.ToPostgres for each statement.
 func (tw *enginePair) postgresWords(text string) string {
 	words, ok := tw.words[text]
 	if !ok {
@@ -52,7 +52,7 @@ var (
 	pairTexts   = []string{"", "a", "b", "A", "a@b", "A@B", "É@b", "%", "1"}
 	pairNumbers = []int64{0, 1, 2, 3, 32, 256}
 	pairBytes   = [][]byte{[]byte("aaaaaaaaaaaaaaaa"), []byte("bbbbbbbbbbbbbbbb"), []byte("cccccccccccccccc")}
-	// pairDetails are what columns of JSON hold that statements look into.
+	// pairDetails are JSON values that statements look into.
 	pairDetails = []string{`{}`, `{"bounce_type":"Permanent"}`, `{"bounce_type":"Transient","to":"a@b"}`}
 )
 
@@ -72,7 +72,7 @@ func newEnginePair(t *testing.T) *enginePair {
 	if _, err := conn.ExecContext(t.Context(), schemaText(t)); err != nil {
 		t.Fatal(err)
 	}
-	// Rows are made of each table for itself.
+	// Rows of each table are made without regard to foreign keys.
 	if _, err := tw.postgres.Exec(t.Context(), `SET session_replication_role = replica`); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func (tw *enginePair) readTables() {
 	tw.texts = slices.Compact(tw.texts)
 }
 
-// value is one for a column.
+// value returns a random value for a column.
 func (tw *enginePair) value(c *dbtest.Column) any {
 	switch {
 	case c.Optional && tw.rand.IntN(3) == 0:
@@ -119,7 +119,7 @@ func (tw *enginePair) value(c *dbtest.Column) any {
 	return pick(tw.rand, pairNumbers)
 }
 
-// addRow adds a row to both, or to none: what one refuses the other refuses.
+// addRow adds a row to both databases or to none: both must refuse the same rows.
 func (tw *enginePair) addRow(table *pairTable) {
 	names, places, args := []string{}, []string{}, []any{}
 	for i := range table.Columns {
@@ -129,7 +129,7 @@ func (tw *enginePair) addRow(table *pairTable) {
 		case c.Name == "properties":
 			cursorSeq = `jsonb(?)`
 		case c.Name == "id" && table.Name == "webhook_attempts":
-			v = fmt.Sprint("a", len(table.rows)) // a key with two more, but one is enough
+			v = fmt.Sprint("a", len(table.rows)) // a key with two more columns, but one is enough
 		}
 		names, places, args = append(names, c.Name), append(places, cursorSeq), append(args, v)
 	}
@@ -149,12 +149,12 @@ func (tw *enginePair) addRow(table *pairTable) {
 	table.rows = append(table.rows, row)
 }
 
-// arguments are values for the parameters of a statement: those of a row that is there for
-// most that are compared with a column.
+// arguments returns values for the parameters of a statement, mostly from an existing row
+// for those that are compared with a column.
 func (tw *enginePair) arguments(text string, types []uint32) []any {
 	row := map[string]any{}
 	named := append(changes.FindAllStringSubmatch(text, -1), tablesRead.FindAllStringSubmatch(text, -1)...)
-	for _, m := range slices.Backward(named) { // the first one's columns count
+	for _, m := range slices.Backward(named) { // columns of the first row win
 		for _, table := range tw.tables {
 			if table.Name == m[1] && len(table.rows) > 0 {
 				maps.Copy(row, pick(tw.rand, table.rows))
@@ -198,8 +198,8 @@ func (tw *enginePair) argument(oid uint32) any {
 	return pick(tw.rand, tw.texts)
 }
 
-// pairResult is what a statement comes to: its rows, or how many it changed and what its
-// table holds then.
+// pairResult is the result of a statement: its rows, or the number of changed rows and the
+// table's contents afterwards.
 type pairResult struct {
 	rows []string
 	err  error
@@ -213,7 +213,7 @@ var (
 	orderedIn = regexp.MustCompile(`ORDER BY [^()]*LIMIT`)
 )
 
-// rowOf is a row as both write it.
+// rowOf formats a row in the same way for both engines.
 func rowOf(values []any) string {
 	out := make([]string, len(values))
 	for i, v := range values {
@@ -250,7 +250,8 @@ func (tw *enginePair) all(table string) string {
 	return `SELECT ` + strings.Join(names, `, `) + ` FROM ` + table
 }
 
-// answerOf asks by functions of an engine, within a transaction that comes to nothing.
+// answerOf runs a statement with functions of an engine in a transaction that is rolled
+// back.
 func (tw *enginePair) answerOf(text string, args []any, exec func(string, ...any) (int64, error), query func(string, ...any) ([]string, error)) (a pairResult) {
 	table := changes.FindStringSubmatch(text)
 	if table == nil || strings.Contains(text, "RETURNING") {
@@ -264,7 +265,7 @@ func (tw *enginePair) answerOf(text string, args []any, exec func(string, ...any
 	}
 	rows, err := query(tw.all(table[1]))
 	if a.err = err; anyOf.MatchString(text) && !orderedIn.MatchString(text) {
-		rows = []string{fmt.Sprint(len(rows), " rows are there")} // whichever went
+		rows = []string{fmt.Sprint(len(rows), " rows are there")} // any of them may have been chosen
 	}
 	a.rows = append(a.rows, rows...)
 	return a
@@ -327,7 +328,7 @@ func (tw *enginePair) askPostgres(text string, args []any) pairResult {
 	})
 }
 
-// isOrdered reports whether a statement says in which order its rows come.
+// isOrdered reports whether a statement has an order of rows.
 func isOrdered(text string) bool {
 	for inner := nested.ReplaceAllString(text, ""); inner != text; inner = nested.ReplaceAllString(text, "") {
 		text = inner
@@ -335,7 +336,7 @@ func isOrdered(text string) bool {
 	return strings.Contains(text, "ORDER BY") && !changes.MatchString(text)
 }
 
-// takesAny are statements that take any rows of those that fit, up to a limit.
+// takesAny are statements that return any matching rows up to a limit.
 var takesAny = []string{"OnlyMembership", "QueuedDomains", "WaitingUnits", "prefixed", "NextImportOver", "purgeLeftoversOf"}
 
 func TestStatementsGiveSameResultOnBothEngines(t *testing.T) {
@@ -361,7 +362,8 @@ func TestStatementsGiveSameResultOnBothEngines(t *testing.T) {
 	}
 }
 
-// compare asks both the same again and again, and reports whether any row was met.
+// compare runs a statement repeatedly on both engines and reports whether it ever matched
+// a row.
 func (tw *enginePair) compare(s statement) (met bool) {
 	tw.Helper()
 	d, err := tw.postgres.Prepare(tw.Context(), "", engine.ToPostgres(s.text))

@@ -63,10 +63,10 @@ func newFilterPair(t *testing.T, n int, contact func(teamID string, i int) app.C
 
 const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlaceholder + ` ORDER BY c.id DESC`
 
-// ids asks one of the engines.
-func (tw *filterPair) ids(f *app.Filter, words filterDialect, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
+// ids runs a filter on one of the engines.
+func (tw *filterPair) ids(f *app.Filter, dialect filterDialect, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
 	tw.Helper()
-	c, err := where(f, words)
+	c, err := where(f, dialect)
 	if err != nil {
 		tw.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func (tw *filterPair) ids(f *app.Filter, words filterDialect, query func(text st
 	return ids
 }
 
-// check holds both engines against each other and against the rules package, and reports
-// whether the filter tells contacts apart.
+// check compares both engines and package filter, and reports whether the filter matches
+// some contacts but not all.
 func (tw *filterPair) check(f *app.Filter) bool {
 	tw.Helper()
 	want := tw.contents(&app.Segment{TeamID: tw.team.ID, Filter: f})
@@ -114,8 +114,8 @@ func (tw *filterPair) check(f *app.Filter) bool {
 	return len(want) > 0 && len(want) < len(tw.contacts)
 }
 
-// filterValues are what conditions compare with: all that contacts have, parts of it, and
-// numbers in more forms than they are written down in.
+// filterValues are values for conditions: all values of contacts, parts of them, and
+// numbers in other notations.
 func filterValues() []string {
 	values := append(slices.Clone(textValues), "+5", "5e0", "-", "e", "e+", ".", ".5", "0.", "-0", "0.0000001", "1e-7", "inf", "e+20", "0000", "30", "\u0301", "n", "y", "1", "3")
 	values = append(append(values, testBroadcasts...), testTopics...)
@@ -128,7 +128,7 @@ func filterValues() []string {
 	return slices.Compact(values)
 }
 
-// everyValue is a contact that has one value of the pools in each of its fields.
+// everyValue returns a contact with one value of the lists in each field.
 func everyValue(teamID string, i int) app.Contact {
 	c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: strconv.Itoa(i) + "@example.org", CreatedAt: filterEpoch, UpdatedAt: filterEpoch}
 	c.Hash, c.Activity = hashOf(c.Email), randomActivity(rand.New(rand.NewPCG(uint64(i), 1)))
@@ -170,7 +170,7 @@ func TestConditionsMatchOnBothEngines(t *testing.T) {
 	for _, field := range []string{"first_name", "last_name", "property:a", "property:0", "received", "opened", "clicked", "topic"} {
 		for _, op := range fieldOps()[field] {
 			if n := tested[field+" "+op]; n < 1 || n < 5 && !slices.Contains(behaviourOps, op) && field != "topic" {
-				t.Errorf("%s %s told contacts apart in %d filters only", field, op, tested[field+" "+op])
+				t.Errorf("%s %s distinguished contacts in only %d filters", field, op, tested[field+" "+op])
 			}
 		}
 	}
@@ -187,12 +187,12 @@ func TestFiltersMatchOnBothEngines(t *testing.T) {
 		}
 	}
 	if some < 1000 {
-		t.Errorf("only %d filters told contacts apart", some)
+		t.Errorf("only %d filters distinguished contacts", some)
 	}
 }
 
-// TestPostgreSQLKeepsPropertyText takes one away, as the deletion of a
-// declared property does.
+// TestPostgreSQLKeepsPropertyText removes a property, as the deletion of a declared
+// property does.
 func TestPostgreSQLKeepsPropertyText(t *testing.T) {
 	t.Parallel()
 	tw := newFilterPair(t, 3, func(teamID string, i int) app.Contact {

@@ -20,21 +20,21 @@ import (
 
 const (
 	idLength      = 36 // of an id as text
-	keywordLength = 40 // of states, routes, regions and other words of ours, at most
+	keywordLength = 40 // limit of states, routes, regions and other fixed words
 )
 
-// maxColumnBytes is how many bytes can stand in a column that is indexed, as its doors have it: by
-// table and column, or by the column alone. What is called an id is one.
+// maxColumnBytes is the largest size of values in indexed columns, as validated on input:
+// by table and column, or by column. Columns named id hold an id.
 var maxColumnBytes = map[string]int{
 	"hash": 32, "domain": mailbox.MaxDomain, "relay": keywordLength, "region": keywordLength, "status": keywordLength, "kind": keywordLength,
 	"address":                 16,            // a hash
 	"action":                  keywordLength, // of the audit log
-	"aged.kind":               keywordLength, // likewise
-	"audit_logs.actor":        256,           // an id, or what a system calls its user
-	"audit_logs.target":       1000,          // base.Audit cuts it
-	"broadcasts.mails":        idLength,      // the beginning of one
+	"aged.kind":               keywordLength, // content, email or recipient
+	"audit_logs.actor":        256,           // an id, or the name of a system user
+	"audit_logs.target":       1000,          // base.Audit truncates it
+	"broadcasts.mails":        idLength,      // prefix of an id
 	"certificate_states.host": mailbox.MaxDomain,
-	"certificates.name":       2 * mailbox.MaxDomain, // a host or the token of a challenge, and what it is
+	"certificates.name":       2 * mailbox.MaxDomain, // host or challenge token, with a suffix
 	"dkim_keys.selector":      keywordLength,
 	"domains.name":            mailbox.MaxDomain,
 	"feedback.source":         keywordLength,
@@ -49,7 +49,7 @@ var maxColumnBytes = map[string]int{
 	"passkeys.credential_id":  1023, // Web Authentication Level 3, 4
 	"properties.key":          app.MaxPropertyKey,
 	"provider_ids.id":         128,                   // feedback.ProviderIDIn
-	"recipients.address":      3 * mailbox.MaxLength, // bytes that are no UTF-8 become three
+	"recipients.address":      3 * mailbox.MaxLength, // bytes that are not UTF-8 become three
 	"settings.name":           keywordLength,
 	"suppressions.origin":     keywordLength,
 	"teams.name":              100 * utf8.UTFMax, // teams.MaxName
@@ -58,9 +58,9 @@ var maxColumnBytes = map[string]int{
 	"users.address":           mailbox.MaxLength,
 }
 
-// TestIndexedValuesFitPostgreSQLIndex fills each index with as much as can stand in
-// its columns. It takes rows of some 2,700 bytes: who had more stored would be refused, over
-// and over where it is a result. A new column that is indexed needs its bound.
+// TestIndexedValuesFitPostgreSQLIndex fills each index with the largest values of its
+// columns. PostgreSQL refuses index rows above some 2,700 bytes, so a write of larger
+// values would always fail. A new indexed column needs a bound.
 func TestIndexedValuesFitPostgreSQLIndex(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
@@ -94,7 +94,7 @@ func TestIndexedValuesFitPostgreSQLIndex(t *testing.T) {
 			t.Errorf("%s is not indexed", name)
 		}
 	}
-	// The control: more is refused.
+	// Control: larger values are refused.
 	var refused *pgconn.PgError
 	if err := all[0].fill(t, c, func(string) int { return 2800 }); !errors.As(err, &refused) || refused.Code != "54000" {
 		t.Errorf("2,800 bytes: %v", err)
@@ -104,7 +104,7 @@ func TestIndexedValuesFitPostgreSQLIndex(t *testing.T) {
 // postgresIndex is an index and the statement that makes it.
 type postgresIndex struct{ table, def string }
 
-// fill puts a row into an index like x, each of whose texts has as many bytes as most says.
+// fill inserts a row into an index like x. Each text has the size that most returns.
 func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, maxRows func(column string) int) error {
 	t.Helper()
 	tx, err := c.Begin(t.Context())
@@ -117,7 +117,7 @@ func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, maxRows func(column strin
 		}
 	}()
 	_, on, _ := strings.Cut(x.def, " USING ")
-	on, _, _ = strings.Cut(on, " WHERE ") // whatever the row is
+	on, _, _ = strings.Cut(on, " WHERE ") // also partial indexes
 	for _, text := range []string{`CREATE TEMPORARY TABLE probe AS SELECT * FROM ` + x.table + ` WITH NO DATA`, `CREATE INDEX ON probe USING ` + on} {
 		if _, err := tx.Exec(t.Context(), text); err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -148,12 +148,12 @@ func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, maxRows func(column strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = append([]any{pgx.QueryExecModeExec}, args...) // the columns of another probe may have been of other types
+	args = append([]any{pgx.QueryExecModeExec}, args...) // column types may differ from an earlier row
 	_, err = tx.Exec(t.Context(), `INSERT INTO probe (`+strings.Join(names, ", ")+`) VALUES (`+strings.Join(values, ", ")+`)`, args...)
 	return err
 }
 
-// incompressible is a text of that many bytes which nothing makes smaller.
+// incompressible returns random text of the given size.
 func incompressible(bytes int) string {
 	b := make([]byte, bytes)
 	for i := range b {

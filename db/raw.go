@@ -50,7 +50,7 @@ func (r *Reader) raw(emailID string, size int64) ([]byte, error) {
 		return none, err
 	}, `SELECT content, sum FROM raw_pieces WHERE email_id = ? ORDER BY n`, emailID)
 	if err == nil && int64(len(content)) != size {
-		return nil, fmt.Errorf("%d of %d bytes are there", len(content), size)
+		return nil, fmt.Errorf("%d of %d bytes are stored", len(content), size)
 	}
 	return content, err
 }

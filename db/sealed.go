@@ -75,7 +75,7 @@ func (r *Reader) Sealed(table SealedTable, after SealedRow, limit int) ([]Sealed
 		return row, err
 	}, of.list, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read what is sealed in %s: %w", table, err)
+		return nil, fmt.Errorf("read sealed values in %s: %w", table, err)
 	}
 	return rows, nil
 }
@@ -88,7 +88,7 @@ func (tx *Tx) Reseal(table SealedTable, row SealedRow, sealed []byte) error {
 		args = []any{sealed, row.ID, row.Part, row.Sealed}
 	}
 	if err := tx.Write(of.update, args...); err != nil {
-		return fmt.Errorf("seal anew in %s: %w", table, err)
+		return fmt.Errorf("reseal in %s: %w", table, err)
 	}
 	return nil
 }

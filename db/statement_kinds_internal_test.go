@@ -8,8 +8,8 @@ import (
 	"mailer/db/engine"
 )
 
-// writtenTables are the tables to which a statement writes, what follows from foreign keys
-// included, as the program has it that SQLite makes of it.
+// writtenTables returns the tables that SQLite's program of a statement writes to,
+// including foreign key actions.
 func writtenTables(t *testing.T, d *DB, text string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -67,7 +67,7 @@ func TestStatementsThatChangeSuppressionVersion(t *testing.T) {
 		written := writtenTables(t, d, s.text)
 		for _, table := range []string{"suppressions", "contacts", "choices", "topics"} {
 			if written[table] && !engine.ChangesSuppressions.MatchString(s.text) {
-				t.Errorf("%s writes to %s unseen: %s", s.function, table, s.text)
+				t.Errorf("%s writes to %s without a new suppression version: %s", s.function, table, s.text)
 			}
 			if written[table] {
 				found++
@@ -75,7 +75,7 @@ func TestStatementsThatChangeSuppressionVersion(t *testing.T) {
 		}
 	}
 	if found < 20 {
-		t.Errorf("only %d statements were found that write to them", found)
+		t.Errorf("only %d statements write to these tables", found)
 	}
 }
 
@@ -96,17 +96,17 @@ func TestSuppressionVersionChanges(t *testing.T) {
 	nothing := func(*Tx) error { return nil }
 	before := versions(nothing)
 	if before == 0 {
-		t.Error("0 stands for none")
+		t.Error("the first version is 0")
 	}
 	if got := versions(func(tx *Tx) error { return tx.SetSetting("a", []byte("x")) }); got != before {
-		t.Error("a setting moves them")
+		t.Error("a setting changes the version")
 	}
 	team := app.Team{ID: app.NewID(), Name: "a", CreatedAt: time.Now()}
 	versions(func(tx *Tx) error { return tx.InsertTeam(team) })
 	optOut := app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: "a@example.com", Hash: app.AddressHash{1}, CreatedAt: time.Now()}
 	within := versions(func(tx *Tx) error { _, err := tx.InsertOptOut(&optOut); return err })
 	if within == before {
-		t.Error("an opt-out moves nothing")
+		t.Error("an opt-out does not change the version")
 	}
 	other, err := Open(t.Context(), Options{Path: d.Path(), Schema: schemaText(t)})
 	if err != nil {
@@ -117,7 +117,7 @@ func TestSuppressionVersionChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if versions(nothing) == within {
-		t.Error("what another process wrote moves nothing")
+		t.Error("a write of another process does not change the version")
 	}
 }
 

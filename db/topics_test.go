@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// addTopics adds n topics, T0 and so on, that are opt_in.
+// addTopics adds n topics named T0 and so on, with the default opt_in.
 func addTopics(t *testing.T, d *DB, teamID string, n int) (topics []app.Topic) {
 	t.Helper()
 	err := d.Write(t.Context(), func(tx *Tx) error {

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// trackedStore is a store with one email to those recipients.
+// trackedStore returns a store with one email to the given recipients.
 func trackedStore(t *testing.T, tracking *app.Tracking, to ...string) (*DB, *app.Email) {
 	t.Helper()
 	d, team := suppressionStore(t, 0)
@@ -64,7 +64,7 @@ func TestTrackedEmail(t *testing.T) {
 			}
 		}
 		if _, err := r.TrackedEmail(app.NewID(), at); !errors.Is(err, ErrNotFound) {
-			t.Errorf("an email that is gone: %v", err)
+			t.Errorf("a deleted email: %v", err)
 		}
 		return nil
 	})
@@ -87,8 +87,8 @@ func TestTrackedEmailToSeveralHasNoRecipient(t *testing.T) {
 	}
 }
 
-// TestDomainStatusReadsChecksOnlyForTracking: sends from domains without it pay
-// nothing for them.
+// TestDomainStatusReadsChecksOnlyForTracking: sends from domains without tracking do not
+// pay for it.
 func TestDomainStatusReadsChecksOnlyForTracking(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	for name, flags := range map[string][2]bool{"none.test": {}, "opens.test": {true, false}, "clicks.test": {false, true}} {
@@ -137,7 +137,7 @@ func TestTrackedEmailOfBroadcastRecipient(t *testing.T) {
 	err := d.Read(t.Context(), func(r *Reader) error {
 		for n, want := range map[int64]TrackedEmail{
 			1: {Taken: at.Add(time.Minute), Events: 2, Prefetched: 1},
-			2: {Taken: time.UnixMilli(b.QueuedAt.UnixMilli()).UTC()}, // its timeline does not tell
+			2: {Taken: time.UnixMilli(b.QueuedAt.UnixMilli()).UTC()}, // the timeline has no time for it
 			3: {Pending: true},
 		} {
 			want.TeamID, want.Domain, want.Broadcast, want.Recipient = b.TeamID, "example.com", b.ID, fmt.Sprintf("P%d@example.net", n)

@@ -33,7 +33,7 @@ func (r *Reader) terms(w *webhook.Webhook, after int64) ([]term, error) {
 		return t, fromJSON(names, &t.names)
 	}, `SELECT until, events FROM webhook_terms WHERE webhook_id = ? AND until > ? ORDER BY until`, w.ID, after)
 	if err != nil {
-		return nil, fmt.Errorf("read what a webhook wanted: %w", err)
+		return nil, fmt.Errorf("read webhook terms: %w", err)
 	}
 	for i := range all {
 		all[i].after, after = after, all[i].until
@@ -146,7 +146,7 @@ func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery
 // purgeTerms deletes the terms before a webhook's position.
 func (tx *Tx) purgeTerms(webhookID string, reached int64) error {
 	if err := tx.Write(`DELETE FROM webhook_terms WHERE webhook_id = ? AND until <= ?`, webhookID, reached); err != nil {
-		return fmt.Errorf("delete what a webhook wanted: %w", err)
+		return fmt.Errorf("delete webhook terms: %w", err)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error
 	err = tx.Write(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM webhook_event_counts WHERE team_id = ?3
 		ON CONFLICT (webhook_id, until) DO NOTHING`, w.ID, names, w.TeamID)
 	if err != nil {
-		return fmt.Errorf("note what a webhook wanted: %w", err)
+		return fmt.Errorf("insert webhook term: %w", err)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (tx *Tx) skip(w *webhook.Webhook) error {
 		return fmt.Errorf("read the last event: %w", err)
 	}
 	if err := tx.Write(`UPDATE webhooks SET reached = ? WHERE team_id = ? AND id = ?`, last, w.TeamID, w.ID); err != nil {
-		return fmt.Errorf("move a webhook: %w", err)
+		return fmt.Errorf("move position of webhook: %w", err)
 	}
 	return tx.purgeTerms(w.ID, last)
 }
