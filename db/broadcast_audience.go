@@ -82,3 +82,60 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	contacts, err := engine.Collect(ctx, q.budget, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.MaxContactID, lastID)}, rest...)...)
 	return contacts, engine.ReadFault(query, err)
 }
+
+// LeftOut counts the contacts of a segment or team that a broadcast is not sent to. A
+// contact is counted once, for the first reason that applies in this order.
+type LeftOut struct {
+	Unsubscribed int // from all mail
+	Suppressed   int // for any reason
+	By           map[app.SuppressionOrigin]int
+	Topic        int // opted out of it, or never opted in
+}
+
+// suppressionOrigins are the origins in the order of leftOutCounts.
+var suppressionOrigins = []app.SuppressionOrigin{app.OriginBounce, app.OriginComplaint, app.OriginManual, app.OriginUnsubscribe}
+
+// suppressionJoin joins the suppressions of contacts.
+const suppressionJoin = ` LEFT JOIN suppressions AS s ON s.team_id = c.team_id AND s.address = c.address`
+
+// leftOutCounts counts by reason. It has the parameters of audienceReachable.
+const leftOutCounts = `count(*) FILTER (WHERE c.unsubscribed = 1),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'bounce'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'complaint'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'manual'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'unsubscribe'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin IS NULL
+		AND coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = ? AND ch.address = c.address), ?) <> 'opt_in')`
+
+// CountLeftOut counts the contacts that are excluded from an audience. Errors: ErrLong,
+// ctx.Err().
+func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (out LeftOut, err error) {
+	p, err := audienceOf(a, r.filterDialect())
+	if err != nil {
+		return out, err
+	}
+	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
+		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`, r.rangeUp(a.TeamID)
+	if p.membersOnly {
+		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id = m.contact_id
+			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`, r.membersUp(a.SegmentID)
+	}
+	q, err := r.filtered(query, p.filter)
+	if err != nil {
+		return out, err
+	}
+	defer q.close()
+	out.By = map[app.SuppressionOrigin]int{}
+	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
+		var n [6]int
+		args := q.with(append(p.args[:len(p.args):len(p.args)], a.TeamID, from, to), a.SegmentID)
+		err := q.stmt.QueryRowContext(ctx, args...).Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
+		out.Unsubscribed, out.Topic = out.Unsubscribed+n[0], out.Topic+n[5]
+		for i, origin := range suppressionOrigins {
+			out.Suppressed += n[1+i]
+			out.By[origin] += n[1+i]
+		}
+		return true, engine.ReadFault(query, err)
+	})
+	return out, err
+}
