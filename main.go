@@ -43,10 +43,9 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Exit codes: a service manager tells by them what a restart can mend. exitStorage is
-// a disk that failed or a file that is damaged, exitInUse a second server on one
-// database, or another program that holds its lock; exitCutOff an import that was cut off
-// and goes on when it is run again.
+// Exit codes tell a service manager whether a restart can help. exitStorage: a disk failed or a
+// file is damaged. exitInUse: another server or program uses the database. exitCutOff: an import
+// was interrupted, and continues when it is run again.
 const (
 	exitOK      = 0
 	exitError   = 1
@@ -78,7 +77,7 @@ func run(args []string) int {
 	return exitError
 }
 
-// options are the values of all flags; each command binds those that it takes.
+// options are the values of all flags. Each command binds those it uses.
 type options struct {
 	cli.StoreFlags
 	asJSON                          bool
@@ -88,17 +87,17 @@ type options struct {
 	dev, devPublic, capture, dryRun bool
 	standby                         bool
 	boundFlags                      web.BoundFlags
-	doors                           listen.Doors
+	listeners                       listen.Listeners
 	logs                            cli.LogFormat
 	logLevel                        slog.LevelVar
 	bounds                          web.Bounds
 	settings                        settings.Flags
 	flags                           *pflag.FlagSet // of serve
-	hangups                         chan os.Signal
-	opened                          string // base URL, where the listeners were opened before the database
+	sighups                         chan os.Signal
+	openedURL                       string // base URL, if the listeners were opened before the database
 }
 
-// newRoot makes all commands. args are what was typed, for what is said of mistakes.
+// newRoot makes all commands. args are the arguments as typed, for error texts.
 func newRoot(args ...string) *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
@@ -116,8 +115,8 @@ func command(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.C
 	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
 }
 
-// open opens the database and its services for a command that works beside a server.
-// Nothing runs in the background.
+// open opens the database and its services for a command, which may run next to a server. Nothing
+// runs in the background.
 func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, func(), error) {
 	if err := f.CheckKeyFile(); err != nil {
 		return nil, nil, err
@@ -139,7 +138,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	return s, func() { store.Close() }, nil
 }
 
-// keyFile is the master key's file of a database.
+// keyFile returns the master key file of a database.
 func keyFile(f cli.StoreFlags) *server.KeyFile {
 	return &server.KeyFile{Path: cmp.Or(f.MasterKey, engine.KeyPath(f.DB)), Database: engine.Name(f.DB)}
 }
@@ -147,7 +146,7 @@ func keyFile(f cli.StoreFlags) *server.KeyFile {
 func serveCommand(o *options) *cobra.Command {
 	cmd := command("serve", "Run the API and send mail", cli.NoArguments, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
 	f := cmd.Flags()
-	o.doors.Bind(f)
+	o.listeners.Bind(f)
 	f.StringVar(&o.baseURL, "base-url", "", "public URL of the API (default: the listen address)")
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; without a relay, mail is accepted and stays queued")
 	cli.ResolverFlag(cmd, &o.Resolver)
@@ -165,12 +164,12 @@ func serveCommand(o *options) *cobra.Command {
 	return o.Bind(cmd)
 }
 
-// check refuses settings that contradict each other, before anything is opened.
+// check refuses contradicting settings before anything is opened.
 func (o *options) check(cmd *cobra.Command) error {
 	if o.mode != "self-hosted" && o.mode != "cloud" {
 		return fmt.Errorf("--mode must be self-hosted or cloud, is %q", o.mode)
 	}
-	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.settings.Check()); err != nil {
+	if err := errors.Join(o.listeners.Check(o.dev, o.devPublic, o.baseURL), o.settings.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -195,22 +194,22 @@ func (o *options) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// openStore opens the database to work on it, for which a standby waits.
+// openStore opens the database for the server. A standby waits for it.
 func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, error) {
 	waiting := func() {}
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Clock: true, Standby: o.standby, Several: !o.standby, Log: log, Metrics: o.doors.Metrics(), Waiting: func() (err error) {
-		waiting, err = o.doors.Wait(log)
+	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Clock: true, Standby: o.standby, Several: !o.standby, Log: log, Metrics: o.listeners.Metrics(), Waiting: func() (err error) {
+		waiting, err = o.listeners.ServeStandby(log)
 		return err
 	}})
 	waiting()
 	if err != nil {
-		o.doors.Close()
+		o.listeners.Close()
 	}
 	return store, err
 }
 
-// listenEarly opens the listeners of a server whose database is not there yet: where a port
-// is taken, no database and no master key are made.
+// listenEarly opens the listeners if the database does not exist yet: if a port is in use, no
+// database and no master key are created.
 func (o *options) listenEarly() (err error) {
 	if engine.IsRemote(o.DB) {
 		return nil
@@ -218,14 +217,13 @@ func (o *options) listenEarly() (err error) {
 	if _, err := os.Lstat(o.DB); !errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if o.opened, err = o.doors.Open(o.baseURL); err != nil {
-		o.doors.Close()
+	if o.openedURL, err = o.listeners.Open(o.baseURL); err != nil {
+		o.listeners.Close()
 	}
 	return err
 }
 
-// routes makes the relays' clients, or the capture transport where it is asked for.
-// None: mail waits.
+// routes makes the senders of the relays, or the capture transport. None: mail waits.
 func (o *options) routes(cmd *cobra.Command, opts smtpout.Options) (routes []delivery.Route, err error) {
 	parsed, err := relayurl.Parse(o.relays)
 	if err != nil {
@@ -246,19 +244,18 @@ func (o *options) routes(cmd *cobra.Command, opts smtpout.Options) (routes []del
 	return routes, nil
 }
 
-// hello is this machine's name; unknown: smtpout says localhost.
-func hello() string {
+// ehloName returns this machine's host name; empty: smtpout uses localhost.
+func ehloName() string {
 	name, _ := os.Hostname()
 	return name
 }
 
 func probe(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step {
-	return smtpout.Probe(ctx, relay, smtpout.Options{Hello: hello()}, m, send)
+	return smtpout.Probe(ctx, relay, smtpout.Options{Hello: ehloName()}, m, send)
 }
 
-// sns makes the receiver of messages of SNS; nil without a topic. allow are the
-// private ranges that SNS may be in, where it is reached through a network's own
-// endpoint.
+// sns makes the receiver of SNS messages; nil without a topic. allow are private ranges that SNS
+// may be in, if it is reached through an endpoint of a private network.
 func (o *options) sns(allow []netip.Prefix) (web.SNS, error) {
 	if len(o.snsTopics) == 0 {
 		return nil, nil
@@ -270,11 +267,10 @@ func (o *options) sns(allow []netip.Prefix) (web.SNS, error) {
 	return receiver, nil
 }
 
-// overlapSyncs lets Go use two processors for each core that it may use, unless its
-// own variable says how many: a commit that waits for the disk holds one until the
-// runtime takes it away, and a core would stand idle meanwhile. This is the one place
-// that sets them. It returns how many there are now, each of which may compose and
-// sign; while callers wait a quarter of them do, which is half the cores.
+// overlapSyncs lets Go use two processors per core, unless GOMAXPROCS is set: a commit that waits
+// for the disk occupies a processor until the runtime takes it away, and a core would be idle
+// meanwhile. It returns the number of processors, each of which may compose and sign messages.
+// While callers wait, a quarter of them do, which is half of the cores.
 func overlapSyncs() (builders int) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
@@ -282,10 +278,10 @@ func overlapSyncs() (builders int) {
 	return app.ComposeWorkers()
 }
 
-// outlive has a server go on where a terminal closes or the reader of its log ends.
-func (o *options) outlive(cmd *cobra.Command) {
-	o.flags, o.hangups = cmd.Flags(), make(chan os.Signal, 1)
-	signal.Notify(o.hangups, syscall.SIGHUP)
+// ignoreHangups keeps a server running when its terminal closes or the reader of its log ends.
+func (o *options) ignoreHangups(cmd *cobra.Command) {
+	o.flags, o.sighups = cmd.Flags(), make(chan os.Signal, 1)
+	signal.Notify(o.sighups, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE)
 }
 
@@ -299,7 +295,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o.outlive(cmd)
+	o.ignoreHangups(cmd)
 	o.bounds.Memory = footprint.CgroupLimit(log)
 	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
@@ -307,7 +303,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
 	load := &app.Load{}
-	opts := smtpout.Options{Hello: hello(), Log: log, Builders: builders, Load: load}
+	opts := smtpout.Options{Hello: ehloName(), Log: log, Builders: builders, Load: load}
 	routes, err := o.routes(cmd, opts)
 	if err != nil {
 		return err
@@ -329,7 +325,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	set := &o.settings
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: set.Waits.MaxWait(),
+		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, ReleaseMemory: footprint.ReleaseMemory, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
@@ -340,19 +336,19 @@ func (o *options) serve(cmd *cobra.Command) error {
 	return server.DamageError(o.DB, errors.Join(store.Reason(err), store.Close()))
 }
 
-// serveStore runs everything on an open database until ctx ends, the storage fails
-// or a listener does; then it drains.
+// serveStore runs the server on an open database until ctx ends, or the storage or a listener
+// fails. Then it drains.
 func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.SNS, cfg server.Config) error {
-	defer o.doors.Close()
-	named := o.baseURL != "" // else it may be reached by any name
-	base := o.opened
-	if base == "" { // after the lock: of two servers the second hears of the database
+	defer o.listeners.Close()
+	named := o.baseURL != "" // otherwise any host name may be used
+	base := o.openedURL
+	if base == "" { // after the lock: the second of two servers fails because of the database
 		var err error
-		if base, err = o.doors.Open(o.baseURL); err != nil {
+		if base, err = o.listeners.Open(o.baseURL); err != nil {
 			return err
 		}
 	}
-	o.baseURL, cfg.BaseURL, cfg.BounceHost = base, base, o.doors.BounceHost()
+	o.baseURL, cfg.BaseURL, cfg.BounceHost = base, base, o.listeners.BounceHost()
 	key := keyFile(o.StoreFlags)
 	s, err := key.StartServer(ctx, log, cfg)
 	if server.Stopped(ctx, err) {
@@ -361,19 +357,19 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneHost: named, Bounds: o.bounds, SNS: events, Submission: o.doors.Submission(),
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneHost: named, Bounds: o.bounds, SNS: events, Submission: o.listeners.Submission(),
 		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)
 	if err != nil {
 		return err
 	}
-	ended := o.doors.Serve(listen.Behind{API: rest.NewServer(handler), Reports: s.ProviderEvents, SMTP: smtp, Log: log})
+	ended := o.listeners.Serve(listen.Handlers{API: rest.NewServer(handler), ProviderEvents: s.ProviderEvents, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
 	s.Health.Watch()
-	footprint.ReleaseMemory() // what starting took
+	footprint.ReleaseMemory() // memory that starting needed
 	if err == nil {
-		err = waitForEnd(ctx, log, s, ended, o.hangups, func() {
+		err = waitForEnd(ctx, log, s, ended, o.sighups, func() {
 			cli.WarnChangedFiles(log, o.flags)
 			key.Check(log)
 			if err := s.Relays.ReloadFiles(ctx); err != nil {
@@ -384,27 +380,27 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 		})
 	}
 	if err == nil {
-		o.doors.Drain(cfg.DB.Failed())
+		o.listeners.Drain(cfg.DB.Failed())
 	}
-	drain, cancel := o.doors.Patience()
+	drain, cancel := o.listeners.StopContext()
 	defer cancel()
 	s.Drain()
-	err = errors.Join(err, o.doors.Shutdown(drain))
+	err = errors.Join(err, o.listeners.Shutdown(drain))
 	s.Stop(drain)
-	return errors.Join(err, o.doors.End(drain))
+	return errors.Join(err, o.listeners.StopMetrics(drain))
 }
 
-// smtp is what stands behind mail that comes by SMTP; with --dev anybody may hand it in.
+// smtp configures SMTP submission. With --dev no key is needed.
 func (o *options) smtp(ctx context.Context, s *server.Server, h *rest.Handler) (c submission.Config, err error) {
-	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: engine.Folder(o.DB), Silent: s.RequestLog.Off}
+	c = submission.Config{Messages: s.Mail.Submissions, API: h.Access(), Host: submission.HostOf(o.baseURL), Dir: engine.Folder(o.DB), LogFaultsOnly: s.RequestLog.Off}
 	if o.dev {
-		c.Anybody, err = s.Teams.DevKey(ctx)
+		c.DefaultToken, err = s.Teams.DevKey(ctx)
 	}
 	return c, err
 }
 
-// waitForEnd waits for the reason to stop, and returns it; nil where somebody asked. At
-// each hangup it has the configuration read again.
+// waitForEnd waits for the reason to stop and returns it; nil if stopping was requested. Each
+// SIGHUP reloads the configuration.
 func waitForEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <-chan error, hangups <-chan os.Signal, reread func()) error {
 	for {
 		select {
@@ -423,10 +419,10 @@ func waitForEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <
 	}
 }
 
-// announce says where the server is and where its mail goes.
+// announce logs where the server listens and where its mail goes.
 func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Server) error {
 	build := cli.BuildVersion("")
-	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", engine.Name(o.DB), "compat", s.Compat(), "version", build["version"], "commit", build["commit"], "date", build["date"])
+	log.Info("listening", "address", o.listeners.Address(), "base_url", o.baseURL, "db", engine.Name(o.DB), "compat", s.Compat(), "version", build["version"], "commit", build["commit"], "date", build["date"])
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
@@ -437,7 +433,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 		log.Warn("no relay is configured: mail is accepted and stays queued; set --relay or MAILER_RELAY, run mailer relays add URL, or use --capture to try things out")
 	}
 	if !o.dev {
-		if err := cli.AnnounceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end
+		if err := cli.AnnounceSetup(context.WithoutCancel(ctx), log, s); err != nil { // no reason to stop
 			log.Warn("can't check for accounts", "err", err)
 		}
 		return nil
@@ -454,7 +450,7 @@ func migrateCommand(o *options) *cobra.Command {
 			return server.DamageError(o.DB, err)
 		}
 		verb := map[bool]string{true: "would run", false: "ran"}[o.dryRun]
-		return cli.Done(o.asJSON, m, fmt.Sprintf("version %d -> %d; %s %q; copy of the old database: %q", m.From, m.To, verb, m.Steps, m.Copy))
+		return cli.PrintDone(o.asJSON, m, fmt.Sprintf("version %d -> %d; %s %q; copy of the old database: %q", m.From, m.To, verb, m.Steps, m.Copy))
 	})
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
@@ -466,7 +462,7 @@ func versionCommand(o *options) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Done(o.asJSON, cli.BuildVersion(sqlite), fmt.Sprintf("mailer %s, SQLite %s", cli.BuildText(), sqlite))
+		return cli.PrintDone(o.asJSON, cli.BuildVersion(sqlite), fmt.Sprintf("mailer %s, SQLite %s", cli.BuildText(), sqlite))
 	})
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
 }

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mailer": main})
 }
 
-// layers are the directories of packages, from the top: a package imports packages of its own
-// directory and of the layers below.
+// layers are the directories of packages from top to bottom: a package imports packages of its own
+// directory and of lower layers.
 var layers = [][]string{
 	{""}, // main
 	{"web/listen"},
@@ -61,8 +61,8 @@ var layers = [][]string{
 	{"app/kit"},
 }
 
-// importers are the only directories whose packages may import a package, whatever their layer:
-// the store is for services, and what speaks with other machines is connected by main.
+// importers are the only directories that may import a package, whatever their layer: the store is
+// for services, and main connects what talks to other machines.
 var importers = map[string][]string{
 	"db":         {"", "app/server", "app/operate", "app/moving", "app/sending", "app/tenants", "app/base"},
 	"smtpout":    {""},
@@ -76,18 +76,18 @@ var importers = map[string][]string{
 // forTests are the directories of packages that only tests import, which may import anything.
 var forTests = []string{"app/testing", "app/moving/resend/resendtest", "db/dbtest", "db/pgtest"}
 
-// pkg is what `go list -json` says of a package. Imports are those of the
-// program, not of its tests.
+// pkg is a package in the output of `go list -json`, with the imports of the program, not of its
+// tests.
 type pkg struct {
 	ImportPath string
 	Imports    []string
 }
 
-// within reports whether a package stands in a directory or below.
+// within reports whether a package is in a directory or below.
 func within(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// directoryOf returns the longest directory of layers that a package stands in, and its layer;
-// -1 for a package that stands in none. Of app and web, only the package itself is meant.
+// directoryOf returns the longest directory of layers that contains a package, and its layer; -1 if
+// there is none. app and web stand for the package itself.
 func directoryOf(name string) (dir string, layer int) {
 	layer = -1
 	for i, dirs := range layers {
@@ -129,8 +129,8 @@ func isForTests(name string) bool {
 func mayImport(from, to string) bool {
 	dir, layer := directoryOf(from)
 	target, below := directoryOf(to)
-	for kept, who := range importers {
-		if within(to, kept) && !within(from, kept) && !slices.ContainsFunc(who, func(d string) bool { return d == from || d != "" && within(from, d) }) {
+	for kept, allowed := range importers {
+		if within(to, kept) && !within(from, kept) && !slices.ContainsFunc(allowed, func(d string) bool { return d == from || d != "" && within(from, d) }) {
 			return false
 		}
 	}
@@ -187,11 +187,11 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 	}
 }
 
-// topLevel is what may stand beside dot-files at the top of the repository.
+// topLevel are the files that the repository's root may contain besides dot-files.
 var topLevel = []string{"main.go", "main_test.go", "app", "db", "smtpout", "web", "schema.sql", "go.mod", "go.sum", "README.md", "LICENSE"}
 
-// strays names what has no place at the top; what git ignores may lie there.
-func strays(names, ignored []string) []string {
+// unexpectedFiles returns other files in the root; ignored ones are allowed.
+func unexpectedFiles(names, ignored []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return strings.HasPrefix(name, ".") || slices.Contains(topLevel, name) || slices.ContainsFunc(ignored, func(pattern string) bool {
 			match, err := filepath.Match(strings.Trim(pattern, "/"), name)
@@ -214,10 +214,10 @@ func TestTopLevel(t *testing.T) {
 		names = append(names, entry.Name())
 	}
 	ignored := strings.Fields(string(ignore))
-	if got := strays(names, ignored); len(got) > 0 {
+	if got := unexpectedFiles(names, ignored); len(got) > 0 {
 		t.Errorf("not allowed at the top: %q", got)
 	}
-	if got := strays([]string{"internal", "mailer.db", ".ci", "db", "tools.go"}, ignored); !slices.Equal(got, []string{"internal", "tools.go"}) {
+	if got := unexpectedFiles([]string{"internal", "mailer.db", ".ci", "db", "tools.go"}, ignored); !slices.Equal(got, []string{"internal", "tools.go"}) {
 		t.Errorf("of the made-up names, %q are refused", got)
 	}
 }
@@ -265,9 +265,9 @@ func mailer(ts *testscript.TestScript, args ...string) *exec.Cmd {
 
 var listening = regexp.MustCompile(`msg=listening .*base_url=(\S+)`)
 
-// cmdServe: `serve NAME [flags]` starts a server on a free port, waits until it
-// says that it listens and sets $NAME to its address. Its output stands in
-// NAME.out and NAME.err. $PASS names the variables that it sees.
+// cmdServe: `serve NAME [flags]` starts a server on a free port, waits until it listens, and sets
+// $NAME to its address. Its output is in NAME.out and NAME.err. $PASS names the variables that it
+// gets.
 func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: serve NAME [flags]")
@@ -326,7 +326,7 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSignal: `signal NAME SIGNAL` signals a server that goes on.
+// cmdSignal: `signal NAME SIGNAL` signals a server, which keeps running.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: signal NAME SIGNAL")
@@ -403,8 +403,7 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprint(ts.Stdout(), answer)
 }
 
-// cmdSees: `sees FILE PATTERN` waits up to 3 seconds for a line that a server
-// writes.
+// cmdSees: `sees FILE PATTERN` waits up to 3 seconds for a line in a server's output.
 func cmdSees(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sees FILE PATTERN")
@@ -431,8 +430,8 @@ func await(ts *testscript.TestScript, pattern string, ask func() string) string 
 	}
 }
 
-// cmdTake: `take NAME FILE PATTERN` sets $NAME to the first group of the
-// pattern's first match in a file, or in stdout.
+// cmdTake: `take NAME FILE PATTERN` sets $NAME to the first group of the pattern's first match in a
+// file or stdout.
 func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: take NAME FILE PATTERN")
@@ -446,8 +445,7 @@ func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
-// cmdReplace: `replace NAME VALUE FILE` puts a value in the place of @NAME@ in a
-// file.
+// cmdReplace: `replace NAME VALUE FILE` replaces @NAME@ in a file.
 func cmdReplace(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: replace NAME VALUE FILE")
@@ -468,9 +466,8 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdDNS: `dns NAME ZONEFILE` starts a DNS server on the loopback and sets $NAME
-// to its address. It knows the records of the file, which it reads anew for each
-// question; all names exist.
+// cmdDNS: `dns NAME ZONEFILE` starts a DNS server on loopback and sets $NAME to its address. It
+// reads the file for each query; all names exist.
 func cmdDNS(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: dns NAME ZONEFILE")
@@ -503,9 +500,8 @@ func answerDNS(w dns.ResponseWriter, q *dns.Msg, file string) {
 	_ = w.WriteMsg(m)
 }
 
-// cmdPublish: `publish ZONEFILE JSON [KIND…]` adds the records of a domain, as
-// --json or the API shows it, to a zone; those of some kinds only where they are
-// named.
+// cmdPublish: `publish ZONEFILE JSON [KIND…]` adds a domain's records, from --json or the API, to
+// a zone; all records, or those of the given kinds.
 func cmdPublish(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: publish ZONEFILE JSON [KIND…]")
@@ -520,7 +516,7 @@ func cmdPublish(ts *testscript.TestScript, neg bool, args []string) {
 	defer zone.Close()
 	for _, r := range domain.Records {
 		value := r.Value + "."
-		if r.Type == "TXT" { // a string of it holds 255 bytes
+		if r.Type == "TXT" { // a string holds at most 255 bytes
 			n := min(200, len(r.Value))
 			value = fmt.Sprintf("%q %q", r.Value[:n], r.Value[n:])
 		}
@@ -588,9 +584,9 @@ func TestDevRefusesPublicAddress(t *testing.T) {
 	}
 }
 
-// told is what the tables of the manual say: each command with its flags, the
+// documentedFacts is what the tables of the manual say: each command with its flags, the
 // flags of serve with their defaults, the options of relays.
-func told(commands, settings, options string) (facts []string) {
+func documentedFacts(commands, settings, options string) (facts []string) {
 	name, flag := regexp.MustCompile(`^mailer( [a-z][a-z-]*)+`), regexp.MustCompile(`--[a-z-]+`)
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]* \\| (?:`([^`]+)`)?")
 	for _, row := range rows.FindAllStringSubmatch(commands, -1) {
@@ -611,16 +607,16 @@ func told(commands, settings, options string) (facts []string) {
 	return facts
 }
 
-// section is what stands below a heading of a page, up to the next one.
+// section returns the part of a page below a heading.
 func section(page, heading string) string {
 	_, below, _ := strings.Cut(page, "\n## "+heading+"\n")
 	below, _, _ = strings.Cut(below, "\n## ")
 	return below
 }
 
-// documentedByCommands is what the pages tell whose tables these are.
+// documentedByCommands returns the facts in the tables of the command pages.
 func documentedByCommands(commands, relays string) []string {
-	return told(section(commands, "Commands"), section(commands, "Settings"), section(relays, "Options"))
+	return documentedFacts(section(commands, "Commands"), section(commands, "Settings"), section(relays, "Options"))
 }
 
 func readManual(t *testing.T, name string) string {
@@ -648,33 +644,33 @@ func commandPages(t *testing.T) string {
 	return all.String()
 }
 
-// has is the same as the program has it.
-func has(cmd *cobra.Command) (facts []string) {
+// commandFacts is the same as the program has it.
+func commandFacts(cmd *cobra.Command) (facts []string) {
 	for _, sub := range cmd.Commands() {
-		facts = append(facts, has(sub)...)
+		facts = append(facts, commandFacts(sub)...)
 	}
-	words := []string{cmd.CommandPath()}
+	fields := []string{cmd.CommandPath()}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if cmd.Name() == "serve" {
 			facts = append(facts, "--"+f.Name+" "+strings.Trim(strings.TrimSuffix(f.DefValue, "false"), "[]"))
 		} else if !slices.Contains([]string{"db", "master-key-file", "json"}, f.Name) {
-			words = append(words, "--"+f.Name)
+			fields = append(fields, "--"+f.Name)
 		}
 	})
-	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group by itself has none
-		facts = append(facts, strings.Join(words, " "))
+	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group does nothing itself
+		facts = append(facts, strings.Join(fields, " "))
 	}
 	return facts
 }
 
 // differences lists what only one of two lists has.
-func differences(told, has []string) (out []string) {
-	out = slices.DeleteFunc(slices.Clone(told), func(s string) bool { return slices.Contains(has, s) })
-	return append(out, slices.DeleteFunc(slices.Clone(has), func(s string) bool { return slices.Contains(told, s) })...)
+func differences(documented, has []string) (out []string) {
+	out = slices.DeleteFunc(slices.Clone(documented), func(s string) bool { return slices.Contains(has, s) })
+	return append(out, slices.DeleteFunc(slices.Clone(has), func(s string) bool { return slices.Contains(documented, s) })...)
 }
 
 func TestManualMatchesCommands(t *testing.T) {
-	commands, ofRelays, want := commandPages(t), readManual(t, "relays.md"), has(newRoot())
+	commands, ofRelays, want := commandPages(t), readManual(t, "relays.md"), commandFacts(newRoot())
 	_, err := relayurl.ParseOne("smtp://host?none=1")
 	_, options, _ := strings.Cut(err.Error(), "there are ")
 	for _, option := range strings.Split(options, ", ") {
@@ -719,12 +715,12 @@ var (
 	ofDefault   = regexp.MustCompile(` \(default:? [^)]*\)`)
 )
 
-// spoken is what is read of a cell of a table: without links, marks of code and escapes.
-func spoken(cell string) string {
+// plainCell returns a table cell without links, code marks and escapes.
+func plainCell(cell string) string {
 	return strings.TrimSpace(marksInCell.ReplaceAllString(linkInCell.ReplaceAllString(cell, "$1"), ""))
 }
 
-// cells are those of the rows of a table whose first one is code.
+// cells returns the rows of a table whose first cell is code.
 func cells(table string) (rows [][]string) {
 	for line := range strings.Lines(table) {
 		if strings.HasPrefix(line, "| `") {
@@ -734,11 +730,11 @@ func cells(table string) (rows [][]string) {
 	return rows
 }
 
-// says tells whether a cell begins with the words of a help text. What stands in brackets
-// there as the default has a column of its own in the manual, or the same brackets.
-func says(cell, help string) bool {
-	words := spoken(cell)
-	return strings.HasPrefix(words, help) || strings.HasPrefix(words, ofDefault.ReplaceAllString(help, ""))
+// cellSays reports whether a cell begins with a help text. A default in brackets may be in its own
+// column.
+func cellSays(cell, help string) bool {
+	text := plainCell(cell)
+	return strings.HasPrefix(text, help) || strings.HasPrefix(text, ofDefault.ReplaceAllString(help, ""))
 }
 
 // members are the commands of a cell: `queue list`, `hold` are two of queue.
@@ -758,16 +754,16 @@ func members(cell string) (out []string) {
 // helpPage is the manual's page of commands: the rows of its tables.
 type helpPage struct{ commands, flags, settings [][]string }
 
-// unsaid are the help texts of a command and those below it that the page does not have.
-func (p helpPage) unsaid(cmd *cobra.Command) (out []string) {
+// undocumented are the help texts of a command and those below it that the page does not have.
+func (p helpPage) undocumented(cmd *cobra.Command) (out []string) {
 	for _, sub := range cmd.Commands() {
-		out = append(out, p.unsaid(sub)...)
+		out = append(out, p.undocumented(sub)...)
 	}
 	name := strings.TrimPrefix(cmd.CommandPath(), "mailer ")
 	own := func(row []string) bool {
-		rest, found := strings.CutPrefix(spoken(row[0]), "mailer "+name)
+		rest, found := strings.CutPrefix(plainCell(row[0]), "mailer "+name)
 		beyond := strings.TrimLeft(rest, " ")
-		return found && (beyond == "" || rest != beyond && !('a' <= beyond[0] && beyond[0] <= 'z')) && says(row[1], cmd.Short)
+		return found && (beyond == "" || rest != beyond && !('a' <= beyond[0] && beyond[0] <= 'z')) && cellSays(row[1], cmd.Short)
 	}
 	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) && !slices.ContainsFunc(p.commands, own) {
 		out = append(out, "mailer "+name+": "+cmd.Short)
@@ -777,32 +773,33 @@ func (p helpPage) unsaid(cmd *cobra.Command) (out []string) {
 		if name == "serve" {
 			rows, mine = p.settings, func(string) bool { return true }
 		}
-		if !slices.ContainsFunc(rows, func(row []string) bool { return spoken(row[0]) == "--"+f.Name && mine(row[1]) && says(row[2], f.Usage) }) {
+		if !slices.ContainsFunc(rows, func(row []string) bool {
+			return plainCell(row[0]) == "--"+f.Name && mine(row[1]) && cellSays(row[2], f.Usage)
+		}) {
 			out = append(out, "mailer "+name+" --"+f.Name+": "+f.Usage)
 		}
 	})
 	return out
 }
 
-// unsaid are the help texts that the page of commands does not have.
-func unsaid(page string) []string {
-	return helpPage{cells(section(page, "Commands")), cells(section(page, "Flags of commands")), cells(section(page, "Settings"))}.unsaid(newRoot())
+// undocumented are the help texts that the page of commands does not have.
+func undocumented(page string) []string {
+	return helpPage{cells(section(page, "Commands")), cells(section(page, "Flags of commands")), cells(section(page, "Settings"))}.undocumented(newRoot())
 }
 
 func TestManualMatchesHelp(t *testing.T) {
 	page := commandPages(t)
-	for _, text := range unsaid(page) {
+	for _, text := range undocumented(page) {
 		t.Errorf("no page of commands has the help text of %s", text)
 	}
 	for _, change := range [][2]string{{"| Create a team;", "| Creates a team;"}, {"| print JSON |", "| JSON |"}, {"`audit list` | maximum", "`audit` | maximum"}, {"| requests per second and API key;", "| requests;"}} {
-		if got := unsaid(strings.Replace(page, change[0], change[1], 1)); len(got) == 0 {
+		if got := undocumented(strings.Replace(page, change[0], change[1], 1)); len(got) == 0 {
 			t.Errorf("with %q for %q the page still says it all", change[1], change[0])
 		}
 	}
 }
 
-// manualPage is a file that people read: README.md, a page of web/manual, or one for those
-// who take part.
+// manualPage is README.md, a page of the manual, or one for contributors.
 type manualPage struct{ name, text string }
 
 func manualPages(t *testing.T) (pages []manualPage) {
@@ -821,8 +818,8 @@ func manualPages(t *testing.T) (pages []manualPage) {
 	return pages
 }
 
-// dialect matches the phrases that what people read must not have: they are no plain English.
-var dialect = regexp.MustCompile(`(?i)say how everything is|needs? a person|who has it|has it that|has it,|what waits|at once|\b(?:` +
+// dialectWords matches the phrases that what people read must not have: they are no plain English.
+var dialectWords = regexp.MustCompile(`(?i)say how everything is|needs? a person|who has it|has it that|has it,|what waits|at once|\b(?:` +
 	`for ever|as ever|by (?:it|them|him)sel(?:f|ves)|stands?|standing|(?:is|are|was|were|be) told|go(?:es)? on|by then|likewise|mend(?:s|ed|ing)?|` +
 	`somebody|nobody|everybody|whoever|puts? off|is no more|words of (?:the|a) (?:relay|authority|server)|relay's words|` +
 	`what (?:becomes|became|comes) of|(?:become|became|becomes|comes) of (?:it|them)|in the (?:midst|place) of|(?:tells?|hears?) of|` +
@@ -830,10 +827,10 @@ var dialect = regexp.MustCompile(`(?i)say how everything is|needs? a person|who 
 	`(?:is|are) through|vouch(?:es|ed)?|none of ours|lets? (?:it|them) be|all else|(?:it|which|that) takes? for|the very (?:code|same)|` +
 	`(?:finds?|found) no room|gives? its place|to the letter)\b`)
 
-// codeOfPage matches the blocks and spans of code of a page: what programs say word by word.
+// codeOfPage matches blocks and spans of code: literal output of programs.
 var codeOfPage = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 
-// helpTexts are those of a command and the commands below it, by what they are about.
+// helpTexts collects the help texts of a command and its subcommands.
 func helpTexts(cmd *cobra.Command, texts map[string]string) {
 	texts[cmd.CommandPath()] = cmd.Short + "\n" + cmd.Long + "\n" + cmd.Example
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { texts[cmd.CommandPath()+" --"+f.Name] = f.Usage })
@@ -863,17 +860,17 @@ func TestPlainEnglish(t *testing.T) {
 		t.Errorf("only %d texts are read", len(texts))
 	}
 	for name, text := range texts {
-		for _, phrase := range dialect.FindAllString(text, -1) {
+		for _, phrase := range dialectWords.FindAllString(text, -1) {
 			t.Errorf("%s: %q", name, phrase)
 		}
 	}
 	const old = "Say how everything is. 2 things need a person. It goes on by itself. Who has it, has it. What waits stands here. It is told at once."
-	if got := dialect.FindAllString(old, -1); len(got) != 9 {
+	if got := dialectWords.FindAllString(old, -1); len(got) != 9 {
 		t.Errorf("of 9 phrases it finds %q", got)
 	}
 	const older = "What becomes of it is the way back. The relay's words are written down in the midst of a send. A request for want of room gives its place. " +
 		"Bring along what all else lacks, let it be, and be told until it is through. It tells of the very same room that it found no room for, to the letter."
-	if got := dialect.FindAllString(older, -1); len(got) != 16 {
+	if got := dialectWords.FindAllString(older, -1); len(got) != 16 {
 		t.Errorf("of 16 phrases it finds %q", got)
 	}
 }
@@ -903,8 +900,8 @@ func unknownFlags(text string, facts []string) (out []string) {
 	return out
 }
 
-// typed are the command lines of mailer that a page has its reader type: in blocks of code
-// and in the text, except for the pages of commands, whose tables show all forms of a command.
+// typed returns the mailer command lines in a page's code blocks and text, except for the command
+// reference, whose tables show all forms.
 func typed(page manualPage) (lines []string) {
 	page.text = regexp.MustCompile(`\\\n +`).ReplaceAllString(page.text, "")
 	pattern := "(?m)^(?:[a-z]+\\$ |ExecStart=|[A-Z_]+=(?:'[^']*'|[^ ]*) )*(?:\\./|/usr/local/bin/)?mailer ([^\n|>#&;]*)"
@@ -921,8 +918,8 @@ func typed(page manualPage) (lines []string) {
 	return lines
 }
 
-// unknownCommands are those that a page has its reader type and that the program refuses. A
-// text may name a command without what it is about.
+// unknownCommands returns command lines of a page that the program refuses. The text may name a
+// command without its arguments.
 func unknownCommands(page manualPage) (out []string) {
 	for _, line := range typed(page) {
 		var args []string
@@ -1004,9 +1001,9 @@ func TestManualLimits(t *testing.T) {
 	}
 }
 
-// drawn are the packages in the table of the manual: the last elements of the paths in the
+// drawnPackages are the packages in the table of the manual: the last elements of the paths in the
 // first two cells of each row.
-func drawn(development string) (out []string) {
+func drawnPackages(development string) (out []string) {
 	for _, row := range cells(section(development, "Code layout")) {
 		for _, m := range codeInCell.FindAllStringSubmatch(row[0]+row[1], -1) {
 			out = append(out, filepath.Base(m[1]))
@@ -1016,7 +1013,7 @@ func drawn(development string) (out []string) {
 }
 
 func TestManualListsPackages(t *testing.T) {
-	names := drawn(readManual(t, "development.md"))
+	names := drawnPackages(readManual(t, "development.md"))
 	out, err := exec.CommandContext(t.Context(), "go", "list", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

@@ -16,13 +16,13 @@ var machineTime = map[string]string{
 	"app/kit/cache/cache.go":                "how long what was read is believed",
 	"app/cli/import_spool.go":               "how old files of this machine are",
 	"app/sending/delivery/deliver.go":       "how long a transaction took",
-	"app/sending/delivery/told.go":          "likewise",
+	"app/sending/delivery/result_log.go":    "how long a transaction took, in the log",
 	"app/tenants/accounts/guesses.go":       "how long a wrong guess counts in this process",
-	"app/sending/queue/told.go":             "how long a count is believed that took long",
+	"app/sending/queue/summary_cache.go":    "how long the result of a slow count is kept",
 	"app/net/resolver/zones.go":             "how long an answer of the DNS is believed",
 	"app/operate/retention/delete.go":       "how long a piece of work takes",
-	"app/server/answering.go":               "how often another server is asked after",
-	"db/engine/external_writes.go":          "how often what others wrote is told of",
+	"app/server/follower.go":                "how often another server is asked after",
+	"db/elsewhere.go":                       "how often what others wrote is told of",
 	"db/filters.go":                         "how long a filter may look",
 	"db/engine/outage.go":                   "how long nothing could be written",
 	"db/engine/nodes.go":                    "when the database was asked for its time",
@@ -36,7 +36,7 @@ var machineTime = map[string]string{
 	"web/rest/follow.go":                    "how long nothing was told to who follows",
 	"web/rest/stream.go":                    "how fast a body comes",
 	"web/smtp/conn/conn.go":                 "how long a line may take",
-	"web/smtp/submission/wire.go":           "how fast a message comes",
+	"web/smtp/submission/line_conn.go":      "how fast a message comes",
 }
 
 // moments are the names in a package that hold moments of this machine and nothing else. Two

@@ -17,8 +17,8 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// sink is the cheapest relay there is, so that a benchmark measures the client. It
-// writes its replies when it has read all commands that are there.
+// sink is a minimal relay, so that a benchmark measures the client. It writes its replies when it
+// has read all available commands.
 func sink(c net.Conn, ehlo string) {
 	defer c.Close()
 	in, out := bufio.NewReaderSize(c, 64<<10), bufio.NewWriter(c)
@@ -52,7 +52,7 @@ func sink(c net.Conn, ehlo string) {
 	}
 }
 
-// benchRelay is a client of a sink, both gone at the end.
+// benchRelay returns a client of a sink. Both are closed at the end.
 func benchRelay(b *testing.B, ehlo string, sign bool) *Relay {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -83,14 +83,14 @@ func benchRelay(b *testing.B, ehlo string, sign bool) *Relay {
 	return r
 }
 
-// sendMany measures the processor time of a message too, the sink's share in it.
+// sendMany also measures the CPU time per message, including the sink's.
 func sendMany(b *testing.B, r *Relay, m *app.Outgoing) {
 	b.ReportAllocs()
 	b.SetParallelism(4)
 	before := processorTime()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if res := r.Send(b.Context(), m, agree); res.Kind != app.ResultDone {
+			if res := r.Send(b.Context(), m, authorizeAll); res.Kind != app.ResultDone {
 				b.Error(summary(res))
 				return
 			}
@@ -112,7 +112,7 @@ func BenchmarkSend(b *testing.B) {
 	for name, size := range map[string]int{"2KiB": 2 << 10, "20KiB": 20 << 10, "1MiB": 1 << 20} {
 		for _, ehlo := range []string{"8BITMIME", "PIPELINING"} {
 			b.Run(name+"/"+ehlo, func(b *testing.B) {
-				m := letter("a@example.net")
+				m := testMessage("a@example.net")
 				m.Mail.Text = strings.Repeat(strings.Repeat("x", 70)+"\n", size/71)
 				b.SetBytes(int64(size))
 				sendMany(b, benchRelay(b, ehlo, false), m)
@@ -121,7 +121,7 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// BenchmarkSendMail sends an ordinary html mail of 5 KB.
+// BenchmarkSendMail sends an ordinary HTML mail of 5 KB.
 func BenchmarkSendMail(b *testing.B) {
 	for _, signed := range []bool{false, true} {
 		for _, ehlo := range []string{"8BITMIME", "PIPELINING"} {
@@ -137,25 +137,27 @@ func BenchmarkSendMail(b *testing.B) {
 	}
 }
 
-// free signs at no cost, so that a benchmark measures all the rest.
-type free struct{ crypto.Signer }
+// noopSigner signs at no cost, so that a benchmark measures everything else.
+type noopSigner struct{ crypto.Signer }
 
-func (free) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) { return make([]byte, 256), nil }
+func (noopSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	return make([]byte, 256), nil
+}
 
-// BenchmarkBuild composes a mail, and signs it but for RSA, in processor time,
-// which on a busy machine says more than time.
+// BenchmarkBuild composes and signs a mail without RSA. It reports CPU time, which says more than
+// wall time on a busy machine.
 func BenchmarkBuild(b *testing.B) {
 	mails := map[string]*app.Outgoing{"html": benchmarkMail(b)}
 	s, m := testSealer(b), compiled(b, newsletter(true))
 	mails["broadcast"] = toRecipient(s, m, 7, "ann@example.org", map[string]string{"first_name": "Ann"})
-	plain := letter("ann@example.org")
+	plain := testMessage("ann@example.org")
 	plain.Mail.Text = strings.Repeat(strings.Repeat("x", 70)+"\n", 60)
 	mails["7bit"] = plain
 	for name, m := range mails {
 		for _, signed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/signed=%v", name, signed), func(b *testing.B) {
 				key, _ := testKey(b)
-				key.Signer = free{key.Signer}
+				key.Signer = noopSigner{key.Signer}
 				m.DKIM = key
 				builder := newBuilder(Options{}, signed, relayurl.ProfileGeneric)
 				b.ReportAllocs()

@@ -28,8 +28,7 @@ func testSealer(t testing.TB) *app.Sealer {
 	return apptest.Sealer(t, 0)
 }
 
-// newsletter is a broadcast of 5 KB of html with three placeholders and ten
-// links, tracked or not.
+// newsletter is a broadcast of 5 KB of HTML with three placeholders and ten links.
 func newsletter(tracked bool) *app.Broadcast {
 	b := &app.Broadcast{
 		TeamID: testTeam, From: app.Address{Name: "Acme News", Local: "news", Domain: "acme.test"}, Subject: "News for {{{FIRST_NAME|you}}}",
@@ -65,7 +64,7 @@ func toRecipient(s *app.Sealer, m *render.Broadcast, n int64, email string, fiel
 	return out
 }
 
-// checkBroadcastMail composes the mail and asserts that every reader gets it.
+// checkBroadcastMail composes the mail and checks that every reader reads it.
 func checkBroadcastMail(t testing.TB, m *app.Outgoing) []byte {
 	t.Helper()
 	b, err := compose(m)
@@ -180,7 +179,7 @@ func TestBroadcastHeaderWithLineBreakIsRefused(t *testing.T) {
 	}
 }
 
-// The parser of Python's standard library is another one than ours.
+// The parser of Python's standard library is an independent reader.
 func TestPythonReadsBroadcastMail(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := os.Stat(python); err != nil {
@@ -217,8 +216,8 @@ assert m["list-unsubscribe-post"] == "List-Unsubscribe=One-Click"
 	}
 }
 
-// FuzzPieces: texts cut anywhere come back, decoded by the standard library, as
-// if they had never been cut.
+// FuzzPieces: texts cut anywhere, decoded by the standard library, read as if they had not been
+// cut.
 func FuzzPieces(f *testing.F) {
 	for _, s := range []string{"", " ", "\t", "a", "\r", "\n", "\r\n", "=", "From x", strings.Repeat("x", 75), strings.Repeat("x", 76), strings.Repeat("é", 40), "a \nb", "\x00", ".", "a\t", " \r"} {
 		f.Add(s, s, s)
@@ -229,7 +228,7 @@ func FuzzPieces(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		body := &app.Body{Pieces: []app.Piece{{Shared: &app.SharedText{Text: a}, Personal: b}, {Shared: &app.SharedText{Text: c}, Personal: a}, {Personal: c}, {Shared: &app.SharedText{Text: b}}}}
-		for range 2 { // the second time from memory
+		for range 2 { // the second time from the cache
 			var w messageWriter
 			w.pieces(body)
 			for line := range strings.Lines(string(w.buf)) {

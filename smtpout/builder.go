@@ -12,32 +12,32 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// built is a message ready for the wire.
+// built is a message in its final bytes.
 type built struct {
-	signature string // DKIM-Signature field with its CRLF; empty: unsigned
-	whole     []byte // the signature and the message behind it
-	tail      []byte // what follows: the body of a message that was handed in whole, of which there is no copy
-	utf8      bool   // a header field holds UTF-8 as it is (RFC 6532)
-	eightBit  bool   // the tail holds more than ASCII (RFC 6152)
-	changed   bool   // for a relay that takes no 8-bit mail: the signature stands for no other attempt
-	buffer    []byte // of which whole is the end
+	signature string // DKIM-Signature field with CRLF; empty: unsigned
+	head      []byte // signature and message, without tail
+	tail      []byte // body of a raw message, which is not copied
+	utf8      bool   // a header field contains UTF-8 (RFC 6532)
+	eightBit  bool   // tail contains more than ASCII (RFC 6152)
+	adapted   bool   // encoded for a relay without 8BITMIME: the signature is valid for this form only
+	buffer    []byte // buffer that ends with head
 }
 
 const (
-	// signatureReserve is what a buffer leaves before the message. A signature that
-	// is longer costs a copy.
+	// signatureReserve is the space for the signature at the start of a buffer. A longer signature
+	// costs a copy.
 	signatureReserve = 2 << 10
-	// keptBuffer bounds the buffers that are kept for other messages, in bytes.
+	// keptBuffer bounds the buffers that are reused, in bytes.
 	keptBuffer = 128 << 10
 )
 
-// size is what RFC 1870 counts: the message before dots are doubled.
-func (b *built) size() int64 { return int64(len(b.whole) + len(b.tail)) }
+// size is the size for RFC 1870: the message before dots are doubled.
+func (b *built) size() int64 { return int64(len(b.head) + len(b.tail)) }
 
-// lasting is the signature, for the next attempt to repeat the same bytes; empty: it would
-// have to fit other bytes.
-func (b *built) lasting() string {
-	if b.changed {
+// reusableSignature returns the signature with which the next attempt repeats the same bytes;
+// empty: the message was adapted.
+func (b *built) reusableSignature() string {
+	if b.adapted {
 		return ""
 	}
 	return b.signature
@@ -45,24 +45,23 @@ func (b *built) lasting() string {
 
 // prepend puts the signature before the message in buf.
 func (b *built) prepend(buf []byte) {
-	b.buffer, b.whole = buf, buf[signatureReserve:]
+	b.buffer, b.head = buf, buf[signatureReserve:]
 	if start := signatureReserve - len(b.signature); start >= 0 {
 		copy(buf[start:], b.signature)
-		b.whole = buf[start:]
+		b.head = buf[start:]
 		return
 	}
-	b.whole = append([]byte(b.signature), b.whole...)
+	b.head = append([]byte(b.signature), b.head...)
 }
 
-// builder composes and signs, a bounded number of messages at once: signing
-// costs a millisecond of processor, and accepting mail must keep its share, so
-// that while callers wait a quarter as many are at it. Broadcasts come last, and
-// teams take turns.
+// builder composes and signs messages, a bounded number concurrently: signing costs a millisecond
+// of CPU, and API requests must not be starved, so only a quarter of the slots is used while
+// callers wait. Broadcasts come last, and teams alternate.
 type builder struct {
 	slots   *slots
 	sign    bool
 	profile relayurl.Profile
-	spare   sync.Pool // of *built, for their buffers
+	buffers sync.Pool // *built values, for their buffers
 }
 
 func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
@@ -76,24 +75,24 @@ func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
 	return &builder{slots: &slots{limit: limit}, sign: sign, profile: profile}
 }
 
-// build answers the message's bytes, or the result that ends the transaction.
-// Whoever has sent the bytes, and not before, gives them back by release.
+// build returns the message's bytes, or the result that ends the transaction. The caller must call
+// release after the bytes were sent.
 func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
-	place, err := b.slots.take(ctx, claimant{team: m.TeamID, bulk: m.Bulk})
+	slot, err := b.slots.acquire(ctx, slotRequest{team: m.TeamID, bulk: m.Bulk})
 	if err != nil {
 		return nil, &app.Result{Kind: app.ResultTrouble, Stage: app.StageCompose, Reply: app.Reply{Text: "stopped before the message was composed"}}
 	}
-	defer b.slots.give(place)
-	out, err := b.make(m)
+	defer b.slots.release(slot)
+	out, err := b.compose(m)
 	if err != nil {
-		text := cleaner{}.words("could not compose the message: " + err.Error())
+		text := replySanitizer{}.text("could not compose the message: " + err.Error())
 		return nil, &app.Result{Kind: app.ResultRefused, Stage: app.StageCompose, Reply: app.Reply{Enhanced: "5.6.0", Text: text}}
 	}
 	return out, nil
 }
 
-func (b *builder) make(m *app.Outgoing) (*built, error) {
-	out, _ := b.spare.Get().(*built)
+func (b *builder) compose(m *app.Outgoing) (*built, error) {
+	out, _ := b.buffers.Get().(*built)
 	if out == nil {
 		out = &built{buffer: make([]byte, signatureReserve)}
 	}
@@ -110,7 +109,7 @@ func (b *builder) make(m *app.Outgoing) (*built, error) {
 			return nil, err
 		}
 	}
-	if out.prepend(buf); !cleanLines(out.whole) {
+	if out.prepend(buf); !cleanLines(out.head) {
 		return nil, errBareLine
 	}
 	head, _, _ := bytes.Cut(message, []byte("\r\n\r\n"))
@@ -118,18 +117,18 @@ func (b *builder) make(m *app.Outgoing) (*built, error) {
 	return out, nil
 }
 
-// release takes back what build gave.
+// release reuses the buffer of a message.
 func (b *builder) release(out *built) {
 	if cap(out.buffer) <= keptBuffer {
 		*out = built{buffer: out.buffer}
-		b.spare.Put(out)
+		b.buffers.Put(out)
 	}
 }
 
 var errBareLine = errors.New("a bare CR or LF in the message")
 
-// cleanLines is the last guard against SMTP smuggling: servers differ on what a
-// lone CR or LF before a dot means, so neither may ever reach the wire.
+// cleanLines reports whether b has no bare CR or LF. It is the last guard against SMTP smuggling:
+// servers differ on a lone CR or LF before a dot, so neither must be sent.
 func cleanLines(b []byte) bool {
 	crs := bytes.Count(b, []byte{'\r'})
 	for ; len(b) > 0; crs-- {
@@ -154,9 +153,9 @@ func isASCII[T string | []byte](s T) bool {
 	return true
 }
 
-// checkPath refuses an address unfit to stand between angle brackets. What
-// is stored was checked long before; this keeps a lapse there from becoming a
-// command or a parameter on our authenticated session.
+// checkPath refuses an address that can't be written between angle brackets. Stored addresses were
+// validated; this check keeps a missed validation from becoming a command or parameter in our
+// session.
 func checkPath(address string) error {
 	quoted, escaped := false, false
 	for i := range len(address) {

@@ -10,7 +10,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Messages of all sizes share buffers; each arrives as if it had been alone.
+// Messages of all sizes share buffers and must not influence each other.
 func TestBuffersAreNotMixedUp(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}})
 	cfg := configFor(f.listener)
@@ -23,7 +23,7 @@ func TestBuffersAreNotMixedUp(t *testing.T) {
 	for i := range 4 {
 		work.Go(func() {
 			for k := range 10 {
-				m := letter("a@example.net")
+				m := testMessage("a@example.net")
 				m.Mail.Text = strings.Repeat(fmt.Sprintf(".line of %d.%d\n", i, k), 1+(7*k*k*k)%700)
 				if m.DKIM = key; k%3 == 0 {
 					m.DKIM = nil
@@ -32,7 +32,7 @@ func TestBuffersAreNotMixedUp(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				want(t, r.Send(t.Context(), m, agree), "done/dot/250 a=accepted/250")
+				want(t, r.Send(t.Context(), m, authorizeAll), "done/dot/250 a=accepted/250")
 				mu.Lock()
 				expected[string(message)]++
 				mu.Unlock()
@@ -55,7 +55,7 @@ func TestBuffersAreNotMixedUp(t *testing.T) {
 
 func TestSignatureOfAnyLength(t *testing.T) {
 	b := newBuilder(Options{}, true, relayurl.ProfileGeneric)
-	m := letter("a@example.net")
+	m := testMessage("a@example.net")
 	message, err := compose(m)
 	if err != nil {
 		t.Fatal(err)
@@ -66,17 +66,17 @@ func TestSignatureOfAnyLength(t *testing.T) {
 		if bad != nil {
 			t.Fatal(summary(*bad))
 		}
-		if string(got.whole) != m.Signature+string(message) || got.size() != int64(len(got.whole)) || got.signature != m.Signature {
-			t.Errorf("with a signature of %d: %.100q", n, got.whole)
+		if string(got.head) != m.Signature+string(message) || got.size() != int64(len(got.head)) || got.signature != m.Signature {
+			t.Errorf("with a signature of %d: %.100q", n, got.head)
 		}
 		b.release(got)
 	}
 }
 
-// A long message's buffer must not stay for short ones.
+// The buffer of a long message must not be kept.
 func TestLargeBuffersAreNotKept(t *testing.T) {
 	b := newBuilder(Options{}, false, relayurl.ProfileGeneric)
-	m := letter("a@example.net")
+	m := testMessage("a@example.net")
 	m.Mail.Text = strings.Repeat("a line of text\n", keptBuffer/15)
 	got, bad := b.build(t.Context(), m)
 	if bad != nil {
@@ -84,7 +84,7 @@ func TestLargeBuffersAreNotKept(t *testing.T) {
 	}
 	large := got.buffer
 	b.release(got)
-	if kept, _ := b.spare.Get().(*built); kept != nil {
+	if kept, _ := b.buffers.Get().(*built); kept != nil {
 		t.Errorf("a buffer of %d bytes was kept", cap(kept.buffer))
 	}
 	if !bytes.HasSuffix(large, []byte("a line of text\r\n")) {

@@ -8,8 +8,8 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Capture is the transport where no relay is configured: messages are composed
-// and signed as for a relay and handed back whole. It never opens a socket.
+// Capture is the transport when no relay is configured: messages are composed and signed as for a
+// relay and returned in the result. It opens no socket.
 type Capture struct {
 	builder *builder
 }
@@ -19,14 +19,14 @@ func NewCapture(opts Options) *Capture {
 	return &Capture{builder: newBuilder(opts, true, relayurl.ProfileGeneric)}
 }
 
-// Send accepts m for every recipient; Captured of the result is the message.
-func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+// Send accepts m for every recipient. Captured of the result is the message.
+func (c *Capture) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
 	message, bad := c.builder.build(ctx, m)
 	if bad != nil {
 		return *bad
 	}
 	defer c.builder.release(message)
-	if err := hold(ctx, message.signature); err != nil {
+	if err := authorize(ctx, message.signature); err != nil {
 		return withdrawn()
 	}
 	reply := app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Captured: nothing left this machine"}
@@ -34,11 +34,11 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx conte
 	for _, address := range m.Recipients {
 		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: reply})
 	}
-	res.Captured = slices.Concat(message.whole, message.tail)
+	res.Captured = slices.Concat(message.head, message.tail)
 	return res
 }
 
-// Drain does nothing: each message is kept in no time.
+// Drain does nothing: Send never waits.
 func (c *Capture) Drain() {}
 
 // Bound is 0: there are no connections.

@@ -5,49 +5,49 @@ import (
 	"time"
 )
 
-// raiseInterval is how long after a refusal, or after the connection before, one
-// more connection is tried.
+// raiseInterval is how long after a refused connection, or after the limit was raised, one more
+// connection is tried.
 const raiseInterval = time.Minute
 
-// ceiling is how many connections a relay lets us have, as far as we know: what is
-// configured until it refuses one while others work.
+// ceiling is the limit on concurrent connections: the configured number, until the relay refuses
+// one while others work.
 type ceiling struct {
-	mu    sync.Mutex
-	most  int // as configured
-	now   int
-	since time.Time // of the last refusal, or of the latest connection more
+	mu         sync.Mutex
+	configured int
+	current    int
+	changedAt  time.Time // time of the last refusal or raise
 }
 
-func newCeiling(most int) *ceiling { return &ceiling{most: most, now: most} }
+func newCeiling(most int) *ceiling { return &ceiling{configured: most, current: most} }
 
 func (c *ceiling) limit() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now
+	return c.current
 }
 
-// lower notes that the relay refused one connection beside works others.
-func (c *ceiling) lower(works int) {
+// lower records that the relay refused a connection while others worked.
+func (c *ceiling) lower(working int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now, c.since = max(1, min(c.now, works)), time.Now()
+	c.current, c.changedAt = max(1, min(c.current, working)), time.Now()
 }
 
-// raise makes room for one connection more after a quiet minute.
+// raise allows one more connection if raiseInterval has passed.
 func (c *ceiling) raise() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now >= c.most || time.Since(c.since) < raiseInterval {
+	if c.current >= c.configured || time.Since(c.changedAt) < raiseInterval {
 		return false
 	}
-	c.now++
-	c.since = time.Now()
+	c.current++
+	c.changedAt = time.Now()
 	return true
 }
 
-// reset forgets what was known.
+// reset restores the configured number.
 func (c *ceiling) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.most
+	c.current = c.configured
 }

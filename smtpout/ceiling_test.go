@@ -17,20 +17,20 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// pipes is a listener within a bubble.
-type pipes struct {
+// pipeListener is a listener for use in a bubble.
+type pipeListener struct {
 	incoming chan net.Conn
 	closed   chan struct{}
 	close    func()
 }
 
-func newPipeListener() *pipes {
-	p := &pipes{incoming: make(chan net.Conn), closed: make(chan struct{})}
+func newPipeListener() *pipeListener {
+	p := &pipeListener{incoming: make(chan net.Conn), closed: make(chan struct{})}
 	p.close = sync.OnceFunc(func() { close(p.closed) })
 	return p
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.incoming:
 		return c, nil
@@ -39,10 +39,10 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error   { p.close(); return nil }
-func (p *pipes) Addr() net.Addr { return nil }
+func (p *pipeListener) Close() error   { p.close(); return nil }
+func (p *pipeListener) Addr() net.Addr { return nil }
 
-func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
+func (p *pipeListener) dial(ctx context.Context) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
 	case p.incoming <- far:
@@ -54,34 +54,34 @@ func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// narrow is a relay, within a bubble, that lets us have a number of connections at
-// once and takes its time for each dot.
-type narrow struct {
+// limitedRelay is a relay for use in a bubble that allows a number of concurrent connections and
+// replies slowly to each final dot.
+type limitedRelay struct {
 	*fake
 	*Relay
 	allowed atomic.Int32
 	dot     time.Duration
-	refuse  string // how: the stage
+	refuse  string // stage at which it refuses
 	slow    time.Duration
 	refused atomic.Int32
-	good    sync.Map // numbers of connections that it lets us have
-	lines   lines
+	good    sync.Map // numbers of the connections that it allowed
+	lines   logLines
 }
 
-// lines is a handler that keeps what was logged.
-type lines struct {
+// logLines keeps what was logged.
+type logLines struct {
 	mu   sync.Mutex
 	kept []string
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *logLines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept = append(l.kept, string(b))
 	return len(b), nil
 }
 
-func (l *lines) of(level string) (out []string) {
+func (l *logLines) of(level string) (out []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.kept {
@@ -92,10 +92,10 @@ func (l *lines) of(level string) (out []string) {
 	return out
 }
 
-func startLimitedRelay(t *testing.T, n *narrow, allowed, connections int) *narrow {
+func startLimitedRelay(t *testing.T, n *limitedRelay, allowed, connections int) *limitedRelay {
 	t.Helper()
 	n.allowed.Store(int32(allowed))
-	var opened atomic.Int32 // that it lets us have, now
+	var opened atomic.Int32 // connections that are allowed now
 	p := newPipeListener()
 	n.fake = &fake{listener: p, ehlo: []string{"PIPELINING", "AUTH PLAIN"}, script: func(c int, verb, _ string) string {
 		switch verb {
@@ -146,33 +146,33 @@ func startLimitedRelay(t *testing.T, n *narrow, allowed, connections int) *narro
 	return n
 }
 
-// flood sends mail of two teams, all at once, and returns how long it took.
-func (n *narrow) flood(t *testing.T, messages int) time.Duration {
+// flood sends mail of two teams concurrently and returns how long it took.
+func (n *limitedRelay) flood(t *testing.T, messages int) time.Duration {
 	t.Helper()
 	var work sync.WaitGroup
 	start := time.Now()
 	for i := range messages {
 		work.Go(func() {
-			m := letter(fmt.Sprintf("u%d@example.net", i))
+			m := testMessage(fmt.Sprintf("u%d@example.net", i))
 			m.TeamID, m.Shared, m.Bulk = fmt.Sprint(i%2), true, i%5 == 0
-			want(t, n.Send(t.Context(), m, agree), fmt.Sprintf("done/dot/250 u%d=accepted/250", i))
+			want(t, n.Send(t.Context(), m, authorizeAll), fmt.Sprintf("done/dot/250 u%d=accepted/250", i))
 		})
 	}
 	work.Wait()
 	return time.Since(start)
 }
 
-func (n *narrow) limit() int { return n.pool.ceiling.limit() }
+func (n *limitedRelay) limit() int { return n.pool.ceiling.limit() }
 
-// 8 connections are configured, the relay takes 3: they carry what 3 can carry.
+// With 8 configured connections and 3 allowed, mail is sent at the speed of 3.
 func TestConnectionLimitIsLearned(t *testing.T) {
 	for _, refuse := range []string{"", "dial", "BANNER", "EHLO", "AUTH"} {
 		for _, slow := range []time.Duration{0, 2 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", refuse, slow), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					n := startLimitedRelay(t, &narrow{refuse: refuse, slow: slow, dot: 50 * time.Millisecond}, 3, 8)
+					n := startLimitedRelay(t, &limitedRelay{refuse: refuse, slow: slow, dot: 50 * time.Millisecond}, 3, 8)
 					took := n.flood(t, 200)
-					// Each of the three connections ends after a hundred messages at most.
+					// Each connection ends after at most a hundred messages.
 					if best := 200 * 50 * time.Millisecond / 3; took > best*115/100+2*slow {
 						t.Errorf("took %s, three connections take %s", took, best)
 					}
@@ -198,13 +198,13 @@ func TestConnectionLimitIsLearned(t *testing.T) {
 func TestNoWorkingConnectionIsTrouble(t *testing.T) {
 	for _, refuse := range []string{"", "dial", "AUTH"} {
 		synctest.Test(t, func(t *testing.T) {
-			n := startLimitedRelay(t, &narrow{refuse: refuse, dot: time.Second}, 0, 8)
+			n := startLimitedRelay(t, &limitedRelay{refuse: refuse, dot: time.Second}, 0, 8)
 			var work sync.WaitGroup
 			for i := range 20 {
 				work.Go(func() {
-					m := letter("a@example.net")
+					m := testMessage("a@example.net")
 					m.TeamID = fmt.Sprint(i % 2)
-					res := n.Send(t.Context(), m, agree)
+					res := n.Send(t.Context(), m, authorizeAll)
 					if res.Kind != app.ResultTrouble || res.Stage != app.StageConnect && res.Stage != app.StageAuth || res.Reply.Text == "" {
 						t.Errorf("got %s (%s)", summary(res), res.Reply.Text)
 					}
@@ -222,16 +222,16 @@ func TestNoWorkingConnectionIsTrouble(t *testing.T) {
 	}
 }
 
-// What was learned of a relay ends with its trouble.
+// The learned limit is dropped when no connection works.
 func TestTroubleResetsConnectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startLimitedRelay(t, &narrow{dot: time.Second}, 2, 8)
+		n := startLimitedRelay(t, &limitedRelay{dot: time.Second}, 2, 8)
 		if n.flood(t, 20); n.limit() != 2 {
 			t.Fatalf("the limit is %d", n.limit())
 		}
 		time.Sleep(2 * idleLimit)
 		n.allowed.Store(0)
-		want(t, n.Send(t.Context(), letter("a@example.net"), agree), "trouble/connect/421")
+		want(t, n.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "trouble/connect/421")
 		n.allowed.Store(8)
 		if took := n.flood(t, 80); took > 12*time.Second {
 			t.Errorf("80 messages took %s after the trouble", took)
@@ -241,15 +241,15 @@ func TestTroubleResetsConnectionLimit(t *testing.T) {
 
 func TestConnectionLimitIsRaised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startLimitedRelay(t, &narrow{dot: time.Second}, 3, 8)
+		n := startLimitedRelay(t, &limitedRelay{dot: time.Second}, 3, 8)
 		ctx, cancel := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		for i := range 20 {
 			work.Go(func() {
-				m := letter("a@example.net")
+				m := testMessage("a@example.net")
 				m.TeamID, m.Shared = fmt.Sprint(i%2), i < 10
 				for ctx.Err() == nil {
-					want(t, n.Send(t.Context(), m, agree), "done/dot/250 a=accepted/250")
+					want(t, n.Send(t.Context(), m, authorizeAll), "done/dot/250 a=accepted/250")
 				}
 			})
 		}
@@ -261,7 +261,7 @@ func TestConnectionLimitIsRaised(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		// Connections are left after 100 messages, and opened anew.
+		// Connections are closed after 100 messages and opened again.
 		if tried := n.refused.Load() - first; first > 6 || tried < 4 || tried > 5 {
 			t.Errorf("%d connections were refused at first, %d in five minutes", first, tried)
 		}
@@ -284,19 +284,19 @@ func TestConnectionLimitIsRaised(t *testing.T) {
 	})
 }
 
-// A broadcast's message that waited longer stays behind the transactional one whose
-// connection was refused.
+// A broadcast message that waited longer stays behind the transactional message whose connection
+// was refused.
 func TestRefusedConnectionKeepsRank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startLimitedRelay(t, &narrow{refuse: "AUTH", dot: 10 * time.Second}, 1, 2)
+		n := startLimitedRelay(t, &limitedRelay{refuse: "AUTH", dot: 10 * time.Second}, 1, 2)
 		var order []string
 		var work sync.WaitGroup
 		send := func(name string, bulk bool) {
 			work.Go(func() {
-				m := letter("a@example.net")
+				m := testMessage("a@example.net")
 				m.Bulk = bulk
 				want(t, n.Send(t.Context(), m, func(context.Context, string) error {
-					order = append(order, name) // one at a time: there is one connection
+					order = append(order, name) // serial: there is one connection
 					return nil
 				}), "done/dot/250 a=accepted/250")
 			})
@@ -317,7 +317,7 @@ func TestRefusedConnectionKeepsRank(t *testing.T) {
 	})
 }
 
-func (n *narrow) dialSlowly(d time.Duration) {
+func (n *limitedRelay) dialSlowly(d time.Duration) {
 	dial := n.dial
 	n.dial = func(ctx context.Context) (net.Conn, error) {
 		time.Sleep(d)
@@ -325,17 +325,19 @@ func (n *narrow) dialSlowly(d time.Duration) {
 	}
 }
 
-// A Send that is stopped while it opens a connection says nothing of the relay.
+// A Send that is canceled while it opens a connection proves nothing about the relay.
 func TestCanceledOpeningLowersNoLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startLimitedRelay(t, &narrow{dot: 10 * time.Second}, 8, 8)
+		n := startLimitedRelay(t, &limitedRelay{dot: 10 * time.Second}, 8, 8)
 		var work sync.WaitGroup
-		work.Go(func() { want(t, n.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250") })
+		work.Go(func() {
+			want(t, n.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
+		})
 		synctest.Wait()
 		n.dialSlowly(2 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		want(t, n.Send(ctx, letter("b@example.net"), agree), "trouble/connect/0")
+		want(t, n.Send(ctx, testMessage("b@example.net"), authorizeAll), "trouble/connect/0")
 		work.Wait()
 		if n.limit() != 8 || n.pool.slots.used != 0 || n.pool.busy != 0 || n.pool.opening != 0 {
 			t.Errorf("the limit is %d; %d used, %d busy, %d being opened", n.limit(), n.pool.slots.used, n.pool.busy, n.pool.opening)
@@ -345,14 +347,16 @@ func TestCanceledOpeningLowersNoLimit(t *testing.T) {
 
 func TestWaitAfterRefusalEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startLimitedRelay(t, &narrow{dot: 10 * time.Second}, 1, 8)
+		n := startLimitedRelay(t, &limitedRelay{dot: 10 * time.Second}, 1, 8)
 		var work sync.WaitGroup
-		work.Go(func() { want(t, n.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250") })
+		work.Go(func() {
+			want(t, n.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
+		})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		start := time.Now()
-		want(t, n.Send(ctx, letter("b@example.net"), agree), "trouble/connect/0")
+		want(t, n.Send(ctx, testMessage("b@example.net"), authorizeAll), "trouble/connect/0")
 		if took := time.Since(start); took != 2*time.Second || n.refused.Load() != 1 {
 			t.Errorf("ended after %s, %d connections were refused", took, n.refused.Load())
 		}
@@ -360,10 +364,10 @@ func TestWaitAfterRefusalEndsWithContext(t *testing.T) {
 	})
 }
 
-// Idle connections that the relay has closed are no sign of a relay that works.
+// Idle connections that the relay has closed don't count as working.
 func TestUnreachableRelayWithIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startLimitedRelay(t, &narrow{dot: time.Second}, 8, 8)
+		n := startLimitedRelay(t, &limitedRelay{dot: time.Second}, 8, 8)
 		n.flood(t, 8)
 		n.allowed.Store(-8)
 		n.mu.Lock()
@@ -372,7 +376,7 @@ func TestUnreachableRelayWithIdleConnections(t *testing.T) {
 		}
 		n.mu.Unlock()
 		synctest.Wait()
-		want(t, n.Send(t.Context(), letter("a@example.net"), agree), "trouble/connect/421")
+		want(t, n.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "trouble/connect/421")
 		if n.limit() != 8 {
 			t.Errorf("the limit is %d", n.limit())
 		}

@@ -16,7 +16,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// stageError is an error with the step that it belongs to.
+// stageError is an error with the stage in which it happened.
 type stageError struct {
 	stage app.Stage
 	err   error
@@ -39,7 +39,7 @@ var (
 	errNoMechanism = errors.New("the relay offers neither AUTH PLAIN nor AUTH LOGIN")
 )
 
-// open dials the relay and goes as far as MAIL may be said.
+// open connects to the relay and prepares the connection for MAIL.
 func (r *Relay) open(ctx context.Context) (*conn, error) {
 	socket, err := r.dial(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *Relay) dialTCP(ctx context.Context) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", r.addr)
 }
 
-// prepare greets, encrypts and authenticates, in an order that lets no
-// credential out before the certificate is verified.
+// prepare greets, encrypts and authenticates. It sends no credentials before the certificate is
+// verified.
 func (r *Relay) prepare(ctx context.Context, c *conn) error {
 	var err error
 	if r.cfg.TLS == relayurl.TLSImplicit {
@@ -80,14 +80,14 @@ func (r *Relay) prepare(ctx context.Context, c *conn) error {
 	if err := r.authenticate(c); err != nil {
 		return atStage(app.StageAuth, err)
 	}
-	c.settle()
+	c.startTransactions()
 	return nil
 }
 
-// greetClear says EHLO in the clear, and again under TLS where that is used.
+// greetClear sends EHLO unencrypted, and starts TLS if it is used.
 func (r *Relay) greetClear(ctx context.Context, c *conn) error {
-	c.begin(relayurl.StepGreeting)
-	r.speak(c, c.wire)
+	c.beginStep(relayurl.StepGreeting)
+	r.newClient(c, c.wire)
 	if err := c.client.Hello(r.hello); err != nil {
 		return atStage(app.StageConnect, err)
 	}
@@ -98,19 +98,19 @@ func (r *Relay) greetClear(ctx context.Context, c *conn) error {
 		if r.cfg.TLS == relayurl.TLSOpportunistic {
 			return nil
 		}
-		c.begin(relayurl.StepTLS)
+		c.beginStep(relayurl.StepTLS)
 		return atStage(app.StageTLS, errNoTLS)
 	}
-	c.begin(relayurl.StepTLS)
+	c.beginStep(relayurl.StepTLS)
 	if err := r.startTLS(c); err != nil {
 		return atStage(app.StageTLS, err)
 	}
 	return r.greetEncrypted(ctx, c, "220 \r\n")
 }
 
-// startTLS says STARTTLS by hand (RFC 3207): go-smtp can only do so after an EHLO
-// with the name localhost, which some relays refuse. Whatever the first client
-// has read ahead in the clear is forgotten with it.
+// startTLS sends STARTTLS itself (RFC 3207), because go-smtp only does so after an EHLO with the
+// name localhost, which some relays refuse. Data that the first client read ahead is discarded with
+// it.
 func (r *Relay) startTLS(c *conn) error {
 	if err := c.wire.SetDeadline(time.Now().Add(r.cfg.Timeout)); err != nil {
 		return err
@@ -128,10 +128,10 @@ func (r *Relay) startTLS(c *conn) error {
 	return nil
 }
 
-// greetEncrypted shakes hands, verifies the certificate and says EHLO. greeting
-// stands in for the relay's where it has greeted before.
+// greetEncrypted does the TLS handshake, verifies the certificate and sends EHLO. greeting replaces
+// the relay's greeting if it has greeted before.
 func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) error {
-	c.begin(relayurl.StepTLS)
+	c.beginStep(relayurl.StepTLS)
 	if err := c.wire.SetDeadline(time.Now().Add(r.cfg.Timeout)); err != nil {
 		return atStage(app.StageTLS, err)
 	}
@@ -139,29 +139,28 @@ func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) er
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return atStage(app.StageTLS, err)
 	}
-	c.saw(secure)
-	c.begin(relayurl.StepGreeting)
-	r.speak(c, &greeted{Conn: secure, greeting: greeting})
+	c.recordTLS(secure)
+	c.beginStep(relayurl.StepGreeting)
+	r.newClient(c, &greetedConn{Conn: secure, greeting: greeting})
 	return atStage(app.StageConnect, c.client.Hello(r.hello))
 }
 
-// speak has c speak SMTP over stream: the socket, or TLS on it.
-func (r *Relay) speak(c *conn, stream net.Conn) {
+// newClient makes c speak SMTP over stream: the socket, or TLS on it.
+func (r *Relay) newClient(c *conn, stream net.Conn) {
 	c.stream = stream
 	if c.probe != nil {
-		stream = &overheard{stream, c.probe}
+		stream = &recordingConn{stream, c.probe}
 	}
 	c.client = smtp.NewClient(stream)
 	c.client.CommandTimeout = r.cfg.Timeout
 }
 
-// authenticate proves who we are where credentials are configured: PLAIN
-// (RFC 4616), else LOGIN.
+// authenticate signs in if credentials are configured: with PLAIN (RFC 4616), else LOGIN.
 func (r *Relay) authenticate(c *conn) error {
 	if r.cfg.User == "" && r.cfg.Password == "" {
 		return nil
 	}
-	c.begin(relayurl.StepAuth)
+	c.beginStep(relayurl.StepAuth)
 	if offered, _ := c.client.Extension("AUTH"); !offered {
 		return errNoAuth
 	}

@@ -14,12 +14,12 @@ import (
 // 512; some relays write more.
 const replyBuffer = 4 << 10
 
-// bodyChunk is how much of a body has to leave within one timeout, in bytes.
+// bodyChunk is how much of a body must be written within one timeout, in bytes.
 const bodyChunk = 64 << 10
 
 var errUnexpectedReply = errors.New("the relay spoke out of turn")
 
-// offer is what the relay's EHLO promises, as far as transactions make use of it.
+// offer holds the EHLO extensions that transactions use.
 type offer struct {
 	pipelining bool // RFC 2920
 	eightBit   bool // RFC 6152
@@ -28,10 +28,10 @@ type offer struct {
 	limit      int64
 }
 
-// settle notes what a relay offers that has greeted us for the last time. From
-// here on it is spoken to by say and hear, since go-smtp waits for the reply to
-// each command before it sends the next.
-func (c *conn) settle() {
+// startTransactions reads the extensions after the last EHLO and replaces the SMTP client: from now
+// on send and readReply are used, because go-smtp waits for the reply to each command before it
+// sends the next.
+func (c *conn) startTransactions() {
 	offers := func(name string) bool { ok, _ := c.client.Extension(name); return ok }
 	limit, _ := c.client.MaxMessageSize()
 	c.offer = offer{
@@ -44,19 +44,19 @@ func (c *conn) settle() {
 	}
 }
 
-// say sends whole command lines, in one write.
-func (c *conn) say(lines []byte) error {
+// send writes complete command lines in one write.
+func (c *conn) send(lines []byte) error {
 	_, err := c.stream.Write(lines)
 	return err
 }
 
-// hear reads the reply to the oldest command not yet answered, within patience.
-// text is what follows the code, lines joined by LF. want is the code, or its
-// first two digits; any other makes a *textproto.Error.
-func (c *conn) hear(want int, patience time.Duration) (text string, err error) {
-	c.wire.expect(patience)
+// readReply reads the reply to the oldest unanswered command, within timeout. text is the text
+// after the code, lines joined by LF. want is the expected code, or its first two digits; any other
+// code is returned as a *textproto.Error.
+func (c *conn) readReply(want int, timeout time.Duration) (text string, err error) {
+	c.wire.expectReply(timeout)
 	code, text, err := readReply(c.in)
-	c.last = spoken{code: code, text: text}
+	c.last = commandReply{code: code, text: text}
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +66,7 @@ func (c *conn) hear(want int, patience time.Duration) (text string, err error) {
 	return text, nil
 }
 
-// Write sends part of a body, in pieces that each have the whole timeout.
+// Write writes part of a body, in chunks that each have the whole timeout.
 func (c *conn) Write(p []byte) (n int, err error) {
 	for err == nil && n < len(p) {
 		var m int
@@ -76,9 +76,9 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readReply reads one reply (RFC 5321 4.2). A line without a code is text of the
-// reply that it stands in, but one with another code belongs to another reply:
-// read as text it would shift all that follow to the wrong commands.
+// readReply reads one reply (RFC 5321 4.2). A line without a code is text of the current reply. A
+// line with another code is an error, because it belongs to another reply and would shift all later
+// replies to the wrong commands.
 func readReply(in *bufio.Reader) (code int, text string, err error) {
 	var joined []byte
 	for size := 0; ; {

@@ -17,14 +17,13 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// answers makes a script of one reply for each verb.
+// answers is a script with one reply for each verb.
 func answers(replies map[string]string) func(int, string, string) string {
 	return func(n int, verb, line string) string { return replies[verb] }
 }
 
-// What becomes of a group of commands whose transaction comes to nothing: the
-// relay's replies to the rest of it are heard out, nobody gets an empty message,
-// and the connection is used again only where both sides are surely in step.
+// After a failed group of commands, the remaining replies are read, nobody gets an empty message,
+// and the connection is reused only if both sides are certainly in sync.
 func TestFailedCommandGroup(t *testing.T) {
 	const no, unknown = "550 5.1.8 sender", "550 5.1.1 unknown"
 	tests := []struct {
@@ -66,7 +65,7 @@ func TestFailedCommandGroup(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				first := answers(tt.replies)
 				good := false
-				f := &fake{ehlo: []string{"PIPELINING"}, loose: tt.loose}
+				f := &fake{ehlo: []string{"PIPELINING"}, acceptData: tt.loose}
 				f.script = func(n int, verb, line string) string {
 					f.mu.Lock()
 					defer f.mu.Unlock()
@@ -76,13 +75,13 @@ func TestFailedCommandGroup(t *testing.T) {
 					return first(n, verb, line)
 				}
 				r := inBubble(t, f, time.Minute)
-				var h holder
-				want(t, r.Send(t.Context(), letter("a@example.net", "b@example.net"), h.hold), tt.want)
+				var h authorizer
+				want(t, r.Send(t.Context(), testMessage("a@example.net", "b@example.net"), h.authorize), tt.want)
 				if h.calls() != 0 || len(f.bodies()) != 0 || f.emptyOnes() != tt.empty || len(f.said("RSET")) != tt.resets {
 					t.Errorf("%d holds, %d messages, %d empty ones, said %q", h.calls(), len(f.bodies()), f.emptyOnes(), f.said("RSET"))
 				}
 				f.change(func() { good = true })
-				want(t, r.Send(t.Context(), letter("c@example.net"), h.hold), "done/dot/250 c=accepted/250")
+				want(t, r.Send(t.Context(), testMessage("c@example.net"), h.authorize), "done/dot/250 c=accepted/250")
 				if opened, _ := f.counts(); (opened == 1) != tt.reused || len(f.bodies()) != 1 {
 					t.Errorf("%d connections, %d messages", opened, len(f.bodies()))
 				}
@@ -91,22 +90,21 @@ func TestFailedCommandGroup(t *testing.T) {
 	}
 }
 
-// A relay that took a recipient, though no MAIL, and now waits for the message
-// must not get the end of one.
+// A relay that accepted a recipient, but not MAIL, and waits for the message must not get its end.
 func TestNoEmptyMessageWithAcceptedRecipient(t *testing.T) {
-	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, loose: true, script: answers(map[string]string{
+	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, acceptData: true, script: answers(map[string]string{
 		"MAIL": "550 5.1.8 sender", "RCPT": "251 2.1.5 ok",
 	})})
-	want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net"), agree), "refused/mail/550")
+	want(t, relayTo(t, f).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "refused/mail/550")
 	f.wait("the cut connection", func() bool { return len(f.partial) == 1 })
 	if f.emptyOnes() != 0 || len(f.bodies()) != 0 {
 		t.Error("a message was ended")
 	}
 }
 
-// The relay answers nothing before it has read the whole group.
+// The relay answers only after it has read the whole group.
 func TestCommandsArePipelined(t *testing.T) {
-	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, hoard: true, script: func(_ int, verb, line string) string {
+	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, delayReplies: true, script: func(_ int, verb, line string) string {
 		switch {
 		case verb == "MAIL":
 			return "250-2.1.0 one\r\n250-2.1.0 two\r\n250 2.1.0 three"
@@ -117,7 +115,7 @@ func TestCommandsArePipelined(t *testing.T) {
 	}})
 	r := relayTo(t, f)
 	for range 2 {
-		res := r.Send(t.Context(), letter("a@example.net", "b@example.net", "c@example.net"), agree)
+		res := r.Send(t.Context(), testMessage("a@example.net", "b@example.net", "c@example.net"), authorizeAll)
 		want(t, res, "done/dot/250 a=accepted/250 b=refused/550 c=accepted/250")
 		if got := res.Recipients[1].Reply.Text; got != "no such user" {
 			t.Errorf("b's reply is %q", got)
@@ -128,8 +126,8 @@ func TestCommandsArePipelined(t *testing.T) {
 	}
 }
 
-// Fifty recipients with the longest addresses, and replies as long, are one
-// group: neither side may wait for the other.
+// Fifty recipients with the longest addresses and equally long replies are one group: neither side
+// may wait for the other.
 func TestLargestCommandGroup(t *testing.T) {
 	long := strings.Repeat("x", 240) + "@example.net"
 	to := make([]string, 50)
@@ -139,13 +137,13 @@ func TestLargestCommandGroup(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, script: answers(map[string]string{
 		"RCPT": strings.Repeat("250-2.1.5 "+strings.Repeat("y", 400)+"\r\n", 4) + "250 2.1.5 ok",
 	})})
-	res := relayTo(t, f).Send(t.Context(), letter(to...), agree)
+	res := relayTo(t, f).Send(t.Context(), testMessage(to...), authorizeAll)
 	if res.Kind != app.ResultDone || len(res.Recipients) != 50 || len(f.said("RCPT")) != 50 {
 		t.Errorf("%s after %d RCPT", summary(res), len(f.said("RCPT")))
 	}
 }
 
-// The relay has a moment for each reply in which the next command must not come.
+// The relay checks before each reply that no further command has arrived.
 func TestCommandsWithoutPipelining(t *testing.T) {
 	f := &fake{ehlo: []string{"8BITMIME"}}
 	f.script = func(_ int, verb, _ string) string {
@@ -158,13 +156,13 @@ func TestCommandsWithoutPipelining(t *testing.T) {
 		return ""
 	}
 	startFake(t, f)
-	want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=accepted/250")
+	want(t, relayTo(t, f).Send(t.Context(), testMessage("a@example.net", "b@example.net"), authorizeAll), "done/dot/250 a=accepted/250 b=accepted/250")
 	if len(f.said("MAIL")) != 1 || len(f.said("RCPT")) != 2 || len(f.said("DATA")) != 1 {
 		t.Errorf("said %q, %q and %q", f.said("MAIL"), f.said("RCPT"), f.said("DATA"))
 	}
 }
 
-// What was offered in the clear does not count under TLS (RFC 3207 4.2).
+// Extensions offered before TLS don't count (RFC 3207 4.2).
 func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 	config, ca := certificate(t)
 	hellos := 0
@@ -176,17 +174,16 @@ func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 			return "250-fake\r\n250-PIPELINING\r\n250 STARTTLS"
 		}
 		return "250-fake\r\n250 8BITMIME"
-	}}) // complains when a command comes early
+	}}) // reports a command that comes too early
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	if hellos != 2 {
 		t.Errorf("%d EHLO", hellos)
 	}
 }
 
-// Replies that somebody put into the stream before TLS are not taken for any
-// that come after it.
+// Replies injected before TLS are not taken for later replies.
 func TestRepliesBeforeTLSAreDiscarded(t *testing.T) {
 	config, ca := certificate(t)
 	hellos := 0
@@ -204,17 +201,17 @@ func TestRepliesBeforeTLSAreDiscarded(t *testing.T) {
 	}})
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=refused/550")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net", "b@example.net"), authorizeAll), "done/dot/250 a=accepted/250 b=refused/550")
 }
 
 func TestPipeliningUnderTLS(t *testing.T) {
 	config, ca := certificate(t)
-	f := startFake(t, &fake{ehlo: []string{"PIPELINING", "STARTTLS"}, tls: config, hoard: true})
+	f := startFake(t, &fake{ehlo: []string{"PIPELINING", "STARTTLS"}, tls: config, delayReplies: true})
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
 	r := newRelay(t, cfg)
 	for range 2 {
-		want(t, r.Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net", "b@example.net"), authorizeAll), "done/dot/250 a=accepted/250 b=accepted/250")
 	}
 	r.Close()
 	f.wait("QUIT", func() bool { return f.open == 0 })
@@ -244,21 +241,21 @@ func (c *counted) SetWriteDeadline(at time.Time) error {
 func sendCounted(t *testing.T, ehlo string, m *app.Outgoing) *counted {
 	t.Helper()
 	r := relayTo(t, startFake(t, &fake{ehlo: []string{ehlo}}))
-	c, err := r.connect(t.Context(), claimant{})
+	c, err := r.connect(t.Context(), slotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	socket := &counted{Conn: c.wire.Conn}
 	c.wire.Conn = socket
-	r.pool.give(c)
-	if res := r.Send(t.Context(), m, agree); res.Kind != app.ResultDone {
+	r.pool.put(c)
+	if res := r.Send(t.Context(), m, authorizeAll); res.Kind != app.ResultDone {
 		t.Error(summary(res))
 	}
 	return socket
 }
 
 func TestWritesOfAMessage(t *testing.T) {
-	m := letter("a@example.net", "b@example.net")
+	m := testMessage("a@example.net", "b@example.net")
 	m.Mail.Text = strings.Repeat("a line of text\n", 1000)
 	for ehlo, want := range map[string]int{"PIPELINING": 3, "8BITMIME": 6} {
 		if got := sendCounted(t, ehlo, m).writes; len(got) != want {
@@ -267,10 +264,10 @@ func TestWritesOfAMessage(t *testing.T) {
 	}
 }
 
-// A slow relay has the timeout for each piece of a long message, not for all.
+// The timeout applies to each chunk of a long message.
 func TestTimeoutPerBodyChunk(t *testing.T) {
 	for _, line := range []string{"a line of text\n", ".a line of text\n"} {
-		m := letter("a@example.net")
+		m := testMessage("a@example.net")
 		m.Mail.Text = strings.Repeat(line, 20_000)
 		got := sendCounted(t, "PIPELINING", m)
 		for _, n := range got.writes {
@@ -323,9 +320,8 @@ func TestReadReply(t *testing.T) {
 	}
 }
 
-// FuzzReadReply: whatever arrives, in whichever pieces, reads the same; a reply
-// of lines that all have the code reads as the standard library has it, and what
-// follows it is left alone.
+// FuzzReadReply: a reply reads the same however it is split. If all lines have the code, it reads
+// as by the standard library, and the data after it is not consumed.
 func FuzzReadReply(f *testing.F) {
 	for _, seed := range []string{"250 Ok\r\n", "250-a\r\n250 b\r\n", "250\n", "250-a\r\nx\r\n250 b\r\n", "550-a\r\n554 b\r\n", "\x00", "250-\r\n\r\n250 \r\n", "354 go\r\n250 x\r\n", strings.Repeat("250-x\r\n", 20_000)} {
 		f.Add([]byte(seed))
@@ -352,7 +348,7 @@ func FuzzReadReply(f *testing.F) {
 			return
 		}
 		for line := range bytes.Lines(used) {
-			if len(bytes.TrimRight(line, "\r\n")) < 4 { // the standard library wants a blank
+			if len(bytes.TrimRight(line, "\r\n")) < 4 { // the standard library requires a blank
 				return
 			}
 		}
@@ -363,8 +359,7 @@ func FuzzReadReply(f *testing.F) {
 	})
 }
 
-// FuzzDots: what the relay undoes is what was sent, and no line of it ends the
-// message early.
+// FuzzDots: undoing the dot stuffing returns the message, and no line ends it early.
 func FuzzDots(f *testing.F) {
 	for _, seed := range []string{"", ".", "..", ".\r\n", "a\r\n.", "\r\n.\r\n.", "a\r\n..b\r\n", "a.b"} {
 		f.Add([]byte(seed))

@@ -14,30 +14,29 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// signedNames are the fields that are signed where they stand, and listed once
-// more than they occur, so that none can be added later (RFC 6376 5.4.2, 8.15):
-// not in front of the true one, and not where there was none, as an unsubscribe
-// link of somebody else's would be. RFC 8058 section 4 wants the unsubscribe pair
-// signed. A relay that adds one of them on its own must sign anew; with profile
-// ses, sign leaves out what SES writes.
+// signedNames are the fields that are signed, and listed once more than they occur, so that none
+// can be added later (RFC 6376 5.4.2, 8.15): not before the original one, and not if there was
+// none, as with a forged unsubscribe link. RFC 8058 section 4 requires the unsubscribe fields to be
+// signed. A relay that adds one of them must sign again; with profile ses, sign leaves out the
+// fields that SES writes.
 var signedNames = [...]string{
 	"From", "To", "Cc", "Subject", "Date", "Message-ID", "Reply-To",
 	"MIME-Version", "Content-Type", "Content-Transfer-Encoding",
 	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Id", app.EmailIDHeader,
 }
 
-// signedIfPresent are further fields that callers may set and that are signed where
-// they stand, since readers act on them, Gmail on Feedback-ID only if it is signed.
-// They are listed as often as they occur: providers add a Feedback-ID of their own.
+// signedIfPresent are further fields that callers may set. They are signed because readers act on
+// them, and Gmail honors Feedback-ID only if it is signed. They are listed as often as they occur,
+// because providers add a Feedback-ID of their own.
 var signedIfPresent = [...]string{
 	"Auto-Submitted", "Feedback-ID", "List-Help", "List-Subscribe", "List-Post", "List-Owner", "List-Archive",
 	"CFBL-Address", "CFBL-Feedback-ID",
 }
 
-// sign makes the DKIM-Signature field (RFC 6376) of a message that appendMessage made,
-// with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
-// profile ses Message-ID and Date stay out, since SES writes its own. tail is what follows
-// message, whose header is whole.
+// sign returns the DKIM-Signature field (RFC 6376) of a message that appendMessage made, with its
+// final CRLF, to be put before the message: relaxed/relaxed, SHA-256. With profile ses Message-ID
+// and Date are not signed, because SES writes its own. tail follows message, which contains the
+// whole header.
 func sign(message []byte, key *app.DKIMKey, profile relayurl.Profile, tail ...byte) (string, error) {
 	if key == nil || key.Signer == nil {
 		return "", errors.New("sign message: no key")
@@ -61,7 +60,7 @@ func sign(message []byte, key *app.DKIMKey, profile relayurl.Profile, tail ...by
 	if _, err = s.Write(message); err == nil && len(tail) > 0 {
 		_, err = s.Write(tail)
 	}
-	if closeErr := s.Close(); err == nil { // always: it ends the signer's goroutine
+	if closeErr := s.Close(); err == nil { // always called: it ends the signer's goroutine
 		err = closeErr
 	}
 	if err != nil {
@@ -70,10 +69,10 @@ func sign(message []byte, key *app.DKIMKey, profile relayurl.Profile, tail ...by
 	return s.Signature(), nil
 }
 
-// headerKeys lists the fields to sign. The library writes the list in one line,
-// and whitespace added to it afterwards would change what was signed. But a name
-// that is listed beyond its occurrences is never looked up, so the fold goes
-// before such a name (RFC 6376 3.5: FWS may stand around the colons).
+// headerKeys lists the fields to sign. The library writes the list in one line, and whitespace
+// added afterwards would change the signed data. But a name listed beyond its occurrences is never
+// looked up, so the fold is put before such a name (RFC 6376 3.5: FWS is allowed around the
+// colons).
 func headerKeys(header []byte, profile relayurl.Profile) []string {
 	counts := countFields(header, signedNames[:])
 	present := make([]string, 0, 2*len(signedNames))
@@ -95,11 +94,10 @@ func headerKeys(header []byte, profile relayurl.Profile) []string {
 	return foldKeys(present, absent)
 }
 
-// foldKeys mixes the two lists, each kept in its order, so that no line of the
-// list is longer than 78 while there are absent names to fold at. A name with a
-// fold must stand behind the present ones of that name: verifiers count from
-// the left. Absent names side by side, behind the present ones too, make one key:
-// the library would look for each in the whole header.
+// foldKeys merges the two lists, each in its order, so that no line of the list is longer than 78
+// characters while there are absent names to fold at. A folded name must follow the present ones of
+// that name, because verifiers count from the left. Adjacent absent names that follow the present
+// ones become one key, because the library would search the whole header for each.
 func foldKeys(present, absent []string) []string {
 	keys := make([]string, 0, len(present)+len(absent))
 	column, joined := len(" h="), false

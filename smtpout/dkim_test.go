@@ -91,7 +91,7 @@ func TestSignVerifies(t *testing.T) {
 	}
 }
 
-// checkCoverage: each field of the list is signed once more than it occurs.
+// checkCoverage checks that each field of the list is signed once more than it occurs.
 func checkCoverage(t *testing.T, profile relayurl.Profile, mail string, names []string, signed []byte) {
 	t.Helper()
 	header, _, _ := bytes.Cut(signed, []byte("\r\n\r\n"))
@@ -141,7 +141,7 @@ func TestSignatureIsFolded(t *testing.T) {
 	}
 }
 
-// Each of these is a way to abuse a signed mail; none may leave it valid.
+// Each change abuses a signed mail and must invalidate the signature.
 func TestTamperingBreaksSignature(t *testing.T) {
 	key, record := testKey(t)
 	signed := string(signedGolden(t, key, relayurl.ProfileGeneric)["headers"])
@@ -172,8 +172,8 @@ func TestTamperingBreaksSignature(t *testing.T) {
 	}
 }
 
-// Whoever passes a mail on may add fields to it: none of those that are signed,
-// whether the mail had it or not, may be added without the signature failing.
+// A forwarder may add fields to a mail, but adding a signed field must invalidate the signature,
+// whether the mail had it or not.
 func TestForgedFieldBreaksSignature(t *testing.T) {
 	key, record := testKey(t)
 	const pair = "List-Unsubscribe: <https://evil.test/u>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
@@ -183,7 +183,7 @@ func TestForgedFieldBreaksSignature(t *testing.T) {
 			for _, name := range signedNames {
 				forged[name] = name + ": <https://evil.test/u>\r\n"
 			}
-			if profile == relayurl.ProfileSES { // which writes its own
+			if profile == relayurl.ProfileSES { // SES writes its own
 				delete(forged, "Message-ID")
 				delete(forged, "Date")
 			}
@@ -200,7 +200,7 @@ func TestForgedFieldBreaksSignature(t *testing.T) {
 	}
 }
 
-// A provider's own Feedback-ID stands before ours; another value of ours is a forgery.
+// A provider adds its Feedback-ID before ours. A changed value of ours is a forgery.
 func TestProviderFeedbackIDKeepsSignature(t *testing.T) {
 	key, record := testKey(t)
 	signed := signedGolden(t, key, relayurl.ProfileGeneric)["headers_wide"]
@@ -268,8 +268,8 @@ func TestSignEd25519(t *testing.T) {
 	}
 }
 
-// The library hashes fields in the order of its keys and verifiers in the order of
-// the list: whatever stands in a header, and however often, both must agree.
+// The library hashes fields in the order of its keys, verifiers in the order of the list: for any
+// header both must agree.
 func TestSignedListFitsAnyHeader(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -311,7 +311,7 @@ for path in sys.argv[2:]:
         print(path, "a second From passes")
 `
 
-// TestSignVerifiesWithDkimpy asks a verifier that shares no code with the signer.
+// TestSignVerifiesWithDkimpy uses a verifier that shares no code with the signer.
 func TestSignVerifiesWithDkimpy(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import dkim").Run(); err != nil {

@@ -34,14 +34,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What a script may answer instead of a reply.
+// Actions that a script may return instead of a reply.
 const (
 	hangUp = "\x00hang up" // close the connection
 	stall  = "\x00stall"   // never answer
-	mute   = "\x00mute"    // go on reading without an answer
+	mute   = "\x00mute"    // read without answering
 )
 
-// fake is a relay that follows a script, one line at a time.
+// fake is a relay that follows a script.
 type fake struct {
 	t *testing.T
 	// script answers a command; "" is the usual reply. verb is the first word,
@@ -49,11 +49,11 @@ type fake struct {
 	script func(n int, verb, line string) string
 	ehlo   []string // extensions
 	tls    *tls.Config
-	noRead bool // after DATA nothing is read any more
-	// hoard keeps the replies to MAIL and RCPT back until DATA was read.
-	hoard bool
-	// loose answers 354 to DATA although there is nobody to deliver to.
-	loose bool
+	noRead bool // read nothing after DATA
+	// delayReplies delays the replies to MAIL and RCPT until DATA was read.
+	delayReplies bool
+	// acceptData answers 354 to DATA although there is no recipient.
+	acceptData bool
 
 	listener net.Listener
 	work     sync.WaitGroup
@@ -64,8 +64,8 @@ type fake struct {
 	open     int
 	peak     int
 	commands []string
-	messages []string      // complete ones, dots undone
-	partial  []string      // bodies whose final dot never came
+	messages []string      // complete messages, unstuffed
+	partial  []string      // bodies without a final dot
 	empty    int           // final dots without a body
 	changed  chan struct{} // closed and replaced with each change
 }
@@ -125,7 +125,7 @@ func (f *fake) change(fn func()) {
 	f.changed = make(chan struct{})
 }
 
-// wait blocks until ok, asked under the lock, is true.
+// wait blocks until ok, called under the lock, returns true.
 func (f *fake) wait(what string, ok func() bool) {
 	f.t.Helper()
 	late := time.After(time.Minute)
@@ -144,7 +144,7 @@ func (f *fake) wait(what string, ok func() bool) {
 	}
 }
 
-// said is the commands with the given verb, of all connections.
+// said returns the received commands with a verb, of all connections.
 func (f *fake) said(verb string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *fake) said(verb string) []string {
 	return out
 }
 
-// bodies is what arrived whole.
+// bodies returns the complete messages.
 func (f *fake) bodies() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,7 +202,7 @@ func (f *fake) answer(n int, verb, line string) string {
 	return "250 2.1.0 Ok"
 }
 
-// say sends a reply; false: the connection is over.
+// say sends a reply; false: the connection is closed.
 func (f *fake) say(c net.Conn, reply string) bool {
 	switch reply {
 	case mute:
@@ -217,8 +217,8 @@ func (f *fake) say(c net.Conn, reply string) bool {
 	return err == nil
 }
 
-// serve carries on a session. gone is called before the reply to QUIT, since the
-// client may open its next connection as soon as it has that.
+// serve runs a session. gone is called before the reply to QUIT, because the client may open its
+// next connection as soon as it has that.
 func (f *fake) serve(n int, c net.Conn, gone func()) {
 	if !f.say(c, f.answer(n, "BANNER", "")) {
 		return
@@ -240,7 +240,7 @@ func (f *fake) serve(n int, c net.Conn, gone func()) {
 		if verb == "QUIT" {
 			gone()
 		}
-		if f.hoard && !strings.HasPrefix(reply, "\x00") {
+		if f.delayReplies && !strings.HasPrefix(reply, "\x00") {
 			if kept += reply + "\r\n"; verb == "MAIL" || verb == "RCPT" {
 				continue
 			}
@@ -259,20 +259,20 @@ func (f *fake) serve(n int, c net.Conn, gone func()) {
 	}
 }
 
-// sequence is what a session knows of the message at hand.
+// sequence is the state of the current message in a session.
 type sequence struct {
 	mail bool
 	rcpt int
 }
 
-// answer returns the reply to a command, another one where the usual would be to a
-// command out of order.
+// answer returns the reply to a command, with an error instead of the usual reply to a command out
+// of order.
 func (s *sequence) answer(f *fake, verb, reply string) string {
 	usual := strings.HasPrefix(reply, "250") || reply == "354 go on"
 	switch {
 	case verb == "RCPT" && usual && !s.mail:
 		return "503 5.5.1 MAIL first"
-	case verb == "DATA" && usual && s.rcpt == 0 && !f.loose:
+	case verb == "DATA" && usual && s.rcpt == 0 && !f.acceptData:
 		return "554 5.5.1 no valid recipients"
 	case verb == "MAIL":
 		*s = sequence{mail: usual}
@@ -306,7 +306,7 @@ func (f *fake) body(n int, c net.Conn, in *bufio.Reader) bool {
 	}
 }
 
-// on makes a script that answers one verb.
+// on is a script that answers one verb.
 func on(verb, reply string) func(int, string, string) string {
 	return func(_ int, v, _ string) string {
 		if v == verb {
@@ -340,14 +340,13 @@ func newRelay(t *testing.T, cfg relayurl.Relay) *Relay {
 
 func relayTo(t *testing.T, f *fake) *Relay { return newRelay(t, configFor(f.listener)) }
 
-// inBubble starts a fake and a relay client to it in a bubble, where timeouts pass immediately
-// and exactly.
+// inBubble starts a fake and a client of it in a bubble.
 func inBubble(t *testing.T, f *fake, timeout time.Duration) *Relay {
 	t.Helper()
 	return inBubbleAs(t, f, relayurl.Relay{TLS: relayurl.TLSOff, Timeout: timeout})
 }
 
-// inBubbleAs is inBubble with a relay of which cfg says more.
+// inBubbleAs is inBubble with further settings in cfg.
 func inBubbleAs(t *testing.T, f *fake, cfg relayurl.Relay) *Relay {
 	t.Helper()
 	p := newPipeListener()
@@ -359,7 +358,7 @@ func inBubbleAs(t *testing.T, f *fake, cfg relayurl.Relay) *Relay {
 	return r
 }
 
-func letter(to ...string) *app.Outgoing {
+func testMessage(to ...string) *app.Outgoing {
 	return &app.Outgoing{
 		EmailID:      "0198c000-0000-7000-8000-000000000001",
 		EnvelopeFrom: "send@example.com",
@@ -375,15 +374,15 @@ func letter(to ...string) *app.Outgoing {
 	}
 }
 
-// holder counts calls of hold.
-type holder struct {
+// authorizer counts calls of authorize.
+type authorizer struct {
 	mu         sync.Mutex
 	signatures []string
 	err        error
 	do         func()
 }
 
-func (h *holder) hold(_ context.Context, signature string) error {
+func (h *authorizer) authorize(_ context.Context, signature string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.signatures = append(h.signatures, signature)
@@ -393,17 +392,17 @@ func (h *holder) hold(_ context.Context, signature string) error {
 	return h.err
 }
 
-func (h *holder) calls() int {
+func (h *authorizer) calls() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.signatures)
 }
 
-func agree(context.Context, string) error { return nil }
+func authorizeAll(context.Context, string) error { return nil }
 
 var errNo = errors.New("no")
 
-// summary is a result in one line, for tables.
+// summary formats a result in one line.
 func summary(res app.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s/%d", res.Kind, res.Stage, res.Reply.Code)
@@ -421,7 +420,7 @@ func want(t *testing.T, res app.Result, line string) {
 	}
 }
 
-// wantWords checks that a result that no reply explains is explained in words.
+// wantWords checks the text of a result without a reply.
 func wantWords(t *testing.T, res app.Result, part string) {
 	t.Helper()
 	if !strings.Contains(res.Reply.Text, part) {

@@ -11,16 +11,14 @@ import (
 	"mailer/app"
 )
 
-// appendMessage writes the whole unsigned message (RFC 5322, RFC 2045) behind what
-// buf holds, with CRLF line ends: the same bytes for the same Outgoing on every
-// call, ASCII only but for local parts that need SMTPUTF8, no line longer than 998
-// octets, no bare CR or LF. It fails on a mail that app.EmailInput.Validate did not
-// make.
+// appendMessage appends the unsigned message (RFC 5322, RFC 2045) to buf, with CRLF line ends: the
+// same bytes for the same Outgoing on every call, ASCII except for local parts that need SMTPUTF8,
+// no line longer than 998 octets, no bare CR or LF. It fails for a mail that
+// app.EmailInput.Validate did not accept.
 //
-// No mail library: go-mail writes headers that were folded for it in random
-// order, can't break long words, lets a subject that looks like an encoded word
-// be decoded, puts encoded words into quoted file names, and holds six times an
-// attachment's size in memory.
+// No mail library is used: go-mail writes folded headers in random order, can't break long words,
+// lets a subject that looks like an encoded word be decoded, puts encoded words into quoted file
+// names, and holds six times an attachment's size in memory.
 func appendMessage(buf []byte, m *app.Outgoing) ([]byte, error) {
 	if err := checkOutgoing(m); err != nil {
 		return nil, fmt.Errorf("compose message: %w", err)
@@ -33,8 +31,8 @@ func appendMessage(buf []byte, m *app.Outgoing) ([]byte, error) {
 	return w.buf, nil
 }
 
-// checkOutgoing is the last line before a header: none of it can fail for a
-// mail that was validated, and none of it may pass if that check was missed.
+// checkOutgoing checks m once more before headers are written. It never fails for a validated mail;
+// it protects against a missed validation.
 func checkOutgoing(m *app.Outgoing) error {
 	mail := m.Mail
 	switch {
@@ -71,8 +69,8 @@ func checkOutgoing(m *app.Outgoing) error {
 	return nil
 }
 
-// estimate is a little more than the message will weigh, so that the buffer
-// grows at most once: attachments are the bulk, and theirs is exact.
+// estimate is slightly more than the size of the message, so that the buffer grows at most once. It
+// is exact for attachments.
 func estimate(m *app.Mail) int {
 	n := 4096 + (len(m.HTML)+len(m.Text)+m.Bodies.Size())*6/5
 	for _, a := range m.Attachments {
@@ -105,9 +103,8 @@ func (w *messageWriter) messageHeaders(m *app.Outgoing) {
 	}
 }
 
-// body writes the content header fields and what follows them: one part alone,
-// else text and html as alternatives, the html related to the files that it shows,
-// all of it mixed with the other attachments.
+// body writes the content header fields and the body: a single part, or text and HTML as
+// alternatives, the HTML related to its inline files, all mixed with the other attachments.
 func (w *messageWriter) body(m *app.Mail) {
 	defer w.endLine()
 	shown, others := related(m)
@@ -122,8 +119,8 @@ func (w *messageWriter) body(m *app.Mail) {
 	w.closeDelimiter(boundary)
 }
 
-// related returns the files that the HTML shows, and the others. Without HTML
-// nothing shows any.
+// related returns the files that the HTML shows inline, and the others. Without HTML no file is
+// inline.
 func related(m *app.Mail) (shown, others []*app.Attachment) {
 	html := m.HTML != "" || m.Bodies != nil && m.Bodies.HTML != nil
 	for i := range m.Attachments {
@@ -136,7 +133,7 @@ func related(m *app.Mail) (shown, others []*app.Attachment) {
 	return shown, others
 }
 
-// textParts writes what the mail says: one part alone, or two alternatives.
+// textParts writes the text and HTML: a single part, or two alternatives.
 func (w *messageWriter) textParts(m *app.Mail, shown []*app.Attachment) {
 	text, html := m.Text, m.HTML
 	var textPieces, htmlPieces *app.Body
@@ -158,7 +155,7 @@ func (w *messageWriter) textParts(m *app.Mail, shown []*app.Attachment) {
 	}
 }
 
-// htmlPart writes the HTML, and the files that it shows beside it (RFC 2387).
+// htmlPart writes the HTML with its inline files (RFC 2387).
 func (w *messageWriter) htmlPart(html string, pieces *app.Body, shown []*app.Attachment) {
 	if len(shown) == 0 {
 		w.textPart("text/html", html, pieces)
@@ -178,21 +175,21 @@ func (w *messageWriter) attachments(boundary string, files []*app.Attachment) {
 	}
 }
 
-// boundaryMark begins every boundary. "=_" can't occur in quoted-printable, "_"
-// not in base64, and 7bit is not chosen for a text that has it (RFC 2045 6.7).
+// boundaryMark begins every boundary. "=_" can't occur in quoted-printable, "_" not in base64, and
+// 7bit is not chosen for a text that contains it (RFC 2045 6.7).
 const boundaryMark = "=_"
 
-// multipart writes the header of a multipart, but for the blank line that its
-// first delimiter brings along, and returns the boundary. It is made of the
-// email's id: no caller knows that when writing the body. params stand before it.
+// multipart writes the header of a multipart and returns its boundary. The blank line after the
+// header is written by the first delimiter. The boundary contains the email's id, which no caller
+// knows when writing the body. params are written before the boundary.
 func (w *messageWriter) multipart(subtype, params string) string {
 	boundary := boundaryMark + subtype + "_" + w.id
 	w.raw("Content-Type: multipart/", subtype, ";", params, "\r\n boundary=\"", boundary, "\"\r\n")
 	return boundary
 }
 
-// delimiter begins a part; its CRLF is its own, not the end of what stands
-// before it (RFC 2046 5.1.1).
+// delimiter begins a part. Its leading CRLF belongs to the delimiter, not to the text before it
+// (RFC 2046 5.1.1).
 func (w *messageWriter) delimiter(boundary string) {
 	w.raw("\r\n--", boundary, "\r\n")
 }
@@ -201,7 +198,7 @@ func (w *messageWriter) closeDelimiter(boundary string) {
 	w.raw("\r\n--", boundary, "--")
 }
 
-// textPart writes a part of s, or of pieces where they are not nil.
+// textPart writes a part with s, or with pieces if they are not nil.
 func (w *messageWriter) textPart(mediaType, s string, pieces *app.Body) {
 	encoding := ""
 	if pieces != nil {
@@ -226,8 +223,8 @@ func (w *messageWriter) textPart(mediaType, s string, pieces *app.Body) {
 	}
 }
 
-// textEncoding chooses how a body travels: as it is when that is safe
-// everywhere, in base64 when mostly not ASCII, else in quoted-printable.
+// textEncoding chooses the encoding of a body: 7bit if that is safe everywhere, base64 if the text
+// is mostly not ASCII, else quoted-printable.
 func textEncoding(s string) string {
 	var wide, control int
 	for i := range len(s) {
@@ -237,14 +234,14 @@ func textEncoding(s string) string {
 	switch {
 	case wide == 0 && control == 0 && shortLines(s) && safeAsIs(s):
 		return "7bit"
-	case wide > len(s)/3: // Latin scripts stay readable, others become shorter
+	case wide > len(s)/3: // quoted-printable keeps Latin scripts readable; base64 is shorter for others
 		return "base64"
 	}
 	return "quoted-printable"
 }
 
-// unsafeByte marks the control characters that 7bit text must not hold; CR and
-// LF are safeAsIs's affair.
+// unsafeByte marks the control characters that 7bit text must not contain. safeAsIs checks CR and
+// LF.
 var unsafeByte = func() (table [256]byte) {
 	for c := range byte(' ') {
 		table[c] = 1
@@ -268,8 +265,8 @@ func shortLines(s string) bool {
 	return true
 }
 
-// safeAsIs: no bare CR, nothing like a boundary, no line that a mailbox file
-// would change ("From ").
+// safeAsIs reports whether s has no bare CR, nothing like a boundary, and no line that a mailbox
+// file would change ("From ").
 func safeAsIs(s string) bool {
 	if strings.Contains(s, "--"+boundaryMark) || strings.HasPrefix(s, "From ") || strings.Contains(s, "\nFrom ") {
 		return false
@@ -290,8 +287,8 @@ func (w *messageWriter) lines(s string) {
 	}
 }
 
-// normalLines returns s with CRLF for every CRLF, CR and LF: the form that text
-// has inside base64 (RFC 2046 4.1.1).
+// normalLines returns s with CRLF for every CRLF, CR and LF, the form of text in base64 (RFC 2046
+// 4.1.1).
 func normalLines(s string) string {
 	return strings.NewReplacer("\r\n", "\r\n", "\r", "\r\n", "\n", "\r\n").Replace(s)
 }

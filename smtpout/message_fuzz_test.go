@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// FuzzCompose: whatever Validate lets through reads back as exactly that.
+// FuzzCompose: a mail that Validate accepts reads back unchanged.
 func FuzzCompose(f *testing.F) {
 	f.Add("Acme <a@b.co>", "c@d.org", "Subject", "<p>x</p>", "text", "X-Foo", "value", "file.pdf", "application/pdf", "", []byte("x"))
 	f.Add("=?utf-8?q?J=C3=B6rg?= <a@b.co>", `"x, y" <c@d.org>`, "=?utf-8?q?x?=", "", "\r.\r\n", "Comments", "é  é", "é.pdf", "", "logo@b.co", []byte{0})
@@ -31,7 +31,7 @@ func FuzzCompose(f *testing.F) {
 			in.Compat = app.CompatResend
 		}
 		valid, err := in.Validate()
-		for range 10 { // what is refused gives way, so that the rest is tried
+		for range 10 { // refused fields are replaced, so that the others are tried
 			if err == nil {
 				break
 			}
@@ -54,8 +54,8 @@ func FuzzCompose(f *testing.F) {
 	})
 }
 
-// FuzzMailboxHeader: an address that is accepted, quoted or not, is one address with
-// one name to whoever reads its header, between others too.
+// FuzzMailboxHeader: every reader of the header reads an accepted address as one address with one
+// name, also in a list.
 func FuzzMailboxHeader(f *testing.F) {
 	for _, s := range []string{
 		"Acme, Inc. <a@b.co>", "Jane (via site) <a@b.co>", "[Acme] X <a@b.co>", "Acme: Support <a@b.co>", `A\B <a@b.co>`, `5" pipe <a@b.co>`,
@@ -82,8 +82,7 @@ func FuzzMailboxHeader(f *testing.F) {
 	})
 }
 
-// repair replaces the field that err names: an address becomes the name of one
-// if it can.
+// repair replaces the field that err names; an address becomes a display name if possible.
 func repair(in *app.EmailInput, err error) {
 	asName := func(s string) string {
 		named := app.QuoteString(s) + " <a@b.co>"

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// maxLine is the line length that is aimed for (RFC 5322 2.1.1).
+	// maxLine is the preferred line length (RFC 5322 2.1.1).
 	maxLine = 78
-	// hardLine is the one that must never be passed.
+	// hardLine is the maximum line length.
 	hardLine = 998
-	// maxEncodedLine is RFC 2047's limit on a line with encoded words, one of
-	// which has at most 75 characters.
+	// maxEncodedLine is the maximum length of a line with encoded words (RFC 2047), each of which
+	// has at most 75 characters.
 	maxEncodedLine = 76
 )
 
@@ -33,9 +33,9 @@ func (w *headerWriter) name(name string) {
 	w.column, w.first = len(name)+1, true
 }
 
-// word writes a space and s, with a fold before it when the line would be too
-// long. The first word stays beside the name while that is possible at all:
-// some readers take a field that begins with a fold for an empty one.
+// word writes a space and s, folding before it if the line would be too long. The first word stays
+// on the line of the name if possible, because some readers treat a field that begins with a fold
+// as empty.
 func (w *headerWriter) word(s string) {
 	limit := maxLine
 	if w.first {
@@ -50,7 +50,7 @@ func (w *headerWriter) word(s string) {
 	w.first = false
 }
 
-// fold ends the line; the space that begins the next word continues the field.
+// fold ends the line. The space before the next word continues the field.
 func (w *headerWriter) fold() {
 	w.buf = append(w.buf, '\r', '\n')
 	w.column = 0
@@ -60,16 +60,15 @@ func (w *headerWriter) end() {
 	w.buf = append(w.buf, '\r', '\n')
 }
 
-// field writes a field whose value is ours and short.
+// field writes a short field whose value is ours.
 func (w *headerWriter) field(name, value string) {
 	w.name(name)
 	w.word(value)
 	w.end()
 }
 
-// text writes unstructured text such that every reader gets exactly s back:
-// encoded (RFC 2047) unless it is ASCII whose spaces survive folding and that
-// does not look encoded.
+// text writes unstructured text so that every reader gets exactly s: as encoded words (RFC 2047),
+// unless s is ASCII whose spaces survive folding and that does not look encoded.
 func (w *headerWriter) text(name, s string) {
 	w.name(name)
 	if isPlainText(s) && !strings.Contains(s, "=?") {
@@ -80,8 +79,8 @@ func (w *headerWriter) text(name, s string) {
 	w.end()
 }
 
-// custom writes a header of the caller's: ASCII as it was given, for programs
-// read many of these, other text encoded.
+// custom writes a caller's header: ASCII unchanged, because programs read many of these, other text
+// encoded.
 func (w *headerWriter) custom(name, s string) {
 	w.name(name)
 	if isASCII(s) {
@@ -92,7 +91,7 @@ func (w *headerWriter) custom(name, s string) {
 	w.end()
 }
 
-// words splits s at single spaces; longer runs stay inside a word.
+// words splits s at single spaces; longer runs of spaces stay inside a word.
 func (w *headerWriter) words(s string) {
 	begin := 0
 	for i := 1; i+1 < len(s); i++ {
@@ -104,8 +103,8 @@ func (w *headerWriter) words(s string) {
 	w.word(s[begin:])
 }
 
-// isPlainText: printable ASCII, no spaces at the ends nor two together, no word
-// too long for a line.
+// isPlainText reports whether s is printable ASCII without leading, trailing or repeated spaces and
+// without a word that is too long for a line.
 func isPlainText(s string) bool {
 	if s == "" || s[0] == ' ' || s[len(s)-1] == ' ' || strings.Contains(s, "  ") {
 		return false
@@ -125,24 +124,23 @@ func isPlainText(s string) bool {
 	return true
 }
 
-// encoded writes s as encoded words (RFC 2047), on lines of at most 76
-// characters, each word with whole characters, in whichever of B and Q is
-// shorter.
+// encoded writes s as encoded words (RFC 2047) on lines of at most 76 characters, each with whole
+// characters, in the shorter of the encodings B and Q.
 func (w *headerWriter) encoded(s string) {
 	const prefix, suffix = "=?utf-8?", "?="
 	const overhead = len(prefix) + len("q?") + len(suffix)
-	const narrow = 16 // not less, since a character can take 12
+	const narrow = 16 // at least 12, the longest encoding of a character
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	quoted := qLength(s) <= base64.StdEncoding.EncodedLen(len(s))
 	for s != "" {
-		room := maxEncodedLine - w.column - len(" ") - overhead
-		if room < narrow && w.first {
-			room = narrow
-		} else if room < narrow {
+		space := maxEncodedLine - w.column - len(" ") - overhead
+		if space < narrow && w.first {
+			space = narrow
+		} else if space < narrow {
 			w.fold()
-			room = maxEncodedLine - len(" ") - overhead
+			space = maxEncodedLine - len(" ") - overhead
 		}
-		n := fitting(s, quoted, room)
+		n := fitting(s, quoted, space)
 		if quoted {
 			w.word(prefix + "q?" + qEncode(s[:n]) + suffix)
 		} else {
@@ -152,8 +150,8 @@ func (w *headerWriter) encoded(s string) {
 	}
 }
 
-// fitting is how many bytes of s, in whole characters, fit an encoded word.
-func fitting(s string, quoted bool, room int) int {
+// fitting returns how many bytes of s, in whole characters, fit into an encoded word.
+func fitting(s string, quoted bool, space int) int {
 	n, used := 0, 0
 	for n < len(s) {
 		_, size := utf8.DecodeRuneInString(s[n:])
@@ -162,7 +160,7 @@ func fitting(s string, quoted bool, room int) int {
 		} else {
 			used = base64.StdEncoding.EncodedLen(n + size)
 		}
-		if used > room {
+		if used > space {
 			break
 		}
 		n += size
@@ -170,8 +168,8 @@ func fitting(s string, quoted bool, room int) int {
 	return n
 }
 
-// isQSafe: what Q may leave alone in a phrase, its narrowest place (RFC 2047
-// section 5 (3)).
+// isQSafe reports whether Q encoding leaves c unchanged in a phrase, the strictest context (RFC
+// 2047 section 5 (3)).
 func isQSafe(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		c == '!' || c == '*' || c == '+' || c == '-' || c == '/'
@@ -204,8 +202,8 @@ func qEncode(s string) string {
 	return string(out)
 }
 
-// addresses writes an address list (RFC 5322 3.4) without those that were
-// erased, or nothing for an empty one.
+// addresses writes an address list (RFC 5322 3.4) without erased addresses, or nothing if it is
+// empty.
 func (w *headerWriter) addresses(name string, list []app.Address) {
 	if slices.ContainsFunc(list, app.Address.IsErased) {
 		list = slices.DeleteFunc(slices.Clone(list), app.Address.IsErased)
@@ -228,8 +226,7 @@ func (w *headerWriter) addresses(name string, list []app.Address) {
 	w.end()
 }
 
-// phrase writes a display name: bare when it is made of atoms, short ones in
-// quotes, anything else encoded.
+// phrase writes a display name: plain if it consists of atoms, quoted if it is short, else encoded.
 func (w *headerWriter) phrase(name string) {
 	if !isPlainText(name) || strings.Contains(name, "=?") {
 		w.encoded(name)
@@ -246,9 +243,9 @@ func (w *headerWriter) phrase(name string) {
 	w.encoded(name)
 }
 
-// filename writes the parameter of that name: quoted when it is short ASCII,
-// else in UTF-8 percent-encoding, in pieces when it is long (RFC 2231). Encoded
-// words don't belong into quotes (RFC 2047 section 5).
+// filename writes the filename parameter: quoted if it is short ASCII, else percent-encoded UTF-8,
+// in sections if it is long (RFC 2231). Encoded words are not allowed in quotes (RFC 2047 section
+// 5).
 func (w *headerWriter) filename(name string) {
 	const short, piece = 60, 54
 	if len(name) <= short && isPlainText(name) && !strings.Contains(name, "=?") {
@@ -263,7 +260,7 @@ func (w *headerWriter) filename(name string) {
 	charset := "utf-8''"
 	for i := 0; encoded != ""; i++ {
 		n := min(piece, len(encoded))
-		for k := 1; k <= 2 && n < len(encoded); k++ { // not within a %XX
+		for k := 1; k <= 2 && n < len(encoded); k++ { // not inside a %XX
 			if encoded[n-k] == '%' {
 				n -= k
 			}
@@ -277,8 +274,7 @@ func (w *headerWriter) filename(name string) {
 	}
 }
 
-// percentEncode leaves alone what RFC 2231 and RFC 5987 both do, less than
-// either would.
+// percentEncode leaves unchanged the characters that both RFC 2231 and RFC 5987 allow.
 func percentEncode(s string) string {
 	out := make([]byte, 0, 3*len(s))
 	for i := 0; i < len(s); i++ {
@@ -292,7 +288,7 @@ func percentEncode(s string) string {
 	return string(out)
 }
 
-// hasControl finds C0 and DEL, CR and LF among them.
+// hasControl reports whether s contains a control character: C0, including CR and LF, or DEL.
 func hasControl(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < ' ' || s[i] == 0x7f {

@@ -7,9 +7,9 @@ import (
 	"mailer/app"
 )
 
-// pieces writes a body of a broadcast: what all recipients share is encoded
-// once. Which encoding it is depends on that alone, and since no value may be
-// taken for harmless it is never 7bit.
+// pieces writes a body of a broadcast. The text that all recipients share is encoded once. The
+// encoding depends on the shared text only, and is never 7bit, because the values of recipients may
+// contain anything.
 func (w *messageWriter) pieces(b *app.Body) {
 	if b.NonASCII {
 		w.base64([]byte(normalLines(b.String())))
@@ -33,19 +33,18 @@ func pieceEncoding(b *app.Body) string {
 	return "quoted-printable"
 }
 
-// quoter appends text in quoted-printable (RFC 2045 6.7), with CRLF for each line
-// end. Its lines have at most 76 characters, and each text ends such that
-// anything may follow.
+// quoter appends text in quoted-printable (RFC 2045 6.7), with CRLF for each line end. Lines have
+// at most 76 characters, and anything may follow after each text.
 type quoter struct {
 	buf    []byte
 	column int
-	cr     bool // the last byte of the text was a CR, for which a CRLF stands
+	cr     bool // the last byte was a CR, written as CRLF
 }
 
-// quotedLine is how much a line holds before the = of a soft line break.
+// quotedLine is the maximum length of a line before the = of a soft line break.
 const quotedLine = 75
 
-// quotedAsIs marks what stands for itself within a line.
+// quotedAsIs marks the bytes that are written unchanged within a line.
 var quotedAsIs = func() (table [256]bool) {
 	for c := byte(' '); c <= '~'; c++ {
 		table[c] = c != '='
@@ -54,7 +53,7 @@ var quotedAsIs = func() (table [256]bool) {
 	return table
 }()
 
-// shared appends a text that is encoded once: from the beginning of a line on.
+// shared appends a text that is encoded once, starting at the beginning of a line.
 func (q *quoter) shared(t *app.SharedText) {
 	if q.cr && strings.HasPrefix(t.Text, "\n") {
 		q.text(t.Text)
@@ -104,10 +103,10 @@ func (q *quoter) text(s string) {
 	}
 }
 
-// mailboxLine begins a line that a mailbox file would change.
+// mailboxLine is the beginning of a line that a mailbox file would change.
 const mailboxLine = "From "
 
-// completes reports whether s, with what stands on the line already, is such a line.
+// completes reports whether s, after the current line so far, completes a mailboxLine.
 func (q *quoter) completes(s string) bool {
 	begun := q.buf[len(q.buf)-q.column:]
 	return string(begun) == mailboxLine[:q.column] && strings.HasPrefix(s, mailboxLine[q.column:])
@@ -122,11 +121,11 @@ func (q *quoter) lineEnd(c byte) {
 	q.column, q.cr = 0, c == '\r'
 }
 
-// plainRun is how much of s stands for itself on a line with that much room. A
-// blank must not end a line, nor the text.
-func plainRun(s string, room int) int {
+// plainRun returns how many bytes of s can be written unchanged on a line with space left for that
+// many. A blank must not end a line or the text.
+func plainRun(s string, space int) int {
 	n := 0
-	for most := min(len(s), room); n < most && quotedAsIs[s[n]]; {
+	for limit := min(len(s), space); n < limit && quotedAsIs[s[n]]; {
 		n++
 	}
 	if n > 0 && (s[n-1] == ' ' || s[n-1] == '\t') && (n == len(s) || s[n] == '\r' || s[n] == '\n') {

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const testID = "0198c0de-0000-7000-8000-000000000001"
 
-// outgoing validates in and makes a transaction of it, as mail would.
+// outgoing validates in and makes an Outgoing of it, as package mail does.
 func outgoing(t testing.TB, in app.EmailInput) *app.Outgoing {
 	t.Helper()
 	m, err := in.Validate()
@@ -50,7 +50,7 @@ func transaction(m *app.Mail) *app.Outgoing {
 	}
 }
 
-// goldenInputs are mails whose bytes are kept in testdata.
+// goldenInputs are mails whose bytes are in testdata.
 func goldenInputs() map[string]app.EmailInput {
 	return map[string]app.EmailInput{
 		"text": {
@@ -164,7 +164,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// checkWire asserts what every relay may rely on.
+// checkWire checks what every relay relies on.
 func checkWire(t testing.TB, b []byte) {
 	t.Helper()
 	if !bytes.HasSuffix(b, []byte("\r\n")) {
@@ -192,7 +192,7 @@ func checkWire(t testing.TB, b []byte) {
 	}
 }
 
-// readFile is a file of a message; ID is empty for one that is attached only.
+// readFile is a file of a message; ID is empty for one that is not inline.
 type readFile struct{ Name, Type, Content, ID string }
 
 type readMail struct {
@@ -201,7 +201,7 @@ type readMail struct {
 	Files      []readFile
 }
 
-// readBack parses with the standard library alone.
+// readBack parses with the standard library only.
 func readBack(t testing.TB, b []byte) readMail {
 	t.Helper()
 	msg, err := mail.ReadMessage(bytes.NewReader(b))
@@ -264,7 +264,7 @@ func (r *readMail) entity(t testing.TB, h textproto.MIMEHeader, body io.Reader) 
 	}
 }
 
-// checkReadsBack asserts that the message says exactly what the mail said.
+// checkReadsBack checks that the message has exactly the content of the mail.
 func checkReadsBack(t testing.TB, m *app.Outgoing, b []byte) {
 	t.Helper()
 	got := readBack(t, b)
@@ -332,8 +332,8 @@ func checkReadsBack(t testing.TB, m *app.Outgoing, b []byte) {
 	}
 }
 
-// oneSpace: the standard library's reader makes one space of a fold and those
-// around it.
+// oneSpace joins fields with single spaces, because the standard library turns a fold and the
+// spaces around it into one space.
 func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func checkBody(t testing.TB, name string, got []string, want string) {
@@ -347,7 +347,7 @@ func checkBody(t testing.TB, name string, got []string, want string) {
 	if len(got) != 1 {
 		t.Fatalf("%s: %d parts", name, len(got))
 	}
-	// A message ends with a line end, so that one more or less says nothing.
+	// A message ends with a line end, so one more or less does not matter.
 	normal := func(s string) string { return strings.TrimSuffix(normalLines(s), "\r\n") }
 	if g, w := normal(got[0]), normal(want); g != w {
 		t.Errorf("%s = %q, want %q", name, g, w)
@@ -394,8 +394,8 @@ func TestTextEncoding(t *testing.T) {
 	}
 }
 
-// The SMTP smuggling family lives on line ends other than CRLF around a dot:
-// whatever a body holds, they must not come out.
+// SMTP smuggling uses line ends other than CRLF around a dot. They must not be sent, whatever the
+// body contains.
 func TestNoSmuggling(t *testing.T) {
 	for _, evil := range []string{
 		"a\r\n.\r\nMAIL FROM:<x@y.z>", "a\n.\nb", "a\r.\rb", "a\n.\r\nb", "a\r\n.\nb", "a\r.\r\nb", "a\r\n.\rb", "\r\n.\r\n", ".\r\n", "\r", "\n", "x\r",
@@ -411,8 +411,7 @@ func TestNoSmuggling(t *testing.T) {
 	}
 }
 
-// What a missed check would let through must stop here: go-mail and Nodemailer
-// had advisories for each.
+// A missed validation must be stopped here: go-mail and Nodemailer had advisories for each case.
 func TestComposeRefuses(t *testing.T) {
 	good := func() *app.Outgoing { return outgoing(t, goldenInputs()["attachments"]) }
 	for name, spoil := range map[string]func(*app.Outgoing){
@@ -481,8 +480,8 @@ func TestSubjectReadsBack(t *testing.T) {
 	}
 }
 
-// A piece of a parameter must hold whole %XX and, for readers that decode piece
-// by piece, the pieces must be numbered without a gap (RFC 2231 section 3).
+// A section of a parameter must contain whole %XX, and sections must be numbered without a gap, for
+// readers that decode each section (RFC 2231 section 3).
 func TestFilenamePieces(t *testing.T) {
 	for shift := range 12 {
 		name := strings.Repeat("a", shift) + strings.Repeat("é", 120)

@@ -16,10 +16,10 @@ const (
 	connLimit = 100
 )
 
-// pool bounds and keeps connections. A slot stands for one connection in use or
-// being opened or left; since a connection is opened only while none is idle,
-// used and idle ones together never outnumber the slots. Where the relay refuses
-// one while others work, the slots become as many as those.
+// pool limits and reuses connections. A slot stands for one connection that is in use, being opened
+// or being closed. A connection is opened only if none is idle, so the used and idle ones together
+// never outnumber the slots. If the relay refuses a connection while others work, the number of
+// slots is lowered to those.
 type pool struct {
 	slots     *slots
 	ceiling   *ceiling
@@ -28,22 +28,22 @@ type pool struct {
 	log       *slog.Logger
 
 	mu      sync.Mutex
-	idle    []*conn // the last one was used last
-	busy    int     // connections in use
-	opening int     // connections being opened
-	round   *round  // of openings
+	idle    []*conn       // least recently used first
+	busy    int           // connections in use
+	opening int           // connections being opened
+	round   *openingRound // current round of openings
 	timer   *time.Timer
 	closed  bool
-	work    sync.WaitGroup // goodbyes being said
+	work    sync.WaitGroup // connections being closed
 
-	refusal app.Reply // that lowered the limit, not logged yet
-	logged  int       // limit that was logged last
-	told    time.Time // and when
+	refusal     app.Reply // reply that lowered the limit, not logged yet
+	loggedLimit int       // limit logged last
+	loggedAt    time.Time // when it was logged
 }
 
-// round are openings at one time, of which some were refused while it is not known
-// yet whether any succeeds.
-type round struct {
+// openingRound is a group of concurrent openings, of which some were refused while none has
+// succeeded yet.
+type openingRound struct {
 	over   chan struct{}
 	worked bool
 }
@@ -58,19 +58,19 @@ func newPool(n int, log *slog.Logger) *pool {
 		return raised
 	}
 	return &pool{
-		slots:   &slots{limit: c.limit, more: more, reserve: true},
-		ceiling: c, idleLimit: idleLimit, connLimit: connLimit, log: log, logged: n,
+		slots:   &slots{limit: c.limit, grow: more, reserve: true},
+		ceiling: c, idleLimit: idleLimit, connLimit: connLimit, log: log, loggedLimit: n,
 		round: newOpeningRound(),
 	}
 }
 
-func newOpeningRound() *round { return &round{over: make(chan struct{})} }
+func newOpeningRound() *openingRound { return &openingRound{over: make(chan struct{})} }
 
-// take waits for a slot and returns the connection that was used last; nil: the
-// caller opens one at the place, and tells how that went by opened or refused.
-// Every connection taken or opened is followed by one give, drop or reopen.
-func (p *pool) take(ctx context.Context, who claimant) (*conn, *place, error) {
-	at, err := p.slots.take(ctx, who)
+// get waits for a slot and returns the most recently used idle connection. If there is none, the
+// caller opens one for the slot and reports the result with opened or refused. Every connection
+// taken or opened must be passed to put, drop or reopen once.
+func (p *pool) get(ctx context.Context, req slotRequest) (*conn, *slot, error) {
+	s, err := p.slots.acquire(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,145 +79,142 @@ func (p *pool) take(ctx context.Context, who claimant) (*conn, *place, error) {
 	for len(p.idle) > 0 {
 		c := p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]
-		if p.fresh(c) {
+		if p.usable(c) {
 			p.busy++
-			c.place = at
+			c.slot = s
 			return c, nil, nil
 		}
 		c.cut()
 	}
 	p.opening++
-	return nil, at, nil
+	return nil, s, nil
 }
 
-func (p *pool) fresh(c *conn) bool { return time.Since(c.since) < p.idleLimit }
+func (p *pool) usable(c *conn) bool { return time.Since(c.since) < p.idleLimit }
 
-// reopen ends a connection that was found dead; the caller opens another at its
-// place.
-func (p *pool) reopen(dead *conn) *place {
+// reopen closes a connection that was found dead. The caller opens another one for its slot.
+func (p *pool) reopen(dead *conn) *slot {
 	dead.cut()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy--
 	p.opening++
-	return dead.place
+	return dead.slot
 }
 
-// opened notes a connection that was opened at a place.
-func (p *pool) opened(c *conn, at *place) {
-	c.place = at
+// opened records a connection that was opened for a slot.
+func (p *pool) opened(c *conn, s *slot) {
+	c.slot = s
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy++
-	p.logged = max(p.logged, p.works())
-	p.ended(true)
-	p.tell()
+	p.loggedLimit = max(p.loggedLimit, p.working())
+	p.openingEnded(true)
+	p.logLimit()
 }
 
-// refused notes a connection that could not be opened, and gives its place up. It
-// reports whether the relay works nevertheless, so that the caller is to wait for
-// one of the connections that it lets us have; it waits for those that are being
-// opened at the same time where none works yet.
-func (p *pool) refused(ctx context.Context, at *place, reply app.Reply) bool {
+// refused records that a connection could not be opened, and releases its slot. It reports whether
+// other connections work, so that the caller should wait for one of those. If none works yet, it
+// waits for the concurrent openings.
+func (p *pool) refused(ctx context.Context, s *slot, reply app.Reply) bool {
 	p.mu.Lock()
-	r, works := p.round, p.works() > 0
-	p.ended(false)
+	r, working := p.round, p.working() > 0
+	p.openingEnded(false)
 	p.mu.Unlock()
-	if !works {
+	if !working {
 		select {
 		case <-r.over:
-			works = r.worked
+			working = r.worked
 		case <-ctx.Done():
 		}
 	}
-	stopped := ctx.Err() != nil // then the relay has refused nothing
+	stopped := ctx.Err() != nil // canceled: the relay refused nothing
 	if !stopped {
-		p.learn(works, reply)
+		p.adjustLimit(working, reply)
 	}
-	p.slots.give(at)
-	return works && !stopped
+	p.slots.release(s)
+	return working && !stopped
 }
 
-// ended counts an opening that has ended. A round is over with its first success,
-// or when all have failed. p.mu is held.
-func (p *pool) ended(well bool) {
-	if p.opening--; well || p.opening == 0 {
-		p.round.worked = p.works() > 0
+// openingEnded counts an opening that has ended. A round is over at its first success, or when all
+// have failed. p.mu is held.
+func (p *pool) openingEnded(succeeded bool) {
+	if p.opening--; succeeded || p.opening == 0 {
+		p.round.worked = p.working() > 0
 		close(p.round.over)
 		p.round = newOpeningRound()
 	}
 }
 
-// works counts the connections that work. p.mu is held.
-func (p *pool) works() int {
+// working counts the connections that work. p.mu is held.
+func (p *pool) working() int {
 	n := p.busy
 	for _, c := range p.idle {
-		if p.fresh(c) {
+		if p.usable(c) {
 			n++
 		}
 	}
 	return n
 }
 
-// learn makes the slots as many as the connections that work, or may yet, after
-// one more was refused. A relay of which none works has other trouble than their
-// number: once it is over, all is as it was configured.
-func (p *pool) learn(works bool, reply app.Reply) {
+// adjustLimit lowers the limit to the connections that work or are being opened, after one was
+// refused. If none works, the relay has other trouble and the configured limit is restored.
+func (p *pool) adjustLimit(working bool, reply app.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !works {
+	if !working {
 		p.ceiling.reset()
-		p.logged, p.refusal = p.ceiling.limit(), app.Reply{}
+		p.loggedLimit, p.refusal = p.ceiling.limit(), app.Reply{}
 		return
 	}
-	p.ceiling.lower(p.works() + p.opening)
+	p.ceiling.lower(p.working() + p.opening)
 	p.refusal = reply
-	p.tell()
+	p.logLimit()
 }
 
-// tell logs a limit that was lowered, once it is known how far. Where one
-// connection more was tried in vain, nothing has changed. p.mu is held.
-func (p *pool) tell() {
+// logLimit logs a lowered limit once no opening is pending. A failed attempt to raise the limit is
+// only logged at debug level. p.mu is held.
+func (p *pool) logLimit() {
 	if p.opening > 0 || p.refusal == (app.Reply{}) {
 		return
 	}
 	level, limit := slog.LevelWarn, p.ceiling.limit()
-	if limit == p.logged || time.Since(p.told) < raiseInterval {
+	if limit == p.loggedLimit || time.Since(p.loggedAt) < raiseInterval {
 		level = slog.LevelDebug
 	} else {
-		p.logged, p.told = limit, time.Now()
+		p.loggedLimit, p.loggedAt = limit, time.Now()
 	}
 	p.log.Log(context.Background(), level, "smtp: the relay takes no more connections at once",
 		"limit", limit, "code", p.refusal.Code, "reply", p.refusal.Text)
 	p.refusal = app.Reply{}
 }
 
-// surplus ends a new connection on which the relay takes no transaction (421), like one
-// that it refuses: where others work, it is one too many. It reports whether they do.
-func (p *pool) surplus(c *conn, reply app.Reply) (works bool) {
+// refusedTransaction closes a new connection on which the relay refused a transaction with 421. If
+// others work, this counts as a refused connection. It reports whether others work.
+func (p *pool) refusedTransaction(c *conn, reply app.Reply) (working bool) {
 	c.cut()
 	p.mu.Lock()
 	p.busy--
-	works = p.works() > 0
+	working = p.working() > 0
 	p.mu.Unlock()
-	if works {
-		p.learn(true, reply)
+	if working {
+		p.adjustLimit(true, reply)
 	}
-	p.slots.give(c.place)
-	return works
+	p.slots.release(c.slot)
+	return working
 }
 
-// give hands a connection back for others to use.
-func (p *pool) give(c *conn) {
-	at := c.place // read before others may take c
+// put returns a connection for reuse.
+func (p *pool) put(c *conn) {
+	s := c.slot // read before c can be taken by others
 	if c.used >= p.connLimit || !p.keep(c) {
 		p.retire(c)
 		return
 	}
-	p.slots.give(at)
+	p.slots.release(s)
 }
 
-// keep puts c among the idle ones, unless the pool is closed.
+// keep adds c to the idle connections unless the pool is closed.
 func (p *pool) keep(c *conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,17 +230,16 @@ func (p *pool) keep(c *conn) bool {
 	return true
 }
 
-// drop ends a connection at once and frees its slot.
+// drop closes a connection immediately and releases its slot.
 func (p *pool) drop(c *conn) {
 	c.cut()
 	p.mu.Lock()
 	p.busy--
 	p.mu.Unlock()
-	p.slots.give(c.place)
+	p.slots.release(c.slot)
 }
 
-// retire says QUIT on a connection in the background; the slot is free once the
-// connection is gone.
+// retire sends QUIT in the background. The slot is released when the connection is closed.
 func (p *pool) retire(c *conn) {
 	p.mu.Lock()
 	closed := p.closed
@@ -258,12 +254,12 @@ func (p *pool) retire(c *conn) {
 	}
 	go func() {
 		defer p.work.Done()
-		defer p.slots.give(c.place)
-		p.leave(c)
+		defer p.slots.release(c.slot)
+		p.quit(c)
 	}()
 }
 
-func (p *pool) leave(c *conn) {
+func (p *pool) quit(c *conn) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.log.Error("smtp: panic while leaving a connection", "panic", r)
@@ -272,15 +268,14 @@ func (p *pool) leave(c *conn) {
 	c.quit()
 }
 
-// reap leaves connections that were idle for too long. It runs by the timer, in
-// a goroutine of its own.
+// reap closes connections that were idle for too long. The timer calls it in its own goroutine.
 func (p *pool) reap() {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return
 	}
-	old := p.ripe()
+	old := p.takeExpired()
 	if p.timer = nil; len(p.idle) > 0 {
 		p.timer = time.AfterFunc(max(p.idleLimit-time.Since(p.idle[0].since), time.Millisecond), p.reap)
 	}
@@ -290,24 +285,24 @@ func (p *pool) reap() {
 	}
 }
 
-// ripe takes out the connections that are idle for too long, with a slot for
-// each. Where no slot is free they stay: a waiting Send is about to use them.
-func (p *pool) ripe() []*conn {
+// takeExpired removes the connections that were idle for too long, with a slot for each. If no slot
+// is free they stay, because a waiting Send is about to use them.
+func (p *pool) takeExpired() []*conn {
 	var old []*conn
 	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= p.idleLimit {
-		at := p.slots.tryAcquire()
-		if at == nil {
+		s := p.slots.tryAcquire()
+		if s == nil {
 			return old
 		}
 		c := p.idle[0]
-		c.place = at
+		c.slot = s
 		p.busy++
 		old, p.idle = append(old, c), p.idle[1:]
 	}
 	return old
 }
 
-// close leaves all idle connections and waits until they are gone.
+// close closes all idle connections and waits until that is done.
 func (p *pool) close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -320,7 +315,7 @@ func (p *pool) close() {
 	for _, c := range idle {
 		go func() {
 			defer p.work.Done()
-			p.leave(c)
+			p.quit(c)
 		}()
 	}
 	p.work.Wait()

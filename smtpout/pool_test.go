@@ -14,7 +14,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// counts is what the fake saw of connections.
+// counts returns the number of connections, in all and at most concurrently.
 func (f *fake) counts() (opened, peak int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -22,7 +22,7 @@ func (f *fake) counts() (opened, peak int) {
 }
 
 func TestConnectionIsReused(t *testing.T) {
-	// Results that leave the session in order must not cost the connection.
+	// The connection is reused after results that leave the session in order.
 	script := func(_ int, verb, line string) string {
 		switch {
 		case verb == "RCPT" && strings.Contains(line, "<refused@"):
@@ -35,11 +35,11 @@ func TestConnectionIsReused(t *testing.T) {
 	f := startFake(t, &fake{script: script})
 	r := relayTo(t, f)
 	for i := range 3 {
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
-		want(t, r.Send(t.Context(), letter("refused@example.net"), agree), "done/rcpt/0 refused=refused/550")
-		m := letter("a@example.net")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("refused@example.net"), authorizeAll), "done/rcpt/0 refused=refused/550")
+		m := testMessage("a@example.net")
 		m.EnvelopeFrom = "sender@example.com"
-		want(t, r.Send(t.Context(), m, agree), "refused/mail/550")
+		want(t, r.Send(t.Context(), m, authorizeAll), "refused/mail/550")
 		if opened, _ := f.counts(); opened != 1 {
 			t.Fatalf("round %d: %d connections", i, opened)
 		}
@@ -56,7 +56,7 @@ func TestConnectionIsReused(t *testing.T) {
 	}
 }
 
-// What ends the session at the relay, or may have, must not be used again.
+// A connection whose session may have ended is not reused.
 func TestConnectionIsDropped(t *testing.T) {
 	for verb, reply := range map[string]string{
 		"RCPT": "421 4.3.2 busy", "DATA": "454 4.7.0 later", "DOT": "421 4.3.2 busy",
@@ -69,11 +69,11 @@ func TestConnectionIsDropped(t *testing.T) {
 				return ""
 			}})
 			r := relayTo(t, f)
-			if res := r.Send(t.Context(), letter("a@example.net"), agree); res.Kind == app.ResultDone {
+			if res := r.Send(t.Context(), testMessage("a@example.net"), authorizeAll); res.Kind == app.ResultDone {
 				t.Errorf("got %s", summary(res))
 			}
 			f.wait("the end of the connection", func() bool { return f.open == 0 })
-			want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+			want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 		})
 	}
 }
@@ -83,7 +83,7 @@ func TestConnectionLimit(t *testing.T) {
 	r := relayTo(t, f)
 	r.pool.connLimit = 3
 	for range 7 {
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	}
 	f.wait("two goodbyes", func() bool { return f.open == 1 })
 	if opened, _ := f.counts(); opened != 3 || len(f.said("QUIT")) != 2 {
@@ -102,9 +102,9 @@ func TestDeadIdleConnectionIsReplaced(t *testing.T) {
 				return ""
 			}})
 			r := relayTo(t, f)
-			var h holder
+			var h authorizer
 			for range 3 {
-				want(t, r.Send(t.Context(), letter("a@example.net"), h.hold), "done/dot/250 a=accepted/250")
+				want(t, r.Send(t.Context(), testMessage("a@example.net"), h.authorize), "done/dot/250 a=accepted/250")
 			}
 			if opened, _ := f.counts(); opened != 2 || h.calls() != 3 || len(f.bodies()) != 3 {
 				t.Errorf("%d connections, %d holds, %d messages", opened, h.calls(), len(f.bodies()))
@@ -113,7 +113,7 @@ func TestDeadIdleConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// RSET ends a transaction and nothing else: EHLO is said once.
+// EHLO is sent once per connection.
 func TestNoCommandBetweenTransactions(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo, script: func(_ int, verb, line string) string {
@@ -124,21 +124,20 @@ func TestNoCommandBetweenTransactions(t *testing.T) {
 		}})
 		r := relayTo(t, f)
 		for range 2 {
-			want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+			want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 		}
 		if len(f.said("RSET"))+len(f.said("NOOP")) != 0 {
 			t.Errorf("said %q and %q between transactions that ended well", f.said("RSET"), f.said("NOOP"))
 		}
-		want(t, r.Send(t.Context(), letter("refused@example.net"), agree), "done/rcpt/0 refused=refused/550")
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("refused@example.net"), authorizeAll), "done/rcpt/0 refused=refused/550")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 		if len(f.said("EHLO")) != 1 || len(f.said("RSET")) != 1 {
 			t.Errorf("said %q and %q", f.said("EHLO"), f.said("RSET"))
 		}
 	})
 }
 
-// What a relay says unasked after its reply must not be taken for the reply to
-// the next command.
+// An unexpected line after a reply must not be taken for the reply to the next command.
 func TestUnexpectedReplyReplacesConnection(t *testing.T) {
 	for _, unasked := range []string{"250 2.0.0 once more", "421 4.4.2 goodbye"} {
 		eachMode(t, func(t *testing.T, ehlo []string) {
@@ -150,7 +149,7 @@ func TestUnexpectedReplyReplacesConnection(t *testing.T) {
 			}})
 			r := relayTo(t, f)
 			for range 2 {
-				want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+				want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 			}
 			if opened, _ := f.counts(); opened != 2 || len(f.bodies()) != 2 || len(f.said("MAIL")) != 2 {
 				t.Errorf("%d connections, %d messages, said %q", opened, len(f.bodies()), f.said("MAIL"))
@@ -159,19 +158,19 @@ func TestUnexpectedReplyReplacesConnection(t *testing.T) {
 	}
 }
 
-// A connection whose socket the end of a context closes must not be pooled,
-// even where the transaction came to a result of its own.
+// A connection that the end of a context closes must not be reused, even if the transaction has a
+// result.
 func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	r := relayTo(t, startFake(t, &fake{}))
-	c, err := r.connect(t.Context(), claimant{})
+	c, err := r.connect(t.Context(), slotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := letter("a@example.net")
-	m.EnvelopeFrom = "<" // refused without a word to the relay
-	res, end := r.transact(ctx, ctx, c, m, &built{}, agree)
+	m := testMessage("a@example.net")
+	m.EnvelopeFrom = "<" // refused locally
+	res, end := r.transact(ctx, ctx, c, m, &built{}, authorizeAll)
 	r.pool.drop(c)
 	want(t, res, "refused/mail/0")
 	if end != connBroken {
@@ -179,17 +178,17 @@ func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	}
 }
 
-// The relay closed the idle connection by itself, long before MAIL.
+// The relay closed the idle connection long before MAIL.
 func TestIdleConnectionClosedByRelay(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo})
 		r := relayTo(t, f)
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 		f.mu.Lock()
 		f.conns[0].Close()
 		f.mu.Unlock()
 		f.wait("the close", func() bool { return f.open == 0 })
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	})
 }
 
@@ -203,8 +202,8 @@ func TestDeadConnectionIsReplacedOnce(t *testing.T) {
 		return ""
 	}})
 	r := relayTo(t, f)
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "trouble/mail/0")
+	want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
+	want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "trouble/mail/0")
 	if opened, _ := f.counts(); opened != 2 {
 		t.Errorf("%d connections", opened)
 	}
@@ -214,7 +213,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
 		r := inBubble(t, f, time.Minute)
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 		time.Sleep(r.pool.idleLimit - time.Second)
 		synctest.Wait()
 		if n := len(f.said("QUIT")); n != 0 {
@@ -225,7 +224,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 		if n := len(f.said("QUIT")); n != 1 {
 			t.Errorf("QUIT said %d times", n)
 		}
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	})
 }
 
@@ -233,7 +232,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 func TestCloseWithSilentRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inBubble(t, &fake{script: on("QUIT", stall)}, time.Minute)
-		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 		start := time.Now()
 		r.Close()
 		if took := time.Since(start); took > time.Minute {
@@ -243,12 +242,12 @@ func TestCloseWithSilentRelay(t *testing.T) {
 }
 
 func TestConnectionCap(t *testing.T) {
-	// No message ends before three are in hand, so the cap is really reached.
-	var inHand atomic.Int32
+	// No message ends before three are being sent, so the limit is reached.
+	var inFlight atomic.Int32
 	full := make(chan struct{})
 	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
 		if verb == "DATA" {
-			if inHand.Add(1) == 3 {
+			if inFlight.Add(1) == 3 {
 				close(full)
 			}
 			<-full
@@ -262,12 +261,12 @@ func TestConnectionCap(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
-			want(t, r.Send(t.Context(), letter(fmt.Sprintf("u%d@example.net", i)), agree), fmt.Sprintf("done/dot/250 u%d=accepted/250", i))
+			want(t, r.Send(t.Context(), testMessage(fmt.Sprintf("u%d@example.net", i)), authorizeAll), fmt.Sprintf("done/dot/250 u%d=accepted/250", i))
 		})
 	}
 	wg.Wait()
 	if _, peak := f.counts(); peak != 3 {
-		t.Errorf("%d connections at once, want 3", peak)
+		t.Errorf("%d concurrent connections, want 3", peak)
 	}
 	if n := len(f.bodies()); n != 50 {
 		t.Errorf("%d messages arrived", n)
@@ -283,12 +282,12 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		h := holder{do: func() { close(busy); <-ctx.Done() }}
-		want(t, r.Send(t.Context(), letter("a@example.net"), h.hold), "done/dot/250 a=accepted/250")
+		h := authorizer{do: func() { close(busy); <-ctx.Done() }}
+		want(t, r.Send(t.Context(), testMessage("a@example.net"), h.authorize), "done/dot/250 a=accepted/250")
 	})
 	<-busy
 	var res app.Result
-	wg.Go(func() { res = r.Send(ctx, letter("b@example.net"), agree) })
+	wg.Go(func() { res = r.Send(ctx, testMessage("b@example.net"), authorizeAll) })
 	cancel()
 	wg.Wait()
 	// The second Send may get the connection just before it sees the end.
@@ -299,12 +298,12 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 
 func TestBuildersAreBounded(t *testing.T) {
 	b := newBuilder(Options{Builders: 1}, false, relayurl.ProfileGeneric)
-	if _, err := b.slots.take(t.Context(), claimant{}); err != nil {
+	if _, err := b.slots.acquire(t.Context(), slotRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, bad := b.build(ctx, letter("a@example.net")); bad == nil || bad.Kind != app.ResultTrouble {
+	if _, bad := b.build(ctx, testMessage("a@example.net")); bad == nil || bad.Kind != app.ResultTrouble {
 		t.Errorf("built beside a full pool: %v", bad)
 	}
 }

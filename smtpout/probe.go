@@ -14,48 +14,48 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// probe is a test of a relay under way.
+// probe is a running test of a relay.
 type probe struct {
-	steps []relayurl.Step
-	since time.Time     // of the last step
-	heard bytes.Buffer  // what the relay said in it, the beginning of it
-	early time.Duration // the greeting before TLS took; it is said again
+	steps        []relayurl.Step
+	stepStart    time.Time     // start of the current step
+	received     bytes.Buffer  // beginning of the relay's replies in the current step
+	greetingTime time.Duration // duration of the greeting before TLS, which is repeated
 }
 
-// maxReceived bounds what is kept of a relay's words in one step.
+// maxReceived bounds the kept replies of one step, in bytes.
 const maxReceived = 4 << 10
 
-// overheard keeps what a relay says.
-type overheard struct {
+// recordingConn records what a relay sends.
+type recordingConn struct {
 	net.Conn
 	probe *probe
 }
 
-func (o *overheard) Read(b []byte) (int, error) {
+func (o *recordingConn) Read(b []byte) (int, error) {
 	n, err := o.Conn.Read(b)
-	o.probe.heard.Write(b[:min(n, max(0, maxReceived-o.probe.heard.Len()))])
+	o.probe.received.Write(b[:min(n, max(0, maxReceived-o.probe.received.Len()))])
 	return n, err
 }
 
-// begin notes that a step begins, where this is a test.
-func (c *conn) begin(step string) {
+// beginStep begins a step if the connection is a test.
+func (c *conn) beginStep(step string) {
 	if c.probe != nil {
-		c.probe.begin(step)
+		c.probe.beginStep(step)
 	}
 }
 
-// saw notes what TLS came to, where this is a test.
-func (c *conn) saw(secure *tls.Conn) {
+// recordTLS records the TLS version and certificate if the connection is a test.
+func (c *conn) recordTLS(secure *tls.Conn) {
 	if c.probe == nil {
 		return
 	}
 	s := secure.ConnectionState()
-	words := tls.VersionName(s.Version)
+	text := tls.VersionName(s.Version)
 	if len(s.PeerCertificates) > 0 {
 		cert := s.PeerCertificates[0]
-		words += fmt.Sprintf(", certificate of %s until %s", strings.Join(append(cert.DNSNames, addressesOf(cert.IPAddresses)...), ", "), app.FormatTime(cert.NotAfter))
+		text += fmt.Sprintf(", certificate of %s until %s", strings.Join(append(cert.DNSNames, addressesOf(cert.IPAddresses)...), ", "), app.FormatTime(cert.NotAfter))
 	}
-	c.probe.ended(true, words)
+	c.probe.endStep(true, text)
 }
 
 func addressesOf(list []net.IP) (out []string) {
@@ -65,87 +65,87 @@ func addressesOf(list []net.IP) (out []string) {
 	return out
 }
 
-// begin ends the step before, where it has not ended, and begins the next. The greeting
-// before TLS is none of its own: the one that counts follows.
-func (p *probe) begin(step string) {
+// beginStep ends the current step if necessary and begins the next. The greeting before TLS is no
+// step of its own, because it is repeated.
+func (p *probe) beginStep(step string) {
 	if n := len(p.steps); n > 0 && !p.steps[n-1].OK {
 		if p.steps[n-1].Step == step {
 			return
 		}
 		if last := p.steps[n-1].Step; last == relayurl.StepGreeting && step == relayurl.StepTLS {
-			p.early, p.steps = time.Since(p.since), p.steps[:n-1]
+			p.greetingTime, p.steps = time.Since(p.stepStart), p.steps[:n-1]
 		} else {
-			p.ended(true, p.words())
+			p.endStep(true, p.lastLine())
 		}
 	}
-	p.steps, p.since = append(p.steps, relayurl.Step{Step: step}), time.Now()
-	if step != relayurl.StepGreeting { // its first words may have come before
-		p.heard.Reset()
+	p.steps, p.stepStart = append(p.steps, relayurl.Step{Step: step}), time.Now()
+	if step != relayurl.StepGreeting { // its first line may have been received already
+		p.received.Reset()
 	}
 }
 
-// ended says what came of the latest step.
-func (p *probe) ended(ok bool, said string) {
+// endStep sets the result of the current step.
+func (p *probe) endStep(ok bool, said string) {
 	s := &p.steps[len(p.steps)-1]
-	took := time.Since(p.since)
+	took := time.Since(p.stepStart)
 	if s.Step == relayurl.StepGreeting {
-		took += p.early
+		took += p.greetingTime
 	}
 	s.OK, s.Said, s.MS = ok, said, took.Milliseconds()
 }
 
-// words are the last line that the relay said in a step, or of a greeting the first.
-func (p *probe) words() string {
-	lines := strings.Split(strings.TrimSpace(p.heard.String()), "\n")
+// lastLine returns the last line that the relay sent in a step, or the first line of a greeting.
+func (p *probe) lastLine() string {
+	lines := strings.Split(strings.TrimSpace(p.received.String()), "\n")
 	if p.steps[len(p.steps)-1].Step == relayurl.StepGreeting {
 		return strings.TrimSpace(lines[0])
 	}
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// step carries out one step.
+// step runs one step.
 func (p *probe) step(r *Relay, name string, fn func() (said string, err error)) bool {
-	p.begin(name)
+	p.beginStep(name)
 	said, err := fn()
 	if err != nil {
-		p.failed(r, err)
+		p.failStep(r, err)
 		return false
 	}
-	p.ended(true, r.clean.words(said))
+	p.endStep(true, r.sanitizer.text(said))
 	return true
 }
 
-// failed ends the latest step.
-func (p *probe) failed(r *Relay, err error) {
+// failStep ends the current step with an error.
+func (p *probe) failStep(r *Relay, err error) {
 	reply := r.replyTo(context.Background(), err, r.cfg.Timeout)
-	words := strings.Fields(fmt.Sprintf("%d %s %s", reply.Code, reply.Enhanced, reply.Text))
+	text := strings.Fields(fmt.Sprintf("%d %s %s", reply.Code, reply.Enhanced, reply.Text))
 	if reply.Code == 0 {
-		words = words[1:]
+		text = text[1:]
 	}
-	p.ended(false, strings.Join(words, " "))
+	p.endStep(false, strings.Join(text, " "))
 }
 
-// Probe tries a relay step by step, up to the first that fails: DNS, connecting, TLS,
-// greeting, signing in, and MAIL, RCPT and RSET with the addresses of m. send has it then
-// send m. Without recipients RCPT is left out.
+// Probe tests a relay step by step, up to the first that fails: DNS, connecting, TLS, greeting,
+// authentication, and MAIL, RCPT and RSET with the addresses of m. Without recipients RCPT is left
+// out. With send it then sends m.
 func Probe(ctx context.Context, cfg relayurl.Relay, opts Options, m *app.Outgoing, send bool) []relayurl.Step {
 	r, err := NewRelay(cfg, opts)
 	if err != nil {
-		return []relayurl.Step{{Step: relayurl.StepTLS, Said: newReplySanitizer(cfg.User, cfg.Password).words(err.Error())}}
+		return []relayurl.Step{{Step: relayurl.StepTLS, Said: newReplySanitizer(cfg.User, cfg.Password).text(err.Error())}}
 	}
 	defer r.Close()
 	p := &probe{}
-	if p.reach(ctx, r, m) && send {
+	if p.run(ctx, r, m) && send {
 		p.step(r, relayurl.StepSend, func() (string, error) { return r.sendOnce(ctx, m) })
 	}
 	for i := range p.steps {
-		p.steps[i].Said = r.clean.words(p.steps[i].Said)
+		p.steps[i].Said = r.sanitizer.text(p.steps[i].Said)
 	}
 	return p.steps
 }
 
-// reach goes as far as RSET, and leaves.
-func (p *probe) reach(ctx context.Context, r *Relay, m *app.Outgoing) bool {
+// run runs the steps up to RSET and disconnects.
+func (p *probe) run(ctx context.Context, r *Relay, m *app.Outgoing) bool {
 	dns := func() (string, error) {
 		limited, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 		defer cancel()
@@ -167,26 +167,26 @@ func (p *probe) reach(ctx context.Context, r *Relay, m *app.Outgoing) bool {
 	defer c.cut()
 	defer context.AfterFunc(ctx, c.cut)()
 	if err := r.prepare(ctx, c); err != nil {
-		p.failed(r, err)
+		p.failStep(r, err)
 		return false
 	}
-	p.ended(true, p.words())
-	ok := p.step(r, relayurl.StepMail, func() (string, error) { return r.rehearse(c, m) })
+	p.endStep(true, p.lastLine())
+	ok := p.step(r, relayurl.StepMail, func() (string, error) { return r.tryEnvelope(c, m) })
 	c.quit()
 	return ok
 }
 
-// rehearse asks for the sender and each recipient, and takes it back.
-func (r *Relay) rehearse(c *conn, m *app.Outgoing) (said string, err error) {
+// tryEnvelope sends MAIL and RCPT for m, and RSET.
+func (r *Relay) tryEnvelope(c *conn, m *app.Outgoing) (said string, err error) {
 	commands := []string{"MAIL FROM:<" + m.EnvelopeFrom + ">"}
 	for _, to := range m.Recipients {
 		commands = append(commands, "RCPT TO:<"+to+">")
 	}
 	for _, command := range append(commands, "RSET") {
-		if err := c.say([]byte(command + "\r\n")); err != nil {
+		if err := c.send([]byte(command + "\r\n")); err != nil {
 			return "", err
 		}
-		text, err := c.hear(25, r.cfg.Timeout)
+		text, err := c.readReply(25, r.cfg.Timeout)
 		if err != nil {
 			return "", err
 		}
@@ -197,7 +197,7 @@ func (r *Relay) rehearse(c *conn, m *app.Outgoing) (said string, err error) {
 	return said, nil
 }
 
-// sendOnce sends a message that nobody withdraws.
+// sendOnce sends m without a final check.
 func (r *Relay) sendOnce(ctx context.Context, m *app.Outgoing) (said string, err error) {
 	res := r.Send(ctx, m, func(context.Context, string) error { return nil })
 	for _, to := range res.Recipients {
@@ -206,9 +206,9 @@ func (r *Relay) sendOnce(ctx context.Context, m *app.Outgoing) (said string, err
 			break
 		}
 	}
-	words := strings.Join(strings.Fields(fmt.Sprintf("%d %s %s", res.Reply.Code, res.Reply.Enhanced, res.Reply.Text)), " ")
+	text := strings.Join(strings.Fields(fmt.Sprintf("%d %s %s", res.Reply.Code, res.Reply.Enhanced, res.Reply.Text)), " ")
 	if res.Kind != app.ResultDone {
-		return "", errors.New(words)
+		return "", errors.New(text)
 	}
-	return words, nil
+	return text, nil
 }

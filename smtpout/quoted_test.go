@@ -7,8 +7,8 @@ import (
 	"mailer/app"
 )
 
-// Quoted-printable is chosen for such a line because a mailbox file would put a >
-// before it; then it must not stand there as it is.
+// Quoted-printable is chosen for such a line because a mailbox file would put a > before it, so the
+// line must be encoded.
 func TestFromLineIsEncoded(t *testing.T) {
 	for _, text := range []string{"From here\nFrom there", "ok\r\nFrom here", strings.Repeat("x", quotedLine) + "From here", "From é"} {
 		m := outgoing(t, app.EmailInput{From: "a@b.test", To: []string{"c@d.test"}, Subject: "s", Text: &text})

@@ -8,9 +8,8 @@ import (
 	"mailer/app/rules/rawmail"
 )
 
-// composeRaw makes what is sent of a message that was handed in whole: the fields that it
-// lacks on top, its own header as it is, and its body, which is not copied. The bytes are
-// the same on every call.
+// composeRaw composes a raw message: it puts missing fields before the original header and signs
+// the result. The body is not copied. The bytes are the same on every call.
 func (b *builder) composeRaw(out *built, m *app.Outgoing) (err error) {
 	if err := checkRaw(m); err != nil {
 		return fmt.Errorf("compose message: %w", err)
@@ -29,14 +28,14 @@ func (b *builder) composeRaw(out *built, m *app.Outgoing) (err error) {
 		}
 	}
 	out.prepend(w.buf)
-	if out.tail = tail; !cleanLines(out.whole) || !cleanLines(tail) {
+	if out.tail = tail; !cleanLines(out.head) || !cleanLines(tail) {
 		return errBareLine
 	}
 	out.utf8, out.eightBit = !isASCII(head), !isASCII(tail)
 	return nil
 }
 
-// checkRaw is checkOutgoing for what is written before a message that was handed in whole.
+// checkRaw is checkOutgoing for the fields that are added to a raw message.
 func checkRaw(m *app.Outgoing) error {
 	switch {
 	case m.Mail.From.IsErased():

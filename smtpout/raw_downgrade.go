@@ -11,36 +11,35 @@ import (
 	"mailer/app/rules/rawmail"
 )
 
-// fit returns what a relay gets that makes this offer of a message that was handed in
-// whole: as it came where 8BITMIME (RFC 6152) and SMTPUTF8 (RFC 6531) let, else its 8-bit
-// parts and fields encoded, before it is signed. Where that can't be done the transaction
-// ends: bad is its result.
-func (b *builder) fit(ctx context.Context, m *app.Outgoing, message *built, o offer) (out *built, bad *app.Result) {
+// adapt returns the form of a raw message that a relay accepts: unchanged if it offers 8BITMIME
+// (RFC 6152) and SMTPUTF8 (RFC 6531) as needed, else with its 8-bit parts and fields encoded and
+// signed again. If that is impossible, bad is the result of the transaction.
+func (b *builder) adapt(ctx context.Context, m *app.Outgoing, message *built, o offer) (out *built, bad *app.Result) {
 	if m.Mail == nil || m.Mail.Raw == nil || (o.eightBit || !message.eightBit) && (o.utf8 || !message.utf8) {
 		return message, nil
 	}
 	mail, plain := *m.Mail, *m
 	if err := downgrade(&mail, message, o); err != nil {
-		text := cleaner{}.words("the relay does not offer " + lacking(message, o) + ", and the message can't be sent without it: " + err.Error())
+		text := replySanitizer{}.text("the relay does not offer " + missingExtension(message, o) + ", and the message can't be sent without it: " + err.Error())
 		return message, &app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: app.Reply{Enhanced: "5.6.3", Text: text}}
 	}
 	plain.Mail, plain.Signature = &mail, ""
 	if out, bad = b.build(ctx, &plain); bad != nil {
 		return message, bad
 	}
-	out.changed = true
+	out.adapted = true
 	return out, nil
 }
 
-// lacking names what a message needs of a relay that does not offer it.
-func lacking(message *built, o offer) string {
+// missingExtension returns the extension that a message needs and the relay does not offer.
+func missingExtension(message *built, o offer) string {
 	if message.eightBit && !o.eightBit {
 		return "8BITMIME"
 	}
 	return "SMTPUTF8"
 }
 
-// downgrade has a mail be one that needs nothing that is not offered.
+// downgrade encodes a mail so that it needs no extension that is not offered.
 func downgrade(mail *app.Mail, message *built, o offer) (err error) {
 	if message.eightBit && !o.eightBit {
 		if mail.Raw, err = rawmail.SevenBit(mail.Raw); err != nil {
@@ -63,7 +62,7 @@ func downgrade(mail *app.Mail, message *built, o offer) (err error) {
 	return nil
 }
 
-// Fields that are no text, in lower case: what they hold can't be encoded.
+// Fields that are not unstructured text, in lower case. Their values can't be encoded.
 var (
 	addressFields    = []string{"from", "sender", "reply-to", "to", "cc", "resent-from", "resent-sender", "resent-to", "resent-cc"}
 	structuredFields = []string{"message-id", "in-reply-to", "references", "date", "mime-version", "received", "dkim-signature", "return-path"}

@@ -18,7 +18,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// rawOutgoing is a letter of acme.test that was handed in whole.
+// rawOutgoing is a raw message of acme.test.
 func rawOutgoing(t testing.TB, message string) *app.Outgoing {
 	t.Helper()
 	parsed, err := rawmail.Parse([]byte(message))
@@ -26,18 +26,18 @@ func rawOutgoing(t testing.TB, message string) *app.Outgoing {
 		t.Fatalf("%v\n%s", err, message)
 	}
 	parsed.Strip(false)
-	m := letter("a@example.net")
+	m := testMessage("a@example.net")
 	m.EnvelopeFrom, m.MessageID = "ann@acme.test", m.EmailID+"@acme.test"
 	m.Mail = &app.Mail{From: parsed.From, To: parsed.To, Headers: parsed.Headers(), Raw: parsed.Raw}
 	return m
 }
 
-// sendAndRead has a relay take a message that was handed in, twice, and returns the bytes.
+// sendAndRead sends a raw message twice, and returns the received bytes.
 func sendAndRead(t *testing.T, r *Relay, f *fake, m *app.Outgoing) string {
 	t.Helper()
-	var kept holder
+	var kept authorizer
 	for range 2 {
-		want(t, r.Send(t.Context(), m, kept.hold), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), m, kept.authorize), "done/dot/250 a=accepted/250")
 		m.Signature = kept.signatures[0]
 	}
 	f.mu.Lock()
@@ -89,7 +89,7 @@ func TestTrackedRawMessagesVerify(t *testing.T) {
 	for range rawMessages(400) {
 		m := rawOutgoing(t, apptest.GeneratedMessage(random, "acme.test"))
 		before := m.Mail.Raw
-		m.Mail.HTML, m.DKIM = "x", key // only whether there is one counts
+		m.Mail.HTML, m.DKIM = "x", key // only its presence matters
 		if m.Mail = tracked(t, m.Mail); bytes.Equal(m.Mail.Raw, before) {
 			continue
 		}
@@ -110,7 +110,7 @@ func TestTrackedRawMessagesVerify(t *testing.T) {
 	}
 }
 
-// difference is where the ends of two texts begin to differ, with what stands there.
+// difference returns the ends of two texts from where they begin to differ.
 func difference(got, want string) string {
 	n := 0
 	for n < min(len(got), len(want)) && got[len(got)-1-n] == want[len(want)-1-n] {
@@ -152,14 +152,14 @@ func TestRelayWithout8BITMIME(t *testing.T) {
 			t.Errorf("%q\nis not in\n%q", part, got)
 		}
 	}
-	// What its author signed can't be changed, and the relay is named.
+	// A part that its author signed can't be changed; the error names the relay.
 	m = rawOutgoing(t, "From: ann@acme.test\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGrüße\r\n--b\r\nContent-Type: application/pgp-signature\r\n\r\nx\r\n--b--\r\n")
-	res := r.Send(t.Context(), m, agree)
+	res := r.Send(t.Context(), m, authorizeAll)
 	if res.Kind != app.ResultRefused || !strings.Contains(res.Reply.Text, "8BITMIME") || !strings.Contains(res.Reply.Text, "signed") {
 		t.Errorf("%+v", res)
 	}
-	// The connection is good for others.
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	// The connection can be reused.
+	want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 }
 
 func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
@@ -177,8 +177,8 @@ func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.DKIM = key
-		if res := r.Send(t.Context(), m, agree); res.Kind != app.ResultDone {
-			continue // sealed
+		if res := r.Send(t.Context(), m, authorizeAll); res.Kind != app.ResultDone {
+			continue // signed by its author
 		}
 		sent++
 		f.mu.Lock()
@@ -200,8 +200,7 @@ func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
 
 func trimmed(s string) string { return strings.TrimRight(s, "\r\n") }
 
-// TestRawMessagesVerifyWithDkimpy asks a verifier that shares no code with the
-// signer.
+// TestRawMessagesVerifyWithDkimpy uses a verifier that shares no code with the signer.
 func TestRawMessagesVerifyWithDkimpy(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import dkim").Run(); err != nil {
@@ -222,7 +221,7 @@ func TestRawMessagesVerifyWithDkimpy(t *testing.T) {
 			t.Fatal(bad.Reply)
 		}
 		path := filepath.Join(dir, strconv.Itoa(i)+".eml")
-		if err := os.WriteFile(path, slices.Concat(out.whole, out.tail), 0o600); err != nil {
+		if err := os.WriteFile(path, slices.Concat(out.head, out.tail), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		b.release(out)

@@ -20,14 +20,13 @@ import (
 const (
 	defaultConnections = 8
 	defaultTimeout     = 30 * time.Second
-	// dotFactor times the timeout is how long the reply to the final dot may
-	// take: giving up on it early makes doubt and then duplicates (RFC 5321
-	// 4.5.3.2.6).
+	// dotFactor times the timeout is how long the reply to the final dot is waited for. Giving up
+	// early causes doubts and duplicates (RFC 5321 4.5.3.2.6).
 	dotFactor = 10
 )
 
-// Relay hands messages to one SMTP server over a few pooled connections, as many as
-// it lets us have. It is safe for concurrent use.
+// Relay sends messages to one SMTP server over a few pooled connections, as many as the server
+// allows. It is safe for concurrent use.
 type Relay struct {
 	cfg           relayurl.Relay
 	addr          string
@@ -37,16 +36,16 @@ type Relay struct {
 	log           *slog.Logger
 	builder       *builder
 	pool          *pool
-	clean         cleaner
-	rules         rules
-	taking        context.Context // ends with Drain, when no transaction begins any more
+	sanitizer     replySanitizer
+	rules         replyRules
+	accepting     context.Context // ends with Drain: no transaction begins
 	stopAccepting context.CancelFunc
 	closing       context.Context // ends with Close
 	cancelClosing context.CancelFunc
 }
 
-// NewRelay makes the client of a relay; it opens no connection. Errors: a
-// setting that can't work, or cfg.CAFile unreadable or without a certificate.
+// NewRelay makes the client of a relay. It opens no connection. Errors: an invalid setting, or
+// cfg.CAFile is unreadable or has no certificate.
 func NewRelay(cfg relayurl.Relay, opts Options) (*Relay, error) {
 	cfg, err := withDefaults(cfg)
 	if err != nil {
@@ -61,19 +60,19 @@ func NewRelay(cfg relayurl.Relay, opts Options) (*Relay, error) {
 		return nil, err
 	}
 	r := &Relay{
-		cfg:     cfg,
-		addr:    net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port)),
-		hello:   hello,
-		tls:     config,
-		log:     opts.logger().With("relay", cfg.Region),
-		builder: newBuilder(opts, cfg.DKIM, cfg.Profile),
-		clean:   newReplySanitizer(cfg.User, cfg.Password),
-		rules:   rules{soft: cfg.SoftBounce},
+		cfg:       cfg,
+		addr:      net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port)),
+		hello:     hello,
+		tls:       config,
+		log:       opts.logger().With("relay", cfg.Region),
+		builder:   newBuilder(opts, cfg.DKIM, cfg.Profile),
+		sanitizer: newReplySanitizer(cfg.User, cfg.Password),
+		rules:     replyRules{soft: cfg.SoftBounce},
 	}
 	r.dial = r.dialTCP
 	r.pool = newPool(cfg.Connections, r.log)
 	r.closing, r.cancelClosing = context.WithCancel(context.Background())
-	r.taking, r.stopAccepting = context.WithCancel(r.closing)
+	r.accepting, r.stopAccepting = context.WithCancel(r.closing)
 	return r, nil
 }
 
@@ -103,7 +102,7 @@ func withDefaults(cfg relayurl.Relay) (relayurl.Relay, error) {
 	return cfg, nil
 }
 
-// helloName refuses what would break the EHLO line.
+// helloName refuses a name that would break the EHLO line.
 func helloName(name string) (string, error) {
 	if name == "" {
 		return "localhost", nil
@@ -140,15 +139,15 @@ func tlsConfig(cfg relayurl.Relay) (*tls.Config, error) {
 	return config, nil
 }
 
-// Send hands m to the relay once. It composes and signs first, waits for a
-// connection, and calls hold just before the final dot. When ctx ends before the
-// dot, the socket is closed at once (ResultTrouble, even if hold had agreed);
-// after it only the timeout or Close ends the waiting for the reply.
-func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+// Send sends m in one transaction. It composes and signs m, waits for a connection, and calls
+// authorize just before the final dot. If ctx ends before the dot, the socket is closed immediately
+// (ResultTrouble, even if authorize returned nil); after the dot, only the timeout or Close ends
+// the wait for the reply.
+func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
 	if len(m.Recipients) == 0 {
 		return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
 	}
-	if err := errors.Join(r.taking.Err(), ctx.Err()); err != nil {
+	if err := errors.Join(r.accepting.Err(), ctx.Err()); err != nil {
 		return r.trouble(ctx, app.StageConnect, err)
 	}
 	ending, cancel := context.WithCancel(ctx)
@@ -159,31 +158,31 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 		return *bad
 	}
 	defer r.builder.release(message)
-	who := claimant{team: m.TeamID, bulk: m.Bulk, shared: m.Shared}
+	req := slotRequest{team: m.TeamID, bulk: m.Bulk, shared: m.Shared}
 	connecting, stop := context.WithCancel(ending)
 	defer stop()
-	defer context.AfterFunc(r.taking, stop)()
-	c, err := r.connect(connecting, who)
+	defer context.AfterFunc(r.accepting, stop)()
+	c, err := r.connect(connecting, req)
 	for err == nil {
-		if message, bad = r.builder.fit(ending, m, message, c.offer); bad != nil {
-			r.pool.give(c)
+		if message, bad = r.builder.adapt(ending, m, message, c.offer); bad != nil {
+			r.pool.put(c)
 			return *bad
 		}
 		reused := c.used > 0
-		res, end := r.transact(ctx, ending, c, m, message, hold)
+		res, end := r.transact(ctx, ending, c, m, message, authorize)
 		if end == connStale && reused {
-			c, err = r.openAt(connecting, who, r.pool.reopen(c))
+			c, err = r.openAt(connecting, req, r.pool.reopen(c))
 			continue
 		}
 		if end == connStale && res.Reply.Code == 421 {
-			if !r.pool.surplus(c, res.Reply) {
+			if !r.pool.refusedTransaction(c, res.Reply) {
 				return res
 			}
-			c, err = r.connect(connecting, who) // as where the connection is refused
+			c, err = r.connect(connecting, req) // as if the connection was refused
 			continue
 		}
 		if end == connReusable {
-			r.pool.give(c)
+			r.pool.put(c)
 		} else {
 			r.pool.drop(c)
 		}
@@ -193,45 +192,45 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 }
 
 // connect returns a pooled connection or a new one.
-func (r *Relay) connect(ctx context.Context, who claimant) (*conn, error) {
-	c, at, err := r.pool.take(ctx, who)
+func (r *Relay) connect(ctx context.Context, req slotRequest) (*conn, error) {
+	c, s, err := r.pool.get(ctx, req)
 	if c != nil || err != nil {
 		return c, err
 	}
-	return r.openAt(ctx, who, at)
+	return r.openAt(ctx, req, s)
 }
 
-// openAt opens a connection at a place. Where the relay refuses it but lets us have
-// others, it waits for one of those.
-func (r *Relay) openAt(ctx context.Context, who claimant, at *place) (*conn, error) {
-	who.turn = at.turn
+// openAt opens a connection for a slot. If the relay refuses it but allows others, openAt waits for
+// one of those.
+func (r *Relay) openAt(ctx context.Context, req slotRequest, s *slot) (*conn, error) {
+	req.ticket = s.ticket
 	c, err := r.open(ctx)
 	if err == nil {
-		r.pool.opened(c, at)
+		r.pool.opened(c, s)
 		return c, nil
 	}
-	if r.pool.refused(ctx, at, r.replyTo(ctx, err, r.cfg.Timeout)) {
-		return r.connect(ctx, who)
+	if r.pool.refused(ctx, s, r.replyTo(ctx, err, r.cfg.Timeout)) {
+		return r.connect(ctx, req)
 	}
 	return nil, err
 }
 
-// Drain has no other transaction begin: a Send that has no connection yet ends with
-// ResultTrouble, the others go on.
+// Drain makes later transactions impossible: a Send without a connection ends with ResultTrouble,
+// the others finish.
 func (r *Relay) Drain() { r.stopAccepting() }
 
-// Bound is how many connections the relay lets us have at once, as far as is known.
+// Bound is how many concurrent connections the relay allows, as far as known.
 func (r *Relay) Bound() int { return r.pool.ceiling.limit() }
 
-// Close ends all connections: QUIT on the idle ones, the others at once. It
-// waits for the goodbyes, a few seconds at most. A Send that waits for the reply
-// to its final dot ends with ResultDoubt, any other with ResultTrouble.
+// Close ends all connections: idle ones with QUIT, which may take a few seconds, the others
+// immediately. A Send that waits for the reply to its final dot ends with ResultDoubt, any other
+// with ResultTrouble.
 func (r *Relay) Close() {
 	r.cancelClosing()
 	r.pool.close()
 }
 
-// trouble is the result when the relay could not be used.
+// trouble is the result if the relay could not be used.
 func (r *Relay) trouble(ctx context.Context, stage app.Stage, err error) app.Result {
 	var at *stageError
 	if errors.As(err, &at) {
@@ -240,19 +239,19 @@ func (r *Relay) trouble(ctx context.Context, stage app.Stage, err error) app.Res
 	return app.Result{Kind: app.ResultTrouble, Stage: stage, Reply: r.replyTo(ctx, err, r.cfg.Timeout)}
 }
 
-// replyTo is what the relay answered, or what came instead, in words.
+// replyTo returns the relay's answer in err, or a description of err.
 func (r *Relay) replyTo(ctx context.Context, err error, timeout time.Duration) app.Reply {
 	if answer := replyError(err); answer != nil {
-		return r.clean.replyOf(answer)
+		return r.sanitizer.replyOf(answer)
 	}
 	if r.closing.Err() != nil {
 		return app.Reply{Text: "stopped: the relay's client is closed"}
 	}
-	if r.taking.Err() != nil && ctx.Err() != nil {
+	if r.accepting.Err() != nil && ctx.Err() != nil {
 		return app.Reply{Text: "stopped: the relay is no longer used"}
 	}
 	if ctx.Err() != nil {
 		return app.Reply{Text: "stopped before the relay answered"}
 	}
-	return app.Reply{Text: r.clean.words(errorText(err, timeout))}
+	return app.Reply{Text: r.sanitizer.text(errorText(err, timeout))}
 }

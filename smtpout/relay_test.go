@@ -13,7 +13,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Every rule about replies, one line each.
+// One line for each rule about replies.
 func TestSendResults(t *testing.T) {
 	three := []string{"a@example.net", "b@example.net", "c@example.net"}
 	oneBad := func(reply string) func(int, string, string) string {
@@ -92,8 +92,8 @@ func TestSendResults(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			eachMode(t, func(t *testing.T, ehlo []string) {
 				f := startFake(t, &fake{ehlo: ehlo, script: tt.script})
-				var h holder
-				res := relayTo(t, f).Send(t.Context(), letter(tt.to...), h.hold)
+				var h authorizer
+				res := relayTo(t, f).Send(t.Context(), testMessage(tt.to...), h.authorize)
 				want(t, res, tt.want)
 				if h.calls() != tt.holds {
 					t.Errorf("hold was called %d times, want %d", h.calls(), tt.holds)
@@ -114,7 +114,7 @@ func TestSendResults(t *testing.T) {
 
 func TestSendKeepsQueueID(t *testing.T) {
 	f := startFake(t, &fake{script: on("DOT", "250-2.0.0 Ok\r\n250 2.0.0 queued as 4Bx\x01y")})
-	res := relayTo(t, f).Send(t.Context(), letter("a@example.net"), agree)
+	res := relayTo(t, f).Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 	if got, want := res.Reply, (app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Ok queued as 4Bx y"}); got != want {
 		t.Errorf("reply %+v, want %+v", got, want)
 	}
@@ -123,7 +123,7 @@ func TestSendKeepsQueueID(t *testing.T) {
 	}
 }
 
-// A name server has a time of its own, which is not the relay's.
+// A name server has its own timeout.
 func TestNameServerTimeoutText(t *testing.T) {
 	r, err := NewRelay(relayurl.Relay{Region: "us-east-1", Host: "relay.test", TLS: relayurl.TLSOff}, Options{})
 	if err != nil {
@@ -133,11 +133,11 @@ func TestNameServerTimeoutText(t *testing.T) {
 	r.dial = func(context.Context) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "i/o timeout", Name: "relay.test", IsTimeout: true}}
 	}
-	res := r.Send(t.Context(), letter("a@example.net"), agree)
+	res := r.Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 	wantWords(t, res, "the name server does not answer for relay.test")
 }
 
-// A relay that stops answering anywhere must not hold us.
+// A relay that stops answering at any step must not block Send.
 func TestSendStalls(t *testing.T) {
 	for verb, result := range map[string]string{
 		"BANNER": "trouble/connect/0", "EHLO": "trouble/connect/0", "MAIL": "trouble/mail/0",
@@ -147,15 +147,15 @@ func TestSendStalls(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := inBubble(t, &fake{ehlo: ehlo, script: on(verb, stall)}, time.Minute)
 				start := time.Now()
-				res := r.Send(t.Context(), letter("a@example.net"), agree)
+				res := r.Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 				want(t, res, result)
 				wantWords(t, res, "no answer within")
-				patience := time.Minute
+				timeout := time.Minute
 				if verb == "DOT" {
-					patience *= dotFactor
+					timeout *= dotFactor
 				}
-				if took := time.Since(start); took != patience {
-					t.Errorf("%s took %s, want %s", verb, took, patience)
+				if took := time.Since(start); took != timeout {
+					t.Errorf("%s took %s, want %s", verb, took, timeout)
 				}
 			})
 		})
@@ -168,10 +168,10 @@ func TestSendStallWhileReadingBody(t *testing.T) {
 	defer f.change(func() { f.partial = []string{} })
 	cfg := configFor(f.listener)
 	cfg.Timeout = 2 * time.Second
-	m := letter("a@example.net")
+	m := testMessage("a@example.net")
 	m.Mail.Text = strings.Repeat(strings.Repeat("x", 70)+"\n", 300_000) // more than the sockets hold
-	var h holder
-	res := newRelay(t, cfg).Send(t.Context(), m, h.hold)
+	var h authorizer
+	res := newRelay(t, cfg).Send(t.Context(), m, h.authorize)
 	want(t, res, "trouble/data/0")
 	if h.calls() != 0 {
 		t.Error("hold was called")
@@ -180,7 +180,7 @@ func TestSendStallWhileReadingBody(t *testing.T) {
 
 func TestSendEndlessReply(t *testing.T) {
 	f := startFake(t, &fake{script: on("MAIL", strings.Repeat("250-more\r\n", 50_000)+"250 end")})
-	res := relayTo(t, f).Send(t.Context(), letter("a@example.net"), agree)
+	res := relayTo(t, f).Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 	want(t, res, "trouble/mail/0")
 	wantWords(t, res, "no end")
 }
@@ -188,7 +188,7 @@ func TestSendEndlessReply(t *testing.T) {
 func TestSendRefusedConnection(t *testing.T) {
 	f := startFake(t, &fake{})
 	f.listener.Close()
-	res := relayTo(t, f).Send(t.Context(), letter("a@example.net"), agree)
+	res := relayTo(t, f).Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 	want(t, res, "trouble/connect/0")
 	wantWords(t, res, "refused")
 }
@@ -197,10 +197,10 @@ func TestAuthorizeErrorSendsNoDot(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo})
 		r := relayTo(t, f)
-		h := holder{err: errNo}
-		m := letter("a@example.net")
-		m.Mail.Text = strings.Repeat("a line of text\n", 1000) // beyond every buffer of the client
-		want(t, r.Send(t.Context(), m, h.hold), "withdrawn/dot/0")
+		h := authorizer{err: errNo}
+		m := testMessage("a@example.net")
+		m.Mail.Text = strings.Repeat("a line of text\n", 1000) // more than the buffers of the client
+		want(t, r.Send(t.Context(), m, h.authorize), "withdrawn/dot/0")
 		r.Close()
 		f.wait("the end of the body", func() bool { return len(f.partial) == 1 })
 		if n := len(f.bodies()); n != 0 {
@@ -219,11 +219,11 @@ func TestAuthorizeErrorReportsNoRecipients(t *testing.T) {
 		}
 		return ""
 	}})
-	h := holder{err: errNo}
-	want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net", "b@example.net"), h.hold), "withdrawn/dot/0")
+	h := authorizer{err: errNo}
+	want(t, relayTo(t, f).Send(t.Context(), testMessage("a@example.net", "b@example.net"), h.authorize), "withdrawn/dot/0")
 }
 
-// What the relay takes is the message byte for byte, whatever its lines begin
+// The relay receives the message unchanged, whatever its lines begin
 // with.
 func TestDotsArriveUnchanged(t *testing.T) {
 	f := startFake(t, &fake{})
@@ -233,19 +233,19 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		"..\r\n",
 		"Subject: x\r\n\r\n" + strings.Repeat(".\r\n", 5000),
 	} {
-		c, err := r.connect(t.Context(), claimant{})
+		c, err := r.connect(t.Context(), slotRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &built{whole: []byte("DKIM-Signature: b=x\r\n" + text)}
-		res, end := r.transact(t.Context(), t.Context(), c, letter("a@example.net"), b, agree)
+		b := &built{head: []byte("DKIM-Signature: b=x\r\n" + text)}
+		res, end := r.transact(t.Context(), t.Context(), c, testMessage("a@example.net"), b, authorizeAll)
 		want(t, res, "done/dot/250 a=accepted/250")
 		if end != connReusable {
 			t.Errorf("the connection ended as %d", end)
 		}
-		r.pool.give(c)
+		r.pool.put(c)
 		got := f.bodies()
-		if last := got[len(got)-1]; last != string(b.whole) {
+		if last := got[len(got)-1]; last != string(b.head) {
 			t.Errorf("arrived: %q", last)
 		}
 	}
@@ -255,14 +255,14 @@ func TestEarlierSignatureIsUsedAgain(t *testing.T) {
 	f := startFake(t, &fake{})
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
-	m := letter("a@example.net")
+	m := testMessage("a@example.net")
 	m.DKIM, m.Signature = scriptKey(t), "DKIM-Signature: v=1; b=earlier\r\n"
 	message, err := compose(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var h holder
-	want(t, newRelay(t, cfg).Send(t.Context(), m, h.hold), "done/dot/250 a=accepted/250")
+	var h authorizer
+	want(t, newRelay(t, cfg).Send(t.Context(), m, h.authorize), "done/dot/250 a=accepted/250")
 	if got := f.bodies(); len(got) != 1 || got[0] != m.Signature+string(message) {
 		t.Errorf("arrived: %q", got)
 	}
@@ -280,7 +280,7 @@ func TestSigning(t *testing.T) {
 		signed bool
 	}{{"on", true, key, true}, {"off", false, key, false}, {"no key", true, nil, false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := letter("a@example.net")
+			m := testMessage("a@example.net")
 			m.DKIM = tt.key
 			got, bad := newBuilder(Options{Builders: 1}, tt.dkim, relayurl.ProfileGeneric).build(t.Context(), m)
 			if bad != nil {
@@ -311,9 +311,9 @@ func TestSizeAndUTF8(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := startFake(t, &fake{ehlo: tt.ehlo})
-			m := letter(tt.to)
+			m := testMessage(tt.to)
 			m.Mail.Text = tt.text
-			res := relayTo(t, f).Send(t.Context(), m, agree)
+			res := relayTo(t, f).Send(t.Context(), m, authorizeAll)
 			want(t, res, tt.want)
 			if res.Reply.Enhanced != tt.enh {
 				t.Errorf("enhanced %q, want %q", res.Reply.Enhanced, tt.enh)
@@ -334,7 +334,7 @@ func TestSizeAndUTF8(t *testing.T) {
 }
 
 func TestHeaderNeedsUTF8(t *testing.T) {
-	x := &exchange{m: letter("a@example.net"), message: &built{utf8: true}}
+	x := &exchange{m: testMessage("a@example.net"), message: &built{utf8: true}}
 	if !x.needsUTF8() {
 		t.Error("a UTF-8 header was overlooked")
 	}
@@ -348,7 +348,7 @@ func TestHeaderNeedsUTF8(t *testing.T) {
 func TestHostileAddresses(t *testing.T) {
 	f := startFake(t, &fake{})
 	r := relayTo(t, f)
-	res := r.Send(t.Context(), letter("a@example.net", "b@example.net> NOTIFY=NEVER <x", "c\r\nRSET@example.net", `"d > e"@example.net`), agree)
+	res := r.Send(t.Context(), testMessage("a@example.net", "b@example.net> NOTIFY=NEVER <x", "c\r\nRSET@example.net", `"d > e"@example.net`), authorizeAll)
 	got := make([]app.Outcome, len(res.Recipients))
 	for i, rr := range res.Recipients {
 		got[i] = rr.Outcome
@@ -359,9 +359,9 @@ func TestHostileAddresses(t *testing.T) {
 	if rcpt := f.said("RCPT"); len(rcpt) != 2 {
 		t.Errorf("said %q", rcpt)
 	}
-	m := letter("a@example.net")
+	m := testMessage("a@example.net")
 	m.EnvelopeFrom = "x> SIZE=1 <@example.com"
-	want(t, r.Send(t.Context(), m, agree), "refused/mail/0")
+	want(t, r.Send(t.Context(), m, authorizeAll), "refused/mail/0")
 }
 
 func TestContextEndsBeforeTheDot(t *testing.T) {
@@ -377,7 +377,7 @@ func TestContextEndsBeforeTheDot(t *testing.T) {
 			}})
 			cfg := configFor(f.listener)
 			cfg.Timeout = time.Hour // longer than a test may take
-			res := newRelay(t, cfg).Send(ctx, letter("a@example.net"), agree)
+			res := newRelay(t, cfg).Send(ctx, testMessage("a@example.net"), authorizeAll)
 			if res.Kind != app.ResultTrouble {
 				t.Errorf("%s: %s", verb, summary(res))
 			}
@@ -389,8 +389,8 @@ func TestContextEndsBeforeTheDot(t *testing.T) {
 func TestContextEndsInAuthorize(t *testing.T) {
 	f := startFake(t, &fake{})
 	ctx, cancel := context.WithCancel(t.Context())
-	h := holder{do: cancel}
-	want(t, relayTo(t, f).Send(ctx, letter("a@example.net"), h.hold), "trouble/dot/0")
+	h := authorizer{do: cancel}
+	want(t, relayTo(t, f).Send(ctx, testMessage("a@example.net"), h.authorize), "trouble/dot/0")
 	f.wait("the lost connection", func() bool { return f.open == 0 })
 	if len(f.bodies()) != 0 {
 		t.Error("the dot was sent")
@@ -401,20 +401,20 @@ func TestContextEndsAfterTheDot(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
 		if verb == "DOT" {
-			cancel() // the client waits for this reply: it comes after the end
+			cancel() // the client waits for this reply, which comes later
 		}
 		return ""
 	}})
-	want(t, relayTo(t, f).Send(ctx, letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, relayTo(t, f).Send(ctx, testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 }
 
 func TestCloseEndsTheWaitForTheReply(t *testing.T) {
-	dotted := make(chan struct{})
+	committed := make(chan struct{})
 	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
 		if verb != "DOT" {
 			return ""
 		}
-		close(dotted)
+		close(committed)
 		return stall
 	}})
 	cfg := configFor(f.listener)
@@ -422,19 +422,19 @@ func TestCloseEndsTheWaitForTheReply(t *testing.T) {
 	r := newRelay(t, cfg)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		res := r.Send(t.Context(), letter("a@example.net"), agree)
+		res := r.Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 		want(t, res, "doubt/dot/0")
 		wantWords(t, res, "closed")
 	})
-	<-dotted
+	<-committed
 	r.Close()
 	wg.Wait()
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "trouble/connect/0")
+	want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "trouble/connect/0")
 }
 
 func TestSendWithoutRecipients(t *testing.T) {
 	f := startFake(t, &fake{})
-	want(t, relayTo(t, f).Send(t.Context(), letter(), agree), "done/compose/0")
+	want(t, relayTo(t, f).Send(t.Context(), testMessage(), authorizeAll), "done/compose/0")
 	if opened, _ := f.counts(); opened != 0 {
 		t.Error("a connection was opened")
 	}

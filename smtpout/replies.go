@@ -21,57 +21,56 @@ import (
 // maxReplyText bounds the text of an app.Reply, in bytes.
 const maxReplyText = 500
 
-// cleaner makes a relay's words fit to be stored, logged and shown. The zero
-// value hides no secrets.
-type cleaner struct {
+// replySanitizer makes a relay's text safe to store, log and show. The zero value hides no secrets.
+type replySanitizer struct {
 	secrets *strings.Replacer
 }
 
-// newReplySanitizer hides the password in the forms in which a relay that repeats our
-// commands could send it back.
-func newReplySanitizer(user, password string) cleaner {
+// newReplySanitizer hides the password in the forms in which a relay that repeats our commands
+// could return it.
+func newReplySanitizer(user, password string) replySanitizer {
 	if password == "" {
-		return cleaner{}
+		return replySanitizer{}
 	}
 	encode := base64.StdEncoding.EncodeToString
-	return cleaner{secrets: strings.NewReplacer(
+	return replySanitizer{secrets: strings.NewReplacer(
 		encode([]byte("\x00"+user+"\x00"+password)), "***",
 		encode([]byte(password)), "***",
 		password, "***",
 	)}
 }
 
-// words returns text as one printable line of at most maxReplyText bytes.
-func (c cleaner) words(text string) string {
-	// Twice: squeezing blanks may put together what was apart before.
+// text returns one printable line of at most maxReplyText bytes.
+func (c replySanitizer) text(text string) string {
+	// Twice: squeezing blanks may join the parts of a secret.
 	return cut(c.hide(oneLine(c.hide(text))), maxReplyText)
 }
 
-func (c cleaner) hide(text string) string {
+func (c replySanitizer) hide(text string) string {
 	if c.secrets == nil {
 		return text
 	}
 	return c.secrets.Replace(text)
 }
 
-// reply makes the Reply of a code and the text behind it, lines joined by LF.
-func (c cleaner) reply(code int, text string) app.Reply {
+// reply returns the Reply for a code and its text, lines joined by LF.
+func (c replySanitizer) reply(code int, text string) app.Reply {
 	enhanced, rest := splitEnhanced(code, text)
-	return app.Reply{Code: code, Enhanced: enhanced, Text: c.words(rest)}
+	return app.Reply{Code: code, Enhanced: enhanced, Text: c.text(rest)}
 }
 
-// replyOf makes the Reply of an error that go-smtp read as an answer.
-func (c cleaner) replyOf(e *smtp.SMTPError) app.Reply {
+// replyOf returns the Reply for an error of go-smtp.
+func (c replySanitizer) replyOf(e *smtp.SMTPError) app.Reply {
 	text := e.Message
 	if e.EnhancedCode != (smtp.EnhancedCode{}) {
-		// go-smtp takes any three numbers for an enhanced code: judge again.
+		// go-smtp accepts any three numbers as an enhanced code: check again.
 		text = fmt.Sprintf("%d.%d.%d %s", e.EnhancedCode[0], e.EnhancedCode[1], e.EnhancedCode[2], text)
 	}
 	return c.reply(e.Code, text)
 }
 
-// splitEnhanced takes the enhanced status code off the front of each line of a
-// reply (RFC 2034, RFC 3463 2). Its class must be that of the reply code.
+// splitEnhanced removes the enhanced status code from the front of each line of a reply (RFC 2034,
+// RFC 3463 2). Its class must match the reply code.
 func splitEnhanced(code int, text string) (enhanced, rest string) {
 	first := text
 	if i := strings.IndexAny(text, " \n"); i >= 0 {
@@ -84,7 +83,7 @@ func splitEnhanced(code int, text string) (enhanced, rest string) {
 	return first, rest
 }
 
-// oneLine turns everything that can't be printed into blanks and squeezes them.
+// oneLine replaces unprintable characters by blanks and squeezes blanks.
 func oneLine(text string) string {
 	var b strings.Builder
 	b.Grow(min(len(text), 2*maxReplyText))
@@ -103,7 +102,7 @@ func oneLine(text string) string {
 	return b.String()
 }
 
-// cut shortens text to at most n bytes and splits no rune.
+// cut shortens text to at most n bytes without splitting a rune.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -119,11 +118,11 @@ func isTimeout(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// errorText puts an error of the network into words.
+// errorText describes a network error.
 func errorText(err error, timeout time.Duration) string {
 	var lookup *net.DNSError
 	switch {
-	case errors.As(err, &lookup) && lookup.Timeout(): // which has a time of its own
+	case errors.As(err, &lookup) && lookup.Timeout(): // DNS has its own timeout
 		return "the name server does not answer for " + lookup.Name
 	case isTimeout(err):
 		return fmt.Sprintf("no answer within %s", timeout)
@@ -135,16 +134,15 @@ func errorText(err error, timeout time.Duration) string {
 	return err.Error()
 }
 
-// rules say what the relay's replies mean.
-type rules struct {
-	soft bool // it is soft on bounces: 5xx is judged like 4xx
+// replyRules define what the relay's replies mean.
+type replyRules struct {
+	soft bool // soft on bounces: 5xx is treated like 4xx
 }
 
-// kindOf sorts a reply that came before the final dot. Codes that speak of the
-// session (RFC 5321 4.2, RFC 4954 6, RFC 3207 4) say nothing of the message:
-// 421 and 454, a command out of order or unknown, authentication missing.
-// What is no error code at all means that the two sides lost step.
-func (r rules) kindOf(code int) app.ResultKind {
+// kindOf classifies a reply before the final dot. Codes about the session (RFC 5321 4.2, RFC 4954
+// 6, RFC 3207 4) say nothing about the message: 421 and 454, commands unknown or out of order,
+// authentication required. A code that is no error means that the dialogue is out of sync.
+func (r replyRules) kindOf(code int) app.ResultKind {
 	switch code {
 	case 421, 454, 502, 503, 530, 534, 535, 538:
 		return app.ResultTrouble
@@ -152,8 +150,8 @@ func (r rules) kindOf(code int) app.ResultKind {
 	return r.kindAtDot(code, app.ResultTrouble)
 }
 
-// kindAtDot sorts a reply by its class alone.
-func (r rules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
+// kindAtDot classifies a reply by its class only.
+func (r replyRules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
 	switch {
 	case code/100 == 4, code/100 == 5 && r.soft:
 		return app.ResultDeferred
@@ -163,16 +161,16 @@ func (r rules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
 	return other
 }
 
-// verdictOf sorts a 4xx or 5xx to RCPT. "Too many recipients" is about the
-// others, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
-func (r rules) verdictOf(reply app.Reply) app.Outcome {
+// outcomeOf classifies a 4xx or 5xx reply to RCPT. "Too many recipients" is about the other
+// recipients, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
+func (r replyRules) outcomeOf(reply app.Reply) app.Outcome {
 	if r.kindOf(reply.Code) == app.ResultRefused && reply.Enhanced != "5.5.3" {
 		return app.Refused
 	}
 	return app.Postponed
 }
 
-// replyError finds a reply of the relay in err; nil: there was none.
+// replyError returns the relay's reply in err; nil: there is none.
 func replyError(err error) *smtp.SMTPError {
 	var answer *smtp.SMTPError
 	if errors.As(err, &answer) {

@@ -34,15 +34,15 @@ func TestReply(t *testing.T) {
 		{550, "x" + strings.Repeat("é", 400), app.Reply{Code: 550, Text: "x" + strings.Repeat("é", 249)}},
 	}
 	for _, tt := range tests {
-		if got := (cleaner{}).reply(tt.code, tt.text); got != tt.want {
+		if got := (replySanitizer{}).reply(tt.code, tt.text); got != tt.want {
 			t.Errorf("%d %q:\n got %+v\nwant %+v", tt.code, tt.text, got, tt.want)
 		}
 	}
 }
 
-// go-smtp takes an address for an enhanced code; its text must not be lost.
+// go-smtp parses an address as an enhanced code; the text must not be lost.
 func TestReplyOfFalseEnhancedCode(t *testing.T) {
-	got := cleaner{}.replyOf(&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{10, 0, 0}, Message: "is listed"})
+	got := replySanitizer{}.replyOf(&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{10, 0, 0}, Message: "is listed"})
 	if want := (app.Reply{Code: 550, Text: "10.0.0 is listed"}); got != want {
 		t.Errorf("got %+v", got)
 	}

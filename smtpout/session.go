@@ -11,58 +11,58 @@ import (
 	"mailer/app"
 )
 
-// connEnd says what a transaction leaves of its connection.
+// connEnd is the state of a connection after a transaction.
 type connEnd int
 
 const (
-	connReusable connEnd = iota // fit for the next transaction
-	connBroken                  // to be dropped
-	connStale                   // the relay had left before MAIL was answered
+	connReusable connEnd = iota // ready for the next transaction
+	connBroken                  // must be dropped
+	connStale                   // the relay closed it before MAIL was answered
 )
 
 // exchange is one transaction on one connection.
 type exchange struct {
 	relay   *Relay
-	ctx     context.Context // ends the transaction, up to the dot
+	ctx     context.Context // ends the transaction until the final dot
 	conn    *conn
 	m       *app.Outgoing
 	message *built
-	unsaid  []byte // the next commands, each with its CRLF
-	owed    int    // replies to commands that are said
-	// results has one entry for each recipient; Accepted means here that RCPT was,
-	// or is still to be asked.
-	results  []app.RecipientResult
-	accepted int
-	talk     transcript
+	unsent  []byte // commands not sent yet, each with its CRLF
+	pending int    // unanswered commands
+	// results has one entry per recipient. Accepted means that RCPT was accepted or not answered
+	// yet.
+	results    []app.RecipientResult
+	accepted   int
+	transcript transcript
 }
 
-// transact carries out one transaction (RFC 5321 3.3). ending is ctx, or ends
-// sooner by Close; ctx itself is what hold gets.
+// transact carries out one transaction (RFC 5321 3.3). ending is ctx, or ends earlier by Close; ctx
+// is passed to authorize.
 func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, b *built,
-	hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
+	authorize func(ctx context.Context, signature string) error) (app.Result, connEnd) {
 	c.used++
 	began := time.Now()
-	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b, talk: transcript{lines: c.talk[:0]}}
-	res, end := x.run(ctx, hold)
+	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b, transcript: transcript{lines: c.transcriptBuf[:0]}}
+	res, end := x.run(ctx, authorize)
 	res.TLS, res.Took = c.tls, max(time.Since(began), time.Millisecond)
 	if !acceptedByAll(res) {
 		res.Conversation = x.conversation(res)
 	}
-	c.talk = x.talk.lines
+	c.transcriptBuf = x.transcript.lines
 	return res, end
 }
 
-// run goes up to the dot and, where hold agrees, over it.
-func (x *exchange) run(ctx context.Context, hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
+// run sends the message and, if authorize agrees, the final dot.
+func (x *exchange) run(ctx context.Context, authorize func(ctx context.Context, signature string) error) (app.Result, connEnd) {
 	release := context.AfterFunc(x.ctx, x.conn.cut)
 	ready, res, end := x.sendBody()
 	if !ready {
 		if !release() {
-			end = connBroken // its socket is closed, or about to be
+			end = connBroken // the socket is being closed
 		}
 		return res, end
 	}
-	if err := hold(ctx, x.message.lasting()); err != nil {
+	if err := authorize(ctx, x.message.reusableSignature()); err != nil {
 		release()
 		x.conn.cut()
 		return withdrawn(), connBroken
@@ -70,13 +70,12 @@ func (x *exchange) run(ctx context.Context, hold func(ctx context.Context, signa
 	if !release() {
 		return x.trouble(app.StageDot, x.ctx.Err()), connBroken
 	}
-	return x.dot()
+	return x.sendDot()
 }
 
-// sendBody goes as far as the whole body; ready is false when the transaction
-// ended before.
+// sendBody sends everything before the final dot. ready is false if the transaction ended earlier.
 func (x *exchange) sendBody() (ready bool, res app.Result, end connEnd) {
-	if reason, ok := x.fits(); !ok {
+	if reason, ok := x.checkLimits(); !ok {
 		return false, app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: reason}, connReusable
 	}
 	if !x.prepare() {
@@ -93,26 +92,26 @@ func (x *exchange) sendBody() (ready bool, res app.Result, end connEnd) {
 		return false, res, end
 	}
 	if x.accepted == 0 {
-		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, x.clear()
+		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, x.reset()
 	}
-	if _, err := x.ask(354); err != nil {
+	if _, err := x.command(354); err != nil {
 		if res, end = x.failed(app.StageData, err); end == connReusable {
-			end = x.clear()
+			end = x.reset()
 		}
 		return false, res, end
 	}
-	if err := x.body(); err != nil {
+	if err := x.writeBody(); err != nil {
 		res, _ = x.failed(app.StageData, err)
 		return false, res, connBroken
 	}
 	return true, app.Result{}, connReusable
 }
 
-// fits says why this relay can't carry the message at all (RFC 1870, RFC 6531),
-// before anything is sent.
-func (x *exchange) fits() (app.Reply, bool) {
+// checkLimits returns why the relay can't accept the message at all (RFC 1870, RFC 6531), before
+// anything is sent.
+func (x *exchange) checkLimits() (app.Reply, bool) {
 	if err := checkPath(x.m.EnvelopeFrom); err != nil {
-		return app.Reply{Enhanced: "5.1.7", Text: x.relay.clean.words(err.Error())}, false
+		return app.Reply{Enhanced: "5.1.7", Text: x.relay.sanitizer.text(err.Error())}, false
 	}
 	if limit := x.conn.offer.limit; limit > 0 && x.message.size() > limit {
 		return app.Reply{Enhanced: "5.3.4", Text: "the message has " + strconv.FormatInt(x.message.size(), 10) +
@@ -136,24 +135,24 @@ func (x *exchange) needsUTF8() bool {
 	return false
 }
 
-// prepare writes the commands down, MAIL, RCPT for each recipient and DATA, and
-// reports whether there is anybody to ask for: a recipient that can't stand in a
-// command is refused without the relay.
+// prepare writes the commands to the buffer: MAIL, RCPT for each recipient, and DATA. It reports
+// whether a recipient is left: an address that can't be written in a command is refused without the
+// relay.
 func (x *exchange) prepare() bool {
 	x.results = make([]app.RecipientResult, len(x.m.Recipients))
-	lines, asked := x.appendMail(x.conn.lines[:0]), false
+	lines, asked := x.appendMail(x.conn.commandBuf[:0]), false
 	for i, address := range x.m.Recipients {
 		x.results[i] = app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageRcpt}
 		if err := checkPath(address); err != nil {
 			x.results[i].Outcome = app.Refused
-			x.results[i].Reply = app.Reply{Enhanced: "5.1.3", Text: x.relay.clean.words(err.Error())}
+			x.results[i].Reply = app.Reply{Enhanced: "5.1.3", Text: x.relay.sanitizer.text(err.Error())}
 			continue
 		}
 		lines = append(append(append(lines, "RCPT TO:<"...), address...), ">\r\n"...)
 		asked = true
 	}
 	lines = append(lines, "DATA\r\n"...)
-	x.conn.lines, x.unsaid = lines, lines
+	x.conn.commandBuf, x.unsent = lines, lines
 	return asked
 }
 
@@ -171,40 +170,38 @@ func (x *exchange) appendMail(line []byte) []byte {
 	return append(line, crlf...)
 }
 
-// ask returns the reply to the next command. Where the relay offers PIPELINING,
-// the first ask says all commands at once (RFC 2920): DATA may only stand last,
-// and the longest group, some 16 KB, fits the buffers of both sides. Elsewhere
-// each ask says one.
-func (x *exchange) ask(want int) (string, error) {
-	if x.owed == 0 {
-		group := x.unsaid
+// command returns the reply to the next command. With PIPELINING the first call sends all commands
+// (RFC 2920): DATA must be last, and the longest group, some 16 KB, fits the buffers of both sides.
+// Without PIPELINING each call sends one.
+func (x *exchange) command(want int) (string, error) {
+	if x.pending == 0 {
+		group := x.unsent
 		if !x.conn.offer.pipelining {
 			group = group[:bytes.IndexByte(group, '\n')+1]
 		}
-		x.unsaid, x.owed = x.unsaid[len(group):], bytes.Count(group, []byte{'\n'})
-		x.talk.said = group
-		if err := x.conn.say(group); err != nil {
+		x.unsent, x.pending = x.unsent[len(group):], bytes.Count(group, []byte{'\n'})
+		x.transcript.unanswered = group
+		if err := x.conn.send(group); err != nil {
 			return "", err
 		}
 	}
-	x.owed--
-	text, err := x.conn.hear(want, x.relay.cfg.Timeout)
-	x.talk.heard(x.conn.last)
+	x.pending--
+	text, err := x.conn.readReply(want, x.relay.cfg.Timeout)
+	x.transcript.addReply(x.conn.last)
 	return text, err
 }
 
-// mail begins the transaction. What the relay has sent unasked would be taken
-// for the reply.
+// mail begins the transaction. Data that the relay sent unasked would be taken for the reply.
 func (x *exchange) mail() error {
 	if x.conn.in.Buffered() > 0 {
 		return errUnexpectedReply
 	}
-	_, err := x.ask(250)
+	_, err := x.command(250)
 	return err
 }
 
-// staleness turns a failed MAIL on a connection that the relay has left in the
-// meantime, with or without a 421 for goodbye, into connStale.
+// staleness returns connStale for a failed MAIL on a connection that the relay has closed in the
+// meantime, with or without a 421.
 func (x *exchange) staleness(err error, end connEnd) connEnd {
 	if x.ctx.Err() != nil || isTimeout(err) {
 		return end
@@ -215,21 +212,21 @@ func (x *exchange) staleness(err error, end connEnd) connEnd {
 	return connStale
 }
 
-// recipients asks for each recipient by itself: one that is refused must not
-// stop the others. An error is trouble of the relay.
+// recipients reads the reply for each recipient. A refused recipient does not stop the others. An
+// error is trouble of the relay.
 func (x *exchange) recipients() error {
 	for i := range x.results {
 		res := &x.results[i]
 		if res.Outcome != app.Accepted {
 			continue
 		}
-		if _, err := x.ask(25); err != nil {
+		if _, err := x.command(25); err != nil {
 			answer := replyError(err)
 			if answer == nil || x.relay.rules.kindOf(answer.Code) == app.ResultTrouble {
 				return err
 			}
-			res.Reply = x.relay.clean.replyOf(answer)
-			res.Outcome = x.relay.rules.verdictOf(res.Reply)
+			res.Reply = x.relay.sanitizer.replyOf(answer)
+			res.Outcome = x.relay.rules.outcomeOf(res.Reply)
 			continue
 		}
 		x.accepted++
@@ -237,26 +234,25 @@ func (x *exchange) recipients() error {
 	return nil
 }
 
-// clear makes the connection fit for the next transaction.
-func (x *exchange) clear() connEnd {
+// reset prepares the connection for the next transaction.
+func (x *exchange) reset() connEnd {
 	if x.drainReplies() != connReusable {
 		return connBroken
 	}
-	x.unsaid = []byte("RSET\r\n")
-	if _, err := x.ask(250); err != nil {
+	x.unsent = []byte("RSET\r\n")
+	if _, err := x.command(250); err != nil {
 		return connBroken
 	}
 	return connReusable
 }
 
-// drainReplies takes the replies that are still owed to a group of commands whose
-// transaction came to nothing. A relay may wait for the message nevertheless: it
-// gets the dot alone (RFC 2920 3.1), unless it took a recipient, who would then
-// get an empty message.
+// drainReplies reads the remaining replies of a failed group of commands. If the relay waits for
+// the message nevertheless, it gets the final dot alone (RFC 2920 3.1), unless it accepted a
+// recipient, who would get an empty message.
 func (x *exchange) drainReplies() connEnd {
 	taken := false
-	for x.owed > 0 {
-		_, err := x.ask(25)
+	for x.pending > 0 {
+		_, err := x.command(25)
 		answer := replyError(err)
 		switch {
 		case err == nil:
@@ -264,42 +260,42 @@ func (x *exchange) drainReplies() connEnd {
 		case answer == nil || answer.Code == 421:
 			return connBroken
 		case answer.Code/100 == 3:
-			if taken || x.owed > 0 {
+			if taken || x.pending > 0 {
 				return connBroken
 			}
 			return x.sendEmptyMessage()
 		}
 	}
-	if taken { // at DATA, or without a MAIL: the two sides lost step
+	if taken { // accepted DATA, or RCPT without MAIL: the dialogue is out of sync
 		return connBroken
 	}
 	return connReusable
 }
 
-// sendEmptyMessage ends a message that has no recipient and no content.
+// sendEmptyMessage ends a message without recipients and content.
 func (x *exchange) sendEmptyMessage() connEnd {
-	x.unsaid = []byte(".\r\n")
-	_, err := x.ask(250)
+	x.unsent = []byte(".\r\n")
+	_, err := x.command(250)
 	if answer := replyError(err); err != nil && (answer == nil || answer.Code == 421) {
 		return connBroken
 	}
 	return connReusable
 }
 
-// body writes all but the message's last CRLF, which goes with the final dot.
-func (x *exchange) body() error {
-	x.talk.body()
+// writeBody writes the message without its last CRLF, which is sent with the final dot.
+func (x *exchange) writeBody() error {
+	x.transcript.addBody()
 	if len(x.message.tail) == 0 {
-		return x.lines(bytes.TrimSuffix(x.message.whole, crlf))
+		return x.writeLines(bytes.TrimSuffix(x.message.head, crlf))
 	}
-	if err := x.lines(x.message.whole); err != nil {
+	if err := x.writeLines(x.message.head); err != nil {
 		return err
 	}
-	return x.lines(bytes.TrimSuffix(x.message.tail, crlf))
+	return x.writeLines(bytes.TrimSuffix(x.message.tail, crlf))
 }
 
-// lines writes whole lines, but maybe the end of the last one.
-func (x *exchange) lines(message []byte) error {
+// writeLines writes complete lines; the last one may be incomplete.
+func (x *exchange) writeLines(message []byte) error {
 	if dotLine(message, 0) < 0 {
 		_, err := x.conn.Write(message)
 		return err
@@ -320,14 +316,13 @@ func writeStuffed(w io.Writer, message []byte) error {
 		if _, err := w.Write(message[begin : at+1]); err != nil {
 			return err
 		}
-		begin = at // its dot once more
+		begin = at // repeats the dot
 	}
 	_, err := w.Write(message[begin:])
 	return err
 }
 
-// dotLine finds the next dot at the start of a line, from an index on; -1: there
-// is none.
+// dotLine returns the index of the next dot at the start of a line, from an index on; -1: none.
 func dotLine(message []byte, from int) int {
 	if from == 0 && len(message) > 0 && message[0] == '.' {
 		return 0
@@ -343,7 +338,7 @@ func dotLine(message []byte, from int) int {
 	}
 }
 
-// failed is the result of an error that came before the final dot.
+// failed is the result of an error before the final dot.
 func (x *exchange) failed(stage app.Stage, err error) (app.Result, connEnd) {
 	answer := replyError(err)
 	if answer == nil {
@@ -353,23 +348,22 @@ func (x *exchange) failed(stage app.Stage, err error) (app.Result, connEnd) {
 	if kind == app.ResultTrouble {
 		return x.trouble(stage, err), connBroken
 	}
-	return x.ended(kind, stage, x.relay.clean.replyOf(answer)), connReusable
+	return x.ended(kind, stage, x.relay.sanitizer.replyOf(answer)), connReusable
 }
 
-// trouble is the result of a connection that ended in the midst of a transaction:
-// whoever was answered before keeps the answer.
+// trouble is the result of a connection that ended during a transaction. Recipients that were
+// answered keep their outcomes.
 func (x *exchange) trouble(stage app.Stage, err error) app.Result {
 	return x.ended(app.ResultTrouble, stage, x.relay.replyTo(x.ctx, err, x.relay.cfg.Timeout))
 }
 
-// dot sends the final dot and waits for what the relay makes of the message.
-// Only Close ends the waiting before its time.
-func (x *exchange) dot() (app.Result, connEnd) {
+// sendDot sends the final dot and waits for the reply. Only Close ends the wait before the timeout.
+func (x *exchange) sendDot() (app.Result, connEnd) {
 	r := x.relay
 	release := context.AfterFunc(r.closing, x.conn.cut)
-	x.talk.said = []byte(".\r\n")
+	x.transcript.unanswered = []byte(".\r\n")
 	text, err := x.finish()
-	x.talk.heard(x.conn.last)
+	x.transcript.addReply(x.conn.last)
 	closed := !release()
 	res, end := x.afterDot(text, err)
 	if closed {
@@ -379,14 +373,14 @@ func (x *exchange) dot() (app.Result, connEnd) {
 }
 
 func (x *exchange) finish() (string, error) {
-	if err := x.conn.say([]byte("\r\n.\r\n")); err != nil {
+	if err := x.conn.send([]byte("\r\n.\r\n")); err != nil {
 		return "", err
 	}
-	return x.conn.hear(250, dotFactor*x.relay.cfg.Timeout)
+	return x.conn.readReply(250, dotFactor*x.relay.cfg.Timeout)
 }
 
 func (x *exchange) afterDot(text string, err error) (app.Result, connEnd) {
-	clean := x.relay.clean
+	clean := x.relay.sanitizer
 	if err == nil {
 		return x.done(clean.reply(250, text)), connReusable
 	}
@@ -406,7 +400,7 @@ func (x *exchange) afterDot(text string, err error) (app.Result, connEnd) {
 	return x.ended(kind, app.StageDot, reply), connReusable
 }
 
-// done is the result of a message that was taken for those whose RCPT was.
+// done is the result of a message that was accepted for the accepted recipients.
 func (x *exchange) done(reply app.Reply) app.Result {
 	for i := range x.results {
 		if x.results[i].Outcome == app.Accepted {
@@ -416,8 +410,7 @@ func (x *exchange) done(reply app.Reply) app.Result {
 	return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: reply, Recipients: x.results}
 }
 
-// ended is a result whose kind speaks for all recipients but those that were
-// refused or postponed by name.
+// ended is a result whose kind applies to all recipients without an outcome of their own.
 func (x *exchange) ended(kind app.ResultKind, stage app.Stage, reply app.Reply) app.Result {
 	var decided []app.RecipientResult
 	for _, res := range x.results {

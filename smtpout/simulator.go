@@ -8,20 +8,17 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Simulator answers for the test recipients itself and hands all others to the
-// next transport.
+// Simulator answers for test recipients itself and passes all others to the next transport.
 type Simulator struct {
 	next Transport
 }
 
-// WithSimulator puts the test recipients of every transport before next: the
-// mailboxes delivered, bounced, complained, delayed and suppressed, with or
-// without a +label, at simulator.mailer.test and resend.dev, in any case. Mail
-// for them never reaches next.
+// WithSimulator handles the test recipients before next: the mailboxes delivered, bounced,
+// complained, delayed and suppressed, with or without a +label, at simulator.mailer.test and
+// resend.dev, case-insensitively. Mail to them never reaches next.
 func WithSimulator(next Transport) *Simulator { return &Simulator{next: next} }
 
-// Connect makes the client of a relay, with the test recipients before it. Errors are
-// those of NewRelay.
+// Connect makes the client of a relay with a Simulator before it. Errors are those of NewRelay.
 func Connect(cfg relayurl.Relay, opts Options) (*Simulator, error) {
 	client, err := NewRelay(cfg, opts)
 	if err != nil {
@@ -36,53 +33,53 @@ func (s *Simulator) Close() { s.next.Close() }
 // Drain drains the next transport.
 func (s *Simulator) Drain() { s.next.Drain() }
 
-// Bound is that of the next transport.
+// Bound returns that of the next transport.
 func (s *Simulator) Bound() int { return s.next.Bound() }
 
-// Send answers for test recipients once hold has agreed, as it must for a dot.
-// They get their verdicts with whatever decides on the message, since a refusal
-// or doubt of the others is none of theirs; where nothing was decided
-// (ResultTrouble, ResultWithdrawn) they wait with the others for the next try.
-func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
-	others, verdicts := simulate(m.Recipients)
-	if len(verdicts) == 0 {
-		return s.next.Send(ctx, m, hold)
+// Send answers for test recipients once authorize has agreed, as for a real final dot. They get
+// their outcomes whenever the message was decided on, because a refusal or doubt of the others is
+// not about them. If nothing was decided (ResultTrouble, ResultWithdrawn), they wait for the next
+// try with the others.
+func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
+	others, outcomes := simulate(m.Recipients)
+	if len(outcomes) == 0 {
+		return s.next.Send(ctx, m, authorize)
 	}
-	held := false
+	authorized := false
 	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 	if len(others) > 0 {
-		rest := *m
-		rest.Recipients = others
-		res = s.next.Send(ctx, &rest, func(ctx context.Context, signature string) error {
-			held = true
-			return hold(ctx, signature)
+		forOthers := *m
+		forOthers.Recipients = others
+		res = s.next.Send(ctx, &forOthers, func(ctx context.Context, signature string) error {
+			authorized = true
+			return authorize(ctx, signature)
 		})
 	}
 	if res.Kind == app.ResultTrouble || res.Kind == app.ResultWithdrawn {
 		return res
 	}
-	if !held {
-		if err := hold(ctx, m.Signature); err != nil {
+	if !authorized {
+		if err := authorize(ctx, m.Signature); err != nil {
 			return withdrawn()
 		}
 	}
-	res.Recipients = append(res.Recipients, verdicts...)
+	res.Recipients = append(res.Recipients, outcomes...)
 	return res
 }
 
-// simulate parts the recipients from the test ones.
-func simulate(recipients []string) (others []string, verdicts []app.RecipientResult) {
+// simulate separates test recipients from the others.
+func simulate(recipients []string) (others []string, outcomes []app.RecipientResult) {
 	for _, address := range recipients {
 		if res, ok := simulated(address); ok {
-			verdicts = append(verdicts, res)
+			outcomes = append(outcomes, res)
 			continue
 		}
 		others = append(others, address)
 	}
-	return others, verdicts
+	return others, outcomes
 }
 
-// simulated is the verdict on a test recipient; false: address is none.
+// simulated returns the outcome for a test recipient; false: address is not one.
 func simulated(address string) (app.RecipientResult, bool) {
 	local, domain, _ := strings.Cut(app.KeyOf(address).String(), "@")
 	if domain != "simulator.mailer.test" && domain != "resend.dev" {

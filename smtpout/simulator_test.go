@@ -9,31 +9,31 @@ import (
 	"mailer/app"
 )
 
-// next is a transport that ends as it was told.
-type next struct {
-	result app.Result
-	holds  bool
-	got    []string
-	called int
-	closed bool
+// nextTransport is a transport with a given result.
+type nextTransport struct {
+	result     app.Result
+	authorizes bool
+	got        []string
+	called     int
+	closed     bool
 }
 
-func (n *next) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+func (n *nextTransport) Send(ctx context.Context, m *app.Outgoing, authorize func(context.Context, string) error) app.Result {
 	n.called++
 	n.got = m.Recipients
-	if n.holds {
-		if err := hold(ctx, "signature of next"); err != nil {
+	if n.authorizes {
+		if err := authorize(ctx, "signature of next"); err != nil {
 			return withdrawn()
 		}
 	}
 	return n.result
 }
 
-func (n *next) Close() { n.closed = true }
+func (n *nextTransport) Close() { n.closed = true }
 
-func (n *next) Drain() {}
+func (n *nextTransport) Drain() {}
 
-func (n *next) Bound() int { return 0 }
+func (n *nextTransport) Bound() int { return 0 }
 
 func TestSimulatorAlone(t *testing.T) {
 	tests := map[string]string{
@@ -46,11 +46,11 @@ func TestSimulatorAlone(t *testing.T) {
 	}
 	for address, line := range tests {
 		t.Run(address, func(t *testing.T) {
-			n := &next{}
-			var h holder
-			m := letter(address)
+			n := &nextTransport{}
+			var h authorizer
+			m := testMessage(address)
 			m.Signature = "earlier"
-			want(t, WithSimulator(n).Send(t.Context(), m, h.hold), line)
+			want(t, WithSimulator(n).Send(t.Context(), m, h.authorize), line)
 			if n.called != 0 || h.calls() != 1 || h.signatures[0] != "earlier" {
 				t.Errorf("next called %d times, hold %q", n.called, h.signatures)
 			}
@@ -63,16 +63,15 @@ func TestSimulatorPassesOthersOn(t *testing.T) {
 		"delivered@example.com", "someone@resend.dev", "deliveredx@resend.dev", "delivered@mail.resend.dev",
 		"delivered@resend.dev.example.com", "+delivered@resend.dev", `"delivered@resend.dev"@example.com`,
 	} {
-		n := &next{result: app.Result{Kind: app.ResultDoubt}}
-		res := WithSimulator(n).Send(t.Context(), letter(address), agree)
+		n := &nextTransport{result: app.Result{Kind: app.ResultDoubt}}
+		res := WithSimulator(n).Send(t.Context(), testMessage(address), authorizeAll)
 		if n.called != 1 || len(n.got) != 1 || n.got[0] != address || res.Kind != app.ResultDoubt || len(res.Recipients) != 0 {
 			t.Errorf("%s: next got %v, result %s", address, n.got, summary(res))
 		}
 	}
 }
 
-// Test recipients beside others are neither lost nor answered twice, however
-// the others fare.
+// Test recipients are neither lost nor answered twice, whatever happens to the other recipients.
 func TestSimulatorMixed(t *testing.T) {
 	const both = " delivered=simulated_delivered/250 bounced=simulated_bounced/550"
 	real := app.RecipientResult{Address: "a@example.net", Outcome: app.Refused, Reply: app.Reply{Code: 550}}
@@ -98,10 +97,10 @@ func TestSimulatorMixed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n := &next{result: tt.result, holds: tt.holds}
-			h := holder{err: tt.hold}
-			m := letter("delivered@resend.dev", "a@example.net", "bounced@resend.dev", "b@example.net")
-			want(t, WithSimulator(n).Send(t.Context(), m, h.hold), tt.want)
+			n := &nextTransport{result: tt.result, authorizes: tt.holds}
+			h := authorizer{err: tt.hold}
+			m := testMessage("delivered@resend.dev", "a@example.net", "bounced@resend.dev", "b@example.net")
+			want(t, WithSimulator(n).Send(t.Context(), m, h.authorize), tt.want)
 			if got := strings.Join(n.got, " "); got != "a@example.net b@example.net" {
 				t.Errorf("next got %s", got)
 			}
@@ -116,7 +115,7 @@ func TestSimulatorMixed(t *testing.T) {
 }
 
 func TestSimulatorCloses(t *testing.T) {
-	n := &next{}
+	n := &nextTransport{}
 	WithSimulator(n).Close()
 	if !n.closed {
 		t.Error("next was not closed")
@@ -126,10 +125,10 @@ func TestSimulatorCloses(t *testing.T) {
 func TestCapture(t *testing.T) {
 	c := NewCapture(Options{})
 	defer c.Close()
-	m := letter("a@example.net", "b@example.net")
+	m := testMessage("a@example.net", "b@example.net")
 	m.DKIM = scriptKey(t)
-	var h holder
-	res := c.Send(t.Context(), m, h.hold)
+	var h authorizer
+	res := c.Send(t.Context(), m, h.authorize)
 	want(t, res, "done/dot/250 a=accepted/250 b=accepted/250")
 	message, err := compose(m)
 	if err != nil {
@@ -142,11 +141,11 @@ func TestCapture(t *testing.T) {
 		t.Errorf("captured %q", res.Captured)
 	}
 	m.Signature = "DKIM-Signature: earlier\r\n"
-	if res = c.Send(t.Context(), m, agree); !bytes.HasPrefix(res.Captured, []byte(m.Signature)) {
+	if res = c.Send(t.Context(), m, authorizeAll); !bytes.HasPrefix(res.Captured, []byte(m.Signature)) {
 		t.Errorf("signed again: %q", res.Captured)
 	}
 	h.err = errNo
-	res = c.Send(t.Context(), m, h.hold)
+	res = c.Send(t.Context(), m, h.authorize)
 	want(t, res, "withdrawn/dot/0")
 	if res.Captured != nil {
 		t.Error("a withdrawn message was kept")

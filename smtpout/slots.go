@@ -9,258 +9,254 @@ import (
 )
 
 const (
-	// quickMean and quickHold tell a team whose transactions hold places briefly: on
-	// average, and each of those in progress.
+	// A team is quick if it holds slots for less than quickMean on average, and none of its
+	// current ones for longer than quickHold.
 	quickMean = 500 * time.Millisecond
 	quickHold = time.Second
-	// manySlots is how many there are from which on the last one is always kept for
-	// another team: a team that was quick so far may meet slow answers to all that it
-	// sends at once. Where there are fewer, one place is too much to keep from a quick
-	// team.
+	// manySlots is the number of slots from which on the last one is always kept for another team:
+	// a quick team may meet slow answers to all messages that it sends concurrently. With fewer
+	// slots, one is too much to keep from a quick team.
 	manySlots = 4
-	// meanWeight is about how many of a team's latest holds its mean is of.
+	// meanWeight is about how many of a team's latest holds meanHold averages.
 	meanWeight = 8
-	// tenantTTL is how long a team that holds nothing is remembered.
+	// tenantTTL is how long a team that holds no slot is remembered.
 	tenantTTL = 10 * time.Minute
 )
 
-// slots are a bounded number of places at something. Those who wait get them by
-// rank: mail of broadcasts only when no other waits, so that a transactional
-// message waits for what has begun, never for what is queued; among equals the
-// team that holds the fewest places; then the one whose latest place was given the
-// longest ago; within a team whoever waits longest.
+// slots is a fair semaphore. Waiters get slots by priority: mail of broadcasts only if no other
+// mail waits, so that a transactional message waits for messages that have begun, never for queued
+// ones; then the team that holds the fewest slots; then the team that was granted a slot the
+// longest ago; within a team in order of arrival.
 type slots struct {
-	// limit is how many places there are now, at least one. Where it grows by
-	// itself, that is noticed with the next call.
+	// limit returns the current number of slots, at least one. A growing limit is noticed at the
+	// next call of a method.
 	limit func() int
-	// more makes one place more, if that may be tried now: somebody waits. nil:
-	// never.
-	more func() bool
-	// reserve keeps the last free place from teams that hold places for long, where
-	// the places are shared.
+	// grow adds one slot if that may be tried now; called while somebody waits. nil: never.
+	grow func() bool
+	// reserve keeps the last free slot from teams that hold slots for long, where slots are shared.
 	reserve bool
 
-	mu      sync.Mutex
-	used    int
-	turn    uint64
-	given   uint64 // counts places that were given
-	tenants map[string]*tenant
-	rows    [2][]*tenant // who waits: for transactional mail, for bulk
-	spare   *place       // for reuse, by next
-	swept   time.Time
+	mu         sync.Mutex
+	used       int
+	lastTicket uint64
+	granted    uint64 // number of granted slots
+	tenants    map[string]*tenant
+	waiting    [2][]*tenant // teams that wait, by class
+	freeSlots  *slot        // list of unused slots, linked by next
+	cleanedAt  time.Time
 }
 
-// claimant is whom a place is for.
-type claimant struct {
+// slotRequest is a request for a slot.
+type slotRequest struct {
 	team   string
 	bulk   bool
-	shared bool   // other teams may want places too
-	turn   uint64 // of an earlier take, whose place in the row it has again; 0: none
+	shared bool   // other teams may want slots too
+	ticket uint64 // of an earlier acquire, to keep its position; 0: none
 }
 
-func (c claimant) row() int {
+func (c slotRequest) class() int {
 	if c.bulk {
 		return 1
 	}
 	return 0
 }
 
-// place is one that is held.
-type place struct {
+// slot is a slot that is held.
+type slot struct {
 	tenant     *tenant
-	turn       uint64
+	ticket     uint64
 	since      time.Time
-	prev, next *place // of the tenant's, older and newer
+	prev, next *slot // list of the tenant's slots, older and newer
 }
 
-// tenant is a team that holds places, waits for them, or did lately.
+// tenant is a team that holds slots, waits for them, or did so lately.
 type tenant struct {
 	held           int
-	latest         uint64 // number of the place that it was given last; 0: none yet
-	oldest, newest *place
-	mean           time.Duration // of its latest holds; 0: none ended yet
-	seen           time.Time
-	rows           [2]list.List // of *waiter, by turn
+	latest         uint64 // number of the slot granted last; 0: none
+	oldest, newest *slot
+	meanHold       time.Duration // mean duration of its latest holds; 0: unknown
+	lastSeen       time.Time
+	waiting        [2]list.List // of *waiter, by class, ordered by ticket
 }
 
-// waiter is a take that waits. given is closed by whoever gives the place.
+// waiter is a waiting acquire. granted is closed when slot is set.
 type waiter struct {
-	claimant
-	given chan struct{}
-	place *place
+	slotRequest
+	granted chan struct{}
+	slot    *slot
 }
 
-// take waits for a place. Every take without an error is followed by one give.
-// Error: that of ctx.
-func (s *slots) take(ctx context.Context, who claimant) (*place, error) {
+// acquire waits for a slot. Every acquire without an error is followed by one release. Error: that
+// of ctx.
+func (s *slots) acquire(ctx context.Context, req slotRequest) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	s.mu.Lock()
-	t := s.tenant(who.team, now)
-	if who.turn == 0 {
-		s.turn++
-		who.turn = s.turn
+	t := s.tenant(req.team, now)
+	if req.ticket == 0 {
+		s.lastTicket++
+		req.ticket = s.lastTicket
 	}
-	if s.unwanted() && s.may(t, who, now) {
-		p := s.occupy(t, who.turn, now)
+	if s.noneWaiting() && s.mayGrant(t, req, now) {
+		p := s.occupy(t, req.ticket, now)
 		s.mu.Unlock()
 		return p, nil
 	}
-	w := &waiter{claimant: who, given: make(chan struct{})}
-	at := s.queue(t, w)
-	s.serve(now)
+	w := &waiter{slotRequest: req, granted: make(chan struct{})}
+	element := s.enqueue(t, w)
+	s.grant(now)
 	s.mu.Unlock()
 	select {
-	case <-w.given:
-		return w.place, nil
+	case <-w.granted:
+		return w.slot, nil
 	case <-ctx.Done():
-		s.abandon(t, at)
+		s.abandon(t, element)
 		return nil, ctx.Err()
 	}
 }
 
-// tryAcquire takes a place where one is free and nobody waits; nil: none.
-func (s *slots) tryAcquire() *place {
+// tryAcquire returns a slot if one is free and nobody waits, else nil.
+func (s *slots) tryAcquire() *slot {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.unwanted() || s.used >= s.limit() {
+	if !s.noneWaiting() || s.used >= s.limit() {
 		return nil
 	}
 	return s.occupy(s.tenant("", now), 0, now)
 }
 
-// give hands a place back.
-func (s *slots) give(p *place) {
+// release returns a slot.
+func (s *slots) release(p *slot) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.tenant.learn(now.Sub(p.since))
+	p.tenant.observe(now.Sub(p.since))
 	s.vacate(p, now)
-	s.serve(now)
+	s.grant(now)
 }
 
-// abandon leaves the queue; a place that was given meanwhile goes to the next.
-func (s *slots) abandon(t *tenant, at *list.Element) {
+// abandon ends a wait. A slot that was granted meanwhile goes to the next waiter.
+func (s *slots) abandon(t *tenant, element *list.Element) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := at.Value.(*waiter); w.place == nil {
-		s.unqueue(t, w.row(), at)
+	if w := element.Value.(*waiter); w.slot == nil {
+		s.dequeue(t, w.class(), element)
 	} else {
-		s.vacate(w.place, now)
+		s.vacate(w.slot, now)
 	}
-	s.serve(now) // bulk may have waited behind it alone
+	s.grant(now) // mail of broadcasts may have waited behind it
 }
 
-// serve hands free places to those who wait. s.mu is held.
-func (s *slots) serve(now time.Time) {
-	for !s.unwanted() {
+// grant grants free slots to waiters. s.mu is held.
+func (s *slots) grant(now time.Time) {
+	for !s.noneWaiting() {
 		t, row := s.next(now)
 		if t == nil {
-			if s.more == nil || !s.more() {
+			if s.grow == nil || !s.grow() {
 				return
 			}
 			continue
 		}
-		at := t.rows[row].Front()
-		w := at.Value.(*waiter)
-		s.unqueue(t, row, at)
-		w.place = s.occupy(t, w.turn, now)
-		close(w.given)
+		element := t.waiting[row].Front()
+		w := element.Value.(*waiter)
+		s.dequeue(t, row, element)
+		w.slot = s.occupy(t, w.ticket, now)
+		close(w.granted)
 	}
 }
 
-// next finds whose turn it is; nil: nobody's. Where those of transactional mail are
-// only kept from the last place, bulk waits with them.
-func (s *slots) next(now time.Time) (best *tenant, row int) {
-	if len(s.rows[0]) == 0 {
-		row = 1
+// next returns the team to serve next and its class; nil: none. While transactional mail waits for
+// the reserved slot, mail of broadcasts waits too.
+func (s *slots) next(now time.Time) (best *tenant, class int) {
+	if len(s.waiting[0]) == 0 {
+		class = 1
 	}
-	for _, t := range s.rows[row] {
-		if best != nil && !t.before(best, row) {
+	for _, t := range s.waiting[class] {
+		if best != nil && !t.before(best, class) {
 			continue
 		}
-		if s.may(t, t.front(row).claimant, now) {
+		if s.mayGrant(t, t.front(class).slotRequest, now) {
 			best = t
 		}
 	}
-	return best, row
+	return best, class
 }
 
-// before ranks two that wait in a row.
-func (t *tenant) before(other *tenant, row int) bool {
+// before reports whether t is served before other.
+func (t *tenant) before(other *tenant, class int) bool {
 	if t.held != other.held {
 		return t.held < other.held
 	}
 	if t.latest != other.latest {
 		return t.latest < other.latest
 	}
-	return t.front(row).turn < other.front(row).turn
+	return t.front(class).ticket < other.front(class).ticket
 }
 
-func (t *tenant) front(row int) *waiter { return t.rows[row].Front().Value.(*waiter) }
+func (t *tenant) front(class int) *waiter { return t.waiting[class].Front().Value.(*waiter) }
 
-// may reports whether a place is free to who. The last one is for teams that have none
-// and, where there are few places, for those that give it back soon.
-func (s *slots) may(t *tenant, who claimant, now time.Time) bool {
+// mayGrant reports whether a slot is free for req. The last one is for teams that hold none and,
+// with few slots, for quick teams.
+func (s *slots) mayGrant(t *tenant, req slotRequest, now time.Time) bool {
 	limit := s.limit()
 	if s.used >= limit {
 		return false
 	}
 	last := s.used == limit-1
-	return !last || !s.reserve || !who.shared || t.held == 0 || limit < manySlots && t.quick(now)
+	return !last || !s.reserve || !req.shared || t.held == 0 || limit < manySlots && t.quick(now)
 }
 
-// quick reports whether a team holds places briefly.
+// quick reports whether a team holds slots briefly.
 func (t *tenant) quick(now time.Time) bool {
-	return t.mean > 0 && t.mean < quickMean && (t.oldest == nil || now.Sub(t.oldest.since) <= quickHold)
+	return t.meanHold > 0 && t.meanHold < quickMean && (t.oldest == nil || now.Sub(t.oldest.since) <= quickHold)
 }
 
-// learn counts a hold that ended.
-func (t *tenant) learn(took time.Duration) {
-	if took = max(took, 1); t.mean == 0 {
-		t.mean = took
+// observe adds the duration of a hold to the mean.
+func (t *tenant) observe(took time.Duration) {
+	if took = max(took, 1); t.meanHold == 0 {
+		t.meanHold = took
 		return
 	}
-	t.mean = max(t.mean+(took-t.mean)/meanWeight, 1)
+	t.meanHold = max(t.meanHold+(took-t.meanHold)/meanWeight, 1)
 }
 
-// unwanted reports whether nobody waits.
-func (s *slots) unwanted() bool { return len(s.rows[0])+len(s.rows[1]) == 0 }
+// noneWaiting reports whether nobody waits.
+func (s *slots) noneWaiting() bool { return len(s.waiting[0])+len(s.waiting[1]) == 0 }
 
-// queue puts w in its row, behind those whose turn came before. Only who waits
-// again has others behind him.
-func (s *slots) queue(t *tenant, w *waiter) *list.Element {
-	row := &t.rows[w.row()]
+// enqueue adds w to its class, ordered by ticket. Only a waiter that kept its ticket is inserted
+// before others.
+func (s *slots) enqueue(t *tenant, w *waiter) *list.Element {
+	row := &t.waiting[w.class()]
 	if row.Len() == 0 {
-		s.rows[w.row()] = append(s.rows[w.row()], t)
+		s.waiting[w.class()] = append(s.waiting[w.class()], t)
 	}
-	for at := row.Back(); at != nil; at = at.Prev() {
-		if at.Value.(*waiter).turn < w.turn {
-			return row.InsertAfter(w, at)
+	for element := row.Back(); element != nil; element = element.Prev() {
+		if element.Value.(*waiter).ticket < w.ticket {
+			return row.InsertAfter(w, element)
 		}
 	}
 	return row.PushFront(w)
 }
 
-func (s *slots) unqueue(t *tenant, row int, at *list.Element) {
-	if t.rows[row].Remove(at); t.rows[row].Len() == 0 {
-		s.rows[row] = slices.DeleteFunc(s.rows[row], func(other *tenant) bool { return other == t })
+func (s *slots) dequeue(t *tenant, class int, element *list.Element) {
+	if t.waiting[class].Remove(element); t.waiting[class].Len() == 0 {
+		s.waiting[class] = slices.DeleteFunc(s.waiting[class], func(other *tenant) bool { return other == t })
 	}
 }
 
-// occupy makes a free place one that t holds.
-func (s *slots) occupy(t *tenant, turn uint64, now time.Time) *place {
-	p := s.spare
+// occupy takes a free slot for t.
+func (s *slots) occupy(t *tenant, turn uint64, now time.Time) *slot {
+	p := s.freeSlots
 	if p == nil {
-		p = &place{}
+		p = &slot{}
 	} else {
-		s.spare = p.next
+		s.freeSlots = p.next
 	}
-	*p = place{tenant: t, turn: turn, since: now, prev: t.newest}
+	*p = slot{tenant: t, ticket: turn, since: now, prev: t.newest}
 	if t.newest = p; p.prev == nil {
 		t.oldest = p
 	} else {
@@ -268,13 +264,13 @@ func (s *slots) occupy(t *tenant, turn uint64, now time.Time) *place {
 	}
 	t.held++
 	s.used++
-	s.given++
-	t.latest = s.given
+	s.granted++
+	t.latest = s.granted
 	return p
 }
 
-// vacate makes a place free.
-func (s *slots) vacate(p *place, now time.Time) {
+// vacate frees a slot.
+func (s *slots) vacate(p *slot, now time.Time) {
 	t := p.tenant
 	if p.prev == nil {
 		t.oldest = p.next
@@ -287,18 +283,18 @@ func (s *slots) vacate(p *place, now time.Time) {
 		p.next.prev = p.prev
 	}
 	t.held--
-	t.seen = now
+	t.lastSeen = now
 	s.used--
-	*p = place{next: s.spare}
-	s.spare = p
+	*p = slot{next: s.freeSlots}
+	s.freeSlots = p
 }
 
-// tenant finds a team, and forgets those that have not been here for long.
+// tenant returns a team, and forgets teams that were idle for tenantTTL.
 func (s *slots) tenant(team string, now time.Time) *tenant {
-	if now.Sub(s.swept) >= tenantTTL/10 {
-		s.swept = now
+	if now.Sub(s.cleanedAt) >= tenantTTL/10 {
+		s.cleanedAt = now
 		for name, t := range s.tenants {
-			if t.held == 0 && t.rows[0].Len()+t.rows[1].Len() == 0 && now.Sub(t.seen) > tenantTTL {
+			if t.held == 0 && t.waiting[0].Len()+t.waiting[1].Len() == 0 && now.Sub(t.lastSeen) > tenantTTL {
 				delete(s.tenants, name)
 			}
 		}
@@ -311,6 +307,6 @@ func (s *slots) tenant(team string, now time.Time) *tenant {
 		t = &tenant{}
 		s.tenants[team] = t
 	}
-	t.seen = now
+	t.lastSeen = now
 	return t
 }

@@ -7,13 +7,13 @@ import (
 )
 
 func TestPerfFreeSlotAllocatesNothing(t *testing.T) {
-	s := shared(2)
+	s := newSharedSlots(2)
 	if n := testing.AllocsPerRun(100, func() {
-		p, err := s.take(t.Context(), teamA)
+		p, err := s.acquire(t.Context(), teamA)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.give(p)
+		s.release(p)
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

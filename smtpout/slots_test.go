@@ -17,28 +17,28 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// newSlots are n places without a reserve.
+// newSlots makes n slots without a reserve.
 func newSlots(n int) *slots { return &slots{limit: func() int { return n }} }
 
-// claim is a take that may wait, and what came of it.
-type claim struct {
-	place *place
-	err   error
-	done  chan struct{}
+// pendingSlot is an acquire that may wait, and its result.
+type pendingSlot struct {
+	slot *slot
+	err  error
+	done chan struct{}
 }
 
-// queued starts a take and lets it wait.
-func queued(ctx context.Context, s *slots, who claimant) *claim {
-	c := &claim{done: make(chan struct{})}
+// acquireAsync starts an acquire and returns when it waits or has ended.
+func acquireAsync(ctx context.Context, s *slots, req slotRequest) *pendingSlot {
+	c := &pendingSlot{done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		c.place, c.err = s.take(ctx, who)
+		c.slot, c.err = s.acquire(ctx, req)
 	}()
 	synctest.Wait()
 	return c
 }
 
-func got(c *claim) bool {
+func granted(c *pendingSlot) bool {
 	synctest.Wait()
 	select {
 	case <-c.done:
@@ -48,38 +48,38 @@ func got(c *claim) bool {
 	}
 }
 
-// taken takes a place that must be free.
-func taken(t *testing.T, s *slots, who claimant) *place {
+// mustAcquire acquires a slot that must be free.
+func mustAcquire(t *testing.T, s *slots, req slotRequest) *slot {
 	t.Helper()
-	c := queued(t.Context(), s, who)
-	if !got(c) {
-		t.Fatalf("no place for %+v", who)
+	c := acquireAsync(t.Context(), s, req)
+	if !granted(c) {
+		t.Fatalf("no slot for %+v", req)
 	}
-	return c.place
+	return c.slot
 }
 
-var bulk = claimant{bulk: true}
+var bulk = slotRequest{bulk: true}
 
 func TestFreeSlotGoesToTransactionalMailFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
-		held := []*place{taken(t, s, bulk), taken(t, s, bulk)}
-		var later, urgent []*claim
+		authorized := []*slot{mustAcquire(t, s, bulk), mustAcquire(t, s, bulk)}
+		var later, urgent []*pendingSlot
 		for range 3 {
-			later = append(later, queued(t.Context(), s, bulk))
+			later = append(later, acquireAsync(t.Context(), s, bulk))
 		}
 		for range 2 {
-			urgent = append(urgent, queued(t.Context(), s, claimant{}))
+			urgent = append(urgent, acquireAsync(t.Context(), s, slotRequest{}))
 		}
 		for i, next := range append(slices.Clone(urgent), later...) {
-			if got(next) {
-				t.Fatalf("number %d got a place before one was free", i)
+			if granted(next) {
+				t.Fatalf("number %d got a slot before one was free", i)
 			}
-			s.give(held[i])
-			if !got(next) {
-				t.Fatalf("number %d did not get the free place", i)
+			s.release(authorized[i])
+			if !granted(next) {
+				t.Fatalf("number %d did not get the free slot", i)
 			}
-			held = append(held, next.place)
+			authorized = append(authorized, next.slot)
 		}
 	})
 }
@@ -87,49 +87,49 @@ func TestFreeSlotGoesToTransactionalMailFirst(t *testing.T) {
 func TestCanceledWaiterTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		held := taken(t, s, claimant{})
+		authorized := mustAcquire(t, s, slotRequest{})
 		ctx, cancel := context.WithCancel(t.Context())
-		gone, next := queued(ctx, s, claimant{}), queued(t.Context(), s, bulk)
+		gone, next := acquireAsync(ctx, s, slotRequest{}), acquireAsync(t.Context(), s, bulk)
 		cancel()
 		if <-gone.done; !errors.Is(gone.err, context.Canceled) {
 			t.Errorf("canceled: %v", gone.err)
 		}
-		s.give(held)
-		if !got(next) {
-			t.Error("the place went to nobody")
+		s.release(authorized)
+		if !granted(next) {
+			t.Error("the slot was granted to nobody")
 		}
-		if _, err := s.take(ctx, claimant{}); !errors.Is(err, context.Canceled) {
+		if _, err := s.acquire(ctx, slotRequest{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("took with an ended context: %v", err)
 		}
 	})
 }
 
-// A place can be given at the moment when the one who waits for it leaves.
+// A slot can be granted at the moment when its waiter is canceled.
 func TestSlotOfCanceledWaiterGoesToNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		held := taken(t, s, bulk)
+		authorized := mustAcquire(t, s, bulk)
 		s.mu.Lock()
-		leaver := s.tenant("leaver", time.Now())
-		w := &waiter{given: make(chan struct{})}
-		leaving := s.queue(leaver, w)
+		canceled := s.tenant("leaver", time.Now())
+		w := &waiter{granted: make(chan struct{})}
+		leaving := s.enqueue(canceled, w)
 		s.mu.Unlock()
-		next := queued(t.Context(), s, bulk)
-		s.give(held)
-		<-w.given
-		if got(next) {
-			t.Fatal("two have the one place")
+		next := acquireAsync(t.Context(), s, bulk)
+		s.release(authorized)
+		<-w.granted
+		if granted(next) {
+			t.Fatal("the only slot was granted twice")
 		}
-		s.abandon(leaver, leaving)
-		if !got(next) {
-			t.Error("the place is lost")
+		s.abandon(canceled, leaving)
+		if !granted(next) {
+			t.Error("the slot is lost")
 		}
 	})
 }
 
 func TestNoSlotIsLostToCancelRace(t *testing.T) {
-	const places = 3
-	s := newSlots(places)
+	const limit = 3
+	s := newSlots(limit)
 	s.reserve = true
 	var used, most atomic.Int64
 	var work sync.WaitGroup
@@ -138,34 +138,34 @@ func TestNoSlotIsLostToCancelRace(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(i), 7))
 			for range 400 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.IntN(60))*time.Microsecond)
-				who := claimant{team: fmt.Sprint(rng.IntN(3)), bulk: i%3 > 0, shared: i%2 > 0}
-				if p, err := s.take(ctx, who); err == nil {
+				req := slotRequest{team: fmt.Sprint(rng.IntN(3)), bulk: i%3 > 0, shared: i%2 > 0}
+				if p, err := s.acquire(ctx, req); err == nil {
 					if n := used.Add(1); n > most.Load() {
 						most.Store(n)
 					}
 					used.Add(-1)
-					s.give(p)
+					s.release(p)
 				}
 				cancel()
 			}
 		})
 	}
 	work.Wait()
-	if most.Load() > places || s.used != 0 || !s.unwanted() {
-		t.Errorf("%d at once of %d; %d still used, %d teams still wait", most.Load(), places, s.used, len(s.rows[0])+len(s.rows[1]))
+	if most.Load() > limit || s.used != 0 || !s.noneWaiting() {
+		t.Errorf("%d concurrently of %d; %d still used, %d teams still wait", most.Load(), limit, s.used, len(s.waiting[0])+len(s.waiting[1]))
 	}
 	for name, team := range s.tenants {
 		if team.held != 0 || team.oldest != nil || team.newest != nil {
 			t.Errorf("team %s still holds %d", name, team.held)
 		}
 	}
-	for range places {
+	for range limit {
 		if s.tryAcquire() == nil {
-			t.Fatal("a place is lost")
+			t.Fatal("a slot is lost")
 		}
 	}
 	if s.tryAcquire() != nil {
-		t.Error("more places than there were")
+		t.Error("more slots than configured")
 	}
 }
 
@@ -174,19 +174,19 @@ func TestBuildersYieldWhileCallersWait(t *testing.T) {
 		var load app.Load
 		b := newBuilder(Options{Builders: 8, Load: &load}, false, relayurl.ProfileGeneric)
 		leave := load.Enter()
-		held := taken(t, b.slots, claimant{})
-		taken(t, b.slots, bulk)
-		later, urgent := queued(t.Context(), b.slots, bulk), queued(t.Context(), b.slots, claimant{})
-		if got(later) || got(urgent) {
+		authorized := mustAcquire(t, b.slots, slotRequest{})
+		mustAcquire(t, b.slots, bulk)
+		later, urgent := acquireAsync(t.Context(), b.slots, bulk), acquireAsync(t.Context(), b.slots, slotRequest{})
+		if granted(later) || granted(urgent) {
 			t.Fatal("three builders of eight are at it")
 		}
-		b.slots.give(held)
-		if !got(urgent) || got(later) {
+		b.slots.release(authorized)
+		if !granted(urgent) || granted(later) {
 			t.Error("the bulk message came before the other")
 		}
 		leave()
-		more := queued(t.Context(), b.slots, bulk) // notices that there is room again
-		if !got(later) || !got(more) {
+		more := acquireAsync(t.Context(), b.slots, bulk) // notices that the limit has grown
+		if !granted(later) || !granted(more) {
 			t.Error("builders rest though nobody waits")
 		}
 	})
@@ -196,32 +196,32 @@ func TestFreeConnectionGoesToTransactionalMail(t *testing.T) {
 	cfg := configFor(startFake(t, &fake{}).listener)
 	cfg.Connections = 1
 	r := newRelay(t, cfg)
-	held, free := make(chan struct{}), make(chan struct{})
+	authorized, free := make(chan struct{}), make(chan struct{})
 	var order []string
 	var mu sync.Mutex
 	var work sync.WaitGroup
-	send := func(name string, bulk bool, hold func(context.Context, string) error) {
-		m := letter(name + "@example.net")
+	send := func(name string, bulk bool, authorize func(context.Context, string) error) {
+		m := testMessage(name + "@example.net")
 		m.Bulk = bulk
 		work.Go(func() {
 			if res := r.Send(t.Context(), m, func(ctx context.Context, signature string) error {
 				mu.Lock()
 				order = append(order, name)
 				mu.Unlock()
-				return hold(ctx, signature)
+				return authorize(ctx, signature)
 			}); res.Kind != app.ResultDone {
 				t.Error(summary(res))
 			}
 		})
 	}
-	send("first", true, func(context.Context, string) error { close(held); <-free; return nil })
-	<-held
+	send("first", true, func(context.Context, string) error { close(authorized); <-free; return nil })
+	<-authorized
 	for i := range 3 {
-		send(fmt.Sprint("bulk", i), true, agree)
-		waiting(t, r.pool.slots, i+1)
+		send(fmt.Sprint("bulk", i), true, authorizeAll)
+		waitForWaiters(t, r.pool.slots, i+1)
 	}
-	send("receipt", false, agree)
-	waiting(t, r.pool.slots, 4)
+	send("receipt", false, authorizeAll)
+	waitForWaiters(t, r.pool.slots, 4)
 	close(free)
 	work.Wait()
 	if len(order) != 5 || order[1] != "receipt" {
@@ -229,15 +229,15 @@ func TestFreeConnectionGoesToTransactionalMail(t *testing.T) {
 	}
 }
 
-// waiting returns when n wait.
-func waiting(t *testing.T, s *slots, n int) {
+// waitForWaiters returns when n claimants wait.
+func waitForWaiters(t *testing.T, s *slots, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		have := 0
 		s.mu.Lock()
-		for row, tenants := range s.rows {
+		for row, tenants := range s.waiting {
 			for _, tenant := range tenants {
-				have += tenant.rows[row].Len()
+				have += tenant.waiting[row].Len()
 			}
 		}
 		s.mu.Unlock()
@@ -249,13 +249,13 @@ func waiting(t *testing.T, s *slots, n int) {
 	t.Errorf("%d never waited", n)
 }
 
-// two teams: B's transactions take long.
+// Two teams: B's transactions take long.
 var (
-	teamA = claimant{team: "a", shared: true}
-	teamB = claimant{team: "b", shared: true}
+	teamA = slotRequest{team: "a", shared: true}
+	teamB = slotRequest{team: "b", shared: true}
 )
 
-func shared(n int) *slots {
+func newSharedSlots(n int) *slots {
 	s := newSlots(n)
 	s.reserve = true
 	return s
@@ -263,21 +263,21 @@ func shared(n int) *slots {
 
 func TestSlowTeamLeavesLastSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shared(8)
+		s := newSharedSlots(8)
 		slow := map[string]int{}
-		work := func(who claimant) {
-			p, err := s.take(t.Context(), who)
+		work := func(req slotRequest) {
+			p, err := s.acquire(t.Context(), req)
 			if err != nil {
 				return
 			}
 			s.mu.Lock()
-			slow[who.team]++
+			slow[req.team]++
 			s.mu.Unlock()
 			time.Sleep(15 * time.Second)
 			s.mu.Lock()
-			slow[who.team]--
+			slow[req.team]--
 			s.mu.Unlock()
-			s.give(p)
+			s.release(p)
 		}
 		holds := func() (a, b int) {
 			synctest.Wait()
@@ -288,7 +288,7 @@ func TestSlowTeamLeavesLastSlot(t *testing.T) {
 		for range 60 {
 			go work(teamB)
 			synctest.Wait()
-			time.Sleep(100 * time.Millisecond) // its mail does not end all at once
+			time.Sleep(100 * time.Millisecond) // its transactions end at different times
 		}
 		if a, b := holds(); a != 0 || b != 7 {
 			t.Fatalf("a slow team alone holds %d of 8", b)
@@ -297,7 +297,7 @@ func TestSlowTeamLeavesLastSlot(t *testing.T) {
 			go work(teamA)
 		}
 		if a, b := holds(); a != 1 || b != 7 {
-			t.Fatalf("who comes second holds %d beside %d", a, b)
+			t.Fatalf("the second team holds %d, the first %d", a, b)
 		}
 		time.Sleep(16 * time.Second)
 		for range 10 {
@@ -312,54 +312,54 @@ func TestSlowTeamLeavesLastSlot(t *testing.T) {
 
 func TestQuickTeamUsesEverySlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shared(2)
-		first := taken(t, s, teamA)
-		kept := queued(t.Context(), s, teamA)
-		if got(kept) {
-			t.Fatal("a team of which nothing is known took the last place")
+		s := newSharedSlots(2)
+		first := mustAcquire(t, s, teamA)
+		kept := acquireAsync(t.Context(), s, teamA)
+		if granted(kept) {
+			t.Fatal("a team of which nothing is known took the last slot")
 		}
 		time.Sleep(100 * time.Millisecond)
-		s.give(first) // free both, and the team is known to be quick
-		if !got(kept) {
-			t.Fatal("kept from a place though two are free")
+		s.release(first) // both are free, and the team is known to be quick
+		if !granted(kept) {
+			t.Fatal("no slot though two are free")
 		}
-		second := taken(t, s, teamA)
-		s.give(kept.place)
+		second := mustAcquire(t, s, teamA)
+		s.release(kept.slot)
 		time.Sleep(1100 * time.Millisecond) // second is held for long now
-		late := queued(t.Context(), s, teamA)
-		if got(late) {
-			t.Error("a team with a long hold in progress took the last place")
+		late := acquireAsync(t.Context(), s, teamA)
+		if granted(late) {
+			t.Error("a team with a long hold in progress took the last slot")
 		}
-		if other := queued(t.Context(), s, teamB); !got(other) {
-			t.Error("the last place was kept from whom it is for")
+		if other := acquireAsync(t.Context(), s, teamB); !granted(other) {
+			t.Error("the last slot was kept from the other team")
 		} else {
-			s.give(other.place)
+			s.release(other.slot)
 		}
-		if s.give(second); !got(late) {
-			t.Error("a free place was kept from who waited")
+		if s.release(second); !granted(late) {
+			t.Error("a free slot was not granted")
 		}
 	})
 }
 
 func TestLastOfManySlotsIsReserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shared(manySlots)
+		s := newSharedSlots(manySlots)
 		for range 2 * meanWeight {
-			s.give(taken(t, s, teamA)) // quick, so far
+			s.release(mustAcquire(t, s, teamA)) // quick, so far
 		}
 		for range manySlots - 1 {
-			taken(t, s, teamA)
+			mustAcquire(t, s, teamA)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		late := queued(ctx, s, teamA)
-		if got(late) {
-			t.Error("one team holds all places")
+		late := acquireAsync(ctx, s, teamA)
+		if granted(late) {
+			t.Error("one team holds all slots")
 		}
-		other := queued(t.Context(), s, teamB)
-		if !got(other) {
-			t.Fatal("the last place was kept from whom it is for")
+		other := acquireAsync(t.Context(), s, teamB)
+		if !granted(other) {
+			t.Fatal("the last slot was kept from the other team")
 		}
-		s.give(other.place)
+		s.release(other.slot)
 		stop()
 		<-late.done
 	})
@@ -367,37 +367,37 @@ func TestLastOfManySlotsIsReserved(t *testing.T) {
 
 func TestLastSlotIsReservedOnlyIfShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		alone := claimant{team: "a"}
-		s := shared(3)
+		alone := slotRequest{team: "a"}
+		s := newSharedSlots(3)
 		for range 3 {
-			taken(t, s, alone)
+			mustAcquire(t, s, alone)
 		}
-		builders := newSlots(2) // no reserve at all
-		taken(t, builders, teamA)
-		taken(t, builders, teamA)
-		one := shared(1)
-		one.give(taken(t, one, teamA))
-		held := taken(t, one, teamA)
+		builders := newSlots(2) // no reserve
+		mustAcquire(t, builders, teamA)
+		mustAcquire(t, builders, teamA)
+		one := newSharedSlots(1)
+		one.release(mustAcquire(t, one, teamA))
+		authorized := mustAcquire(t, one, teamA)
 		time.Sleep(time.Minute)
-		one.give(held)
-		taken(t, one, teamA) // known to be slow, but there is no other place
+		one.release(authorized)
+		mustAcquire(t, one, teamA) // known to be slow, but there is no other slot
 	})
 }
 
-// Bulk must not overtake transactional mail that is only kept from the last place,
-// nor stay behind when that leaves.
+// Mail of broadcasts must not overtake transactional mail that waits for the reserved slot, nor
+// wait when that mail is canceled.
 func TestBulkWaitsBehindReservedSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shared(2)
-		taken(t, s, teamA)
+		s := newSharedSlots(2)
+		mustAcquire(t, s, teamA)
 		ctx, cancel := context.WithCancel(t.Context())
-		kept := queued(ctx, s, teamA)
-		later := queued(t.Context(), s, claimant{team: "b", bulk: true, shared: true})
-		if got(kept) || got(later) {
-			t.Fatal("the last place was taken")
+		kept := acquireAsync(ctx, s, teamA)
+		later := acquireAsync(t.Context(), s, slotRequest{team: "b", bulk: true, shared: true})
+		if granted(kept) || granted(later) {
+			t.Fatal("the last slot was granted")
 		}
 		cancel()
-		if !got(later) {
+		if !granted(later) {
 			t.Error("bulk waits for nobody")
 		}
 	})
@@ -407,64 +407,64 @@ func TestFreeSlotGoesToTeamWithFewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, isBulk := range []bool{false, true} {
 			s := newSlots(3)
-			a, b := claimant{team: "a", bulk: isBulk}, claimant{team: "b", bulk: isBulk}
-			held := []*place{taken(t, s, a), taken(t, s, a), taken(t, s, a)}
-			a1, a2, b1, b2, b3 := queued(t.Context(), s, a), queued(t.Context(), s, a), queued(t.Context(), s, b), queued(t.Context(), s, b), queued(t.Context(), s, b)
-			s.give(held[0]) // a 2, b 0
-			if !got(b1) || got(b2) || got(a1) {
-				t.Error("the first place did not go to b")
+			a, b := slotRequest{team: "a", bulk: isBulk}, slotRequest{team: "b", bulk: isBulk}
+			authorized := []*slot{mustAcquire(t, s, a), mustAcquire(t, s, a), mustAcquire(t, s, a)}
+			a1, a2, b1, b2, b3 := acquireAsync(t.Context(), s, a), acquireAsync(t.Context(), s, a), acquireAsync(t.Context(), s, b), acquireAsync(t.Context(), s, b), acquireAsync(t.Context(), s, b)
+			s.release(authorized[0]) // a 2, b 0
+			if !granted(b1) || granted(b2) || granted(a1) {
+				t.Error("the first slot did not go to b")
 			}
-			s.give(held[1]) // a 1, b 1: b got the last one
-			if !got(a1) || got(b2) || got(a2) {
-				t.Error("the second place did not go to a")
+			s.release(authorized[1]) // a 1, b 1: b was granted the last one
+			if !granted(a1) || granted(b2) || granted(a2) {
+				t.Error("the second slot did not go to a")
 			}
-			s.give(held[2]) // a 1, b 1: a got the last one
-			if !got(b2) || got(a2) || got(b3) {
-				t.Error("the third place did not go to b")
+			s.release(authorized[2]) // a 1, b 1: a was granted the last one
+			if !granted(b2) || granted(a2) || granted(b3) {
+				t.Error("the third slot did not go to b")
 			}
-			s.give(a1.place)
-			if !got(a2) || got(b3) {
-				t.Error("the fourth place did not go to a")
+			s.release(a1.slot)
+			if !granted(a2) || granted(b3) {
+				t.Error("the fourth slot did not go to a")
 			}
 		}
 	})
 }
 
-// Where a relay lets us have one connection, everybody holds none when it becomes free.
+// With one connection, no team holds a slot when it becomes free.
 func TestTeamsAlternateAtSingleSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		held := taken(t, s, claimant{team: "busy"})
-		var busy []*claim
+		authorized := mustAcquire(t, s, slotRequest{team: "busy"})
+		var busy []*pendingSlot
 		for range 3 {
-			busy = append(busy, queued(t.Context(), s, claimant{team: "busy"}))
+			busy = append(busy, acquireAsync(t.Context(), s, slotRequest{team: "busy"}))
 		}
-		other := queued(t.Context(), s, claimant{team: "other"})
-		again := queued(t.Context(), s, claimant{team: "other"})
-		for i, next := range []*claim{other, busy[0], again, busy[1], busy[2]} {
-			s.give(held)
-			if !got(next) {
-				t.Fatalf("number %d did not get the place", i)
+		other := acquireAsync(t.Context(), s, slotRequest{team: "other"})
+		again := acquireAsync(t.Context(), s, slotRequest{team: "other"})
+		for i, next := range []*pendingSlot{other, busy[0], again, busy[1], busy[2]} {
+			s.release(authorized)
+			if !granted(next) {
+				t.Fatalf("number %d did not get the slot", i)
 			}
-			held = next.place
+			authorized = next.slot
 		}
-		s.give(held)
+		s.release(authorized)
 	})
 }
 
-// Who was sent back to wait has the turn again that he had.
+// A waiter that returns keeps its ticket.
 func TestReturningWaiterKeepsTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
-		first, second := taken(t, s, claimant{}), taken(t, s, claimant{})
-		third := queued(t.Context(), s, claimant{})
-		again := queued(t.Context(), s, claimant{turn: second.turn})
-		fourth := queued(t.Context(), s, claimant{})
-		if s.give(first); !got(again) || got(third) {
+		first, second := mustAcquire(t, s, slotRequest{}), mustAcquire(t, s, slotRequest{})
+		third := acquireAsync(t.Context(), s, slotRequest{})
+		again := acquireAsync(t.Context(), s, slotRequest{ticket: second.ticket})
+		fourth := acquireAsync(t.Context(), s, slotRequest{})
+		if s.release(first); !granted(again) || granted(third) {
 			t.Error("he went to the end of the row")
 		}
-		s.give(second)
-		if !got(third) || got(fourth) {
+		s.release(second)
+		if !granted(third) || granted(fourth) {
 			t.Error("the others are out of order")
 		}
 	})
@@ -473,12 +473,12 @@ func TestReturningWaiterKeepsTicket(t *testing.T) {
 func TestIdleTeamsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
-		taken(t, s, claimant{team: "stays"})
+		mustAcquire(t, s, slotRequest{team: "stays"})
 		for i := range 100 {
-			s.give(taken(t, s, claimant{team: fmt.Sprint(i)}))
+			s.release(mustAcquire(t, s, slotRequest{team: fmt.Sprint(i)}))
 		}
 		time.Sleep(tenantTTL + time.Second)
-		taken(t, s, claimant{team: "new"})
+		mustAcquire(t, s, slotRequest{team: "new"})
 		if len(s.tenants) != 2 || s.tenants["stays"] == nil {
 			t.Errorf("%d teams are remembered", len(s.tenants))
 		}

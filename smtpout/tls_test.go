@@ -19,7 +19,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// peer is a relay on go-smtp's server: an SMTP stack that is not our fake.
+// peer is a relay on go-smtp's server, an SMTP implementation other than our fake.
 type peer struct {
 	listener net.Listener
 	mechs    []string
@@ -42,7 +42,7 @@ func startPeer(t *testing.T, p *peer, config *tls.Config, implicit bool) *peer {
 	p.listener = l
 	s := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &peerSession{p: p, c: c}, nil }))
 	s.Domain, s.EnableSMTPUTF8, s.AllowInsecureAuth = "peer", true, true
-	s.ErrorLog = quiet{}
+	s.ErrorLog = noLog{}
 	if !implicit {
 		s.TLSConfig = config
 	}
@@ -52,10 +52,10 @@ func startPeer(t *testing.T, p *peer, config *tls.Config, implicit bool) *peer {
 	return p
 }
 
-type quiet struct{}
+type noLog struct{}
 
-func (quiet) Printf(string, ...any) {}
-func (quiet) Println(...any)        {}
+func (noLog) Printf(string, ...any) {}
+func (noLog) Println(...any)        {}
 
 type peerSession struct {
 	p        *peer
@@ -116,15 +116,15 @@ func TestPeerDelivery(t *testing.T) {
 			cfg := configFor(p.listener)
 			cfg.TLS, cfg.CAFile, cfg.User, cfg.Password = mode, ca, "user", "pass-word"
 			r := newRelay(t, cfg)
-			r.pool.connLimit = 1 // a handshake for each message
-			m := letter("a@example.net", "refused@example.net", "jürgen@example.net")
+			r.pool.connLimit = 1 // one handshake per message
+			m := testMessage("a@example.net", "refused@example.net", "jürgen@example.net")
 			m.Mail.Text = ".\n.dots\n" + strings.Repeat("some words\n", 500)
 			message, err := compose(m)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
-				want(t, r.Send(t.Context(), m, agree), "done/dot/250 a=accepted/250 refused=refused/550 jürgen=accepted/250")
+				want(t, r.Send(t.Context(), m, authorizeAll), "done/dot/250 a=accepted/250 refused=refused/550 jürgen=accepted/250")
 			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -145,7 +145,7 @@ func TestSelfSignedCertificateIsRefused(t *testing.T) {
 			p := startPeer(t, &peer{mechs: []string{"PLAIN"}}, config, mode == relayurl.TLSImplicit)
 			cfg := configFor(p.listener)
 			cfg.TLS, cfg.User, cfg.Password = mode, "user", "pass-word"
-			res := newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree)
+			res := newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 			want(t, res, "trouble/tls/0")
 			wantWords(t, res, "certificate")
 		})
@@ -157,15 +157,15 @@ func TestCertificateOfAnotherHostIsRefused(t *testing.T) {
 	p := startPeer(t, &peer{}, config, false)
 	cfg := configFor(p.listener)
 	cfg.Host, cfg.TLS, cfg.CAFile = "localhost", relayurl.TLSRequired, ca // the certificate names 127.0.0.1
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "trouble/tls/0")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "trouble/tls/0")
 }
 
-// STARTTLS taken out of the reply must not bring the password out.
+// The password must not be sent if STARTTLS was removed from the reply.
 func TestStrippedSTARTTLS(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"AUTH PLAIN"}})
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.User, cfg.Password = relayurl.TLSRequired, "user", "pass-word"
-	res := newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree)
+	res := newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 	want(t, res, "trouble/tls/0")
 	wantWords(t, res, "STARTTLS")
 	if said := f.said("AUTH"); len(said) != 0 {
@@ -191,7 +191,7 @@ func TestSTARTTLSTrouble(t *testing.T) {
 					}
 					f := &fake{ehlo: []string{"STARTTLS", "AUTH PLAIN"}, tls: config, script: on("STARTTLS", tt.reply)}
 					r := inBubbleAs(t, f, relayurl.Relay{TLS: mode, CAFile: ca, User: "user", Password: "pass-word"})
-					want(t, r.Send(t.Context(), letter("a@example.net"), agree), tt.want)
+					want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), tt.want)
 					if said := f.said("AUTH"); len(said) != 0 {
 						t.Errorf("said %q", said)
 					}
@@ -201,8 +201,7 @@ func TestSTARTTLSTrouble(t *testing.T) {
 	}
 }
 
-// Our name, not localhost, stands in both EHLO, and what the relay offers in
-// the clear is forgotten.
+// Our name, not localhost, is in both EHLO, and extensions offered before TLS are discarded.
 func TestSTARTTLSOnFake(t *testing.T) {
 	config, ca := certificate(t)
 	f := startFake(t, &fake{ehlo: []string{"STARTTLS", "AUTH LOGIN"}, tls: config, script: func(_ int, verb, line string) string {
@@ -216,7 +215,7 @@ func TestSTARTTLSOnFake(t *testing.T) {
 	}})
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile, cfg.User, cfg.Password = relayurl.TLSRequired, ca, "user", "pass-word"
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	if got := f.said("EHLO"); len(got) != 2 || got[0] != got[1] || got[0] != "EHLO mailer.example.com" {
 		t.Errorf("said %q", got)
 	}
@@ -229,7 +228,7 @@ func TestOpportunisticGoesOnInTheClear(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"AUTH LOGIN PLAIN"}})
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.User, cfg.Password = relayurl.TLSOpportunistic, "user", "pass-word"
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	if got := f.said("AUTH"); len(got) != 1 || !strings.HasPrefix(got[0], "AUTH PLAIN ") {
 		t.Errorf("said %q", got)
 	}
@@ -251,7 +250,7 @@ func TestAuthTrouble(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fake{ehlo: []string{tt.offer}, script: on("AUTH", tt.reply)}
 				r := inBubbleAs(t, f, relayurl.Relay{TLS: relayurl.TLSOff, User: "user", Password: "pass-word"})
-				res := r.Send(t.Context(), letter("a@example.net"), agree)
+				res := r.Send(t.Context(), testMessage("a@example.net"), authorizeAll)
 				want(t, res, tt.want)
 				if res.Reply.Text == "" || strings.Contains(res.Reply.Text, "pass-word") || strings.Contains(res.Reply.Text, plain) {
 					t.Errorf("reply %q", res.Reply.Text)

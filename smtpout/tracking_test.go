@@ -10,8 +10,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// tracked is the mail of an outgoing message as it leaves when its opens and
-// clicks are seen.
+// tracked is a mail with open and click tracking.
 func tracked(t testing.TB, m *app.Mail) *app.Mail {
 	t.Helper()
 	s := apptest.Sealer(t, 0)

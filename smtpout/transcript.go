@@ -10,70 +10,70 @@ import (
 	"mailer/app"
 )
 
-// maxConversation bounds a conversation as it is kept, in bytes. What is longer loses its
-// middle: it begins with the sender and ends with what went wrong.
+// maxConversation bounds a stored conversation, in bytes. A longer one loses its
+// middle, so that the sender and the failure stay.
 const (
 	maxConversation  = 4 << 10
 	conversationHead = 1 << 10
 	omittedLines     = "* (%d lines left out)"
 )
 
-// spoken is a command and its reply.
-type spoken struct {
-	command []byte // with its CRLF; nil: the message itself
-	code    int    // 0: there was no reply, or it could not be read
+// commandReply is a command and its reply.
+type commandReply struct {
+	command []byte // with its CRLF; nil: the message
+	code    int    // 0: no reply, or unreadable
 	text    string
 }
 
-// transcript is what was said in a transaction, in parts that are there anyhow: most
-// messages are taken, and nobody asks for their conversation.
+// transcript records the commands and replies of a transaction in parts that exist anyway, because
+// the conversation is only formatted for failed transactions.
 type transcript struct {
-	said  []byte // commands that are not answered
-	lines []spoken
+	unanswered []byte // commands without a reply
+	lines      []commandReply
 }
 
-// heard notes the reply to the oldest command that is not answered.
-func (t *transcript) heard(reply spoken) {
-	reply.command, t.said, _ = bytes.Cut(t.said, []byte{'\n'})
+// addReply records the reply to the oldest unanswered command.
+func (t *transcript) addReply(reply commandReply) {
+	reply.command, t.unanswered, _ = bytes.Cut(t.unanswered, []byte{'\n'})
 	t.lines = append(t.lines, reply)
 }
 
-// body notes that the message went out.
-func (t *transcript) body() { t.lines = append(t.lines, spoken{}) }
+// addBody records that the message was sent.
+func (t *transcript) addBody() { t.lines = append(t.lines, commandReply{}) }
 
-// acceptedByAll reports whether a relay took a message for all of its recipients.
+// acceptedByAll reports whether a relay accepted a message for all recipients.
 func acceptedByAll(res app.Result) bool {
 	return res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool {
 		return v.Outcome == app.Refused || v.Outcome == app.Postponed
 	})
 }
 
-// conversation is the dialogue of a transaction as people read it: > is what we said, <
-// the relay, * a remark. Sign-in and message stay out of it.
+// conversation formats the dialogue of a transaction: ">" marks our lines, "<" the relay's, "*" a
+// remark. Authentication and message are left out.
 func (x *exchange) conversation(res app.Result) string {
 	secured := "without TLS"
 	if x.conn.tls != "" {
 		secured = "with " + x.conn.tls
 	}
 	lines := []string{"* (connected to " + x.relay.addr + " " + secured + "; greeting and sign-in left out)"}
-	for _, s := range x.talk.lines {
+	for _, s := range x.transcript.lines {
 		if s.command == nil {
 			lines = append(lines, "> (the message, "+strconv.FormatInt(x.message.size(), 10)+" bytes, left out)")
 			continue
 		}
-		lines = append(lines, "> "+x.relay.clean.words(string(bytes.TrimRight(s.command, "\r\n"))))
+		lines = append(lines, "> "+x.relay.sanitizer.text(string(bytes.TrimRight(s.command, "\r\n"))))
 		if s.code > 0 {
-			lines = append(lines, "< "+strconv.Itoa(s.code)+" "+x.relay.clean.words(s.text))
+			lines = append(lines, "< "+strconv.Itoa(s.code)+" "+x.relay.sanitizer.text(s.text))
 		}
 	}
 	if res.Reply.Code == 0 && res.Reply.Text != "" {
 		lines = append(lines, "* "+res.Reply.Text)
 	}
-	return shortened(lines)
+	return joinShortened(lines)
 }
 
-// shortened joins lines, without those in the middle where they are too long together.
-func shortened(lines []string) string {
+// joinShortened joins lines and leaves out the middle if they are too long.
+func joinShortened(lines []string) string {
 	if whole := strings.Join(lines, "\n"); len(whole) <= maxConversation {
 		return whole
 	}

@@ -9,7 +9,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// RFC 8058 section 4: a mail reader obeys the pair only where DKIM covers both.
+// RFC 8058 section 4: a mail reader honors the two headers only if DKIM covers both.
 func TestSignatureCoversUnsubscribeHeaders(t *testing.T) {
 	key, record := testKey(t)
 	const oneClick = "List-Unsubscribe=One-Click"

@@ -13,7 +13,7 @@ import (
 )
 
 // logged returns what the audit log has since it had so many entries, oldest first.
-func (r *real) logged(before int) []app.AuditEntry {
+func (r *testAPI) logged(before int) []app.AuditEntry {
 	r.t.Helper()
 	all, err := r.server.Teams.AuditLog(r.t.Context(), "", time.Unix(0, 0), 10_000)
 	if err != nil {
@@ -144,8 +144,8 @@ type auditRow struct {
 func TestListAuditLog(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	_, theirs := r.newTeam("Other")
-	r.create(theirs, `{"name":"their key"}`)
+	_, foreign := r.newTeam("Other")
+	r.create(foreign, `{"name":"their key"}`)
 	k := r.create(r.full, `{"name":"one"}`)
 	r.create(k.Token, `{"name":"two","role":"member"}`)
 	wantStatus(t, r.as(r.full, "PATCH", "/api-keys/"+k.ID, `{"name":"uno"}`), 200)

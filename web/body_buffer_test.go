@@ -10,16 +10,16 @@ import (
 	"mailer/app"
 )
 
-// keeper is a relay that takes nothing until it is opened, and keeps what comes then.
-type keeper struct {
-	taker
+// recordingSender is a relay that blocks until it is opened, and keeps the messages after that.
+type recordingSender struct {
+	acceptingSender
 	opened chan struct{}
 	mu     sync.Mutex
 	kept   map[string]*app.Mail // by the id of the email
 }
 
 // Send implements delivery.Sender.
-func (k *keeper) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+func (k *recordingSender) Send(ctx context.Context, m *app.Outgoing, finalCheck func(context.Context, string) error) app.Result {
 	select {
 	case <-k.opened:
 	case <-ctx.Done():
@@ -28,10 +28,10 @@ func (k *keeper) Send(ctx context.Context, m *app.Outgoing, hold func(context.Co
 	k.mu.Lock()
 	k.kept[m.EmailID] = m.Mail
 	k.mu.Unlock()
-	return k.taker.Send(ctx, m, hold)
+	return k.acceptingSender.Send(ctx, m, finalCheck)
 }
 
-// fullSend is a send with all that a body can hold, of one letter and always as long.
+// fullSend returns a send with all members, filled with one letter, always of the same length.
 func fullSend(letter string) string {
 	s := strings.Repeat(letter, 12)
 	return fmt.Sprintf(`{"from":"%[1]s <a@example.com>","to":["%[1]s@b.test"],"cc":"%[1]s@c.test","bcc":["%[1]s@d.test"],"reply_to":"%[1]s@e.test","subject":"%[1]s",`+
@@ -39,11 +39,11 @@ func fullSend(letter string) string {
 		`"attachments":[{"filename":"%[1]s","content":"%[1]s","content_type":"text/%[1]s"},{"filename":"%[1]s","content":{"type":"Buffer","data":[%[2]d,%[2]d]}}]}`, s, letter[0])
 }
 
-// TestReusedBufferIsNotRetained: a mail that was just accepted is kept in
-// memory until it leaves; meanwhile other bodies come into the room that its own had.
+// TestReusedBufferIsNotRetained: an accepted email is kept in memory until it is sent; meanwhile
+// the buffer of its request receives other bodies.
 func TestReusedBufferIsNotRetained(t *testing.T) {
 	t.Parallel()
-	k := &keeper{opened: make(chan struct{}), kept: map[string]*app.Mail{}}
+	k := &recordingSender{opened: make(chan struct{}), kept: map[string]*app.Mail{}}
 	cfg := relayed()
 	cfg.Routes[0].Sender = k
 	r := newTestAPI(t, cfg)
@@ -53,7 +53,7 @@ func TestReusedBufferIsNotRetained(t *testing.T) {
 		letter := string(rune('a' + i))
 		send := fullSend(letter)
 		letters[r.send(r.full, send)] = letter
-		wantStatus(t, r.as(r.full, "POST", "/emails", strings.Repeat("z", len(send))), 400) // over it, where the room serves again
+		wantStatus(t, r.as(r.full, "POST", "/emails", strings.Repeat("z", len(send))), 400) // above the size from which buffers are reused
 		batch := r.as(r.full, "POST", "/emails/batch", "["+send+"]")
 		wantStatus(t, batch, 200)
 		letters[decoded[batchBody](t, batch).Data[0].ID] = letter

@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// DefaultRateLimit is how many requests a second a key may make where nothing
-	// else is configured.
+	// DefaultRateLimit is the default number of requests per second for a key.
 	DefaultRateLimit = 100
-	// teamKeys is how many keys' limit a team has where nothing else is configured.
+	// teamKeys is the default limit of a team, in multiples of a key's limit.
 	teamKeys = 5
 )
 
-// Bounds are what callers may ask of the server.
+// Bounds are the limits of a server.
 type Bounds struct {
-	// RateLimit is how many requests a second each key may make; 0: no limit,
-	// and no ratelimit headers.
+	// RateLimit is the number of requests per second for each key; 0: no limit, and no ratelimit
+	// headers.
 	RateLimit int
-	// TeamRateLimit is how many all keys of a team may make together; 0: no limit.
+	// TeamRateLimit is the number of requests per second for all keys of a team together; 0: no
+	// limit.
 	TeamRateLimit int
-	// MaxConnections is how many connections there may be at once; 0: the default.
+	// MaxConnections is the number of open connections; 0: the default.
 	MaxConnections int
-	// Memory is how many bytes the process may have; 0: as many as there are.
+	// Memory is the memory of the process in bytes; 0: unlimited.
 	Memory int64
-	// TrustedProxies are the addresses whose X-Forwarded-For is believed; none: those
-	// of this machine.
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted; none: those of this
+	// machine.
 	TrustedProxies []netip.Prefix
 }
 
-// BoundFlags are the flags that say the bounds of a server.
+// BoundFlags are the flags of the limits.
 type BoundFlags struct {
 	bounds  Bounds
 	trusted []string
@@ -50,7 +50,7 @@ func (f *BoundFlags) Bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.trusted, "trusted-proxy", nil, "IP range (CIDR) of proxies whose X-Forwarded-For header is trusted; repeatable (default: loopback addresses)")
 }
 
-// Bounds returns what the flags say. Errors name the flag.
+// Bounds returns the values of the flags. Errors name the flag.
 func (f *BoundFlags) Bounds() (Bounds, error) {
 	out := f.bounds
 	if f.flags.Changed("rate-limit") && !f.flags.Changed("team-rate-limit") {

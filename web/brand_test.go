@@ -26,8 +26,7 @@ type brandShown struct {
 	FontStack       string `json:"font_stack"`
 }
 
-// aLogo is a JPEG that is too large to be answered without memory of its own, and the body
-// of its upload.
+// aLogo returns a JPEG that needs a memory reservation to be served, and the body of its upload.
 func aLogo(t *testing.T) (file []byte, body string) {
 	t.Helper()
 	noise := image.NewGray(image.Rect(0, 0, 600, 200))

@@ -31,7 +31,7 @@ type recipientAnswer struct {
 	}
 }
 
-func (a *people) recipients(target string) (got recipientAnswer) {
+func (a *audienceAPI) recipients(target string) (got recipientAnswer) {
 	a.t.Helper()
 	w := a.call("GET", target, "")
 	wantStatus(a.t, w, 200)
@@ -41,9 +41,9 @@ func (a *people) recipients(target string) (got recipientAnswer) {
 	return got
 }
 
-// sentTo sends a broadcast to c0@example.org and so on, one of which bounces, and
-// waits until it is through.
-func (a *people) sentTo(n int, html string) string {
+// sentTo sends a broadcast to c0@example.org and so on, one of which bounces, and waits until all
+// are sent.
+func (a *audienceAPI) sentTo(n int, html string) string {
 	a.t.Helper()
 	for i := range n {
 		wantStatus(a.t, a.call("POST", "/contacts", fmt.Sprintf(`{"email":"C%d@example.org","first_name":"N%d"}`, i, i)), 201)

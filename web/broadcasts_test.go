@@ -35,8 +35,8 @@ type broadcastAnswer struct {
 	Data              []broadcastAnswer
 }
 
-// broadcast makes a request about one that must succeed with that status.
-func (a *people) broadcast(status int, method, target, body string) (got broadcastAnswer) {
+// broadcast makes a request about a broadcast that must succeed with the status.
+func (a *audienceAPI) broadcast(status int, method, target, body string) (got broadcastAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -46,13 +46,13 @@ func (a *people) broadcast(status int, method, target, body string) (got broadca
 	return got
 }
 
-// draft makes one with those members besides the needed ones.
-func (a *people) draft(more string) broadcastAnswer {
+// draft creates a draft with the given members and the required ones.
+func (a *audienceAPI) draft(more string) broadcastAnswer {
 	a.t.Helper()
 	return a.broadcast(201, "POST", "/broadcasts", news(more))
 }
 
-// news is the body of a broadcast with those members besides the needed ones.
+// news returns the body of a broadcast with the given members and the required ones.
 func news(more string) string {
 	return `{"from":"Acme <news@example.com>","subject":"News","html":"<p>Hi {{{FIRST_NAME|there}}}</p>"` + more + `}`
 }
@@ -166,21 +166,21 @@ func TestBroadcastNeedsOwnSegmentAndTopic(t *testing.T) {
 	t.Parallel()
 	a := newAudienceAPI(t)
 	id := a.draft("").ID
-	var theirs broadcastAnswer
+	var foreign broadcastAnswer
 	for _, c := range []struct{ kind, field, body string }{
 		{"segment", "segment_id", `{"name":"Theirs"}`}, {"segment", "audience_id", `{"name":"Theirs"}`}, {"topic", "topic_id", `{"name":"Theirs","default_subscription":"opt_in"}`},
 	} {
-		if err := json.Unmarshal(a.as(a.foreign, "POST", "/"+c.kind+"s", c.body).Body.Bytes(), &theirs); err != nil {
+		if err := json.Unmarshal(a.as(a.foreign, "POST", "/"+c.kind+"s", c.body).Body.Bytes(), &foreign); err != nil {
 			t.Fatal(err)
 		}
-		for _, other := range []string{app.NewID(), theirs.ID} {
+		for _, other := range []string{app.NewID(), foreign.ID} {
 			for _, send := range []string{"", `,"send":true`} {
 				wantError(t, a.call("POST", "/broadcasts", news(fmt.Sprintf(`,%q:%q%s`, c.field, other, send))), 404, app.CodeNotFound, c.kind)
 			}
 			wantError(t, a.call("PATCH", "/broadcasts/"+id, fmt.Sprintf(`{%q:%q}`, c.field, other)), 404, app.CodeNotFound, c.kind)
 		}
 		if c.kind == "topic" {
-			break // its name is taken now
+			break // its name is used now
 		}
 	}
 	if got := a.broadcast(200, "GET", "/broadcasts", ""); len(got.Data) != 1 || got.Data[0].SegmentID != nil || got.Data[0].TopicID != nil {
@@ -228,8 +228,8 @@ func TestPatchDraft(t *testing.T) {
 	}
 }
 
-// deliveredBodies makes broadcasts in each state but draft, whose audience is empty.
-func (a *people) deliveredBodies() map[string]string {
+// deliveredBodies makes broadcasts in each state but draft, with an empty audience.
+func (a *audienceAPI) deliveredBodies() map[string]string {
 	a.t.Helper()
 	out := map[string]string{
 		"queued":    a.draft(`,"name":"queued","send":true`).ID,
@@ -339,7 +339,7 @@ func TestBroadcastCountsAudience(t *testing.T) {
 
 func TestSendingDraftNeedsVerifiedDomain(t *testing.T) {
 	t.Parallel()
-	a := &people{real: newTestAPI(t, relayed())}
+	a := &audienceAPI{testAPI: newTestAPI(t, relayed())}
 	a.domain(a.team.ID, "new.example.com", false)
 	a.domain(a.team.ID, "example.com", true)
 	for from, words := range map[string]string{"a@unknown.test": "uses the domain unknown.test", "a@new.example.com": "not verified"} {
@@ -487,7 +487,7 @@ type testAnswer struct {
 	Data       []struct{ ID string }
 }
 
-func (a *people) testSend(id, body string) (got testAnswer) {
+func (a *audienceAPI) testSend(id, body string) (got testAnswer) {
 	a.t.Helper()
 	w := a.call("POST", "/broadcasts/"+id+"/test", body)
 	wantStatus(a.t, w, 200)
@@ -554,7 +554,7 @@ func TestTestSendIsAllOrNothing(t *testing.T) {
 
 func TestTestSendNeedsVerifiedDomain(t *testing.T) {
 	t.Parallel()
-	a := &people{real: newTestAPI(t, relayed())}
+	a := &audienceAPI{testAPI: newTestAPI(t, relayed())}
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/test", `{"to":"a@example.org"}`), 422, app.CodeValidation, "`from`", "example.com")
 }
 

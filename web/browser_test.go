@@ -82,7 +82,7 @@ func newBrowser(t *testing.T, h http.Handler) *browser {
 		return err
 	}))
 	b.speak("en")
-	b.look(1280, "light")
+	b.setView(1280, "light")
 	return b
 }
 
@@ -102,9 +102,8 @@ func (b *browser) speak(lang string) {
 	}
 }
 
-// look sets the width of the window, and the colours that the reader likes, who likes no
-// transitions: nothing is looked at half-way.
-func (b *browser) look(width int64, scheme string) {
+// setView sets the window's width and the reader's colour scheme, without transitions.
+func (b *browser) setView(width int64, scheme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 844))
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
@@ -114,7 +113,7 @@ func (b *browser) look(width int64, scheme string) {
 	}
 }
 
-// goes does a step that leads to another page, and returns that page's text.
+// goes performs a step that leads to another page, and returns that page's text.
 func (b *browser) goes(step chromedp.Action[chromedp.Void]) string {
 	b.t.Helper()
 	answer, err := chromedp.RunResponse(b.ctx, step)
@@ -152,8 +151,7 @@ func eval[T any](b *browser, script string) T {
 	return v
 }
 
-// defects lists what a reader of the page would stumble over. The contrast is
-// that of WCAG 2.2, 1.4.3.
+// defects lists usability defects of the page. Contrast is that of WCAG 2.2, 1.4.3.
 const defects = `(() => {
 	const out = [];
 	const parse = (s) => s.match(/[\d.]+/g).map(Number);
@@ -202,13 +200,13 @@ func (b *browser) check() {
 	b.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{360, 1280} {
-			b.look(width, scheme)
+			b.setView(width, scheme)
 			for _, defect := range eval[[]string](b, defects) {
 				b.t.Errorf("%s at %d px, %s: %s", eval[string](b, `location.pathname`), width, scheme, defect)
 			}
 		}
 	}
-	b.look(1280, "light")
+	b.setView(1280, "light")
 }
 
 // shoot writes pictures of the page.
@@ -216,7 +214,7 @@ func (b *browser) shoot(dir, name string) {
 	b.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []string{"1280", "390"} {
-			b.look(map[string]int64{"1280": 1280, "390": 390}[width], scheme)
+			b.setView(map[string]int64{"1280": 1280, "390": 390}[width], scheme)
 			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 			if err != nil {
 				b.t.Fatal(err)
@@ -227,7 +225,7 @@ func (b *browser) shoot(dir, name string) {
 			}
 		}
 	}
-	b.look(1280, "light")
+	b.setView(1280, "light")
 }
 
 // shots is where pictures go.
@@ -247,8 +245,7 @@ func wantText(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// walk is what a reader does with the link of a topic: opts out, and in again.
-// The pages are those of the topic Weekly news.
+// walk opts out with the link of a topic, and in again. The topic is Weekly news.
 func (b *browser) walk(at pageLinks, topic, dir string) {
 	b.t.Helper()
 	wantText(b.t, b.open(at.unsubscribe), "Unsubscribe from “Weekly news”?", "ACME Garden")

@@ -24,24 +24,24 @@ func TestOnConflict(t *testing.T) {
 		}
 		wantError(t, b.call("POST", "/contacts?on_conflict=error", again), 409, app.CodeConflict)
 		wantError(t, b.call("POST", "/contacts?on_conflict=merge", again), 422, app.CodeValidation, "`on_conflict`")
-		for _, way := range []struct{ query, name string }{{"skip", "Ann"}, {"upsert", "Bob"}} {
-			if got := b.id(200, "POST", "/contacts?on_conflict="+way.query, again); got != id {
-				t.Errorf("%s %s: %s, not %s", compat, way.query, got, id)
+		for _, param := range []struct{ query, name string }{{"skip", "Ann"}, {"upsert", "Bob"}} {
+			if got := b.id(200, "POST", "/contacts?on_conflict="+param.query, again); got != id {
+				t.Errorf("%s %s: %s, not %s", compat, param.query, got, id)
 			}
 			w := b.call("GET", "/contacts/"+id, "")
-			if !strings.Contains(w.Body.String(), `"first_name":"`+way.name+`"`) || !strings.Contains(w.Body.String(), `"unsubscribed":true`) {
-				t.Errorf("%s %s: %s", compat, way.query, w.Body)
+			if !strings.Contains(w.Body.String(), `"first_name":"`+param.name+`"`) || !strings.Contains(w.Body.String(), `"unsubscribed":true`) {
+				t.Errorf("%s %s: %s", compat, param.query, w.Body)
 			}
 			if got := b.page(b.full, "/contacts?segment_id="+b.segment).ids(); len(got) != 1 {
-				t.Errorf("%s %s: the segment has %q", compat, way.query, got)
+				t.Errorf("%s %s: the segment has %q", compat, param.query, got)
 			}
 			topics := b.call("GET", "/contacts/"+id+"/topics", "").Body.String()
 			if !strings.Contains(topics, `"name":"In","description":"d","subscription":"opt_out"`) || !strings.Contains(topics, `"name":"Out","description":null,"subscription":"opt_in"`) {
-				t.Errorf("%s %s: %s", compat, way.query, topics)
+				t.Errorf("%s %s: %s", compat, param.query, topics)
 			}
 		}
 		wantError(t, b.call("POST", "/contacts?on_conflict=skip", `{"email":"ann@example.org","segment_id":"`+unknownID+`"}`), 404, app.CodeNotFound, "segment")
-		// Of another team the address is as new as ever, and the segment unknown.
+		// In another team the address is new, and the segment unknown.
 		wantStatus(t, b.as(b.foreign, "POST", "/contacts?on_conflict=skip", `{"email":"ann@example.org"}`), 201)
 		wantError(t, b.as(b.foreign, "POST", "/contacts?on_conflict=skip", again), 404, app.CodeNotFound, "segment")
 	}
@@ -106,8 +106,8 @@ func TestContactChangesAddress(t *testing.T) {
 	wantError(t, b.call("PATCH", "/contacts/"+id, `{"email":"ann@example.org"}`), 409, app.CodeConflict)
 }
 
-// Each route whose path names something takes a body that says so again, whatever it
-// calls it, and no other.
+// Each route with path parameters accepts a body that repeats them, under any name, and no other
+// value.
 func TestRedundantIDsOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	b := newContactAPI(t)
@@ -136,7 +136,7 @@ func TestRedundantIDsOnEveryRoute(t *testing.T) {
 		for _, name := range names {
 			for value, fits := range map[string]bool{unknownID: true, strings.ToUpper(unknownID): true, "": true, emailID: false} {
 				w := b.call(op.Method, path, `{"`+name+`":"`+value+`"}`)
-				// What is refused for another reason, or is not there, took the member.
+				// An error for another member, or a 404, means that the member was accepted.
 				blamed := w.Code == 422 && strings.Contains(w.Body.String(), "`"+name+"`")
 				if blamed == fits && !(w.Code == 404 && !fits && strings.HasPrefix(path, "/contacts/") || w.Code == 404 && strings.HasPrefix(path, "/audiences/")) {
 					t.Errorf("%s %s with %s %q: %d %s", op.Method, op.Path, name, value, w.Code, w.Body)

@@ -12,12 +12,12 @@ import (
 )
 
 // contact puts one into the first team's audience and returns its id.
-func (a *people) contact(email string) string {
+func (a *audienceAPI) contact(email string) string {
 	a.t.Helper()
 	return a.contactOf(a.team.ID, email)
 }
 
-func (a *people) contactOf(teamID, email string) string {
+func (a *audienceAPI) contactOf(teamID, email string) string {
 	a.t.Helper()
 	c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: email, Hash: a.sealer.AddressHash(teamID, app.KeyOf(email))}
 	err := a.store.Write(a.t.Context(), func(tx *db.Tx) error {
@@ -34,8 +34,8 @@ func choice(id, subscription string) string {
 	return fmt.Sprintf(`{"id":%q,"subscription":%q}`, id, subscription)
 }
 
-// stands says how topics stand, by name.
-func stands(rows []topicAnswer) string {
+// subscriptions formats the subscriptions of topics by name.
+func subscriptions(rows []topicAnswer) string {
 	var out []string
 	for _, row := range rows {
 		out = append(out, fmt.Sprintf("%s %s %v", row.Name, row.Subscription, row.Explicit))
@@ -52,7 +52,7 @@ func TestTopicDefault(t *testing.T) {
 	out := a.want(201, "POST", "/topics", `{"name":"Out","default_subscription":"opt_out"}`)
 	for _, path := range []string{id, strings.ToUpper(id), "ann+news@example.org", "Ann%2BNews%40example.org"} {
 		list := a.want(200, "GET", "/contacts/"+path+"/topics", "")
-		if list.Object != "list" || list.HasMore || stands(list.Data) != "In opt_in false, Out opt_out false" {
+		if list.Object != "list" || list.HasMore || subscriptions(list.Data) != "In opt_in false, Out opt_out false" {
 			t.Fatalf("%s: %+v", path, list)
 		}
 	}
@@ -62,7 +62,7 @@ func TestTopicDefault(t *testing.T) {
 }
 
 // topicMade returns when a topic was created.
-func (a *people) topicMade(id string) string {
+func (a *audienceAPI) topicMade(id string) string {
 	a.t.Helper()
 	var topic struct {
 		CreatedAt string `json:"created_at"`
@@ -84,15 +84,15 @@ func TestTopicChoiceShapes(t *testing.T) {
 		fmt.Sprintf(`{"object":"contact_topics","id":%q,"contact_id":%q,"topics":[
 			{"id":%q,"name":"Out","description":"d","subscription":"opt_in","explicit":true,"visibility":"public","created_at":%q},
 			{"id":%q,"name":"In","description":null,"subscription":"opt_out","explicit":true,"visibility":"private","created_at":%q}]}`, id, id, out.ID, a.topicMade(out.ID), in.ID, a.topicMade(in.ID)))
-	if list := a.want(200, "GET", path, ""); stands(list.Data) != "In opt_out true, Out opt_in true" {
+	if list := a.want(200, "GET", path, ""); subscriptions(list.Data) != "In opt_out true, Out opt_in true" {
 		t.Errorf("list %+v", list.Data)
 	}
 	// What the topic says anyway becomes a choice too, and of two the last counts.
 	got := a.want(200, "PATCH", "/contacts/"+id+"/topics", `{"topics":[`+choice(in.ID, "opt_out")+","+choice(in.ID, "opt_in")+`]}`)
-	if len(got.Topics) != 1 || stands(got.Topics) != "In opt_in true" || got.ID != id || got.ContactID != id {
+	if len(got.Topics) != 1 || subscriptions(got.Topics) != "In opt_in true" || got.ID != id || got.ContactID != id {
 		t.Errorf("answer %+v", got)
 	}
-	if list := a.want(200, "GET", path, ""); stands(list.Data) != "In opt_in true, Out opt_in true" {
+	if list := a.want(200, "GET", path, ""); subscriptions(list.Data) != "In opt_in true, Out opt_in true" {
 		t.Errorf("list %+v", list.Data)
 	}
 }
@@ -136,7 +136,7 @@ func TestTopicChoicesAreAtomic(t *testing.T) {
 	for _, body := range []string{"", "[", `[` + good, `[` + good + `]]`, `[` + good + `][]`, `{"topics":[` + good + `],"topics":[]}`} {
 		wantError(t, a.call("PATCH", path, body), 400, app.CodeInvalidPayload)
 	}
-	if list := a.want(200, "GET", path, ""); stands(list.Data) != "News opt_in false" {
+	if list := a.want(200, "GET", path, ""); subscriptions(list.Data) != "News opt_in false" {
 		t.Errorf("a refused request left %+v", list.Data)
 	}
 	a.want(200, "PATCH", path, `[`+strings.TrimSuffix(strings.Repeat(good+",", 1000), ",")+`]`)
@@ -153,11 +153,11 @@ func TestTopicsOfUnknownContact(t *testing.T) {
 		for _, unknown := range []string{unknownID, "bob@example.org", "ann", "%00", "ann@example.org%20x"} {
 			wantError(t, a.call(c.method, "/contacts/"+unknown+"/"+c.path, c.body), 404, app.CodeNotFound, "contact")
 		}
-		for _, theirs := range []string{id, "ann@example.org"} {
-			wantError(t, a.as(a.foreign, c.method, "/contacts/"+theirs+"/"+c.path, c.body), 404, app.CodeNotFound, "contact")
+		for _, foreign := range []string{id, "ann@example.org"} {
+			wantError(t, a.as(a.foreign, c.method, "/contacts/"+foreign+"/"+c.path, c.body), 404, app.CodeNotFound, "contact")
 		}
 	}
-	if list := a.want(200, "GET", "/contacts/"+id+"/topics", ""); stands(list.Data) != "News opt_in false" {
+	if list := a.want(200, "GET", "/contacts/"+id+"/topics", ""); subscriptions(list.Data) != "News opt_in false" {
 		t.Errorf("a foreign request left %+v", list.Data)
 	}
 }
@@ -176,7 +176,7 @@ func TestTopicChoicesPerTeam(t *testing.T) {
 	if err := json.Unmarshal(a.as(otherKey, "GET", "/contacts/ann@example.org/topics", "").Body.Bytes(), &list); err != nil {
 		t.Fatal(err)
 	}
-	if stands(list.Data) != "News opt_in false" {
+	if subscriptions(list.Data) != "News opt_in false" {
 		t.Errorf("list %+v", list.Data)
 	}
 }

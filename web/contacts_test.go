@@ -18,14 +18,14 @@ import (
 // contactAPI is a real server with a segment and two topics of the first team,
 // and a key of another one.
 type contactAPI struct {
-	*real
+	*testAPI
 	foreign          string
 	segment, in, out string
 }
 
 func newContactAPI(t *testing.T) *contactAPI {
 	t.Helper()
-	b := &contactAPI{real: newTestAPI(t, captured()), segment: app.NewID(), in: app.NewID(), out: app.NewID()}
+	b := &contactAPI{testAPI: newTestAPI(t, captured()), segment: app.NewID(), in: app.NewID(), out: app.NewID()}
 	_, b.foreign = b.newTeam("Other")
 	err := b.store.Write(t.Context(), func(tx *db.Tx) error {
 		return errors.Join(
@@ -45,8 +45,7 @@ func (b *contactAPI) call(method, target, body string) *httptest.ResponseRecorde
 	return b.as(b.full, method, target, body)
 }
 
-// id makes a call that must answer with that status and returns the id of its
-// answer.
+// id makes a call that must succeed with the status, and returns the id in its answer.
 func (b *contactAPI) id(status int, method, target, body string) string {
 	b.t.Helper()
 	w := b.call(method, target, body)
@@ -297,11 +296,11 @@ func TestForeignContactIsNotFound(t *testing.T) {
 		{"POST", "/contacts", `{"email":"x@example.org","topics":[{"id":"{t}","subscription":"opt_in"}]}`},
 		{"POST", "/contacts/batch", `[{"email":"x@example.org","segments":[{"id":"{s}"}]}]`},
 	} {
-		theirs := strings.NewReplacer("{c}", id, "{s}", b.segment, "{t}", b.in)
+		existing := strings.NewReplacer("{c}", id, "{s}", b.segment, "{t}", b.in)
 		none := strings.NewReplacer("{c}", unknownID, "{s}", unknownID, "{t}", unknownID)
-		foreign := b.as(b.foreign, op.method, theirs.Replace(op.target), theirs.Replace(op.body))
+		foreign := b.as(b.foreign, op.method, existing.Replace(op.target), existing.Replace(op.body))
 		unknown := b.as(b.foreign, op.method, none.Replace(op.target), none.Replace(op.body))
-		got := strings.ReplaceAll(foreign.Body.String(), id, unknownID) // batch/get repeats what it was given
+		got := strings.ReplaceAll(foreign.Body.String(), id, unknownID) // batch/get repeats its input
 		if foreign.Code != unknown.Code || got != unknown.Body.String() {
 			t.Errorf("%s %s: foreign %d %s, unknown %d %s", op.method, op.target, foreign.Code, foreign.Body, unknown.Code, unknown.Body)
 		}
@@ -330,9 +329,9 @@ func TestAudienceContacts(t *testing.T) {
 	b := newContactAPI(t)
 	base := "/audiences/" + strings.ToUpper(b.segment) + "/contacts"
 	id := b.id(201, "POST", base, `{"email":"ann@example.org","audience_id":"`+b.segment+`"}`)
-	apart := b.create(`{"email":"bob@example.org"}`)
+	separate := b.create(`{"email":"bob@example.org"}`)
 	err := b.store.Read(t.Context(), func(r *db.Reader) error {
-		for contact, want := range map[string]int{id: 1, apart: 0} {
+		for contact, want := range map[string]int{id: 1, separate: 0} {
 			if in, err := r.SegmentsOf(b.team.ID, contact); err != nil || len(in) != want {
 				t.Errorf("%s is in %q, %v", contact, in, err)
 			}
@@ -346,7 +345,7 @@ func TestAudienceContacts(t *testing.T) {
 	if again := b.id(200, "POST", base, `{"email":"Ann@example.org"}`); again != id {
 		t.Errorf("another contact: %s", again)
 	}
-	for _, path := range []string{"/" + id, "/ann%40example.org", "/" + apart} {
+	for _, path := range []string{"/" + id, "/ann%40example.org", "/" + separate} {
 		wantStatus(t, b.call("GET", base+path, ""), 200)
 	}
 	b.id(200, "PATCH", base+"/ann@example.org", `{"id":"","email":"ann@example.org","audience_id":"`+b.segment+`","first_name":"Ann"}`)

@@ -19,7 +19,7 @@ import (
 
 var manyRows = flag.Int("csv-rows", 32000, "how many contacts TestPerfACSVOfManyRowsTakesNoMoreMemory exports; 1000000 proves it")
 
-// counting counts what it is handed, and looks at the memory in use now and then.
+// counting counts what is written, and samples the memory in use.
 type counting struct {
 	header http.Header
 	bytes  int
@@ -77,7 +77,7 @@ func TestPerfCSVMemory(t *testing.T) {
 }
 
 // manyContacts puts contacts into the database, with the numbers from first to below n.
-func (r *real) manyContacts(first, n int) {
+func (r *testAPI) manyContacts(first, n int) {
 	r.t.Helper()
 	for ; first < n; first += 1000 {
 		err := r.store.Write(context.Background(), func(tx *db.Tx) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // readCSV asks for a list as CSV and returns its records, the names first.
-func (r *real) readCSV(key, target string) [][]string {
+func (r *testAPI) readCSV(key, target string) [][]string {
 	r.t.Helper()
 	w := r.as(key, "GET", target, "", "Accept: text/csv")
 	wantStatus(r.t, w, http.StatusOK)
@@ -26,8 +26,8 @@ func (r *real) readCSV(key, target string) [][]string {
 	return records
 }
 
-// TestEveryListAsCSV: its columns are the members that the document has for its
-// rows, its rows are those of the pages, and none is another team's.
+// TestEveryListAsCSV: columns are the documented members of the rows, rows are those of the pages,
+// and none belongs to another team.
 func TestEveryListAsCSV(t *testing.T) {
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
@@ -62,7 +62,7 @@ func TestEveryListAsCSV(t *testing.T) {
 			t.Errorf("GET %s:\n has  %q,\n want %q", path, got, want)
 		}
 		if got := len(records) - 1; got != rows {
-			// The list of requests grows by those of this test.
+			// The request log grows by the requests of this test.
 			if grown := m.pagesOf(target); got < rows || got > grown {
 				t.Errorf("GET %s: %d rows as CSV, %d and %d as JSON", path, got, rows, grown)
 			}
@@ -116,7 +116,7 @@ func resolved(doc map[string]any, schema any) map[string]any {
 	return m
 }
 
-// rowSchema is that of the rows of a list; nil: the operation answers no list.
+// rowSchema returns the schema of a list's rows; nil if the operation is no list.
 func rowSchema(doc, op map[string]any) map[string]any {
 	body := resolved(doc, dig(op, "responses", "200", "content", "application/json", "schema"))
 	data := resolved(doc, dig(body, "properties", "data"))
@@ -140,7 +140,7 @@ func schemaColumns(doc, schema map[string]any, prefix string) (names []string) {
 	return names
 }
 
-// anyPath is an address of a list of ours that has rows, if any has.
+// anyPath returns a path of a list of the team that has rows, if any.
 func (m *isolation) anyPath(list string) string {
 	m.t.Helper()
 	if rows := m.find(m.ours, list); len(rows) > 0 {
@@ -165,8 +165,8 @@ func (m *isolation) pagesOf(target string) (rows int) {
 	}
 }
 
-// TestCSVOfEmailsHasReason: the columns of the reason are filled in though nobody asked for
-// them, and of mail without a reason empty.
+// TestCSVOfEmailsHasReason: the columns of the reason are filled without an include, and empty for
+// mail without a reason.
 func TestCSVOfEmailsHasReason(t *testing.T) {
 	t.Parallel()
 	r := newAudienceAPI(t)

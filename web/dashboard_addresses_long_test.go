@@ -38,7 +38,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.Handler.ServeHTTP(w, q)
 }
 
-// taken returns what was asked since it was last taken.
+// taken returns the requests since the last call.
 func (r *recorder) taken() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,8 +47,8 @@ func (r *recorder) taken() []string {
 	return out
 }
 
-// quiet resolves once the page has drawn its main part and asked for nothing for a while;
-// false: it does not come to rest.
+// quiet resolves when the page has drawn its main part and sent no request for a while; false if it
+// does not become quiet.
 const quiet = `new Promise((done) => {
 	let seen = '', since = 0;
 	const begun = performance.now(), timer = setInterval(() => {
@@ -77,15 +77,15 @@ func (b *browser) waitQuiet() {
 	}
 }
 
-// dashboardRoutes are the patterns of app.js for somebody who is signed in.
+// dashboardRoutes returns the patterns of routes.js that need a sign-in.
 func dashboardRoutes(t *testing.T) (all []string) {
 	t.Helper()
-	source, err := os.ReadFile("dashboard/app.js")
+	source, err := os.ReadFile("dashboard/routes.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, inside, _ := strings.Cut(string(source), "\nconst inside = [")
-	for _, m := range regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import`).FindAllStringSubmatch(inside, -1) {
+	_, routes, _ := strings.Cut(string(source), "\nexport const routes = [")
+	for _, m := range regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import`).FindAllStringSubmatch(routes, -1) {
 		all = append(all, m[1])
 	}
 	if len(all) < 30 {

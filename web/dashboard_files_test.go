@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// stuckReader is a client that takes nothing: its first Write waits.
+// stuckReader is a client that reads nothing: its first Write blocks.
 type stuckReader struct {
 	header  http.Header
-	arrived chan<- *byte // the first byte of what it was to take
+	arrived chan<- *byte // the first byte written
 	release <-chan struct{}
 }
 
@@ -26,7 +26,7 @@ func (s *stuckReader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestStalledClientsShareDashboardFile: also those that can't unpack it.
+// TestStalledClientsShareDashboardFile: clients without gzip too.
 func TestStalledClientsShareDashboardFile(t *testing.T) {
 	b := newFixture(t)
 	shell := httptest.NewRecorder()

@@ -24,7 +24,7 @@ type insightsRecord struct {
 	Penalties    []PenaltyItem `json:"penalties"`
 }
 
-// PenaltyItem is something that was found in an email.
+// PenaltyItem is a finding in an email.
 type PenaltyItem struct {
 	ID       string       `json:"id" enum:"no_dmarc,no_one_click,no_sender_link,link_shortener,html_too_large,no_text_part,no_unsubscribe_link,phishing_link,no_reply_sender,svg,marketing_attachments,images_without_text,foreign_tracking,bare_domain,http_links,shouting_subject"`
 	Severity app.Severity `json:"severity" enum:"critical,major,minor"`

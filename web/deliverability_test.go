@@ -16,7 +16,7 @@ import (
 )
 
 // object decodes an answer.
-func (r *real) object(key, target string) map[string]any {
+func (r *testAPI) object(key, target string) map[string]any {
 	r.t.Helper()
 	w := r.as(key, http.MethodGet, target, "")
 	var out map[string]any
@@ -110,23 +110,23 @@ func TestBouncesPauseTeam(t *testing.T) {
 // guardrailRefusals are the rows of error_table_test.go that guardrails answer with.
 func guardrailRefusals() []refusal {
 	return []refusal{
-		{"sending_paused", 403, "an email of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+		{"sending_paused", 403, "an email of a paused team", nil, func(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 			return pausedBy(t, reputation.Outcome{Sent: 100, HardBounced: 20}, reputation.Outcome{}, "/emails", validSend)
 		}},
-		{"sending_paused", 403, "a permissive batch of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+		{"sending_paused", 403, "a permissive batch of a paused team", nil, func(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 			return pausedBy(t, reputation.Outcome{Sent: 3000, Complained: 5}, reputation.Outcome{}, "/emails/batch", array(validSend), "x-batch-validation: permissive")
 		}},
-		{"sending_paused", 403, "a broadcast of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+		{"sending_paused", 403, "a broadcast of a paused team", nil, func(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 			return pausedBy(t, reputation.Outcome{Sent: 200, HardBounced: 12}, reputation.Outcome{}, "/broadcasts", news(`,"send":true`))
 		}},
-		{"broadcasts_paused", 403, "a broadcast in a region that recovers", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+		{"broadcasts_paused", 403, "a broadcast in a region that recovers", nil, func(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 			return pausedBy(t, reputation.Outcome{Sent: 2000, HardBounced: 85}, reputation.Outcome{Sent: 2000, HardBounced: 85}, "/broadcasts", news(`,"send":true`))
 		}},
 	}
 }
 
-// pausedBy is the answer to a POST once the rates of the team, and of another one,
-// took effect; before, it may succeed. Tests of it wait beside each other.
+// pausedBy returns the answer to a POST once the rates of the team, or of another one, have taken
+// effect; until then the POST may succeed. The tests wait in parallel.
 func pausedBy(t *testing.T, o, others reputation.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDroppedDescriptionsAreRebuilt: a server that runs keeps no description of its
-// operations, and answers with the same document and the same tools all the same.
+// TestDroppedDescriptionsAreRebuilt: a running server drops the descriptions of its operations, and
+// still answers with the same document and tools.
 func TestDroppedDescriptionsAreRebuilt(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -32,7 +32,7 @@ func TestDroppedDescriptionsAreRebuilt(t *testing.T) {
 			t.Errorf("%s has %d bytes, and had %d", path, len(got), len(want))
 		}
 	}
-	id := r.send(r.full, strings.Replace(validSend, "{", `{"scheduled_at":"in 20 days",`, 1)) // one that stays as it is
+	id := r.send(r.full, strings.Replace(validSend, "{", `{"scheduled_at":"in 20 days",`, 1)) // scheduled, so that it does not change
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_email","arguments":{"id":"` + id + `"}}}`,

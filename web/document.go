@@ -13,8 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// documentTags describes the groups of operations, in the order in which readers of
-// the document see them.
+// documentTags describes the groups of operations, in their order in the document.
 func documentTags(h *rest.Handler) {
 	h.OpenAPI().Tags = []*huma.Tag{
 		{Name: "Emails", Description: "Send email, alone or in batches, and see what became of it."},
@@ -50,7 +49,7 @@ func documentTags(h *rest.Handler) {
 	}
 }
 
-// eventData is what the data of each event is made of.
+// eventData returns the types of each event's data.
 func eventData() map[webhook.EventName][]reflect.Type {
 	email, contact, domain := reflect.TypeFor[webhook.EmailData](), reflect.TypeFor[webhook.ContactData](), reflect.TypeFor[app.DomainData]()
 	topic, suppression := reflect.TypeFor[webhook.TopicData](), reflect.TypeFor[webhook.SuppressionData]()
@@ -69,7 +68,7 @@ func eventData() map[webhook.EventName][]reflect.Type {
 	}
 }
 
-// eventNotes say of some events when they come, where the name does not.
+// eventNotes explain events whose names are not enough.
 var eventNotes = map[webhook.EventName]string{
 	webhook.EmailSent:             "The relay took the email: once for each time that it does.",
 	webhook.EmailScheduled:        "An email was accepted that is to leave later.",
@@ -88,7 +87,7 @@ var eventNotes = map[webhook.EventName]string{
 	webhook.QuotaReached:          "A quota is used up.",
 }
 
-// documentWebhooks describes the request that an endpoint gets for each event.
+// documentWebhooks describes the request that an endpoint receives for each event.
 func documentWebhooks(h *rest.Handler) {
 	items, data := map[string]*huma.PathItem{}, eventData()
 	for _, name := range webhook.EventNames() {
@@ -110,7 +109,7 @@ func documentWebhooks(h *rest.Handler) {
 	h.OpenAPI().Webhooks = items
 }
 
-// eventTitle is how generated clients call an event: EmailDeliveryDelayedEvent.
+// eventTitle returns the type name of an event in generated clients: EmailDeliveryDelayedEvent.
 func eventTitle(name webhook.EventName) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(string(name), func(r rune) bool { return r == '.' || r == '_' }) {
@@ -119,7 +118,7 @@ func eventTitle(name webhook.EventName) string {
 	return b.String() + "Event"
 }
 
-// eventSchema describes the payload of an event. Its data is one of those types.
+// eventSchema describes the payload of an event, whose data is one of the given types.
 func eventSchema(r huma.Registry, name webhook.EventName, data []reflect.Type) *huma.Schema {
 	var shapes []*huma.Schema
 	for _, t := range data {
@@ -148,8 +147,8 @@ func eventSchema(r huma.Registry, name webhook.EventName, data []reflect.Type) *
 	return event
 }
 
-// signatureHeaders are those that prove where an event comes from. The same come
-// under names that begin with svix-.
+// signatureHeaders returns the signature headers. Endpoints also receive them with the prefix
+// svix-.
 func signatureHeaders() []*huma.Param {
 	header := func(name, what string) *huma.Param {
 		return &huma.Param{Name: name, In: "header", Required: true, Description: what, Schema: &huma.Schema{Type: huma.TypeString}}

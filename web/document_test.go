@@ -92,7 +92,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	}
 }
 
-// open are bodies whose members are others' business.
+// open are bodies whose members others define.
 var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm"}
 
 func TestRequestSchemas(t *testing.T) {
@@ -165,9 +165,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestWebhookSchemas has a server make every event there is, and
-// holds what a webhook gets against the schema of its name, in which nothing but what
-// is named may stand.
+// TestWebhookSchemas makes a server send every event, and checks each against its schema, closed to
+// unknown members.
 func TestWebhookSchemas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, everyEventFits)
@@ -177,7 +176,7 @@ func everyEventFits(t *testing.T) {
 	cfg := captured()
 	cfg.EnforceGuardrails = true
 	r := newTestAPI(t, cfg)
-	hook := r.hears(r.full)
+	hook := r.addWebhook(r.full)
 	r.emitEveryEvent()
 	left := map[string]bool{}
 	for name := range shown(t).Webhooks {
@@ -186,14 +185,14 @@ func everyEventFits(t *testing.T) {
 	if len(left) != len(webhook.EventNames()) {
 		t.Errorf("%d names in the document, %d events", len(left), len(webhook.EventNames()))
 	}
-	for _, event := range slices.Concat(r.heard(hook), spent(t)) {
-		r.fits(event)
+	for _, event := range slices.Concat(r.webhookBodies(hook), quotaEvents(t)) {
+		r.wantSchema(event)
 		delete(left, event["type"].(string))
 	}
 	if len(left) > 0 {
 		t.Errorf("never sent: %v", slices.Sorted(maps.Keys(left)))
 	}
-	// The other reason for a pause takes a relay that refuses a domain for a while.
+	// The other reason for a pause needs a relay that refuses a domain for a while.
 	rest := reputation.BreakerData{TeamID: app.NewID(), Status: reputation.GuardrailPaused, Domain: "example.com", Region: "us-east-1", Reason: "not verified",
 		ReplyCode: 554, EnhancedCode: "5.7.1", NextAttemptAt: "2026-08-01T09:30:00.000Z"}
 	raw, err := json.Marshal(map[string]any{"type": webhook.DeliverabilityPaused, "created_at": "2026-08-01T09:30:00.000Z", "data": rest})
@@ -201,11 +200,11 @@ func everyEventFits(t *testing.T) {
 	if err != nil || json.Unmarshal(raw, &event) != nil {
 		t.Fatal(err)
 	}
-	r.fits(event)
+	r.wantSchema(event)
 }
 
-// heard are the payloads that a webhook gets.
-func (r *real) heard(hook string) (all []map[string]any) {
+// webhookBodies are the payloads that a webhook gets.
+func (r *testAPI) webhookBodies(hook string) (all []map[string]any) {
 	r.t.Helper()
 	for _, row := range r.page(r.full, "/webhooks/"+hook+"/events?limit=100").Data {
 		all = append(all, r.object(r.full, "/webhooks/"+hook+"/events/"+row.ID)["payload"].(map[string]any))
@@ -213,8 +212,8 @@ func (r *real) heard(hook string) (all []map[string]any) {
 	return all
 }
 
-// spent are the events of a team that uses up its quota.
-func spent(t *testing.T) []map[string]any {
+// quotaEvents are the events of a team that uses up its quota.
+func quotaEvents(t *testing.T) []map[string]any {
 	t.Helper()
 	cfg := captured()
 	cfg.Cloud = true
@@ -223,15 +222,15 @@ func spent(t *testing.T) []map[string]any {
 	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Scale, Included: 10, Overage: true}); err != nil {
 		t.Fatal(err)
 	}
-	hook := r.hears(r.full)
+	hook := r.addWebhook(r.full)
 	for range 10 {
 		r.send(r.full, `{"from":"a@example.com","to":"bob@example.net","subject":"s","text":"t"}`)
 	}
-	return r.heard(hook)
+	return r.webhookBodies(hook)
 }
 
-// complaints lists what of an event does not fit its schema.
-func (r *real) complaints(event map[string]any) []error {
+// schemaErrors lists what of an event does not fit its schema.
+func (r *testAPI) schemaErrors(event map[string]any) []error {
 	r.t.Helper()
 	doc := r.handler.OpenAPI()
 	schema := doc.Webhooks[event["type"].(string)].Post.RequestBody.Content["application/json"].Schema
@@ -240,20 +239,20 @@ func (r *real) complaints(event map[string]any) []error {
 	return res.Errors
 }
 
-// fits checks an event, and that one with a member too much would not pass.
-func (r *real) fits(event map[string]any) {
+// wantSchema checks an event, and that one with a member too much would not pass.
+func (r *testAPI) wantSchema(event map[string]any) {
 	r.t.Helper()
-	for _, err := range r.complaints(event) {
+	for _, err := range r.schemaErrors(event) {
 		r.t.Errorf("%s is not as the document says: %v in %v", event["type"], err, event)
 	}
 	event["data"].(map[string]any)["extra"] = true
-	if len(r.complaints(event)) == 0 {
+	if len(r.schemaErrors(event)) == 0 {
 		r.t.Errorf("%s may hold anything", event["type"])
 	}
 }
 
-// hears makes a webhook for every event there is and returns its id.
-func (r *real) hears(key string) string {
+// addWebhook makes a webhook for every event there is and returns its id.
+func (r *testAPI) addWebhook(key string) string {
 	r.t.Helper()
 	names, err := json.Marshal(webhook.EventNames())
 	if err != nil {
@@ -262,8 +261,8 @@ func (r *real) hears(key string) string {
 	return r.made(key, "/webhooks", `{"endpoint":"https://hooks.example.com/in","events":`+string(names)+`}`)
 }
 
-// made posts and returns the id of what came of it.
-func (r *real) made(key, target, body string) string {
+// made posts and returns the id in the answer.
+func (r *testAPI) made(key, target, body string) string {
 	r.t.Helper()
 	w := r.as(key, http.MethodPost, target, body)
 	var thing struct{ ID string }
@@ -273,8 +272,8 @@ func (r *real) made(key, target, body string) string {
 	return thing.ID
 }
 
-// emitEveryEvent has happen to a team whatever events tell of.
-func (r *real) emitEveryEvent() {
+// emitEveryEvent makes every event happen to a team.
+func (r *testAPI) emitEveryEvent() {
 	do := func(method, target, body string) {
 		r.t.Helper()
 		if w := r.as(r.full, method, target, body); w.Code >= 300 {
@@ -299,19 +298,19 @@ func (r *real) emitEveryEvent() {
 	r.send(r.full, mail(`["bob@example.net","eve@example.net"]`, ""))
 	id := r.send(r.full, mail(`"bob@example.net"`, ""))
 	r.eventually(r.full, "/emails/"+id, `"last_event":"sent"`)
-	time.Sleep(time.Minute) // whoever opens a mail at once is a machine
+	time.Sleep(time.Minute) // an open within a minute counts as a machine's
 	for i, what := range []string{`"delivery_delayed"`, `"delivered"`, `"opened"`, `"clicked","link":"https://example.com/a","user_agent":"Reader/1","ip_address":"192.0.2.7"`,
 		`"failed","diagnostic":"no"`, `"bounced","enhanced_code":"5.1.1","diagnostic":"smtp; 550 5.1.1 no such user"`, `"complained"`} {
 		w := r.do("POST", "/ingest/generic/"+r.secret("generic"), fmt.Sprintf(`{"id":"%d","email_id":"%s","recipient":"bob@example.net","type":%s}`, i, id, what))
 		wantStatus(r.t, w, http.StatusOK)
 	}
 	do("DELETE", "/suppressions/eve@example.net", "")
-	r.judged(reputation.Outcome{Sent: 200, HardBounced: 9})
-	r.judged(reputation.Outcome{HardBounced: 100})
+	r.setOutcome(reputation.Outcome{Sent: 200, HardBounced: 9})
+	r.setOutcome(reputation.Outcome{HardBounced: 100})
 }
 
-// judged has a team's mail fare so, and its rates be looked at.
-func (r *real) judged(o reputation.Outcome) {
+// setOutcome has a team's mail fare so, and its rates be looked at.
+func (r *testAPI) setOutcome(o reputation.Outcome) {
 	r.t.Helper()
 	r.write(func(tx *db.Tx) error {
 		r.server.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: r.team.ID, Region: app.CaptureRegion, Domain: "example.com"}, o)

@@ -33,7 +33,7 @@ type domainRecord struct {
 	Paused           []domainPause   `json:"paused" doc:"Relays that accept no mail of this domain for now: its mail stays queued and is retried automatically. Only for a single domain"`
 }
 
-// domainPause is a time during which a relay takes nothing of a domain.
+// domainPause is a pause of a domain's mail at one relay.
 type domainPause struct {
 	Region        string `json:"region"`
 	Reason        string `json:"reason" doc:"With the relay's own words"`
@@ -63,8 +63,7 @@ type deletedDomain struct {
 	Deleted bool   `json:"deleted" enum:"true"`
 }
 
-// capabilitiesRequest can only ask for what is: Mailer sends and does not
-// receive.
+// capabilitiesRequest can only confirm what Mailer does: it sends and does not receive.
 type capabilitiesRequest struct {
 	Sending   string `json:"sending,omitempty" enum:"enabled"`
 	Receiving string `json:"receiving,omitempty" enum:"disabled"`
@@ -82,8 +81,8 @@ func (c *capabilitiesRequest) check() error {
 	return nil
 }
 
-// tlsSetting is a field of Resend's. To say the default of a domain that is added is
-// no error; all else is refused with the reason.
+// tlsSetting is a field of Resend's API. The default value is accepted when a domain is added;
+// everything else is refused with a reason.
 type tlsSetting string
 
 func (s tlsSetting) check(adds bool) error {
@@ -172,8 +171,8 @@ func (r domainRoutes) Add(h *rest.Handler) {
 	}, r.deleteDomain)
 }
 
-// documentRegions lists in the document the regions that there is a relay for, the default
-// first. None: any may be named.
+// documentRegions lists the regions that have a relay in the document, the default first. Without
+// relays, any region is allowed.
 func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 	body := add.RequestBody.Content["application/json"].Schema
 	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]

@@ -60,7 +60,7 @@ func (b *fakeDNS) publish(records []app.DNSRecord) {
 
 // domainAPI is a real server with two regions and a DNS.
 type domainAPI struct {
-	*real
+	*testAPI
 	dns *fakeDNS
 }
 
@@ -72,7 +72,7 @@ func newDomains(t *testing.T) *domainAPI {
 	second.Relay.Region = "eu-west-1"
 	cfg.Routes = append(cfg.Routes, second)
 	cfg.Resolver = d.dns.lookup
-	d.real = newTestAPI(t, cfg)
+	d.testAPI = newTestAPI(t, cfg)
 	return d
 }
 
@@ -242,8 +242,8 @@ func TestDomainFieldErrors(t *testing.T) {
 	}
 }
 
-// TestDocumentListsRegions: a caller chooses among those of this server, also after
-// the operator added one.
+// TestDocumentListsRegions: the document lists the server's regions, also after the operator added
+// one.
 func TestDocumentListsRegions(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)

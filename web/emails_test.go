@@ -278,7 +278,7 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// verdictAnswer is an email as far as its verdict goes.
+// verdictAnswer is an email with its verdict.
 type verdictAnswer struct {
 	Verdict struct {
 		Code, Tone, Text, Fix string
@@ -329,8 +329,7 @@ func TestEmailVerdict(t *testing.T) {
 	}
 }
 
-// TestSendAtLegacyPath: programs with the Node client before
-// 1.0 post what it makes of its arguments to /email.
+// TestSendAtLegacyPath: the Node client before 1.0 posts its arguments to /email.
 func TestSendAtLegacyPath(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())

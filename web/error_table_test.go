@@ -18,19 +18,18 @@ import (
 	"mailer/web/rest"
 )
 
-// refusal is one way to meet an error.
+// refusal is one way to get an error.
 type refusal struct {
 	name    app.Code
 	status  int
 	how     string
 	headers []string // "Name: value"; "Name: *" for any value
-	// provoke gets a server that rows share; those that change it make their own.
-	provoke func(t *testing.T, shared *real) *httptest.ResponseRecorder
+	// provoke gets a server that rows share; rows that change it make their own.
+	provoke func(t *testing.T, shared *testAPI) *httptest.ResponseRecorder
 }
 
-// refusals is the table of errors, Resend's names and ours, with a way to meet
-// each. To add to it: one row here, or a function
-// that returns rows, appended in allRefusals.
+// refusals is the table of errors, Resend's names and own ones, with a way to get each. To add one:
+// a row here, or a function that returns rows, appended in allRefusals.
 func refusals() []refusal {
 	unauthorized := []string{"Www-Authenticate: Bearer"}
 	return []refusal{
@@ -98,7 +97,7 @@ func TestErrorTable(t *testing.T) {
 		t.Run(string(row.name)+"/"+row.how, func(t *testing.T) {
 			w := row.provoke(t, shared)
 			wantError(t, w, row.status, row.name)
-			(&real{bench: &bench{t: t}}).checkErrorBody(w)
+			(&testAPI{fixture: &fixture{t: t}}).checkErrorBody(w)
 			for _, line := range row.headers {
 				name, want, _ := strings.Cut(line, ": ")
 				if got := w.Header().Get(name); got != want && (want != "*" || got == "") {
@@ -143,7 +142,7 @@ func codes(t *testing.T) (out []app.Code) {
 }
 
 // refusing is a server on which most errors can be met.
-func refusing(t *testing.T, change ...func(*Config, *rest.Limits)) *real {
+func refusing(t *testing.T, change ...func(*Config, *rest.Limits)) *testAPI {
 	t.Helper()
 	cfg := relayed()
 	cfg.MaxAttachments = 100
@@ -155,8 +154,8 @@ func refusing(t *testing.T, change ...func(*Config, *rest.Limits)) *real {
 }
 
 // asked makes one request to the shared server with a key of a kind; none for "".
-func asked(kind, method, target, body string, headers ...string) func(*testing.T, *real) *httptest.ResponseRecorder {
-	return func(_ *testing.T, r *real) *httptest.ResponseRecorder {
+func asked(kind, method, target, body string, headers ...string) func(*testing.T, *testAPI) *httptest.ResponseRecorder {
+	return func(_ *testing.T, r *testAPI) *httptest.ResponseRecorder {
 		if kind != "" {
 			headers = append(headers, "Authorization: Bearer "+r.kind(kind))
 		}
@@ -165,7 +164,7 @@ func asked(kind, method, target, body string, headers ...string) func(*testing.T
 }
 
 // kind makes a key that is called so.
-func (r *real) kind(kind string) string {
+func (r *testAPI) kind(kind string) string {
 	r.t.Helper()
 	switch kind {
 	case "unknown":
@@ -194,8 +193,8 @@ func sendTo(to string) string {
 	return fmt.Sprintf(`{"from":"a@example.com","to":%q,"subject":"s","text":"x"}`, to)
 }
 
-// inFlight holds the database's writer while two equal requests come.
-func inFlight(t *testing.T, r *real) *httptest.ResponseRecorder {
+// inFlight holds the database's writer while two equal requests arrive.
+func inFlight(t *testing.T, r *testAPI) *httptest.ResponseRecorder {
 	release, held, wrote := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		wrote <- r.store.Write(t.Context(), func(*db.Tx) error {
@@ -225,14 +224,14 @@ func inFlight(t *testing.T, r *real) *httptest.ResponseRecorder {
 	return first
 }
 
-func anotherPayload(t *testing.T, r *real) *httptest.ResponseRecorder {
+func anotherPayload(t *testing.T, r *testAPI) *httptest.ResponseRecorder {
 	const key = "Idempotency-Key: order-7"
 	r.send(r.full, validSend, key)
 	return r.as(r.full, "POST", "/emails", sendTo("other@example.org"), key)
 }
 
 // broadcastTo makes a draft to n contacts.
-func (r *real) broadcastTo(n int) (id string) {
+func (r *testAPI) broadcastTo(n int) (id string) {
 	r.t.Helper()
 	for i := range n {
 		wantStatus(r.t, r.as(r.full, "POST", "/contacts", fmt.Sprintf(`{"email":"c%d@example.org"}`, i)), 201)
@@ -242,27 +241,27 @@ func (r *real) broadcastTo(n int) (id string) {
 	return decoded[struct{ ID string }](r.t, w).ID
 }
 
-func sentBroadcast(t *testing.T, r *real) *httptest.ResponseRecorder {
+func sentBroadcast(t *testing.T, r *testAPI) *httptest.ResponseRecorder {
 	id := r.broadcastTo(1)
 	wantStatus(t, r.as(r.full, "POST", "/broadcasts/"+id+"/send", ""), 200)
 	r.eventually(r.full, "/broadcasts/"+id, `"status":"sent"`)
 	return r.as(r.full, "PATCH", "/broadcasts/"+id, `{"subject":"new"}`)
 }
 
-func tooLarge(t *testing.T, _ *real) *httptest.ResponseRecorder {
+func tooLarge(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	relay := relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 1, Daily: 2}
-	r := newTestAPI(t, server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}})
+	r := newTestAPI(t, server.Config{Routes: []delivery.Route{{Relay: relay, Sender: acceptingSender{}}}})
 	r.domain(r.team.ID, "example.com", true)
 	return r.as(r.full, "POST", "/broadcasts/"+r.broadcastTo(60)+"/send", "")
 }
 
-func tooOften(t *testing.T, _ *real) *httptest.ResponseRecorder {
+func tooOften(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	r := refusing(t, func(c *Config, _ *rest.Limits) { c.RateLimit = 2 }) // one was used
 	r.as(r.full, "GET", "/emails", "")
 	return r.as(r.full, "GET", "/emails", "")
 }
 
-func tooManyWrongKeys(t *testing.T, _ *real) *httptest.ResponseRecorder {
+func tooManyWrongKeys(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	r := refusing(t)
 	for range 20 {
 		r.as("wrong", "GET", "/emails", "")
@@ -270,21 +269,21 @@ func tooManyWrongKeys(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	return r.as("wrong", "GET", "/emails", "")
 }
 
-// breakEmails takes the service of emails away: whoever asks it panics.
-func (r *real) breakEmails() {
+// breakEmails removes the service of emails: its use panics.
+func (r *testAPI) breakEmails() {
 	service := r.server.Mail
 	r.server.Mail = nil
 	r.remake()
 	r.server.Mail = service
 }
 
-func faulty(t *testing.T, _ *real) *httptest.ResponseRecorder {
+func faulty(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	r := refusing(t)
 	r.breakEmails()
 	return r.as(r.full, "POST", "/emails", validSend)
 }
 
-func draining(t *testing.T, _ *real) *httptest.ResponseRecorder {
+func draining(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	r := refusing(t)
 	r.server.Drain()
 	return r.as(r.full, "POST", "/emails", validSend)

@@ -9,8 +9,8 @@ import (
 	"mailer/app"
 )
 
-// opened asks for an address as a browser does that goes there.
-func (r *real) opened(path, destination string) *httptest.ResponseRecorder {
+// opened requests a URL like a browser that navigates to it.
+func (r *testAPI) opened(path, destination string) *httptest.ResponseRecorder {
 	request := httptest.NewRequest("GET", path, nil)
 	if destination != "" {
 		request.Header.Set("Sec-Fetch-Dest", destination)
@@ -20,8 +20,7 @@ func (r *real) opened(path, destination string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestMailContentInFramesOnly: under the address of this server a tenant's HTML is
-// no page of its own.
+// TestMailContentInFramesOnly: a tenant's HTML is never a page of this server's origin.
 func TestMailContentInFramesOnly(t *testing.T) {
 	r := newTestAPI(t, captured())
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":"<h1>Sign in to your bank</h1>"}`)

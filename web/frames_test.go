@@ -21,7 +21,7 @@ type frameAnswer struct {
 }
 
 // framed asks for a preview and for what its frame shows, without key or cookie.
-func (r *real) framed(key, path, body string) (frameAnswer, *httptest.ResponseRecorder) {
+func (r *testAPI) framed(key, path, body string) (frameAnswer, *httptest.ResponseRecorder) {
 	r.t.Helper()
 	w := r.as(key, "POST", path, body)
 	wantStatus(r.t, w, 200)
@@ -36,7 +36,7 @@ func (r *real) framed(key, path, body string) (frameAnswer, *httptest.ResponseRe
 	return got, r.do("GET", at.Path, "")
 }
 
-// wantSandboxed checks that a page may do nothing but show itself to a page of ours.
+// wantSandboxed checks that a page is sandboxed, and that only own pages may frame it.
 func wantSandboxed(t *testing.T, w *httptest.ResponseRecorder, pictures string) {
 	t.Helper()
 	want := "sandbox; default-src 'none'; img-src " + pictures + "; style-src 'unsafe-inline'; frame-ancestors 'self'"
@@ -76,7 +76,7 @@ func TestHostileMailPreviewIsSandboxed(t *testing.T) {
 			t.Error("pictures from elsewhere have no address of their own")
 		}
 		at, _ := url.Parse(*got.URL)
-		wantSandboxed(t, r.do("GET", at.Path+"?images=1", ""), "data:") // nobody can ask for them by the address
+		wantSandboxed(t, r.do("GET", at.Path+"?images=1", ""), "data:") // the URL can't turn images on
 	}
 }
 
@@ -126,9 +126,9 @@ func TestPreviewOfTextMail(t *testing.T) {
 func TestPreviewURLsAreSigned(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	_, theirs := r.newTeam("theirs")
+	_, foreign := r.newTeam("theirs")
 	id := r.send(r.full, validSend)
-	wantError(t, r.as(theirs, "POST", "/emails/"+id+"/preview", ""), 404, app.CodeNotFound, "email")
+	wantError(t, r.as(foreign, "POST", "/emails/"+id+"/preview", ""), 404, app.CodeNotFound, "email")
 	got, _ := r.framed(r.full, "/emails/"+id+"/preview", "")
 	at, _ := url.Parse(*got.URL)
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(at.Path, "/previews/"))
@@ -147,7 +147,7 @@ func TestPreviewURLsAreSigned(t *testing.T) {
 func TestDraftPreview(t *testing.T) {
 	t.Parallel()
 	a := newAudienceAPI(t)
-	_, theirs := a.newTeam("theirs")
+	_, foreign := a.newTeam("theirs")
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","first_name":"Ann"}`), 201)
 	segment := decoded[struct{ ID string }](t, a.call("POST", "/segments", `{"name":"all"}`)).ID
 	draft := decoded[struct{ ID string }](t, a.call("POST", "/broadcasts", fmt.Sprintf(
@@ -160,7 +160,7 @@ func TestDraftPreview(t *testing.T) {
 	}
 	_, w = a.framed(a.full, path, `{"images":true}`)
 	wantSandboxed(t, w, "data: https: http:")
-	wantError(t, a.as(theirs, "POST", path, ""), 404, app.CodeNotFound, "broadcast")
+	wantError(t, a.as(foreign, "POST", path, ""), 404, app.CodeNotFound, "broadcast")
 	template := decoded[struct{ ID string }](t, a.call("POST", "/templates", `{"name":"t","html":"<p>{{{NAME}}}</p>","variables":[{"key":"NAME","type":"string"}]}`)).ID
 	got, w = a.framed(a.full, "/templates/"+template+"/render", `{"variables":{"NAME":"Bo"}}`)
 	wantSandboxed(t, w, "data:")

@@ -29,16 +29,16 @@ type (
 	readinessOutput struct{ Body readiness }
 )
 
-// healthRoutes are the routes of probes.
+// healthRoutes are the routes for probes.
 type healthRoutes struct {
 	service  *server.Server
 	draining func() bool
 	starved  func() (withKey, others []string)
 }
 
-// Add adds the routes to a handler. Monitors ask by HEAD too.
+// Add adds the routes to a handler. Monitors use HEAD too.
 func (r healthRoutes) Add(h *rest.Handler) {
-	rt := rest.Route{Quiet: true, AnyHost: true} // whoever balances load asks by a name of his own
+	rt := rest.Route{Quiet: true, AnyHost: true} // load balancers use host names of their own
 	for method, id := range map[string]string{http.MethodGet: "get-", http.MethodHead: "head-"} {
 		rest.RegisterPublic(h, rt, huma.Operation{
 			OperationID: id + "health", Method: method, Path: "/healthz",

@@ -22,7 +22,7 @@ type historyAnswer struct {
 }
 
 // mailTo sends an email and waits until it is through.
-func (a *people) mailTo(full, subject, to string) string {
+func (a *audienceAPI) mailTo(full, subject, to string) string {
 	a.t.Helper()
 	w := a.as(full, "POST", "/emails", fmt.Sprintf(`{"from":"a@example.com","to":%s,"subject":%q,"text":"x"}`, to, subject))
 	wantStatus(a.t, w, 200)
@@ -32,7 +32,7 @@ func (a *people) mailTo(full, subject, to string) string {
 }
 
 // history walks all pages of what a contact got.
-func (a *people) history(contact string, limit int) (subjects []string) {
+func (a *audienceAPI) history(contact string, limit int) (subjects []string) {
 	a.t.Helper()
 	after := ""
 	for range 30 {
@@ -111,9 +111,9 @@ func TestContactHistory(t *testing.T) {
 	if all[2].ID != two || all[4].ID != first || "/broadcasts/"+*all[3].BroadcastID != b {
 		t.Errorf("listed %+v", all)
 	}
-	theirs := decoded[historyAnswer](t, a.as(strangers, "GET", "/contacts/c1@example.org/events", ""))
-	if len(theirs.Data) != 0 || theirs.HasMore {
-		t.Errorf("of another team: %+v", theirs)
+	foreign := decoded[historyAnswer](t, a.as(strangers, "GET", "/contacts/c1@example.org/events", ""))
+	if len(foreign.Data) != 0 || foreign.HasMore {
+		t.Errorf("of another team: %+v", foreign)
 	}
 	for key, path := range map[string]string{a.full: "/contacts/" + unknownID, strangers: "/contacts/" + id} {
 		wantError(t, a.as(key, "GET", path+"/events", ""), 404, app.CodeNotFound, "contact")

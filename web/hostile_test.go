@@ -44,9 +44,8 @@ func generated(n int) []string {
 	return out
 }
 
-// places put a value into one field of a send; the name is what a refusal must
-// tell.
-var places = map[string]func(m map[string]any, v string){
+// positions put a value into a field of a send; the key is the field that an error must name.
+var positions = map[string]func(m map[string]any, v string){
 	"from ":                       func(m map[string]any, v string) { m["from"] = `"` + v + `" <a@example.com>` },
 	"from  ":                      func(m map[string]any, v string) { m["from"] = v + " <a@example.com>" },
 	"from   ":                     func(m map[string]any, v string) { m["from"] = v + "@example.com" },
@@ -83,8 +82,8 @@ func file(name, contentType string) []map[string]string {
 	return []map[string]string{{"filename": name, "content_type": contentType, "content": "aGk="}}
 }
 
-// TestHostileValues puts each value into each place: it is refused in words
-// that name the field, or it goes out in one well-formed message.
+// TestHostileValues puts each value into each field: it is refused with the field's name, or sent
+// in one well-formed message.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -92,11 +91,11 @@ func TestHostileValues(t *testing.T) {
 	type email struct{ place, body string }
 	sent := map[string]email{} // by id
 	values := generated(140)
-	for _, place := range slices.Sorted(maps.Keys(places)) {
+	for _, position := range slices.Sorted(maps.Keys(positions)) {
 		accepted := 0
 		for _, value := range values {
 			m := map[string]any{"from": "a@example.com", "to": "b@example.org", "subject": "Hi", "html": "<p>x</p>", "text": "x"}
-			places[place](m, value)
+			positions[position](m, value)
 			body, err := json.Marshal(m)
 			if err != nil {
 				t.Fatal(err)
@@ -104,18 +103,18 @@ func TestHostileValues(t *testing.T) {
 			w := r.as(r.full, "POST", "/emails", string(body))
 			if w.Code == http.StatusOK {
 				accepted++
-				sent[idOf(t, w.Body.Bytes())] = email{place, string(body)}
+				sent[idOf(t, w.Body.Bytes())] = email{position, string(body)}
 				continue
 			}
-			field, _, _ := strings.Cut(strings.TrimSpace(place), ".")
+			field, _, _ := strings.Cut(strings.TrimSpace(position), ".")
 			wantError(t, w, 422, app.CodeValidation, "`"+strings.TrimSuffix(field, "[0]"))
-			// Of what callers send, only names of fields come back, printable.
-			if name := strings.HasPrefix(place, "headers"); strings.Contains(w.Body.String(), "evil@") && !name || strings.ContainsAny(w.Body.String(), "\x00\x1b\r") {
-				t.Errorf("%s: the refusal echoes %q", place, w.Body)
+			// Of the input, only field names are repeated, printable.
+			if name := strings.HasPrefix(position, "headers"); strings.Contains(w.Body.String(), "evil@") && !name || strings.ContainsAny(w.Body.String(), "\x00\x1b\r") {
+				t.Errorf("%s: the refusal echoes %q", position, w.Body)
 			}
 		}
 		if accepted == len(values) {
-			t.Logf("%s takes everything", place)
+			t.Logf("%s takes everything", position)
 		}
 	}
 	txt := "v=DKIM1; k=rsa; p=" + d.Keys[0].Public
@@ -125,14 +124,14 @@ func TestHostileValues(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &raw); err != nil {
 			t.Fatal(err)
 		}
-		// A mailbox that is not ASCII goes out as it is, to relays with SMTPUTF8 (RFC 6532).
+		// A mailbox that is not ASCII is sent unchanged to relays with SMTPUTF8 (RFC 6532).
 		mailbox := slices.Contains([]string{"from   ", "to"}, e.place)
 		for _, fault := range faults(raw.Message, txt, mailbox) {
 			t.Errorf("%s: %s\n%.300s\ngives\n%.2500s", e.place, fault, e.body, raw.Message)
 		}
 		wantStatus(t, r.as(r.full, "GET", "/emails/"+id, ""), 200)
 	}
-	t.Logf("%d of %d went out", len(sent), len(places)*len(values))
+	t.Logf("%d of %d went out", len(sent), len(positions)*len(values))
 }
 
 func idOf(t *testing.T, body []byte) string {
@@ -144,14 +143,13 @@ func idOf(t *testing.T, body []byte) string {
 	return created.ID
 }
 
-// once are the fields that every message has once; maybe are those that it may
-// have, once.
+// once are the headers that every message has once; maybe are those that it may have once.
 var (
 	once  = []string{"Dkim-Signature", "Date", "From", "To", "Subject", "Message-Id", "Mime-Version", "Content-Type", "X-Mailer-Email-Id"}
 	maybe = []string{"Cc", "Reply-To", "Content-Transfer-Encoding", "References", "List-Unsubscribe", "List-Unsubscribe-Post"}
 )
 
-// faults says what is wrong with a message as it would go to a relay.
+// faults returns the defects of a message as sent to the relay.
 func faults(message, txt string, utf8Header bool) (out []string) {
 	bad := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if !utf8.ValidString(message) || strings.ContainsAny(message, "\x00\ufffd") {
@@ -224,7 +222,7 @@ func headerFaults(h mail.Header) (out []string) {
 	return out
 }
 
-// readParts reads a body to the end of its innermost parts.
+// readParts reads a body including its innermost parts.
 func readParts(contentType string, body io.Reader) error {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil {

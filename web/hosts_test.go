@@ -8,8 +8,8 @@ import (
 	"mailer/web/rest"
 )
 
-// TestOtherHostsServePublicPagesOnly: a tenant owns the name that he has lead
-// here, and gets no sign-in page under it.
+// TestOtherHostsServePublicPagesOnly: a tenant who points a host name at the server gets no sign-in
+// page under it.
 func TestOtherHostsServePublicPagesOnly(t *testing.T) {
 	r := newTestAPI(t, captured(), func(cfg *Config, _ *rest.Limits) { cfg.OneHost = true })
 	accept := "*/*"

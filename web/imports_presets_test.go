@@ -11,8 +11,8 @@ import (
 	"mailer/web/rest"
 )
 
-// standing tells of addresses whether they get mail, and why not.
-func (r *real) standing(addresses ...string) (out string) {
+// listStatus returns whether addresses get mail, and why not.
+func (r *testAPI) listStatus(addresses ...string) (out string) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
 		for _, address := range addresses {
@@ -59,7 +59,7 @@ func TestImportPresets(t *testing.T) {
 			if a.Status != "completed" || a.counts() != tt.counts {
 				t.Errorf("%s %s, want %s\n%s", a.Status, a.counts(), tt.counts, a.errors())
 			}
-			if got := r.standing("a@example.org", "b@example.org", "c@example.org"); got != tt.standing {
+			if got := r.listStatus("a@example.org", "b@example.org", "c@example.org"); got != tt.standing {
 				t.Errorf("%s, want %s", got, tt.standing)
 			}
 			if tt.preset != "postmark" {
@@ -90,7 +90,7 @@ func TestPresetIsGivenOnce(t *testing.T) {
 	wantError(t, r.as(r.full, "POST", "/contacts/imports?preset=odd", body, header), 422, app.CodeValidation, "preset")
 }
 
-// TestArchiveErrorsNameFile: a line alone would not tell where.
+// TestArchiveErrorsNameFile: a line number alone is ambiguous.
 func TestArchiveErrorsNameFile(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())

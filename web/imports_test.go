@@ -74,14 +74,14 @@ func form(t testing.TB, fields ...field) (body, header string) {
 }
 
 // upload posts a form.
-func (r *real) upload(key string, fields ...field) *httptest.ResponseRecorder {
+func (r *testAPI) upload(key string, fields ...field) *httptest.ResponseRecorder {
 	r.t.Helper()
 	body, header := form(r.t, fields...)
 	return r.as(key, "POST", "/contacts/imports", body, header)
 }
 
 // imported uploads a good form and returns the import once it is over.
-func (r *real) imported(fields ...field) importAnswer {
+func (r *testAPI) imported(fields ...field) importAnswer {
 	r.t.Helper()
 	w := r.upload(r.full, fields...)
 	wantStatus(r.t, w, 201)
@@ -101,13 +101,13 @@ func decodeImport(t testing.TB, w *httptest.ResponseRecorder) importAnswer {
 }
 
 // finished waits for the end of an import.
-func (r *real) finished(id string) importAnswer {
+func (r *testAPI) finished(id string) importAnswer {
 	r.t.Helper()
 	return decodeImport(r.t, r.eventually(r.full, "/contacts/imports/"+id, `"completed_at":"`))
 }
 
 // contact reads what the store has of an address.
-func (r *real) contact(email string) (c app.Contact) {
+func (r *testAPI) contact(email string) (c app.Contact) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) (err error) {
 		c, err = reader.ContactByAddress(r.team.ID, r.sealer.AddressHash(r.team.ID, app.KeyOf(email)))
@@ -119,20 +119,20 @@ func (r *real) contact(email string) (c app.Contact) {
 	return c
 }
 
-func (r *real) write(fn func(tx *db.Tx) error) {
+func (r *testAPI) write(fn func(tx *db.Tx) error) {
 	r.t.Helper()
 	if err := r.store.Write(r.t.Context(), fn); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-func (r *real) segment(teamID string) string {
+func (r *testAPI) segment(teamID string) string {
 	s := app.Segment{ID: app.NewID(), TeamID: teamID, Name: "s", CreatedAt: time.Now()}
 	r.write(func(tx *db.Tx) error { return tx.InsertSegment(&s) })
 	return s.ID
 }
 
-func (r *real) topic(teamID string) string {
+func (r *testAPI) topic(teamID string) string {
 	topic := app.Topic{ID: app.NewID(), TeamID: teamID, Name: "t", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: time.Now()}
 	r.write(func(tx *db.Tx) error { return tx.InsertTopic(&topic) })
 	return topic.ID
@@ -226,8 +226,8 @@ func TestImportOnConflict(t *testing.T) {
 		t.Error(err)
 	}
 	r.write(func(tx *db.Tx) error {
-		told, err := tx.PurgeWebhookEvents(tx.Now.Add(time.Hour), 1)
-		if told {
+		reported, err := tx.PurgeWebhookEvents(tx.Now.Add(time.Hour), 1)
+		if reported {
 			t.Error("webhooks are told of the contacts")
 		}
 		return err
@@ -294,9 +294,9 @@ func TestImportResubscribesNobody(t *testing.T) {
 		t.Helper()
 		c := r.contact(email)
 		r.write(func(tx *db.Tx) error {
-			stands, err := tx.TopicFor(r.team.ID, topic, c.Hash)
-			if c.Unsubscribed != unsubscribed || stands.Subscription != choice || !stands.Explicit {
-				t.Errorf("%s: unsubscribed %v, %s", email, c.Unsubscribed, stands.Subscription)
+			current, err := tx.TopicFor(r.team.ID, topic, c.Hash)
+			if c.Unsubscribed != unsubscribed || current.Subscription != choice || !current.Explicit {
+				t.Errorf("%s: unsubscribed %v, %s", email, c.Unsubscribed, current.Subscription)
 			}
 			return err
 		})
@@ -313,10 +313,10 @@ func TestImportResubscribesNobody(t *testing.T) {
 func TestDeleteImport(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	_, stranger := r.newTeam("Other")
+	_, outsider := r.newTeam("Other")
 	i := r.imported(csvFile("email", "a@example.org", "nobody"))
 	path := "/contacts/imports/" + i.ID
-	wantError(t, r.as(stranger, "DELETE", path, ""), 404, app.CodeNotFound, "import")
+	wantError(t, r.as(outsider, "DELETE", path, ""), 404, app.CodeNotFound, "import")
 	wantError(t, r.as(r.full, "DELETE", "/contacts/imports/"+unknownID, ""), 404, app.CodeNotFound, "import")
 	wantJSON(t, r.as(r.full, "DELETE", path, ""), `{"object":"contact_import","id":"`+i.ID+`","deleted":true}`)
 	for _, method := range []string{"DELETE", "GET"} {
@@ -333,7 +333,7 @@ func TestImportQueueLimit(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
 	r.write(func(tx *db.Tx) error {
-		for range contactfile.MaxUnfinished { // that arrive, which no worker takes
+		for range contactfile.MaxUnfinished { // uploads that no worker takes
 			if err := tx.InsertImport(&contactfile.Import{ID: app.NewID(), TeamID: r.team.ID, CreatedAt: tx.Now}); err != nil {
 				return err
 			}

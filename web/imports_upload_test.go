@@ -22,7 +22,7 @@ import (
 )
 
 // stored is how many imports of a status keep their file.
-func (r *real) stored(status contactfile.Status) (n int) {
+func (r *testAPI) stored(status contactfile.Status) (n int) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
 		ids, err := reader.StoredImports(status, time.Now())
@@ -246,8 +246,8 @@ func TestStalledUploadIsCut(t *testing.T) {
 	}
 }
 
-// newUpload is a request whose body has no known length.
-func newUpload(r *real, body io.Reader, header string) (*httptest.ResponseRecorder, *http.Request) {
+// newUpload returns a request whose body has no known length.
+func newUpload(r *testAPI, body io.Reader, header string) (*httptest.ResponseRecorder, *http.Request) {
 	req := httptest.NewRequest("POST", "http://mail.example.com/contacts/imports", body)
 	req.ContentLength = -1
 	name, value, _ := strings.Cut(header, ": ")

@@ -17,21 +17,20 @@ import (
 )
 
 const (
-	// maxIngest bounds what a provider sends at once, in bytes.
+	// maxIngest bounds the body of one request, in bytes.
 	maxIngest = 2 << 20
-	// refusalsLogged is how many refusals the log shows each minute: anybody can
-	// knock at these doors.
+	// refusalsLogged is the number of refusals that are logged per minute: anybody can send
+	// requests to these routes.
 	refusalsLogged = 10
 )
 
-// SNS proves messages of Amazon SNS and returns what SES reports in them, and a
-// note on what else they were. Errors: *app.Error for what is not believed; else
-// trouble that may pass.
+// SNS verifies messages of Amazon SNS, and returns the events of SES in them and a note on other
+// messages. Errors: *app.Error for messages that are refused; others are temporary.
 type SNS interface {
 	Receive(ctx context.Context, body []byte) (reports []feedback.Report, note string, err error)
 }
 
-// feedbackSource is a provider whose secret stands in the path, read as text.
+// feedbackSource is a provider with a secret in its URL, read as text.
 type feedbackSource string
 
 // Schema implements huma.SchemaProvider.
@@ -55,12 +54,12 @@ type ingested struct {
 
 type ingestOutput struct{ Body ingested }
 
-// ingest are the doors of providers.
+// ingest serves the routes for provider events.
 type ingest struct {
 	h       *rest.Handler
 	service *providerevents.Service
-	sns     SNS // nil: no topic is on the list
-	refused quota
+	sns     SNS // nil: no topic is configured
+	refused logQuota
 }
 
 func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
@@ -68,7 +67,7 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 	tags := []string{"Provider events"}
 	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}
 	sesRoute := rt
-	sesRoute.Unproven, sesRoute.Precheck = true, in.listed
+	sesRoute.SignedBody, sesRoute.Precheck = true, in.checkTopics
 	ses := rest.RegisterRaw(h, sesRoute, huma.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
@@ -76,7 +75,7 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
 	rest.DocumentBody[snsMessage](h, ses, true)
-	rt.Precheck = in.opens
+	rt.Precheck = in.checkSecret
 	provider := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
@@ -86,11 +85,11 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 	rest.DocumentBody[providerEvents](h, provider, true)
 }
 
-// snsMessage is the body of the door of SES.
+// snsMessage is the body of the SES route.
 type snsMessage map[string]any
 
-// providerEvents is the body of the doors with a secret: any JSON, for each provider
-// has a form of its own.
+// providerEvents is the body of the routes with a secret: any JSON, since each provider has its own
+// format.
 type providerEvents struct{}
 
 // Schema implements huma.SchemaProvider.
@@ -101,17 +100,16 @@ func (providerEvents) Schema(huma.Registry) *huma.Schema {
 	}}}
 }
 
-// listed refuses what comes to the door of SNS while nothing is believed there,
-// before its body is read.
-func (in *ingest) listed(_ context.Context, x *rest.Exchange, _ func(string) string) error {
+// checkTopics refuses SNS messages before their body is read, if no topic is configured.
+func (in *ingest) checkTopics(_ context.Context, x *rest.Exchange, _ func(string) string) error {
 	if in.sns != nil {
 		return nil
 	}
 	return in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
 }
 
-// opens refuses what comes without the secret, before its body is read.
-func (in *ingest) opens(ctx context.Context, x *rest.Exchange, param func(string) string) error {
+// checkSecret refuses requests with a wrong secret before their body is read.
+func (in *ingest) checkSecret(ctx context.Context, x *rest.Exchange, param func(string) string) error {
 	ok, err := in.service.CheckIngestSecret(ctx, param("provider"), param("secret"))
 	if ok || err != nil {
 		return err
@@ -121,8 +119,8 @@ func (in *ingest) opens(ctx context.Context, x *rest.Exchange, param func(string
 	return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", why)
 }
 
-// ses takes a message of SNS. What is not believed is answered with 400 or 403,
-// and trouble with 503, after which SNS tries again.
+// ses accepts a message of SNS. Messages that fail verification are answered with 400 or 403;
+// temporary errors with 503, after which SNS retries.
 func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*ingestOutput, error) {
 	reports, note, err := in.sns.Receive(ctx, x.Body)
 	var refusal *app.Error
@@ -137,8 +135,7 @@ func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*inge
 	return in.store(ctx, app.SourceSES, reports)
 }
 
-// provider takes what a provider sends, whom opens has proved by the secret in the
-// path.
+// provider accepts events of a provider, which checkSecret authenticated.
 func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestInput) (*ingestOutput, error) {
 	source := string(path.Provider)
 	reports, err := feedback.Read(source, x.Body)
@@ -152,9 +149,9 @@ func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestIn
 	return in.store(ctx, source, reports)
 }
 
-// store answers only once everything is on disk.
+// store answers after everything is on disk.
 func (in *ingest) store(ctx context.Context, source string, reports []feedback.Report) (*ingestOutput, error) {
-	// A sender that hangs up is no reason to forget what it proved.
+	// The events are stored even if the sender hangs up.
 	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
 		return nil, err
 	}
@@ -162,7 +159,7 @@ func (in *ingest) store(ctx context.Context, source string, reports []feedback.R
 	return &ingestOutput{ingested{Object: "ingest", Received: len(reports)}}, nil
 }
 
-// refuse makes the answer to what is not taken, notes why and logs it.
+// refuse records and logs a refusal, and returns its error.
 func (in *ingest) refuse(x *rest.Exchange, source string, code app.Code, message string, why error) *rest.Error {
 	reason := message
 	if why != nil {
@@ -175,19 +172,19 @@ func (in *ingest) refuse(x *rest.Exchange, source string, code app.Code, message
 	return rest.NewError(code, message)
 }
 
-// quota lets refusalsLogged through in a minute. The zero value is ready.
-type quota struct {
+// logQuota allows refusalsLogged log lines per minute. The zero value is ready.
+type logQuota struct {
 	mu     sync.Mutex
-	passed window.Counter
+	logged window.Counter
 	missed int
 }
 
-// take reports whether one more may pass now, and how many could not since the
-// last that did.
-func (q *quota) take(now time.Time) (ok bool, missed int) {
+// take reports whether one more line may be logged, and how many were suppressed since the last
+// one.
+func (q *logQuota) take(now time.Time) (ok bool, missed int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.passed.Add(now, time.Minute) > refusalsLogged {
+	if q.logged.Add(now, time.Minute) > refusalsLogged {
 		q.missed++
 		return false, 0
 	}

@@ -28,14 +28,14 @@ const (
 	sesCert  = "https://sns.us-east-1.amazonaws.com/SimpleNotificationService-ab12.pem"
 )
 
-// amazon serves one certificate, and signs with its key.
-type amazon struct {
+// fakeAmazon serves one certificate, and signs with its key.
+type fakeAmazon struct {
 	key   *rsa.PrivateKey
 	cert  []byte
 	asked atomic.Int64
 }
 
-func newFakeAmazon(t *testing.T) *amazon {
+func newFakeAmazon(t *testing.T) *fakeAmazon {
 	t.Helper()
 	key, err := rsa.GenerateKey(crand.Reader, 2048)
 	if err != nil {
@@ -46,10 +46,10 @@ func newFakeAmazon(t *testing.T) *amazon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &amazon{key: key, cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	return &fakeAmazon{key: key, cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-func (a *amazon) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *fakeAmazon) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.asked.Add(1)
 	res := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(a.cert)), Request: r}
 	if r.URL.String() != sesCert {
@@ -59,7 +59,7 @@ func (a *amazon) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // envelope is a signed notification (signature version 2).
-func (a *amazon) envelope(t *testing.T, id, message string) string {
+func (a *fakeAmazon) envelope(t *testing.T, id, message string) string {
 	t.Helper()
 	at := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	text := "Message\n" + message + "\nMessageId\n" + id + "\nTimestamp\n" + at + "\nTopicArn\n" + sesTopic + "\nType\nNotification\n"

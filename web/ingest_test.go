@@ -14,12 +14,12 @@ import (
 	"mailer/web/rest"
 )
 
-// fakeSNS answers what it is told to.
+// fakeSNS answers what the test sets.
 type fakeSNS struct {
 	reports []feedback.Report
 	note    string
 	err     error
-	body    string // that came
+	body    string // received
 }
 
 func (f *fakeSNS) Receive(_ context.Context, body []byte) ([]feedback.Report, string, error) {
@@ -31,16 +31,16 @@ func withSNS(sns SNS) func(*Config, *rest.Limits) {
 	return func(c *Config, _ *rest.Limits) { c.SNS = sns }
 }
 
-// secret is that of a source; it has as many characters for one that has none.
-func (r *real) secret(source string) string {
+// secret returns the secret of a source, or a text of the same length for a source without one.
+func (r *testAPI) secret(source string) string {
 	r.t.Helper()
-	doors, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())
+	endpoints, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for _, door := range doors {
-		if at := strings.LastIndexByte(door.URL, '/') + 1; door.Source == source && source != app.SourceSES {
-			return door.URL[at:]
+	for _, endpoint := range endpoints {
+		if at := strings.LastIndexByte(endpoint.URL, '/') + 1; endpoint.Source == source && source != app.SourceSES {
+			return endpoint.URL[at:]
 		}
 	}
 	return strings.Repeat("0", 32)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// apiDocument is openapi.json, read as a stranger would.
+// apiDocument is openapi.json.
 type apiDocument struct {
 	Paths      map[string]map[string]*apiOperation
 	Components struct{ Schemas map[string]*apiSchema }
@@ -42,13 +42,13 @@ type apiSchema struct {
 	OneOf      []*apiSchema
 }
 
-// site is a place of a request that names a resource by its id.
+// site is a position in a request that names a resource by its id.
 type site struct {
 	in    string   // path, query, cursor or body
-	name  string   // of the parameter; "": each of the path at once
-	steps []string // to the place in the body
+	name  string   // of the parameter; "": each of the path together
+	steps []string // to the position in the body
 	list  string   // the path of the list that gives such ids
-	plain bool     // of no format: it may take other names than the id too
+	plain bool     // without a format: it may accept other names than ids
 }
 
 func (s site) String() string { return s.in + " " + s.name + strings.Join(s.steps, ".") }
@@ -61,8 +61,8 @@ func readDocument(t testing.TB, raw []byte) (doc apiDocument) {
 	return doc
 }
 
-// operations lists those that answer to a key: reads first and deletions last, so
-// that what they are tried on is still there.
+// operations returns the operations that accept a key: reads first and deletions last, so that
+// their resources still exist.
 func (d *apiDocument) operations() []*apiOperation {
 	return slices.DeleteFunc(d.every(), func(op *apiOperation) bool { return !op.opensTo("bearer") })
 }
@@ -105,8 +105,7 @@ func (op *apiOperation) body() (media string, s *apiSchema) {
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// listBefore is the list that gives the ids for the last parameter of a path:
-// what stands before it.
+// listBefore returns the list that has the ids for the last parameter of a path.
 func listBefore(path string) string {
 	at := strings.LastIndex(path, "/{")
 	if at < 0 {
@@ -115,8 +114,8 @@ func listBefore(path string) string {
 	return path[:at]
 }
 
-// sites finds every place of an operation that takes an id. It fails the test
-// for an id of which the document doesn't tell what list it is of.
+// sites returns every position of an operation that takes an id. It fails for an id whose list the
+// document does not tell.
 func (d *apiDocument) sites(t testing.TB, op *apiOperation) (out []site) {
 	t.Helper()
 	for _, p := range op.Parameters {
@@ -186,7 +185,7 @@ func (d *apiDocument) bodySites(op *apiOperation, s *apiSchema, steps []string) 
 	down := func(step string, inner *apiSchema) {
 		out = append(out, d.bodySites(op, inner, append(slices.Clip(steps), step))...)
 	}
-	if s.Format == "uuid" { // no member of its own: an id in a list, segments[]
+	if s.Format == "uuid" { // no own member: an id in a list, segments[]
 		out = append(out, site{in: "body", steps: steps, list: "/" + plural(lastName(steps))})
 	}
 	for i, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
@@ -222,9 +221,8 @@ func lastName(steps []string) string {
 	return ""
 }
 
-// bases are the bodies of operations whose schema asks for less than they do; of
-// one place of the body, where it stands after a number sign. {/topics} is an id
-// in that list of ours.
+// bases are bodies of operations whose schema requires less than the operation; for one position of
+// the body, after a number sign. {/topics} is an id of that list.
 var bases = map[string]string{
 	"POST /emails":                              `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
 	"POST /email":                               `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
@@ -242,7 +240,7 @@ var bases = map[string]string{
 	"POST /segments/preview#topic_id":           `{"filter":{"match":"all"}}`,
 }
 
-// values are what members need that no schema tells.
+// values are values of members that the schema does not determine.
 var values = map[string]string{
 	"email": "new@ours.example", "from": "a@ours.example", "to": "b@example.org", "file": "email\nnew@ours.example",
 	"endpoint": "https://hooks.example.com/", "emails": "new@ours.example", "subscription": "opt_in",

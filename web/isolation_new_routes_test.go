@@ -6,20 +6,20 @@ import (
 	"testing"
 )
 
-// complaints keeps what a helper would fail a test for.
-type complaints struct {
+// recordedErrors keeps what a helper would fail a test for.
+type recordedErrors struct {
 	testing.TB
 	said []string
 }
 
-func (c *complaints) Helper() {}
+func (c *recordedErrors) Helper() {}
 
-func (c *complaints) Errorf(format string, args ...any) {
+func (c *recordedErrors) Errorf(format string, args ...any) {
 	c.said = append(c.said, fmt.Sprintf(format, args...))
 }
 
-// madeUp is a document with routes that this service does not have: one that
-// names ids in every way, and one whose ids come from nowhere.
+// madeUp is a document with fictitious routes: one that names ids in every way, and one whose ids
+// have no list.
 const madeUp = `{"paths": {
 	"/drawers": {
 		"get": {"security": [{"bearer": []}], "parameters": [{"name": "after", "in": "query", "schema": {"type": "string"}}]},
@@ -39,15 +39,15 @@ const madeUp = `{"paths": {
 		{"type": "string", "format": "uuid"}]}}
 }}}}}`
 
-// TestSitesOfNewRouteAreFound proves that the walk through the document
-// misses no id, and fails for those that it can't try.
+// TestSitesOfNewRouteAreFound checks that the walk misses no id, and fails for ids that it can't
+// test.
 func TestSitesOfNewRouteAreFound(t *testing.T) {
 	t.Parallel()
 	doc := readDocument(t, []byte(madeUp))
-	heard := &complaints{TB: t}
+	errs := &recordedErrors{TB: t}
 	var got []string
 	for _, op := range doc.operations() {
-		for _, s := range doc.sites(heard, op) {
+		for _, s := range doc.sites(errs, op) {
 			got = append(got, fmt.Sprintf("%s: %s of %s", op, s, s.list))
 		}
 	}
@@ -66,7 +66,7 @@ func TestSitesOfNewRouteAreFound(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q\nwant  %q", got, want)
 	}
-	if len(heard.said) != 2 { // the lids of a drawer, which no list shows: the one and both
-		t.Errorf("complained of %q", heard.said)
+	if len(errs.said) != 2 { // the lids of a drawer, which no list shows: the one and both
+		t.Errorf("complained of %q", errs.said)
 	}
 }

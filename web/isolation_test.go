@@ -18,17 +18,17 @@ import (
 
 // twinTeam is one of two teams that have the same.
 type twinTeam struct {
-	name string // stands in whatever is its own
+	name string // contained in everything of the team
 	team app.Team
 	full string
 }
 
-// isolation asks one team's routes for what is another's.
+// isolation requests one team's resources with another team's keys.
 type isolation struct {
-	*real
+	*testAPI
 	doc          apiDocument
 	ours, theirs twinTeam
-	keys         map[string]string // of ours, by kind
+	keys         map[string]string // of the first team, by kind
 }
 
 // found is a row of a list, and the ids in the path that led to it.
@@ -37,8 +37,8 @@ type found struct {
 	row    map[string]any
 }
 
-// find returns the rows of the first list at a path that has any: for
-// /emails/{id}/attachments those of the first email with attachments.
+// find returns the rows of the first list at a path that has any: for /emails/{id}/attachments
+// those of the first email with attachments.
 func (m *isolation) find(of twinTeam, list string) (rows []found) {
 	parents := []found{{params: map[string]string{}}}
 	if outer := listBefore(list); outer != "" {
@@ -71,20 +71,18 @@ func fillPath(path string, params map[string]string) string {
 	return pathParameter.ReplaceAllStringFunc(path, func(name string) string { return url.PathEscape(params[name[1:len(name)-1]]) })
 }
 
-// trial is one request in three editions: with an id of ours, of theirs, and of
-// nobody.
+// trial is one request in three variants: with an own id, a foreign id, and an unknown id.
 type trial struct {
-	own              []request // one for each of ours, till one is answered otherwise
+	own              []request // one per own resource, until one succeeds
 	foreign, missing request
 }
 
 type request struct {
 	target, body, media string
-	given               []string // ids of the edition, to be taken out of the answer
+	given               []string // ids in the request, which are removed from the answer
 }
 
-// trials makes the requests for one place of an operation: by the id and, where
-// the place takes others, by each other name.
+// trials makes the requests for one position: by the id and by every other name it accepts.
 func (m *isolation) trials(op *apiOperation, s site) (out []trial) {
 	m.t.Helper()
 	own, foreign := m.find(m.ours, s.list), m.find(m.theirs, s.list)
@@ -104,9 +102,9 @@ func (m *isolation) trials(op *apiOperation, s site) (out []trial) {
 		}
 		a, b := own[i], foreign[j]
 		their := b.row[name].(string)
-		c := found{maps.Clone(b.params), map[string]any{name: nobodys(their)}}
+		c := found{maps.Clone(b.params), map[string]any{name: unknownNameFor(their)}}
 		for k, v := range c.params {
-			c.params[k] = nobodys(v)
+			c.params[k] = unknownNameFor(v)
 		}
 		try := trial{
 			foreign: m.request(op, s, a, b, their),
@@ -124,8 +122,8 @@ func (m *isolation) trials(op *apiOperation, s site) (out []trial) {
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// nobodys is a name of the same form that nothing has.
-func nobodys(name string) string {
+// unknownNameFor is a name of the same form that nothing has.
+func unknownNameFor(name string) string {
 	if anyID.MatchString(name) {
 		return anyID.ReplaceAllString(name, app.NewID())
 	}
@@ -135,7 +133,7 @@ func nobodys(name string) string {
 	return "nothing-" + name
 }
 
-// request fills an operation: ours everywhere, and the value in one place.
+// request fills an operation: own ids everywhere, and the value in one position.
 func (m *isolation) request(op *apiOperation, s site, own, other found, value string) request {
 	r := request{given: []string{value}}
 	params, query := m.pathOf(op, s, own), url.Values{}
@@ -166,8 +164,7 @@ func lastParameter(path string) string {
 	return names[len(names)-1][1]
 }
 
-// pathOf returns ids of ours for the path of an operation. What is asked for and
-// what leads to it belong together.
+// pathOf returns own ids for the path of an operation, which belong together.
 func (m *isolation) pathOf(op *apiOperation, s site, own found) map[string]string {
 	if s.in == "cursor" {
 		return maps.Clone(own.params)
@@ -219,10 +216,10 @@ func (m *isolation) body(op *apiOperation, s site, value string) (body, media st
 	return string(text), media
 }
 
-// anIDOf stands in a base for an id of ours in a list.
+// anIDOf stands for an own id of a list.
 var anIDOf = regexp.MustCompile(`\{/[a-z-]+\}`)
 
-// form writes a body as a form; what is no text stands there as JSON.
+// form encodes a body as a form; values that are no strings are JSON.
 func (m *isolation) form(members map[string]any) (body, media string) {
 	var fields []field
 	for name, v := range members {
@@ -240,8 +237,8 @@ func (m *isolation) form(members map[string]any) (body, media string) {
 	return body, strings.TrimPrefix(header, "Content-Type: ")
 }
 
-// ask makes a request and returns what a caller can see of the answer, but for
-// what differs each time and the ids that it was asked with.
+// ask makes a request and returns what a caller sees, without the ids in the request and what
+// differs each time.
 func (m *isolation) ask(key, method string, r request) (seen string, w *httptest.ResponseRecorder) {
 	m.t.Helper()
 	w = m.as(key, method, r.target, r.body, "Content-Type: "+r.media)
@@ -260,10 +257,9 @@ func (m *isolation) ask(key, method string, r request) (seen string, w *httptest
 	return fmt.Sprintf("%d\n%s\n%s", w.Code, strings.Join(lines, "\n"), body), w
 }
 
-// TestForeignIDsAnswerLikeMissing walks the document: every
-// route and method, every place that takes an id, every kind of key. What it
-// asks and where ids come from is read out of openapi.json, so a new route is
-// covered once it is there.
+// TestForeignIDsAnswerLikeMissing walks the document: every route and method, every position that
+// takes an id, every kind of key. Requests and the source of ids are derived from openapi.json, so
+// that new routes are covered.
 func TestForeignIDsAnswerLikeMissing(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []app.Compat{app.CompatStrict, app.CompatResend} {
@@ -273,17 +269,17 @@ func TestForeignIDsAnswerLikeMissing(t *testing.T) {
 
 func (m *isolation) checkEverySite() {
 	t := m.t
-	before := m.everything(m.theirs)
-	asked, owned := 0, 0
+	before := m.snapshot(m.theirs)
+	count, owned := 0, 0
 	for _, op := range m.doc.operations() {
 		for _, s := range m.doc.sites(t, op) {
 			for _, try := range m.trials(op, s) {
-				asked++
+				count++
 				m.compare(op, s, try)
 			}
 		}
 	}
-	after := m.everything(m.theirs)
+	after := m.snapshot(m.theirs)
 	for target, answer := range before {
 		if after[target] != answer {
 			t.Errorf("GET %s of the other team was changed:\n%s\n%s", target, answer, after[target])
@@ -299,8 +295,8 @@ func (m *isolation) checkEverySite() {
 			}
 		}
 	}
-	if asked < 150 || owned != asked {
-		t.Errorf("asked for %d foreign ids and %d own ones", asked, owned)
+	if count < 150 || owned != count {
+		t.Errorf("asked for %d foreign ids and %d own ones", count, owned)
 	}
 }
 
@@ -346,8 +342,8 @@ func (m *isolation) wantDifferent(op *apiOperation, s site, try trial) {
 
 var changing = regexp.MustCompile(`"(download_url|expires_at|last_used_at|finishes_at|start_date|end_date)":("[^"]*"|null)`)
 
-// everything is all that a team can read.
-func (m *isolation) everything(of twinTeam) map[string]string {
+// snapshot is all that a team can read.
+func (m *isolation) snapshot(of twinTeam) map[string]string {
 	m.t.Helper()
 	out := map[string]string{}
 	for _, op := range m.doc.operations() {
@@ -389,26 +385,26 @@ func TestListsHoldOwnRowsOnly(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
-	theirs := map[string]bool{}
-	for target, answer := range m.everything(m.theirs) {
+	foreign := map[string]bool{}
+	for target, answer := range m.snapshot(m.theirs) {
 		for _, id := range anyID.FindAllString(target+answer, -1) {
-			theirs[id] = true
+			foreign[id] = true
 		}
 	}
-	if len(theirs) < 30 {
-		t.Fatalf("the other team has only %d ids", len(theirs))
+	if len(foreign) < 30 {
+		t.Fatalf("the other team has only %d ids", len(foreign))
 	}
 	for kind, key := range m.keys {
 		as := m.ours
 		as.full = key
 		seen := 0
-		for target, answer := range m.everything(as) {
+		for target, answer := range m.snapshot(as) {
 			seen += len(answer)
 			if strings.Contains(answer, m.theirs.name) {
 				t.Errorf("GET %s with the key %s: %s", target, kind, answer)
 			}
 			for _, id := range anyID.FindAllString(answer, -1) {
-				if theirs[id] {
+				if foreign[id] {
 					t.Errorf("GET %s with the key %s shows %s of the other team", target, kind, id)
 				}
 			}

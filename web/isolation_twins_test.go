@@ -14,11 +14,11 @@ import (
 func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	t.Helper()
 	s := newHooked(t, func(cfg *server.Config) { cfg.Compat = mode })
-	m := &isolation{real: s.real, doc: readDocument(t, document())}
-	theirs, full := s.newTeam("theirs")
-	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", theirs, full}
-	for _, of := range []twinTeam{m.theirs, m.ours} { // ours last: a cursor into the past is none of theirs
-		m.furnish(of)
+	m := &isolation{testAPI: s.testAPI, doc: readDocument(t, document())}
+	foreign, full := s.newTeam("theirs")
+	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", foreign, full}
+	for _, of := range []twinTeam{m.theirs, m.ours} { // the own team last: its cursors must not match the other's
+		m.fill(of)
 	}
 	domain := m.find(m.ours, "/domains")[0].row["name"].(string)
 	m.keys = map[string]string{
@@ -30,9 +30,8 @@ func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	return m
 }
 
-// furnish makes a team something of every kind, and several of what is deleted
-// in more than one way.
-func (m *isolation) furnish(of twinTeam) {
+// fill creates one of everything in a team, and several of what is deleted in more than one way.
+func (m *isolation) fill(of twinTeam) {
 	m.t.Helper()
 	post := func(target, body string, header ...string) string {
 		m.t.Helper()

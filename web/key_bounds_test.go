@@ -14,7 +14,7 @@ import (
 )
 
 // asks sends GET /domains from an address, as a proxy there may say of another.
-func (r *real) asks(peer, said, token string) *httptest.ResponseRecorder {
+func (r *testAPI) asks(peer, said, token string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	request := httptest.NewRequest("GET", "/domains", nil)
 	request.RemoteAddr = peer
@@ -39,7 +39,7 @@ func TestKeyAddressRestriction(t *testing.T) {
 		{"198.51.100.7:1", "", true}, {"[::ffff:198.51.100.7]:1", "", true}, {"10.255.0.1:1", "", true}, {"[2001:db8::9]:1", "", true},
 		{"198.51.100.8:1", "", false}, {"[2001:db9::9]:1", "", false}, {"@", "", false},
 		{"198.51.100.8:1", "198.51.100.7", false},
-		{"127.0.0.1:1", "198.51.100.7", false}, // a proxy that nobody named: anybody on the machine may say so
+		{"127.0.0.1:1", "198.51.100.7", false}, // no configured proxy: any program on the machine could claim this
 	} {
 		w := r.asks(tt.peer, tt.said, k.Token)
 		if tt.ok {
@@ -56,7 +56,7 @@ func TestKeyAddressRestriction(t *testing.T) {
 	for said, status := range map[string]int{"198.51.100.7": 200, "198.51.100.7, 203.0.113.1": 403, "203.0.113.1, 198.51.100.7, 192.0.2.9": 200, "": 403} {
 		wantStatus(t, r.asks("192.0.2.1:1", said, k.Token), status)
 	}
-	wantStatus(t, r.asks("198.51.100.7:1", "203.0.113.1", k.Token), 200) // no proxy of ours: what it says counts for nothing
+	wantStatus(t, r.asks("198.51.100.7:1", "203.0.113.1", k.Token), 200) // no trusted proxy: its header is ignored
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_domains","arguments":{}}}`
 	if w := r.rpc(k.Token, call, "X-Forwarded-For: 203.0.113.1"); w.Code != http.StatusForbidden {
 		t.Errorf("a tool is called from elsewhere: %d %s", w.Code, w.Body)

@@ -16,7 +16,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// KeyItem is an API key in a list: never its token.
+// KeyItem is an API key in a list, without its token.
 type KeyItem struct {
 	ID         string         `json:"id" format:"uuid"`
 	Name       string         `json:"name"`
@@ -63,7 +63,7 @@ type updateKeyRequest struct {
 	AllowedIPs rest.Change[ipRanges] `json:"allowed_ips,omitempty" doc:"null, or none: any"`
 }
 
-// ipRanges is an array of ranges that stops at the limit while it is read.
+// ipRanges is an array of ranges whose length is checked while it is decoded.
 type ipRanges []string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.

@@ -16,7 +16,7 @@ import (
 )
 
 // role makes a full-access key of a role.
-func (r *real) role(teamID string, role app.Role) string {
+func (r *testAPI) role(teamID string, role app.Role) string {
 	r.t.Helper()
 	token, _, err := r.server.Teams.CreateKey(r.t.Context(), teamID, app.KeyInput{Name: string(role), Permission: app.FullAccess, Role: role})
 	if err != nil {
@@ -42,7 +42,7 @@ func decoded[T any](t testing.TB, w *httptest.ResponseRecorder) (v T) {
 }
 
 // create makes a key over the API.
-func (r *real) create(token, body string) keyRow {
+func (r *testAPI) create(token, body string) keyRow {
 	r.t.Helper()
 	w := r.as(token, "POST", "/api-keys", body)
 	wantStatus(r.t, w, http.StatusCreated)
@@ -53,7 +53,7 @@ func (r *real) create(token, body string) keyRow {
 	return k
 }
 
-func (r *real) keys(token string) []keyRow {
+func (r *testAPI) keys(token string) []keyRow {
 	r.t.Helper()
 	w := r.as(token, "GET", "/api-keys", "")
 	wantStatus(r.t, w, http.StatusOK)
@@ -64,7 +64,7 @@ func (r *real) keys(token string) []keyRow {
 }
 
 // keyID finds the id of the key with a token's name.
-func (r *real) keyID(name string) string {
+func (r *testAPI) keyID(name string) string {
 	r.t.Helper()
 	for _, k := range r.keys(r.full) {
 		if k.Name == name {
@@ -320,7 +320,7 @@ func TestKeysOnEveryRoute(t *testing.T) {
 			wantError(t, w, 404, app.CodeNotFound)
 		case "PATCH /emails/{id}":
 			wantError(t, r.as(sending, method, target, `{"scheduled_at":"in 1 hour"}`), 404, app.CodeNotFound)
-		case "POST /mcp": // whose tools look at what the key may do
+		case "POST /mcp": // its tools check the key's access
 			wantError(t, w, 400, app.CodeInvalidPayload)
 		default:
 			wantError(t, w, 403, app.CodeRestrictedAPIKey)

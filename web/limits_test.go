@@ -24,10 +24,9 @@ import (
 	"mailer/app/tenants/teams"
 )
 
-// documentedLimits are the numbers of the document and the constants that the
-// rules refuse by: tags of structs can't be computed. A place is the first
-// segment of a path or the name of a shape, the member, and the keyword; * stands
-// for any place.
+// documentedLimits are the numbers in the document and the constants that the rules use: struct
+// tags can't be computed. A key is the first segment of a path or the name of a schema, the member,
+// and the keyword; * matches everything.
 var documentedLimits = map[string]int{
 	"* design maxLength":                         base.MaxDesign,
 	"queue ids maxItems":                         queue.MaxIDs,
@@ -83,7 +82,7 @@ var documentedLimits = map[string]int{
 
 const day = 24 * time.Hour
 
-// documentedTexts are the words of the document that hold a limit.
+// documentedTexts are texts of the document that contain a limit.
 var documentedTexts = []string{
 	fmt.Sprintf("of at most %d KB and %d pixels a side", brand.MaxLogoBytes>>10, brand.MaxLogoSide),
 	fmt.Sprintf("at most %d characters and %d lines", brand.MaxFooter, brand.MaxFooterLines),
@@ -108,10 +107,10 @@ var documentedTexts = []string{
 	fmt.Sprintf("The first %d rows that could not be taken", contactfile.MaxErrorsShown),
 }
 
-// noLimits are numbers in words that limit nothing.
+// noLimits are numbers in texts that are no limits.
 var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10, the best|^0: no answer|UTF-8|like 5\.1\.1|RFC \d+|OpenAPI 3\.0|answer 200`)
 
-// limitWalk goes through the document.
+// limitWalk walks the document.
 type limitWalk struct {
 	t       *testing.T
 	limits  map[string]bool // of documentedLimits that were met

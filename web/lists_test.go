@@ -45,7 +45,7 @@ func TestPaging(t *testing.T) {
 
 // walk reads a list page by page: down from the newest row, or up from the
 // oldest.
-func (r *real) walk(base, direction string, limit int) (ids []string) {
+func (r *testAPI) walk(base, direction string, limit int) (ids []string) {
 	r.t.Helper()
 	target := fmt.Sprintf("%s?limit=%d&foo=bar", base, limit)
 	query := ""
@@ -76,7 +76,7 @@ func (r *real) walk(base, direction string, limit int) (ids []string) {
 	return nil
 }
 
-func (r *real) wantPageErrors(base, id string) {
+func (r *testAPI) wantPageErrors(base, id string) {
 	r.t.Helper()
 	for query, words := range map[string]string{
 		"limit=0": "`limit`", "limit=101": "`limit`", "limit=x": "`limit`", "limit=-1": "`limit`", "limit=99999999999999999999": "`limit`",

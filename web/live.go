@@ -13,7 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// liveRoutes is the route of what changes while somebody looks.
+// liveRoutes is the route of live events.
 type liveRoutes struct {
 	bus *pubsub.Bus
 	h   *rest.Handler
@@ -41,10 +41,10 @@ func (r liveRoutes) Add(h *rest.Handler) {
 	}, r.listen)
 }
 
-// hello has clients that lost the connection come again after two seconds.
-var hello = []byte("retry: 2000\n\n")
+// helloFrame makes clients reconnect after two seconds.
+var helloFrame = []byte("retry: 2000\n\n")
 
-func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (*rest.Written, error) {
+func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (*rest.SelfWritten, error) {
 	holder := x.Key.ID
 	if x.Key.Session != nil {
 		holder = x.Key.Session.ID
@@ -53,16 +53,16 @@ func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (
 	if err != nil {
 		return nil, refusedListener(r.bus, err)
 	}
-	first := hello
+	first := helloFrame
 	if in.LastEventID != "" {
-		first = append(append([]byte{}, hello...), pubsub.Text(0, pubsub.Event{Name: pubsub.Reset})...)
+		first = append(append([]byte{}, helloFrame...), pubsub.Text(0, pubsub.Event{Name: pubsub.Reset})...)
 	}
-	return &rest.Written{Body: func() {
+	return &rest.SelfWritten{Body: func() {
 		r.h.Follow(x, first, l.C, l.Close)
 	}}, nil
 }
 
-// refusedListener says why nobody else may listen.
+// refusedListener returns the error for a listener that exceeds the limits.
 func refusedListener(bus *pubsub.Bus, err error) error {
 	refused := func(code app.Code, text string, args ...any) error {
 		e := app.Errorf(code, text, args...)

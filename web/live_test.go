@@ -14,8 +14,8 @@ import (
 	"mailer/web/rest"
 )
 
-// ear is who listens at GET /live.
-type ear struct {
+// liveListener is a client of GET /live.
+type liveListener struct {
 	t      *testing.T
 	conn   net.Conn
 	status int
@@ -24,7 +24,7 @@ type ear struct {
 
 // served is a real server on loopback.
 type served struct {
-	*real
+	*testAPI
 	server  *rest.Server
 	address string
 }
@@ -49,7 +49,7 @@ func newServed(t *testing.T) *served {
 	return s
 }
 
-func (s *served) listen(t *testing.T, key string, header ...string) *ear {
+func (s *served) listen(t *testing.T, key string, header ...string) *liveListener {
 	t.Helper()
 	c, err := net.Dial("tcp", s.address)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *served) listen(t *testing.T, key string, header ...string) *ear {
 	}
 	t.Cleanup(func() { c.Close() })
 	fmt.Fprintf(c, "GET /live HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", key, strings.Join(append(header, ""), "\r\n"))
-	e := &ear{t: t, conn: c, in: bufio.NewReader(c)}
+	e := &liveListener{t: t, conn: c, in: bufio.NewReader(c)}
 	response, err := http.ReadResponse(e.in, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +66,8 @@ func (s *served) listen(t *testing.T, key string, header ...string) *ear {
 	return e
 }
 
-// until reads lines until one holds a text, and returns them.
-func (e *ear) until(text string) string {
+// readUntil reads lines until one holds a text, and returns them.
+func (e *liveListener) readUntil(text string) string {
 	e.t.Helper()
 	_ = e.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	var out strings.Builder
@@ -86,29 +86,29 @@ func (e *ear) until(text string) string {
 func TestLiveEvents(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
-	_, theirs := s.newTeam("theirs")
-	ours, other := s.listen(t, s.full), s.listen(t, theirs)
-	ours.until("retry: 2000")
+	_, foreignKey := s.newTeam("theirs")
+	ours, other := s.listen(t, s.full), s.listen(t, foreignKey)
+	ours.readUntil("retry: 2000")
 	id := s.send(s.full, validSend)
-	heard := ours.until(fmt.Sprintf(`{"id":%q,"event":"sent"}`, id))
-	heard += ours.until("event: queue")
-	mine := s.send(theirs, validSend)
-	foreign := other.until(mine)
-	if strings.Contains(foreign, id) {
-		t.Errorf("the other team hears %q", foreign)
+	received := ours.readUntil(fmt.Sprintf(`{"id":%q,"event":"sent"}`, id))
+	received += ours.readUntil("event: queue")
+	foreignID := s.send(foreignKey, validSend)
+	seen := other.readUntil(foreignID)
+	if strings.Contains(seen, id) {
+		t.Errorf("the other team hears %q", seen)
 	}
 	segment := made(t, s.as(s.full, "POST", "/segments", `{"name":"all"}`))
 	s.as(s.full, "POST", "/contacts", fmt.Sprintf(`{"email":"a@example.org","segments":[{"id":%q}]}`, segment))
 	broadcast := made(t, s.as(s.full, "POST", "/broadcasts", fmt.Sprintf(`{"from":"a@example.com","subject":"s","text":"x","segment_id":%q,"send":true}`, segment)))
-	heard += ours.until(fmt.Sprintf(`{"id":%q,"status":"sent","done":1,"total":1}`, broadcast))
+	received += ours.readUntil(fmt.Sprintf(`{"id":%q,"status":"sent","done":1,"total":1}`, broadcast))
 	body, header := form(t, csvFile("email", "i@example.org", "no address"))
 	imported := made(t, s.as(s.full, "POST", "/contacts/imports", body, header))
-	heard += ours.until(fmt.Sprintf(`{"id":%q,"status":"completed","created":1,"updated":0,"skipped":0,"failed":1}`, imported))
-	if strings.Contains(heard, mine) {
-		t.Errorf("it hears of another team's: %q", heard)
+	received += ours.readUntil(fmt.Sprintf(`{"id":%q,"status":"completed","created":1,"updated":0,"skipped":0,"failed":1}`, imported))
+	if strings.Contains(received, foreignID) {
+		t.Errorf("it hears of another team's: %q", received)
 	}
 	back := s.listen(t, s.full, "Last-Event-ID: 7")
-	back.until("event: reset")
+	back.readUntil("event: reset")
 	if e := s.listen(t, s.key(s.team.ID, app.KeyInput{Permission: app.SendingAccess})); e.status != http.StatusForbidden {
 		t.Errorf("a key that may only send: %d", e.status)
 	}

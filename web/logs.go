@@ -35,12 +35,12 @@ type logRecord struct {
 	ResponseBody *UnkeptBody `json:"response_body" doc:"Always null: bodies are not kept"`
 }
 
-// UnkeptBody stands where others show a body.
+// UnkeptBody is null: bodies are not recorded.
 type UnkeptBody struct {
 	_ struct{} `nullable:"true"`
 }
 
-// logList is a list of requests, of which one answer may have searched a part alone.
+// logList is a list of requests. A search may cover only part of them at a time.
 type logList struct {
 	Object     string    `json:"object" enum:"list"`
 	HasMore    bool      `json:"has_more" doc:"Whether there is more to look at in the direction of the page"`
@@ -71,11 +71,11 @@ type (
 	logListOutput struct{ Body logList }
 )
 
-// noter hands requests to the one who keeps them.
-type noter struct{ service *requestlog.Service }
+// requestLog passes requests to the service that records them.
+type requestLog struct{ service *requestlog.Service }
 
-// Note implements rest.RequestLog.
-func (n noter) Note(r *rest.RequestRow) {
+// Log implements rest.RequestLog.
+func (n requestLog) Log(r *rest.RequestRow) {
 	if n.service != nil {
 		e := requestlog.Entry(*r)
 		n.service.Note(&e)

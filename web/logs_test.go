@@ -13,7 +13,7 @@ import (
 )
 
 // requests are the requests that a list of them shows, newest first.
-func (r *real) requests(key, query string) (all []map[string]any) {
+func (r *testAPI) requests(key, query string) (all []map[string]any) {
 	r.t.Helper()
 	r.server.RequestLog.Flush(r.t.Context())
 	for _, row := range r.object(key, "/logs"+query)["data"].([]any) {
@@ -64,8 +64,8 @@ func TestLogs(t *testing.T) {
 	wantStatus(t, r.as(r.full, http.MethodGet, "/logs?status=many", ""), http.StatusUnprocessableEntity)
 }
 
-// TestDashboardReadsAreNotLogged: neither what it gets nor the previews that it has
-// made, which a page asks for all the time. What a person changes is one.
+// TestDashboardReadsAreNotLogged: neither GETs nor previews, which pages request all the time.
+// Changes by a person are logged.
 func TestDashboardReadsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())

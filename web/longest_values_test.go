@@ -24,7 +24,7 @@ func random(characters int) string {
 	return b.String()
 }
 
-// randomWord is one of letters, a byte each.
+// randomWord returns one-byte letters.
 func randomWord(letters int) string {
 	b := make([]byte, letters)
 	for i := range b {
@@ -51,9 +51,8 @@ func longDomain(bytes int) string {
 	return domain
 }
 
-// TestLongestValuesAreStored has each text that a database looks for by an index be as
-// long as its door allows, on both engines: an index of PostgreSQL has room for less than a
-// file's. What is longer is refused, and the field is named.
+// TestLongestValuesAreStored: each indexed text may have its maximum length, on both engines: an index
+// of PostgreSQL has a smaller limit than SQLite's. Longer texts are refused with the field's name.
 func TestLongestValuesAreStored(t *testing.T) {
 	t.Parallel()
 	t.Run("a file", func(t *testing.T) { storesLongest(t, newTestAPI(t, captured())) })
@@ -62,9 +61,9 @@ func TestLongestValuesAreStored(t *testing.T) {
 	})
 }
 
-func storesLongest(t *testing.T, r *real) {
+func storesLongest(t *testing.T, r *testAPI) {
 	r.domain(r.team.ID, "example.com", true)
-	for _, door := range []struct {
+	for _, route := range []struct {
 		path, body, field string // body has the text at %s
 		longest           int
 		text              func(n int) string
@@ -76,17 +75,17 @@ func storesLongest(t *testing.T, r *real) {
 		{"/suppressions", `{"email":%q}`, "email", mailbox.MaxLength, longAddress},
 		{"/invitations", `{"email":%q,"role":"member"}`, "email", mailbox.MaxLength, longAddress},
 		{"/emails", `{"from":"a@example.com","to":%q,"subject":"Hi","text":"t"}`, "to", mailbox.MaxLength, longAddress},
-		{"/domains", `{"name":%q}`, "name", 231, longDomain}, // a DKIM record stands below it
+		{"/domains", `{"name":%q}`, "name", 231, longDomain}, // a DKIM record is below it
 	} {
-		if w := r.as(r.full, "POST", door.path, fmt.Sprintf(door.body, door.text(door.longest))); w.Code/100 != 2 {
-			t.Errorf("%s with the longest %s: %d %s", door.path, door.field, w.Code, w.Body)
+		if w := r.as(r.full, "POST", route.path, fmt.Sprintf(route.body, route.text(route.longest))); w.Code/100 != 2 {
+			t.Errorf("%s with the longest %s: %d %s", route.path, route.field, w.Code, w.Body)
 		}
-		w := r.as(r.full, "POST", door.path, fmt.Sprintf(door.body, door.text(door.longest+1)))
-		if wantError(t, w, http.StatusUnprocessableEntity, app.CodeValidation); !strings.Contains(w.Body.String(), door.field) {
-			t.Errorf("%s with a longer one does not name %s: %s", door.path, door.field, w.Body)
+		w := r.as(r.full, "POST", route.path, fmt.Sprintf(route.body, route.text(route.longest+1)))
+		if wantError(t, w, http.StatusUnprocessableEntity, app.CodeValidation); !strings.Contains(w.Body.String(), route.field) {
+			t.Errorf("%s with a longer one does not name %s: %s", route.path, route.field, w.Body)
 		}
 	}
-	// Recipients come into their index some time after their mail.
+	// Recipients are indexed some time after their mail.
 	if err := r.store.Write(t.Context(), func(tx *db.Tx) error { _, err := tx.IndexRecipients("", "g"); return err }); err != nil {
 		t.Error(err)
 	}
@@ -101,7 +100,7 @@ func storesLongest(t *testing.T, r *real) {
 	if _, err := r.server.Teams.CreateTeam(t.Context(), random(teams.MaxName+1)); app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "name") {
 		t.Errorf("a longer one: %v", err)
 	}
-	// A path is as long as its sender likes, and stands in the audit log.
+	// A path has any length, and is in the audit log.
 	wantStatus(t, r.as(r.full, "GET", strings.Repeat("/", 5000)+"topics", "", "Accept: text/csv"), http.StatusOK)
 	entries, err := r.server.Teams.AuditLog(t.Context(), r.team.ID, time.Time{}, 1)
 	if err != nil || len(entries) != 1 || entries[0].Action != "export" || len(entries[0].Target) > 1000 {

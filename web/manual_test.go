@@ -30,7 +30,7 @@ type manualPage struct {
 }
 
 // visit asks for a page, which no document describes. headers are "Name: value".
-func visit(b *bench, method, path string, headers ...string) *httptest.ResponseRecorder {
+func visit(b *fixture, method, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://mail.example.com"+path, http.NoBody)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
@@ -41,7 +41,7 @@ func visit(b *bench, method, path string, headers ...string) *httptest.ResponseR
 	return w
 }
 
-func manualIndex(t *testing.T, b *bench) (index []manualPage) {
+func manualIndex(t *testing.T, b *fixture) (index []manualPage) {
 	t.Helper()
 	w := visit(b, "GET", "/manual/index.json")
 	wantStatus(t, w, 200)
@@ -178,16 +178,15 @@ func TestManualCaching(t *testing.T) {
 var (
 	// codeInText is what a page sets as code within a line.
 	codeInText = regexp.MustCompile("`([^`\n]+)`")
-	// routeInCode is a method with a path, or one of both: a path that begins with dots is
-	// below, or beside, the one before.
+	// routeInCode is a method with a path, or one of both: a path that begins with dots is relative
+	// to the one before.
 	routeInCode = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE)?(?:^| |$)((?:…?/[a-z{][^ ?]*)?)`)
-	// calledInText is one that an example of the manual calls.
+	// calledInText is a call in an example.
 	calledInText = regexp.MustCompile(`curl -sSO? (?:-X ([A-Z]+) )?'?https://mail\.example\.com(/[^ '?\n]*)(?:[^\n\\]|\\.|\\\n)*`)
 )
 
-// operationsIn are those that a page names or calls: a method and a path, or a method, the
-// path before, and what is said from there: `POST /queue/hold`, `/release`. A path without a
-// method has ANY.
+// operationsIn returns the operations that a page names or calls: a method and a path, or a method
+// and a suffix of the path before: `POST /queue/hold`, `/release`. A path without a method has ANY.
 func operationsIn(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		out = append(out, namedIn(line)...)
@@ -233,8 +232,8 @@ func namedIn(line string) (out []string) {
 	return out
 }
 
-// beyondTheDocument are the addresses that the document does not describe: pages, other doors, and
-// the listener of metrics.
+// beyondTheDocument are URLs that the document does not describe: pages, other listeners, and
+// metrics.
 var beyondTheDocument = regexp.MustCompile(`^(GET|ANY|POST) /(manual(/[a-z.-]*)?|dashboard/|mcp|metrics|ingest/[a-z…/A-Z]*|t/[oc]/…|unsubscribe/…|preferences/…)$`)
 
 // onDisk are paths of files, which are no routes.
@@ -304,7 +303,7 @@ func TestManualInABrowser(t *testing.T) {
 	b.readsManual(manualIndex(t, bench)[1], true)
 }
 
-// readsManual looks at a page of the manual; at all four looks of it, or at two of them.
+// readsManual checks a page of the manual in all four views, or in two of them.
 func (b *browser) readsManual(p manualPage, all bool) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.base + strings.TrimSuffix("/manual/"+p.Page, "/")))
@@ -313,7 +312,7 @@ func (b *browser) readsManual(p manualPage, all bool) {
 			if !all && (width == 360) == (scheme == "dark") {
 				continue
 			}
-			b.look(width, scheme)
+			b.setView(width, scheme)
 			for _, defect := range eval[[]string](b, defects) {
 				// The hosted pages are for thumbs and have a frame; these have the dashboard's sizes.
 				if !strings.HasPrefix(defect, "too small") && defect != "no style" {

@@ -122,7 +122,7 @@ func TestMCPHostileMessages(t *testing.T) {
 			}
 		})
 	}
-	// What would be an endless stream elsewhere has nothing to tell here, and ends.
+	// A stream that could be endless ends, since the server has no notifications.
 	stream := httptest.NewRecorder()
 	request := httptest.NewRequest("POST", "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`))
 	request.Header.Set("Authorization", "Bearer "+r.full)

@@ -12,8 +12,7 @@ import (
 	"mailer/app"
 )
 
-// The bounds of the list that an agent gets unless it asks for another: clients take at
-// most 128 tools, some only 40 KB.
+// Limits of the default list: clients take at most 128 tools, some only 40 KB.
 const (
 	mostListed      = 60
 	mostListedBytes = 40_000
@@ -21,7 +20,7 @@ const (
 
 // listing asks for the tools at an address and returns their names and the size of the
 // answer in bytes.
-func (r *real) listing(key, address string) (names []string, size int) {
+func (r *testAPI) listing(key, address string) (names []string, size int) {
 	r.t.Helper()
 	w := r.do("POST", address, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization: Bearer "+key)
 	wantStatus(r.t, w, http.StatusOK)
@@ -85,8 +84,8 @@ func TestMCPListPerKey(t *testing.T) {
 	}
 }
 
-// TestMCPListMatchesAccess calls every tool without arguments: one that is
-// listed is not refused for the key's sake, and every other one is.
+// TestMCPListMatchesAccess calls every tool without arguments: a listed tool is not refused because
+// of the key, every other one is.
 func TestMCPListMatchesAccess(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -96,7 +95,7 @@ func TestMCPListMatchesAccess(t *testing.T) {
 		listed, _ := r.listing(key, "/mcp?tools=all")
 		for i, name := range slices.Sorted(maps.Keys(all)) {
 			if i%50 == 0 {
-				r.clock = r.clock.Add(2 * 60e9) // another minute of its budget
+				r.clock = r.clock.Add(2 * 60e9) // the next minute of the call budget
 			}
 			arguments := m{}
 			for _, p := range all[name].Parameters {
@@ -113,8 +112,8 @@ func TestMCPListMatchesAccess(t *testing.T) {
 	}
 }
 
-// TestMCPListCacheScope: it depends on the key, and clients take the list to be
-// everybody's unless told otherwise.
+// TestMCPListCacheScope: the list depends on the key, and clients may share it unless told
+// otherwise.
 func TestMCPListCacheScope(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -135,8 +134,7 @@ func TestMCPCallUnlistedTool(t *testing.T) {
 	r.ok(r.full, "list_audit_logs", m{}, nil)
 }
 
-// TestMCPHiddenArguments: schemas name one form of a value where
-// the API takes several.
+// TestMCPHiddenArguments: schemas have one form of a value; the API accepts several.
 func TestMCPHiddenArguments(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -148,8 +146,8 @@ func TestMCPHiddenArguments(t *testing.T) {
 	r.ok(r.full, "list_emails", m{"before": sent.ID}, nil)
 }
 
-// TestMCPPortableSchemas: Gemini and clients built on it refuse a
-// list of types, oneOf, keywords beside anyOf, and most formats.
+// TestMCPPortableSchemas: Gemini and similar clients refuse a list of types, oneOf, siblings of
+// anyOf, and most formats.
 func TestMCPPortableSchemas(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -182,7 +180,7 @@ func TestMCPPortableSchemas(t *testing.T) {
 	}
 }
 
-// eachSchema visits a schema and all inside of it.
+// eachSchema visits a schema and all nested ones.
 func eachSchema(schema map[string]any, visit func(map[string]any)) {
 	visit(schema)
 	properties, _ := schema["properties"].(map[string]any)

@@ -14,7 +14,7 @@ import (
 )
 
 // rpc sends one message to /mcp.
-func (r *real) rpc(key, message string, headers ...string) *httptest.ResponseRecorder {
+func (r *testAPI) rpc(key, message string, headers ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	return r.do("POST", "/mcp", message, append(headers, "Authorization: Bearer "+key)...)
 }
@@ -26,7 +26,7 @@ type toolResult struct {
 }
 
 // tool calls a tool and returns the text of its result.
-func (r *real) tool(key, name string, arguments any) (text string, isError bool) {
+func (r *testAPI) tool(key, name string, arguments any) (text string, isError bool) {
 	r.t.Helper()
 	args, err := json.Marshal(arguments)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *real) tool(key, name string, arguments any) (text string, isError bool)
 }
 
 // ok calls a tool that must succeed and reads its answer.
-func (r *real) ok(key, name string, arguments any, into any) {
+func (r *testAPI) ok(key, name string, arguments any, into any) {
 	r.t.Helper()
 	text, isError := r.tool(key, name, arguments)
 	if isError {
@@ -59,8 +59,8 @@ func (r *real) ok(key, name string, arguments any, into any) {
 	}
 }
 
-// refused calls a tool that must refuse in the words of the API.
-func (r *real) refused(key, name string, arguments any, status int, code app.Code, words string) {
+// refused calls a tool that must fail with an error of the API.
+func (r *testAPI) refused(key, name string, arguments any, status int, code app.Code, words string) {
 	r.t.Helper()
 	text, isError := r.tool(key, name, arguments)
 	var body rest.Error
@@ -142,7 +142,7 @@ func TestMCPContacts(t *testing.T) {
 	r.ok(r.full, "put_contacts", m{"contacts": []m{{"email": "d@example.org"}}, "on_conflict": "skip"}, nil)
 	r.ok(r.full, "delete_contact", m{"id": contact.ID, "erase": true}, nil)
 	r.refused(r.full, "get_contact", m{"id": contact.ID}, 404, app.CodeNotFound, "")
-	// The word of another route of the API is an id here, and an unknown one.
+	// A path of another route is an id here, and an unknown one.
 	r.refused(r.full, "get_contact", m{"id": "imports"}, 404, app.CodeNotFound, "")
 }
 
@@ -188,7 +188,7 @@ func TestMCPErrors(t *testing.T) {
 }
 
 // tools are the operations that are tools, by the names of these.
-func (r *real) tools() map[string]*rest.Operation {
+func (r *testAPI) tools() map[string]*rest.Operation {
 	r.t.Helper()
 	w := r.do("POST", "/mcp?tools=all", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization: Bearer "+r.full)
 	out := map[string]*rest.Operation{}

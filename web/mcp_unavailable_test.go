@@ -18,9 +18,8 @@ import (
 // criticalCall is something that must not get lost, as a call of a tool and as a request.
 type criticalCall struct{ tool, arguments, method, path, body string }
 
-// TestMCPCriticalCallsFailFast has PostgreSQL take no writes. Agents hear
-// of it after the three seconds after which the API says so, and nothing of what was refused is
-// done later.
+// TestMCPCriticalCallsFailFast makes the database refuse writes. Agents get the error after three
+// seconds, like callers of the API, and a refused call is not executed later.
 func TestMCPCriticalCallsFailFast(t *testing.T) {
 	t.Parallel()
 	name := pgtest.Database(t, pgtest.Server(t), "")
@@ -73,9 +72,9 @@ func (c criticalCall) rpc() string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + c.tool + `","arguments":` + c.arguments + `}}`
 }
 
-// timed sends a request beside others, and returns how long the answer took.
-func (r *real) timed(method, path, body string) (*httptest.ResponseRecorder, time.Duration) {
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute) // of one that would wait forever
+// timed sends a request in parallel with others, and returns how long the answer took.
+func (r *testAPI) timed(method, path, body string) (*httptest.ResponseRecorder, time.Duration) {
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute) // for an answer that never comes
 	defer cancel()
 	req := httptest.NewRequest(method, path, strings.NewReader(body)).WithContext(ctx)
 	req.Header.Set("Authorization", "Bearer "+r.full)
@@ -84,8 +83,7 @@ func (r *real) timed(method, path, body string) (*httptest.ResponseRecorder, tim
 	return w, time.Since(began)
 }
 
-// wantWait checks that an answer took the three seconds for which others might have made
-// room.
+// wantWait checks that an answer took the three seconds in which space could become free.
 func wantWait(t *testing.T, what string, took time.Duration) {
 	t.Helper()
 	if took < 3*time.Second {
@@ -93,9 +91,9 @@ func wantWait(t *testing.T, what string, took time.Duration) {
 	}
 }
 
-// fillMemory has the database refuse what it is to write as one does whose disk is full, and
-// returns the function that ends this. A write of the server's own waits meanwhile.
-func fillMemory(t *testing.T, r *real, name string) (end func()) {
+// fillMemory makes the database fail like one on a full disk, and returns a function that ends
+// this. A write of the server itself waits meanwhile.
+func fillMemory(t *testing.T, r *testAPI, name string) (end func()) {
 	t.Helper()
 	admin, err := sql.Open("pgx", name)
 	if err != nil {

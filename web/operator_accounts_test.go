@@ -98,7 +98,7 @@ func TestOperatorIngestRoutes(t *testing.T) {
 		LastRefusedAt *string `json:"last_refused_at"`
 		LastRefused   *string `json:"last_refused"`
 	}
-	doors := func() map[string]door {
+	endpoints := func() map[string]door {
 		t.Helper()
 		out := map[string]door{}
 		for _, d := range decoded[struct{ Data []door }](t, o.ask("GET", "/ingest", "", 200)).Data {
@@ -106,7 +106,7 @@ func TestOperatorIngestRoutes(t *testing.T) {
 		}
 		return out
 	}
-	before := doors()
+	before := endpoints()
 	if len(before) != len(app.FeedbackSources())+2 || before["ses"].Open || before["bounces"].Open || before["bounces"].Address != nil || !before["generic"].Open || before["generic"].LastSeenAt != nil {
 		t.Fatalf("%+v", before)
 	}
@@ -117,7 +117,7 @@ func TestOperatorIngestRoutes(t *testing.T) {
 	wantStatus(t, o.do("POST", "/ingest/ses", `{}`), 403)
 	check := func() {
 		t.Helper()
-		got := doors()
+		got := endpoints()
 		if d := got["generic"]; d.LastSeenAt == nil || d.LastRefusedAt != nil {
 			t.Errorf("%+v", d)
 		}

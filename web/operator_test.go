@@ -21,27 +21,27 @@ import (
 	"mailer/db"
 )
 
-// office is a server with an operator who is signed in.
-type office struct {
-	*real
+// operatorAPI is a server with a signed-in operator.
+type operatorAPI struct {
+	*testAPI
 	token  string       // of the operator's session
 	probes atomic.Int64 // how often a relay was tried
 }
 
-func newOperatorAPI(t *testing.T, cfg server.Config) *office {
+func newOperatorAPI(t *testing.T, cfg server.Config) *operatorAPI {
 	t.Helper()
-	o := &office{}
+	o := &operatorAPI{}
 	cfg.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 		o.probes.Add(1)
 		return []relayurl.Step{{Step: "dns", OK: true, MS: 1, Said: "10.0.0.1"}, {Step: "connect", Said: "refused"}}
 	}
-	o.real = newTestAPI(t, cfg)
+	o.testAPI = newTestAPI(t, cfg)
 	o.token = o.signedIn("operator", "", true, 0)
 	return o
 }
 
 // ask asks as the operator and wants a status and parts of the answer.
-func (o *office) ask(method, target, body string, status int, parts ...string) *httptest.ResponseRecorder {
+func (o *operatorAPI) ask(method, target, body string, status int, parts ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
 	w := o.do(method, target, body, "Cookie: __Host-mailer="+o.token)
 	if w.Code != status {
@@ -56,7 +56,7 @@ func (o *office) ask(method, target, body string, status int, parts ...string) *
 }
 
 // audited is the audit log as one text.
-func (o *office) audited() string {
+func (o *operatorAPI) audited() string {
 	o.t.Helper()
 	var out strings.Builder
 	for _, e := range o.logged(0) {
@@ -109,9 +109,9 @@ func TestOperatorQueue(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	o := newOperatorAPI(t, captured())
-	other, theirs := o.newTeam("theirs")
+	other, foreignKey := o.newTeam("theirs")
 	later := strings.Replace(validSend, "{", `{"scheduled_at":"in 1 hour",`, 1)
-	ours, foreign := o.send(o.full, later), o.send(theirs, later)
+	ours, foreign := o.send(o.full, later), o.send(foreignKey, later)
 	o.ask("GET", "/queue", "", 200, `"waiting":2`, ours, foreign, `"team":"`+other.ID+`"`, `"team":"`+o.team.ID+`"`)
 	w := o.ask("GET", "/queue?team=theirs", "", 200, `"waiting":1`, foreign)
 	if strings.Contains(w.Body.String(), ours) {
@@ -147,8 +147,8 @@ func TestListDoubts(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	o := newOperatorAPI(t, captured())
-	other, theirs := o.newTeam("theirs")
-	mine, foreign := o.send(o.full, validSend), o.send(theirs, validSend)
+	other, foreignKey := o.newTeam("theirs")
+	mine, foreign := o.send(o.full, validSend), o.send(foreignKey, validSend)
 	err := o.store.Write(t.Context(), func(tx *db.Tx) error {
 		for _, d := range []app.Doubt{{ID: app.NewID(), TeamID: o.team.ID, EmailID: mine}, {ID: app.NewID(), TeamID: other.ID, EmailID: foreign}} {
 			d.Relay, d.Recipients, d.CreatedAt = "us-east-1", []string{"a@example.org"}, tx.Now
@@ -211,8 +211,8 @@ func TestOperatorTeams(t *testing.T) {
 
 func TestOperatorBackups(t *testing.T) {
 	t.Parallel()
-	testserver.SQLiteOnly(t)               // copies of one elsewhere are made with its own tools
-	plain := newOperatorAPI(t, captured()) // without --backup-dir they are beside the database
+	testserver.SQLiteOnly(t)               // PostgreSQL is backed up with its own tools
+	plain := newOperatorAPI(t, captured()) // without --backup-dir they are next to the database
 	plain.ask("GET", "/backups", "", 200, `"data":[]`, `/backups"`, `"daily":false`)
 	plain.ask("POST", "/backups", "", 201, `"status":"done"`)
 	plain.ask("GET", "/backups", "", 200, `"file":"`)
@@ -221,7 +221,7 @@ func TestOperatorBackups(t *testing.T) {
 	if err := cfg.Backup.Check(); err != nil {
 		t.Fatal(err)
 	}
-	// Today's is there: the server makes none beside those of the test.
+	// Today's backup exists, so that the server makes none.
 	daily := now.Add(-time.Hour).UTC().Format("mailer-2006-01-02T150405Z.db")
 	if err := os.WriteFile(filepath.Join(dir, daily), []byte("copy"), 0o600); err != nil {
 		t.Fatal(err)
@@ -248,13 +248,13 @@ func TestOperatorBackups(t *testing.T) {
 
 func TestConcurrentBackupsAreOne(t *testing.T) {
 	t.Parallel()
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL is backed up with its own tools
 	cfg := captured()
 	cfg.Backup = backup.Daily{Dir: t.TempDir(), At: "03:30", Keep: 9}
 	if err := cfg.Backup.Check(); err != nil {
 		t.Fatal(err)
 	}
-	o := newOperatorAPI(t, cfg) // whose daily one may be a third
+	o := newOperatorAPI(t, cfg) // the daily one could be a third
 	statuses := make([]int, 4)
 	var wg sync.WaitGroup
 	for i := range statuses {

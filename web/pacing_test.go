@@ -10,13 +10,13 @@ import (
 	"mailer/app"
 )
 
-// newPaced is a server whose only region may take daily messages in any 24 hours, 70 %
-// of them of broadcasts, with n contacts.
-func newPaced(t *testing.T, daily int64, n int) *people {
+// newPaced returns a server whose only region may send daily messages in 24 hours, 70 % of them for
+// broadcasts, with n contacts.
+func newPaced(t *testing.T, daily int64, n int) *audienceAPI {
 	t.Helper()
 	cfg := relayed()
 	cfg.Routes[0].Relay.Daily = daily
-	a := &people{real: newTestAPI(t, cfg)}
+	a := &audienceAPI{testAPI: newTestAPI(t, cfg)}
 	a.domain(a.team.ID, "example.com", true)
 	for from := 0; from < n; from += 1000 {
 		var items []string
@@ -39,7 +39,7 @@ type plannedAnswer struct {
 	}
 }
 
-func (a *people) planned(status int, target, body string) (got plannedAnswer) {
+func (a *audienceAPI) planned(status int, target, body string) (got plannedAnswer) {
 	a.t.Helper()
 	w := a.call("POST", target, body)
 	wantStatus(a.t, w, status)

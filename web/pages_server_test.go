@@ -54,7 +54,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// wantPage checks what is true of every page, and that its text has the parts.
+// wantPage checks properties of all pages, and that the text has the parts.
 func wantPage(t testing.TB, w *httptest.ResponseRecorder, status int, parts ...string) {
 	t.Helper()
 	if w.Code != status {
@@ -92,7 +92,7 @@ type pageLinks struct{ unsubscribe, preferences string }
 // are opt-out, and Events near you, and a contact, with the pages of the contact's link for
 // Weekly news and of a bare one.
 type hosted struct {
-	*real
+	*testAPI
 	garden     app.Team
 	key        string // of garden
 	address    app.AddressHash
@@ -101,7 +101,7 @@ type hosted struct {
 
 func newPages(t *testing.T, change ...func(*Config, *rest.Limits)) *hosted {
 	t.Helper()
-	p := &hosted{real: newTestAPI(t, captured(), change...)}
+	p := &hosted{testAPI: newTestAPI(t, captured(), change...)}
 	p.garden, p.key = p.newTeam("ACME Garden")
 	p.address = p.sealer.AddressHash(p.garden.ID, app.KeyOf("jane@example.org"))
 	p.write(func(tx *db.Tx) error {
@@ -164,9 +164,8 @@ func (p *hosted) wantState(address app.AddressHash, unsubscribed bool, topics ma
 	}
 }
 
-// hold has a request at work whose body of n bytes does not end, and returns what
-// ends it.
-func (r *real) hold(n int64) (release func()) {
+// hold starts a request whose body of n bytes does not end, and returns a function that ends it.
+func (r *testAPI) hold(n int64) (release func()) {
 	r.t.Helper()
 	reading, writing := io.Pipe()
 	request := httptest.NewRequest("POST", "/emails", reading)
@@ -177,7 +176,7 @@ func (r *real) hold(n int64) (release func()) {
 		defer close(done)
 		r.handler.ServeHTTP(httptest.NewRecorder(), request)
 	}()
-	if _, err := writing.Write([]byte("{")); err != nil { // returns once it is read: the budget is taken
+	if _, err := writing.Write([]byte("{")); err != nil { // returns once it is read and the memory is reserved
 		r.t.Fatal(err)
 	}
 	return func() {

@@ -107,9 +107,9 @@ func TestPageLinks(t *testing.T) {
 	for target, want := range map[string]string{
 		p.topic.unsubscribe: ".." + p.topic.preferences,
 		p.all.unsubscribe:   ".." + p.all.preferences,
-		many:                "..", // nobody's preferences
+		many:                "..", // several topics have no preferences page
 		p.all.preferences:   ".." + p.all.unsubscribe,
-		p.topic.preferences: ".." + p.all.unsubscribe, // not only out of its topic
+		p.topic.preferences: ".." + p.all.unsubscribe, // opts out of everything
 	} {
 		links := elements(t, p.do("GET", target, ""), "a")
 		got := ".."

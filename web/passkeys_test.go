@@ -81,8 +81,8 @@ func TestPasskeySignIn(t *testing.T) {
 	}
 	b.want(409, "POST", "/users/me/passkeys", answer)
 	away := r.visitor("192.0.2.5")
-	if half := away.want(200, "POST", "/auth/sign-in", annSignsIn); half["user"] != nil || half["second_factor"] == nil {
-		t.Fatalf("by password alone: %v", half)
+	if partial := away.want(200, "POST", "/auth/sign-in", annSignsIn); partial["user"] != nil || partial["second_factor"] == nil {
+		t.Fatalf("by password alone: %v", partial)
 	}
 	signed := d.sign(t, away.want(200, "POST", "/auth/passkey/options", ""))
 	if got := away.want(200, "POST", "/auth/passkey", signed); got["user"].(map[string]any)["email"] != "ann@example.com" {
@@ -130,24 +130,24 @@ func TestPasskeyAsSecondFactor(t *testing.T) {
 	b := r.firstPerson()
 	b.withTOTP()
 	d, _ := b.withPasskey()
-	half := r.visitor("192.0.2.7")
-	if got := half.want(200, "POST", "/auth/sign-in", annSignsIn); len(got["second_factor"].([]any)) != 2 {
+	partial := r.visitor("192.0.2.7")
+	if got := partial.want(200, "POST", "/auth/sign-in", annSignsIn); len(got["second_factor"].([]any)) != 2 {
 		t.Fatalf("half: %v", got)
 	}
-	waits := half.cookies[sessionCookie]
-	half.want(401, "GET", "/users/me", "")
-	half.proves(200, d)
-	half.want(200, "GET", "/users/me", "")
+	waits := partial.cookies[sessionCookie]
+	partial.want(401, "GET", "/users/me", "")
+	partial.proves(200, d)
+	partial.want(200, "GET", "/users/me", "")
 	old := r.visitor("192.0.2.7")
 	old.cookies[sessionCookie] = waits
 	old.want(401, "POST", "/auth/totp", `{"code":"000000"}`)
 
-	before := half.cookies[sessionCookie]
+	before := partial.cookies[sessionCookie]
 	r.clock = time.Now().Add(11 * time.Minute)
-	wantError(t, half.ask("POST", "/users/me/passkeys/options", ""), 403, "reauthentication_required")
-	half.proves(200, d)
+	wantError(t, partial.ask("POST", "/users/me/passkeys/options", ""), 403, "reauthentication_required")
+	partial.proves(200, d)
 	r.clock = time.Now()
-	half.want(200, "POST", "/users/me/passkeys/options", "")
+	partial.want(200, "POST", "/users/me/passkeys/options", "")
 	old.cookies[sessionCookie] = before
 	old.want(401, "GET", "/users/me", "")
 }
@@ -214,15 +214,15 @@ func TestNewPasskeyIsBound(t *testing.T) {
 	other := options()
 	other["publicKey"].(map[string]any)["challenge"] = b.want(200, "POST", "/auth/passkey/options", "")["publicKey"].(map[string]any)["challenge"]
 	b.want(422, "POST", "/users/me/passkeys", d.make(t, other))
-	stranger := r.visitor("192.0.2.3")
-	stranger.cookies[sessionCookie] = r.signedIn("stranger", "", false, time.Until(testTime))
-	stranger.want(422, "POST", "/users/me/passkeys", d.make(t, options()))
+	outsider := r.visitor("192.0.2.3")
+	outsider.cookies[sessionCookie] = r.signedIn("stranger", "", false, time.Until(testTime))
+	outsider.want(422, "POST", "/users/me/passkeys", d.make(t, options()))
 	if rows := b.want(200, "GET", "/users/me/passkeys", "")["data"].([]any); len(rows) != 0 {
 		t.Errorf("passkeys %v", rows)
 	}
 }
 
-// fromNew is an address that asks for the first time, so that nobody is slowed down.
+// fromNew returns an address that was not used before, so that no limit applies.
 func fromNew(n *uint32) string {
 	*n++
 	return fmt.Sprintf("198.51.100.%d", *n)

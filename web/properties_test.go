@@ -17,8 +17,8 @@ type propertyAnswer struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// property makes a request about one that must succeed with that status.
-func (a *people) property(status int, method, target, body string) (got propertyAnswer) {
+// property makes a request about a property that must succeed with the status.
+func (a *audienceAPI) property(status int, method, target, body string) (got propertyAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)

@@ -10,7 +10,7 @@ func TestRawMessageBytes(t *testing.T) {
 	r := newTestAPI(t, captured())
 	path := "/emails/" + r.send(r.full, validSend) + "/raw"
 	whole := decoded[struct{ Raw string }](t, r.eventually(r.full, path, "DKIM-Signature")).Raw
-	ask := func(path, accept string) *httptest.ResponseRecorder { // past the check of answers, which are JSON
+	ask := func(path, accept string) *httptest.ResponseRecorder { // without the check of JSON answers
 		q := httptest.NewRequest("GET", path, nil)
 		q.Header.Set("Authorization", "Bearer "+r.full)
 		q.Header.Set("Accept", accept)

@@ -8,8 +8,8 @@ import (
 	"mailer/app"
 )
 
-// A contact is named in the path by its id or in any spelling of its address, and a
-// template by its id or its alias: a body may repeat the path in any other of these forms.
+// A path names a contact by its id or any spelling of its address, and a template by its id or
+// alias. A body may repeat it in any other of these forms.
 func TestRedundantIDsInAnotherForm(t *testing.T) {
 	t.Parallel()
 	b := newContactAPI(t)
@@ -54,7 +54,7 @@ func TestRedundantIDsInAnotherForm(t *testing.T) {
 			}
 		}
 	}
-	// A contact that is not there is not found, whatever the body repeats.
+	// A missing contact is not found, whatever the body repeats.
 	wantError(t, b.call("PATCH", "/contacts/none@example.org", `{"id":"`+contact+`"}`), 404, app.CodeNotFound)
 	// Another team's contact is none.
 	wantError(t, b.as(b.foreign, "PATCH", "/contacts/"+contact, `{"id":"ann@bücher.example"}`), 404, app.CodeNotFound)

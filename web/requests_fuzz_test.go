@@ -14,8 +14,8 @@ import (
 	"mailer/web/rest"
 )
 
-// wantWellFormedError checks an answer to bytes of a stranger: a success, or a refusal of
-// the caller's in JSON of our shape.
+// wantWellFormedError checks the answer to arbitrary bytes: a success, or a client error in the
+// API's JSON.
 func wantWellFormedError(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Code < 400 {

@@ -16,10 +16,10 @@ import (
 	"mailer/db"
 )
 
-// What each kind of operation asks for, told apart from what the routes say of themselves:
-// a route that loses a flag, or gets one, fails TestRouteAccess.
+// Access of each kind of operation, independent of the flags of the routes: a route that loses or
+// gains a flag fails TestRouteAccess.
 
-// managed are those that change what members of a team only read.
+// managed need the role admin or owner.
 var managed = []string{
 	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify", "POST /domains/{id}/dkim/rotate",
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
@@ -29,19 +29,19 @@ var managed = []string{
 	"GET /audit-logs", "GET /team", "GET /members", "GET /invitations",
 }
 
-// sendable are those that keys which may only send reach; what /mcp does is looked at there.
+// sendable accept keys that may only send; /mcp checks its tools itself.
 var sendable = []string{"POST /email", "POST /emails", "POST /emails/batch", "POST /emails/{id}/cancel", "PATCH /emails/{id}", "POST /mcp"}
 
-// above are those that show an operator without a team all of them.
+// above show all teams to an operator without a team.
 var above = []string{"GET /queue", "GET /queue/doubts", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs", "GET /live"}
 
 // operators are the beginnings of what an operator alone reaches.
 var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams", "/queue/move", "/settings", "/disk", "/users/{id}"}
 
-// operatorLists are those of them that are the beginning of what others reach.
+// operatorLists are prefixes of operator routes.
 var operatorLists = []string{"/users", "/ingest"}
 
-// ownRoutes are the beginnings of what is a person's own.
+// ownRoutes are prefixes of routes for a person's own account.
 var ownRoutes = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 
 // proven are those for which a person must have proved just now to be there.
@@ -56,17 +56,17 @@ func begins(path string, with []string) bool {
 	return slices.ContainsFunc(with, func(s string) bool { return strings.HasPrefix(path, s) })
 }
 
-// caller is who asks for every operation.
+// caller is a kind of caller.
 type caller struct {
-	name   string
-	head   []string // lines
-	let    func(op *apiOperation) bool
-	unless func(op *apiOperation) bool // refused all the same; nil: never
+	name    string
+	head    []string // lines
+	allowed func(op *apiOperation) bool
+	unless  func(op *apiOperation) bool // refused all the same; nil: never
 }
 
-func isTeamRoute(op *apiOperation) bool { return !operates(op) && !begins(op.path, ownRoutes) }
+func isTeamRoute(op *apiOperation) bool { return !isOperatorRoute(op) && !begins(op.path, ownRoutes) }
 
-func operates(op *apiOperation) bool {
+func isOperatorRoute(op *apiOperation) bool {
 	return begins(op.path, operators) || slices.Contains(operatorLists, op.path)
 }
 
@@ -80,9 +80,9 @@ func isManaged(op *apiOperation) bool { return slices.Contains(managed, op.Strin
 
 func isProven(op *apiOperation) bool { return slices.Contains(proven, op.String()) }
 
-// signedIn makes a person who is signed in, a member of our team where role is not empty,
-// and returns the token of the session.
-func (r *real) signedIn(name string, role app.Role, operator bool, provedAgo time.Duration) (token string) {
+// signedIn creates a signed-in person, a member of the team unless role is empty, and returns the
+// session token.
+func (r *testAPI) signedIn(name string, role app.Role, operator bool, provedAgo time.Duration) (token string) {
 	r.t.Helper()
 	secret := sha256.Sum256([]byte(name))
 	token = base64.RawURLEncoding.EncodeToString(secret[:])
@@ -105,8 +105,8 @@ func (r *real) signedIn(name string, role app.Role, operator bool, provedAgo tim
 	return token
 }
 
-func (r *real) callers() []caller {
-	theirs, _ := r.newTeam("theirs")
+func (r *testAPI) callers() []caller {
+	foreignTeam, _ := r.newTeam("theirs")
 	tokens := map[string]string{
 		"member": r.signedIn("member", app.RoleMember, false, 0), "admin": r.signedIn("admin", app.RoleAdmin, false, 0),
 		"owner": r.signedIn("owner", app.RoleOwner, false, 0), "late": r.signedIn("late", app.RoleOwner, false, time.Hour),
@@ -117,11 +117,11 @@ func (r *real) callers() []caller {
 	cookie := func(name string, more ...string) []string {
 		return append(more, "Cookie: __Host-mailer="+tokens[name])
 	}
-	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+theirs.ID, "Origin: https://evil.example"
+	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+foreignTeam.ID, "Origin: https://evil.example"
 	own := func(op *apiOperation) bool { return begins(op.path, ownRoutes) }
-	noOperator := func(op *apiOperation) bool { return !operates(op) }
+	noOperator := func(op *apiOperation) bool { return !isOperatorRoute(op) }
 	allTeams := func(op *apiOperation) bool {
-		return operates(op) || own(op) || slices.Contains(above, op.String())
+		return isOperatorRoute(op) || own(op) || slices.Contains(above, op.String())
 	}
 	key := func(role app.Role) []string { return []string{"Authorization: Bearer " + r.role(r.team.ID, role)} }
 	return []caller{
@@ -149,8 +149,8 @@ func (r *real) callers() []caller {
 	}
 }
 
-// lets reports whether a request came past the door; words is what it was answered.
-func (r *real) lets(op *apiOperation, as *caller) (in bool, words string) {
+// allows reports whether a request passed the access checks; words is the answer.
+func (r *testAPI) allows(op *apiOperation, as *caller) (in bool, words string) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	target := pathParameter.ReplaceAllString(op.path, unknownID)
@@ -172,7 +172,7 @@ func (r *real) lets(op *apiOperation, as *caller) (in bool, words string) {
 		Name    app.Code
 		Message string
 	}
-	_ = json.Unmarshal(w.Body.Bytes(), &e) // what is no error has no name
+	_ = json.Unmarshal(w.Body.Bytes(), &e) // a success has no name
 	switch {
 	case w.Code >= 500 && w.Code != http.StatusServiceUnavailable:
 		r.t.Errorf("%s as %s: %d %s", op, as.name, w.Code, w.Body)
@@ -184,8 +184,8 @@ func (r *real) lets(op *apiOperation, as *caller) (in bool, words string) {
 	return true, w.Body.String()
 }
 
-// TestRouteAccess asks for every operation of openapi.json as everybody: keys and people
-// of each role, an operator, who was removed, and whom a page of another site speaks for.
+// TestRouteAccess calls every operation of openapi.json as each caller: keys and people of each
+// role, an operator, a removed person, and a cross-site page.
 func TestRouteAccess(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -202,8 +202,8 @@ func TestRouteAccess(t *testing.T) {
 		known[op.String()] = true
 		for i := range callers {
 			as := &callers[i]
-			want := as.let(op) && (as.unless == nil || !as.unless(op))
-			if got, words := r.lets(op, as); got != want {
+			want := as.allowed(op) && (as.unless == nil || !as.unless(op))
+			if got, words := r.allows(op, as); got != want {
 				t.Errorf("%s as %s: let in %v, want %v; if that is meant, say so in the lists of this test\n%s", op, as.name, got, want, words)
 			}
 		}

@@ -123,8 +123,8 @@ func TestFailedDiskIsNotReady(t *testing.T) {
 	wantJSON(t, r.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 }
 
-// TestReadinessNamesShortage: mail that can't be accepted is no readiness; pages
-// that have no room are shown.
+// TestReadinessNamesShortage: /readyz fails if mail can't be accepted, and only reports a shortage
+// of public pages.
 func TestReadinessNamesShortage(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, relayed())

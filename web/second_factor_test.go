@@ -12,7 +12,7 @@ import (
 
 const annSignsIn = `{"email":"ann@example.com","password":"` + goodPassword + `"}`
 
-// withTOTP turns one-time passwords on; it returns the secret and the recovery codes.
+// withTOTP enables one-time passwords, and returns the secret and the recovery codes.
 func (b *visitor) withTOTP() (secret string, codes []any) {
 	b.r.t.Helper()
 	offer := b.want(200, "POST", "/users/me/totp", "")
@@ -41,31 +41,31 @@ func TestPartialSession(t *testing.T) {
 		t.Fatalf("codes %v", codes)
 	}
 	b.want(409, "POST", "/users/me/totp", "")
-	half := r.visitor("192.0.2.7")
-	got := half.want(200, "POST", "/auth/sign-in", annSignsIn)
+	partial := r.visitor("192.0.2.7")
+	got := partial.want(200, "POST", "/auth/sign-in", annSignsIn)
 	if fmt.Sprint(got) != "map[second_factor:[totp]]" {
 		t.Fatalf("half: %v", got)
 	}
 	for _, op := range r.sessionOperations() {
 		if op.path != "/auth/totp" {
-			w := half.ask(op.method, strings.ReplaceAll(op.path, "{id}", unknownID), "{}", "X-Team: "+r.team.ID)
+			w := partial.ask(op.method, strings.ReplaceAll(op.path, "{id}", unknownID), "{}", "X-Team: "+r.team.ID)
 			if w.Code != 401 {
 				t.Errorf("%s: %d %s", op, w.Code, w.Body)
 			}
 		}
 	}
-	if w := half.ask("GET", "/emails", "", "X-Team: "+r.team.ID); w.Code != 401 {
+	if w := partial.ask("GET", "/emails", "", "X-Team: "+r.team.ID); w.Code != 401 {
 		t.Errorf("mail: %d", w.Code)
 	}
-	half.want(422, "POST", "/auth/totp", `{}`)
-	half.want(401, "POST", "/auth/totp", `{"code":"12"}`)
-	before := half.cookies[sessionCookie]
+	partial.want(422, "POST", "/auth/totp", `{}`)
+	partial.want(401, "POST", "/auth/totp", `{"code":"12"}`)
+	before := partial.cookies[sessionCookie]
 	code := oneTime(t, secret, 0)
-	half.want(200, "POST", "/auth/totp", `{"code":"`+code+`"}`)
-	if half.cookies[sessionCookie] == before {
+	partial.want(200, "POST", "/auth/totp", `{"code":"`+code+`"}`)
+	if partial.cookies[sessionCookie] == before {
 		t.Error("the token of the half session stays")
 	}
-	half.want(200, "GET", "/users/me", "")
+	partial.want(200, "GET", "/users/me", "")
 	replay := r.visitor("192.0.2.8")
 	replay.want(200, "POST", "/auth/sign-in", annSignsIn)
 	replay.want(401, "POST", "/auth/totp", `{"code":"`+code+`"}`)
@@ -73,17 +73,17 @@ func TestPartialSession(t *testing.T) {
 	replay.want(200, "POST", "/auth/totp", recovery)
 	replay.want(200, "POST", "/auth/sign-in", annSignsIn)
 	replay.want(401, "POST", "/auth/totp", recovery)
-	me := half.want(200, "GET", "/users/me", "")
+	me := partial.want(200, "GET", "/users/me", "")
 	if fmt.Sprint(me["second_factor"]) != "[totp]" || me["recovery_codes"] != 9.0 {
 		t.Errorf("me %v", me)
 	}
-	half.want(200, "DELETE", "/users/me/totp", "")
-	half.want(200, "POST", "/auth/sign-in", annSignsIn)
-	half.want(200, "GET", "/users/me", "")
+	partial.want(200, "DELETE", "/users/me/totp", "")
+	partial.want(200, "POST", "/auth/sign-in", annSignsIn)
+	partial.want(200, "GET", "/users/me", "")
 }
 
-// sessionOperations are those that a person alone reaches.
-func (r *real) sessionOperations() (out []*apiOperation) {
+// sessionOperations returns the operations for sessions only.
+func (r *testAPI) sessionOperations() (out []*apiOperation) {
 	r.t.Helper()
 	doc := readDocument(r.t, document())
 	for path, item := range doc.Paths {
@@ -102,19 +102,19 @@ func (r *real) sessionOperations() (out []*apiOperation) {
 func TestPasswordChangeEndsSessions(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, relayed())
-	here := r.firstPerson()
-	there := r.visitor("192.0.2.2")
-	there.want(200, "POST", "/auth/sign-in", annSignsIn)
-	old := here.cookies[sessionCookie]
-	here.want(401, "POST", "/users/me/password", `{"current":"wrong","new":"another long secret"}`)
-	here.want(422, "POST", "/users/me/password", `{"current":"`+goodPassword+`","new":"qwertyqwerty"}`)
-	here.want(200, "POST", "/users/me/password", `{"current":"`+goodPassword+`","new":"another long secret"}`)
-	there.want(401, "GET", "/users/me", "")
-	here.want(200, "GET", "/users/me", "")
-	there.cookies[sessionCookie] = old
-	there.want(401, "GET", "/users/me", "")
-	there.want(401, "POST", "/auth/sign-in", annSignsIn)
-	there.want(200, "POST", "/auth/sign-in", strings.Replace(annSignsIn, goodPassword, "another long secret", 1))
+	current := r.firstPerson()
+	other := r.visitor("192.0.2.2")
+	other.want(200, "POST", "/auth/sign-in", annSignsIn)
+	old := current.cookies[sessionCookie]
+	current.want(401, "POST", "/users/me/password", `{"current":"wrong","new":"another long secret"}`)
+	current.want(422, "POST", "/users/me/password", `{"current":"`+goodPassword+`","new":"qwertyqwerty"}`)
+	current.want(200, "POST", "/users/me/password", `{"current":"`+goodPassword+`","new":"another long secret"}`)
+	other.want(401, "GET", "/users/me", "")
+	current.want(200, "GET", "/users/me", "")
+	other.cookies[sessionCookie] = old
+	other.want(401, "GET", "/users/me", "")
+	other.want(401, "POST", "/auth/sign-in", annSignsIn)
+	other.want(200, "POST", "/auth/sign-in", strings.Replace(annSignsIn, goodPassword, "another long secret", 1))
 }
 
 func TestProofRotatesToken(t *testing.T) {
@@ -157,8 +157,8 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 	b.want(200, "POST", "/users/me/password", `{"new":"another long secret"}`)
 }
 
-// withoutProof asks for a secret as somebody who signed in long ago.
-func withoutProof(t *testing.T, _ *real) *httptest.ResponseRecorder {
+// withoutProof requests a secret with a session that is too old.
+func withoutProof(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	r.clock = time.Now().Add(11 * time.Minute)

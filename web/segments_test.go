@@ -24,12 +24,12 @@ type segmentAnswer struct {
 
 const proFilter = `{"match":"all","conditions":[{"field":"property:plan","op":"equals","value":"pro"}]}`
 
-func (a *people) segment(body string) segmentAnswer {
+func (a *audienceAPI) segment(body string) segmentAnswer {
 	a.t.Helper()
 	return a.segmentAt("POST", "/segments", body, http.StatusCreated)
 }
 
-func (a *people) segmentAt(method, target, body string, status int) (got segmentAnswer) {
+func (a *audienceAPI) segmentAt(method, target, body string, status int) (got segmentAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)

@@ -13,29 +13,28 @@ import (
 	"mailer/app"
 )
 
-// turnstile is a relay that takes a message when it is told to: once before the
-// dot, once after it.
-type turnstile struct {
-	taker
-	came, dot, reply chan struct{}
+// steppedSender is a relay that the test steps: once before the final dot, once after it.
+type steppedSender struct {
+	acceptingSender
+	dialed, dot, reply chan struct{}
 }
 
-func newSteppedSender() *turnstile {
-	return &turnstile{came: make(chan struct{}), dot: make(chan struct{}), reply: make(chan struct{})}
+func newSteppedSender() *steppedSender {
+	return &steppedSender{dialed: make(chan struct{}), dot: make(chan struct{}), reply: make(chan struct{})}
 }
 
-func (s *turnstile) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
-	for _, step := range []chan struct{}{s.came, s.dot} {
+func (s *steppedSender) Send(ctx context.Context, m *app.Outgoing, finalCheck func(context.Context, string) error) app.Result {
+	for _, step := range []chan struct{}{s.dialed, s.dot} {
 		select {
 		case step <- struct{}{}:
 		case <-ctx.Done():
 			return app.Result{Kind: app.ResultTrouble, Stage: app.StageRcpt}
 		}
 	}
-	return s.taker.Send(ctx, m, func(ctx context.Context, signature string) error {
-		err := hold(ctx, signature)
+	return s.acceptingSender.Send(ctx, m, func(ctx context.Context, signature string) error {
+		err := finalCheck(ctx, signature)
 		if err == nil {
-			s.came <- struct{}{}
+			s.dialed <- struct{}{}
 			<-s.reply
 		}
 		return err
@@ -52,7 +51,7 @@ func next(t *testing.T, step <-chan struct{}) {
 	}
 }
 
-func newSteppedAPI(t *testing.T) (*real, *turnstile) {
+func newSteppedAPI(t *testing.T) (*testAPI, *steppedSender) {
 	s := newSteppedSender()
 	cfg := relayed()
 	cfg.Routes[0].Sender = s
@@ -73,14 +72,14 @@ type batchBody struct {
 
 // batch sends a batch that is accepted, with nothing in its answer but data and
 // errors.
-func (r *real) batch(body string, headers ...string) batchBody {
+func (r *testAPI) batch(body string, headers ...string) batchBody {
 	r.t.Helper()
 	w := r.as(r.full, "POST", "/emails/batch", body, headers...)
 	wantStatus(r.t, w, 200)
 	return r.batchBody(w)
 }
 
-func (r *real) batchBody(w *httptest.ResponseRecorder) batchBody {
+func (r *testAPI) batchBody(w *httptest.ResponseRecorder) batchBody {
 	r.t.Helper()
 	var members map[string]json.RawMessage
 	var b batchBody
@@ -161,7 +160,7 @@ func TestBatchShapes(t *testing.T) {
 }
 
 // settled waits until an email left.
-func (r *real) settled(id string) string {
+func (r *testAPI) settled(id string) string {
 	r.t.Helper()
 	r.eventually(r.full, "/emails/"+id, `"last_event":"sent"`)
 	return id
@@ -232,8 +231,8 @@ func TestBatchStatuses(t *testing.T) {
 	wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend)), 503, app.CodeServiceUnavailable)
 }
 
-// change answers a call that changes an email, whose body must be that one.
-func (r *real) change(key, method, target, body, want string) {
+// change makes a call that changes an email, and checks the body.
+func (r *testAPI) change(key, method, target, body, want string) {
 	r.t.Helper()
 	wantJSON(r.t, r.as(key, method, target, body), want)
 }
@@ -296,13 +295,13 @@ func TestCancel(t *testing.T) {
 		wantError(t, r.as(r.full, "PATCH", target, `{"scheduled_at":"in 1 hour"}`), 422, app.CodeValidation, "canceled")
 	}
 	before := r.send(r.full, validSend)
-	next(t, relay.came) // the relay has it and waits before the dot
+	next(t, relay.dialed) // the relay has it and waits before the dot
 	wantStatus(t, r.as(r.full, "POST", "/emails/"+before+"/cancel", ""), 200)
 	next(t, relay.dot)
 	after := r.send(r.full, validSend)
-	next(t, relay.came)
+	next(t, relay.dialed)
 	next(t, relay.dot)
-	next(t, relay.came) // the dot is agreed: had the first one been so too, it would stand here
+	next(t, relay.dialed) // the first one would wait here if it had passed the final check
 	wantError(t, r.as(r.full, "POST", "/emails/"+after+"/cancel", ""), 422, app.CodeValidation, "leaving")
 	wantError(t, r.as(r.full, "DELETE", "/emails/"+after, ""), 409, app.CodeConflict, "leaving")
 	relay.reply <- struct{}{}
@@ -319,7 +318,7 @@ func TestDelete(t *testing.T) {
 	r, relay := newSteppedAPI(t)
 	scheduled := r.send(r.full, member(`"scheduled_at":"in 1 hour","attachments":[{"filename":"a","content":"aGk="}]`))
 	queued := r.send(r.full, validSend)
-	next(t, relay.came)
+	next(t, relay.dialed)
 	for _, id := range []string{scheduled, queued} {
 		r.change(r.full, "DELETE", "/emails/"+id, "{}", fmt.Sprintf(`{"object":"email","id":%q,"deleted":true}`, id))
 		for _, target := range []string{"", "/events", "/attachments"} {
@@ -333,9 +332,9 @@ func TestDelete(t *testing.T) {
 		t.Errorf("the list still has %q", p.ids())
 	}
 	sent := r.send(r.full, validSend)
-	next(t, relay.came)
+	next(t, relay.dialed)
 	next(t, relay.dot)
-	next(t, relay.came)
+	next(t, relay.dialed)
 	relay.reply <- struct{}{}
 	wantStatus(t, r.as(r.full, "DELETE", "/emails/"+r.settled(sent), ""), 200)
 }

@@ -29,10 +29,10 @@ import (
 	"mailer/web/rest"
 )
 
-// real is a handler on the real server, a real database and a transport that
+// testAPI is a handler on the real server, a real database and a transport that
 // sends nothing.
-type real struct {
-	*bench
+type testAPI struct {
+	*fixture
 	server *server.Server
 	store  *db.DB
 	sealer *app.Sealer
@@ -40,17 +40,17 @@ type real struct {
 	full   string // a key of team
 }
 
-// taker is a relay that takes everything.
-type taker struct{}
+// acceptingSender is a relay that accepts everything.
+type acceptingSender struct{}
 
-func (taker) Close() {}
+func (acceptingSender) Close() {}
 
-func (taker) Drain() {}
+func (acceptingSender) Drain() {}
 
-func (taker) Bound() int { return 0 }
+func (acceptingSender) Bound() int { return 0 }
 
-func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
-	if hold(ctx, "") != nil {
+func (acceptingSender) Send(ctx context.Context, m *app.Outgoing, finalCheck func(context.Context, string) error) app.Result {
+	if finalCheck(ctx, "") != nil {
 		return app.Result{Kind: app.ResultWithdrawn}
 	}
 	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
@@ -69,10 +69,10 @@ func captured() server.Config {
 
 func relayed() server.Config {
 	relay := relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 4, DKIM: true}
-	return server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}}
+	return server.Config{Routes: []delivery.Route{{Relay: relay, Sender: acceptingSender{}}}}
 }
 
-func newTestAPI(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
+func newTestAPI(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *testAPI {
 	t.Helper()
 	return newTestAPIOn(t, newDatabase(t), cfg, change...)
 }
@@ -86,7 +86,7 @@ func schemaText(t testing.TB) string {
 	return string(schema)
 }
 
-// emptyDatabase is a database file as it is made. Copies of it are cheaper than its making.
+// emptyDatabase is a new database file. Copying it is cheaper than creating one.
 var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -126,7 +126,7 @@ func newDatabase(t testing.TB) string {
 }
 
 // newTestAPIOn is newTestAPI on a database of that name, which is empty.
-func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
+func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *testAPI {
 	t.Helper()
 	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true})
 	if err != nil {
@@ -156,7 +156,7 @@ func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*
 		defer cancel()
 		e.Stop(ctx)
 	})
-	r := &real{bench: &bench{t: t, clock: testTime}, server: e, store: store, sealer: cfg.Sealer}
+	r := &testAPI{fixture: &fixture{t: t, clock: testTime}, server: e, store: store, sealer: cfg.Sealer}
 	webCfg := Config{Server: e, BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 100_000}}
 	webCfg.Log = r.logger()
 	l := rest.DefaultLimits()
@@ -172,8 +172,8 @@ func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*
 	return r
 }
 
-// key makes a key; by default one that may do everything.
-func (r *real) key(teamID string, in app.KeyInput) string {
+// key creates a key, by default with full access.
+func (r *testAPI) key(teamID string, in app.KeyInput) string {
 	r.t.Helper()
 	in.Name, in.Role = "test", cmp.Or(in.Role, app.RoleOwner)
 	if in.Permission == "" {
@@ -186,7 +186,7 @@ func (r *real) key(teamID string, in app.KeyInput) string {
 	return token
 }
 
-func (r *real) newTeam(name string) (app.Team, string) {
+func (r *testAPI) newTeam(name string) (app.Team, string) {
 	r.t.Helper()
 	team, err := r.server.Teams.CreateTeam(r.t.Context(), name)
 	if err != nil {
@@ -195,7 +195,7 @@ func (r *real) newTeam(name string) (app.Team, string) {
 	return team, r.key(team.ID, app.KeyInput{})
 }
 
-func (r *real) domain(teamID, name string, trust bool) app.Domain {
+func (r *testAPI) domain(teamID, name string, trust bool) app.Domain {
 	r.t.Helper()
 	d, err := r.server.Domains.AddDomain(r.t.Context(), teamID, app.DomainInput{Name: name, Trusted: trust})
 	if err != nil {
@@ -204,14 +204,13 @@ func (r *real) domain(teamID, name string, trust bool) app.Domain {
 	return d
 }
 
-// repeated are the names that Resend does not have, whose errors stand in `error`
-// too.
-// service_unavailable is one more that Resend does not have.
+// repeated are the codes that Resend does not have, whose errors are repeated in `error`;
+// service_unavailable is another one.
 var repeated = []string{"invalid_credentials", "reauthentication_required", "all_recipients_suppressed", "sending_paused", "broadcasts_paused", "plan_limit_reached", "forbidden",
 	"conflict", "invalid_payload", "payload_too_large", "broadcast_too_large", "service_unavailable"}
 
 // as sends a request with a key and checks the members of an error's body.
-func (r *real) as(key, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+func (r *testAPI) as(key, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	w := r.do(method, target, body, append(headers, "Authorization: Bearer "+key)...)
 	if w.Code >= 400 {
@@ -220,7 +219,7 @@ func (r *real) as(key, method, target, body string, headers ...string) *httptest
 	return w
 }
 
-func (r *real) checkErrorBody(w *httptest.ResponseRecorder) {
+func (r *testAPI) checkErrorBody(w *httptest.ResponseRecorder) {
 	r.t.Helper()
 	var body map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
@@ -244,7 +243,7 @@ func (r *real) checkErrorBody(w *httptest.ResponseRecorder) {
 }
 
 // send sends and returns the id.
-func (r *real) send(key, body string, headers ...string) string {
+func (r *testAPI) send(key, body string, headers ...string) string {
 	r.t.Helper()
 	w := r.as(key, "POST", "/emails", body, headers...)
 	wantStatus(r.t, w, http.StatusOK)
@@ -272,7 +271,7 @@ func (p page) ids() []string {
 	return out
 }
 
-func (r *real) page(key, target string) page {
+func (r *testAPI) page(key, target string) page {
 	r.t.Helper()
 	w := r.as(key, "GET", target, "")
 	wantStatus(r.t, w, http.StatusOK)
@@ -284,7 +283,7 @@ func (r *real) page(key, target string) page {
 }
 
 // eventually repeats a GET until it answers 200 with the text.
-func (r *real) eventually(key, target, text string) *httptest.ResponseRecorder {
+func (r *testAPI) eventually(key, target, text string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -301,9 +300,8 @@ func (r *real) eventually(key, target, text string) *httptest.ResponseRecorder {
 	}
 }
 
-// operations lists method and path of every route that answers to a key, with ids in
-// the place of parameters.
-func (r *real) operations(emailID, attachmentID string) (out [][2]string) {
+// operations returns method and path of every route for keys, with ids as parameters.
+func (r *testAPI) operations(emailID, attachmentID string) (out [][2]string) {
 	fill := strings.NewReplacer("{id}", emailID, "{attachment_id}", attachmentID)
 	for path, item := range r.handler.OpenAPI().Paths {
 		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete} {

@@ -13,14 +13,14 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// visitor is somebody's browser, with its cookies.
+// visitor is a browser with cookies.
 type visitor struct {
-	r       *real
+	r       *testAPI
 	from    string // IP address
 	cookies map[string]string
 }
 
-func (r *real) visitor(from string) *visitor {
+func (r *testAPI) visitor(from string) *visitor {
 	return &visitor{r: r, from: from, cookies: map[string]string{}}
 }
 
@@ -71,7 +71,7 @@ func (b *visitor) want(status int, method, target, body string, headers ...strin
 const goodPassword = "correct horse battery"
 
 // firstPerson makes the first account in a browser.
-func (r *real) firstPerson() *visitor {
+func (r *testAPI) firstPerson() *visitor {
 	r.t.Helper()
 	link, err := r.server.Accounts.SetupLink(r.t.Context())
 	if err != nil {
@@ -164,27 +164,27 @@ func TestCrossSiteRequests(t *testing.T) {
 func TestListAndEndSessions(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, relayed())
-	here := r.firstPerson()
-	there, third := r.visitor("192.0.2.2"), r.visitor("192.0.2.3")
-	for _, b := range []*visitor{there, third} {
+	current := r.firstPerson()
+	other, third := r.visitor("192.0.2.2"), r.visitor("192.0.2.3")
+	for _, b := range []*visitor{other, third} {
 		b.want(200, "POST", "/auth/sign-in", `{"email":"ann@example.com","password":"`+goodPassword+`"}`)
 	}
-	rows := here.want(200, "GET", "/users/me/sessions", "")["data"].([]any)
+	rows := current.want(200, "GET", "/users/me/sessions", "")["data"].([]any)
 	if len(rows) != 3 || rows[2].(map[string]any)["current"] != true || rows[1].(map[string]any)["address"] != "192.0.2.2" {
 		t.Fatalf("sessions %v", rows)
 	}
-	here.want(200, "DELETE", "/users/me/sessions/"+rows[1].(map[string]any)["id"].(string), "")
-	there.want(401, "GET", "/users/me", "")
+	current.want(200, "DELETE", "/users/me/sessions/"+rows[1].(map[string]any)["id"].(string), "")
+	other.want(401, "GET", "/users/me", "")
 	third.want(200, "GET", "/users/me", "")
-	if got := here.want(200, "DELETE", "/users/me/sessions", ""); got["ended"] != 1.0 {
+	if got := current.want(200, "DELETE", "/users/me/sessions", ""); got["ended"] != 1.0 {
 		t.Errorf("ended %v", got)
 	}
 	third.want(401, "GET", "/users/me", "")
-	here.want(200, "GET", "/users/me", "")
-	here.want(404, "DELETE", "/users/me/sessions/"+unknownID, "")
+	current.want(200, "GET", "/users/me", "")
+	current.want(404, "DELETE", "/users/me/sessions/"+unknownID, "")
 }
 
-// cookieLines are the cookies that an answer sets, as they came.
+// cookieLines returns the Set-Cookie headers of an answer.
 func cookieLines(w *httptest.ResponseRecorder) []string { return w.Header().Values("Set-Cookie") }
 
 func TestSessionCookie(t *testing.T) {

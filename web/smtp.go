@@ -13,7 +13,7 @@ import (
 	"mailer/web/smtp/submission"
 )
 
-// smtpRecord is what a program is told that hands in mail by SMTP.
+// smtpRecord tells programs how to send mail over SMTP.
 type smtpRecord struct {
 	Object string     `json:"object" enum:"smtp"`
 	Host   string     `json:"host" doc:"By which programs elsewhere reach it; those at a port of the loopback address run on the same machine"`
@@ -31,7 +31,7 @@ type smtpPort struct {
 
 type smtpOutput struct{ Body smtpRecord }
 
-// smtpRoutes tell how mail is handed in by SMTP.
+// smtpRoutes is the route of the SMTP settings.
 type smtpRoutes struct {
 	base  string
 	ports [][2]string
@@ -49,7 +49,7 @@ func (r smtpRoutes) get(context.Context, *app.Key, *struct{}) (*smtpOutput, erro
 	out := smtpRecord{Object: "smtp", Host: submission.HostOf(r.base), User: "mailer", Ports: []smtpPort{}, Size: submission.MaxMessage}
 	for _, p := range r.ports {
 		host, port, err := net.SplitHostPort(p[0])
-		if err != nil { // an address of a listener is whole
+		if err != nil { // listeners have valid addresses
 			continue
 		}
 		n, _ := strconv.Atoi(port)

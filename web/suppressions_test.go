@@ -15,10 +15,9 @@ import (
 
 const maxTestAttachments = 3000 // bytes
 
-// suppressionAPI is a real server that captures, with a key of another team
-// and one that may only send.
+// suppressionAPI is a capturing server, with a key of another team and one that may only send.
 type suppressionAPI struct {
-	*real
+	*testAPI
 	foreign, sending string
 }
 
@@ -26,7 +25,7 @@ func newSuppressionAPI(t *testing.T) *suppressionAPI {
 	t.Helper()
 	cfg := captured()
 	cfg.MaxAttachments = maxTestAttachments
-	b := &suppressionAPI{real: newTestAPI(t, cfg)}
+	b := &suppressionAPI{testAPI: newTestAPI(t, cfg)}
 	_, b.foreign = b.newTeam("Other")
 	b.sending = b.key(b.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	return b

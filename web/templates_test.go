@@ -37,8 +37,8 @@ type templateAnswer struct {
 	Data    []templateAnswer
 }
 
-// template makes a request about one that must succeed with that status.
-func (a *people) template(status int, method, target, body string) (got templateAnswer) {
+// template makes a request about a template that must succeed with the status.
+func (a *audienceAPI) template(status int, method, target, body string) (got templateAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -49,7 +49,7 @@ func (a *people) template(status int, method, target, body string) (got template
 }
 
 // published makes a template and publishes it.
-func (a *people) published(body string) string {
+func (a *audienceAPI) published(body string) string {
 	a.t.Helper()
 	made := a.template(201, "POST", "/templates", body)
 	if got := a.template(200, "POST", "/templates/"+made.ID+"/publish", ""); got.Status != "published" || got.Unpublished || got.PublishedAt == nil {
@@ -65,7 +65,7 @@ type sentMail struct {
 	HTML, Text    *string
 }
 
-func (a *people) mail(id string) (m sentMail) {
+func (a *audienceAPI) mail(id string) (m sentMail) {
 	a.t.Helper()
 	w := a.call("GET", "/emails/"+id, "")
 	wantStatus(a.t, w, 200)
@@ -331,9 +331,9 @@ func TestSendTemplateErrors(t *testing.T) {
 	a.published(welcome)
 	bare := a.published(`{"name":"bare","html":"<p>x</p>"}`)
 	draft := a.template(201, "POST", "/templates", `{"name":"draft","html":"x"}`).ID
-	var theirs templateAnswer
+	var foreign templateAnswer
 	w := a.as(a.foreign, "POST", "/templates", `{"name":"theirs","html":"x","alias":"theirs"}`)
-	if err := json.Unmarshal(w.Body.Bytes(), &theirs); err != nil {
+	if err := json.Unmarshal(w.Body.Bytes(), &foreign); err != nil {
 		t.Fatal(err)
 	}
 	wantStatus(t, a.as(a.foreign, "POST", "/templates/theirs/publish", ""), 200)
@@ -350,7 +350,7 @@ func TestSendTemplateErrors(t *testing.T) {
 		{useTemplate("", `{"NAME":"A"}`, ""), 422, app.CodeValidation, "`template.id` is required"},
 		{useTemplate("nowhere", `{}`, ""), 404, app.CodeNotFound, "template"},
 		{useTemplate(app.NewID(), `{}`, ""), 404, app.CodeNotFound, "template"},
-		{useTemplate(theirs.ID, `{}`, ""), 404, app.CodeNotFound, "template"},
+		{useTemplate(foreign.ID, `{}`, ""), 404, app.CodeNotFound, "template"},
 		{useTemplate("theirs", `{}`, ""), 404, app.CodeNotFound, "template"},
 		{useTemplate("welcome", `{}`, `,"topic_id":"`+app.NewID()+`"`), 404, app.CodeNotFound, "topic"},
 		{useTemplate(draft, `{}`, `,"from":"a@example.com"`), 422, app.CodeValidation, "not published"},

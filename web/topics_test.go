@@ -14,24 +14,24 @@ import (
 	"mailer/db"
 )
 
-// people is a real server with hosted pages at mail.example.com and a key of
+// audienceAPI is a real server with hosted pages at mail.example.com and a key of
 // another team.
-type people struct {
-	*real
+type audienceAPI struct {
+	*testAPI
 	foreign string
 }
 
-func newAudienceAPI(t *testing.T) *people {
+func newAudienceAPI(t *testing.T) *audienceAPI {
 	t.Helper()
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com/"
-	a := &people{real: newTestAPI(t, cfg)}
+	a := &audienceAPI{testAPI: newTestAPI(t, cfg)}
 	_, a.foreign = a.newTeam("Other")
 	return a
 }
 
 // call is a request of the first team.
-func (a *people) call(method, target, body string) *httptest.ResponseRecorder {
+func (a *audienceAPI) call(method, target, body string) *httptest.ResponseRecorder {
 	a.t.Helper()
 	return a.as(a.full, method, target, body)
 }
@@ -55,7 +55,7 @@ type topicAnswer struct {
 }
 
 // want makes a request that must succeed with that status.
-func (a *people) want(status int, method, target, body string) (got topicAnswer) {
+func (a *audienceAPI) want(status int, method, target, body string) (got topicAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -65,8 +65,8 @@ func (a *people) want(status int, method, target, body string) (got topicAnswer)
 	return got
 }
 
-// topic creates one that is opt_in by default.
-func (a *people) topic(name, more string) topicAnswer {
+// topic creates a topic that is opt_in by default.
+func (a *audienceAPI) topic(name, more string) topicAnswer {
 	a.t.Helper()
 	return a.want(201, "POST", "/topics", fmt.Sprintf(`{"name":%q,"default_subscription":"opt_in"%s}`, name, more))
 }
@@ -278,7 +278,7 @@ func TestListTopics(t *testing.T) {
 }
 
 // newTopic adds a topic to the team.
-func (r *real) newTopic(teamID, name string) string {
+func (r *testAPI) newTopic(teamID, name string) string {
 	r.t.Helper()
 	topic := app.Topic{ID: app.NewID(), TeamID: teamID, Name: name, Default: app.OptIn, Visibility: app.PublicTopic}
 	if err := r.store.Write(r.t.Context(), func(tx *db.Tx) error { return tx.InsertTopic(&topic) }); err != nil {
@@ -292,7 +292,7 @@ func TestSendWithTopic(t *testing.T) {
 	r := newTestAPI(t, captured())
 	news := r.newTopic(r.team.ID, "News")
 	other, _ := r.newTeam("Other")
-	theirs := r.newTopic(other.ID, "Theirs")
+	foreign := r.newTopic(other.ID, "Theirs")
 	with := func(topic string) string { return member(fmt.Sprintf(`"topic_id":%q`, topic)) }
 	for _, c := range []struct {
 		body   string
@@ -302,7 +302,7 @@ func TestSendWithTopic(t *testing.T) {
 	}{
 		{with("s3cret"), 422, app.CodeValidation, "`topic_id` must be the id of a topic"},
 		{with(app.NewID()), 404, app.CodeNotFound, "topic"},
-		{with(theirs), 404, app.CodeNotFound, "topic"},
+		{with(foreign), 404, app.CodeNotFound, "topic"},
 	} {
 		wantError(t, r.as(r.full, "POST", "/emails", c.body), c.status, c.code, c.words)
 		wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend, c.body)), c.status, c.code, "emails.1: ", c.words)

@@ -16,9 +16,9 @@ import (
 	"mailer/db"
 )
 
-// tracked is a server in whose one mail opens and links are tracked.
+// tracked is a server with one tracked email.
 type tracked struct {
-	*real
+	*testAPI
 	id          string
 	pixel, link string // addresses of the mail
 }
@@ -30,7 +30,7 @@ func newTracked(t *testing.T) *tracked {
 	t.Helper()
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com"
-	r := &tracked{real: newTestAPI(t, cfg)}
+	r := &tracked{testAPI: newTestAPI(t, cfg)}
 	d := r.domain(r.team.ID, "example.com", true)
 	r.write(func(tx *db.Tx) error {
 		d.OpenTracking, d.ClickTracking = true, true
@@ -53,10 +53,10 @@ func addressesIn(html string) (link, pixel string) {
 	return link, pixel
 }
 
-// hits are the opens and clicks of the mail so far, newest first, each with where it came from.
+// hits returns the opens and clicks of the email, newest first, with their client.
 func (r *tracked) hits() (list []string) {
 	r.t.Helper()
-	time.Sleep(10 * time.Second) // by then they are told from those of machines
+	time.Sleep(10 * time.Second) // long enough to be counted as a person
 	synctest.Wait()
 	for _, e := range decoded[struct {
 		Data []struct {
@@ -155,7 +155,7 @@ func TestUnknownTrackingLinks(t *testing.T) {
 	})
 }
 
-// TestLinkOfDeletedMail, which may be in any letters.
+// TestLinkOfDeletedMail: with a target in any script.
 func TestLinkOfDeletedMail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestLinkOfDeletedMail(t *testing.T) {
 		}
 		wantStatus(t, r.do("GET", pixel, "", "User-Agent: Mozilla/5.0"), 200)
 		r.id = id
-		if got := r.hits(); len(got) == 0 || !strings.HasPrefix(got[0], "prefetched ") { // nobody reads as fast
+		if got := r.hits(); len(got) == 0 || !strings.HasPrefix(got[0], "prefetched ") { // too fast for a person
 			t.Errorf("counted %q", got)
 		}
 		wantStatus(t, r.as(r.full, "DELETE", "/emails/"+id, ""), 200)

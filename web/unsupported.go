@@ -7,22 +7,21 @@ import (
 	"mailer/web/rest"
 )
 
-// absence is a part of Resend's API that this service does not have. Its
-// clients have methods for it, and whoever calls one is told so in words instead
-// of being left with the 404 of a mistyped path, or with the one of an email
-// whose id would be "metrics".
-type absence struct {
-	// path covers what is below it too; * stands for one segment.
-	path string
-	what string // completes "This service has no …"
+// unsupportedRoute is a part of Resend's API that Mailer does not have. Clients have methods for
+// it. The answer explains this, instead of the 404 of a mistyped path or of an email whose id would
+// be "metrics".
+type unsupportedRoute struct {
+	// path includes everything below it; * stands for one segment.
+	path    string
+	feature string // completes "This service has no …"
 }
 
-// absences are all of them, with every method. testdata/operations.tsv of
-// web/sdktest names their operations one by one.
-var absences = []absence{
+// unsupportedRoutes are all of them, for every method. testdata/operations.tsv of web/sdktest lists
+// their operations.
+var unsupportedRoutes = []unsupportedRoute{
 	{"/automations", "automations"},
 	{"/domains/claim", "claims of domains"},
-	{"/domains/claims", "claims of domains"}, // as the PHP client spells it
+	{"/domains/claims", "claims of domains"}, // spelling of the PHP client
 	{"/domains/*/claim", "claims of domains"},
 	{"/domains/*/claims", "claims of domains"},
 	{"/editor", "shared editor of templates and broadcasts"},
@@ -33,8 +32,8 @@ var absences = []absence{
 	{"/segments/metrics", "metrics of segments"},
 }
 
-// covers reports whether path is the absent one or below it.
-func (a absence) covers(path string) bool {
+// matches reports whether path is the unsupported one or below it.
+func (a unsupportedRoute) matches(path string) bool {
 	pattern := a.path
 	for pattern != "" {
 		want, wantRest := nextSegment(pattern)
@@ -47,7 +46,7 @@ func (a absence) covers(path string) bool {
 	return true
 }
 
-// nextSegment takes the first segment off a path that starts with a slash.
+// nextSegment splits off the first segment of a path that begins with a slash.
 func nextSegment(path string) (segment, rest string) {
 	path = strings.TrimPrefix(path, "/")
 	if i := strings.IndexByte(path, '/'); i >= 0 {
@@ -56,12 +55,11 @@ func nextSegment(path string) (segment, rest string) {
 	return path, ""
 }
 
-// absent returns the refusal of what Resend's API has at path and this service
-// has not; nil: no such thing.
-func absent(path string) *rest.Error {
-	for _, a := range absences {
-		if a.covers(path) {
-			return rest.NewError(app.CodeNotFound, "This service has no "+a.what+": it does not serve "+a.path+" of Resend's API")
+// refuseUnsupported returns the error for an unsupported path of Resend's API; nil for all others.
+func refuseUnsupported(path string) *rest.Error {
+	for _, a := range unsupportedRoutes {
+		if a.matches(path) {
+			return rest.NewError(app.CodeNotFound, "This service has no "+a.feature+": it does not serve "+a.path+" of Resend's API")
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"mailer/web/rest"
 )
 
-// usageRecord is what a team used, and what its plan allows.
+// usageRecord is a team's usage and the limits of its plan.
 type usageRecord struct {
 	Object string       `json:"object" enum:"usage"`
 	Cloud  bool         `json:"cloud" doc:"false on self-hosted servers, which cap nothing"`
@@ -54,7 +54,7 @@ type usageTeam struct {
 
 type usageOutput struct{ Body usageRecord }
 
-// usageRoutes are the route of usage.
+// usageRoutes is the route of usage.
 type usageRoutes struct{ service *teams.Service }
 
 // Add adds the routes to a handler.

@@ -13,8 +13,8 @@ type versionAnswer struct {
 	ChangedBy struct{ Type, ID string } `json:"changed_by"`
 }
 
-// versions are those that a list shows.
-func (a *people) versions(target string) []versionAnswer {
+// versions returns the versions of a list.
+func (a *audienceAPI) versions(target string) []versionAnswer {
 	a.t.Helper()
 	w := a.call("GET", target, "")
 	wantStatus(a.t, w, 200)
@@ -30,7 +30,7 @@ func TestRestoreBroadcastVersion(t *testing.T) {
 		t.Fatalf("a new draft has %+v", got)
 	}
 	a.broadcast(200, "PATCH", at, `{"subject":"Two","html":"<p>2</p>","preview_text":null,"reply_to":null}`)
-	a.broadcast(200, "PATCH", at, `{"subject":"Three"}`) // within the minute: a step on the way
+	a.broadcast(200, "PATCH", at, `{"subject":"Three"}`) // within a minute: no version of its own
 	a.broadcast(200, "PATCH", at, `{"subject":"Three"}`)
 	if got := a.versions(at + "/versions"); len(got) != 1 || got[0].N != 1 || got[0].ChangedBy.Type != "key" || got[0].ChangedBy.ID == "" {
 		t.Fatalf("after quick edits: %+v", got)
@@ -83,7 +83,7 @@ func TestRestoreTemplateVersion(t *testing.T) {
 	wantError(t, a.as(a.foreign, "GET", "/templates/"+id+"/versions", ""), 404, app.CodeNotFound, "template")
 }
 
-// Two people write one draft: the second is told, and what the first wrote stays.
+// Two people edit one draft: the second gets an error, and the first edit stays.
 func TestRevisionConflict(t *testing.T) {
 	t.Parallel()
 	a := newAudienceAPI(t)

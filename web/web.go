@@ -1,9 +1,9 @@
-// Package web is the API of Mailer: the routes of its resources with the shapes of
-// requests and answers, and what all doors are built of. How requests are read
-// and answered is web/rest's, hosted pages and tracked links are web/pages',
-// tools for agents web/mcp's. Only main imports it. It fails as web/rest does:
-// what the caller may know goes out under its own name, all else is logged and
-// answered as internal_server_error.
+// Package web implements the HTTP API: its resources, and the shapes of their requests and answers.
+// web/rest reads requests and writes answers, web/pages serves hosted pages and tracked links,
+// web/mcp the tools for agents. Only main imports it.
+//
+// Failure policy: that of web/rest. Errors for the caller have a stable name; all others are logged
+// and answered as internal_server_error.
 package web
 
 import (
@@ -28,49 +28,47 @@ import (
 	"mailer/web/rest"
 )
 
-// Config is what the HTTP layer is made of.
+// Config configures the HTTP API.
 type Config struct {
 	Server *server.Server
 	Log    *slog.Logger
-	// BaseURL is where callers reach this server, like "https://mail.example.com";
-	// download addresses and the OpenAPI document carry it.
+	// BaseURL is the server's public URL, like "https://mail.example.com". Download URLs and the
+	// OpenAPI document contain it.
 	BaseURL string
-	// OneHost: under other host names than that of BaseURL there are only tracking and
-	// hosted pages.
+	// OneHost: other host names than that of BaseURL serve only tracking and hosted pages.
 	OneHost bool
 	Bounds
-	// Version is that of the program, for its operator.
+	// Version of the program, shown to operators.
 	Version string
-	// Settings are those of the server, for its operator.
+	// Settings of the server, shown to operators.
 	Settings []health.Setting
-	// Submission is where mail is taken by SMTP: addresses, each with how TLS is spoken
-	// there, implicit, starttls or none.
+	// Submission are the addresses of SMTP submission, each with its kind of TLS: implicit,
+	// starttls or none.
 	Submission [][2]string
-	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
+	// SNS verifies requests to /ingest/ses; nil: all are refused.
 	SNS SNS
 
 	metrics *metrics.Metrics // of the server
 }
 
-// New makes the handler. It panics on routes that contradict each other, which
-// is a mistake in this package and none of the caller's.
+// New makes the handler. It panics for contradicting routes, a programming error.
 func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits().Within(cfg.Memory)
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
 	build := func() *rest.Handler { return newHandler(cfg, limits, clock.Now) }
 	h := build()
-	h.Forget(build)
+	h.DropDescriptions(build)
 	return h
 }
 
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	s := cfg.Server
 	h := rest.New(rest.Config{
-		Keys: s.Teams, Sessions: s.Accounts, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
-		Metrics: cfg.metrics, Silent: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
-		Variable: func() string { return strings.Join(s.Domains.Regions(), " ") },
-		Requests: noter{s.RequestLog},
+		Keys: s.Teams, Sessions: s.Accounts, ExportLog: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Metrics: cfg.metrics, LogFaultsOnly: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Unsupported: refuseUnsupported,
+		DocumentVersion: func() string { return strings.Join(s.Domains.Regions(), " ") },
+		RequestLog:      requestLog{s.RequestLog},
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.ProviderEvents, cfg.SNS)
@@ -90,7 +88,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s, h.Draining, h.Starved},
 		emails.Routes{Service: s.Mail, Search: s.Search, Verdicts: s.Queue},
-		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Again: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
+		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Resends: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.PreviewRoutes{Service: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Stats},
@@ -105,10 +103,10 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
-		broadcasts.TemplateRoutes{Service: s.Templates, Frames: s.EmailPreviews, BaseURL: h.BaseURL()},
+		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},
-		broadcasts.ReviewRoutes{Service: s.Reviews, Frames: s.EmailPreviews, BaseURL: h.BaseURL()},
+		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Teams},
 		deliverabilityRoutes{s.Mail, s.Guardrails},

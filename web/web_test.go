@@ -41,8 +41,8 @@ func member(extra string) string {
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 
-// bench is a handler with everything around it that a test may want to look at.
-type bench struct {
+// fixture is a handler with everything around it that a test may want to look at.
+type fixture struct {
 	t       testing.TB
 	handler *rest.Handler
 	clock   time.Time
@@ -52,9 +52,9 @@ type bench struct {
 	route   atomic.Value // of the last request, a string
 }
 
-// newFixture is a handler that has no services: for what is answered without any.
-func newFixture(t testing.TB) *bench {
-	b := &bench{t: t, clock: testTime, limits: rest.DefaultLimits()}
+// newFixture returns a handler without services, for answers that need none.
+func newFixture(t testing.TB) *fixture {
+	b := &fixture{t: t, clock: testTime, limits: rest.DefaultLimits()}
 	b.cfg = Config{Server: nothing(), BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}, Log: b.logger()}
 	b.remake()
 	return b
@@ -68,17 +68,17 @@ func nothing() *server.Server {
 }
 
 // logger writes to the log of the bench, which notes the route of each request.
-func (b *bench) logger() *slog.Logger {
+func (b *fixture) logger() *slog.Logger {
 	return slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
 }
 
-// remake makes the handler anew, by what its configuration, limits and server are now.
-func (b *bench) remake() {
+// remake makes the handler again with the current configuration, limits and server.
+func (b *fixture) remake() {
 	b.handler = newHandler(b.cfg, b.limits, func() time.Time { return b.clock })
 }
 
 // do sends a request; headers are "Name: value" lines.
-func (b *bench) do(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+func (b *fixture) do(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	r := httptest.NewRequest(method, "http://mail.example.com/", strings.NewReader(body))
 	u, err := r.URL.Parse("http://mail.example.com" + target)
@@ -96,9 +96,8 @@ func (b *bench) do(method, target, body string, headers ...string) *httptest.Res
 	return w
 }
 
-// checkAnswer checks what is true of every answer, and the answer's body
-// against the schema that openapi.json has for it.
-func (b *bench) checkAnswer(method string, w *httptest.ResponseRecorder) {
+// checkAnswer checks properties of all answers, and the body against its schema in openapi.json.
+func (b *fixture) checkAnswer(method string, w *httptest.ResponseRecorder) {
 	b.t.Helper()
 	head := w.Header()
 	if _, ok := app.ParseID(head.Get("X-Request-Id")); !ok {
@@ -138,7 +137,7 @@ func (b *bench) checkAnswer(method string, w *httptest.ResponseRecorder) {
 	}
 }
 
-func (b *bench) response(method, pattern string, status int) *huma.Response {
+func (b *fixture) response(method, pattern string, status int) *huma.Response {
 	paths := b.handler.OpenAPI().Paths
 	item := paths[pattern]
 	if item == nil { // 404 and 405 of the router
@@ -148,7 +147,7 @@ func (b *bench) response(method, pattern string, status int) *huma.Response {
 	return op.Responses[itoa(status)]
 }
 
-// routeSpy notes the route of each request's log line on its way to the log.
+// routeSpy records the route of each request's log line.
 type routeSpy struct {
 	slog.Handler
 	route *atomic.Value
@@ -178,8 +177,7 @@ var document = sync.OnceValue(func() []byte {
 	return w.Body.Bytes()
 })
 
-// TestMain has garbage collected less often than a server does: most of it is that of
-// servers which are gone.
+// TestMain reduces garbage collection: most garbage is that of stopped servers.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	dbtest.RunMoreSideBySide()

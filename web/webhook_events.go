@@ -12,7 +12,7 @@ import (
 	"mailer/web/rest"
 )
 
-// WebhookEventItem is an event that a webhook was told of, or will be.
+// WebhookEventItem is an event that was or will be sent to a webhook.
 type WebhookEventItem struct {
 	ID            string                 `json:"id" doc:"msg_ and a uuid: what the endpoint gets as webhook-id, the same for each attempt"`
 	Type          webhook.EventName      `json:"type"`
@@ -22,7 +22,7 @@ type WebhookEventItem struct {
 	LastStatus    *int                   `json:"last_http_status_code" doc:"The HTTP status that the last attempt was answered with; zero: no answer came; null: there was no attempt"`
 }
 
-// eventPayload is JSON as the endpoint gets it.
+// eventPayload is the JSON that the endpoint receives.
 type eventPayload json.RawMessage
 
 // MarshalJSON implements json.Marshaler.
@@ -44,7 +44,7 @@ type webhookEventRef struct {
 	ID     string `json:"id"`
 }
 
-// WebhookAttemptItem is one attempt to tell a webhook of an event.
+// WebhookAttemptItem is one attempt to deliver an event to a webhook.
 type WebhookAttemptItem struct {
 	ID         string `json:"id" format:"uuid"`
 	HTTPStatus int    `json:"http_status_code" doc:"0: no answer came"`
@@ -58,8 +58,7 @@ type WebhookEventPath struct {
 	Event string `path:"event_id" doc:"The id of the event: msg_ and a uuid"`
 }
 
-// Check implements Checker. It leaves the id that the event has in the
-// database.
+// Check implements Checker. It replaces the event's public id by the one in the database.
 func (p *WebhookEventPath) Check() error {
 	if err := rest.CheckID("webhook", &p.ID); err != nil {
 		return err
@@ -110,7 +109,7 @@ func (r webhookRoutes) addEvents(h *rest.Handler) {
 	}, r.replayWebhookEvent)
 }
 
-// page reads the parameters of a list whose rows have ids of events.
+// page returns the page of a list whose cursors are event ids.
 func (in *webhookEventsInput) page() (app.Page, error) {
 	params := rest.PageParams{Limit: in.Limit}
 	var err error
@@ -123,7 +122,7 @@ func (in *webhookEventsInput) page() (app.Page, error) {
 	return params.Page()
 }
 
-// eventCursor reads a cursor that is an id of an event; empty stays empty.
+// eventCursor parses a cursor that is an event id; empty stays empty.
 func eventCursor(name, given string) (string, error) {
 	id, ok := webhook.ParseMessageID(given)
 	if given != "" && !ok {

@@ -13,7 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// testWebhookRequest is the body of POST /webhooks/{id}/test, which may be left out.
+// testWebhookRequest is the optional body of POST /webhooks/{id}/test.
 type testWebhookRequest struct {
 	Event webhook.EventName `json:"event,omitempty" doc:"The name of the event; the first that the webhook wants where absent"`
 }
@@ -27,7 +27,7 @@ type webhookTrial struct {
 	Response string `json:"response" doc:"How the answer began, or why none came"`
 }
 
-// messageIDs is an array of ids that stops at the limit while it is read.
+// messageIDs is an array of ids whose length is checked while it is decoded.
 type messageIDs []string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.

@@ -42,7 +42,7 @@ type rotatedSecret struct {
 	SigningSecret string `json:"signing_secret"`
 }
 
-// eventList is an array of names that stops at the limit while it is read.
+// eventList is an array of names whose length is checked while it is decoded.
 type eventList []webhook.EventName
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -179,7 +179,7 @@ func (r webhookRoutes) deleteWebhook(ctx context.Context, key *app.Key, in *Webh
 	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: in.ID, Deleted: true}}, nil
 }
 
-// rotateSecret takes a request without a body too: most clients send none.
+// rotateSecret accepts requests without a body: most clients send none.
 func (r webhookRoutes) rotateSecret(ctx context.Context, key *app.Key, in *WebhookPath, request *rotateSecretRequest) (*rotatedSecretOutput, error) {
 	w, err := r.service.RotateSigningSecret(ctx, key, in.ID, webhook.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
 	if err != nil {

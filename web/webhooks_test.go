@@ -42,9 +42,9 @@ type hookAnswer struct {
 	Data       []hookAnswer
 }
 
-// webhookAPI is a real server whose webhooks it answers itself.
+// webhookAPI is a server whose webhook requests the test answers.
 type webhookAPI struct {
-	*real
+	*testAPI
 	member, foreign string
 	mu              sync.Mutex
 	status          int // that endpoints answer with; 0: 200
@@ -68,7 +68,7 @@ func newHooked(t *testing.T, change ...func(*server.Config)) *webhookAPI {
 	for _, f := range change {
 		f(&cfg)
 	}
-	s.real = newTestAPI(t, cfg)
+	s.testAPI = newTestAPI(t, cfg)
 	token, _, err := s.server.Teams.CreateKey(t.Context(), s.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
 		t.Fatal(err)

@@ -10,14 +10,13 @@ import (
 	"mailer/db"
 )
 
-// maxTarget bounds what is named as changed, in bytes: it is looked for by an index, which has
-// room for less than a path or a file's name may have.
+// maxTarget is the largest target of an audit entry, in bytes. Targets are indexed, and an index
+// entry has less space than a path or a file name may need.
 const maxTarget = 1000
 
-// Audit appends to the audit log, within the Write that changes something, what is
-// changed and by whom: ctx tells. team is empty for what is about the server; before and
-// after are encoded as JSON, must hold no secrets, and are nil where there is nothing to
-// say.
+// Audit appends an entry to the audit log inside the Write that makes the change. The actor comes
+// from ctx. team is empty for a change of the server itself. before and after are encoded as JSON;
+// nil stands for none. They must hold no secrets.
 func Audit(ctx context.Context, tx *db.Tx, team, action, target string, before, after any) error {
 	e := &app.AuditEntry{ID: app.NewID(), TeamID: team, Actor: app.ActorOf(ctx), Action: action, Target: app.CutText(target, maxTarget)}
 	for _, side := range []struct {

@@ -7,8 +7,9 @@ import (
 	"mailer/db"
 )
 
-// GetWithinBudget is db.Get for content that may be megabytes: the answer's room for it, whose
-// bytes size tells, is taken before read reads it. Errors: also the refusal of the room.
+// GetWithinBudget is db.Get for content of possibly megabytes. It reserves the bytes that size
+// returns in the memory budget of the request before it calls read. Errors: also those of
+// membudget.Reserve.
 func GetWithinBudget[T any](ctx context.Context, d *db.DB, size func(*db.Reader) (int64, error), read func(*db.Reader) (T, error)) (none T, err error) {
 	if membudget.FromContext(ctx) != nil {
 		bytes, err := db.Get(ctx, d, size)

@@ -5,17 +5,17 @@ import (
 	"mailer/db"
 )
 
-// Cap is how many objects of a kind a team can have: what anybody can make without
-// end, everybody's lists and the disk pay for.
+// Cap limits how many objects of a kind a team can have. Objects without limit would cost every
+// team: in lists and on the disk.
 type Cap struct {
 	kind db.Capped
-	// Max of them, which Name calls by its plural.
+	// Max is the limit. Name is the plural of the kind.
 	Max    int
 	Name   string
-	advice string // what makes room for another
+	advice string // what the caller can do to create another one
 }
 
-// The caps.
+// The limits.
 var (
 	CapKeys       = Cap{db.CappedKeys, 200, "API keys", "delete one that is not used any more"}
 	CapSegments   = Cap{db.CappedSegments, 1000, "segments", "delete one that is not used any more"}
@@ -24,8 +24,8 @@ var (
 	CapBroadcasts = Cap{db.CappedBroadcasts, 100, "broadcasts that are scheduled or queued", "wait until one is sent, or cancel one"}
 )
 
-// Check proves inside a Write that a team can have another object. Errors:
-// CodeValidation.
+// Check returns nil where a team may have another object. It runs inside the Write that adds the
+// object. Errors: CodeValidation.
 func (c Cap) Check(r *db.Reader, teamID string) error {
 	n, err := r.CountCapped(c.kind, teamID, c.Max)
 	if err != nil || n < c.Max {

@@ -8,8 +8,8 @@ import (
 	"mailer/db"
 )
 
-// IgnoreNotFound returns nil for db.ErrNotFound: what was withdrawn or deleted meanwhile
-// needs no more. Other errors pass.
+// IgnoreNotFound returns nil for db.ErrNotFound, for objects that may be deleted meanwhile. It
+// returns other errors as they are.
 func IgnoreNotFound(err error) error {
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -17,9 +17,9 @@ func IgnoreNotFound(err error) error {
 	return err
 }
 
-// IgnoreFull returns nil for db.ErrFull, which it logs: a server that does not start on
-// a full disk takes no results, cancels and opt-outs either. What was to be written is
-// written later, or is of no great use. Other errors pass.
+// IgnoreFull logs db.ErrFull and returns nil for it. A start must not fail on a full disk: the
+// server would take no results, cancellations and opt-outs either. The skipped write is repeated
+// later, or matters little. IgnoreFull returns other errors as they are.
 func (s *Base) IgnoreFull(err error) error {
 	if !errors.Is(err, db.ErrFull) {
 		return err
@@ -28,31 +28,32 @@ func (s *Base) IgnoreFull(err error) error {
 	return nil
 }
 
-// IsUnavailable reports whether the store could not write for a reason that passes by
-// itself, and that it has logged.
+// IsUnavailable reports whether the store could not write for a temporary reason, which it has
+// logged.
 func IsUnavailable(err error) bool {
 	return errors.Is(err, db.ErrLocked) || errors.Is(err, db.ErrFiles) || errors.Is(err, db.ErrUnreachable)
 }
 
-// LogUnlessUnavailable logs what a worker could not do and will try again.
+// LogUnlessUnavailable logs the failure of a worker that will try again. It is silent where the
+// store has logged the reason.
 func (s *Base) LogUnlessUnavailable(msg string, err error, args ...any) {
 	if !IsUnavailable(err) && !IsFull(err) {
 		s.Log.Error(msg, append(args, "err", err)...)
 	}
 }
 
-// IsFull reports whether an error is that the disk has no room.
+// IsFull reports whether an error means that the disk is full.
 func IsFull(err error) bool { return errors.Is(err, db.ErrFull) }
 
-// IsClosed reports whether an error is that the server shuts down.
+// IsClosed reports whether an error means that the server is shutting down.
 func IsClosed(err error) bool { return errors.Is(err, db.ErrClosed) }
 
-// retryAfter is when a call may succeed that something hindered which passes by itself.
+// retryAfter is when a caller should repeat a call that failed for a temporary reason.
 const retryAfter = 5 * time.Second
 
-// Unavailable returns an *app.Error of CodeServiceUnavailable for the refusals of the
-// store (db.ErrFull, db.ErrLocked, db.ErrUnreachable, db.ErrFiles, db.ErrFailed, db.ErrClosed), and one of
-// CodeInternal for db.ErrDamaged, which the store has logged. Other errors pass.
+// Unavailable returns an *app.Error of CodeServiceUnavailable for db.ErrFull, db.ErrLocked,
+// db.ErrUnreachable, db.ErrFiles, db.ErrInUse, db.ErrFailed and db.ErrClosed, and one of
+// CodeInternal for db.ErrDamaged, which the store has logged. It returns other errors as they are.
 func Unavailable(err error) error {
 	switch {
 	case errors.Is(err, db.ErrLocked):
@@ -75,8 +76,8 @@ func Unavailable(err error) error {
 	return err
 }
 
-// Lookup returns an *app.Error of CodeNotFound, which names the kind, for
-// db.ErrNotFound, and treats the rest as Unavailable does.
+// Lookup returns an *app.Error of CodeNotFound, which names the kind, for db.ErrNotFound, and
+// Unavailable(err) for other errors.
 func Lookup(kind string, err error) error {
 	if errors.Is(err, db.ErrNotFound) {
 		return app.NotFound(kind)

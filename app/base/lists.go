@@ -9,8 +9,8 @@ import (
 	"mailer/db"
 )
 
-// Cursor returns an *app.Error of CodeValidation for db.ErrNotFound, which says that a
-// list does not hold the cursor of page, and treats the rest as Unavailable does.
+// Cursor returns an *app.Error of CodeValidation for db.ErrNotFound: the list does not contain the
+// cursor of page. For other errors it returns Unavailable(err).
 func Cursor(page app.Page, err error) error {
 	if !errors.Is(err, db.ErrNotFound) {
 		return Unavailable(err)
@@ -21,8 +21,8 @@ func Cursor(page app.Page, err error) error {
 	return app.Invalid("after", "must be an id that this list returned")
 }
 
-// Paginate returns a page of a whole list whose rows have ids, and whether there are more.
-// Errors: those of Cursor.
+// Paginate returns a page of a complete list, and whether there are more rows. id returns the id of
+// a row. Errors: those of Cursor.
 func Paginate[T any](rows []T, page app.Page, id func(*T) string) ([]T, bool, error) {
 	from, to := 0, len(rows)
 	if c := cmp.Or(page.After, page.Before); c != "" {

@@ -15,34 +15,35 @@ import (
 	"mailer/db"
 )
 
-// RelayPurpose is what the URLs of relays are sealed for; the region is the context.
+// RelayPurpose is the purpose that relay URLs are sealed for; the region is the context.
 const RelayPurpose = "relay"
 
-// serverSetting is the name of what a server leaves for the commands beside it.
+// serverSetting is the setting in which a server stores its settings, for commands and other
+// servers of the database.
 const serverSetting = "server"
 
-// Settings is what commands beside a server must know of it, to accept by the
-// same rules. Which relays there are may change while it is read.
+// Settings are the settings of a server that commands on the same database need, to accept mail by
+// the same rules. The relays may change while Settings is read.
 type Settings struct {
 	Capture bool   `json:"capture,omitzero"`
-	BaseURL string `json:"base_url,omitzero"` // without a slash at its end; empty: not known
-	// Enforce: a team or region over the line of a guardrail is held back.
+	BaseURL string `json:"base_url,omitzero"` // without a slash at its end; empty: unknown
+	// Enforce makes guardrails pause a team or region that exceeds its limits.
 	Enforce bool `json:"enforce,omitzero"`
-	// DNS is the name server that all questions about domains go to; empty: the authoritative
-	// ones of each. Commands beside the server ask it too.
+	// DNS is the name server for all questions about domains; empty: the authoritative servers of
+	// each domain.
 	DNS        string `json:"dns,omitzero"`
-	BounceHost string `json:"bounce_host,omitzero"` // under which bounces arrive; empty: they do not
+	BounceHost string `json:"bounce_host,omitzero"` // the host that receives bounces; empty: none
 	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
-	// Compat is what requests may say beyond this API's own rules; empty: app.CompatStrict.
+	// Compat is how requests are read; empty: app.CompatStrict.
 	Compat app.Compat `json:"compat,omitzero"`
-	// Keep is what teams keep that say nothing themselves.
+	// Keep is the retention of teams that set none.
 	Keep app.Retention `json:"keep,omitzero"`
 
-	relays *atomic.Pointer[Relays] // nil: none were set
-	rules  *atomic.Pointer[Rules]  // in force, where they differ from those of the start; nil: they don't
+	relays *atomic.Pointer[Relays] // nil: not set
+	rules  *atomic.Pointer[Rules]  // in force, where they differ from the flags; nil: they don't
 }
 
-// Rules are the settings by which mail is accepted and kept that can change while a server runs.
+// Rules are the settings for accepting and keeping mail that can change while a server runs.
 type Rules struct {
 	Enforce bool          `json:"enforce,omitzero"`
 	Compat  app.Compat    `json:"compat,omitzero"`
@@ -59,18 +60,17 @@ func (s *Settings) Rules() Rules {
 	return Rules{Enforce: s.Enforce, Compat: s.Compat, Keep: s.Keep}
 }
 
-// SetRules puts other rules in force.
+// SetRules replaces the rules in force.
 func (s *Settings) SetRules(r Rules) { s.rules.Store(&r) }
 
-// Relays are the relays of a server, as regions. They never change; others take their
-// place.
+// Relays are the relays of a server, by region. A value never changes; SetRelays replaces it.
 type Relays struct {
-	NoRelay bool     `json:"no_relay,omitzero"` // none is configured: mail is accepted and waits
-	Regions []Region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
+	NoRelay bool     `json:"no_relay,omitzero"` // no relay is configured: mail is accepted and waits
+	Regions []Region `json:"regions,omitzero"`  // the first is the default; empty: no server has run yet
 }
 
-// NewRelays are those of a server with these relays: without any there is the default
-// region, in which mail waits.
+// NewRelays returns the Relays of a server. Without any relay there is only the default region, in
+// which mail waits.
 func NewRelays(regions []Region) Relays {
 	if len(regions) == 0 {
 		return Relays{NoRelay: true, Regions: []Region{{Name: app.DefaultRegion}}}
@@ -78,7 +78,7 @@ func NewRelays(regions []Region) Relays {
 	return Relays{Regions: regions}
 }
 
-// Relays are the relays as they are now.
+// Relays returns the current relays.
 func (s *Settings) Relays() Relays {
 	if s.relays == nil {
 		return Relays{}
@@ -86,7 +86,7 @@ func (s *Settings) Relays() Relays {
 	return *s.relays.Load()
 }
 
-// SetRelays puts others in the place of the relays; all readers see them from now on.
+// SetRelays replaces the relays. All readers see the new ones from then on.
 func (s *Settings) SetRelays(o Relays) {
 	if s.relays == nil {
 		s.relays = &atomic.Pointer[Relays]{}
@@ -94,21 +94,21 @@ func (s *Settings) SetRelays(o Relays) {
 	s.relays.Store(&o)
 }
 
-// savedSettings is how settings stand in the database.
+// savedSettings is the stored form of Settings.
 type savedSettings struct {
-	*Settings `json:",inline"` // as the server was started
+	*Settings `json:",inline"` // the flags that the server was started with
 	Relays    `json:",inline"`
 	Rules     *Rules `json:"rules,omitzero"` // in force
 }
 
-// The words of Relay.
+// The results of RelayMode.
 const (
 	RelayNone       = "none"
 	RelayCapture    = "capture"
 	RelayConfigured = "configured"
 )
 
-// RelayMode says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
+// RelayMode returns RelayNone, RelayCapture or RelayConfigured.
 func (s *Settings) RelayMode() string {
 	switch {
 	case s.Capture:
@@ -119,9 +119,9 @@ func (s *Settings) RelayMode() string {
 	return RelayConfigured
 }
 
-// RegionOf returns the region that mail of a domain leaves through: its own, also where
-// no relay is there for it, and the default one for a domain that was made while all
-// mail was captured.
+// RegionOf returns the region through which mail of a domain leaves: the region of the domain, even
+// if it has no relay, and the default region for a domain that was added while all mail was
+// captured.
 func (s *Settings) RegionOf(region string) string {
 	switch {
 	case s.Capture:
@@ -135,8 +135,8 @@ func (s *Settings) RegionOf(region string) string {
 	return app.DefaultRegion
 }
 
-// MissingRelay says why no mail leaves through a region; empty: there is a relay for it, or
-// no server ran on this database yet.
+// MissingRelay returns why no mail leaves through a region; empty: the region has a relay, or no
+// server has run yet.
 func (s *Settings) MissingRelay(region string) string {
 	now := s.Relays()
 	switch {
@@ -148,14 +148,14 @@ func (s *Settings) MissingRelay(region string) string {
 	return "no relay for region " + region
 }
 
-// Region is a relay as the DNS sees it.
+// Region is a relay as DNS records depend on it.
 type Region struct {
 	Name  string         `json:"name"`
 	Needs app.RelayNeeds `json:"needs,omitzero"`
 }
 
-// loadSettings finds out about the server: this process, which is own, or else (with
-// no regions in own) the one that ran last on the database.
+// loadSettings sets the settings: own for a server, and those that the last server of the database
+// stored for a command, which has no regions in own.
 func (s *Base) loadSettings(ctx context.Context, own Settings) error {
 	if len(own.Relays().Regions) > 0 {
 		s.Settings = own
@@ -173,7 +173,7 @@ func (s *Base) loadSettings(ctx context.Context, own Settings) error {
 		s.Settings.SetRules(*want.Rules)
 	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return fmt.Errorf("read what the server noted: %w", err)
+		return fmt.Errorf("read the settings of the server: %w", err)
 	}
 	if own.BaseURL != "" {
 		s.Settings.BaseURL = own.BaseURL
@@ -181,26 +181,27 @@ func (s *Base) loadSettings(ctx context.Context, own Settings) error {
 	return nil
 }
 
-// FollowLeader has this process accept for the relays of the server that leads. A server that
-// was told otherwise says so, once.
+// FollowLeader makes this process accept mail for the relays of the leading server. It logs once if
+// the two servers have different settings.
 func (s *Base) FollowLeader(ctx context.Context) error {
 	want := savedSettings{Settings: &Settings{}}
 	text, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
 	if err == nil {
 		err = json.Unmarshal(text, &want)
 	}
-	if errors.Is(err, db.ErrNotFound) { // it is not there yet
+	if errors.Is(err, db.ErrNotFound) { // no server has stored any yet
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what the server that leads noted: %w", err)
+		return fmt.Errorf("read the settings of the leading server: %w", err)
 	}
 	s.Settings.SetRelays(want.Relays)
 	s.warnDifferentSettings(want.Settings)
 	return nil
 }
 
-// warnDifferentSettings tells, once, what the server that leads was told otherwise than this one.
+// warnDifferentSettings logs once how the settings of the leading server differ from those of this
+// server.
 func (s *Base) warnDifferentSettings(leader *Settings) {
 	ours, theirs := differing(s.Settings.ruleAttrs(), leader.ruleAttrs())
 	otherURL := s.Settings.BaseURL != leader.BaseURL
@@ -216,7 +217,7 @@ func (s *Base) warnDifferentSettings(leader *Settings) {
 	}
 }
 
-// ruleAttrs are those by which mail is accepted and kept as the server was started, for people, by their flags.
+// ruleAttrs returns the flags for accepting and keeping mail as log attributes.
 func (s *Settings) ruleAttrs() []slog.Attr {
 	mode, guardrails := "self-hosted", "warn"
 	if s.Cloud {
@@ -230,7 +231,7 @@ func (s *Settings) ruleAttrs() []slog.Attr {
 		slog.Duration("keep_content", s.Keep.Content), slog.Duration("keep_emails", s.Keep.Emails), slog.Duration("keep_broadcasts", s.Keep.Broadcasts)}
 }
 
-// differing returns those of two servers' rules that differ, of each.
+// differing returns the attributes that differ between two servers, of either server.
 func differing(own, other []slog.Attr) (ours, theirs []any) {
 	for i := range own {
 		if !own[i].Equal(other[i]) {
@@ -240,16 +241,16 @@ func differing(own, other []slog.Attr) (ours, theirs []any) {
 	return ours, theirs
 }
 
-// SaveSettings leaves a note of this server for commands beside it.
+// SaveSettings stores the settings of this server for commands and other servers of the database.
 func (s *Base) SaveSettings(ctx context.Context) error {
 	rules := s.Settings.Rules()
 	text, err := json.Marshal(savedSettings{&s.Settings, s.Settings.Relays(), &rules})
 	if err != nil {
-		return fmt.Errorf("encode what this server is: %w", err)
+		return fmt.Errorf("encode the settings of the server: %w", err)
 	}
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, text) })
 	if err != nil {
-		return fmt.Errorf("note what this server is: %w", err)
+		return fmt.Errorf("store the settings of the server: %w", err)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 func TestDifferentSettingsAreLoggedOnce(t *testing.T) {
 	own := Settings{BaseURL: "https://a.example", Compat: app.CompatStrict}
 	for name, c := range map[string]struct {
-		its         Settings
-		said, never []string
+		leader            Settings
+		logged, notLogged []string
 	}{
 		"the same":         {Settings{BaseURL: "https://a.example"}, nil, []string{"WARN"}},
 		"a rule":           {Settings{BaseURL: "https://a.example", Compat: app.CompatResend}, []string{"different rules", "this.compat=strict", "it.compat=resend"}, []string{"capture", "mode", "bounce_host", "base_url", "passkey"}},
@@ -25,18 +25,18 @@ func TestDifferentSettingsAreLoggedOnce(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		s := &Base{Log: slog.New(slog.NewTextHandler(&log, nil)), Settings: own}
-		s.warnDifferentSettings(&c.its)
+		s.warnDifferentSettings(&c.leader)
 		first := log.String()
-		s.warnDifferentSettings(&c.its)
+		s.warnDifferentSettings(&c.leader)
 		if log.String() != first {
-			t.Errorf("%s: it is told again: %s", name, log.String())
+			t.Errorf("%s: logged again: %s", name, log.String())
 		}
-		for _, text := range c.said {
+		for _, text := range c.logged {
 			if !strings.Contains(first, text) {
 				t.Errorf("%s: no %q in %s", name, text, first)
 			}
 		}
-		for _, text := range c.never {
+		for _, text := range c.notLogged {
 			if strings.Contains(first, text) {
 				t.Errorf("%s: %q in %s", name, text, first)
 			}

@@ -16,10 +16,10 @@ func TestSignalsBeforeSleepWakeOnce(t *testing.T) {
 		}
 		start := time.Now()
 		if !Sleep(t.Context(), time.Minute, b) || time.Since(start) != 0 {
-			t.Errorf("it slept %v after a ring", time.Since(start))
+			t.Errorf("Sleep took %v after a notification", time.Since(start))
 		}
 		if !Sleep(t.Context(), time.Minute, b) || time.Since(start) != time.Minute {
-			t.Errorf("it slept %v in all without another", time.Since(start))
+			t.Errorf("Sleep took %v in total without a notification", time.Since(start))
 		}
 	})
 }
@@ -29,28 +29,28 @@ func TestNotifyNeverBlocksAndIsNotLost(t *testing.T) {
 		b := NewSignal()
 		ctx, cancel := context.WithCancel(t.Context())
 		woken := 0
-		var worker, ringers sync.WaitGroup
+		var worker, notifiers sync.WaitGroup
 		worker.Go(func() {
 			for Sleep(ctx, time.Hour, b) {
 				woken++
 			}
 		})
 		for range 20 {
-			ringers.Go(func() {
+			notifiers.Go(func() {
 				for range 20 {
 					b.Notify()
 				}
 			})
 		}
-		ringers.Wait()
-		synctest.Wait() // the worker took the last ring and waits
+		notifiers.Wait()
+		synctest.Wait() // the worker took the last notification and waits
 		if len(b) > 0 {
-			t.Error("a ring was left lying")
+			t.Error("a notification was not received")
 		}
 		cancel()
 		worker.Wait()
 		if woken == 0 {
-			t.Error("it was not woken")
+			t.Error("the worker was not woken")
 		}
 	})
 }

@@ -9,32 +9,33 @@ import (
 	"mailer/app"
 )
 
-// TeamSemaphore is a number of places for work that costs much. Where they are taken, those
-// who wait come in turn between their teams, however many of one wait: a team waits
-// for no more than one piece of work of each other.
+// TeamSemaphore is a weighted semaphore for expensive work. While it is full, waiting teams take
+// turns, however many callers of a team wait: a team waits for at most one acquisition of each
+// other team.
 type TeamSemaphore struct {
-	maxWaiting int // of one team, at most, waits
+	maxWaiting int // callers of one team
 
 	mu      sync.Mutex
 	free    int
-	waiting map[string][]*waiter // by team, each oldest first
-	teams   []string             // those that wait, in the order of their turns
+	waiting map[string][]*waiter // by team, oldest first
+	teams   []string             // that wait, in round-robin order
 }
 
-// waiter is one who waits.
+// waiter is a caller that waits in Acquire.
 type waiter struct {
 	n     int
-	ready chan struct{} // closed once the places are its own
+	ready chan struct{} // closed once the semaphore is acquired
 }
 
-// NewTeamSemaphore makes Turns of so many places, for which at most crowd of one team wait.
+// NewTeamSemaphore makes a TeamSemaphore of weight n, for which at most maxWaiting callers of one
+// team wait.
 func NewTeamSemaphore(n, maxWaiting int) *TeamSemaphore {
 	return &TeamSemaphore{maxWaiting: maxWaiting, free: n, waiting: map[string][]*waiter{}}
 }
 
-// Acquire takes places (at most all there are) for a team once it is its turn.
-// Whoever got them must Release them. Errors: CodeRateLimitExceeded where too many of
-// the team wait already; that of ctx.
+// Acquire acquires weight n for a team, waiting if necessary. n must not exceed the weight of the
+// semaphore. The caller must Release n afterwards. Errors: CodeRateLimitExceeded if too many
+// callers of the team wait already; that of ctx.
 func (t *TeamSemaphore) Acquire(ctx context.Context, teamID string, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,13 +52,13 @@ func (t *TeamSemaphore) Acquire(ctx context.Context, teamID string, n int) error
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.remove(teamID, w) {
-		t.free += w.n // its turn came just then
+		t.free += w.n // it was acquired meanwhile
 	}
-	t.grant() // who stood behind it may need fewer places
+	t.grant() // a waiter behind it may need less
 	return ctx.Err()
 }
 
-// Release hands places back.
+// Release releases weight n.
 func (t *TeamSemaphore) Release(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +83,7 @@ func (t *TeamSemaphore) enqueue(teamID string, n int) (*waiter, error) {
 	return w, nil
 }
 
-// grant hands free places to those whose turn it is.
+// grant hands free weight to the next waiters.
 func (t *TeamSemaphore) grant() {
 	for len(t.teams) > 0 {
 		teamID := t.teams[0]
@@ -99,7 +100,8 @@ func (t *TeamSemaphore) grant() {
 	}
 }
 
-// remove takes somebody out of the line of a team, and reports whether he stood there.
+// remove takes a waiter out of the queue of its team. It reports whether the waiter was in the
+// queue.
 func (t *TeamSemaphore) remove(teamID string, w *waiter) bool {
 	waiting := t.waiting[teamID]
 	at := slices.Index(waiting, w)

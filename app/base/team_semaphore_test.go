@@ -17,7 +17,7 @@ import (
 func TestTeamSemaphoreRotatesBetweenTeams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sem := base.NewTeamSemaphore(1, 100)
-		var order []string // one at a time writes it
+		var order []string // guarded by the semaphore
 		work := func(team string) {
 			go func() {
 				if err := sem.Acquire(t.Context(), team, 1); err != nil {
@@ -73,7 +73,7 @@ func TestTeamSemaphoreLimitsWaitersPerTeam(t *testing.T) {
 			}
 		}
 		sem.Release(2)
-		if err := sem.Acquire(t.Context(), "b", 2); err != nil { // nothing was lost
+		if err := sem.Acquire(t.Context(), "b", 2); err != nil { // no weight was lost
 			t.Error(err)
 		}
 	})

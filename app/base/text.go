@@ -6,10 +6,10 @@ import (
 	"mailer/app"
 )
 
-// TextOrNull returns a text as JSON has it, with null for an empty one.
+// TextOrNull returns a text for JSON; nil, which is null, for an empty one.
 func TextOrNull(s string) *string { return app.TextOrNull(s) }
 
-// FormatBytes words a number of bytes: "1.5 GB", in powers of 1,000, as disks are sold.
+// FormatBytes formats a number of bytes in powers of 1,000, as in "1.5 GB".
 func FormatBytes(bytes int64) string {
 	if bytes < 1000 {
 		return strconv.FormatInt(bytes, 10) + " B"

@@ -2,7 +2,7 @@ package base
 
 import "time"
 
-// ClockSetting is the name of the latest wall clock that a server saw, in Unix
+// ClockSetting is the setting with the latest wall clock time that a server saw, in Unix
 // milliseconds.
 const ClockSetting = "clock"
 
@@ -14,7 +14,7 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// Earlier returns the earlier of two times; a zero one is none.
+// Earlier returns the earlier of two times. A zero time is ignored.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

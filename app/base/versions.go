@@ -12,19 +12,19 @@ import (
 	"mailer/db"
 )
 
-// Version is what a broadcast or a template said before it was changed.
+// Version is a stored version of a broadcast or a template.
 type Version = db.KeptVersion
 
 const (
-	// versionInterval is how often at most a version is kept while somebody edits.
+	// versionInterval is the least time between two versions of one series of edits.
 	versionInterval = time.Minute
-	// VersionRetention is how long a version is kept.
+	// VersionRetention is how long versions are stored.
 	VersionRetention = 90 * 24 * time.Hour
 )
 
-// SaveVersion keeps, within the Write that changes it, what a broadcast or template said
-// until now, unless that was kept a minute ago and is no more than a step on the way;
-// always does so anyway.
+// SaveVersion stores content, which is about to be replaced, as a version of a broadcast or
+// template. It runs inside the Write of the change. It stores nothing if the last version is
+// younger than versionInterval, unless always is set.
 func SaveVersion(ctx context.Context, tx *db.Tx, teamID, ownerID string, content any, always bool) error {
 	kept, err := tx.Versions(teamID, ownerID)
 	if err != nil {
@@ -40,8 +40,8 @@ func SaveVersion(ctx context.Context, tx *db.Tx, teamID, ownerID string, content
 	return tx.InsertVersion(teamID, ownerID, &Version{ID: app.NewID(), Actor: app.ActorOf(ctx), Content: string(text)})
 }
 
-// FindVersion reads a version, which a caller names by its number or its id, and its
-// content into dest. Errors: CodeNotFound.
+// FindVersion returns a version by its number or id, and decodes its content into dest. Errors:
+// CodeNotFound.
 func FindVersion(r *db.Reader, teamID, ownerID, name string, dest any) (Version, error) {
 	id, _ := app.ParseID(name)
 	n, err := strconv.ParseInt(name, 10, 64)

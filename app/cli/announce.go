@@ -10,8 +10,8 @@ import (
 	"mailer/app/server"
 )
 
-// AnnounceDev prints what somebody who tries things out needs first: a link that signs in and
-// a command that sends an email.
+// AnnounceDev prints what a first trial needs: a link that signs in, and a command that sends an
+// email.
 func AnnounceDev(ctx context.Context, log *slog.Logger, s *server.Server, baseURL string) error {
 	token, err := s.Teams.DevKey(ctx)
 	if err != nil {
@@ -21,7 +21,7 @@ func AnnounceDev(ctx context.Context, log *slog.Logger, s *server.Server, baseUR
 	if err != nil {
 		return err
 	}
-	if err := sendWelcome(ctx, s, token); err != nil { // which is no reason to end
+	if err := sendWelcome(ctx, s, token); err != nil { // no reason to stop
 		log.Warn("the welcome email can't be sent", "err", err)
 	}
 	fmt.Printf("\nSign-in link (single use, expires in 30 min): %s\n", link)
@@ -31,14 +31,14 @@ func AnnounceDev(ctx context.Context, log *slog.Logger, s *server.Server, baseUR
 	return nil
 }
 
-// sendWelcome puts a first email into an inbox that is empty.
+// sendWelcome sends a first email if there is none.
 func sendWelcome(ctx context.Context, s *server.Server, token string) error {
 	key, err := s.Teams.Authenticate(ctx, token)
 	if err != nil {
 		return err
 	}
-	there, _, err := s.Mail.ListEmails(ctx, key, app.Page{Limit: 1})
-	if err != nil || len(there) > 0 {
+	emails, _, err := s.Mail.ListEmails(ctx, key, app.Page{Limit: 1})
+	if err != nil || len(emails) > 0 {
 		return err
 	}
 	text := "This email was captured, not sent.\n\nSend your own with the curl command that the server printed, or point your program at it.\n"
@@ -46,8 +46,8 @@ func sendWelcome(ctx context.Context, s *server.Server, token string) error {
 	return err
 }
 
-// AnnounceSetup prints the link that makes the first account while there is none. The log,
-// which is kept and read by others, names the command that prints another.
+// AnnounceSetup prints the link that creates the first account, while there is none. The log, which
+// is kept and read by others, names only the command that prints another link.
 func AnnounceSetup(ctx context.Context, log *slog.Logger, s *server.Server) error {
 	needed, err := s.Accounts.NeedsSetup(ctx)
 	if err != nil || !needed {

@@ -16,7 +16,7 @@ import (
 	"mailer/app/server"
 )
 
-// maxAudited is the most that one call of `mailer audit list` prints.
+// maxAudited bounds the entries of one `mailer audit list`.
 const maxAudited = 100_000
 
 func (c *Store) audit() *cobra.Command {
@@ -30,7 +30,7 @@ func (c *Store) audit() *cobra.Command {
 			var teamID string
 			if c.team != "" {
 				team, err := e.Teams.FindTeam(ctx, c.team)
-				if app.CodeOf(err) == app.CodeNotFound { // its log outlives a team
+				if app.CodeOf(err) == app.CodeNotFound { // the log of a deleted team is kept
 					team, err = app.Team{ID: c.team}, nil
 				}
 				if err != nil {
@@ -69,7 +69,7 @@ func audited(entries []app.AuditEntry) Table {
 	return t
 }
 
-// rawOrNull is JSON as it is stored.
+// rawOrNull returns stored JSON, or null.
 func rawOrNull(text string) jsontext.Value {
 	if text == "" {
 		return jsontext.Value("null")

@@ -30,13 +30,13 @@ func (c *Store) backup() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(made, fmt.Sprintf("%s: %d bytes, %d emails, as of %s; verified", made.File, made.Bytes, made.Emails, made.At))
+			return c.printDone(made, fmt.Sprintf("%s: %d bytes, %d emails, as of %s; verified", made.File, made.Bytes, made.Emails, made.At))
 		})
 	})
 	return c.jsonFlag(cmd)
 }
 
-// printKeyNote says on standard error what a backup leaves out on purpose.
+// printKeyNote prints on standard error that a backup does not contain the master key.
 func (c *Store) printKeyNote(made backup.Made) {
 	if made.File == "" {
 		return

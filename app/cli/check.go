@@ -13,7 +13,7 @@ import (
 	"mailer/app/server"
 )
 
-// ErrDamage: a check of the database found damage, and it was printed.
+// ErrDamage means that the check found damage, and printed it.
 var ErrDamage = errors.New("the database is damaged")
 
 func (c *Store) check() *cobra.Command {
@@ -39,8 +39,7 @@ func (c *Store) check() *cobra.Command {
 	return JSONFlag(cmd, &c.asJSON)
 }
 
-// printFindings is printChecks with each finding of a check on a line of its own: there may be
-// a hundred.
+// printFindings is printChecks with each finding on its own line: there may be a hundred.
 func printFindings(w io.Writer, checks []health.Check) error {
 	lines := slices.Clone(checks)
 	for i := range lines {

@@ -1,7 +1,7 @@
-// Package cli is the operator's terminal: flags that also come from the
-// environment, and how lists look as tables and as JSON.
+// Package cli implements the operator's commands: flags with environment variables, and lists as
+// tables and JSON.
 //
-// Failure policy: every error comes back; nothing is printed half.
+// Failure policy: commands return every error, and print nothing partially.
 package cli
 
 import (
@@ -15,13 +15,13 @@ import (
 	"mailer/app"
 )
 
-// Row is one entry of a list: its JSON form and its cells.
+// Row is an entry of a list: its JSON object and its cells.
 type Row struct {
 	Object any
 	Cells  []string
 }
 
-// Table is a list with its head.
+// Table is a list with column heads.
 type Table struct {
 	Head []string
 	Rows []Row
@@ -49,8 +49,8 @@ func PrintJSON(w io.Writer, v any) error {
 	return err
 }
 
-// Words are what a person at a terminal needs of an error.
-func Words(err error) string {
+// ErrorText returns an error's text for a person: an *app.Error without its code.
+func ErrorText(err error) string {
 	var e *app.Error
 	if errors.As(err, &e) {
 		return e.Message

@@ -15,11 +15,11 @@ import (
 	"mailer/app/server"
 )
 
-// Store is the way of the commands to the database, beside a server or alone.
+// Store opens the database for commands, whether or not a server runs on it.
 type Store struct {
-	// Open opens store and services; done closes them. The flags were read already.
+	// Open opens database and services; done closes them. It is called after the flags were parsed.
 	Open func(ctx context.Context, f StoreFlags, create bool) (e *server.Server, done func(), err error)
-	// InUse tells whether a server runs on the database.
+	// InUse reports whether a server runs on the database.
 	InUse func(path string) bool
 	// Schema is the text of schema.sql.
 	Schema string
@@ -29,22 +29,21 @@ type Store struct {
 	asJSON bool
 }
 
-// StoreFlags say where the database and its master key are, and whom to ask
-// about DNS records.
+// StoreFlags are the flags for the database, its master key, and the DNS server.
 type StoreFlags struct {
 	DB        string
-	MasterKey string // empty: beside the database
+	MasterKey string // empty: next to the database
 	Resolver  string // HOST:PORT; empty: the authoritative servers
 }
 
-// Bind adds the flags to a command, but for that of the resolver, which few need.
+// Bind adds all flags but --resolver, which few commands need.
 func (f *StoreFlags) Bind(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&f.DB, "db", "mailer.db", "database file, or the URL of a PostgreSQL database (postgres://…)")
 	cmd.Flags().StringVar(&f.MasterKey, "master-key-file", "", "file of the master key (default: the database's name with .key)")
 	return cmd
 }
 
-// CheckKeyFile refuses to look for the master key beside a database that is elsewhere.
+// CheckKeyFile requires --master-key-file for a PostgreSQL database.
 func (f *StoreFlags) CheckKeyFile() error {
 	if server.RequireFile(f.DB) == nil || f.MasterKey != "" {
 		return nil
@@ -52,14 +51,14 @@ func (f *StoreFlags) CheckKeyFile() error {
 	return fmt.Errorf("--master-key-file must name the file of the master key: %s is on another machine, and every server that uses it needs the same key", server.DatabaseName(f.DB))
 }
 
-// CheckLocation refuses what a server can't have of a database where it is.
+// CheckLocation refuses flags that the kind of database does not support.
 func (f *StoreFlags) CheckLocation(standby bool, backupDir string) error {
-	elsewhere := server.RequireFile(f.DB)
+	notFile := server.RequireFile(f.DB)
 	switch {
-	case elsewhere == nil && standby:
+	case notFile == nil && standby:
 		return errors.New("--standby needs a PostgreSQL database: add --db postgres://…")
-	case elsewhere != nil && backupDir != "":
-		return fmt.Errorf("--backup-dir: %w", elsewhere)
+	case notFile != nil && backupDir != "":
+		return fmt.Errorf("--backup-dir: %w", notFile)
 	}
 	return f.CheckKeyFile()
 }
@@ -76,8 +75,7 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 	return cmd
 }
 
-// Commands are those that work on a database: keys, teams, domains, send, doubts,
-// ingest, and what an operator needs.
+// Commands returns the commands that work on a database.
 func (c *Store) Commands() []*cobra.Command {
 	return []*cobra.Command{
 		c.keys(),
@@ -114,13 +112,13 @@ func (c *Store) teamFlag(cmd *cobra.Command) *cobra.Command {
 }
 
 func newCommand(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	said := func(cmd *cobra.Command, given []string) error {
+	checked := func(cmd *cobra.Command, given []string) error {
 		if err := args(cmd, given); err != nil {
 			return wrongArguments(cmd, given)
 		}
 		return nil
 	}
-	return &cobra.Command{Use: use, Short: short, Args: said, RunE: run}
+	return &cobra.Command{Use: use, Short: short, Args: checked, RunE: run}
 }
 
 func group(use, short string, sub ...*cobra.Command) *cobra.Command {
@@ -129,7 +127,7 @@ func group(use, short string, sub ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// with runs fn on services beside a server.
+// with runs fn with the services, next to a running server or alone.
 func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server) error) error {
 	e, done, err := c.Open(cmd.Context(), c.flags, create)
 	if err != nil {
@@ -139,7 +137,7 @@ func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Contex
 	return notWritable(c.flags.DB, server.DamageError(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e)))
 }
 
-// operator is who runs a command, as the audit log names him.
+// operator returns the actor of a command for the audit log.
 func operator() app.Actor {
 	name := os.Getenv("SUDO_USER")
 	if u, err := user.Current(); name == "" && err == nil {
@@ -148,7 +146,7 @@ func operator() app.Actor {
 	return app.Actor{Type: app.ActorCLI, Name: cmp.Or(name, strconv.Itoa(os.Getuid()))}
 }
 
-// withTeam is with, and finds the team that the flags name.
+// withTeam is with for the team that the flags name.
 func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server, team app.Team) error) error {
 	return c.with(cmd, create, func(ctx context.Context, e *server.Server) error {
 		team, err := e.Teams.FindTeam(ctx, c.team)
@@ -159,19 +157,19 @@ func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Co
 	})
 }
 
-// warnUnserved says on standard error what a command can't know where no server
-// ran on the database: relays and public address are settings of mailer serve.
+// warnUnserved prints on standard error what a command can't know if no server ever ran on the
+// database: relays and the public URL are settings of mailer serve.
 func warnUnserved(e *server.Server, lack string) {
 	if len(e.Domains.Regions()) == 0 {
 		fmt.Fprintln(os.Stderr, "mailer: no server has run on this database yet: "+lack+"; start mailer serve once, then run this command again")
 	}
 }
 
-// done prints what a command did.
-func (c *Store) done(object any, msg string) error { return Done(c.asJSON, object, msg) }
+// printDone prints what a command did.
+func (c *Store) printDone(object any, msg string) error { return PrintDone(c.asJSON, object, msg) }
 
-// Done prints what a command did: JSON, or words.
-func Done(asJSON bool, object any, msg string) error {
+// PrintDone prints what a command did, as JSON or text.
+func PrintDone(asJSON bool, object any, msg string) error {
 	if asJSON {
 		return PrintJSON(os.Stdout, object)
 	}

@@ -12,18 +12,18 @@ import (
 	"mailer/app/server"
 )
 
-// completionTime is how long a shell that completes waits for the database.
+// completionTime is how long a completing shell waits for the database.
 const completionTime = 100 * time.Millisecond
 
-// shells write the script that has a shell complete commands.
+// shells write the completion scripts.
 var shells = map[string]func(root *cobra.Command) error{
 	"bash": func(root *cobra.Command) error { return root.GenBashCompletionV2(os.Stdout, true) },
 	"zsh":  func(root *cobra.Command) error { return root.GenZshCompletion(os.Stdout) },
 	"fish": func(root *cobra.Command) error { return root.GenFishCompletion(os.Stdout, true) },
 }
 
-// Completion is the command that prints how a shell completes the commands of root, and
-// completes the names that stand in the database there.
+// Completion returns the command that prints completion scripts for root. Completion includes names
+// from the database.
 func Completion(root *cobra.Command) *cobra.Command {
 	cmd := newCommand("completion SHELL", "Print the completion script for bash, zsh or fish (commands, flags, names and ids)", cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		func(cmd *cobra.Command, args []string) error { return shells[args[0]](cmd.Root()) })
@@ -33,8 +33,7 @@ func Completion(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// completeNames has the commands below one complete the arguments and flags that name
-// what stands in the database.
+// completeNames adds completion of names from the database to a command and its subcommands.
 func completeNames(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		completeNames(sub)
@@ -57,7 +56,7 @@ func completeNames(cmd *cobra.Command) {
 	}
 }
 
-// argumentKinds says what the arguments of a command name, by the words of its usage.
+// argumentKinds returns the kinds of names that a command's arguments are, from its usage line.
 func argumentKinds(cmd *cobra.Command) (kinds []string) {
 	parent := ""
 	if cmd.HasParent() {
@@ -82,8 +81,7 @@ func argumentKinds(cmd *cobra.Command) (kinds []string) {
 	return kinds
 }
 
-// storedNames returns the names of a kind that begin with what was typed. What goes wrong
-// leaves nothing to complete.
+// storedNames returns the names of a kind with a prefix; none in case of an error.
 func storedNames(cmd *cobra.Command, kind, prefix string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Root().Context()), completionTime)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"mailer/app/server"
 )
 
-// disk is the command that says what takes how much room.
+// disk is the command that prints disk usage.
 func (c *Store) disk() *cobra.Command {
 	return c.jsonFlag(newCommand("disk", "Show disk usage by team and table", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
@@ -34,7 +34,7 @@ func (c *Store) disk() *cobra.Command {
 	}))
 }
 
-// diskObject is the JSON form: sizes in bytes.
+// diskObject returns the JSON form, with sizes in bytes.
 func diskObject(d *retention.Disk) map[string]any {
 	tables, teams := make([]any, 0, len(d.Tables)), make([]any, 0, len(d.Teams))
 	for _, t := range d.Tables {
@@ -50,7 +50,7 @@ func diskObject(d *retention.Disk) map[string]any {
 
 func diskTables(d *retention.Disk) Table {
 	t := Table{Head: []string{"TABLE", "SIZE"}}
-	const small = 1000 // of which one is not worth a line
+	const small = 1000 // bytes that are not worth a line
 	for _, row := range d.Tables {
 		if row.Bytes*small >= d.File {
 			t.Rows = append(t.Rows, Row{Cells: []string{row.Name, base.FormatBytes(row.Bytes)}})

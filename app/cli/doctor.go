@@ -14,7 +14,7 @@ import (
 	"mailer/app/server"
 )
 
-// errChecksFailed: a check failed, and was printed with what mends it.
+// errChecksFailed means that a check failed, and was printed with its remedy.
 var errChecksFailed = errors.New("checks failed: see the ✗ lines above and how to fix each")
 
 func (c *Store) doctor() *cobra.Command {
@@ -37,8 +37,8 @@ func (c *Store) doctor() *cobra.Command {
 	return ResolverFlag(c.jsonFlag(cmd), &c.flags.Resolver)
 }
 
-// helps are the lines about what to do: words, and a command that runs when pasted.
-func helps(f *health.Finding) []string {
+// helpLines returns the remedy: a text, and a command to paste.
+func helpLines(f *health.Finding) []string {
 	lines := []string{"→ " + f.Fix}
 	if f.Command != "" {
 		lines = append(lines, "  "+f.Command)
@@ -46,7 +46,7 @@ func helps(f *health.Finding) []string {
 	return lines
 }
 
-// printChecks writes a line a check, and below each that failed what mends it.
+// printChecks prints a line per check, and the remedy below each that failed.
 func printChecks(w io.Writer, checks []health.Check) error {
 	var lines strings.Builder
 	tw := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
@@ -54,10 +54,10 @@ func printChecks(w io.Writer, checks []health.Check) error {
 		fmt.Fprintf(tw, "%s %s\t%s\n", State(w, map[bool]string{true: "✓", false: "✗"}[check.OK]), check.Name, check.Found)
 		switch {
 		case check.Finding != nil:
-			for _, line := range helps(check.Finding) {
+			for _, line := range helpLines(check.Finding) {
 				fmt.Fprintf(tw, "\t%s\n", line)
 			}
-		case check.Fix != "": // what mailer check found
+		case check.Fix != "": // findings of mailer check
 			fmt.Fprintf(tw, "\t→ %s\n", check.Fix)
 		}
 	}

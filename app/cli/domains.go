@@ -22,7 +22,7 @@ func (c *Store) domains() *cobra.Command {
 		c.domainsTrust(), c.domainsDelete())
 }
 
-// bareName is the domain name in what was pasted: an address of the web or of mail.
+// bareName returns the domain name in a URL or an email address.
 func bareName(text string) string {
 	if _, rest, ok := strings.Cut(text, "://"); ok {
 		text = rest
@@ -45,7 +45,7 @@ func (c *Store) domainsTrust() *cobra.Command {
 			}
 			object := domainObject(&d)
 			object["object"], object["trusted"] = "domain", d.Trusted
-			return c.done(object, msg)
+			return c.printDone(object, msg)
 		})
 	})
 	cmd.Flags().BoolVar(&off, "off", false, "check the domain's DNS records again")
@@ -55,13 +55,13 @@ func (c *Store) domainsTrust() *cobra.Command {
 func (c *Store) domainsDelete() *cobra.Command {
 	cmd := newCommand("delete NAME", "Delete a domain with its DKIM keys and the API keys that are bound to it; its queued mail fails", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			gone, err := e.Domains.DeleteByName(ctx, team.ID, bareName(args[0]))
+			deleted, err := e.Domains.DeleteByName(ctx, team.ID, bareName(args[0]))
 			if err != nil {
 				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
-			d := &gone.Domain
-			return c.done(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": gone.Waiting, "keys": gone.Keys},
-				fmt.Sprintf("deleted %s of %s; API keys revoked: %d; queued emails that will fail: %d", d.Name, team.Name, gone.Keys, gone.Waiting))
+			d := &deleted.Domain
+			return c.printDone(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": deleted.Waiting, "keys": deleted.Keys},
+				fmt.Sprintf("deleted %s of %s; API keys revoked: %d; queued emails that will fail: %d", d.Name, team.Name, deleted.Keys, deleted.Waiting))
 		})
 	})
 	return c.teamFlag(c.jsonFlag(cmd))
@@ -98,8 +98,7 @@ func (c *Store) domainsList() *cobra.Command {
 	return c.teamFlag(c.jsonFlag(cmd))
 }
 
-// ofDomain makes a command that does something with one domain and prints its
-// records.
+// ofDomain makes a command that acts on one domain and prints its records.
 func (c *Store) ofDomain(use, short string, do func(s *domains.Service, ctx context.Context, teamID, name string) (app.Domain, error)) *cobra.Command {
 	cmd := newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {

@@ -14,26 +14,25 @@ import (
 	"mailer/app/kit/nearest"
 )
 
-// Prefix is what the names of all variables begin with.
+// Prefix begins the names of all variables.
 const Prefix = "MAILER_"
 
-// fromFile is the annotation of a flag whose value came from a file: its variable and
-// the value.
+// fromFile is the annotation of a flag whose value came from a file: its variable and value.
 const fromFile = "mailer_from_file"
 
-// flagOnly is the annotation of a flag that has no variable: what an act is about is
-// said each time, and MAILER_RELAY is a URL with a password.
+// flagOnly is the annotation of a flag without a variable: the subject of an action must be typed
+// each time, and MAILER_RELAY is a URL with a password.
 const flagOnly = "mailer_typed_alone"
 
-// variable is the name of a flag's variable.
+// variable returns the name of a flag's variable.
 func variable(flag string) string {
 	return Prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// ReadEnvironment sets each flag that was not set to the value of its variable:
-// --base-url is MAILER_BASE_URL, or the content of the file that MAILER_BASE_URL_FILE
-// names. Lists are separated by spaces. A file that is named must be there and must
-// hold something: an empty credential would be another setting in silence.
+// ReadEnvironment sets each flag that was not given to the value of its variable: --base-url is
+// MAILER_BASE_URL, or the content of the file that MAILER_BASE_URL_FILE names. Lists are separated
+// by spaces. A file must exist and must not be empty: an empty credential would silently be another
+// setting.
 func ReadEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -71,8 +70,8 @@ func readVariable(flags *pflag.FlagSet, f *pflag.Flag) error {
 	return flags.SetAnnotation(f.Name, fromVariable, []string{name})
 }
 
-// readFileOf returns the content of the file that a variable's _FILE form names, and
-// whether there is that form.
+// readFileOf returns the content of the file that a variable's _FILE form names, and whether that
+// form is set.
 func readFileOf(name string) (content string, found bool, err error) {
 	name += "_FILE"
 	path, found := os.LookupEnv(name)
@@ -92,9 +91,8 @@ func readFileOf(name string) (content string, found bool, err error) {
 	return content, true, nil
 }
 
-// WarnUnknownVariables logs each variable that begins with MAILER_ and that no command
-// under root knows, with the name that comes nearest: a misspelt one would change
-// nothing, in silence.
+// WarnUnknownVariables logs each MAILER_ variable that no command knows, with the nearest known
+// name: a misspelt variable would silently change nothing.
 func WarnUnknownVariables(log *slog.Logger, root *cobra.Command, environ []string) {
 	known := variables(root)
 	for _, pair := range environ {
@@ -105,7 +103,7 @@ func WarnUnknownVariables(log *slog.Logger, root *cobra.Command, environ []strin
 	}
 }
 
-// variables lists the variables of all flags of a command and of those below it.
+// variables returns the variables of a command's flags, subcommands included.
 func variables(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name != "help" && f.Annotations[flagOnly] == nil {
@@ -118,8 +116,8 @@ func variables(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// WarnChangedFiles logs each setting whose file holds something else than what was
-// read from it at the start, or can't be read any more.
+// WarnChangedFiles logs each setting whose file has changed since the start, or can't be read any
+// more.
 func WarnChangedFiles(log *slog.Logger, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		noted := f.Annotations[fromFile]

@@ -28,7 +28,7 @@ func (c *Store) export() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(exportObject(&made), exportText(&team, &made, opts.NoSecrets))
+			return c.printDone(exportObject(&made), exportText(&team, &made, opts.NoSecrets))
 		})
 	})
 	cmd.Flags().BoolVar(&opts.Emails, "emails", false, "include past emails with their events and attachments")
@@ -36,7 +36,7 @@ func (c *Store) export() *cobra.Command {
 	return c.teamFlag(c.jsonFlag(cmd))
 }
 
-// exportNote is what the audit log says of an export.
+// exportNote describes an export in the audit log.
 func exportNote(opts *transfer.ExportOptions) map[string]string {
 	return map[string]string{"emails": strconv.FormatBool(opts.Emails), "secrets": strconv.FormatBool(!opts.NoSecrets)}
 }
@@ -45,7 +45,7 @@ func exportObject(made *transfer.Exported) map[string]any {
 	return map[string]any{"object": "export", "dir": made.Dir, "counts": made.Counts, "cannot": made.Cannot}
 }
 
-// exportText say what was written, what was not, and what must not get about.
+// exportText describes what was exported, what was not, and what is secret.
 func exportText(team *app.Team, made *transfer.Exported, noSecrets bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is in %s:", team.Name, made.Dir)

@@ -19,23 +19,23 @@ import (
 	"mailer/app/server"
 )
 
-// ErrCutOff: an import was cut off; run again it goes on.
+// ErrCutOff means that an import was interrupted. Running it again continues.
 var ErrCutOff = errors.New("the import was interrupted: run the same command again to resume")
 
-// importCommand is the part of `mailer import` that all sources share.
+// importCommand holds what all sources of `mailer import` share.
 type importCommand struct {
 	c           *Store
 	plan, apply bool
 	emails      bool
 	trust       bool
-	mapping     string // file of ids that could not be kept
+	mapping     string // file for the ids that could not be kept
 }
 
-// source is where an import reads from. open returns the archive that it made, and close
-// what has to be done with it in the end: done is whether all of it was taken in.
+// source is where an import reads from. open returns the archive and a function that must be called
+// at the end, with done telling whether everything was imported.
 type source struct {
 	name    string
-	mapping string // where the mapping of ids goes if nobody says
+	mapping string // default file of the mapping of ids
 	open    func(ctx context.Context, e *server.Server) (r *archive.Reader, close func(done bool), err error)
 }
 
@@ -66,14 +66,14 @@ func (i *importCommand) command(use, short string, args cobra.PositionalArgs, fr
 	return i.c.teamFlag(i.c.jsonFlag(cmd))
 }
 
-// run reads a source and takes it in.
+// run reads a source and imports it.
 func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Team, s source) error {
 	r, done, err := s.open(ctx, e)
 	if err != nil {
 		return err
 	}
-	whole := false
-	defer func() { done(whole) }()
+	complete := false
+	defer func() { done(complete) }()
 	o := transfer.Options{Apply: i.apply, Emails: i.emails, Trust: i.trust, Onto: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
 	mapping := &mappingFile{path: s.mapping}
 	if i.mapping != "" {
@@ -87,7 +87,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	report, err := e.Transfer.Import(ctx, team, r, o)
 	bar.Done()
 	err = errors.Join(err, mapping.close())
-	whole = err == nil || errors.Is(err, archive.ErrBroken)
+	complete = err == nil || errors.Is(err, archive.ErrBroken)
 	if report == nil {
 		return err
 	}
@@ -105,17 +105,17 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	if cut {
 		return ErrCutOff
 	}
-	if i.apply && !whole {
+	if i.apply && !complete {
 		return fmt.Errorf("%w\n%w", err, ErrCutOff)
 	}
 	return err
 }
 
-// steps adds up on a bar how many items of each kind are done.
+// steps returns a callback that adds up the imported items of all kinds.
 func steps(bar *Bar) func(kind archive.Kind, n int) {
 	total, last := int64(0), map[archive.Kind]int{}
 	return func(kind archive.Kind, n int) {
-		if n < last[kind] { // contacts are gone through twice
+		if n < last[kind] { // contacts are processed twice
 			last[kind] = 0
 		}
 		total += int64(n - last[kind])
@@ -124,7 +124,7 @@ func steps(bar *Bar) func(kind archive.Kind, n int) {
 	}
 }
 
-// mappingFile is made with its first line.
+// mappingFile is created with its first line.
 type mappingFile struct {
 	path string
 	f    *os.File
@@ -154,7 +154,7 @@ func (m *mappingFile) close() error {
 	return errors.Join(m.f.Sync(), m.f.Close())
 }
 
-// secretFile reads a file with one secret.
+// secretFile reads a file that holds one secret.
 func secretFile(flag, path string) (string, error) {
 	if path == "" {
 		return "", fmt.Errorf("--%s is required: a file that contains only the secret", flag)
@@ -186,7 +186,7 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 		}), nil
 	})
 	cmd.Flags().StringVar(&url, "url", "", "address of listmonk, like https://lists.example.com")
-	typed(cmd.Flags().Lookup("url")) // MAILER_URL is a Mailer's, for `mailer mcp`
+	typed(cmd.Flags().Lookup("url")) // MAILER_URL is the server of `mailer mcp`
 	cmd.Flags().StringVar(&user, "user", "", "name of the API user, or of a user for listmonk before version 4")
 	cmd.Flags().StringVar(&file, "token-file", "", "file with the API token, or with the password for listmonk before version 4")
 	return cmd
@@ -211,7 +211,7 @@ func (i *importCommand) fromSuppressions() *cobra.Command {
 		return i.files(archive.SourceSuppressions, files, func(w *archive.Writer) (int, error) { return sheets.ReadSuppressions(w, files[0], from) }), nil
 	})
 	cmd.Flags().StringVar(&from, "from", "", "service that exported the file: sendgrid, postmark, mailgun or ses")
-	typed(cmd.Flags().Lookup("from")) // MAILER_FROM is an address, for `mailer send`
+	typed(cmd.Flags().Lookup("from")) // MAILER_FROM is the sender of `mailer send`
 	return cmd
 }
 
@@ -241,15 +241,15 @@ func (i *importCommand) fromMailer() *cobra.Command {
 // mailerFile names a team in another database.
 type mailerFile struct{ team, key string }
 
-// remote is a source over the network, which is read into a directory beside the database
-// and goes on there after a cut.
+// remote is a source over the network. It is read into a directory next to the database, and
+// continues after an interruption.
 func (i *importCommand) remote(name, identity string, read func(ctx context.Context, w *archive.Writer, cursor string, bar *Bar) (left int, err error)) source {
 	return source{name: name, mapping: name + "-mapping.csv", open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
 		s, err := openSpool(i.c.flags.DB, name, identity)
 		if err != nil {
 			return nil, nil, err
 		}
-		if r := s.whole(); r != nil && i.apply {
+		if r := s.openComplete(); r != nil && i.apply {
 			return r, s.close, nil
 		}
 		w, cursor, err := s.resume()
@@ -267,7 +267,7 @@ func (i *importCommand) remote(name, identity string, read func(ctx context.Cont
 			w.Close()
 			cut := ctx.Err() != nil || archive.HasMark(s.dir)
 			s.close(!cut)
-			if ctx.Err() != nil { // somebody did that, and needs no other reason
+			if ctx.Err() != nil { // the user interrupted it
 				return nil, nil, ErrCutOff
 			}
 			if cut && !errors.Is(err, archive.ErrRefused) {
@@ -280,18 +280,17 @@ func (i *importCommand) remote(name, identity string, read func(ctx context.Cont
 	}}
 }
 
-// files is a source of files, which are read into a directory beside the database that is
-// gone in the end.
+// files is a source of files. They are read into a temporary directory next to the database.
 func (i *importCommand) files(name string, files []string, read func(w *archive.Writer) (left int, err error)) source {
 	return source{name: name, open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
 		dir, err := tempSpool(i.c.flags.DB)
 		if err != nil {
 			return nil, nil, err
 		}
-		gone := func(bool) { removeSpool(dir) }
+		cleanup := func(bool) { removeSpool(dir) }
 		w, err := archive.Create(filepath.Join(dir, name))
 		if err != nil {
-			gone(false)
+			cleanup(false)
 			return nil, nil, err
 		}
 		left, err := read(w)
@@ -301,24 +300,24 @@ func (i *importCommand) files(name string, files []string, read func(w *archive.
 		if err == nil {
 			var r *archive.Reader
 			if r, err = archive.Open(filepath.Join(dir, name)); err == nil {
-				return r, gone, nil
+				return r, cleanup, nil
 			}
 		}
 		w.Close()
-		gone(false)
+		cleanup(false)
 		return nil, nil, err
 	}}
 }
 
-// database is a source that is another Mailer's database, one team of which is written to
-// a directory beside ours first.
+// database is another Mailer's database. One team is first exported to a temporary directory next
+// to the database.
 func (i *importCommand) database(path string, from *mailerFile) source {
 	return source{name: archive.SourceMailer, mapping: path + ".mapping.csv", open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
 		dir, err := tempSpool(i.c.flags.DB)
 		if err != nil {
 			return nil, nil, err
 		}
-		gone := func(bool) { removeSpool(dir) }
+		cleanup := func(bool) { removeSpool(dir) }
 		bar := Progress(ctx, "read", 0)
 		_, err = server.OpenMailer(ctx, server.OtherMailer{Path: path, KeyFile: from.key, Schema: i.c.Schema}, from.team, filepath.Join(dir, archive.SourceMailer),
 			transfer.ExportOptions{Emails: i.emails, NoSheets: true, Version: BuildVersion("")["version"], Progress: bar.At})
@@ -328,13 +327,13 @@ func (i *importCommand) database(path string, from *mailerFile) source {
 			r, err = archive.Open(filepath.Join(dir, archive.SourceMailer))
 		}
 		if err != nil {
-			gone(false)
+			cleanup(false)
 		}
-		return r, gone, err
+		return r, cleanup, err
 	}}
 }
 
-// pagesLeft shows on a bar the pages of a kind that are left.
+// pagesLeft returns a callback that shows the remaining pages.
 func pagesLeft(bar *Bar) func(kind archive.Kind, left int) {
 	of, most := archive.Kind(""), 0
 	return func(kind archive.Kind, left int) {

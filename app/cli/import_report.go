@@ -10,10 +10,10 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// shownRefusals is how many refused rows a person is shown; --json has all.
+// shownRefusals is the number of refused rows that are printed; --json has all.
 const shownRefusals = 20
 
-// printReport tells a person what an import would do, or did.
+// printReport prints what an import would do, or did.
 func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappingFile, cut bool) {
 	var b strings.Builder
 	switch {
@@ -65,10 +65,10 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	if mapping.f != nil {
 		fmt.Fprintf(&b, "Ids that could not be kept, old and new: %s\n", mapping.path)
 	}
-	_, _ = io.WriteString(w, b.String()) // a terminal that is gone is no trouble of the import
+	_, _ = io.WriteString(w, b.String()) // a closed terminal does not fail the import
 }
 
-// thingsText counts things, and names the first of those that are new.
+// thingsText counts things, and names the first new ones.
 func thingsText(things []transfer.Thing) string {
 	const named = 5
 	var names []string
@@ -98,10 +98,10 @@ func thingsText(things []transfer.Thing) string {
 	return msg + ": " + strings.Join(names, ", ")
 }
 
-// oneLine is a name that somebody chose, as a terminal may show it.
+// oneLine makes a name safe to print.
 func oneLine(s string) string { return app.OneLine(s) }
 
-// hasRecords reports whether printRecords lists any.
+// hasRecords reports whether printRecords prints any.
 func hasRecords(domains []transfer.Thing) bool {
 	for i := range domains {
 		if domains[i].New && len(domains[i].Records) > 0 {
@@ -111,7 +111,7 @@ func hasRecords(domains []transfer.Thing) bool {
 	return false
 }
 
-// unverified counts new domains that wait for the DNS.
+// unverified counts new domains that are not verified.
 func unverified(domains []transfer.Thing) (n int) {
 	for i := range domains {
 		if domains[i].New && domains[i].Status == string(app.DomainPending) {
@@ -121,7 +121,7 @@ func unverified(domains []transfer.Thing) (n int) {
 	return n
 }
 
-// printRecords lists what the owners of new domains publish.
+// printRecords prints the DNS records of new domains.
 func printRecords(b *strings.Builder, domains []transfer.Thing) {
 	for i := range domains {
 		if !domains[i].New || len(domains[i].Records) == 0 {
@@ -147,7 +147,7 @@ func printLacks(b *strings.Builder, lacks []archive.Unmovable) {
 	}
 }
 
-// printRefused names rows by file and line, and what a service answered by its number.
+// printRefused names refused rows by file and line, and answers of a service by their number.
 func printRefused(b *strings.Builder, report *transfer.Report) {
 	refused, place := report.Refused, "%s, line %d"
 	if report.Source == archive.SourceListmonk || report.Source == archive.SourceResend {

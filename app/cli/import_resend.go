@@ -22,6 +22,6 @@ func (i *importCommand) fromResend() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&file, "api-key-file", "", "file with an API key that has full access")
 	cmd.Flags().StringVar(&base, "base-url", "", "address of the API (default: "+resend.BaseURL+")")
-	typed(cmd.Flags().Lookup("base-url")) // MAILER_BASE_URL is the server's own address
+	typed(cmd.Flags().Lookup("base-url")) // MAILER_BASE_URL is this server's URL
 	return cmd
 }

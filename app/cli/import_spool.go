@@ -14,50 +14,48 @@ import (
 	"mailer/app/server"
 )
 
-// spoolKept is for how long what was read of another service stays beside the database
-// after a cut: what it says of opt-outs gets old.
+// spoolKept is how long data of an interrupted import is kept: its opt-outs become outdated.
 const spoolKept = 24 * time.Hour
 
-// spool is the directory into which a source over the network is read. One import holds
-// it at a time.
+// spool is the directory that a source is read into. One import at a time holds it.
 type spool struct {
 	dir  string
 	lock *os.File
 }
 
-// spools is where all of a database are.
+// spools returns the directory of all spools of a database.
 func spools(database string) string { return server.FilePrefix(database) + ".import" }
 
-// openSpool takes the spool of a source that identity tells from others.
+// openSpool opens the spool of the source with an identity.
 func openSpool(database, name, identity string) (*spool, error) {
 	if err := os.MkdirAll(spools(database), 0o700); err != nil {
-		return nil, fmt.Errorf("make a directory for what is read: %w", err)
+		return nil, fmt.Errorf("create the directory of the import: %w", err)
 	}
 	sum := sha256.Sum256([]byte(identity))
 	s := &spool{dir: filepath.Join(spools(database), name+"-"+hex.EncodeToString(sum[:8]))}
 	lock, err := os.OpenFile(s.dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock what is read: %w", err)
+		return nil, fmt.Errorf("lock the directory of the import: %w", err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.New("another command is importing the same source: wait until it has finished")
 		}
-		return nil, fmt.Errorf("lock what is read: %w", err)
+		return nil, fmt.Errorf("lock the directory of the import: %w", err)
 	}
 	s.lock = lock
 	if info, err := os.Stat(s.dir); err == nil && time.Since(info.ModTime()) > spoolKept {
 		if err := os.RemoveAll(s.dir); err != nil {
 			s.close(false)
-			return nil, fmt.Errorf("remove what was read before: %w", err)
+			return nil, fmt.Errorf("remove the old files of the import: %w", err)
 		}
 	}
 	return s, nil
 }
 
-// whole returns what was read before, where that is whole; else nil.
-func (s *spool) whole() *archive.Reader {
+// openComplete returns the archive of an earlier run if it is complete; otherwise nil.
+func (s *spool) openComplete() *archive.Reader {
 	r, err := archive.Open(s.dir)
 	if err != nil {
 		return nil
@@ -65,26 +63,25 @@ func (s *spool) whole() *archive.Reader {
 	return r
 }
 
-// resume goes on reading; what is whole is read anew.
+// resume continues an incomplete archive; a complete one is read anew.
 func (s *spool) resume() (*archive.Writer, string, error) {
 	return archive.Resume(s.dir)
 }
 
-// close unlocks the spool. Once all was taken in, and after a plan, nothing of it stays.
+// close unlocks the spool. It removes the spool after a complete import or a plan.
 func (s *spool) close(done bool) {
 	if done {
-		_ = os.RemoveAll(s.dir) // a later import of this source clears what stays
+		_ = os.RemoveAll(s.dir) // a later import of this source removes the rest
 		_ = os.Remove(s.lock.Name())
-		_ = os.Remove(filepath.Dir(s.dir)) // only where it is empty
+		_ = os.Remove(filepath.Dir(s.dir)) // fails unless it is empty
 	}
 	_ = s.lock.Close()
 }
 
-// tempSpool makes a directory for the files of one import, and removes those that a crash
-// left.
+// tempSpool makes a directory for one import, and removes directories that a crash left.
 func tempSpool(database string) (string, error) {
 	if err := os.MkdirAll(spools(database), 0o700); err != nil {
-		return "", fmt.Errorf("make a directory for what is read: %w", err)
+		return "", fmt.Errorf("create the directory of the import: %w", err)
 	}
 	old, err := filepath.Glob(filepath.Join(spools(database), "files-*"))
 	if err != nil {
@@ -92,18 +89,18 @@ func tempSpool(database string) (string, error) {
 	}
 	for _, dir := range old {
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > spoolKept {
-			_ = os.RemoveAll(dir) // it is in nobody's way
+			_ = os.RemoveAll(dir) // an error does no harm
 		}
 	}
 	dir, err := os.MkdirTemp(spools(database), "files-")
 	if err != nil {
-		return "", fmt.Errorf("make a directory for what is read: %w", err)
+		return "", fmt.Errorf("create the directory of the import: %w", err)
 	}
 	return dir, nil
 }
 
-// removeSpool removes what tempSpool made; the next import clears what stays.
+// removeSpool removes a directory of tempSpool.
 func removeSpool(dir string) {
 	_ = os.RemoveAll(dir)
-	_ = os.Remove(filepath.Dir(dir)) // only where it is empty
+	_ = os.Remove(filepath.Dir(dir)) // fails unless it is empty
 }

@@ -20,7 +20,7 @@ func (c *Store) ingest() *cobra.Command {
 				return err
 			}
 			warnUnserved(e, noBaseURL)
-			return Print(os.Stdout, c.asJSON, Doors(endpoints))
+			return Print(os.Stdout, c.asJSON, IngestEndpoints(endpoints))
 		})
 	})
 	cmd.AddCommand(c.rotateIngest())
@@ -39,7 +39,7 @@ func (c *Store) rotateIngest() *cobra.Command {
 			}
 			warnUnserved(e, noBaseURL)
 			fmt.Fprintf(os.Stderr, "mailer: the addresses from before work until %s; give the providers the new ones\n", app.FormatTime(until))
-			return Print(os.Stdout, c.asJSON, Doors(endpoints))
+			return Print(os.Stdout, c.asJSON, IngestEndpoints(endpoints))
 		})
 	})
 	cmd.Flags().StringVar(&in.Source, "source", "", "provider whose secret is replaced (default: all)")
@@ -47,8 +47,8 @@ func (c *Store) rotateIngest() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-// Doors is a list of the addresses that providers report to.
-func Doors(endpoints []providerevents.IngestEndpoint) Table {
+// IngestEndpoints is the list of the URLs for provider events.
+func IngestEndpoints(endpoints []providerevents.IngestEndpoint) Table {
 	t := Table{Head: []string{"PROVIDER", "URL"}}
 	for _, d := range endpoints {
 		t.Rows = append(t.Rows, Row{Object: map[string]any{"provider": d.Source, "url": d.URL}, Cells: []string{d.Source, d.URL}})

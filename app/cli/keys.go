@@ -15,10 +15,10 @@ import (
 	"mailer/app/server"
 )
 
-// expiryFlags say until when a key is one.
+// expiryFlags are the flags for a key's expiry.
 type expiryFlags struct{ in, at string }
 
-// time returns that time; zero: for ever.
+// time returns the expiry; zero: never.
 func (f *expiryFlags) time(now time.Time) (time.Time, error) {
 	switch {
 	case f.in != "" && f.at != "":
@@ -55,7 +55,7 @@ func (c *Store) keys() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]string{"object": "api_key", "id": key.ID, "token": token}, token)
+			return c.printDone(map[string]string{"object": "api_key", "id": key.ID, "token": token}, token)
 		})
 	})
 	f := create.Flags()
@@ -80,7 +80,7 @@ func (c *Store) keys() *cobra.Command {
 			if err := e.Teams.RevokeKey(ctx, args[0]); err != nil {
 				return notFound(err, "API key with the id", args[0], "keys list")
 			}
-			return c.done(map[string]any{"object": "api_key", "id": args[0], "deleted": true}, "revoked "+args[0])
+			return c.printDone(map[string]any{"object": "api_key", "id": args[0], "deleted": true}, "revoked "+args[0])
 		})
 	})
 	return group("keys", "API keys", c.teamFlag(c.jsonFlag(required(create, "--name my-app"))), c.teamFlag(c.jsonFlag(list)), c.jsonFlag(revoke))

@@ -17,8 +17,8 @@ func (f *LogFormat) Bind(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(f), "log-format", "text", "log format: text or json")
 }
 
-// Logger makes the log of a server on standard error, of a level that may change. Lines that
-// can't be written are lost; nothing else depends on them. Errors name the flag.
+// Logger makes the server's log on standard error, with a level that may change. Lines that can't
+// be written are lost. Errors name the flag.
 func (f LogFormat) Logger(level slog.Leveler) (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{Level: level}
 	switch f {
@@ -30,12 +30,12 @@ func (f LogFormat) Logger(level slog.Leveler) (*slog.Logger, error) {
 	return nil, fmt.Errorf("--log-format must be text or json, is %q", string(f))
 }
 
-// PrintFailure tells why a command failed: a server whose log is JSON in a line of that, all others
-// in words.
+// PrintFailure prints why a command failed: as a line of the JSON log if the server uses one,
+// otherwise as text.
 func PrintFailure(w io.Writer, flags *pflag.FlagSet, err error) {
 	if format := flags.Lookup("log-format"); format != nil && format.Value.String() == "json" {
-		slog.New(slog.NewJSONHandler(w, nil)).Error("mailer ends", "err", Words(err))
+		slog.New(slog.NewJSONHandler(w, nil)).Error("mailer ends", "err", ErrorText(err))
 		return
 	}
-	fmt.Fprintln(w, "mailer:", Words(err))
+	fmt.Fprintln(w, "mailer:", ErrorText(err))
 }

@@ -21,7 +21,7 @@ func (c *Store) masterKey() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(r, rotated(r))
+			return c.printDone(r, rotationText(r))
 		})
 	})
 	retire := newCommand("retire", "Retire all master keys except the newest; unsubscribe links and tracked links keep working", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -30,7 +30,7 @@ func (c *Store) masterKey() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(r, fmt.Sprintf("one master key is active; %d are retired. Keep the retired keys in the file: they verify unsubscribe links and tracked links. Keep a copy of the old file with backups from before the rotation", r.Retired))
+			return c.printDone(r, fmt.Sprintf("one master key is active; %d are retired. Keep the retired keys in the file: they verify unsubscribe links and tracked links. Keep a copy of the old file with backups from before the rotation", r.Retired))
 		})
 	})
 	list := newCommand("list", "List master keys by fingerprint, with the number of values encrypted with each", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +45,7 @@ func (c *Store) masterKey() *cobra.Command {
 	return group("master-key", "List, rotate and retire the master key", c.jsonFlag(rotate), c.jsonFlag(retire), c.jsonFlag(list))
 }
 
-func rotated(r rekey.Rotation) string {
+func rotationText(r rekey.Rotation) string {
 	msg := fmt.Sprintf("%d master keys can decrypt, the new one encrypts; %d values encrypted again, %d left", r.Keys, r.Resealed, r.Left)
 	if r.Left > 0 {
 		msg += ": the running server has not loaded the new key; send it SIGHUP or restart it with this file, then run mailer master-key list"
@@ -53,7 +53,7 @@ func rotated(r rekey.Rotation) string {
 	return msg + ". Back up the master key file now"
 }
 
-// MasterKeys is a list of master keys.
+// MasterKeys is the list of master keys.
 func MasterKeys(keys []rekey.Key) Table {
 	t := Table{Head: []string{"KEY", "STATE", "SEALED"}}
 	for _, k := range keys {

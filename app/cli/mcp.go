@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// maxMessage bounds a message on standard input, in bytes: what the server
-	// takes at most, and a little more so that the refusal is the server's.
+	// maxMessage bounds a message on standard input, in bytes: slightly more than the server
+	// accepts, so that the server refuses it.
 	maxMessage = 41 << 20
-	// maxAnswer bounds what is read of an answer, in bytes.
+	// maxAnswer bounds an answer, in bytes.
 	maxAnswer = 128 << 20
-	// answerTimeout is how long a server may take; it has 5 minutes itself.
+	// answerTimeout is slightly longer than the server's own timeout of 5 minutes.
 	answerTimeout = 6 * time.Minute
-	// spoken is the version of the protocol that messages go on in; the SDK
-	// speaks all of them with the agent.
-	spoken = "2025-11-25"
+	// protocolVersion is the protocol version between this command and the server; the SDK supports
+	// all versions with the agent.
+	protocolVersion = "2025-11-25"
 )
 
-// MCP is the command that brings the tools of a running server to an agent over
-// standard input and output. It knows no tool and no rule itself.
+// MCP returns the command that connects an agent on standard input and output to a running server.
+// It knows none of the tools.
 func MCP() *cobra.Command {
 	u := &upstream{client: &http.Client{
 		Timeout: answerTimeout,
-		// A key goes nowhere but to the server that was named.
+		// The key must not be sent to any other server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	cmd := newCommand("mcp", "Offer the tools of a running server to an agent (MCP over standard input and output)", cobra.NoArgs,
@@ -49,21 +49,21 @@ func MCP() *cobra.Command {
 	return cmd
 }
 
-// keepOpen is a writer that others can't close.
+// keepOpen is a writer whose Close does nothing.
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
-// upstream is the server that messages go on to.
+// upstream is the server.
 type upstream struct {
 	url    string
-	tools  string // as the parameter of the same name at /mcp; empty: the server's default
+	tools  string // the parameter tools of /mcp; empty: the server's default
 	key    string
 	client *http.Client
 }
 
-// serve answers the agent until it closes the transport or ctx ends. Errors: a
-// server that can't be reached or refuses the key at the start.
+// serve answers the agent until the transport is closed or ctx ends. Errors: the server can't be
+// reached or refuses the key at the start.
 func (u *upstream) serve(ctx context.Context, t mcp.Transport) error {
 	if u.key == "" {
 		return errors.New("no API key: set MAILER_API_KEY")
@@ -82,14 +82,14 @@ func (u *upstream) serve(ctx context.Context, t mcp.Transport) error {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		})
 	server.AddReceivingMiddleware(u.forward)
-	err = server.Run(ctx, patient{t})
+	err = server.Run(ctx, drainingTransport{t})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
 }
 
-// forward hands what is about tools to the server, and the rest to the SDK.
+// forward sends messages about tools to the server, and the rest to the SDK.
 func (u *upstream) forward(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch params := req.GetParams().(type) {
@@ -107,8 +107,7 @@ func (u *upstream) forward(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// call carries a call out. What keeps it from the tool is its result as well:
-// agents see results, and errors of the protocol they often do not.
+// call calls a tool. Errors become results too: agents see results, but often no protocol errors.
 func (u *upstream) call(ctx context.Context, params *mcp.CallToolParamsRaw) (mcp.Result, error) {
 	out := &mcp.CallToolResult{}
 	err := u.send(ctx, "tools/call", map[string]any{"name": params.Name, "arguments": params.Arguments}, out)
@@ -119,7 +118,7 @@ func (u *upstream) call(ctx context.Context, params *mcp.CallToolParamsRaw) (mcp
 	return out, err
 }
 
-// refusedError is an answer of the API's kind instead of one of the protocol.
+// refusedError is an error of the API instead of one of the protocol.
 type refusedError struct {
 	StatusCode int    `json:"statusCode"`
 	Name       string `json:"name"`
@@ -130,13 +129,12 @@ type refusedError struct {
 func (e *refusedError) Error() string { return e.Name + ": " + e.Message }
 
 func (e *refusedError) body() string {
-	b, _ := json.Marshal(e) // strings and a number: it can't fail
+	b, _ := json.Marshal(e) // strings and a number: can't fail
 	return string(b)
 }
 
-// send sends a message and reads the result into out. Errors: *refusedError
-// where the server refuses or can't be reached, *jsonrpc.Error where the
-// protocol does.
+// send sends a message and decodes the result into out. Errors: *refusedError if the server refuses
+// or can't be reached; *jsonrpc.Error for protocol errors.
 func (u *upstream) send(ctx context.Context, method string, params, out any) error {
 	message := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
 	if params != nil {
@@ -144,7 +142,7 @@ func (u *upstream) send(ctx context.Context, method string, params, out any) err
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // it would make HTML six times as long, and there is a limit
+	enc.SetEscapeHTML(false) // escaping could make HTML six times as long
 	if err := enc.Encode(message); err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
@@ -189,7 +187,7 @@ func (u *upstream) post(ctx context.Context, message []byte) (status int, body [
 	req.Header.Set("Authorization", "Bearer "+u.key)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("Mcp-Protocol-Version", spoken)
+	req.Header.Set("Mcp-Protocol-Version", protocolVersion)
 	res, err := u.client.Do(req)
 	if err != nil {
 		return 0, nil, err

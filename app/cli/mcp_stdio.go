@@ -9,13 +9,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// patient is a transport whose end is noticed only when every call has its
-// answer: the SDK drops what is at work when its input ends, and a script that
-// pipes messages in would see none of the answers.
-type patient struct{ mcp.Transport }
+// drainingTransport reports the end of its input only after every call was answered. The SDK drops
+// running calls when the input ends, so a script that pipes messages in would see no answers.
+type drainingTransport struct{ mcp.Transport }
 
 // Connect implements mcp.Transport.
-func (t patient) Connect(ctx context.Context) (mcp.Connection, error) {
+func (t drainingTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -27,7 +26,7 @@ type drainingConn struct {
 	mcp.Connection
 	mu       sync.Mutex
 	open     map[jsonrpc.ID]bool // calls without an answer
-	answered chan struct{}       // tells that there is one less
+	answered chan struct{}       // signaled when a call is answered
 }
 
 // Read implements mcp.Connection.

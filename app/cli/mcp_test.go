@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// fakeServer answers the messages at /mcp with what stands for their method, or
-// for a tool's name; a text that begins with a digit begins with the status.
+// fakeServer answers messages at /mcp by their method or tool name; a text that begins with a digit
+// begins with the status.
 func fakeServer(t *testing.T, answers map[string]string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ func move(c *Store) *cobra.Command {
 		case undo && to != "", !undo && to == "":
 			return errors.New("name the target database with --to, or use --undo")
 		case undo:
-			return unmove(c, cmd)
+			return undoMove(c, cmd)
 		}
 		bar := Progress(cmd.Context(), "move", 0)
 		done, err := server.Move(cmd.Context(), c.flags.DB, to, c.Schema, bar.At)
@@ -44,16 +44,16 @@ func move(c *Store) *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-func unmove(c *Store, cmd *cobra.Command) error {
+func undoMove(c *Store, cmd *cobra.Command) error {
 	to, err := server.UndoMove(cmd.Context(), c.flags.DB, c.Schema)
 	if err != nil {
 		return err
 	}
 	name := server.DatabaseName(c.flags.DB)
-	return c.done(map[string]string{"database": name, "moved_to": to}, fmt.Sprintf("%s works again; never start %s", name, to))
+	return c.printDone(map[string]string{"database": name, "moved_to": to}, fmt.Sprintf("%s works again; never start %s", name, to))
 }
 
-// printMoved says on standard error how work goes on.
+// printMoved prints on standard error how to continue.
 func printMoved(f StoreFlags, to string, rows int64, flag string) {
 	fmt.Fprintf(os.Stderr, "mailer: %d rows are in %s, read again and alike; %s is as it was and is not started any more\n", rows, to, server.DatabaseName(f.DB))
 	switch key, found := server.MovedKey(f.DB, f.MasterKey, flag); {

@@ -13,39 +13,37 @@ import (
 	"golang.org/x/term"
 )
 
-// progressDelay is how long a work may take before a bar appears: most are over sooner,
-// and a bar that flashes by tells nobody anything.
+// progressDelay is how long work must take before a bar appears: most work is done sooner.
 const progressDelay = 2 * time.Second
 
 // refreshEvery is how often a bar is drawn.
 const refreshEvery = 100 * time.Millisecond
 
-// Bar shows on a terminal how far a work is, at what rate, and how long it still takes.
-// It is safe for concurrent use.
+// Bar shows progress, rate and remaining time on a terminal. It is safe for concurrent use.
 type Bar struct {
-	on    terminal
-	what  string
-	unit  string // of the parts; empty: they are just counted
-	began time.Time
-	done  atomic.Int64
-	total atomic.Int64 // 0: how many there are is not known
-	end   context.CancelFunc
-	gone  chan struct{} // closed when the bar is
+	on      terminal
+	what    string
+	unit    string // of the parts; empty: a plain number
+	began   time.Time
+	done    atomic.Int64
+	total   atomic.Int64 // 0: not known
+	end     context.CancelFunc
+	stopped chan struct{} // closed when drawing has ended
 }
 
-// Progress begins a bar on standard error for a work of total parts; 0: how many there
-// are is not known. It appears after two seconds, not at all where standard error is no
-// terminal, and goes with Done or when ctx ends. what begins its line, like "check".
+// Progress starts a bar on standard error for total parts; 0: not known. The bar appears after two
+// seconds, only on a terminal, and disappears with Done or when ctx ends. what begins its line,
+// like "check".
 func Progress(ctx context.Context, what string, total int64) *Bar {
 	return newBar(ctx, stderr(), what, total, "")
 }
 
-// ProgressBytes is Progress for a work that is counted in bytes.
+// ProgressBytes is Progress for bytes.
 func ProgressBytes(ctx context.Context, what string, total int64) *Bar {
 	return newBar(ctx, stderr(), what, total, "MiB")
 }
 
-// terminal is what a bar is drawn on; without a writer nothing is.
+// terminal is where a bar is drawn; without a writer nothing is drawn.
 type terminal struct {
 	w       io.Writer
 	columns int
@@ -59,8 +57,7 @@ func stderr() terminal {
 	return terminal{os.Stderr, columns}
 }
 
-// barMargin is the most that stands in the line of a bar beside what it is about and the
-// bar itself: how much is done, the rate and two times.
+// barMargin is the width of everything in a bar's line but its name and the bar itself.
 const barMargin = 50
 
 func newBar(ctx context.Context, on terminal, what string, total int64, unit string) *Bar {
@@ -69,15 +66,15 @@ func newBar(ctx context.Context, on terminal, what string, total int64, unit str
 	if on.w == nil {
 		return b
 	}
-	b.gone = make(chan struct{})
+	b.stopped = make(chan struct{})
 	ctx, b.end = context.WithCancel(ctx)
 	go b.refresh(ctx)
 	return b
 }
 
-// refresh draws the bar again and again, also while no part is done, until ctx ends.
+// refresh draws the bar periodically until ctx ends.
 func (b *Bar) refresh(ctx context.Context) {
-	defer close(b.gone)
+	defer close(b.stopped)
 	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
 	width := 0
@@ -89,7 +86,7 @@ func (b *Bar) refresh(ctx context.Context) {
 				continue
 			}
 			line := b.line(took)
-			// A terminal that is gone is no trouble of the work.
+			// A closed terminal does not fail the work.
 			_, _ = fmt.Fprintf(b.on.w, "\r%-*s", width, line)
 			width = utf8.RuneCountInString(line)
 		case <-ctx.Done():
@@ -101,7 +98,7 @@ func (b *Bar) refresh(ctx context.Context) {
 	}
 }
 
-// line is the bar after a time.
+// line returns the bar's line after a time.
 func (b *Bar) line(took time.Duration) string {
 	done, total := b.done.Load(), b.total.Load()
 	rate := float64(done) / took.Seconds()
@@ -119,7 +116,7 @@ func (b *Bar) line(took time.Duration) string {
 		b.count(float64(done)), b.count(float64(total)), b.count(rate), took.Round(time.Second), left)
 }
 
-// count is a number of parts in words.
+// count formats a number of parts.
 func (b *Bar) count(n float64) string {
 	if b.unit == "" {
 		return fmt.Sprintf("%.0f", n)
@@ -127,8 +124,7 @@ func (b *Bar) count(n float64) string {
 	return fmt.Sprintf("%.1f %s", n/(1<<20), b.unit)
 }
 
-// At notes that done parts of total are done, where a work says so itself; it fits a
-// callback. The total may be another each time.
+// At sets how many parts are done. It can be used as a callback; total may change.
 func (b *Bar) At(done, total int64) {
 	b.done.Store(done)
 	if total > 0 {
@@ -136,10 +132,10 @@ func (b *Bar) At(done, total int64) {
 	}
 }
 
-// Done takes the bar away.
+// Done removes the bar.
 func (b *Bar) Done() {
 	if b.end != nil {
 		b.end()
-		<-b.gone
+		<-b.stopped
 	}
 }

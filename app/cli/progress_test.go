@@ -26,7 +26,7 @@ func TestBarAppearsAfterDelay(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			b.At(int64(10*i+200), 1000)
 		}
-		time.Sleep(150 * time.Millisecond) // the bar is drawn after the last of them, whatever came first
+		time.Sleep(150 * time.Millisecond) // the bar is drawn after all updates, in any order
 		lines := strings.Split(out.String(), "\r")
 		last := lines[len(lines)-1]
 		for _, part := range []string{"delete", " 29%", "290/1000", "/s)", "[3s:7s]"} {

@@ -19,7 +19,7 @@ import (
 	"mailer/app/server"
 )
 
-// queueFlags are the filters of the commands of the queue, as they are typed.
+// queueFlags are the filters of the queue commands.
 type queueFlags struct {
 	queue.Filter
 	state, olderThan, after, failedSince string
@@ -42,16 +42,16 @@ func (f *queueFlags) bind(cmd *cobra.Command) {
 	fs.VisitAll(typed)
 }
 
-// typed has a flag have no variable.
+// typed removes a flag's variable.
 func typed(f *pflag.Flag) { f.Annotations = map[string][]string{flagOnly: {}} }
 
-// everything adds the flag that says that no filter is meant.
+// everything adds the flag --all.
 func (f *queueFlags) everything(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.All, "all", false, "all mail, without a filter")
 	typed(cmd.Flags().Lookup("all"))
 }
 
-// read returns the filter that was typed.
+// read returns the filter.
 func (f *queueFlags) read(now time.Time) (queue.Filter, error) {
 	out := f.Filter
 	out.State = queue.State(f.state)
@@ -80,7 +80,7 @@ func named(flag string, err error) error {
 	return nil
 }
 
-// queue are the commands of what waits.
+// queue returns the queue commands.
 func (c *Store) queue() *cobra.Command {
 	var team string
 	summary := func(cmd *cobra.Command, _ []string) error {
@@ -145,7 +145,7 @@ func (c *Store) queueShow() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-// queueAct makes a command that does something with all mail that fits its filters.
+// queueAct makes a command that acts on all mail that matches its filters.
 func (c *Store) queueAct(name, short string, do func(*queue.Service, context.Context, queue.Filter) (queue.Result, error)) *cobra.Command {
 	cmd, f := c.act(name, short, do)
 	f.everything(cmd)
@@ -162,7 +162,7 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 		if err := filter.Validate(); err != nil {
 			return err
 		}
-		if name != "requeue" { // which says itself what it wants
+		if name != "requeue" { // requeue has its own required flags
 			if err := filter.RequireCriteria(); err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 				return err
 			}
 			f.explain(name, &filter, &res)
-			return c.done(res, fmt.Sprintf("%s: %d matched, %d changed", name, res.Matched, res.Changed))
+			return c.printDone(res, fmt.Sprintf("%s: %d matched, %d changed", name, res.Matched, res.Changed))
 		})
 	})
 	f.bind(cmd)
@@ -188,7 +188,7 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 	return c.jsonFlag(cmd), f
 }
 
-// explain says on standard error why less was changed than was meant.
+// explain prints on standard error why less was changed than matched.
 func (f *queueFlags) explain(name string, filter *queue.Filter, res *queue.Result) {
 	switch {
 	case len(res.Notes) > 0:
@@ -201,7 +201,7 @@ func (f *queueFlags) explain(name string, filter *queue.Filter, res *queue.Resul
 	}
 }
 
-// agreed asks a person who acts on more than one email.
+// agreed asks for confirmation before acting on more than one email.
 func (f *queueFlags) agreed(cmd *cobra.Command, name string, filter *queue.Filter) error {
 	if f.yes || filter.IsSingle() {
 		return nil

@@ -75,15 +75,15 @@ func (c *Store) relaysAdd() *cobra.Command {
 				return err
 			}
 			msg := map[bool]string{false: "added", true: "changed"}[added.Changed] + " the relay " + added.Region + " (" + added.Host + ")"
-			return c.done(added, msg+"; test it with mailer relays test "+added.Region)
+			return c.printDone(added, msg+"; test it with mailer relays test "+added.Region)
 		})
 	})
 	cmd.Flags().StringVar(&file, "url-file", "", "file with the URL, which may contain a password; - for standard input")
 	return c.jsonFlag(cmd)
 }
 
-// relayText returns `[REGION=]URL` of an argument, or of an argument that names the region
-// and a file. A password in an argument could be read by whoever lists processes.
+// relayText returns `[REGION=]URL` from an argument, or from an argument with the region and a
+// file. A password in an argument is visible in the process list.
 func relayText(arg, file string, in io.Reader) (string, error) {
 	if file == "" {
 		if !strings.Contains(arg, "://") {
@@ -141,7 +141,7 @@ func (c *Store) relaysRemove() *cobra.Command {
 			if removed.Waiting > 0 {
 				msg += fmt.Sprintf("; %d emails stay queued for it until you add it again with mailer relays add", removed.Waiting)
 			}
-			return c.done(removed, msg)
+			return c.printDone(removed, msg)
 		})
 	}))
 }
@@ -195,7 +195,7 @@ func (c *Store) relaysPause() *cobra.Command {
 			if paused.Until != nil {
 				until = *paused.Until
 			}
-			return c.done(paused, "paused the relay "+paused.Region+" until "+until)
+			return c.printDone(paused, "paused the relay "+paused.Region+" until "+until)
 		})
 	})
 	cmd.Flags().DurationVar(&d, "for", 0, "how long, like 2h (default: until the relay is resumed)")
@@ -209,20 +209,19 @@ func (c *Store) relaysResume() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(resumed, "resumed the relay "+resumed.Region)
+			return c.printDone(resumed, "resumed the relay "+resumed.Region)
 		})
 	}))
 }
 
-// ShowsPassword reports whether --db has a password and was typed: what a command line
-// holds can be read in the process list, and variables and files can't.
+// ShowsPassword reports whether --db was typed with a password: the process list shows command
+// lines, but not variables and files.
 func ShowsPassword(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup("db")
 	return f != nil && f.Changed && f.Annotations[fromVariable] == nil && f.Annotations[fromFile] == nil && server.HasPassword(f.Value.String())
 }
 
-// WarnPasswords logs that the password of the database, or of a relay, stands on the
-// command line of the server.
+// WarnPasswords logs that the command line contains the password of the database or of a relay.
 func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relayurl.Relay) {
 	if ShowsPassword(cmd) {
 		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL to a file that only its owner can read, and set MAILER_DB_FILE=FILE instead of --db")

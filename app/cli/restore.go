@@ -29,14 +29,14 @@ func (c *Store) restore() *cobra.Command {
 			return err
 		}
 		printRestored(&done)
-		return c.done(done, fmt.Sprintf("restored %s as of %s; set aside: %s; held: %d",
+		return c.printDone(done, fmt.Sprintf("restored %s as of %s; set aside: %s; held: %d",
 			done.Database, orDash(deref(done.BackupAt)), orDash(deref(done.SetAside)), done.Held))
 	})
 	cmd.Flags().BoolVar(&mark, "mark", false, "the database was restored by other means, like pg_restore: hold what waited in it, and do nothing else")
 	return c.jsonFlag(cmd)
 }
 
-// markRestored holds what waits in the database.
+// markRestored holds the waiting mail of the database.
 func (c *Store) markRestored(cmd *cobra.Command) error {
 	key := &server.KeyFile{Path: backup.KeyFile(c.flags.DB, c.flags.MasterKey), Database: c.flags.DB}
 	done, err := backup.MarkRestored(app.WithActor(cmd.Context(), operator), backup.Restoring{Database: c.flags.DB, Schema: c.Schema, Fits: key.VerifyDatabase})
@@ -44,10 +44,10 @@ func (c *Store) markRestored(cmd *cobra.Command) error {
 		return err
 	}
 	printRestored(&done)
-	return c.done(done, fmt.Sprintf("%s is as of %s; held: %d", done.Database, orDash(deref(done.BackupAt)), done.Held))
+	return c.printDone(done, fmt.Sprintf("%s is as of %s; held: %d", done.Database, orDash(deref(done.BackupAt)), done.Held))
 }
 
-// printRestored says on standard error what is to be decided now.
+// printRestored prints on standard error what to decide next.
 func printRestored(done *backup.Restored) {
 	if done.Held > 0 {
 		fmt.Fprintf(os.Stderr, "mailer: %d messages waited in the backup and may have left since: they are held; mailer queue list --state held shows them, mailer queue release --restored or drop --restored decides\n", done.Held)

@@ -10,7 +10,7 @@ import (
 	"mailer/app"
 )
 
-// Keys is a list of API keys; secrets are not known.
+// Keys is a list of API keys, without secrets.
 func Keys(keys []app.Key) Table {
 	t := Table{Head: []string{"ID", "NAME", "PERMISSION", "ROLE", "DOMAIN", "CREATED", "LAST USED", "EXPIRES", "FROM"}}
 	for _, k := range keys {
@@ -56,8 +56,8 @@ func domainObject(d *app.Domain) map[string]any {
 	return map[string]any{"id": d.ID, "name": d.Name, "status": d.Status, "region": d.Region, "created_at": app.FormatTime(d.CreatedAt)}
 }
 
-// PrintDomain writes a domain with its DNS records. What is to be said of single
-// records stands below the table, since it is long.
+// PrintDomain prints a domain with its DNS records. Details of records are printed below the table,
+// since they are long.
 func PrintDomain(w io.Writer, asJSON bool, d *app.Domain, records []app.DNSRecord) error {
 	if asJSON {
 		object := domainObject(d)
@@ -86,7 +86,7 @@ func PrintDomain(w io.Writer, asJSON bool, d *app.Domain, records []app.DNSRecor
 	return err
 }
 
-// detailOf is what is to be said of a record.
+// detailOf returns the details of a record.
 func detailOf(r *app.DNSRecord) string {
 	switch {
 	case r.InheritedFrom != "":
@@ -112,12 +112,12 @@ func Doubts(doubts []app.Doubt) Table {
 }
 
 // stamp is "VERSION COMMIT DATE" in a release, set by its linker (.ci/release: -X
-// mailer/app/cli.stamp=…), and empty in any other build. A linker can set nothing but a
-// variable of a package: this is the only one, and nothing ever writes to it.
+// mailer/app/cli.stamp=…), and empty in other builds. It is a variable because a linker can set
+// nothing else; it is never assigned.
 var stamp string
 
-// BuildVersion says what this program was built from: its version, the commit with its date
-// (UTC), and the SQLite in it, in the caller's words.
+// BuildVersion returns the version, the commit with its date (UTC), and the given version of
+// SQLite.
 func BuildVersion(sqlite string) map[string]string {
 	info, _ := debug.ReadBuildInfo()
 	v := buildOf(stamp, info)
@@ -125,7 +125,7 @@ func BuildVersion(sqlite string) map[string]string {
 	return v
 }
 
-// BuildText are those for a person.
+// BuildText returns the version for a person.
 func BuildText() string {
 	v := BuildVersion("")
 	if v["commit"] == "unknown" {
@@ -134,8 +134,7 @@ func BuildText() string {
 	return fmt.Sprintf("%s, commit %s of %s", v["version"], v["commit"], v["date"])
 }
 
-// buildOf reads a release's stamp, or else what Go itself notes of a build; info is nil where
-// it noted nothing.
+// buildOf reads a release's stamp, or Go's own build information; info may be nil.
 func buildOf(stamp string, info *debug.BuildInfo) map[string]string {
 	v := map[string]string{"version": "(devel)", "commit": "unknown", "date": "unknown"}
 	if release := strings.Fields(stamp); len(release) == 3 {

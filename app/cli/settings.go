@@ -10,12 +10,11 @@ import (
 	"mailer/app/server"
 )
 
-// fromVariable is the annotation of a flag whose value came from its variable, which it
-// names.
+// fromVariable is the annotation of a flag whose value came from its variable.
 const fromVariable = "mailer_from_variable"
 
-// SettingsInForce are the settings of a server and where each came from, without secrets.
-// known are values that stand elsewhere than in their flags.
+// SettingsInForce returns the server's settings and the source of each, without secrets. known are
+// values that the flags don't hold.
 func SettingsInForce(flags *pflag.FlagSet, known map[string]string) (out []health.Setting) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name == "help" {
@@ -38,8 +37,8 @@ func SettingsInForce(flags *pflag.FlagSet, known map[string]string) (out []healt
 	return out
 }
 
-// plainValue is the value of a flag; of the URLs of relays and the database it shows neither
-// user nor password.
+// plainValue returns a flag's value. URLs of relays and the database are shown without user and
+// password.
 func plainValue(f *pflag.Flag) string {
 	if f.Name == "db" {
 		return server.DatabaseName(f.Value.String())
@@ -51,7 +50,7 @@ func plainValue(f *pflag.Flag) string {
 	values := list.GetSlice()
 	if f.Name == "relay" {
 		for i, text := range values {
-			values[i] = "…" // it was read before: this stays where it can't be any more
+			values[i] = "…" // not parsed here: shown as …
 			if r, err := relayurl.ParseOne(text); err == nil {
 				values[i] = r.String()
 			}

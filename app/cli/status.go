@@ -15,7 +15,7 @@ import (
 	"mailer/app/server"
 )
 
-// errNeedsAttention: a status has something that a person has to do, and it was printed.
+// errNeedsAttention means that something needs the operator's attention, and was printed.
 var errNeedsAttention = errors.New("attention needed: see the ✗ lines above")
 
 func (c *Store) status() *cobra.Command {
@@ -43,7 +43,7 @@ func printStatus(st *health.Status) error {
 	for i := range st.Needs {
 		n := &st.Needs[i]
 		fmt.Printf("%s %s\n", State(os.Stdout, "✗"), printableLines(n.What))
-		for _, line := range helps(n) {
+		for _, line := range helpLines(n) {
 			fmt.Printf("  %s\n", printableLines(line))
 		}
 	}
@@ -104,7 +104,7 @@ func orNone(at *string) string {
 	return "last made " + *at
 }
 
-// printCertificates shows those of the server's own listeners.
+// printCertificates prints the certificates of the server's listeners.
 func printCertificates(all []health.Certificate) error {
 	if len(all) == 0 {
 		return nil

@@ -15,7 +15,7 @@ func (c *Store) suppressions() *cobra.Command {
 	return group("suppressions", "Manage the suppression list", c.suppressionsList(), c.suppressionsAdd(), c.suppressionsRemove())
 }
 
-// byOperator is a team's key of the operator, who may do all that its owner may.
+// byOperator returns a key with which the operator acts as the team's owner.
 func byOperator(team *app.Team) *app.Key {
 	return &app.Key{TeamID: team.ID, TeamName: team.Name, Permission: app.FullAccess, Role: app.RoleOwner}
 }
@@ -62,7 +62,7 @@ func (c *Store) suppressionsAdd() *cobra.Command {
 			}
 			object := suppressionObject(&s)
 			object["object"] = "suppression"
-			return c.done(object, fmt.Sprintf("%s is suppressed for %s since %s (%s)", args[0], team.Name, app.FormatTime(s.CreatedAt), s.Origin))
+			return c.printDone(object, fmt.Sprintf("%s is suppressed for %s since %s (%s)", args[0], team.Name, app.FormatTime(s.CreatedAt), s.Origin))
 		})
 	})
 	return c.teamFlag(c.jsonFlag(cmd))
@@ -75,7 +75,7 @@ func (c *Store) suppressionsRemove() *cobra.Command {
 			if err != nil {
 				return notFound(err, "suppression of", args[0], "suppressions list")
 			}
-			return c.done(map[string]any{"object": "suppression", "id": id, "deleted": true}, fmt.Sprintf("%s is no longer suppressed for %s", args[0], team.Name))
+			return c.printDone(map[string]any{"object": "suppression", "id": id, "deleted": true}, fmt.Sprintf("%s is no longer suppressed for %s", args[0], team.Name))
 		})
 	})
 	return c.teamFlag(c.jsonFlag(cmd))

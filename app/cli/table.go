@@ -13,10 +13,10 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// columnGap is what stands between two columns of a table.
+// columnGap separates columns.
 const columnGap = "  "
 
-// stateHeads are the heads of columns whose words are shown in colour.
+// stateHeads are the heads of columns with coloured states.
 var stateHeads = []string{"STATE", "STATUS", "LIVE", "OK", "LAST EVENT"}
 
 const (
@@ -26,8 +26,8 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// stateColours are the colours of the words for states: green is well, yellow waits for
-// something, red is trouble. Other words have none.
+// stateColours are the colours of states: green is good, yellow waits, red is an error. Other words
+// have no colour.
 var stateColours = map[string]string{
 	"ok": green, "✓": green, "✗": red, "yes": green, "open": green, "verified": green, "found": green, "enabled": green, "sent": green, "delivered": green, "opened": green,
 	"clicked": green, "completed": green, "published": green, "active": green,
@@ -38,14 +38,14 @@ var stateColours = map[string]string{
 	"conflict": red, "expired": red, "damaged": red,
 }
 
-// colourful reports whether who reads w sees colours: a terminal, unless its user wants
-// none (no-color.org).
+// colourful reports whether w shows colours: a terminal whose user has not disabled them
+// (no-color.org).
 func colourful(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 
-// State is the word for a state as it is shown on w: in colour on a terminal.
+// State formats a state for w, coloured on a terminal.
 func State(w io.Writer, word string) string { return painted(printable(word), colourful(w)) }
 
 func painted(word string, colours bool) string {
@@ -56,7 +56,7 @@ func painted(word string, colours bool) string {
 	return colour + word + plain
 }
 
-// write aligns the columns by what is seen of them.
+// write aligns the columns by their visible width.
 func (t Table) write(w io.Writer, colours bool) error {
 	lines := [][]string{t.Head}
 	for _, row := range t.Rows {
@@ -90,9 +90,8 @@ func (t Table) write(w io.Writer, colours bool) error {
 	return err
 }
 
-// printable returns a text on one line, as it is safe to print on a terminal. A name or a
-// relay's reply could hold characters that move the cursor or paint over other lines, or
-// that change the order in which the line is shown.
+// printable makes a text safe to print on one line. A name or a relay's reply could contain
+// characters that move the cursor, overwrite other lines, or reorder the line.
 func printable(text string) string { return strings.Map(shownAs, text) }
 
 // printableLines is printable for a text of several lines.

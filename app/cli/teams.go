@@ -24,7 +24,7 @@ func (c *Store) teams() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]string{"object": "team", "id": team.ID, "name": team.Name}, team.ID)
+			return c.printDone(map[string]string{"object": "team", "id": team.ID, "name": team.Name}, team.ID)
 		})
 	})
 	list := newCommand("list", "List all teams", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -48,7 +48,7 @@ func (c *Store) teams() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(planObject(&team, &p), planText(&team, &p))
+			return c.printDone(planObject(&team, &p), planText(&team, &p))
 		})
 	})
 	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients included per period of a monthly plan (default: the plan's number)")
@@ -67,7 +67,7 @@ func (c *Store) teamsRename() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]string{"object": "team", "id": team.ID, "name": renamed.Name}, fmt.Sprintf("%s is called %s now", team.Name, renamed.Name))
+			return c.printDone(map[string]string{"object": "team", "id": team.ID, "name": renamed.Name}, fmt.Sprintf("%s is called %s now", team.Name, renamed.Name))
 		})
 	}))
 }
@@ -96,7 +96,7 @@ func (c *Store) teamsDelete() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s is deleted and its name is free; the server deletes the remaining data, also after a restart: %w", team.Name, err)
 			}
-			return c.done(map[string]any{"object": "team", "id": team.ID, "name": team.Name, "deleted": true,
+			return c.printDone(map[string]any{"object": "team", "id": team.ID, "name": team.Name, "deleted": true,
 				"emails": d.Size.Emails, "contacts": d.Size.Contacts, "dropped": d.Dropped()},
 				fmt.Sprintf("deleted %s with %d emails and %d contacts; queued emails not sent: %d", team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped()))
 		})
@@ -110,7 +110,7 @@ func deletionText(d *teams.Deletion) string {
 		d.Team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped())
 }
 
-// confirmName has the operator type a name before what can't be undone.
+// confirmName makes the operator type a name before an action that can't be undone.
 func confirmName(yes bool, name, msg string) error {
 	if yes {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"mailer/app/server"
 )
 
-// setRetention is the command that says what a team keeps.
+// setRetention is the command that sets what a team keeps.
 func (c *Store) setRetention() *cobra.Command {
 	var content, emails, broadcasts string
 	cmd := newCommand("set-retention TEAM", "Set how long a team's finished mail is kept", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
@@ -30,7 +30,7 @@ func (c *Store) setRetention() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(retentionObject(&team, &own), retentionText(&own, own.Over(e.Settings.Rules().Keep)))
+			return c.printDone(retentionObject(&team, &own), retentionText(&own, own.Over(e.Settings.Rules().Keep)))
 		})
 	})
 	const kept = "like 30d; 0: no limit; server: use the server's setting (mailer serve --%s)"
@@ -40,7 +40,7 @@ func (c *Store) setRetention() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-// retentionChange is what the flags that were given ask for. Errors name the flag.
+// retentionChange returns the change that the given flags ask for. Errors name the flag.
 func retentionChange(cmd *cobra.Command, texts map[string]string) (change retention.Change, err error) {
 	for name, to := range map[string]**retention.Choice{"keep-content": &change.Content, "keep-emails": &change.Emails, "keep-broadcasts": &change.Broadcasts} {
 		if !cmd.Flags().Changed(name) {

@@ -18,7 +18,7 @@ func (c *Store) suspendTeam() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": its queued mail stays queued, and new mail is rejected until mailer teams resume")
+			return c.printDone(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": its queued mail stays queued, and new mail is rejected until mailer teams resume")
 		})
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, shown in the error of each rejected send")
@@ -36,7 +36,7 @@ func (c *Store) resumeTeam() *cobra.Command {
 			if out.Changed {
 				msg = out.Team.Name + " is resumed: its queued mail is sent now"
 			}
-			return c.done(suspendedObject(&out), msg)
+			return c.printDone(suspendedObject(&out), msg)
 		})
 	}))
 }

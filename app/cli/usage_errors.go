@@ -17,12 +17,12 @@ import (
 	"mailer/app/server"
 )
 
-// usage is what an error about arguments ends with.
+// usage returns the end of an error about arguments.
 func usage(cmd *cobra.Command) string {
 	return "Usage: mailer " + strings.TrimPrefix(strings.TrimSuffix(cmd.UseLine(), " [flags]"), "mailer ")
 }
 
-// wrongArguments says which arguments a command lacks, or which it has no use for.
+// wrongArguments returns an error that names missing or unexpected arguments.
 func wrongArguments(cmd *cobra.Command, given []string) error {
 	wanted := strings.Fields(cmd.Use)[1:]
 	needed := slices.IndexFunc(wanted, func(w string) bool { return strings.HasPrefix(w, "[") })
@@ -45,8 +45,8 @@ func wrongArguments(cmd *cobra.Command, given []string) error {
 	return fmt.Errorf("wrong arguments. %s", usage(cmd))
 }
 
-// required has a command refuse to run without a value for a flag, before anything is
-// opened. Examples are by flag, like "--name my-app".
+// required makes a command fail if a flag is missing, before anything is opened. Examples are given
+// per flag, like "--name my-app".
 func required(cmd *cobra.Command, examples ...string) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ func required(cmd *cobra.Command, examples ...string) *cobra.Command {
 	return cmd
 }
 
-// notFound names what was not found and the command that lists what there is.
+// notFound names what was not found, and the command that lists what exists.
 func notFound(err error, kind, name, list string) error {
 	if app.CodeOf(err) != app.CodeNotFound {
 		return err
@@ -69,7 +69,7 @@ func notFound(err error, kind, name, list string) error {
 	return fmt.Errorf("there is no %s %s; `mailer %s` shows what there is", kind, name, list)
 }
 
-// noDomain says in what team a domain was looked for, and what helps.
+// noDomain names the team in which a domain was not found, and a remedy.
 func noDomain(ctx context.Context, e *server.Server, team *app.Team, name string, err error) error {
 	if app.CodeOf(err) != app.CodeNotFound {
 		return err
@@ -86,7 +86,7 @@ func noDomain(ctx context.Context, e *server.Server, team *app.Team, name string
 	return fmt.Errorf("the team %s has no domain %s: mailer domains list shows its domains, mailer domains add %s adds this one", team.Name, name, name)
 }
 
-// notWritable says who should run a command whose database this user can't write.
+// notWritable names the user who can write the database.
 func notWritable(database string, err error) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) && !server.IsReadOnly(err) {
 		return err
@@ -94,8 +94,8 @@ func notWritable(database string, err error) error {
 	return fmt.Errorf("this user can't write %s or its folder: run the command as the user that runs mailer serve, like sudo -u mailer mailer status (%w)", server.DatabaseName(database), err)
 }
 
-// flagAliases are names that other programs give to a flag of ours, and how it is given
-// here. VALUE is what was typed.
+// flagAliases are flag names of other programs, and the flag to use instead. VALUE is replaced by
+// the typed value.
 var flagAliases = map[string]struct{ flag, form string }{
 	"port":     {"listen", "--listen :VALUE"},
 	"host":     {"listen", "--listen VALUE:3000"},
@@ -111,8 +111,8 @@ var flagAliases = map[string]struct{ flag, form string }{
 	"debug":    {"log-level", "--log-level debug"},
 }
 
-// SuggestNearest has a command and those below it name what comes nearest to a command
-// or flag that is not there. args are what was typed.
+// SuggestNearest makes a command and its subcommands suggest the nearest name for an unknown
+// command or flag. args are the arguments as typed.
 func SuggestNearest(cmd *cobra.Command, args []string) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if group, word := mistyped(cmd.Root(), args); group != nil {
@@ -128,12 +128,12 @@ func SuggestNearest(cmd *cobra.Command, args []string) {
 	cmd.SetHelpCommand(helpCommand(cmd))
 }
 
-// likelyFlag says which flag somebody meant by a name that is none.
+// likelyFlag returns the flag that was probably meant by an unknown one.
 func likelyFlag(cmd *cobra.Command, name string, args []string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	for other, ours := range flagAliases {
-		if slices.Contains(names, ours.flag) && !slices.Contains(names, other) {
+	for other, alias := range flagAliases {
+		if slices.Contains(names, alias.flag) && !slices.Contains(names, other) {
 			names = append(names, other)
 		}
 	}
@@ -142,14 +142,13 @@ func likelyFlag(cmd *cobra.Command, name string, args []string) string {
 	if !nearest.Near(name, near) {
 		return cmd.CommandPath() + " --help lists its flags"
 	}
-	if ours, ok := flagAliases[near]; ok && cmd.Flags().Lookup(near) == nil {
-		return "did you mean " + strings.Replace(ours.form, "VALUE", valueOf(args, name, near), 1) + "?"
+	if alias, ok := flagAliases[near]; ok && cmd.Flags().Lookup(near) == nil {
+		return "did you mean " + strings.Replace(alias.form, "VALUE", valueOf(args, name, near), 1) + "?"
 	}
 	return "the nearest is --" + near
 }
 
-// valueOf returns what was typed as the value of a flag, or in its place the word that
-// stands for it.
+// valueOf returns the typed value of a flag, or a placeholder.
 func valueOf(args []string, name, meant string) string {
 	for i, arg := range args {
 		if value, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
@@ -162,8 +161,8 @@ func valueOf(args []string, name, meant string) string {
 	return strings.ToUpper(meant)
 }
 
-// mistyped finds the first word of a line that should be a command and is none, and the
-// group that lacks it. nil: there is no such word before the first flag.
+// mistyped returns the first word that should be a command and is none, and the group it was looked
+// up in; nil if there is none before the first flag.
 func mistyped(cmd *cobra.Command, args []string) (group *cobra.Command, word string) {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") || !cmd.HasSubCommands() {
@@ -204,7 +203,7 @@ func unknownCommand(group *cobra.Command, word string) error {
 	return fmt.Errorf("unknown command %q of %s; the nearest is %s", word, path, near)
 }
 
-// commandAliases are names that programs give to one act, those of ours first.
+// commandAliases are command names of other programs, after the own one.
 var commandAliases = [][]string{
 	{"remove", "revoke", "delete", "drop", "rm", "del"},
 	{"add", "create", "new", "make"},
@@ -215,7 +214,7 @@ var commandAliases = [][]string{
 	{"pause", "stop", "disable"},
 }
 
-// NoArguments is for a command that takes none.
+// NoArguments validates a command without arguments.
 func NoArguments(cmd *cobra.Command, given []string) error {
 	if len(given) > 0 {
 		return wrongArguments(cmd, given)
@@ -223,7 +222,7 @@ func NoArguments(cmd *cobra.Command, given []string) error {
 	return nil
 }
 
-// NotCreated says what helps where a server can't write its database, or make it.
+// NotCreated adds a remedy to the error of a server that can't write or create its database.
 func NotCreated(database string, err error) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) && !server.IsReadOnly(err) {
 		return err
@@ -231,7 +230,7 @@ func NotCreated(database string, err error) error {
 	return fmt.Errorf("this user can't write %s or its folder: give both to this user with chown, or name another file with --db (%w)", server.DatabaseName(database), err)
 }
 
-// helpCommand is cobra's, which shows the help of mailer for a command that is not there.
+// helpCommand is cobra's help command, which for unknown commands shows the help of mailer.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{Use: "help [command]", Short: "Help about any command", Hidden: true, RunE: func(_ *cobra.Command, args []string) error {
 		if group, word := mistyped(root, args); group != nil {
@@ -246,8 +245,8 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}}
 }
 
-// nameCommands has each group of commands refuse what is none of them: cobra shows
-// the help, as if nothing was wrong.
+// nameCommands makes groups of commands refuse unknown subcommands: cobra would show the help
+// without an error.
 func nameCommands(cmd *cobra.Command) {
 	if !cmd.HasSubCommands() {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestForeignDatabaseNamesOwner: SQLite's own words name neither the file nor what helps.
+// TestForeignDatabaseNamesOwner: SQLite's error names neither the file nor a remedy.
 func TestForeignDatabaseNamesOwner(t *testing.T) {
 	err := notWritable("mail.db", fmt.Errorf("open lock file: %w", fs.ErrPermission))
 	if err == nil || !strings.HasPrefix(err.Error(), "this user can't write mail.db or its folder: run the command as the user that runs mailer serve") || !errors.Is(err, fs.ErrPermission) {

@@ -9,7 +9,7 @@ import (
 	"mailer/app/tenants/accounts"
 )
 
-// users are the people who can sign in.
+// users returns the commands for people who can sign in.
 func (c *Store) users() *cobra.Command {
 	a := accountStore{c}
 	return group("users", "User accounts", c.usersSetup(), a.list(), a.create(),
@@ -25,7 +25,7 @@ func (c *Store) usersSetup() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]string{"object": "setup_link", "url": link}, link)
+			return c.printDone(map[string]string{"object": "setup_link", "url": link}, link)
 		})
 	}))
 }

@@ -13,7 +13,7 @@ import (
 	"mailer/app/tenants/accounts"
 )
 
-// accountStore are the commands about people who have an account.
+// accountStore has the commands for accounts.
 type accountStore struct{ *Store }
 
 func (c accountStore) list() *cobra.Command {
@@ -52,7 +52,7 @@ func (c accountStore) create() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]string{"object": "user", "id": u.ID, "email": u.Address, "url": link}, link)
+			return c.printDone(map[string]string{"object": "user", "id": u.ID, "email": u.Address, "url": link}, link)
 		})
 	})
 	cmd.Flags().StringVar((*string)(&role), "role", "", "owner, admin or member (required)")
@@ -60,7 +60,7 @@ func (c accountStore) create() *cobra.Command {
 	return c.teamFlag(c.jsonFlag(required(cmd, "--role member")))
 }
 
-// signInLink is a command that prints a link which signs somebody in.
+// signInLink makes a command that prints a sign-in link.
 func (c accountStore) signInLink(use, short string, link func(s *accounts.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
 	return c.jsonFlag(newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
@@ -68,7 +68,7 @@ func (c accountStore) signInLink(use, short string, link func(s *accounts.Servic
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]string{"object": "sign_in_link", "email": args[0], "url": url}, url)
+			return c.printDone(map[string]string{"object": "sign_in_link", "email": args[0], "url": url}, url)
 		})
 	}))
 }
@@ -79,7 +79,7 @@ func (c accountStore) role() *cobra.Command {
 			if err := e.Accounts.AssignRole(ctx, args[0], team.ID, app.Role(args[1])); err != nil {
 				return err
 			}
-			return c.done(map[string]string{"object": "member", "email": args[0], "team": team.Name, "role": args[1]}, fmt.Sprintf("%s is %s of %s", args[0], args[1], team.Name))
+			return c.printDone(map[string]string{"object": "member", "email": args[0], "team": team.Name, "role": args[1]}, fmt.Sprintf("%s is %s of %s", args[0], args[1], team.Name))
 		})
 	})))
 }
@@ -92,7 +92,7 @@ func (c accountStore) remove() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.done(map[string]any{"object": "user", "email": args[0], "deleted": true, "keys": keyObjects(left)}, "removed the account "+args[0]+keysText(left))
+				return c.printDone(map[string]any{"object": "user", "email": args[0], "deleted": true, "keys": keyObjects(left)}, "removed the account "+args[0]+keysText(left))
 			}
 			team, err := e.Teams.FindTeam(ctx, c.team)
 			if err != nil {
@@ -102,14 +102,14 @@ func (c accountStore) remove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true, "keys": keyObjects(left)}, fmt.Sprintf("removed %s from %s", args[0], team.Name)+keysText(left))
+			return c.printDone(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true, "keys": keyObjects(left)}, fmt.Sprintf("removed %s from %s", args[0], team.Name)+keysText(left))
 		})
 	})
 	cmd.Flags().StringVar(&c.team, "team", "", "only remove from this team, by name or id (default: delete the account)")
 	return c.jsonFlag(cmd)
 }
 
-// keyObjects are API keys that a removed person made and that work on.
+// keyObjects returns the API keys of a removed person that still work.
 func keyObjects(left []app.Key) []map[string]any {
 	out := make([]map[string]any, len(left))
 	for i, k := range left {
@@ -137,7 +137,7 @@ func (c accountStore) sessions() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]any{"object": "session", "email": args[0], "ended": n}, fmt.Sprintf("ended %d sessions of %s", n, args[0]))
+			return c.printDone(map[string]any{"object": "session", "email": args[0], "ended": n}, fmt.Sprintf("ended %d sessions of %s", n, args[0]))
 		})
 	})))
 }

@@ -10,8 +10,7 @@ import (
 	"mailer/db/engine"
 )
 
-// CheckDatabase looks for damage in a database, beside a server or alone, and changes
-// nothing.
+// CheckDatabase looks for damage in a database, whether or not a server runs. It changes nothing.
 func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err error) {
 	found, err := db.Check(ctx, path)
 	for _, f := range found {
@@ -20,8 +19,8 @@ func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err
 	return checks, err
 }
 
-// DamageError returns an error of a command in words that name the database, and what helps,
-// where it comes of damage to its file. Other errors pass.
+// DamageError adds the database and a remedy to an error that is caused by a damaged file. Other
+// errors are returned unchanged.
 func DamageError(database string, err error) error {
 	if err == nil || engine.IsRemote(database) || !health.Damaged(err) {
 		return err
@@ -29,11 +28,12 @@ func DamageError(database string, err error) error {
 	return &app.Error{Code: app.CodeInternal, Message: health.DamageOf(database, err), Err: err}
 }
 
-// IsReadOnly reports whether an error says that a database can't be written by this user.
+// IsReadOnly reports whether an error means that this user can't write a database.
 func IsReadOnly(err error) bool { return engine.IsReadOnly(err) }
 
-// Doctor has the running server look at itself; where none runs or answers it looks from here
-// and, where open fails, at what is there of the database. keyFile is empty for the file beside the database.
+// Doctor asks the running server to check itself. If none runs or answers, it checks from this
+// process, and if open fails, only the files of the database. An empty keyFile is the default next
+// to the database.
 func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, open func() (*Server, func(), error)) ([]health.Check, error) {
 	p := health.Target{Database: database, KeyFile: cmp.Or(keyFile, engine.KeyPath(database)), Running: engine.InUse(database), TLS: engine.TLSOf(database), PasswordVisible: passwordShown}
 	s, done, err := open()
@@ -41,16 +41,16 @@ func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, o
 		return health.Machine(p, err), nil
 	}
 	defer done()
-	beside := s.Health.WithTarget(p, health.Network{})
+	checker := s.Health.WithTarget(p, health.Network{})
 	if p.Running {
-		if checks, ok, err := beside.Ask(ctx); ok || err != nil {
+		if checks, ok, err := checker.Ask(ctx); ok || err != nil {
 			return checks, err
 		}
 	}
-	return beside.Doctor(ctx)
+	return checker.Doctor(ctx)
 }
 
-// locationOf is where a running server has its database and master key.
+// locationOf describes where a server has its database and master key.
 func locationOf(cfg *Config) health.Target {
 	p := health.Target{Database: cfg.DB.Path(), Running: true, ThisProcess: true, TLS: cfg.DatabaseTLS, PasswordVisible: cfg.PasswordShown}
 	if cfg.KeyFile != nil {
@@ -59,30 +59,30 @@ func locationOf(cfg *Config) health.Target {
 	return p
 }
 
-// Status looks how the server of a database is.
+// Status returns the status of a database's server.
 func Status(ctx context.Context, s *Server, database, version string) (health.Status, error) {
-	beside := s.Health.WithTarget(health.Target{Database: database, Running: engine.InUse(database)}, health.Network{})
-	status, err := beside.Status(ctx, version)
+	checker := s.Health.WithTarget(health.Target{Database: database, Running: engine.InUse(database)}, health.Network{})
+	status, err := checker.Status(ctx, version)
 	if err != nil {
 		return status, err
 	}
-	return status, beside.FillTables(ctx, &status.Database)
+	return status, checker.FillTables(ctx, &status.Database)
 }
 
-// Names returns names or ids of a kind (team, domain, relay, key, email) out of a database
-// file, for a shell that completes them.
+// Names returns names or ids of a kind (team, domain, relay, key, email) in a database file, for
+// shell completion.
 func Names(ctx context.Context, path, kind string) ([]string, error) {
 	return engine.Names(ctx, path, kind)
 }
 
-// RequireFile refuses, in words, what is done to a database in a file alone.
+// RequireFile returns an error unless a database is a file.
 func RequireFile(name string) error { return engine.OnlyFiles(name) }
 
-// HasPassword reports whether the name of a database holds a password.
+// HasPassword reports whether a database's name contains a password.
 func HasPassword(name string) bool { return engine.HasPassword(name) }
 
-// DatabaseName is the name of a database as people may see it: without a password.
+// DatabaseName returns a database's name without a password.
 func DatabaseName(name string) string { return engine.Name(name) }
 
-// FilePrefix is what the names of files begin with that lie beside a database.
+// FilePrefix returns the prefix of files that belong to a database.
 func FilePrefix(name string) string { return engine.FilePrefix(name) }

@@ -9,18 +9,18 @@ import (
 	"mailer/app/tenants/teams"
 )
 
-// Servers that share a database elsewhere all answer, by the same rules, and mail leaves
-// through all of them. One leads: all else that happens by itself happens there. The first that
-// finds nobody in the lead takes it.
+// Servers that share a PostgreSQL database all answer requests and send mail. One of them leads,
+// and does everything else that runs in the background. If no server leads, the first one that
+// notices takes over.
 
-// followEvery is how often a server reads at most how the one that leads is; reloadEvery is how
-// often at most those who look at one are told to read again what another one changed.
+// followEvery is the shortest interval between two reads of the leader's settings; reloadEvery is
+// the shortest interval between two resets of live listeners after changes by another server.
 const (
 	followEvery = time.Second
 	reloadEvery = 5 * time.Second
 )
 
-// Begin has s work, beside the server that leads if it is not the one.
+// Begin starts s, as a follower if another server leads.
 func (s *Server) Begin(ctx context.Context) error {
 	if s.DB.Cluster().Leads() {
 		return s.Start(ctx)
@@ -39,7 +39,7 @@ func (s *Server) Begin(ctx context.Context) error {
 	return nil
 }
 
-// follow does what a server beside another one does, and takes over once it is to lead.
+// follow runs the periodic work of a follower, and takes over when s becomes the leader.
 func (s *Server) follow() {
 	defer close(s.followerDone)
 	tick := time.NewTicker(teams.KeysFlushEvery)
@@ -90,13 +90,13 @@ func (s *Server) takeOver() error {
 	return nil
 }
 
-// Following reports whether another server leads, and s works beside it.
+// Following reports whether another server leads.
 func (s *Server) Following() bool { return s.following.Load() }
 
-// Failed has the error of a server that was to take over and could not.
+// Failed receives the error if taking over fails.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// onRemoteWrite is called once another server wrote.
+// onRemoteWrite is called after another server wrote.
 func (s *Server) onRemoteWrite() {
 	s.reload(time.Now())
 	if s.following.Load() {
@@ -105,7 +105,7 @@ func (s *Server) onRemoteWrite() {
 	s.logError("look for what another server wrote", s.Jobs.ReloadChanges(s.Claiming))
 }
 
-// reload has those who look at this server read again what another one changed.
+// reload makes live listeners of this server read again what another server changed.
 func (s *Server) reload(now time.Time) {
 	if now.Sub(s.reloadedAt) < reloadEvery {
 		return

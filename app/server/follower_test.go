@@ -14,7 +14,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// withTwoServers are two servers on one database, of which the first works.
+// withTwoServers runs a test with two servers on one database, of which the first leads.
 func withTwoServers(t *testing.T, fn func(t *testing.T, one, two *testserver.Server)) {
 	testserver.PostgresOnly(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -25,8 +25,8 @@ func withTwoServers(t *testing.T, fn func(t *testing.T, one, two *testserver.Ser
 	})
 }
 
-// soon is how long a server may take to hear of what the other one wrote, and to do it; early
-// is how long one that has just come sends nothing, since the other one may not know of it.
+// soon is the longest time until a server has processed a write of the other one; early is the time
+// for which a new server sends nothing, since the other may not know it yet.
 const (
 	soon  = 3 * base.SweepEvery
 	early = 3 * time.Second

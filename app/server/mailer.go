@@ -13,14 +13,14 @@ import (
 // OtherMailer is the database file of another Mailer.
 type OtherMailer struct {
 	Path    string
-	KeyFile string // empty: beside the database
+	KeyFile string // empty: next to the database
 	Schema  string // the text of schema.sql
 }
 
-// OpenMailer writes a team of another Mailer's database, which is not changed, to a
-// directory that is new or empty. team is a name or an id; empty: the first. Errors, in
-// words: a file that is not there or no database, one of another version, a master key
-// that does not open it; those of transfer.Exporter.
+// OpenMailer exports a team of another Mailer's database into a new or empty directory. The
+// database is not changed. team is a name or an id; empty: the first team. Errors: the file is
+// missing or no database, has another version, or the master key does not fit; those of
+// transfer.Exporter.
 func OpenMailer(ctx context.Context, from OtherMailer, team, dir string, opts transfer.ExportOptions) (made transfer.Exported, err error) {
 	store, err := db.OpenReadOnly(ctx, from.Path, from.Schema)
 	if err != nil {

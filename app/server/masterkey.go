@@ -10,20 +10,20 @@ import (
 
 	"mailer/app/kit/seal"
 	"mailer/app/operate/rekey"
+	"mailer/db"
 	"mailer/db/engine"
 )
 
-// KeyFile is the file of the master key of a database.
+// KeyFile is the master key file of a database.
 type KeyFile struct {
 	Path     string
-	Database string // as it was named, for words
+	Database string // as the user wrote it, for messages
 	Flag     string // that names the file; empty: --master-key-file
 	file     *rekey.File
 }
 
-// NewServer reads the key, which it makes for a new database, and makes a Server with
-// it. A key that is missing, or is another than the database was made with, is an error
-// in words for who starts the program.
+// NewServer reads the key, or creates one for a new database, and makes a Server. The error for a
+// missing or wrong key is written for the user.
 func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
 	fresh, err := cfg.DB.IsNew(ctx)
 	if err != nil {
@@ -49,8 +49,7 @@ func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
 
 func (k *KeyFile) flag() string { return cmp.Or(k.Flag, "--master-key-file") }
 
-// Check warns where others than the owner can read the file, and has a server read it
-// again.
+// Check warns if others than the owner can read the file, and lets a server reload it.
 func (k *KeyFile) Check(log *slog.Logger) {
 	switch mode, err := engine.OpenToOthers(k.Path); {
 	case err != nil:
@@ -59,4 +58,10 @@ func (k *KeyFile) Check(log *slog.Logger) {
 		log.Warn("others can read the master key", "file", k.Path, "mode", fmt.Sprintf("%04o", mode), "help", "chmod 600 "+k.Path)
 	}
 	k.file.Look()
+}
+
+// VerifyDatabase returns an error if a database was made with another key.
+func (k *KeyFile) VerifyDatabase(ctx context.Context, store *db.DB) error {
+	_, err := k.NewServer(ctx, Config{DB: store})
+	return err
 }

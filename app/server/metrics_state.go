@@ -11,7 +11,7 @@ import (
 	"mailer/app/sending/queue"
 )
 
-// sampleMetrics finds what the metrics show of this moment.
+// sampleMetrics returns the current values of the gauges.
 func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err error) {
 	waiting, err := s.Queue.Counts(ctx)
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 	return state, err
 }
 
-// addWaiting adds up what waits, of all teams. A relay that mail waits for and that is
-// not there is one that is down.
+// addWaiting sums the waiting mail of all teams. A relay that has waiting mail but is not
+// configured counts as down.
 func addWaiting(state *metrics.State, counts []queue.Count, now time.Time) {
 	for _, c := range counts {
 		i := slices.IndexFunc(state.Waiting, func(w metrics.Waiting) bool { return w.Relay == c.Relay && w.Reason == string(c.State) })

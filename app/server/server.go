@@ -1,9 +1,9 @@
-// Package server wires the services to the whole that main, the commands and the
-// tests start: it makes them in their order, starts and stops their workers, and
-// holds nothing of its own. Only what is above the services imports it.
+// Package server wires the services into the server that main, the commands and the tests start. It
+// makes the services in their order, and starts and stops their workers. Only packages above the
+// services import it.
 //
-// Failure policy: a part that can't start ends the start; a stop waits for what
-// is past the final dot and drops the rest, which the database still holds.
+// Failure policy: if a part can't start, the server does not start. A stop waits for transactions
+// past the final dot and drops the others, which the database still holds.
 package server
 
 import (
@@ -47,102 +47,98 @@ import (
 	"mailer/db/engine"
 )
 
-// Config is what a Server is made of.
+// Config configures a Server.
 type Config struct {
 	DB     *db.DB
 	Sealer *app.Sealer
-	// KeyFile is where the keys of Sealer come from, so that they follow it; nil: they
-	// stay.
+	// KeyFile is the source of Sealer's keys, which follow changes of the file; nil: they don't
+	// change.
 	KeyFile *rekey.File
-	// DatabaseTLS is how the way to a database elsewhere is protected.
+	// DatabaseTLS protects the connection to a PostgreSQL database.
 	DatabaseTLS engine.RemoteTLS
-	// PasswordShown: the password of the database stands on the command line.
+	// PasswordShown: the database's password was given on the command line.
 	PasswordShown bool
 	Log           *slog.Logger
-	// Routes: the first is the default region. None: no mail leaves, and without
-	// NoRelay Start must not be called (the command line beside a server).
+	// Routes are the relays; the first is the default region. Without any, no mail is sent, and
+	// unless NoRelay is set, Start must not be called.
 	Routes []delivery.Route
-	// Connect makes the sender of a relay that comes while the server runs, and Probe tries
-	// one for `mailer relays test`; nil: this process makes no connections.
+	// Connect makes the sender of a relay that is added while the server runs. Probe tests a relay
+	// for `mailer relays test`. nil: this process makes no connections.
 	Connect func(relayurl.Relay) (delivery.Sender, error)
-	// ReleaseMemory hands memory of this process back when work is over; nil: nothing does.
+	// ReleaseMemory returns unused memory to the system after work; nil: nothing does.
 	ReleaseMemory func()
 	Probe         func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
-	// NoRelay: this is a server that has no relay; what it accepts waits for one.
+	// NoRelay: the server has no relay; what it accepts waits for one.
 	NoRelay bool
-	// Capture: the one route is the capture transport, so a from-domain need not
-	// be verified.
+	// Capture: the only route is the capture transport, so from-domains need not be verified.
 	Capture        bool
-	Compat         app.Compat    // empty: app.CompatStrict (a command beside a server: as the server said)
-	Cloud          bool          // plans apply (a command beside a server: as the server said)
-	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
+	Compat         app.Compat    // empty: app.CompatStrict (for commands: the value of the server)
+	Cloud          bool          // plans apply (for commands: the value of the server)
+	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode the plans decide
 	DoubtDelay     time.Duration // 0: 60 s
-	MaxWait        time.Duration // as delivery.Config has it
-	// EnforceGuardrails: a team or region over the line of a guardrail is held back; else that is
-	// only shown and told.
+	MaxWait        time.Duration // see delivery.Config
+	// EnforceGuardrails: a team or region above a guardrail's limit is paused; otherwise that is
+	// only shown.
 	EnforceGuardrails bool
 	BulkShare         float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
-	Memory            int64   // bytes that the process may have; 0: as many as there are
-	Builders          int     // messages that the senders of Routes compose and sign at once; 0: app.ComposeWorkers
+	Memory            int64   // bytes that the process may use; 0: unlimited
+	Builders          int     // messages that the senders of Routes compose and sign at the same time; 0: app.Builders
 	Jitter            func() float64
-	Load              *app.Load        // told of each caller that waits; nil: nobody asks
-	Metrics           *metrics.Metrics // count what happens; nil: nobody watches
-	// Resolver asks the DNS about domains; nil: domains are not checked.
+	Load              *app.Load        // counts waiting callers; nil: not counted
+	Metrics           *metrics.Metrics // nil: not counted
+	// Resolver looks up DNS records of domains; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// NewDKIMKey makes the key pair of a domain; nil: a new one each time.
 	NewDKIMKey func() (*rsa.PrivateKey, error)
-	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
-	// New takes slashes off its end. Empty (the command line beside a server):
-	// where the server said.
+	// BaseURL is the URL of hosted pages, like "https://mail.example.com"; New trims slashes. Empty
+	// (for commands): the value of the server.
 	BaseURL string
 	// DNS is the HOST:PORT that Resolver asks; empty: the authoritative servers of each name.
 	DNS string
-	// BounceHost is the host name under which a listener for bounces is reached.
-	// Empty (also for the command line beside a server): there is none.
+	// BounceHost is the host name for bounces. Empty (also for commands): none.
 	BounceHost string
-	// WebhookTransport carries requests to webhooks: the policy on addresses is its own, it
-	// follows no redirects, and its errors are shown to the webhook's owner. nil:
-	// events wait.
+	// WebhookTransport sends requests to webhooks. It checks addresses, follows no redirects, and
+	// its errors are shown to the webhook's owner. nil: events wait.
 	WebhookTransport http.RoundTripper
-	// WebhookAllow are the ranges in which endpoints may be private and plain http.
+	// WebhookAllow are the ranges in which endpoints may be private and use plain HTTP.
 	WebhookAllow []netip.Prefix
-	// WebhooksPerTeam is how many of them a team can make; 0: webhook.DefaultPerTeam.
+	// WebhooksPerTeam is the number of webhooks that a team may have; 0: webhook.DefaultPerTeam.
 	WebhooksPerTeam int
-	// Backup is the one that the server makes each day.
+	// Backup configures the daily backup.
 	Backup backup.Daily
-	// NoRequestLog: which requests are made is not kept.
+	// NoRequestLog: requests are not recorded.
 	NoRequestLog bool
-	// Certificates is where the TLS of listeners comes from; nil: there is none.
+	// Certificates is the configuration of TLS; nil: none.
 	Certificates *certificates.Config
-	// PollEvery is how often the server looks for changes by other processes, and the
-	// shortest interval between two runs of a cron job; 0: base.SweepEvery.
+	// PollEvery is how often the server looks for changes by other processes, and the shortest
+	// interval of a cron job; 0: base.SweepEvery.
 	PollEvery time.Duration
-	// FlagValues are the values of flags and variables of settings that can change while the server
-	// runs, by the flag's name; nil: none changes.
+	// FlagValues are the values of flags and variables, by flag name, that override settings; nil:
+	// settings don't change while the server runs.
 	FlagValues map[string]string
-	// LogLevel is that of Log, which changes with the settings; nil: it stays.
+	// LogLevel is the level of Log, which settings change; nil: it is fixed.
 	LogLevel *slog.LevelVar
-	// Alerts is where the operator is notified of errors.
+	// Alerts configures notifications of the operator.
 	Alerts health.Alerts
-	// Retention is for how long finished mail is kept, where its team does not say.
+	// Retention is how long finished mail is kept, unless its team has its own setting.
 	Retention app.Retention
 }
 
-// Server is the whole service behind its doors.
+// Server holds all services.
 type Server struct {
 	*base.Base
-	started      bool          // Start came as far as its workers
-	followerDone chan struct{} // closed once it answers no longer beside another one, which failed tells of; nil: it never did
+	started      bool          // the workers were started
+	followerDone chan struct{} // closed when following ends; nil: s never followed
 	failed       chan error
 	following    atomic.Bool
-	reloadedAt   time.Time // when those who look were told to read all again
+	reloadedAt   time.Time // when live listeners were last reset
 	Webhooks     *webhooks.Service
 	Teams        *teams.Service
 	Brands       *teams.Brands
 	Accounts     *accounts.Service
 	Passkeys     *accounts.PasskeyService
 	Directory    *accounts.Directory
-	// OwnInvitations are what people who are signed in agree to.
+	// OwnInvitations are invitations that signed-in people accept.
 	OwnInvitations *accounts.OwnInvitations
 	Domains        *domains.Service
 	Audience       *audience.Service
@@ -184,8 +180,8 @@ func webhooksConfig(cfg *Config) webhooks.Config {
 	return webhooks.Config{Transport: cfg.WebhookTransport, WebhookAllow: cfg.WebhookAllow, WebhooksPerTeam: cfg.WebhooksPerTeam}
 }
 
-// New makes a Server and proves that the sealer fits the database. Error:
-// seal.ErrSeal for another master key.
+// New makes a Server, and checks that the sealer fits the database. Errors: seal.ErrSeal for
+// another master key.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -242,8 +238,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// tick is called each second: changed tells whether anything was committed, perhaps by a
-// command beside this server, which obeys.
+// tick is called each second. changed tells whether anything was committed since, by this process
+// or another.
 func (s *Server) tick(changed bool) {
 	s.RuntimeSettings.Tick(changed)
 	if s.following.Load() {
@@ -257,7 +253,7 @@ func (s *Server) tick(changed bool) {
 	}
 }
 
-// settingsOf is what a configuration with routes says of this server.
+// settingsOf returns the settings that a configuration with routes implies.
 func settingsOf(cfg *Config) base.Settings {
 	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.EnforceGuardrails, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Retention}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
@@ -266,9 +262,8 @@ func settingsOf(cfg *Config) base.Settings {
 	return own
 }
 
-// Start settles what an earlier process left in doubt and sets the workers to
-// work. One that captures refuses, and changes nothing, where mail waits for a real
-// relay.
+// Start resolves what an earlier process left in doubt, and starts the workers. With Capture it
+// fails, and changes nothing, if mail waits for a real relay.
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.Delivery.MayCapture(ctx); err != nil {
 		return err
@@ -298,13 +293,13 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.Jobs.StartCron()
 }
 
-// Stop lets running transactions end until ctx does, then drops those that have
-// not sent their dot, and waits for all workers. A database elsewhere that does not answer
-// soon after is given up: what left and is not written down is in doubt at the next start.
+// Stop lets running transactions end until ctx does, then drops those before their final dot, and
+// waits for all workers. It abandons a PostgreSQL database that does not answer soon after: sent
+// mail whose result is not stored is in doubt at the next start.
 func (s *Server) Stop(ctx context.Context) {
 	defer abandonDatabaseAfter(ctx, s.DB)()
 	s.Drain()
-	if s.followerDone != nil && !s.DB.Cluster().Leads() { // else it takes over right now, perhaps
+	if s.followerDone != nil && !s.DB.Cluster().Leads() { // otherwise it may be taking over
 		s.StopClaiming()
 	}
 	if s.followerDone != nil {
@@ -315,7 +310,7 @@ func (s *Server) Stop(ctx context.Context) {
 			<-s.followerDone
 		}
 	}
-	s.StopClaiming() // before cron is waited for: its jobs end with Taking
+	s.StopClaiming() // before waiting for cron, whose jobs end with Taking
 	s.Jobs.StopCron(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -326,7 +321,7 @@ func (s *Server) Stop(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 		s.Abort()
-		s.Delivery.CloseSenders() // a relay may let us wait for minutes for the reply to a dot
+		s.Delivery.CloseSenders() // a relay may take minutes to reply to the final dot
 		<-done
 	}
 	s.Abort()

@@ -9,7 +9,7 @@ import (
 	"mailer/app/sending/delivery"
 )
 
-// applySettings puts settings in force that changed while the server runs, or were stored before.
+// applySettings applies settings that were stored before or changed while the server runs.
 func (s *Server) applySettings(f *settings.Flags, level *slog.LevelVar) {
 	s.Settings.SetRules(base.Rules{Enforce: f.Guardrails == "enforce" || s.Settings.Cloud, Compat: app.Compat(f.Compat), Keep: f.Keep.Retention()})
 	s.Webhooks.SetWebhooksPerTeam(f.WebhooksPerTeam)
@@ -20,7 +20,7 @@ func (s *Server) applySettings(f *settings.Flags, level *slog.LevelVar) {
 		level.Set(f.Level())
 	}
 	s.Delivery.Tune(delivery.Tuning{DoubtDelay: f.DoubtDelay, MaxWait: f.Waits.MaxWait(), BulkShare: 1 - f.Reserve})
-	if s.DB.Cluster().Leads() { // commands beside it go by them
+	if s.DB.Cluster().Leads() { // commands use them
 		s.logError("note the settings of this server", s.SaveSettings(s.Claiming))
 	}
 }

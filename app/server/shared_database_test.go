@@ -16,7 +16,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// withTwoServersVia are two servers on one database whose relays are alike.
+// withTwoServersVia runs a test with two servers on one database that have the same relays.
 func withTwoServersVia(t *testing.T, relay relayurl.Relay, script testserver.Script, fn func(t *testing.T, one, two *testserver.Server)) {
 	relay.Region, relay.Host, relay.Port, relay.Connections = app.DefaultRegion, "relay.test", 587, 4
 	testserver.PostgresOnly(t)
@@ -29,11 +29,11 @@ func withTwoServersVia(t *testing.T, relay relayurl.Relay, script testserver.Scr
 	})
 }
 
-// slowReplies takes everything after a while.
+// slowReplies accepts everything after a delay.
 func slowReplies(by time.Duration) testserver.Script {
-	return testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return testserver.Always(func(ctx context.Context, m *app.Outgoing, finalCheck func() error) app.Result {
 		time.Sleep(by)
-		return testserver.Accept(ctx, m, hold)
+		return testserver.Accept(ctx, m, finalCheck)
 	})
 }
 
@@ -53,8 +53,8 @@ func sendAll(t *testing.T, n int, at ...*testserver.Server) (ids []string) {
 	return ids
 }
 
-// wantOnce checks that mail was let past its dot once, at either server, and returns how much
-// each sent.
+// wantOnce checks that each email passed the final check once, at either server, and returns how
+// many each server sent.
 func wantOnce(t *testing.T, ids []string, one, two *testserver.Server) (byOne, byTwo int) {
 	t.Helper()
 	var missing []string
@@ -125,7 +125,7 @@ func TestServersShareDailyLimit(t *testing.T) {
 		if n := dots(ids); n != 15 {
 			t.Fatalf("%d left", n)
 		}
-		for range 10 { // two teams, each over what is left
+		for range 10 { // two teams, each above the rest of the limit
 			ids = append(ids, one.Send("bob@example.net"), two.Send("bob@example.net"))
 		}
 		sleep(time.Minute)
@@ -180,7 +180,7 @@ func TestServersShareBroadcast(t *testing.T) {
 	})
 }
 
-// killServer takes a server for dead, as the others do that hear nothing of it.
+// killServer marks a server dead, as other servers do that get no heartbeat.
 func killServer(w *testserver.Server) {
 	w.SQL(`UPDATE nodes SET dead = seen_at WHERE leads = 0`)
 }
@@ -202,7 +202,7 @@ func TestDeadServersMailIsSentByOther(t *testing.T) {
 		}
 		begun, dotted := two.Send("begun@example.net"), two.Send("dotted@example.net")
 		sleep(time.Second)
-		mine := one.Send("mine@example.net") // in work at the one that lives
+		mine := one.Send("mine@example.net") // being sent by the surviving server
 		sleep(time.Second)
 		gone = true
 		killServer(one)
@@ -273,7 +273,7 @@ func TestMovedEmailLeavesServer(t *testing.T) {
 		testserver.Must(t, one.Reschedule(id, time.Now().Add(time.Second).Format(time.RFC3339)))
 		sleep(4 * soon)
 		sent := one.Relays[0].FinalDots(id) + two.Relays[0].FinalDots(id)
-		close(hang) // what the first attempt met is nobody's business by now
+		close(hang) // the result of the first attempt no longer counts
 		sleep(soon)
 		if n := one.Relays[0].FinalDots(id) + two.Relays[0].FinalDots(id); sent != 1 || n != 1 {
 			t.Errorf("it left %d times, then %d\n%s", sent, n, one.Timeline(id))
@@ -289,7 +289,7 @@ func TestChangesApplyOnOtherServer(t *testing.T) {
 			w.Relays[0].SetScript(testserver.Always(testserver.After(hang, testserver.Accept)))
 		}
 		var ids []string
-		for _, w := range []*testserver.Server{one, two} { // whose opt-outs come between reading and the dot
+		for _, w := range []*testserver.Server{one, two} { // whose opt-outs arrive between reading and the final dot
 			ids = append(ids, w.Send("out@example.net"), w.Send("canceled@example.net"))
 		}
 		sleep(time.Second)

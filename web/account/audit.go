@@ -14,7 +14,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// AuditItem is a change that was made, and by whom.
+// AuditItem is a change and its author.
 type AuditItem struct {
 	Object    string        `json:"object" enum:"audit_log"`
 	ID        string        `json:"id" format:"uuid"`
@@ -34,7 +34,7 @@ type actorItem struct {
 	Name *string       `json:"name" doc:"The key's name, the person's address, or the system's user at the terminal; null: it is gone"`
 }
 
-// changedFields is JSON as it stands in the log.
+// changedFields is JSON as stored in the log.
 type changedFields string
 
 // MarshalJSON implements json.Marshaler.
@@ -92,12 +92,12 @@ func (r AuditRoutes) list(ctx context.Context, key *app.Key, in *auditInput) (*r
 }
 
 func newAuditItem(e *app.AuditEntry) AuditItem {
-	who := actorItem{Type: e.Actor.Type, Name: &e.Actor.Name}
+	actor := actorItem{Type: e.Actor.Type, Name: &e.Actor.Name}
 	if e.Actor.Type == app.ActorKey || e.Actor.Type == app.ActorPerson {
-		who.ID, who.Name = &e.Actor.Name, base.TextOrNull(e.ActorName)
+		actor.ID, actor.Name = &e.Actor.Name, base.TextOrNull(e.ActorName)
 	}
 	return AuditItem{
-		Object: "audit_log", ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt), TeamID: base.TextOrNull(e.TeamID), Actor: who,
+		Object: "audit_log", ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt), TeamID: base.TextOrNull(e.TeamID), Actor: actor,
 		Address: base.TextOrNull(e.Actor.Address), Action: e.Action, Target: base.TextOrNull(e.Target),
 		Before: changedFields(e.Before), After: changedFields(e.After),
 	}

@@ -13,7 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// brandAnswer is how a team looks to the people it writes to.
+// brandAnswer is a team's brand.
 type brandAnswer struct {
 	Object     string     `json:"object" enum:"brand"`
 	Name       string     `json:"name" doc:"The name of the team"`
@@ -39,7 +39,7 @@ type logoRequest struct {
 
 type brandOutput struct{ Body brandAnswer }
 
-// BrandRoutes are the routes of a team's brand. BaseURL is the address of this server.
+// BrandRoutes are the routes of a team's brand. BaseURL is the server's URL.
 type BrandRoutes struct {
 	Service *teams.Brands
 	BaseURL string
@@ -55,7 +55,7 @@ func (r BrandRoutes) Add(h *rest.Handler) {
 		OperationID: "update-brand", Method: http.MethodPatch, Path: "/team/brand",
 		Summary: "Change color, font and footer of the team's brand", Tags: teamTags,
 	}, r.update)
-	rest.RegisterBody(h, rest.Route{Admin: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "set-logo", Method: http.MethodPost, Path: "/team/logo",
 		Summary: "Upload the logo of the team", Tags: teamTags,
 	}, r.setLogo)

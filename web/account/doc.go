@@ -1,7 +1,5 @@
-// Package account is the API's routes of people: sign-in, what is theirs, members of
-// teams and invitations, and what was changed by whom. web mounts them on web/rest;
-// nothing else imports it.
+// Package account implements the API's routes of people: sign-in, own account, members and
+// invitations of teams, and the audit log. Only web imports it.
 //
-// Failure policy: that of web/rest; whoever cannot prove who he is gets one answer for
-// every reason.
+// Failure policy: that of web/rest. A failed sign-in has one answer for all reasons.
 package account

@@ -12,7 +12,7 @@ import (
 	"mailer/web/rest"
 )
 
-// InvitationItem is somebody who was asked to join a team; never the link.
+// InvitationItem is an invitation to a team, without its link.
 type InvitationItem struct {
 	Object    string   `json:"object" enum:"invitation"`
 	ID        string   `json:"id" format:"uuid"`
@@ -77,7 +77,7 @@ type (
 	deletedInvitationOutput struct{ Body deletedInvitation }
 )
 
-// InvitationRoutes are the routes of who is asked to join a team.
+// InvitationRoutes are the routes of a team's invitations.
 type InvitationRoutes struct{ Service *accounts.Service }
 
 // Add adds the routes to a handler.
@@ -107,7 +107,7 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 	})
 }
 
-// addRead adds the route that tells what a link invites to, before it is used.
+// addRead adds the route that describes an invitation before it is accepted.
 func (r InvitationRoutes) addRead(h *rest.Handler) {
 	added := rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Body: true, MaxBody: maxBody}, huma.Operation{
 		OperationID: "read-invitation", Method: http.MethodPost, Path: "/auth/invitation/read",

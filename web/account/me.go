@@ -11,10 +11,10 @@ import (
 	"mailer/web/rest"
 )
 
-// MeRoutes are what a person does with his own account.
+// MeRoutes are the routes of a person's own account.
 type MeRoutes struct{ Service *accounts.Service }
 
-// SessionItem is a browser in which a person is signed in.
+// SessionItem is a session of a person in a browser.
 type SessionItem struct {
 	ID        string `json:"id" format:"uuid"`
 	Device    string `json:"device" doc:"The browser, as it named itself"`

@@ -12,7 +12,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// MemberItem is a person of a team.
+// MemberItem is a member of a team.
 type MemberItem struct {
 	Object       string   `json:"object" enum:"member"`
 	ID           string   `json:"id" format:"uuid" doc:"Of the person"`
@@ -55,7 +55,7 @@ type (
 
 var teamTags = []string{"Team"}
 
-// MemberRoutes are the routes of the people of a team.
+// MemberRoutes are the routes of a team's members.
 type MemberRoutes struct{ Service *accounts.Service }
 
 // Add adds the routes to a handler.

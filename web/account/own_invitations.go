@@ -11,7 +11,7 @@ import (
 	"mailer/web/rest"
 )
 
-// OwnInvitationItem is a team that asks a person who is signed in to join.
+// OwnInvitationItem is an invitation of the signed-in person.
 type OwnInvitationItem struct {
 	Object    string   `json:"object" enum:"invitation"`
 	ID        string   `json:"id" format:"uuid"`
@@ -29,15 +29,14 @@ type joined struct {
 
 type joinedOutput struct{ Body joined }
 
-// OwnInvitationService is what the routes of a person's own invitations need of the
-// services.
+// OwnInvitationService is the part of the services that OwnInvitationRoutes needs.
 type OwnInvitationService interface {
 	OwnInvitations(ctx context.Context, key *app.Key) ([]accounts.Invitation, error)
 	AcceptOwn(ctx context.Context, key *app.Key, id string) (accounts.Membership, error)
 	Decline(ctx context.Context, key *app.Key, id string) error
 }
 
-// OwnInvitationRoutes are how a person who is signed in agrees to belong to a team.
+// OwnInvitationRoutes are the routes of the signed-in person's invitations.
 type OwnInvitationRoutes struct{ Service OwnInvitationService }
 
 // Add adds the routes to a handler.

@@ -13,7 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// PasskeyRoutes are how a person signs in without a password.
+// PasskeyRoutes are the routes of passkeys.
 type PasskeyRoutes struct{ Service *accounts.PasskeyService }
 
 // PasskeyItem is a passkey in a list.
@@ -36,8 +36,8 @@ type deletedPasskey struct {
 	Deleted bool   `json:"deleted" enum:"true"`
 }
 
-// webauthnJSON is what a browser's interface for passkeys takes and returns (WebAuthn level
-// 3, section 5.1): PublicKeyCredential.toJSON and its like.
+// webauthnJSON is the JSON of a browser's WebAuthn interface (level 3, section 5.1):
+// PublicKeyCredential.toJSON and similar.
 type webauthnJSON map[string]any
 
 type (
@@ -114,7 +114,7 @@ func (r PasskeyRoutes) options(ctx context.Context, key *app.Key, _ *struct{}) (
 	return newWebAuthn(options, err)
 }
 
-// newWebAuthn writes options as the library does.
+// newWebAuthn returns options in the library's JSON form.
 func newWebAuthn(options any, err error) (*webauthnOutput, error) {
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"mailer/web/rest"
 )
 
-// SecondFactorRoutes are how a person proves who he is, beside signing in by password.
+// SecondFactorRoutes are the routes of second factors and confirmations.
 type SecondFactorRoutes struct{ Service *accounts.Service }
 
 type secondFactorRequest struct {
@@ -87,9 +87,9 @@ func (r SecondFactorRoutes) Add(h *rest.Handler) {
 	}, r.newCodes)
 }
 
-// addProofs adds the routes that end with another token of the session.
+// addProofs adds the routes that rotate the session's token.
 func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
-	registerSession(h, rest.Route{Half: true}, huma.Operation{
+	registerSession(h, rest.Route{PartialSession: true}, huma.Operation{
 		OperationID: "complete-sign-in", Method: http.MethodPost, Path: "/auth/totp",
 		Summary: "Complete a sign-in with a one-time password or a recovery code", Tags: signInTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *secondFactorRequest) (*signedInOutput, error) {
@@ -121,7 +121,7 @@ func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
 	})
 }
 
-// newProved hands the browser the new token of a session that was proved.
+// newProved sets the new token of a confirmed session.
 func newProved(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession, err error) (*provedOutput, error) {
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func newProved(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession, err er
 	return &provedOutput{proved{Object: "session", Proved: true}}, nil
 }
 
-// registerSession adds a route of a person's whose handler sets cookies.
+// registerSession adds a route for signed-in people whose handler sets cookies.
 func registerSession[B, O any](h *rest.Handler, rt rest.Route, op huma.Operation, handler func(ctx context.Context, x *rest.Exchange, body *B) (*O, error)) {
 	rt.Person, rt.Body, rt.MaxBody = true, true, maxBody
 	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*O, error) {

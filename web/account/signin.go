@@ -12,10 +12,10 @@ import (
 	"mailer/web/rest"
 )
 
-// SignInRoutes are how a person gets in and out.
+// SignInRoutes are the routes of sign-in and sign-out.
 type SignInRoutes struct{ Service *accounts.Service }
 
-// PersonItem is a person who signed in.
+// PersonItem is the signed-in person.
 type PersonItem struct {
 	ID       string  `json:"id" format:"uuid"`
 	Email    string  `json:"email"`
@@ -25,16 +25,16 @@ type PersonItem struct {
 	Theme    *string `json:"theme" enum:"light,dark" doc:"null: the system's"`
 }
 
-// MembershipItem is a team of a person.
+// MembershipItem is a team of the person.
 type MembershipItem struct {
 	ID   string   `json:"id" format:"uuid"`
 	Name string   `json:"name"`
 	Role app.Role `json:"role" enum:"owner,admin,member"`
-	// SecondFactorRequired: people reach it only with a second factor.
+	// SecondFactorRequired: members need a second factor.
 	SecondFactorRequired bool `json:"second_factor_required" doc:"People reach it only with a second factor"`
 }
 
-// signedIn is what somebody gets who proved who he is.
+// signedIn is the answer to a sign-in.
 type signedIn struct {
 	User         *PersonItem      `json:"user,omitempty" doc:"Absent while a second factor is to come"`
 	Teams        []MembershipItem `json:"teams,omitempty"`
@@ -119,8 +119,7 @@ func (r SignInRoutes) Add(h *rest.Handler) {
 	})
 }
 
-// registerSignIn adds a route that begins a session for somebody who has none, or a
-// lesser one.
+// registerSignIn adds a route that begins a session, or raises a partial one.
 func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, signIn func(ctx context.Context, v *accounts.Visitor, body *B) (accounts.NewSession, error)) {
 	rt.Public, rt.SameSite, rt.Body, rt.MaxBody = true, true, true, maxBody
 	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*signedInOutput, error) {
@@ -140,10 +139,10 @@ func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, si
 	rest.DocumentBody[B](h, added, true)
 }
 
-// maxBody is the most that a body of these routes has, in bytes.
+// maxBody bounds the bodies of these routes, in bytes.
 const maxBody = 64 << 10
 
-// visitor is who sends a request, as far as it says.
+// visitor describes the client of a request.
 func visitor(h *rest.Handler, x *rest.Exchange) *accounts.Visitor {
 	return &accounts.Visitor{
 		Address: x.Address(), Client: x.Client(), Agent: x.RequestHeader.Get("User-Agent"),
@@ -151,7 +150,7 @@ func visitor(h *rest.Handler, x *rest.Exchange) *accounts.Visitor {
 	}
 }
 
-// newSignedIn hands the browser its cookies, and the person what is his.
+// newSignedIn sets the session's cookies and returns the person.
 func newSignedIn(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession) *signedInOutput {
 	setCookies(h, x, n)
 	if len(n.Factors) > 0 {
@@ -161,7 +160,7 @@ func newSignedIn(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession) *sig
 	return &signedInOutput{signedIn{User: &person, Teams: newTeamItems(n.Teams)}}
 }
 
-// setCookies hands the browser the cookies of a new session.
+// setCookies sets the cookies of a new session.
 func setCookies(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession) {
 	h.SetSession(x, n.Token, n.Keep)
 	if n.Device != "" {
@@ -169,7 +168,7 @@ func setCookies(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession) {
 	}
 }
 
-// deviceCookie is the name of the cookie by which a browser is known again.
+// deviceCookie returns the name of the cookie that identifies a browser.
 func deviceCookie(h *rest.Handler) string { return h.CookieName("device") }
 
 func newPersonItem(u *accounts.User) PersonItem {

@@ -14,7 +14,7 @@ import (
 	"mailer/web/rest"
 )
 
-// team is what a team says of itself.
+// team is the team of the key.
 type team struct {
 	Object               string  `json:"object" enum:"team"`
 	ID                   string  `json:"id" format:"uuid"`
@@ -63,8 +63,7 @@ func (r TeamRoutes) get(ctx context.Context, key *app.Key, _ *struct{}) (*teamOu
 	return r.shown(ctx, &t)
 }
 
-// update changes settings first, which may be refused, and then what is kept, which was
-// checked.
+// update changes the settings first, which may fail, and then the retention, which was checked.
 func (r TeamRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *updateTeamRequest) (*teamOutput, error) {
 	var keep retention.Change
 	for _, f := range []struct {

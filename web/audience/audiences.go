@@ -10,8 +10,7 @@ import (
 	"mailer/web/rest"
 )
 
-// Audiences are segments under their old name: the same rows,
-// for clients that know no other.
+// Audiences are segments under their former name, for older clients.
 
 type audienceRecord struct {
 	Object string `json:"object" enum:"audience"`
@@ -32,7 +31,7 @@ type (
 
 var audienceTags = []string{"Audiences"}
 
-// AudienceRoutes are the routes of segments under their old name.
+// AudienceRoutes are the routes of segments under their former name.
 type AudienceRoutes struct{ SegmentRoutes }
 
 // Add adds the routes to a handler.

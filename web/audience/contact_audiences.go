@@ -24,8 +24,8 @@ func (in *createAudienceContactInput) Check() error {
 	return in.ConflictParam.Check()
 }
 
-// Contacts belong to the whole team; below an audience, which is a segment under
-// its old name, stand the same contacts.
+// addAudienceRoutes adds the contact routes below an audience, which is a segment under its former
+// name. Contacts belong to the team.
 func (r ContactRoutes) addAudienceRoutes(h *rest.Handler) {
 	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience-contact", Method: http.MethodPost, Path: "/audiences/{id}/contacts", DefaultStatus: http.StatusCreated,
@@ -54,8 +54,7 @@ func (r ContactRoutes) addAudienceRoutes(h *rest.Handler) {
 	}, r.deleteAudienceContact)
 }
 
-// createAudienceContact has a contact that exists join: what is asked for is its place
-// in the audience.
+// createAudienceContact adds an existing contact to the audience.
 func (r ContactRoutes) createAudienceContact(ctx context.Context, key *app.Key, in *createAudienceContactInput, request *createContactRequest) (*putContactOutput, error) {
 	if err := r.Service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err

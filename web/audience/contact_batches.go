@@ -63,15 +63,14 @@ type removeContactsRequest struct {
 	Erase  bool         `json:"erase,omitempty" doc:"Also remove the addresses from what is stored of their mail"`
 }
 
-// contactRefs, contactNames and includeList are arrays that stop at the limit
-// while they are read.
+// Arrays whose length is checked while they are decoded.
 type (
 	contactRefs  []contactRefRequest
 	contactNames []string
 	includeList  []string
 )
 
-const maxInclude = 10 // repeated ones are fine
+const maxInclude = 10 // repeated values are allowed
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *contactRefs) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -175,7 +174,7 @@ func (r ContactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{
 	for i, ref := range request.Contacts {
 		in.Contacts[i] = app.ContactRef{ID: ref.ID, Email: ref.Email}
 	}
-	found, err := r.Service.GetContacts(rest.Counting(ctx), key, in)
+	found, err := r.Service.GetContacts(rest.CountMemory(ctx), key, in)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ type createContactRequest struct {
 	AudienceID string `json:"audience_id,omitempty" format:"uuid" doc:"segment_id under its old name"`
 }
 
-// input is the request in the words of the service. audienceID is that of the
-// path, if it has one, which alone can then be said again.
+// input converts the request for the service. audienceID is that of the path, if any; the body may
+// repeat only that one.
 func (r *createContactRequest) input(audienceID string) (*app.ContactInput, error) {
 	segments := r.Segments.refs()
 	for _, one := range []struct{ name, id string }{{"segment_id", r.SegmentID}, {"audience_id", r.AudienceID}} {
@@ -50,8 +50,8 @@ func (r *createContactRequest) input(audienceID string) (*app.ContactInput, erro
 	}, nil
 }
 
-// updateContactRequest is the body of PATCH /contacts/{id}. Some clients repeat
-// in it which segments the contact is in.
+// updateContactRequest is the body of PATCH /contacts/{id}. Some clients repeat the contact's
+// segments in it.
 type updateContactRequest struct {
 	Email        string              `json:"email,omitempty" doc:"New address of the contact. Opt-outs and suppressions of the old address hold for both"`
 	FirstName    rest.Change[string] `json:"first_name" required:"false" maxLength:"255" doc:"null clears it"`
@@ -64,7 +64,7 @@ type updateContactRequest struct {
 	Segments   segmentRefs `json:"segments,omitempty" hidden:"true"`
 }
 
-// patch is the request in the words of the service.
+// patch converts the request for the service.
 func (r *updateContactRequest) patch(audienceID string) (*app.ContactPatch, error) {
 	segments := map[string]string{}
 	for i, s := range r.Segments {
@@ -81,7 +81,7 @@ func (r *updateContactRequest) patch(audienceID string) (*app.ContactPatch, erro
 	}, nil
 }
 
-// segmentRef names a segment: by its id alone, or by an object with it.
+// segmentRef is a segment: its id, or an object with its id.
 type segmentRef app.SegmentRef
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -107,7 +107,7 @@ func (segmentRef) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{object, {Type: huma.TypeString, Format: "uuid"}}}
 }
 
-// segmentRefs is an array that stops at the limit while it is read.
+// segmentRefs is an array whose length is checked while it is decoded.
 type segmentRefs []segmentRef
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -123,8 +123,8 @@ func (l segmentRefs) refs() []app.SegmentRef {
 	return out
 }
 
-// propertyMap is an object of strings, numbers and nulls, of bounded size. Null
-// is absent.
+// propertyMap is an object of strings, numbers and nulls, with a bounded number of members. Null
+// means absent.
 type propertyMap map[string]*shapes.PropertyValue
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.

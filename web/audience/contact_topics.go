@@ -15,7 +15,7 @@ import (
 	"mailer/web/rest"
 )
 
-// ContactTopicItem is a topic as it stands for a contact.
+// ContactTopicItem is a topic with a contact's subscription.
 type ContactTopicItem struct {
 	ID           string           `json:"id" format:"uuid" doc:"Of the topic"`
 	Name         string           `json:"name"`
@@ -26,7 +26,7 @@ type ContactTopicItem struct {
 	CreatedAt    string           `json:"created_at" format:"date-time" doc:"Of the topic"`
 }
 
-// topicChoices are read up to the most that one request can hold.
+// topicChoices is an array whose length is checked while it is decoded.
 type topicChoices []app.TopicChoice
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -38,9 +38,8 @@ type namedTopicChoices struct {
 	Topics topicChoices `json:"topics" minItems:"1" maxItems:"1000"`
 }
 
-// setTopicsRequest is the body of PATCH /contacts/{id}/topics: the array alone,
-// as every official client sends it, or as a member of an object, as Resend's
-// own document says.
+// setTopicsRequest is the body of PATCH /contacts/{id}/topics: an array, as every official client
+// sends it, or an object with the array, as Resend documents it.
 type setTopicsRequest namedTopicChoices
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -83,7 +82,7 @@ type (
 	preferencesLinkOutput struct{ Body preferencesLink }
 )
 
-// ContactTopicRoutes are the routes of what contacts choose.
+// ContactTopicRoutes are the routes of contacts' subscriptions.
 type ContactTopicRoutes struct{ Service *audience.Service }
 
 // Add adds the routes to a handler.
@@ -99,7 +98,7 @@ func (r ContactTopicRoutes) Add(h *rest.Handler) {
 		Summary: "Set the choices of a contact for topics. If one is refused, none is stored", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.setContactTopics)
-	rest.Register(h, rest.Route{Reads: true}, huma.Operation{
+	rest.Register(h, rest.Route{ReadOnly: true}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the preferences page of a contact", Tags: tags,
 		Errors: []int{http.StatusNotFound},

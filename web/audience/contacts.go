@@ -25,7 +25,7 @@ type ContactItem struct {
 	Topics       []ContactTopicItem         `json:"topics,omitzero" doc:"In lists where include names them"`
 }
 
-// ContactRecord is a contact by itself.
+// ContactRecord is a single contact.
 type ContactRecord struct {
 	Object string `json:"object" enum:"contact"`
 	ContactItem
@@ -37,7 +37,7 @@ type ContactProperty struct {
 	Value any              `json:"value" doc:"A string or a number"`
 }
 
-// contactDetail is a contact that was asked for by itself.
+// contactDetail is the answer to GET of a contact.
 type contactDetail struct {
 	ContactRecord
 	Suppression *ContactSuppression `json:"suppression,omitzero" doc:"Why nothing, or with the origin unsubscribe no marketing, is sent to the address; absent: it is not suppressed"`
@@ -67,7 +67,7 @@ type ContactPath struct {
 	ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 }
 
-// AudiencePath is the path parameter of a segment under its old name.
+// AudiencePath is the path parameter of a segment under its former name.
 type AudiencePath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 }
@@ -75,7 +75,7 @@ type AudiencePath struct {
 // Check implements Checker.
 func (p *AudiencePath) Check() error { return rest.CheckID("audience", &p.ID) }
 
-// AudienceContactPath are the path parameters of a contact below a segment.
+// AudienceContactPath are the path parameters of a contact below an audience.
 type AudienceContactPath struct {
 	AudiencePath
 	ContactID string `path:"contact_id" doc:"The id of the contact, or its email address, percent-encoded"`
@@ -92,7 +92,7 @@ type EraseParam struct {
 	Erase queryFlag `query:"erase" doc:"Also remove the address from the stored emails to it"`
 }
 
-// queryFlag is true or false, described as such and read as text.
+// queryFlag is documented as a boolean and read as text.
 type queryFlag string
 
 // Schema implements huma.SchemaProvider.
@@ -111,7 +111,7 @@ func (f queryFlag) read(field string) (bool, error) {
 	return false, app.Invalid(field, "must be true or false")
 }
 
-// ConflictParam is the query parameter of what creates one contact.
+// ConflictParam is the query parameter of routes that create one contact.
 type ConflictParam struct {
 	OnConflict string `query:"on_conflict" enum:"error,skip,upsert" doc:"What to do if the address has a contact: error refuses, skip leaves its fields unchanged, upsert updates them. Skip and upsert add it to the given segments and topics; neither subscribes it again"`
 
@@ -203,7 +203,7 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 	r.addBatches(h)
 }
 
-// documentExisting says in the document how a contact is answered that exists already.
+// documentExisting documents the answer for an existing contact.
 func documentExisting(op *huma.Operation) {
 	existing := *op.Responses["201"]
 	existing.Description = "The contact existed"
@@ -222,8 +222,7 @@ func (r ContactRoutes) createContact(ctx context.Context, key *app.Key, in *crea
 	return r.createContactIn(ctx, key, "", in.conflict, request)
 }
 
-// createContactIn creates the contact of a body and adds it to a segment, where
-// one is given.
+// createContactIn creates a contact, and adds it to a segment if audienceID is given.
 func (r ContactRoutes) createContactIn(ctx context.Context, key *app.Key, audienceID string, conflict app.OnConflict, request *createContactRequest) (*putContactOutput, error) {
 	in, err := request.input(audienceID)
 	if err != nil {
@@ -258,7 +257,7 @@ func (r ContactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in
 	return r.listContactsOf(ctx, key, in.ID, in.ContactListParams)
 }
 
-// listContactsOf lists the contacts of a segment, or all for an empty id.
+// listContactsOf lists the contacts of a segment, or all contacts for an empty id.
 func (r ContactRoutes) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*rest.ListOutput[ContactItem], error) {
 	page, err := in.Page()
 	if err != nil {
@@ -303,8 +302,7 @@ func (r ContactRoutes) updateContact(ctx context.Context, key *app.Key, in *Cont
 	return r.updateContactIn(ctx, key, "", in.ID, request)
 }
 
-// updateContactIn changes a contact; audienceID is that of the path, if it has
-// one.
+// updateContactIn updates a contact; audienceID is that of the path, if any.
 func (r ContactRoutes) updateContactIn(ctx context.Context, key *app.Key, audienceID, contact string, request *updateContactRequest) (*contactRefOutput, error) {
 	patch, err := request.patch(audienceID)
 	if err != nil {
@@ -337,7 +335,7 @@ func newDeletedContact(id string) deletedContact {
 	return deletedContact{Object: "contact", Contact: id, Deleted: true}
 }
 
-// newContactItem is a contact in a list, with what include names.
+// newContactItem converts a contact for a list, with the included parts.
 func newContactItem(c *app.Contact, include app.Include) ContactItem {
 	item := ContactItem{
 		ID: c.ID, Email: c.Email, FirstName: base.TextOrNull(c.FirstName), LastName: base.TextOrNull(c.LastName),
@@ -355,7 +353,7 @@ func newContactItem(c *app.Contact, include app.Include) ContactItem {
 	return item
 }
 
-// newContactRecord is newContactItem for a contact by itself.
+// newContactRecord converts a single contact.
 func newContactRecord(c *app.Contact, include app.Include) ContactRecord {
 	return ContactRecord{Object: "contact", ContactItem: newContactItem(c, include)}
 }

@@ -1,5 +1,5 @@
-// Package audience is the API's routes of who is written to: contacts, segments, topics,
-// properties, imports, suppressions. web mounts them on web/rest; nothing else imports it.
+// Package audience implements the API's routes of contacts, segments, topics, properties, imports
+// and suppressions. Only web imports it.
 //
 // Failure policy: that of web/rest.
 package audience

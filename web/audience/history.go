@@ -13,7 +13,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// ContactMailItem is mail that a contact got, and what happened to it.
+// ContactMailItem is an email to a contact, and its events.
 type ContactMailItem struct {
 	ID          string             `json:"id" format:"uuid" doc:"Of the email, or of the recipient's mail of a broadcast"`
 	BroadcastID *string            `json:"broadcast_id" format:"uuid" doc:"null: an email"`

@@ -22,7 +22,7 @@ import (
 	"mailer/web/rest"
 )
 
-// Counts are the rows of an import by what became of them.
+// ImportCounts are the numbers of an import's rows by result.
 type ImportCounts struct {
 	Total   int `json:"total" doc:"Rows that were worked off so far"`
 	Created int `json:"created"`
@@ -43,7 +43,7 @@ type ImportItem struct {
 	Error       *string            `json:"error" doc:"Why the whole import failed; what it did before stays"`
 }
 
-// ImportFlaw says what is wrong with a row.
+// ImportFlaw is an error in a row.
 type ImportFlaw struct {
 	Line    int    `json:"line" doc:"The line of the file where the row begins, from 1"`
 	Message string `json:"message"`
@@ -64,7 +64,7 @@ type importConsent struct {
 	ReadAs string `json:"read_as" doc:"The same in words"`
 }
 
-// ImportErrorItem is a row that an import could not take.
+// ImportErrorItem is a row that was not imported.
 type ImportErrorItem struct {
 	ID string `json:"id" format:"uuid"`
 	ImportFlaw
@@ -81,8 +81,7 @@ type removedImport struct {
 	Deleted bool   `json:"deleted" enum:"true"`
 }
 
-// propertyColumn is where a property of a column map stands: an object, or the
-// heading alone.
+// propertyColumn is the column of a property: an object, or only the heading.
 type propertyColumn struct {
 	Column string `json:"column"`
 	Type   string `json:"type,omitempty" enum:"string,number,boolean,date_dmy,date_mdy,date_ymd"`
@@ -117,7 +116,7 @@ type columnMap struct {
 	Properties   map[string]propertyColumn `json:"properties,omitempty"`
 }
 
-// importForm is what the fields of an upload say.
+// importForm holds the fields of an upload.
 type importForm struct {
 	ColumnMap *columnMap        `json:"column_map,omitempty"`
 	Segments  []segmentRef      `json:"segments,omitempty"`
@@ -174,18 +173,18 @@ func (r ImportRoutes) Add(h *rest.Handler) {
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List contact imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listImports)
-	rest.Register(h, rest.Route{Early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
 		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
 		Summary: "Get a contact import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
 	}, r.getImport)
-	rest.Register(h, rest.Route{Early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
 		OperationID: "delete-contact-import", Method: http.MethodDelete, Path: "/contacts/imports/{id}",
 		Summary: "Cancel or remove a contact import", Tags: importTags,
 		Description: "One that waits or runs stops after the rows that are being stored, and its file goes; the contacts that it made stay. " +
 			"One that is over goes with its row errors.",
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteImport)
-	rest.Register(h, rest.Route{Early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that a contact import refused, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
@@ -203,7 +202,7 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"An import never re-subscribes contacts, and sends no webhook events. " +
 	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
 
-// documentImport puts the form into the document.
+// documentImport documents the form.
 func documentImport(h *rest.Handler, create *huma.Operation) {
 	registry := h.OpenAPI().Components.Schemas
 	schema := huma.SchemaFromType(registry, reflect.TypeFor[importForm]())
@@ -216,8 +215,8 @@ func documentImport(h *rest.Handler, create *huma.Operation) {
 		"preset":      {Type: huma.TypeString, Enum: presetNames(), Description: "The service that exported the file; where it is not given, found by the headings if they are unmistakable"},
 		"on_conflict": {Type: huma.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
 	}
-	// Each is one field that holds JSON. An array as such would be many fields of
-	// one name (OpenAPI 3.1, 4.8.14.4).
+	// Each field holds JSON. An array in the schema would mean several fields with one name
+	// (OpenAPI 3.1, 4.8.14.4).
 	for name, s := range schema.Properties {
 		form.Properties[name] = &huma.Schema{Type: huma.TypeString, Description: "JSON",
 			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": s}}
@@ -228,7 +227,7 @@ func documentImport(h *rest.Handler, create *huma.Operation) {
 	}
 }
 
-// presetNames are the values of preset.
+// presetNames returns the values of preset.
 func presetNames() (out []any) {
 	for _, p := range contactfile.Presets {
 		out = append(out, string(p))
@@ -262,17 +261,16 @@ func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, query 
 	return &importRefOutput{importRef{Object: "contact_import", ID: id}}, nil
 }
 
-// maxImportField bounds each field beside the file, in bytes.
+// maxImportField bounds each field but the file, in bytes.
 const maxImportField = 256 << 10
 
-// maxPartHeader bounds the head of each part, in bytes; multipart itself would
-// hold 10 MB of it.
+// maxPartHeader bounds the header of each part, in bytes; package multipart allows 10 MB.
 const maxPartHeader = 64 << 10
 
-// headLimit reads a form whose parts have heads that are not too long.
+// headLimit reads a form and fails if a part's header is too long.
 type headLimit struct {
 	body io.Reader
-	head int // bytes that may still come; negative: no head is being read
+	head int // remaining bytes; negative: not in a header
 }
 
 var errLongHead = errors.New("the head of a part is too long")
@@ -292,8 +290,8 @@ func (l *headLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readImport reads a whole form, whose fields may come in any order, and writes
-// the file out as it comes.
+// readImport reads a form, whose fields may come in any order, and writes the file to file as it
+// arrives.
 func readImport(body io.Reader, boundary string, file io.Writer) (contactfile.Input, error) {
 	var form importForm
 	seen := map[string]bool{}
@@ -303,7 +301,7 @@ func readImport(body io.Reader, boundary string, file io.Writer) (contactfile.In
 		limit.head = maxPartHeader
 		part, err := parts.NextRawPart()
 		limit.head = -1
-		if err == io.EOF { // wrapped, it would be a form that is cut off
+		if err == io.EOF { // wrapped, it would mean a truncated form
 			break
 		}
 		if err != nil {
@@ -321,7 +319,7 @@ func readImport(body io.Reader, boundary string, file io.Writer) (contactfile.In
 			return contactfile.Input{}, err
 		}
 	}
-	if _, err := io.Copy(io.Discard, body); err != nil { // what may follow the last part
+	if _, err := io.Copy(io.Discard, body); err != nil { // an epilogue after the last part
 		return contactfile.Input{}, err
 	}
 	if !seen["file"] {
@@ -365,11 +363,11 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	if !jsontext.Value(value).IsValid() {
 		return app.Invalid(name, "must be valid JSON")
 	}
-	// With its name around it, the errors name what is wrong by its whole path.
+	// Wrapped in an object with its name, so that errors have the full path.
 	return rest.DecodeBody(fmt.Appendf(nil, "{%q:%s}", name, value), f)
 }
 
-// copyPart copies a part; an error of w comes back as it is.
+// copyPart copies a part. It returns an error of w unchanged.
 func copyPart(w io.Writer, part io.Reader) error {
 	kept := &writeErrorKeeper{w: w}
 	_, err := io.Copy(kept, part)
@@ -382,7 +380,7 @@ func copyPart(w io.Writer, part io.Reader) error {
 	return nil
 }
 
-// writeErrorKeeper keeps errors of writing apart from those of reading.
+// writeErrorKeeper keeps the error of a writer, to distinguish it from errors of reading.
 type writeErrorKeeper struct {
 	w   io.Writer
 	err error

@@ -11,7 +11,7 @@ import (
 	"mailer/web/rest"
 )
 
-// PreviewRoutes are the routes that show what would be, and what was.
+// PreviewRoutes are the routes of segment previews and contact history.
 type PreviewRoutes struct{ Service *audience.Previews }
 
 // previewSegmentRequest is the body of POST /segments/preview.
@@ -32,7 +32,7 @@ type segmentPreviewOutput struct{ Body segmentPreview }
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Reads: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true}, huma.Operation{
 		OperationID: "preview-segment", Method: http.MethodPost, Path: "/segments/preview",
 		Summary: "Count the contacts that match a filter, and show ten of them", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests},
@@ -65,7 +65,7 @@ func (r PreviewRoutes) previewSegment(ctx context.Context, key *app.Key, _ *stru
 	return &segmentPreviewOutput{out}, nil
 }
 
-// optionalID reads an id that may be left out. Errors: CodeValidation.
+// optionalID parses an id that may be empty. Errors: CodeValidation.
 func optionalID(field, s string) (string, error) {
 	id, ok := app.ParseID(s)
 	if s != "" && !ok {

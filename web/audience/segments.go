@@ -12,15 +12,14 @@ import (
 	"mailer/web/rest"
 )
 
-// segmentCondition compares one field of a contact, or asks for what it did.
+// segmentCondition compares a field of a contact, or asks for an action of the contact.
 type segmentCondition struct {
 	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY, received, opened, clicked or topic" example:"property:plan"`
 	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after,within_days,not_within_days,in_broadcast,not_in_broadcast,subscribed,not_subscribed"`
 	Value string `json:"value" required:"false" doc:"Days for within_days, an id for in_broadcast and subscribed; ignored by is_…"`
 }
 
-// conditionItems is an array of conditions that stops at the limit while it is
-// read.
+// conditionItems is an array whose length is checked while it is decoded.
 type conditionItems []segmentCondition
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -28,7 +27,7 @@ func (l *conditionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.DecodeList(d, (*[]segmentCondition)(l), app.MaxConditions, "an array of objects")
 }
 
-// segmentFilter picks contacts.
+// segmentFilter selects contacts.
 type segmentFilter struct {
 	_          struct{}       `nullable:"true"`
 	Match      app.Match      `json:"match" enum:"all,any"`
@@ -41,7 +40,7 @@ type SegmentItem struct {
 	Name      string         `json:"name"`
 	Filter    *segmentFilter `json:"filter" doc:"Which contacts are in the segment besides those added by hand; null: none"`
 	CreatedAt string         `json:"created_at" format:"date-time"`
-	// ContactCount is in lists where it needs no counting.
+	// ContactCount is in lists only where the number is kept.
 	ContactCount *int `json:"contact_count,omitempty" doc:"How many contacts are in the segment now. Lists have it for segments without a filter only"`
 }
 
@@ -56,7 +55,7 @@ type removedSegment struct {
 	Deleted bool   `json:"deleted"`
 }
 
-// ContactSegment is a segment that a contact is in.
+// ContactSegment is a segment of a contact.
 type ContactSegment struct {
 	ID        string `json:"id" format:"uuid"`
 	Name      string `json:"name"`
@@ -79,8 +78,8 @@ type removedMember struct {
 	Deleted    bool   `json:"deleted"`
 }
 
-// createSegmentRequest is the body of POST /segments. Older clients name an
-// audience in it, which means nothing here.
+// createSegmentRequest is the body of POST /segments. Older clients send an audience, which is
+// ignored.
 type createSegmentRequest struct {
 	Name       string         `json:"name" maxLength:"255"`
 	Filter     *segmentFilter `json:"filter,omitempty" doc:"Which contacts are in the segment besides those added by hand"`
@@ -173,7 +172,7 @@ func (r SegmentRoutes) addMemberships(h *rest.Handler) {
 	}, r.removeFromSegment)
 }
 
-// newSegment creates what the body of the request describes.
+// newSegment creates the segment of a request.
 func (r SegmentRoutes) newSegment(ctx context.Context, key *app.Key, request *createSegmentRequest) (app.Segment, error) {
 	return r.Service.CreateSegment(ctx, key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
 }
@@ -256,7 +255,7 @@ func (r SegmentRoutes) removeFromSegment(ctx context.Context, key *app.Key, in *
 	}}, nil
 }
 
-// input is the filter as the service takes it; nil stays nil.
+// input converts the filter for the service; nil stays nil.
 func (f *segmentFilter) input() *app.Filter {
 	if f == nil {
 		return nil
@@ -283,7 +282,7 @@ func newSegmentItem(s *app.Segment) SegmentItem {
 	return SegmentItem{ID: s.ID, Name: s.Name, Filter: newSegmentFilter(s.Filter), CreatedAt: app.FormatTime(s.CreatedAt)}
 }
 
-// listedSegment is a segment with how many contacts it has, where that needs no counting.
+// listedSegment converts a segment for a list, with its number of contacts where that is kept.
 func listedSegment(s *app.Segment) SegmentItem {
 	out := newSegmentItem(s)
 	if s.Filter == nil {

@@ -46,8 +46,7 @@ type removedSuppressions struct {
 	Data []removedSuppression `json:"data" doc:"One row for each suppression that was on the list"`
 }
 
-// suppressionItems is an array of strings that stops at the limit while it is
-// read.
+// suppressionItems is an array whose length is checked while it is decoded.
 type suppressionItems []string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -163,7 +162,7 @@ func (r SuppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, i
 	return out.WithTotal(&total), err
 }
 
-// suppressionOf is the list of one address.
+// suppressionOf answers a list with the suppression of one address.
 func (r SuppressionRoutes) suppressionOf(ctx context.Context, key *app.Key, in *suppressionPageInput) (*rest.ListOutput[SuppressionItem], error) {
 	if _, _, err := app.ParseBareAddress(in.Email); err != nil {
 		return nil, app.Invalid("email", "must be an address")

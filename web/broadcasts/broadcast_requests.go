@@ -55,8 +55,7 @@ func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
 	}
 }
 
-// sendBroadcastRequest is the body of POST /broadcasts/{id}/send, which may be
-// left out.
+// sendBroadcastRequest is the optional body of POST /broadcasts/{id}/send.
 type sendBroadcastRequest struct {
 	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When to send: ISO 8601, or English like in 2 hours or tomorrow at 9am; at most 30 days ahead. Default: now" example:"in 1 hour"`
 }

@@ -15,7 +15,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// BroadcastItem is what lists and answers say of a broadcast.
+// BroadcastItem is a broadcast without its content.
 type BroadcastItem struct {
 	ID          string              `json:"id" format:"uuid"`
 	Name        string              `json:"name"`
@@ -31,13 +31,13 @@ type BroadcastItem struct {
 	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send, while it is paused, or while its relay takes nothing"`
 }
 
-// BroadcastRow is a broadcast in a list, with how far it is.
+// BroadcastRow is a broadcast in a list, with its progress.
 type BroadcastRow struct {
 	BroadcastItem
 	Counts broadcastCounts `json:"counts" doc:"Numbers of recipients, each counted once in each"`
 }
 
-// broadcastHead is the answer to every change.
+// broadcastHead is the answer to changes.
 type broadcastHead struct {
 	Object string `json:"object" enum:"broadcast"`
 	BroadcastItem
@@ -299,7 +299,7 @@ func newBroadcastRow(v *broadcasts.BroadcastView) BroadcastRow {
 	return BroadcastRow{newBroadcastItem(v), newBroadcastCounts(&v.Broadcast)}
 }
 
-// newDraftOutput is newBroadcastOutput of a draft whose content is there.
+// newDraftOutput is newBroadcastOutput for a draft, with its revision.
 func newDraftOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, error) {
 	out, err := newBroadcastOutput(v, err)
 	if err != nil {
@@ -316,8 +316,7 @@ func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastR
 	}
 }
 
-// newBroadcastCounts counts those that a canceled broadcast did not come to as
-// canceled.
+// newBroadcastCounts counts recipients that a canceled broadcast did not reach as canceled.
 func newBroadcastCounts(b *app.Broadcast) broadcastCounts {
 	c := b.Counts
 	out := broadcastCounts{

@@ -1,5 +1,5 @@
-// Package broadcasts is the API's routes of broadcasts, what became of their recipients,
-// and templates. web mounts them on web/rest; nothing else imports it.
+// Package broadcasts implements the API's routes of broadcasts, their recipients, and templates.
+// Only web imports it.
 //
 // Failure policy: that of web/rest.
 package broadcasts

@@ -14,11 +14,11 @@ import (
 	"mailer/web/shapes"
 )
 
-// ReviewRoutes are the routes that show what a broadcast would be.
+// ReviewRoutes are the routes of plans, previews, versions and outcomes.
 type ReviewRoutes struct {
-	Service *broadcasts.Reviews
-	Frames  *mail.Previews
-	BaseURL string // of the server: the addresses of previews begin with it
+	Service       *broadcasts.Reviews
+	EmailPreviews *mail.Previews
+	BaseURL       string // of the server; preview URLs begin with it
 }
 
 type broadcastPlan struct {
@@ -80,13 +80,12 @@ type planPenalty struct {
 	Message  string       `json:"message" doc:"In words, and what to do about it; may change"`
 }
 
-// planBroadcastRequest is the body of POST /broadcasts/{id}/plan, which may be left out.
+// planBroadcastRequest is the optional body of POST /broadcasts/{id}/plan.
 type planBroadcastRequest struct {
 	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent, as in send; default: now" example:"in 1 hour"`
 }
 
-// previewBroadcastRequest is the body of POST /broadcasts/{id}/preview, which may be left
-// out.
+// previewBroadcastRequest is the optional body of POST /broadcasts/{id}/preview.
 type previewBroadcastRequest struct {
 	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; any contact of its segment if absent"`
 	Images  bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
@@ -111,12 +110,12 @@ type (
 
 // Add adds the routes to a handler.
 func (r ReviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
 		OperationID: "plan-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/plan",
 		Summary: "Forecast a draft broadcast: how many contacts get it, how many do not and why, and when it would finish. Changes nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, r.planBroadcast)
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
 		OperationID: "preview-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/preview",
 		Summary: "Render a broadcast for one contact. The unsubscribe links in the result do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
@@ -160,7 +159,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.Frames.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +170,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	}}, nil
 }
 
-// renderTemplateRequest is the body of POST /templates/{id}/render, which may be left out.
+// renderTemplateRequest is the optional body of POST /templates/{id}/render.
 type renderTemplateRequest struct {
 	Variables shapes.VariableValues `json:"variables,omitempty"`
 	Version   string                `json:"version,omitempty" enum:"draft,published" doc:"draft, the version that is edited, where absent"`
@@ -196,7 +195,7 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.Frames.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
 	if err != nil {
 		return nil, err
 	}

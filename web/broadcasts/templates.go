@@ -25,7 +25,7 @@ type TemplateItem struct {
 	UpdatedAt   string             `json:"updated_at" format:"date-time"`
 }
 
-// templateHead is the answer to every change: content can be megabytes.
+// templateHead is the answer to changes, without the content, which can be megabytes.
 type templateHead struct {
 	Object string `json:"object" enum:"template"`
 	TemplateItem
@@ -62,8 +62,7 @@ type removedTemplate struct {
 	Deleted bool   `json:"deleted" enum:"true"`
 }
 
-// variableRequest is a variable in a body. fallbackValue is what one client
-// calls it.
+// variableRequest is a variable in a body. One client uses the name fallbackValue.
 type variableRequest struct {
 	Key       string               `json:"key" minLength:"1" maxLength:"50" pattern:"^[A-Za-z0-9_]+$"`
 	Type      app.PropertyType     `json:"type" enum:"string,number"`
@@ -133,9 +132,9 @@ var templateTags = []string{"Templates"}
 
 // TemplateRoutes are the routes of templates.
 type TemplateRoutes struct {
-	Service *mail.Templates
-	Frames  *mail.Previews
-	BaseURL string // of the server: the addresses of previews begin with it
+	Service       *mail.Templates
+	EmailPreviews *mail.Previews
+	BaseURL       string // of the server; preview URLs begin with it
 }
 
 // Add adds the routes to a handler.
@@ -175,7 +174,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Copy a template into a new draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true, IDOf: r.templateID}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true, IDOf: r.templateID}, huma.Operation{
 		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
 		Summary: "Render a template with values. Sends nothing", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
@@ -183,7 +182,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 	r.addVersions(h)
 }
 
-// templateID is the Route.IDOf of paths that name a template.
+// templateID implements Route.IDOf for paths that name a template.
 func (r TemplateRoutes) templateID(ctx context.Context, key *app.Key, name string) (string, error) {
 	t, err := r.Service.GetTemplate(ctx, key, name)
 	return t.ID, err

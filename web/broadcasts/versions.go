@@ -11,7 +11,7 @@ import (
 	"mailer/web/rest"
 )
 
-// VersionItem is what a broadcast or a template said before, in a list.
+// VersionItem is an earlier version of a broadcast or template in a list.
 type VersionItem struct {
 	ID        string       `json:"id" format:"uuid"`
 	N         int          `json:"n" doc:"Its number; the newest has the highest"`

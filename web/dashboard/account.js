@@ -1,4 +1,4 @@
-// The person's own: name and looks, ways in, sessions.
+// The person's own account: name, theme, sign-in methods, sessions.
 import { html, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { clock, exact } from './format.js';
@@ -22,7 +22,7 @@ export default function Account() {
 	<div class="page page--text">${part === 'sessions' ? html`<${Sessions} />` : part === 'sign-in' ? html`<${SignIn} />` : html`<${Profile} />`}</div>`;
 }
 
-/** Changes what the server keeps of the person. @param {any} change @param {any} [done] */
+/** Changes what the server stores of the person. @param {any} change @param {any} [done] */
 const change = (change, done) => attempt(async () => signedIn(await api.patch('/users/me', change, { team: null })), done);
 
 function Profile() {

@@ -1,10 +1,10 @@
-// Speaks to the API, which is the only source of what the dashboard shows.
+// The client of the API, the only source of the dashboard's data.
 import { signal, useLayoutEffect, useMemo, useRef, useState } from './lib/core.js';
 import { onLive } from './live.js';
 import { isPath } from './paths.js';
 import { signedOut, stillSignedIn, team } from './state.js';
 
-/** What the server refused, in the API's words. */
+/** An error of the API. */
 export class ApiError extends Error {
 	/** @param {number} status @param {{name?: string, message?: string}} body @param {string} request */
 	constructor(status, body, request) {
@@ -18,10 +18,10 @@ export class ApiError extends Error {
 /** Since when the server does not answer; 0: it does. */
 export const silent = signal(0);
 
-/** Asks for a fresh proof of who is there, and resolves to whether it was given. app.js sets it. */
+/** Asks for a fresh confirmation, and resolves to whether it was given. app.js sets it. */
 export const proof = { ask: async () => false };
 
-/** Where 401 says that a password or a code is wrong, not that the session is over. @param {string} path */
+/** Routes where 401 means a wrong password or code, not an ended session. @param {string} path */
 const proves = (path) => path.startsWith('/auth/') || path === '/users/me/password';
 
 /** @param {string} path @param {Record<string, any>} [query] */
@@ -99,14 +99,14 @@ export const api = {
 	put: json('PUT'),
 	/**
 	 * POST that changes nothing, like a preview: the server refuses it at a route that could.
-	 * What a page asks for when it is opened is asked for with this or with get.
+	 * Pages that open read with this or with get.
 	 * @param {string} path @param {any} [body] @param {any} [options]
 	 */
 	read: (path, body, options = {}) => json('POST')(path, body, { ...options, headers: { 'X-Read-Only': '1', ...options.headers } }),
 	del: json('DELETE'),
 };
 
-/** What was shown last, by address: the back button shows it at once. @type {Map<string, any>} */
+/** The latest answers by path: the back button shows them immediately. @type {Map<string, any>} */
 const kept = new Map();
 
 function keep(key, value) {
@@ -115,15 +115,15 @@ function keep(key, value) {
 	if (kept.size > 50) kept.delete(kept.keys().next().value);
 }
 
-/** Forgets what was shown: of another team, or of another person. */
+/** Forgets cached answers, of another team or person. */
 export const forget = () => kept.clear();
 
 /**
- * A function that asks, of which no two run at once: what is called meanwhile is one call
- * after it. A server that answers slowly is not asked for more than it can tell.
+ * Wraps a request so that only one runs at a time: calls meanwhile become one further call,
+ * so that a slow server gets no more requests than it can answer.
  * @param {() => Promise<void>} ask @returns {() => Promise<void>}
  */
-function inTurn(ask) {
+function serialized(ask) {
 	/** @type {Promise<void>|null} */
 	let now = null;
 	/** @type {Promise<void>|null} */
@@ -141,14 +141,14 @@ function inTurn(ask) {
 }
 
 /**
- * How long live events are gathered before what they are about is asked for again, in ms:
- * longer where the last answer took long, or more changed than is told. @param {number} took @param {{name: string}} event
+ * The delay after a live event until the data is read again, in ms: longer if the last answer
+ * was slow, or after a reset. @param {number} took @param {{name: string}} event
  */
 const gather = (took, event) => Math.min(Math.max(event.name === 'reset' ? 1000 : 250, took * 4), 15_000);
 
 /**
- * What stands at an address, read again when live events say that it changed, and by
- * reload(). path null: nothing yet.
+ * The answer of a path, read again after live events that change it, and by reload(). path
+ * null: nothing yet.
  * @param {string|null} path @param {Record<string, any>} [query]
  * @param {{live?: (event: any) => boolean, every?: number, team?: string|null}} [options] live says which events
  * concern it; every is in seconds; team: another than the one in use, null: none.
@@ -161,7 +161,7 @@ export function useGet(path, query, options = {}) {
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null, took: 0 };
 	const mine = state.current;
-	const reload = useMemo(() => inTurn(async () => {
+	const reload = useMemo(() => serialized(async () => {
 		if (path === null) return;
 		const began = performance.now();
 		try {
@@ -206,9 +206,9 @@ export function useGet(path, query, options = {}) {
 /**
  * A list of the API, page by page: data grows with more().
  * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, counts?: (event: any) => boolean, limit?: number, team?: string|null}} [options]
- * counts says which of the live events are new rows; none: all of them.
+ * counts tells which live events are new rows; default: all.
  * @returns {{rows: any[], page: any, error: ApiError|null, loading: boolean, fresh: number, more: () => Promise<void>, reload: () => Promise<void>}}
- * page is the last answer (has_more, searched_to); fresh counts live events that were not shown, since the reader is not at the top.
+ * page is the last answer (has_more, searched_to); fresh counts new rows that are not shown because the list is scrolled.
  */
 export function useList(path, query = {}, options = {}) {
 	const limit = options.limit ?? 50;
@@ -239,7 +239,7 @@ export function useList(path, query = {}, options = {}) {
 		mine.loading = false;
 		draw((n) => n + 1);
 	};
-	const first = useMemo(() => inTurn(() => load()), [key]);
+	const first = useMemo(() => serialized(() => load()), [key]);
 	useLayoutEffect(() => {
 		first();
 		if (!options.live) return;

@@ -1,4 +1,4 @@
-// Who changed what: the audit log of the team, or of all teams to the operator.
+// The audit log of the team or, for operators, of all teams.
 import { html } from './lib/core.js';
 import { useList } from './api.js';
 import { exact } from './format.js';
@@ -10,7 +10,7 @@ import { Button, Copy, Empty, Facts, Head, Id, Seg, Select, Time } from './ui/ba
 import { dialog, DialogBody } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 
-/** What is logged. */
+/** The logged actions. */
 const actions = ['backup.create', 'backup.restore', 'broadcast.cancel', 'broadcast.pause', 'broadcast.resume', 'broadcast.send', 'broadcast.unschedule', 'domain.create', 'domain.delete', 'domain.rotate_dkim', 'domain.trust', 'domain.update', 'domain.verify', 'export', 'import', 'import.create', 'ingest.rotate', 'invitation.create', 'invitation.delete', 'key.create', 'key.delete', 'key.update', 'master_key.retire', 'master_key.rotate', 'member.add', 'member.remove', 'member.update', 'passkey.add', 'passkey.remove', 'password.change', 'plan.set', 'queue.drop', 'queue.hold', 'queue.move', 'queue.release', 'queue.requeue', 'queue.retry', 'recovery_codes.create', 'relay.add', 'relay.pause', 'relay.remove', 'relay.resume', 'session.end', 'settings.update', 'sign_in.fail', 'suppression.remove', 'team.create', 'team.delete', 'team.rename', 'team.resume', 'team.retention', 'team.suspend', 'team.update', 'totp.off', 'totp.on', 'user.create', 'user.delete', 'user.link', 'user.rename', 'user.reset', 'user.update', 'webhook.create', 'webhook.delete', 'webhook.replay', 'webhook.rotate_secret', 'webhook.test', 'webhook.update'];
 
 /** The page. */
@@ -51,7 +51,7 @@ function Log({ all }) {
 const Day = ({ name, value, onChange }) => html`<label class="day t12 muted">${name} <input type="date" class="input" value=${value ?? ''} onChange=${(e) => onChange(e.currentTarget.value)} /></label>`;
 const Chip = ({ name, value, clear }) => html`<span class="token"><b>${name}</b> <span class="cut">${value}</span><${Button} icon="x" kind="quiet" label=${t('audit.clear')} onClick=${clear} /></span>`;
 
-/** Who did it. @param {{of: any}} props */
+/** The author of a change. @param {{of: any}} props */
 const Who = ({ of }) => html`<bdi>${of.name ?? t('audit.gone')}</bdi> <span class="muted">${of.type === 'person' ? '' : t(`audit.types.${of.type}`)}</span>`;
 
 const shown = (value) => (value === null || value === undefined ? undefined : typeof value === 'object' ? JSON.stringify(value) : String(value));

@@ -1,7 +1,7 @@
-// What a team's brand looks like: the contrast of its color, and what the visual editor and
-// previews need of it. app/brand has the same rules for hosted pages.
+// A team's brand: the contrast of its color, and the values for the visual editor and
+// previews. app/rules/brand has the same rules for hosted pages.
 
-/** The contrast of text with what is behind it that WCAG 2.2 asks for at level AA. */
+/** The minimum contrast of WCAG 2.2 at level AA. */
 export const enough = 4.5;
 
 const white = '#ffffff';
@@ -17,7 +17,7 @@ export const stacks = {
 	courier: "'Courier New', Courier, monospace",
 };
 
-/** Whether a text is a color as the API takes it. @param {string} text */
+/** Whether the API accepts a text as a color. @param {string} text */
 export const isColor = (text) => /^#[0-9a-f]{6}$/i.test(text);
 
 /** The relative luminance of a color (WCAG 2.2). @param {string} color */
@@ -32,7 +32,7 @@ function luminance(color) {
 /** The contrast ratio of a color with white. @param {string} color */
 export const contrast = (color) => 1.05 / (luminance(color) + 0.05);
 
-/** The colors that come from a team's: of buttons, of the text on them, and of links. @param {string|null} color */
+/** The colors derived from a team's: of buttons, their text, and links. @param {string|null} color */
 export function colorsOf(color) {
 	if (!color) return { button: ink, on: white, link: ink };
 	const dark = contrast(color) >= enough;
@@ -44,8 +44,8 @@ const high = 48;
 const wide = 240;
 
 /**
- * What the visual editor is told of a brand. An uploaded logo has a size, and an address on
- * this server that the editor can show.
+ * The brand for the visual editor. An uploaded logo has a size, and a URL on this server that
+ * the editor can show.
  * @param {any} brand as GET /team/brand answers
  */
 export function kitOf(brand) {

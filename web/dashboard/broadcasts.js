@@ -1,4 +1,4 @@
-// The list of broadcasts: mail to many, how far each is, and what became of it.
+// The list of broadcasts, with progress and results.
 import { html, useMemo, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { number, percent } from './format.js';
@@ -12,7 +12,7 @@ import { Csv, Table } from './ui/list.js';
 import { membership } from './state.js';
 import { designOf, isVisual, Start } from './starters.js';
 
-/** A broadcast's word and shape: its mail leaves while it is queued. @param {{of: any}} props */
+/** A broadcast's status: one that is queued counts as sending. @param {{of: any}} props */
 export const BroadcastStatus = ({ of }) => {
 	const state = of.paused_at ? 'paused' : of.status;
 	return html`<${Status} of=${{ queued: 'sending', sent: 'completed' }[state] ?? state} word=${t(`broadcasts.status.${state}`)} />`;
@@ -90,7 +90,7 @@ export default function Broadcasts() {
 	]} />`;
 }
 
-/** Asks for what a draft must have, and opens it. */
+/** Asks for what a draft needs, and opens it. */
 export const create = () => dialog((close) => html`<${New} close=${close} />`);
 
 const beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{contact.first_name|there}}},</p>\n<p></p>\n<p><a href="{{{UNSUBSCRIBE_URL}}}">Unsubscribe</a></p>\n</body>\n</html>\n';
@@ -98,7 +98,7 @@ const beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{contac
 /** An address with the name of a team before it. @param {string} name @param {string} address */
 const named = (name, address) => (!name ? address : /^[^()<>[\]:;@\\,."]+$/.test(name) ? `${name} <${address}>` : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`);
 
-/** What is copied of a template or of the last broadcast. */
+/** The members copied from a template or the last broadcast. */
 const copied = ['subject', 'preview_text', 'html', 'text', 'design'];
 
 /** The parts of a new broadcast that its start decides. @param {string} start @param {string} name @param {{template: string, last: any}} from */

@@ -15,17 +15,15 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// A page of the dashboard is some thirty modules, and a browser far away needs a round trip
-// for each six of them. They are served in bundles, which this test makes of the sources:
+// A page of the dashboard has about thirty modules, and a distant browser needs a round trip for
+// each six of them. So they are served in bundles, which this test makes from the sources:
 //
-//   - app.js: the entry with what it needs, what five pages need, and what the first page
-//     and another one need
-//   - shared.js: all other modules that two pages need
-//   - a bundle for each page or dialog that is loaded when it is needed, with the modules
-//     that it needs alone; it is empty but for names where the page is in one of the above
-//   - visual-frame.js: the visual editor's document, which shares nothing with the page
+//  - app.js: the entry and its imports, modules that five pages need, and modules that the first page and another one need
+//  - shared.js: all other modules that two pages need
+//  - a bundle for each page or dialog that is loaded on demand, with the modules that only it needs; it holds only re-exports if the page is in one of the bundles above
+//  - visual-frame.js: the visual editor's document, which shares nothing with the page
 //
-// Only comments are left out: a stack trace has the names and lines of functions as they are.
+// Only comments are removed: stack traces keep the names and lines of functions.
 
 // vendored are bundles that are served as they are.
 var vendored = []string{"lib/editor.js", "lib/visual.js"}
@@ -38,7 +36,7 @@ type bundler struct {
 	t       *testing.T
 	sources map[string]string   // of modules, by name
 	exports map[string][]string // what each exports
-	late    map[string]bool     // modules that are loaded when they are needed
+	dynamic map[string]bool     // modules that are loaded when they are needed
 	shared  map[string]string   // the bundle of each module that several need: entry or sharedBundle
 }
 
@@ -52,7 +50,7 @@ var dynamicImport = regexp.MustCompile(`\bimport\('(\.{1,2}/[^']+)'\)`)
 
 func newBundler(t *testing.T) *bundler {
 	t.Helper()
-	b := &bundler{t: t, sources: map[string]string{}, exports: map[string][]string{}, late: map[string]bool{}, shared: map[string]string{}}
+	b := &bundler{t: t, sources: map[string]string{}, exports: map[string][]string{}, dynamic: map[string]bool{}, shared: map[string]string{}}
 	graph := modules{}
 	for _, name := range sourceFiles(t) {
 		if path.Ext(name) == ".js" && name != "early.js" {
@@ -65,7 +63,7 @@ func newBundler(t *testing.T) *bundler {
 	for name, source := range b.sources {
 		graph.add(name, source)
 		for _, found := range dynamicImport.FindAllStringSubmatch(source, -1) {
-			b.late[path.Join(path.Dir(name), found[1])] = true
+			b.dynamic[path.Join(path.Dir(name), found[1])] = true
 		}
 	}
 	b.share(graph)
@@ -78,7 +76,7 @@ func newBundler(t *testing.T) *bundler {
 // share finds the bundle of each module that several pages need.
 func (b *bundler) share(graph modules) {
 	users := map[string]int{}
-	for name := range b.late {
+	for name := range b.dynamic {
 		for _, needed := range graph.needed(nil, name) {
 			users[needed]++
 		}
@@ -157,7 +155,7 @@ func (b *bundler) load(build api.PluginBuild, namespace string, source func(name
 
 var noLetter = regexp.MustCompile(`\W`)
 
-// sharedName is what the entry's bundle calls an export of one of its modules.
+// sharedName returns the name of a module's export in the shared bundle.
 func sharedName(module, export string) string {
 	return noLetter.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_") + "$" + export
 }
@@ -230,9 +228,9 @@ func (b *bundler) members(bundle string) string {
 	return text.String()
 }
 
-// sheets are the style sheets that are served: one that pages of the dashboard look by, and
-// two of its parts that pages around it look by.
-var sheets = map[string][]string{"sheet.css": {"tokens.css", "app.css", "more.css", "brand.css"}, "tokens.css": {"tokens.css"}, "app.css": {"app.css"}}
+// sheetRules are the style sheets that are served: one for the dashboard, and two of its parts for
+// other pages.
+var sheetRules = map[string][]string{"sheet.css": {"tokens.css", "app.css", "more.css", "brand.css"}, "tokens.css": {"tokens.css"}, "app.css": {"app.css"}}
 
 // sheet is style sheets in one, without comments.
 func sheet(t *testing.T, parts []string) []byte {
@@ -248,16 +246,19 @@ func sheet(t *testing.T, parts []string) []byte {
 	return result.Code
 }
 
-// routeOf finds the pages in app.js: pattern and module.
+// routesSource is the module that lists the routes.
+const routesSource = "routes.js"
+
+// routeOf finds the pages in routes.js: pattern and module.
 var routeOf = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\('\./([^']+)'\)\],$`)
 
-// routeLines are the lines of routesFile, in the order of app.js.
-func routeLines(app string) []byte {
+// routeLines returns the lines of routesFile, in the order of routes.js.
+func routeLines(source string) []byte {
 	var out bytes.Buffer
-	inside := strings.Index(app, "\nconst inside = [")
-	for _, m := range routeOf.FindAllStringSubmatchIndex(app, -1) {
-		open := map[bool]string{true: "open"}[m[0] < inside]
-		out.WriteString(strings.TrimSpace(app[m[2]:m[3]]+" "+app[m[4]:m[5]]+" "+open) + "\n")
+	signedIn := strings.Index(source, "\nexport const routes = [")
+	for _, m := range routeOf.FindAllStringSubmatchIndex(source, -1) {
+		open := map[bool]string{true: "open"}[m[0] < signedIn]
+		out.WriteString(strings.TrimSpace(source[m[2]:m[3]]+" "+source[m[4]:m[5]]+" "+open) + "\n")
 	}
 	return out.Bytes()
 }
@@ -267,7 +268,7 @@ func bundled(t *testing.T) (files []apptest.File) {
 	t.Helper()
 	b := newBundler(t)
 	add := func(name string, content []byte) { files = append(files, apptest.File{Name: name, Content: content}) }
-	add(routesFile, routeLines(b.sources[entry]))
+	add(routesFile, routeLines(b.sources[routesSource]))
 	for _, name := range sourceFiles(t) {
 		switch path.Ext(name) {
 		case ".js", ".css":
@@ -275,21 +276,21 @@ func bundled(t *testing.T) (files []apptest.File) {
 			add(name, read(t, name))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(sheets)) {
-		add(name, sheet(t, sheets[name]))
+	for _, name := range slices.Sorted(maps.Keys(sheetRules)) {
+		add(name, sheet(t, sheetRules[name]))
 	}
 	b.sources["early.js"] = string(read(t, "early.js"))
 	for _, name := range []string{entry, sharedBundle, "early.js"} {
 		add(name, b.bundle(name, name == "early.js"))
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.late)) {
+	for _, name := range slices.Sorted(maps.Keys(b.dynamic)) {
 		add(name, b.bundle(name, false))
 	}
 	add(frameEntry, b.bundle(frameEntry, true))
 	return files
 }
 
-// TestBundlesAreCurrent: what is embedded are the bundles of the modules and sheets.
+// TestBundlesAreCurrent: the embedded bundles are those of the sources.
 func TestBundlesAreCurrent(t *testing.T) {
 	want := bundled(t)
 	if *update {

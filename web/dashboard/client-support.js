@@ -1,5 +1,5 @@
-// What of an email's source mail clients do not show, by the data of caniemail.com. It is
-// loaded only where somebody asks for it.
+// Features of an email's source that mail clients do not support, by the data of
+// caniemail.com. It is loaded on demand.
 import { clients, features, updated } from './lib/clients.js';
 import { html, useMemo } from './lib/core.js';
 import { t } from './i18n.js';
@@ -10,14 +10,14 @@ import { Section, Status } from './ui/base.js';
 const most = { source: 1_000_000, uses: 3_000, value: 200 };
 
 /**
- * What a source uses, by kind: declarations, at-rules, selectors, elements and images.
+ * The features that a source uses, by kind: declarations, at-rules, selectors, elements and images.
  * It is read as text, for no page is ever made of hostile mail.
  * @param {string} source
  * @returns {Record<string, Set<string>>}
  */
 function usesOf(source) {
 	const uses = { d: new Set(), a: new Set(), s: new Set(), e: new Set(), i: new Set() };
-	// What stands in a comment is for one client that asks for it.
+	// Conditional comments are for one client.
 	const text = source.slice(0, most.source).replace(/<!--[^]*?(?:-->|$)/g, '');
 	for (const m of text.matchAll(/<style\b[^<>]*>([^]*?)(?:<\/style|$)/gi)) sheet(m[1], uses);
 	for (const m of text.matchAll(/<([a-z][a-z0-9]*)((?:\s+[^\s=<>"']+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s<>"']+))?)*)\s*\/?>/gi)) {
@@ -59,7 +59,7 @@ function image(address, uses) {
 	add(uses.i, data?.[1] ?? /\.([a-z]{2,5})$/i.exec(address.split(/[?#]/, 1)[0].trim())?.[1] ?? '');
 }
 
-/** Clients with a letter, those of one name together: "Gmail, Outlook (Windows, macOS)". */
+/** Clients with a support level, grouped by name: "Gmail, Outlook (Windows, macOS)". */
 function named(support, letter) {
 	const names = new Map();
 	clients.forEach(([name, platform], i) => {
@@ -70,7 +70,7 @@ function named(support, letter) {
 	return [...names].filter(([, all]) => all.has.length).map(([name, all]) => (all.has.length === all.of ? name : `${name} (${all.has.join(', ')})`)).join(', ');
 }
 
-/** Features of a source that a client lacks, those that most lack first. @param {string} source */
+/** Features of a source that clients lack, the least supported first. @param {string} source */
 export function lacking(source) {
 	const uses = usesOf(source);
 	const lacks = (support) => support.split('n').length - 1;

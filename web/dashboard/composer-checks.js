@@ -1,4 +1,4 @@
-// What is looked at before a broadcast is sent: its score, and a test mail.
+// The checks before a broadcast is sent: its score, and a test mail.
 import { html, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { number } from './format.js';
@@ -10,7 +10,7 @@ import { Bones, Button, Failed, Icon, Input, useEscape } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 import { usePost } from './plan.js';
 
-/** Sends what is written to a few people, by the operation at an address. @param {string} path */
+/** Sends a test to a few people; path is the operation. @param {string} path */
 export const testMail = (path) => dialog((close) => html`<${Test} path=${path} close=${close} />`);
 
 function Test({ path, close }) {
@@ -30,14 +30,14 @@ function Test({ path, close }) {
 		<${Input} label=${t('composer.testTo')} hint=${t('composer.testHint')} value=${to} onInput=${setTo} error=${wrong} autofocus /><//>`;
 }
 
-/** What costs points in a mail. @param {{score: any, more?: any}} props */
+/** The findings that lower the score. @param {{score: any, more?: any}} props */
 export const Penalties = ({ score, more }) => html`<ul class="items">${score.penalties.map((p) => html`<li><${Icon} name=${'alert'} class=${p.severity === 'critical' ? 'bad' : 'warn'} /><span class="grow break">${p.message}</span><span class="num">−${number(p.points)}</span></li>`)}
 	${!score.penalties.length && html`<li><${Icon} name="check" class="good" /><span class="grow">${t('review.noPenalties')}</span></li>`}${more}</ul>`;
 
 /** The tags of other services in a mail. @param {{tags: any[]}} props */
 export const Tags = ({ tags }) => tags.map((tag) => html`<li><${Icon} name=${'alert'} class=${tag.refused ? 'bad' : 'warn'} /><span class="grow break">${t(tag.refused ? 'review.unfilledTag' : 'review.maybeTag', tag)}</span></li>`);
 
-/** The checks beside the editor. @param {{draft: any, close: () => void}} props */
+/** The checks next to the editor. @param {{draft: any, close: () => void}} props */
 export function Checks({ draft, close }) {
 	useEscape(close);
 	const plan = usePost(encoded`/broadcasts/${draft.value.id}/plan`, undefined, draft.saved);

@@ -1,4 +1,4 @@
-// The variables in use in a broadcast: what stands where a contact has none, and how many have none.
+// The variables of a broadcast: their fallbacks, and how many contacts have no value.
 import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { number } from './format.js';
@@ -16,7 +16,7 @@ export function fieldOf(key) {
 	return name in builtIn ? builtIn[name] : `property:${name}`;
 }
 
-/** The filter of those of a segment who have no value; null: it can't be said by conditions. @param {any} segment undefined: everybody @param {string} field */
+/** The filter of contacts in a segment without a value; null if conditions can't express it. @param {any} segment undefined: everybody @param {string} field */
 export function without(segment, field) {
 	const none = { field, op: 'is_not_set' };
 	if (!segment) return { match: 'all', conditions: [none] };
@@ -35,7 +35,7 @@ function useNone({ key, segment, ready }) {
 		setFound(null);
 		if (!filter) return;
 		const end = new AbortController();
-		// What can't be counted, as of a property that was deleted, is not said.
+		// Counts that fail, like those of a deleted property, are not shown.
 		api.read('/segments/preview', { filter }, { signal: end.signal }).then(setFound, () => {});
 		return () => end.abort();
 	}, [asked]);

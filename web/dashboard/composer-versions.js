@@ -1,4 +1,4 @@
-// What a draft said before: a list, what differs, and the way back.
+// Earlier versions of a draft: a list, the differences, and restoring.
 import { html, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { Diff } from './diff.js';

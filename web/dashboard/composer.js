@@ -1,4 +1,4 @@
-// The composer: one broadcast, written beside what a reader will see.
+// The composer: a broadcast's editor next to its preview.
 import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { useGet, useList } from './api.js';
 import { Checks, testMail } from './composer-checks.js';
@@ -31,7 +31,7 @@ export default function Composer({ params }) {
 
 const cleared = ['preview_text', 'html', 'design', 'segment_id', 'topic_id'];
 
-/** The PATCH of what was changed: what must not be empty waits until it is not. @param {any} changed */
+/** The PATCH of a draft: required members are sent once they are not empty. @param {any} changed */
 function body(changed) {
 	const out = { ...changed };
 	for (const name of cleared) if (out[name] === '') out[name] = null;
@@ -78,7 +78,7 @@ function Meta({ draft }) {
 	<dt>${t('composer.audience')}</dt><dd><${Audience} draft=${draft} /></dd></dl>`;
 }
 
-/** Whom it goes to: a segment with its size, and a topic. */
+/** The audience: a segment with its size, and a topic. */
 function Audience({ draft }) {
 	const { value } = draft;
 	const segments = useList('/segments', {}, { limit: 100 });
@@ -91,7 +91,7 @@ function Audience({ draft }) {
 	${reached && html`<span class=${reached.count ? 'muted' : 'warn'}>${t('composer.people', { n: reached.count })}</span>`}</span>`;
 }
 
-/** What stands in the variables of a broadcast: built-in names and the team's properties. */
+/** The variables of a broadcast: built-in names and the team's properties. */
 export function useKnown() {
 	const { rows } = useList('/contact-properties', {}, { limit: 100 });
 	return useMemo(() => ({

@@ -1,4 +1,4 @@
-// What is done to contacts, in dialogs: add, edit, put into a segment, remove.
+// Dialogs for contacts: add, edit, add to a segment, remove.
 import { html } from './lib/core.js';
 import { api } from './api.js';
 import { t } from './i18n.js';
@@ -31,7 +31,7 @@ export async function addContact(segments, done) {
 const typed = (type, text) => (text === '' ? null : type === 'number' && Number.isFinite(Number(text)) ? Number(text) : text);
 
 /**
- * Asks for changes of a contact. declared are the team's properties; those that only the contact has follow.
+ * Edits a contact. declared are the team's properties; properties that only the contact has follow.
  * @param {any} contact @param {any[]} declared @param {() => any} done
  */
 export async function editContact(contact, declared, done) {
@@ -67,7 +67,7 @@ export async function toSegment(contacts, segments, done) {
 		start: { segment: segments[0]?.id ?? '' },
 		fields: (v, set) => html`<${Select} label=${t('contacts.segment')} value=${v.segment} options=${segments.map((s) => [s.id, s.name])} onChange=${(segment) => set({ segment })} />`,
 		send: async (v) => {
-			// Those that are there already stay as they are, and are added to the segment.
+			// Existing contacts are unchanged, and are added to the segment.
 			await api.post('/contacts/batch', contacts.map((c) => ({ email: c.email, segments: [v.segment] })), { query: { on_conflict: 'skip' } });
 			return v.segment;
 		},

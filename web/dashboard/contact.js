@@ -1,4 +1,4 @@
-// One contact: what it gets and why not, all its mail, topics, segments and properties.
+// One contact: subscription state and reasons, mail, topics, segments and properties.
 import { html } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { language, say, t } from './i18n.js';
@@ -41,7 +41,7 @@ export default function Contact({ params }) {
 	</aside></div>`;
 }
 
-/** Why nothing reaches the contact, and what to do. @param {{of: any, reload: () => any}} props */
+/** Why the contact gets no mail, and what to do. @param {{of: any, reload: () => any}} props */
 function State({ of: c, reload }) {
 	const s = c.suppression;
 	if (s) {
@@ -68,7 +68,7 @@ async function showLink(c) {
 		<p>${t('contact.linkText')}</p><div class="secret"><${Copy} text=${made.url} shown /></div><//>`);
 }
 
-/** All mail of a contact, each with what happened to it. @param {{of: any, path: string}} props */
+/** All mail of a contact, with its events. @param {{of: any, path: string}} props */
 function History({ of, path }) {
 	const list = useList(`${path}/events`, {}, { live: (e) => e.name === 'email', limit: 20 });
 	const rows = list.rows;
@@ -81,7 +81,7 @@ function Mail({ of: mail }) {
 		${mail.events.length > 0 && html`<details class="fold"><summary><${Icon} name="right" />${t('contact.events', { n: mail.events.length })}</summary><ol class="timeline">${mail.events.map((event) => html`<li key=${event.id} class=${`is-${lookOf(event.type)[0]}`}><${Icon} name=${`st-${lookOf(event.type)[1]}`} /><div><b class="medium">${t(`email.events.${event.type}`)}</b> <${Time} at=${event.created_at} as="clock" />${(event.detail?.message ?? event.detail?.link) && html`<p>${event.detail.message ?? event.detail.link}</p>`}</div></li>`)}</ol></details>`}</div></li>`;
 }
 
-/** Each topic with what the contact chose. @param {{path: string, out: boolean}} props */
+/** The contact's choice for each topic. @param {{path: string, out: boolean}} props */
 function Topics({ path, out }) {
 	const topics = useGet(`${path}/topics`, { limit: 100 });
 	const rows = topics.data?.data ?? [];
@@ -117,5 +117,5 @@ function Segments({ path }) {
 		${others.length > 0 ? html`<${Select} bare label=${t('contact.putInto')} value="" options=${[['', t('contact.putInto')], ...others.map((s) => [s.id, s.name])]} onChange=${(id) => id && put(id)} />` : !rows.length && html`<p class="muted t13r">${t('contact.noSegments')}</p>`}<//>`;
 }
 
-/** Whether a segment has those alone who were added by hand. @param {any} segment @param {any[]} all */
+/** Whether a segment has no filter. @param {any} segment @param {any[]} all */
 const byHand = (segment, all) => !all.find((s) => s.id === segment.id)?.filter;

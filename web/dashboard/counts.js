@@ -1,5 +1,4 @@
-// What the shell counts beside its doors, and what pages show of the same: relays, and
-// broadcasts that leave.
+// The counters of the sidebar, which pages use too: failing relays, and broadcasts being sent.
 import { computed, signal } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { hearing, onLive } from './live.js';
@@ -14,7 +13,7 @@ export const leaving = signal(/** @type {any[]|undefined} */ (undefined));
 /** How many relays fail and broadcasts leave. */
 export const counts = computed(() => ({ failing: (relays.value ?? []).filter((r) => r.state === 'failing').length, leaving: leaving.value?.length ?? 0 }));
 
-/** Reads rows into a signal; what can't be read stays as it was. @param {{value: any}} into @param {() => boolean} holds @param {string} path @param {any} query @param {any} options @param {(row: any) => boolean} [fits] */
+/** Reads rows into a signal, which keeps its value after an error. @param {{value: any}} into @param {() => boolean} holds @param {string} path @param {any} query @param {any} options @param {(row: any) => boolean} [fits] */
 async function read(into, holds, path, query, options, fits = () => true) {
 	try {
 		const { data } = await api.get(path, query, options);
@@ -36,7 +35,7 @@ async function readLeaving() {
 	if (me.value && of) await read(leaving, () => team.value === of, '/broadcasts', { limit: 20 }, {}, (b) => b.status === 'queued');
 }
 
-/** Takes what is told of a broadcast; returns whether that is not enough. @param {{id?: string, data?: any}} event */
+/** Applies a live event of a broadcast; returns whether it is not enough. @param {{id?: string, data?: any}} event */
 function told({ id, data }) {
 	const rows = leaving.value ?? [];
 	if (!rows.some((b) => b.id === id)) return data.status === 'queued';
@@ -45,8 +44,8 @@ function told({ id, data }) {
 }
 
 /**
- * Follows them: broadcasts as they are told, relays, of which who names a team hears
- * nothing, each 30 s too. Ends what it began when it is called.
+ * Updates the counters: broadcasts by live events; relays, which have no live events for a
+ * team, every 30 s too. The returned function ends this.
  */
 export function watch() {
 	/** @type {Set<() => Promise<void>>} */

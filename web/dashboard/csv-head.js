@@ -1,8 +1,8 @@
-// The head of a file of contacts: its columns, a few rows, and whose export it is. Read in
-// the browser; the file itself goes to the server as it is.
+// The head of a contact file: its columns, a few rows, and the service it comes from. It is
+// read in the browser; the file is uploaded unchanged.
 import { consent } from './consent-words.js';
 
-/** The services whose files are known: [preset, name]. */
+/** The services with a preset: [preset, name]. */
 export const services = [['mailchimp', 'Mailchimp'], ['brevo', 'Brevo'], ['sendgrid', 'SendGrid'], ['postmark', 'Postmark'], ['hubspot', 'HubSpot'], ['mailerlite', 'MailerLite'], ['resend', 'Resend'], ['listmonk', 'listmonk']];
 
 /** Headings by which the file of a service is known, plain: all of one line. As the server has them. @type {[string, string][]} */
@@ -22,7 +22,7 @@ const marks = [
 /** A heading without blanks, underscores and hyphens and in lower case. @param {string} heading */
 const plain = (heading) => heading.toLowerCase().replace(/[\s_-]/g, '');
 
-/** What a plain heading means. @type {Record<string, string>} */
+/** The meaning of a plain heading. @type {Record<string, string>} */
 const meanings = {
 	email: 'email', emailaddress: 'email', emailadresse: 'email', adresseemail: 'email', courriel: 'email', correoelectrónico: 'email', correoelectronico: 'email', mail: 'email',
 	firstname: 'first_name', givenname: 'first_name', fname: 'first_name', vorname: 'first_name', prénom: 'first_name', prenom: 'first_name', nombre: 'first_name', nome: 'first_name',
@@ -30,16 +30,15 @@ const meanings = {
 	unsubscribed: 'unsubscribed',
 };
 
-/** A heading as the lists of words have it: letters and digits, in lower case, without accents. @param {string} s */
+/** A normalized heading: letters and digits, in lower case, without accents. @param {string} s */
 const fold = (s) => s.toLowerCase().replaceAll('ß', 'ss').normalize('NFKD').replaceAll('ł', 'l').replaceAll('ø', 'o').replaceAll('ı', 'i').replace(/[^\p{L}\p{Nd}]/gu, '');
 
-/** Folded words, also where capitals alone separate them. @param {string} s */
+/** Normalized words, also if only capitals separate them. @param {string} s */
 const wordsOf = (s) => s.replace(/['’]/g, '').replace(/(\p{Ll})(?=\p{Lu})/gu, '$1 ').split(/[^\p{L}\p{M}\p{Nd}]+/u).map(fold).filter(Boolean);
 
 /**
- * How the server reads a column that speaks of getting mail: consentAgreed, consentRefused,
- * consentBounced, consentStatus, or "". As app/importing/consent.go tells it, but for what
- * a double negation means.
+ * How the server reads a column about consent: consentAgreed, consentRefused, consentBounced,
+ * consentStatus, or "". Same rules as app/rules/contactfile, except for double negations.
  * @param {string} heading
  */
 export function consentOf(heading) {
@@ -89,8 +88,8 @@ export function rowsOf(text, comma, most) {
 }
 
 /**
- * How many rows of contacts a CSV file has: what is between line breaks outside of quotes,
- * without blank lines, the headings and a line that names the separator.
+ * The number of contacts in a CSV file: lines outside of quotes, without blank lines, the
+ * headings and a line that declares the separator.
  * @param {Blob} file
  */
 export async function countRows(file) {
@@ -117,7 +116,7 @@ export async function countRows(file) {
 /** The key that a property of a heading gets. @param {string} heading */
 export const keyOf = (heading) => heading.trim().replace(/[^A-Za-z0-9]/g, '_').slice(0, 50);
 
-/** UTF-16 without a mark, told by its zero bytes: half of the first characters are of ASCII. @param {Uint8Array} bytes */
+/** UTF-16 without a byte order mark, detected by its zero bytes: half of the first characters are ASCII. @param {Uint8Array} bytes */
 function byZeros(bytes) {
 	const start = bytes.subarray(0, 256), zeros = [0, 0], units = start.length >> 1;
 	for (let i = 0; i < units * 2; i++) if (!start[i]) zeros[i % 2]++;
@@ -126,7 +125,7 @@ function byZeros(bytes) {
 	return zeros[0] * 2 >= units && zeros[1] * 4 <= zeros[0] ? 'utf-16be' : '';
 }
 
-/** What a text is written in, told as the server tells it: by its mark, its zero bytes, or the first character beyond ASCII. @param {Uint8Array} bytes */
+/** The encoding of a text, detected like on the server: by its byte order mark, its zero bytes, or the first character beyond ASCII. @param {Uint8Array} bytes */
 function encodingOf(bytes) {
 	const begins = (...lead) => lead.every((byte, i) => bytes[i] === byte);
 	if (begins(0xff, 0xfe)) return 'utf-16le';
@@ -147,7 +146,7 @@ export async function textOf(file) {
 	return new TextDecoder(encodingOf(bytes)).decode(bytes);
 }
 
-/** What the first line names (sep=;), or what stands most often between its cells. @param {string} text */
+/** The separator that the first line declares (sep=;), or the most frequent one. @param {string} text */
 function separatorOf(text) {
 	const named = /^[\r\n]*sep=([,;\t|])/i.exec(text);
 	if (named) return named[1];
@@ -156,9 +155,9 @@ function separatorOf(text) {
 }
 
 /**
- * What the head of a file says: {packed, headings, rows, preset, dump, map}. packed: a
- * ZIP archive, of which no more is known. dump: a list of suppressions. map says of each
- * column email, first_name, last_name, unsubscribed, property or nothing ("").
+ * Reads the head of a file: {packed, headings, rows, preset, dump, map}. packed: a ZIP
+ * archive, which is not read. dump: a suppression list. map has the meaning of each column:
+ * email, first_name, last_name, unsubscribed, property or nothing ("").
  * @param {Blob} file
  */
 export async function headOf(file) {

@@ -1,9 +1,9 @@
-// Package dashboard serves the dashboard: a client of the API in the browser. Only web imports
-// it. Its files are served under a hash of all of them, so that browsers keep them with no
-// limit, and the shell that names them is asked for each time.
+// Package dashboard serves the dashboard, a client of the API in the browser. Only web imports it.
+// Its files are served under a hash of all files, so that browsers cache them forever; the HTML
+// page that names them is requested each time.
 //
-// Failure policy: what is not there is answered 404; a page that only the browser knows is
-// the shell.
+// Failure policy: missing files are answered with 404; paths that only the browser's router knows
+// get the HTML page.
 package dashboard
 
 import (
@@ -22,76 +22,76 @@ import (
 	"mailer/web/rest"
 )
 
-// bundles are the pages, bundles of modules, style sheets, icons and fonts that a test makes of
-// the files of this folder and of ui and fonts.
+// bundles holds the pages, bundles of modules, style sheets, icons and fonts, which a test makes
+// from the files of this folder, ui and fonts.
 //
 //go:embed bundles.gz
 var bundles []byte
 
-// files are the bundles of editors, whose source is elsewhere, and the words of each
-// language; all in gzip.
+// files holds the bundles of the editors, which are built from other sources, and the texts of
+// each language; all in gzip.
 //
 //go:embed lib/editor.js.gz lib/visual.js.gz lib/licences.txt.gz i18n/*.gz
 var files embed.FS
 
-// Prefix is where the dashboard stands.
+// Prefix is the path of the dashboard.
 const Prefix = "/dashboard"
 
-// policy is the Content-Security-Policy of the shell (CSP 3): scripts and styles are files
-// of ours, and nothing is ever made of a text.
+// policy is the Content-Security-Policy of the HTML page (CSP 3): scripts and styles come from own
+// files, and text is never run.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
 	"frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// framePolicy is that of the visual editor's document: it has no origin, so neither session
-// nor cookies, and no network. The editor writes style elements of what a mail looks like.
+// framePolicy is the Content-Security-Policy of the visual editor's document. It has an opaque
+// origin, so neither session nor cookies, and no network. The editor writes style elements for the
+// edited mail.
 const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// kinds are the media types of what is served.
+// kinds are the media types by extension.
 var kinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json",
 	".html": "text/html; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
-// Register adds the dashboard to a handler. base returns the address below which its files
-// stand, without a slash at its end, for pages that look like it.
+// Register adds the dashboard to a handler. base returns the URL of its files, without a trailing
+// slash, for pages that use its styles.
 func Register(h *rest.Handler) (base func() string) {
 	s := &site{}
 	h.Mount(Prefix, s.serve)
 	return s.base
 }
 
-// base is where the files of this build stand.
+// base returns the URL of this build's files.
 func (s *site) base() string {
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	return Prefix + "/_/" + s.sum
 }
 
-// site is what is served. It is made when somebody asks for it.
+// site holds everything that is served. It is prepared on the first request.
 type site struct {
-	made    sync.Once
-	sum     string // of all files
-	shell   string
-	modules modules
-	routes  []route
-	packed  map[string][]byte // by name, gzip (RFC 1952)
-	plain   plainFiles
+	once       sync.Once
+	sum        string // hash of all files
+	shell      string
+	modules    modules
+	routes     []route
+	compressed map[string][]byte // by name, in gzip (RFC 1952)
+	plainFiles plainFiles
 }
 
-// packedExt ends the names of files that are embedded one by one.
+// packedExt is the extension of files that are embedded one by one.
 const packedExt = ".gz"
 
-// prepare packs each file by itself, as browsers take it, sums them, and learns what the
-// modules need.
+// prepare compresses each file, hashes all of them, and reads the imports of the modules.
 func (s *site) prepare() {
 	sum := sha256.New()
-	s.modules, s.packed = modules{}, map[string][]byte{}
+	s.modules, s.compressed = modules{}, map[string][]byte{}
 	add := func(name string, packed []byte) {
 		sum.Write([]byte(name))
 		sum.Write(packed)
-		s.packed[name] = packed
+		s.compressed[name] = packed
 	}
-	// What is embedded can always be read: a test has read it to its end.
+	// Embedded files can always be read: a test reads all of them.
 	_ = pack.Each(bundles, func(name string, source []byte) bool {
 		if path.Ext(name) == ".js" {
 			s.modules.add(name, string(source))
@@ -123,17 +123,17 @@ func (s *site) prepare() {
 	s.shell = strings.NewReplacer("$BASE", Prefix+"/_/"+s.sum, "$LANGUAGES", strings.Join(languages, " ")).Replace(s.shell)
 }
 
-// shellFile is the page around all others.
+// shellFile is the HTML page.
 const shellFile = "index.html"
 
-// page is the shell for a path, and the name of the module that it loads: what this page
-// needs comes in one round, and the others when they are gone to.
+// page returns the HTML page for a path, and the module of its route. The page preloads what its
+// route needs; other modules are loaded when they are used.
 func (s *site) page(at string) (shell, module string) {
 	at = "/" + strings.Trim(at, "/")
 	need := s.modules.needed(nil, entry)
 	open := ""
 	for _, r := range s.routes {
-		if r.fits(at) {
+		if r.matches(at) {
 			module = r.module
 			need = s.modules.needed(need, module)
 			if r.open {
@@ -149,9 +149,9 @@ func (s *site) page(at string) (shell, module string) {
 	return strings.NewReplacer("<!-- modules -->\n", links.String(), "$OPEN", open).Replace(s.shell), module
 }
 
-// serve answers with a file, or the shell for a page of the browser's.
+// serve answers with a file, or with the HTML page for a path of the browser's router.
 func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	head := x.Header()
 	head.Set("Referrer-Policy", "no-referrer")
 	if name, ok := strings.CutPrefix(rest, "/_/"); ok {
@@ -176,9 +176,8 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 	write(x, r, ".html", []byte(shell))
 }
 
-// isPage reports whether an address can be a page's: no segment of it leads up or holds a
-// character that divides addresses, as paths.js has it. Nobody but an attacker makes such a
-// link.
+// isPage reports whether a path can be one of the browser's router: no segment is "..", or contains
+// a character that separates URL parts, as paths.js checks it. Only attackers make such links.
 func isPage(u *url.URL) bool {
 	escaped := strings.ToLower(u.EscapedPath())
 	if strings.ContainsAny(u.Path, `\?#%`) || strings.Contains(escaped, "%2f") {
@@ -188,11 +187,11 @@ func isPage(u *url.URL) bool {
 	return !slices.Contains(segments, ".") && !slices.Contains(segments, "..")
 }
 
-// serveFile answers with a file of the present build; one of another build is gone, and its
-// page loads the shell anew.
+// serveFile answers with a file of this build. Files of other builds are 404, after which the page
+// reloads.
 func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	sum, name, _ := strings.Cut(below, "/")
-	b, ok := s.packed[name]
+	b, ok := s.compressed[name]
 	if !ok || sum != s.sum || name == shellFile {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
 		return
@@ -200,7 +199,7 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	head := x.Header()
 	head.Set("Cache-Control", "public, max-age=31536000, immutable")
 	head.Set("Vary", "Accept-Encoding")
-	// A document without an origin asks for modules as a stranger would; they are no secret.
+	// A document with an opaque origin requests modules cross-origin; they are public.
 	head.Set("Access-Control-Allow-Origin", "*")
 	if path.Ext(name) == ".html" {
 		head.Set("Content-Security-Policy", framePolicy)
@@ -209,7 +208,7 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 		head.Set("Content-Encoding", "gzip")
 	} else {
 		var done func()
-		b, done = s.plain.open(name, b)
+		b, done = s.plainFiles.open(name, b)
 		defer done()
 	}
 	write(x, r, path.Ext(name), b)
@@ -220,6 +219,6 @@ func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	// Who went away reads nothing.
+	// The client may be gone.
 	_, _ = x.Write(b)
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// words reads a language's file: texts by key, with the plural forms of one under their name.
-func words(t *testing.T, name string) map[string]string {
+// texts reads a language's file: texts by key, with the plural forms of one under their name.
+func texts(t *testing.T, name string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(name)
 	if err != nil {
@@ -46,14 +46,14 @@ var (
 	placesOf   = regexp.MustCompile(`\{\w+\}`)
 )
 
-// TestTextsExist: what a module says by a literal key is in the words.
+// TestTextsExist: each literal key in a module has a text.
 func TestTextsExist(t *testing.T) {
-	have := words(t, "i18n/en.json")
+	have := texts(t, "i18n/en.json")
 	known := func(key string) bool {
 		if have[key] != "" {
 			return true
 		}
-		for k := range have { // of plural forms, or a room that is asked for as a whole
+		for k := range have { // plural forms, and groups that are used as a whole
 			if strings.HasPrefix(k, key+".") {
 				return true
 			}
@@ -77,16 +77,15 @@ func TestTextsExist(t *testing.T) {
 	}
 }
 
-// TestLanguagesMatch: each file has the keys of the English one, with the same places
-// for values.
+// TestLanguagesMatch: each file has the keys of the English one, with the same placeholders.
 func TestLanguagesMatch(t *testing.T) {
-	english := words(t, "i18n/en.json")
+	english := texts(t, "i18n/en.json")
 	all, err := filepath.Glob("i18n/*.json")
 	if err != nil || !slices.Contains(all, "i18n/en.json") {
 		t.Fatalf("%v %v", all, err)
 	}
 	for _, name := range all {
-		other := words(t, name)
+		other := texts(t, name)
 		for key, text := range english {
 			got, ok := other[key]
 			if !ok {

@@ -1,4 +1,4 @@
-// Browsers by what they call themselves.
+// Browser names from the User-Agent.
 
 /** @type {[RegExp, string][]} */
 const browsers = [[/Edg(?:e|A|iOS)?\/(\d+)/, 'Edge'], [/OPR\/(\d+)/, 'Opera'], [/SamsungBrowser\/(\d+)/, 'Samsung Internet'], [/(?:Firefox|FxiOS)\/(\d+)/, 'Firefox'], [/(?:Chrome|CriOS|HeadlessChrome)\/(\d+)/, 'Chrome'], [/Version\/(\d+).*Safari/, 'Safari']];

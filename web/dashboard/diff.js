@@ -3,7 +3,7 @@ import { html } from './lib/core.js';
 import { t } from './i18n.js';
 
 /**
- * Lines that are gone, new or the same: [sign, text, number]. @param {string} before @param {string} after
+ * Removed, added and equal lines: [sign, text, number]. @param {string} before @param {string} after
  * @returns {['-'|'+'|' ', string, number][]}
  */
 export function diff(before, after) {
@@ -40,7 +40,7 @@ function common(x, y, head) {
 	return out;
 }
 
-/** Two texts and what differs, with two lines around it. @param {{before: string, after: string}} props */
+/** Two texts and their differences, with two lines of context. @param {{before: string, after: string}} props */
 export function Diff({ before, after }) {
 	const lines = diff(before, after);
 	const near = lines.map((_, i) => lines.slice(Math.max(0, i - 2), i + 3).some(([sign]) => sign !== ' '));

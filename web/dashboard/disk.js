@@ -1,4 +1,4 @@
-// What takes how much room: the file, its tables, the teams.
+// Disk usage: the file, its tables, the teams.
 import { html, useState } from './lib/core.js';
 import { useGet } from './api.js';
 import { number, percent, size } from './format.js';

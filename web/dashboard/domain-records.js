@@ -1,4 +1,4 @@
-// The DNS records of a domain: what to publish, what is found, and how ready that makes it.
+// The DNS records of a domain: what to publish, what is found, and the score.
 import { html, useState } from './lib/core.js';
 import { t } from './i18n.js';
 import { relays } from './counts.js';
@@ -8,7 +8,7 @@ import { Button, Code, Copy, Icon, Notice, Section, Seg, Status } from './ui/bas
 /** The suffixes of which the last label but one is no name of its own. */
 const second = new Set(['co', 'com', 'org', 'net', 'ac', 'gov', 'edu']);
 
-/** The zone that a domain most likely stands in. @param {string} name */
+/** The zone that most likely contains a domain. @param {string} name */
 export function zoneOf(name) {
 	const labels = name.split('.');
 	const short = labels.length > 2 && labels[labels.length - 1].length === 2 && second.has(labels[labels.length - 2]);
@@ -23,7 +23,7 @@ const quoted = (text) => (text.match(/.{1,255}/g) ?? ['']).map((part) => `"${par
 /** Records as lines of a zone file. @param {any[]} records */
 export const zoneFile = (records) => records.map((r) => `${r.name}. 3600 IN ${r.type} ${r.type === 'TXT' ? quoted(r.value) : `${r.type === 'MX' ? `${r.priority ?? 10} ` : ''}${r.value}.`}`).join('\n');
 
-/** Whether a record stands: it is found, or was, where no name server answers now. @param {any} r */
+/** Whether a record is valid: found now, or earlier if no name server answers now. @param {any} r */
 const stands = (r) => r.live === 'found' || (r.live === 'unknown' && r.status === 'verified');
 
 /** A host that may break after its dots. @param {string} host */
@@ -32,7 +32,7 @@ const broken = (host) => host.split('.').map((part, i) => html`${i > 0 && html`.
 /** A long value by its beginning and end: a click copies all of it. @param {string} value */
 const short = (value) => (value.length > 96 ? `${value.slice(0, 64)}…${value.slice(-9)}` : value);
 
-/** The state of a record: kind and word. @param {any} r */
+/** The status of a record: kind and text. @param {any} r */
 function stateOf(r) {
 	if (r.live === 'found') return ['verified', t('domain.found')];
 	if (r.live === 'mismatch') return ['wrong', t('status.wrong')];
@@ -40,13 +40,13 @@ function stateOf(r) {
 	return stands(r) ? ['verified', t('domain.before')] : ['not_started', t('domain.unknown')];
 }
 
-/** What is found of a record. What the head of the page says already is not said again. @param {{of: any, said: any}} props */
+/** The found values of a record, unless the page's head shows them. @param {{of: any, said: any}} props */
 function Found({ of: r, said }) {
 	if (r.live === 'found') return html`<span class="muted">${r.inherited_from ? t('domain.inherited', { name: r.inherited_from }) : r.policy ? t('domain.policy', { policy: r.policy }) : t('domain.same')}</span>${r.detail && html`<p class="t12">${r.detail}</p>`}`;
 	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? r.detail !== said && r.live !== 'unknown' && html`<p class="t12 break">${r.detail}</p>` : r.live === 'missing' && html`<p class="t12">${t(`domain.without.${r.dkim_key === 'next' || r.dkim_key === 'retired' ? r.dkim_key : r.type === 'MX' ? 'MX' : r.record}`)}</p>`}`;
 }
 
-/** The table of records. said is what the head says. @param {{of: any, said?: any}} props */
+/** The table of records. said is the text of the head. @param {{of: any, said?: any}} props */
 export function Records({ of: d, said }) {
 	const [hosts, setHosts] = useState('whole');
 	const [file, showFile] = useState(false);
@@ -66,7 +66,7 @@ export function Records({ of: d, said }) {
 	${d.records.some((r) => r.record === 'SPF' && r.type === 'TXT' && r.value === 'v=spf1 ~all') && html`<div class="domain-note"><${Notice}>${t(relays.value?.length ? 'domain.spfUnknown' : 'domain.spfEmpty')}<//></div>`}<//>`;
 }
 
-/** What lacks, with its points of ten, then what is right. @param {any} d @returns {{id: string, points: number, kind: string}[]} */
+/** Missing points of ten, then what is right. @param {any} d @returns {{id: string, points: number, kind: string}[]} */
 export function readiness(d) {
 	const find = (record, type) => d.records.find((r) => r.record === record && r.type === type);
 	const row = (id, record, lost) => record && { id, points: stands(record) ? 0 : lost, kind: stands(record) ? 'good' : record.required && record.live !== 'unknown' ? 'bad' : 'warn' };
@@ -78,9 +78,9 @@ export function readiness(d) {
 	].filter(Boolean).sort((a, b) => b.points - a.points);
 }
 
-/** The score of a domain, and what it is made of. @param {{of: any}} props */
+/** The score of a domain and its parts. @param {{of: any}} props */
 export function Readiness({ of: d }) {
-	if (d.records.every((r) => r.live === 'unknown')) return null; // nobody has looked yet
+	if (d.records.every((r) => r.live === 'unknown')) return null; // not checked yet
 	const rows = readiness(d);
 	const score = 10 - rows.reduce((sum, r) => sum + r.points, 0);
 	const word = t(`domain.score.${score >= 9.5 ? 'ready' : score >= 7 ? 'close' : score >= 4 ? 'attention' : 'far'}`);

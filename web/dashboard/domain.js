@@ -1,4 +1,4 @@
-// One domain: its records, as expected and as found, what is wrong in words, and tracking.
+// One domain: expected and found records, problems, and tracking.
 import { html, useEffect, useRef, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { say, t } from './i18n.js';
@@ -14,7 +14,7 @@ import { encoded } from './paths.js';
 const watched = 60_000;
 const pace = 2500;
 
-/** What the head says of a domain: kind, sentence, what to do. @param {any} d */
+/** The head of a domain's page: kind, sentence, action. @param {any} d */
 export function verdict(d) {
 	const records = d.records.filter((r) => r.record !== 'Tracking');
 	const wrong = records.find((r) => r.required && (r.live === 'mismatch' || r.live === 'missing'));
@@ -63,7 +63,7 @@ export default function Domain({ params }) {
 		};
 	}, [watching]);
 	useEffect(() => {
-		// A domain that waits for its records is watched as long as somebody looks.
+		// A domain that waits for its records is polled while the page is open.
 		if (!d || d.status === 'verified') return;
 		const every = setInterval(() => document.hidden || reload.current(), 15_000);
 		return () => clearInterval(every);

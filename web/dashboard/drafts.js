@@ -1,5 +1,5 @@
-// Saves what somebody writes while they write: within two seconds, with what is not saved
-// yet kept in the browser, and told when somebody else writes the same.
+// Autosave of drafts: within two seconds. Unsaved changes are kept in the browser, and
+// conflicts with another editor are reported.
 import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { exact, seconds } from './format.js';
@@ -13,7 +13,7 @@ const retry = 5000;
 const prefix = 'mailer.draft.';
 const place = (id) => prefix + id;
 
-/** Forgets what was kept of drafts: whoever comes next is somebody else. */
+/** Forgets local copies of drafts: the next person is another one. */
 export function forgetDrafts() {
 	try {
 		for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key);
@@ -35,7 +35,7 @@ function store(key, value) {
 	} catch { /* a text too long for the browser: the server has it within two seconds */ }
 }
 
-/** What is at work for one draft. It lives as long as its page. */
+/** The state of saving one draft, for the lifetime of its page. */
 class Saver {
 	/** @type {any} */ id;
 	/** @type {any} */ path;
@@ -56,8 +56,8 @@ class Saver {
 		this.dirty = new Set();
 		/** @type {{kind: string, at?: number, message?: string}} */
 		this.state = { kind: 'saved', at: 0 };
-		this.stamp = 0; // counts what was taken in from outside
-		this.saved = 0; // counts what the server took
+		this.stamp = 0; // counts external updates
+		this.saved = 0; // counts saves
 		const left = stored(place(id));
 		if (left) store(`${place(id)}.kept`, left);
 		this.kept = stored(`${place(id)}.kept`);
@@ -69,7 +69,7 @@ class Saver {
 		this.value = { ...this.value, ...parts };
 		for (const name of Object.keys(parts)) this.dirty.add(name);
 		this.keepSoon ??= setTimeout(() => this.keep(), 250);
-		if (this.state.kind === 'failed' && !this.hurried) { // what was refused may be mended now
+		if (this.state.kind === 'failed' && !this.hurried) { // a refused value may be valid now
 			clearTimeout(this.due);
 			this.due = null;
 			this.hurried = true;
@@ -78,7 +78,7 @@ class Saver {
 		this.draw();
 	}
 
-	/** Keeps in the browser what the server does not have. */
+	/** Keeps unsaved changes in the browser. */
 	keep() {
 		clearTimeout(this.keepSoon);
 		this.keepSoon = null;
@@ -89,7 +89,7 @@ class Saver {
 		clearTimeout(this.due);
 		this.due = null;
 		this.hurried = false;
-		if (this.at) { // the one before is under way
+		if (this.at) { // the previous save is running
 			await this.at;
 			if (!this.dirty.size) return this.state.kind === 'saved';
 		}
@@ -127,7 +127,7 @@ class Saver {
 		return this.state.kind === 'saved';
 	}
 
-	/** Takes in what the server has now; mine: writes what was written here over it. */
+	/** Loads the server's state; mine: writes the local changes over it. */
 	async settle(mine) {
 		const now = await api.get(this.path);
 		if (!mine) {
@@ -153,7 +153,7 @@ class Saver {
 		this.draw();
 	}
 
-	/** Takes back what was left in the browser. */
+	/** Restores changes kept in the browser. */
 	takeBack() {
 		const { value } = this.kept;
 		this.stamp++;
@@ -182,7 +182,7 @@ class Saver {
 /**
  * A draft that is saved while it is written.
  * @param {{id: string, path: string, server: any, revision: (answer: any) => string, body: (changed: any, value: any) => any}} options
- * server is what GET answered; body makes the PATCH of what was changed.
+ * server is the answer to GET; body makes the PATCH of the changes.
  * @returns {{value: any, state: any, stamp: number, saved: number, kept: any, answer: any, path: string, unsaved: boolean, change: (parts: any) => void,
  * save: () => Promise<boolean>, settle: (mine: boolean) => Promise<boolean>, take: (answer: any) => void, takeBack: () => void, drop: () => void}}
  */
@@ -223,7 +223,7 @@ export function Saved({ draft }) {
 	return html`<span class="saved" role="status"><${Icon} name="check" />${state.at ? html`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t('drafts.saved', { time: seconds(state.at) })}</time>` : t('drafts.asRead')}</span>`;
 }
 
-/** What stands between a draft and its writer: text left in the browser, or another writer. @param {{draft: any}} props */
+/** Conflicts of a draft: unsaved local text, or another editor. @param {{draft: any}} props */
 export function Left({ draft }) {
 	if (draft.state.kind === 'conflict') return html`<${Notice} kind="warn" act=${html`<span class="row row--wrap"><${Button} onClick=${() => draft.settle(false)}>${t('drafts.theirs')}<//><${Button} onClick=${() => draft.settle(true)}>${t('drafts.mine')}<//></span>`}>${t('drafts.conflictText')}<//>`;
 	if (!draft.kept) return null;

@@ -1,5 +1,5 @@
-// What can't wait for the modules: the theme that this reader chose, before the first paint,
-// and what is asked for whatever the page, so that its answer is there when the modules are.
+// Runs before the modules: sets the theme before the first paint, and starts the requests
+// that every page needs.
 {
 	const kept = (name) => {
 		try {
@@ -15,7 +15,7 @@
 	// The language chosen, or the browser's first that there is a file for.
 	const preferred = () => [kept('mailer.language'), ...navigator.languages].map((l) => (l ?? '').slice(0, 2)).find((l) => languages.includes(l)) ?? 'en';
 	const language = preferred();
-	// Each answer is taken once; who finds none asks.
+	// Each answer is used once; later readers request again.
 	const asked = (address) => fetch(address).catch(() => null);
 	/** @type {any} */ (globalThis).early = {
 		preferred,

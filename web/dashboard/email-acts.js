@@ -1,4 +1,4 @@
-// What can be done with an email.
+// The actions on an email.
 import { html, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { clock, exact } from './format.js';
@@ -112,7 +112,7 @@ function Share({ email, close }) {
 		}} /></span>`}<//>` : html`<${Select} label=${t('email.validFor')} value=${span} onChange=${setSpan} options=${['1h', '24h', '48h'].map((s) => [s, t(`email.spans.${s}`)])} />`}<//>`;
 }
 
-/** Takes an address off the suppressions, after a warning that says how it came there. @param {string} address */
+/** Removes a suppression, after a warning that names its reason. @param {string} address */
 export async function lift(address) {
 	const found = await attempt(() => api.get(encoded`/suppressions/${address}`));
 	if (!found) return;

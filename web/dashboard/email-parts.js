@@ -1,7 +1,7 @@
-// What became of an email, put together from its timeline: recipients, sentences, replies.
+// The state of an email from its timeline: recipients, sentences, replies.
 import { mailbox } from './format.js';
 
-/** What a line of the timeline makes of its recipient; the highest counts. */
+/** The recipient state that an event implies; the highest counts. */
 const rank = ['queued', 'scheduled', 'requeued', 'resent', 'deferred', 'delivery_delayed', 'interrupted', 'in_doubt', 'held', 'canceled', 'sent', 'prefetched', 'delivered', 'opened', 'clicked', 'unsubscribed', 'suppressed', 'failed', 'bounced', 'complained'];
 
 /** How a line of the timeline looks: its kind, and its icon. @type {Record<string, [string, string]>} */
@@ -21,7 +21,7 @@ export function replyOf(detail) {
 }
 
 /**
- * The recipients of an email, each with its state, the line that says so, and when it is tried next.
+ * The recipients of an email, each with its state, the event behind it, and the next attempt.
  * @param {any} email @param {any[]} events newest first
  */
 export function recipientsOf(email, events) {
@@ -38,7 +38,7 @@ export function recipientsOf(email, events) {
 	});
 }
 
-/** Lines of the dialogue with a relay: {who: '<' | '>' | '*', text, kind}. @param {string} conversation */
+/** Lines of the SMTP dialogue: {who: '<' | '>' | '*', text, kind}. @param {string} conversation */
 export function dialogueOf(conversation) {
 	return conversation.split('\n').filter(Boolean).map((line) => {
 		const who = /^[<>*] /.test(line) ? line[0] : '*';

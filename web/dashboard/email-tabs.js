@@ -1,5 +1,4 @@
-// The tabs of an email: what it says, how it is made, what lowers its score, and the
-// dialogue with the relay.
+// The tabs of an email: preview, source, score, and the SMTP dialogue with the relay.
 import { html, useEffect, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { clock, exact, number, size } from './format.js';
@@ -16,7 +15,7 @@ export const tabs = (email) => [['preview', t('email.tabs.preview')], ['text', t
 /** Lengths up to which source is shown; the rest is for a download. */
 const shownLength = 200_000;
 
-/** What a tab shows. @param {{at: string, email: any, live: any, people: any[]}} props */
+/** The content of a tab. @param {{at: string, email: any, live: any, people: any[]}} props */
 export function Tab({ at, email, live }) {
 	switch (at) {
 		case 'text': return html`<${Source} text=${email.text} name="text/plain" file="email.txt" none=${t('email.noText')} />`;
@@ -107,7 +106,7 @@ function Checks({ email }) {
 	${email.html && html`<${Clients} source=${email.html} />`}`;
 }
 
-/** What mail clients lack of it, whose data is asked for here alone. */
+/** Features of the email that mail clients lack; the data is loaded only here. */
 function Clients({ source }) {
 	const [Part, set] = useState(/** @type {any} */ (null));
 	useEffect(() => {

@@ -1,4 +1,4 @@
-// One email: what happened and why, what to do, what it says, and how it went.
+// One email: its state and reason, actions, content, and timeline.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { exact, gap, mailbox, size, stamp } from './format.js';
@@ -15,7 +15,7 @@ import { Bones, Button, Facts, Failed, Head, Icon, Id, Status, Tabs, Time, Verdi
 /** A time of the timeline, to the second. */
 const When = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${stamp(at)}</time>`;
 
-/** Who sent an email: a key by its name, which links to all emails that it sent, or how it was submitted. */
+/** The sender of an email: a key by its name, which links to its emails, or the way of submission. */
 function useSender(email) {
 	const ofKey = ['api', 'smtp', 'mcp'].includes(email?.source) && email.key_id;
 	const keys = useGet(ofKey ? '/api-keys' : null, { limit: 100 });
@@ -25,7 +25,7 @@ function useSender(email) {
 	return email.source && email.source !== 'account' ? t(`emails.sources.${email.source}`) : null;
 }
 
-/** The line below the subject: to whom, when, by what. */
+/** The line below the subject: recipients, time, sender. */
 function under(email, sender) {
 	const first = mailbox(email.to[0] ?? '');
 	const rest = email.to.length + email.cc.length + email.bcc.length - 1;
@@ -43,7 +43,7 @@ function Recipients({ people }) {
 	})}</tbody></table></section>`;
 }
 
-/** Lines of the timeline with those together that say the same of the same recipient. */
+/** Timeline events, with equal ones of a recipient grouped. */
 function folded(events) {
 	const lines = [];
 	for (const e of events) {

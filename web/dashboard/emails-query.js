@@ -1,12 +1,12 @@
-// The language of the emails' query box: what is typed becomes filters of the address bar.
+// The query language of the email list: text becomes filters of the address bar.
 import { exact } from './format.js';
 import { t } from './i18n.js';
 
 /** States that an email can be in. */
 export const statuses = ['queued', 'scheduled', 'deferred', 'held', 'captured', 'sent', 'delivery_delayed', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled'];
-/** Ways that an email can come by. */
+/** Sources of an email. */
 export const sources = ['api', 'smtp', 'dashboard', 'cli', 'mcp', 'resend'];
-/** What can be asked for, in the order of the menu. */
+/** The filters, in the order of the menu. */
 export const keys = ['to', 'from', 'subject', 'status', 'domain', 'tag', 'source', 'key', 'broadcast', 'before', 'after', 'id'];
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -21,7 +21,7 @@ export const addressOf = (filters) => {
 export const isId = (text) => uuid.test(text.trim());
 
 /**
- * When a word says: a date, a time, today, yesterday, or how long ago like 3h. null: none of them.
+ * The time that a word means: a date, a time, today, yesterday, or an age like 3h; null: none.
  * @param {string} word @param {Date} [now]
  */
 export function timeOf(word, now = new Date()) {
@@ -66,7 +66,7 @@ function named(rows, value) {
 }
 
 /**
- * What the API is asked for filters, and what is wrong with which of them.
+ * The API's filters, and errors by filter.
  * @param {Record<string, string>} filters @param {{keys?: any[], broadcasts?: any[]}} known
  * @returns {{query: Record<string, string>, wrong: Record<string, string>, waits: boolean}} waits: a name needs a list that is not there yet.
  */
@@ -108,7 +108,7 @@ export function ask(filters, known) {
 export const written = (key, value) => `${key}:${/\s/.test(value) ? `"${value}"` : value}`;
 
 /**
- * What could be meant by what is typed: items of {key, value?, note, status?}; sure: the first is meant.
+ * Suggestions for a text: items of {key, value?, note, status?}; sure: the first is meant.
  * @param {string} typed @param {{keys?: any[], broadcasts?: any[], domains?: any[]}} known
  */
 export function completions(typed, known) {
@@ -132,7 +132,7 @@ export function completions(typed, known) {
 	return { name: t('emails.meant'), items: [...own, ...other, ...states, ...doors] };
 }
 
-/** What a value of a time or an address means. */
+/** The meaning of a time or an address. */
 function meaning(key, value) {
 	const at = key === 'before' || key === 'after' ? timeOf(value) : null;
 	if (at) return exact(at);

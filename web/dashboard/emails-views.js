@@ -1,4 +1,4 @@
-// Views of the emails: those that everybody has, and those that this browser keeps.
+// Views of the emails: built-in ones, and those saved in this browser.
 import { html, useState } from './lib/core.js';
 import { addressOf } from './emails-query.js';
 import { t } from './i18n.js';

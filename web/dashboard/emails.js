@@ -15,7 +15,7 @@ import { Button, Empty, Head, Status, Time } from './ui/base.js';
 import { attempt, confirm } from './ui/float.js';
 import { Bulk, Csv, Table } from './ui/list.js';
 
-/** The filters of the address bar, in the order that they stand in. */
+/** The filters of the address bar, in order. */
 function filtersOf(query) {
 	/** @type {Record<string, string>} */
 	const filters = {};
@@ -27,7 +27,7 @@ function filtersOf(query) {
 	return filters;
 }
 
-/** Whether what is seen moves by itself. */
+/** Whether the shown rows update live. */
 export const Live = () => (hearing.value === 'off' ? null : html`<span class=${`live ${hearing.value === 'live' ? '' : 'is-off'}`}>${t(`ui.${hearing.value}`)}</span>`);
 
 /** The lists that names in filters are looked up in; loaded when they are needed. */
@@ -77,7 +77,7 @@ const waiting = ['queued', 'deferred'];
 /** How far it was looked. @param {Date} at */
 const backTo = (at) => say('emails.searchedTo', { time: html`<time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time>` });
 
-/** Nothing found: how far it was looked, and what to do next. */
+/** Nothing found: how far the search came, and what to do next. */
 function Nothing({ list, filters, wrong }) {
 	const given = Object.entries(filters);
 	const bad = Object.keys(wrong)[0];
@@ -93,7 +93,7 @@ function Tags({ of, filters }) {
 	return html`<span title=${of.map((tag) => `${tag.name}=${tag.value}`).join(', ')}>${of.map((tag) => html`<a class="tag" href=${`${base}${addressOf({ ...filters, tag: `${tag.name}:${tag.value}` })}`}>${tag.name}=${tag.value}</a> `)}</span>`;
 }
 
-/** States of mail that did not arrive, whose reason the list shows. */
+/** States of mail that was not delivered, whose reason the list shows. */
 const unfortunate = ['bounced', 'failed', 'complained', 'deferred', 'delivery_delayed'];
 
 /** Why an email did not arrive: the server's response. */

@@ -1,4 +1,4 @@
-// Numbers, sizes, times and durations as a reader has them.
+// Formats of numbers, sizes, times and durations.
 import { language, t } from './i18n.js';
 
 /** @param {number} n @param {Intl.NumberFormatOptions} [options] */
@@ -59,14 +59,14 @@ export function gap(from, to) {
 /** A day as 20 Nov. @param {string|Date} at */
 export const day = (at) => new Intl.DateTimeFormat(language.value, { day: 'numeric', month: 'short' }).format(new Date(at));
 
-/** How long ago, or in how long, in a word or two. @param {string|Date} at */
+/** A relative time, in a word or two. @param {string|Date} at */
 export function relative(at) {
 	const s = (Date.now() - new Date(at).getTime()) / 1000;
 	if (Math.abs(s) < 1) return t('time.now');
 	return s > 0 ? duration(s) : t('time.in', { span: duration(-s) });
 }
 
-/** How long ago, in words that stand alone. @param {string|Date} at */
+/** A relative time as a phrase of its own. @param {string|Date} at */
 export function ago(at) {
 	const said = relative(at);
 	return Date.now() - new Date(at).getTime() < 1000 ? said : t('time.ago', { span: said });

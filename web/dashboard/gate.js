@@ -1,4 +1,4 @@
-// What pages for somebody who is not signed in have in common: the frame, forms, and the way in.
+// Common parts of pages without a sign-in: the frame, forms, and signing in.
 import { html, useEffect, useState } from './lib/core.js';
 import { api, ApiError, forget } from './api.js';
 import { language, languages, speak, t } from './i18n.js';
@@ -24,7 +24,7 @@ export function Gate({ title, wide = false, onSubmit, children }) {
 }
 
 /**
- * A form that sends: submit runs act once at a time, error is what the server refused, slow says that it takes its time.
+ * A form: submit runs once at a time, error is the server's refusal, slow shows that it takes long.
  * @param {() => Promise<any>} act
  */
 export function useForm(act) {
@@ -47,12 +47,12 @@ export function useForm(act) {
 	return { ...state, submit, clear: () => set({ busy: false, slow: false, error: null }) };
 }
 
-/** What the server says about a field, or undefined. @param {ApiError|null} error @param {string} name */
+/** The server's error for a field, or undefined. @param {ApiError|null} error @param {string} name */
 export const about = (error, name) => (error?.name === 'validation_error' && error.message.startsWith(`\`${name}\``) ? sentence(error.message.slice(name.length + 2).trim()) : undefined);
 
 const sentence = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-/** What a form that sends has to say, but what stands at its fields. @param {{form: any, fields?: string[], words?: Record<string, string>}} props words: texts for names of errors. */
+/** The errors of a form that belong to no field. @param {{form: any, fields?: string[], words?: Record<string, string>}} props words: texts for names of errors. */
 export function Said({ form, fields = [], words = {} }) {
 	if (form.slow) return html`<${Notice} icon="lock">${t('signIn.slow')}<//>`;
 	if (!form.error || fields.some((name) => about(form.error, name))) return null;
@@ -67,13 +67,13 @@ export function own(to) {
 	return url.pathname.slice(base.length) + url.search + url.hash;
 }
 
-/** Learns who is signed in now. */
+/** Loads the signed-in person. */
 export async function arrive() {
 	forget();
 	signedIn(await api.get('/users/me', undefined, { team: null }));
 }
 
-/** Goes in. @param {string|null} [to] */
+/** Opens the dashboard. @param {string|null} [to] */
 export async function enter(to = null) {
 	await arrive();
 	go(own(to), { replace: true });

@@ -1,4 +1,4 @@
-// Whether this machine is well: the doctor's checks with what mends each, and what needs a person now.
+// Health: the doctor's checks with remedies, and findings that need attention.
 import { html } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { clock, duration, size } from './format.js';
@@ -21,7 +21,7 @@ export default function Health() {
 
 function Found({ checks, status }) {
 	const good = checks.filter((c) => c.ok);
-	// The one list: what `mailer status` and `mailer doctor` say at this moment.
+	// The findings of `mailer status` and `mailer doctor`.
 	const found = status?.needs ?? checks.filter((c) => c.finding).map((c) => c.finding);
 	const n = found.length;
 	return html`<div class="health-verdict"><${Verdict} kind=${n ? (found.some((f) => f.severity === 'error') ? 'bad' : 'warn') : 'good'} icon=${n ? 'alert' : undefined} line=${n ? t('health.needs', { n }) : t('health.fine')} fix=${n ? t('health.passed', { n: good.length }) : t('health.fineFix', { n: good.length })} /></div>
@@ -33,7 +33,7 @@ function Found({ checks, status }) {
 /** Its parameters, with times as people read them. @param {Record<string, string>} params */
 const shown = (params) => Object.fromEntries(Object.entries(params).map(([name, value]) => [name, /^\d{4}-\d\d-\d\dT/.test(value) ? clock(value) : value]));
 
-/** What is not well, what helps, and where. @param {{of: any}} props */
+/** A finding, its remedy, and its subject. @param {{of: any}} props */
 function Finding({ of: f }) {
 	const params = shown(f.params);
 	return html`<li><${Icon} name="alert" class=${f.severity === 'error' ? 'bad' : 'warn'} /><div class="grow stack stack--2"><h3 class="break"><span class="vh">${t(`findings.${f.severity}`)}: </span>${t(`findings.${f.id}.what`, params)}</h3><p class="ink2 break">${t(`findings.${f.id}.fix`, params)}${params.note && html` ${t(`findings.${params.note}`)}`}</p>${f.command && html`<div class="fix"><span class="mono break">${f.command}</span><${CopyButton} text=${f.command} /></div>`}</div>${f.page && html`<${Button} href=${base + f.page}>${t('findings.open')}<//>`}</li>`;

@@ -1,4 +1,4 @@
-// The pages where people choose topics and unsubscribe: whose name they carry, and how they look.
+// The hosted pages to choose topics and unsubscribe: their name and look.
 import { html, useEffect, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { language, t } from './i18n.js';

@@ -1,5 +1,5 @@
-// Words in the reader's language. Every text of the dashboard stands in i18n/en.json, by
-// room; another language's file has the same keys.
+// Texts in the reader's language. Every text of the dashboard is in i18n/en.json, grouped by
+// page; the files of other languages have the same keys.
 import { signal } from './lib/core.js';
 
 /** Languages that there is a file for. */
@@ -7,10 +7,10 @@ export const languages = { de: 'Deutsch', en: 'English', es: 'Español', fr: 'Fr
 
 /** @type {Record<string, any>} */
 let words = {};
-/** The language in use. Reading it has a component drawn anew when it changes. */
+/** The current language. Components that read it draw again when it changes. */
 export const language = signal('en');
 
-/** Where the file of a language stands. @param {string} name */
+/** The URL of a language's file. @param {string} name */
 const address = (name) => new URL(`./i18n/${name}.json`, import.meta.url);
 
 /** The language to begin with: the one chosen, or the browser's first that we have. */
@@ -23,7 +23,7 @@ export async function speak(name) {
 	early.words = null;
 	answer ??= await fetch(address(name));
 	words = await answer.json();
-	document.documentElement.lang = name === 'zh' ? 'zh-Hans' : name; // whose glyphs differ from others of that script
+	document.documentElement.lang = name === 'zh' ? 'zh-Hans' : name; // Chinese and Japanese glyphs differ for the same characters
 	language.value = name;
 }
 
@@ -31,8 +31,8 @@ export async function speak(name) {
 export const find = (key) => key.split('.').reduce((at, part) => at?.[part], words);
 
 /**
- * The text of a key. {name} in it becomes what values has; a key whose text is an object is
- * chosen by the plural form of values.n: {"one": "…", "other": "…"}.
+ * The text of a key. {name} is replaced by a value; of an object, the text is chosen by the
+ * plural form of values.n: {"one": "…", "other": "…"}.
  * @param {string} key @param {Record<string, any>} [values] @returns {string}
  */
 export function t(key, values = {}) {

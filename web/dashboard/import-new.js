@@ -1,4 +1,4 @@
-// A file that is to be imported: what each column is, and what happens to whom.
+// A new import: the meaning of each column, and what happens to each contact.
 import { html, useEffect, useState } from './lib/core.js';
 import { ApiError, request, useGet } from './api.js';
 import { size } from './format.js';
@@ -69,7 +69,7 @@ export function Mapping({ file, close }) {
 		${!byHand && columns}</div>`;
 }
 
-/** What becomes of a file whose columns are known. @param {{head: any, preset: string}} props */
+/** The summary of a file whose columns are known. @param {{head: any, preset: string}} props */
 function Becomes({ head, preset }) {
 	if (preset === 'postmark' || (preset === 'sendgrid' && head.dump)) return html`<${Notice}>${t('imports.dump')}<//>`;
 	if (preset || head.packed) return html`<${Notice}>${t('imports.preset')}<//>`;
@@ -77,16 +77,16 @@ function Becomes({ head, preset }) {
 	return source && html`<${Notice} kind="warn">${t('imports.sourceNote', { source })}<//>`;
 }
 
-/** What a column's values are stored as. */
+/** The type of a column's values. */
 const kindChoices = () => [...['string', 'number', 'boolean'].map((kind) => [kind, t(`properties.${kind}`)]), ...['date_dmy', 'date_mdy', 'date_ymd'].map((kind) => [kind, t(`imports.${kind}`)])];
 
-/** The columns and their first rows; map null: what they become is known. @param {any} props */
+/** The columns and their first rows; map null: the preset decides. @param {any} props */
 const Columns = ({ head, map, setMap, keys, setKeys, kinds, setKind }) => html`<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th>${map && html`<th scope="col">${t('imports.becomes')}</th>`}<th scope="col">${t('imports.samples')}</th></tr></thead><tbody>
 	${head.headings.map((heading, i) => html`<tr key=${i}><td data-label=${t('imports.column')}><span class="break">${heading || t('imports.nameless', { n: i + 1 })}</span>${consentOf(heading) && html`<br /><span class="muted t13r">${t(`imports.${consentOf(heading)}`)}</span>`}</td>
 		${map && html`<td data-label=${t('imports.becomes')}><${Select} bare label=${t('imports.becomesOf', { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => (j === i ? to : one)))} />${map[i] === 'property' && html`<span class="row row--wrap"><input class="input" aria-label=${t('imports.keyOf', { column: heading || i + 1 })} value=${keys[i]} maxlength="50" spellcheck="false" onInput=${(e) => setKeys(keys.map((one, j) => (j === i ? e.target.value : one)))} /><${Select} bare label=${t('imports.typeOf', { column: heading || i + 1 })} value=${kinds[i]} options=${kindChoices()} onChange=${(kind) => setKind(i, kind)} /></span>`}</td>`}
 		<td class="cell-cut muted" data-label=${t('imports.samples')}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(' · ') || '–'}</bdi></td></tr>`)}</tbody></table><//>`;
 
-/** What a column may become. @param {string} heading */
+/** The possible meanings of a column. @param {string} heading */
 const choices = (heading) => [['', t('imports.leftOut')], ['email', t('contacts.email')], ['first_name', t('contacts.firstName')], ['last_name', t('contacts.lastName')], ['unsubscribed', t('contacts.unsubscribed')], ...(/[A-Za-z0-9]/.test(heading) ? [['property', t('imports.aProperty')]] : [])];
 
 /** Why a map can't be sent, or nothing. @param {string[]} headings @param {string[]} map @param {string[]} names of properties */
@@ -104,7 +104,7 @@ function problem(headings, map, names) {
 	return again ? t('imports.sameHeading', { column: again }) : '';
 }
 
-/** The map as the API takes it. @param {string[]} headings @param {string[]} map @param {string[]} keys @param {string[]} kinds */
+/** The column map of the API. @param {string[]} headings @param {string[]} map @param {string[]} keys @param {string[]} kinds */
 function columnMap(headings, map, keys, kinds) {
 	/** @type {any} */
 	const out = { properties: {} };

@@ -1,4 +1,4 @@
-// One import: how far it is, what it did, and the rows that it could not take.
+// One import: progress, results, and failed rows.
 import { html } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { duration, number } from './format.js';
@@ -46,10 +46,10 @@ export default function Import({ params }) {
 	${c.failed > 10000 && html`<p class="table-foot">${t('imports.errorsCut')}</p>`}`;
 }
 
-/** What is said of a column that decides who gets mail, by its sense. @type {Record<string, string>} */
+/** The text for a column that decides who gets mail, by its sense. @type {Record<string, string>} */
 const readAs = { refused: 'consentRefused', reason: 'consentRefused', bounced: 'consentBounced', complaint: 'consentBounced', status: 'consentStatus', hint: 'consentStatus' };
 
-/** What became of it, in a sentence. @param {any} one */
+/** The result in a sentence. @param {any} one */
 function sentence(one) {
 	const c = one.counts;
 	if (one.status === 'queued') return t('imports.lineQueued');

@@ -1,4 +1,4 @@
-// The imports of contacts, and the place to drop a file.
+// The imports of contacts, and the drop area for files.
 import { html, useState } from './lib/core.js';
 import { useList } from './api.js';
 import { t } from './i18n.js';

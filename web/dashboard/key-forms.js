@@ -20,7 +20,7 @@ const ranges = (text) => text.split(/[\s,]+/).filter(Boolean);
 /** Ends to choose from, in days. */
 const spans = () => [['', t('keys.never')], ['7', t('keys.days', { n: 7 })], ['30', t('keys.days', { n: 30 })], ['90', t('keys.days', { n: 90 })], ['365', t('keys.days', { n: 365 })]];
 
-/** Runs a form's request, and shows what the server refused. @param {() => Promise<any>} act @param {(said: string) => void} say */
+/** Runs a form's request, and shows the server's refusal. @param {() => Promise<any>} act @param {(said: string) => void} say */
 async function tried(act, say) {
 	try {
 		return await act();
@@ -32,7 +32,7 @@ async function tried(act, say) {
 
 const Acts = ({ close, act }) => html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary">${act}<//>`;
 
-/** The form of a new key; closes with what was made. @param {{close: (answer?: any) => void, domains: any[]}} props */
+/** The form of a new key; closes with the created key. @param {{close: (answer?: any) => void, domains: any[]}} props */
 export function MakeKey({ close, domains }) {
 	const [is, set] = useState({ name: '', permission: 'sending_access', domain: '', role: 'member', days: '', ips: '' });
 	const [wrong, say] = useState('');

@@ -1,4 +1,4 @@
-// API keys: what each may, until when, from where; a new one is shown once.
+// API keys: permission, expiry, addresses; a new key is shown once.
 import { html, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { t } from './i18n.js';
@@ -16,7 +16,7 @@ export const KeySections = ({ at }) => html`<${Sections} label=${t('keys.section
 
 const ended = (key) => key.expires_at && new Date(key.expires_at) <= new Date();
 
-/** What a key may, in words. @param {any} key @param {any[]} domains */
+/** A key's permission as text. @param {any} key @param {any[]} domains */
 export function may(key, domains) {
 	if (key.permission === 'full_access') return t('keys.everything', { role: t(`roles.${key.role}`) });
 	if (!key.domain_id) return t('keys.send');

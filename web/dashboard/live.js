@@ -1,5 +1,5 @@
-// Hears what changes while somebody looks: server-sent events, read by fetch, which can
-// send the team; where nothing comes through a proxy, a look now and then.
+// Live events: server-sent events, read with fetch, which can send the team; polling if a
+// proxy lets no events through.
 import { effect, signal } from './lib/core.js';
 import { me, signedOut, stillSignedIn, team } from './state.js';
 
@@ -9,7 +9,7 @@ export const hearing = signal('off');
 /** @type {Set<(event: {name: string, id?: string, data?: any}) => void>} */
 const listeners = new Set();
 
-/** Calls fn with what changes, until what is returned is called. @param {(event: {name: string, id?: string, data?: any}) => void} fn */
+/** Calls fn with live events, until the returned function is called. @param {(event: {name: string, id?: string, data?: any}) => void} fn */
 export function onLive(fn) {
 	listeners.add(fn);
 	return () => listeners.delete(fn);
@@ -17,7 +17,7 @@ export function onLive(fn) {
 
 const tell = (event) => listeners.forEach((fn) => fn(event));
 
-/** Silence after which a proxy is taken to hold back what the server sends, in ms. */
+/** Silence after which a proxy is assumed to buffer the events, in ms. */
 const silence = 5000;
 
 /** Reads a stream of events. @param {ReadableStream<Uint8Array>} body @param {() => void} heard */
@@ -79,7 +79,7 @@ async function listen(ended, of) {
 /** Whether the page was left. */
 const left = signal(false);
 
-/** Listens to the team in use, while somebody is signed in. */
+/** Follows the live events of the current team. */
 export function follow() {
 	// A page that was left is kept for the back button, with its connections: six that listen,
 	// and the browser has none for the next page.

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// importOf finds what a module needs before it runs. Each import is on a line of its own. A
-// browser learns what modules import one round trip after another: the shell names all
-// modules that its page needs, so that they are loaded together.
+// importOf finds a module's static imports, each on its own line. Otherwise browsers would find
+// them one round trip after another: the HTML page names all modules of its route, so that they
+// load together.
 var importOf = regexp.MustCompile(`(?m)^(?:import|export)\s+(?:[\w*{},\s$]+\sfrom\s+)?['"](\.{1,2}/[^'"]+)['"]`)
 
-// entry is the module that the shell runs.
+// entry is the module that the HTML page runs.
 const entry = "app.js"
 
-// route is a page of the browser's.
+// route is a route of the browser's router.
 type route struct {
 	pattern string
 	module  string
-	open    bool // it needs nobody signed in
+	open    bool // needs no sign-in
 }
 
-// routesFile lists the pages of app.js: pattern, module, and "open" for those that need nobody
-// signed in.
+// routesFile is the generated list of the routes: pattern, module, and "open" for those that need
+// no sign-in.
 const routesFile = "routes"
 
-// routesOf reads routesFile. The first route that fits an address is shown.
+// routesOf parses routesFile. The first route that matches a path is shown.
 func routesOf(lines string) (all []route) {
 	for line := range strings.Lines(lines) {
 		if f := strings.Fields(line); len(f) >= 2 {
@@ -35,8 +35,8 @@ func routesOf(lines string) (all []route) {
 	return all
 }
 
-// fits reports whether a path is one of the route's, as router.js says it.
-func (r route) fits(p string) bool {
+// matches reports whether a path matches the route, as router.js does.
+func (r route) matches(p string) bool {
 	want, have := strings.Split(r.pattern, "/"), strings.Split(p, "/")
 	if len(want) != len(have) {
 		return false
@@ -49,10 +49,10 @@ func (r route) fits(p string) bool {
 	return true
 }
 
-// modules are those of the dashboard, by what they need.
+// modules maps modules to their imports.
 type modules map[string][]string
 
-// add reads what a module needs.
+// add adds a module and its imports.
 func (m modules) add(name, source string) {
 	m[name] = nil
 	for _, found := range importOf.FindAllStringSubmatch(source, -1) {
@@ -60,16 +60,16 @@ func (m modules) add(name, source string) {
 	}
 }
 
-// needed adds a module and all that it needs to those that are there.
-func (m modules) needed(there []string, name string) []string {
-	for _, have := range there {
+// needed adds a module, and everything that it imports, to those already listed.
+func (m modules) needed(loaded []string, name string) []string {
+	for _, have := range loaded {
 		if have == name {
-			return there
+			return loaded
 		}
 	}
-	there = append(there, name)
+	loaded = append(loaded, name)
 	for _, next := range m[name] {
-		there = m.needed(there, next)
+		loaded = m.needed(loaded, next)
 	}
-	return there
+	return loaded
 }

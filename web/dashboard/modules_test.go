@@ -67,7 +67,7 @@ func TestModulesAreBundledOnce(t *testing.T) {
 	marker := regexp.MustCompile(`(?m)^// module:(\S+)$`)
 	for _, f := range bundled(t) {
 		for _, m := range marker.FindAllSubmatch(f.Content, -1) {
-			if f.Name != frameEntry { // a document of its own
+			if f.Name != frameEntry { // a separate document
 				in[string(m[1])] = append(in[string(m[1])], f.Name)
 			}
 		}
@@ -79,11 +79,11 @@ func TestModulesAreBundledOnce(t *testing.T) {
 	}
 }
 
-// TestShellPreloads: all files of it, few of them, and nothing of the others.
+// TestShellPreloads: the page names all modules of its route, and few others.
 func TestShellPreloads(t *testing.T) {
 	s := &site{}
-	s.made.Do(s.prepare)
-	if app := string(read(t, entry)); len(s.routes) != strings.Count(app, "', () => import('./") {
+	s.once.Do(s.prepare)
+	if source := string(read(t, routesSource)); len(s.routes) != strings.Count(source, "', () => import('./") {
 		t.Fatalf("%d routes are found", len(s.routes))
 	}
 	for at, want := range map[string]struct{ module, names, lacks string }{
@@ -113,7 +113,7 @@ func TestShellPreloads(t *testing.T) {
 		}
 	}
 	for _, r := range s.routes {
-		if _, ok := s.modules[r.module]; !ok || !r.fits(strings.ReplaceAll(r.pattern, ":id", "x")) {
+		if _, ok := s.modules[r.module]; !ok || !r.matches(strings.ReplaceAll(r.pattern, ":id", "x")) {
 			t.Errorf("%+v leads nowhere", r)
 		}
 	}

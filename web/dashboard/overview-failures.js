@@ -1,4 +1,4 @@
-// What failed last, and why.
+// The latest failures and their reasons.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { t } from './i18n.js';
@@ -9,7 +9,7 @@ import { Section, Status, Time } from './ui/base.js';
 
 const statuses = ['bounced', 'failed', 'complained'];
 
-/** Reads the last five that failed, of those that a person does something about. */
+/** Reads the last five failures that need an action. */
 export const useFailures = () => useGet('/emails', { status: statuses.join(), include: 'reason', limit: 5 }, { live: (e) => e.name === 'email' && statuses.includes(e.data?.event) });
 
 /** The list of them. @param {{got: any}} props got is useFailures's */

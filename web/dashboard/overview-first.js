@@ -1,5 +1,4 @@
-// What is still to do until the first email has arrived: each step says what is wrong and
-// what to type.
+// The steps until the first email has arrived: each names the problem and the next command.
 import { html, signal } from './lib/core.js';
 import { useGet } from './api.js';
 import { t } from './i18n.js';

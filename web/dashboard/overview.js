@@ -1,5 +1,5 @@
-// The overview: figures against their lines, what waits, relays, what is in flight, what
-// failed last; before the first email left, what is still to do.
+// The overview: rates and their limits, waiting mail, relays, running broadcasts, latest
+// failures; before the first email, the next steps.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { leaving } from './counts.js';
@@ -26,9 +26,9 @@ const hour = 3_600_000;
 const day24 = 24 * hour;
 
 /**
- * The question whose rows hold all figures: the period, as long a time before it, and seven
- * days. It begins at a whole hour, so that what was read is read again from what is kept.
- * Of 30 days the rows are days, as the reader has them, else hours.
+ * The query whose rows contain all numbers: the period, an equal time before it, and seven
+ * days. It begins at a full hour, so that the cached answer can be used. For 30 days the rows
+ * are local days, otherwise hours.
  */
 function questionOf(period, domain) {
 	const daily = period === '30d';
@@ -52,7 +52,7 @@ function figuresOf(data, { end, length }, period) {
 	return { now: sum(now), before: sum(within(0, end - length - slack)), week: sum(within(end - 7 * day24 - slack, end + slack)), rows: period === '7d' ? byDay(now) : now, hourly: period === '24h' };
 }
 
-/** Hours as days of the reader. @param {any[]} rows */
+/** Hours grouped into local days. @param {any[]} rows */
 function byDay(rows) {
 	const days = Map.groupBy(rows, (r) => new Date(r.period).toDateString());
 	return [...days.values()].map((of) => ({ ...sum(of), period: of[0].period }));
@@ -85,7 +85,7 @@ function Figures({ now, before, week: w, period }) {
 /** Names of the bars: hours or days. */
 const hourOf = (at) => new Intl.DateTimeFormat(language.value, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at));
 
-/** What became of the emails of a bar: delivered, without a result, not delivered. @returns {[number, string][]} */
+/** The results of the emails of a bar: delivered, pending, not delivered. @returns {[number, string][]} */
 function partsOf(row) {
 	const lost = Math.min(row.sent, row.bounced + row.failed);
 	const delivered = Math.min(row.sent - lost, row.delivered);
@@ -102,7 +102,7 @@ function Charts({ rows, hourly, period }) {
 		const bad = value >= lines.bounces[0] && b.row.sent >= 20;
 		return { name: b.name, axis: b.axis, value, bad, word: bad ? percent(value / 100, 1) : undefined, note: t('overview.ofSent', { n: b.row.bounced_permanent, sent: b.row.sent }) };
 	});
-	// The scale is the data's: the line is drawn where the data comes near it.
+	// The scale is the data's: the limit is drawn if the data comes near it.
 	const near = Math.max(...rate.map((b) => b.value)) >= lines.bounces[0] / 2;
 	const line = { value: lines.bounces[0], word: t(me.value.guardrails === 'enforce' ? 'overview.slowAt' : 'overview.warnAt') };
 	return html`<${Section} title=${t(hourly ? 'overview.byHour' : 'overview.byDay')} acts=${html`<span class="t12 muted">${t('overview.zone', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</span>`}>
@@ -119,7 +119,7 @@ function Waiting({ queue }) {
 	${groups.length > 0 && html`<table class="table table--plain"><thead class="vh"><tr><th>${t('queue.reason')}</th><th>${t('queue.emails')}</th></tr></thead><tbody>${groups.map((g) => html`<tr key=${g.key}><td><a href=${base + encoded`/queue?tab=emails&relay=${g.relay}&state=${g.state}`} title=${g.detail}><${Status} of=${lookOf(g.state)} word=${g.state === 'relay' ? `${g.word}: ${g.relay}` : g.word} /></a></td><td class="num">${number(g.count)}</td></tr>`)}</tbody></table>`}<//>`;
 }
 
-/** Broadcasts that leave now, with how far each is: told live. */
+/** Broadcasts being sent, with their live progress. */
 function Flight() {
 	const rows = leaving.value ?? [];
 	if (!rows.length) return null;
@@ -130,7 +130,7 @@ function Flight() {
 	})}</div><//>`;
 }
 
-/** What of the server needs a person: to operators. */
+/** Findings that need an operator's attention. */
 const Needs = ({ needs }) => needs.length > 0 && html`<div class="stack stack--2 overview-needs">${needs.slice(0, 4).map((n) => html`<${Notice} kind="bad" icon="alert">${n.what}. <code>${n.fix}</code><//>`)}</div>`;
 
 /** An operator of no team sees the server alone. */

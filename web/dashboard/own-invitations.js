@@ -1,4 +1,4 @@
-// The teams that ask the person who is signed in to join.
+// Invitations of the signed-in person.
 import { html } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { t } from './i18n.js';

@@ -1,4 +1,4 @@
-// Passkeys in the browser (WebAuthn level 3): made, and used to sign in or to prove who is there.
+// Passkeys in the browser (WebAuthn level 3): creation, sign-in and confirmation.
 import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
 
@@ -7,7 +7,7 @@ const credentials = /** @type {any} */ (globalThis).PublicKeyCredential;
 /** Whether this browser has passkeys at this address: they need a host name, and TLS unless it is this machine. */
 export const can = () => !!credentials?.parseRequestOptionsFromJSON && !/^[\d.]+$|:/.test(location.hostname);
 
-/** The browser's refusals in our words. @param {any} e */
+/** Texts for the browser's errors. @param {any} e */
 function refusal(e) {
 	if (e instanceof ApiError) return e;
 	const name = { NotAllowedError: 'stopped', AbortError: 'stopped', InvalidStateError: 'there', SecurityError: 'host' }[e?.name];
@@ -15,7 +15,7 @@ function refusal(e) {
 	return new ApiError(0, { name: `passkey_${name}`, message: t(`passkey.${name}`, { host: location.hostname }) }, '');
 }
 
-/** Signs in, completes a sign-in, or proves anew who is there. Resolves to what the server answers. */
+/** Signs in, completes a sign-in, or confirms. Resolves to the server's answer. */
 export async function use() {
 	try {
 		const { publicKey } = await api.post('/auth/passkey/options', undefined, { team: null });
@@ -26,7 +26,7 @@ export async function use() {
 	}
 }
 
-/** Makes a passkey of the person who is signed in. @param {string} name what lists call it */
+/** Creates a passkey for the signed-in person. @param {string} name what lists call it */
 export async function make(name) {
 	try {
 		const { publicKey } = await api.post('/users/me/passkeys/options', undefined, { team: null });

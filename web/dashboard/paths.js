@@ -1,11 +1,11 @@
-// Paths made of ids: the one place that reads an id from an address and puts one into a path.
+// Paths with ids: the only place that reads an id from a path and writes one into a path.
 // Anybody can make a person open an address, so nothing in it may choose which route of the
 // API is asked.
 
-/** What no id, alias, region or email address in the address of a page has. */
+/** Characters that no id, alias, region or email address in a path has. */
 const forbidden = /[\s/\\?#%\u0000-\u001f\u007f-\u009f]/;
 
-/** Whether a segment is how a path says "here" or "one up", which browsers resolve. @param {string} segment */
+/** Whether a segment is "." or "..", which browsers resolve. @param {string} segment */
 const dots = (segment) => segment === '.' || segment === '..';
 
 /** A segment of a path, decoded once; null: it can't be decoded. @param {string} segment */
@@ -42,16 +42,16 @@ export function encoded(parts, ...values) {
 }
 
 /**
- * Whether a browser and every proxy ask for a path as it stands: no segment of it is empty
- * or leads up, and it has no query or fragment. @param {string} path
+ * Whether browsers and proxies request a path unchanged: no segment is empty, "." or "..",
+ * and it has no query or fragment. @param {string} path
  */
 export const isPath = (path) => /^[!-~]+$/.test(path) && /^(?:\/[^/\\?#]+)+$/.test(path)
 	&& path.slice(1).split('/').every((segment) => decoded(segment)?.split(/[/\\]/).every((part) => !dots(part)) ?? false);
 
-/** The domain in what somebody pasted: an address of a page, of a mailbox, or the name alone. @param {string} text */
+/** The domain in pasted text: a URL, an email address, or the name alone. @param {string} text */
 export const domainIn = (text) => text.trim().replace(/^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:)/i, '').replace(/^[^/?#]*@/, '').replace(/[/?#].*$/s, '').replace(/:\d+$/, '').replace(/\.$/, '').toLowerCase();
 
-/** Providers of mailboxes: nobody sends from their domains. */
+/** Mailbox providers: nobody sends from their domains. */
 const providers = /^(gmail|googlemail|outlook|hotmail|live|msn|yahoo|ymail|icloud|me|mac|aol|gmx|web|t-online|proton|protonmail|pm|mail|zoho|yandex|fastmail|hey|qq|163|126|orange|free|laposte|libero|wp|o2|onet|interia)\.(?:com?\.)?[a-z]{2,3}$/;
 
 /** The domain that the owner of a mailbox likely sends from; empty: it is a provider's. @param {string|undefined} address */
@@ -60,5 +60,5 @@ export function ownDomain(address) {
 	return providers.test(domain) ? '' : domain;
 }
 
-/** The address of a file that is served with the dashboard. Bundles of modules are served at the top alone: modules in folders ask here. @param {string} name */
+/** The URL of a file of the dashboard. Bundles are served at the top level, so modules in folders use this. @param {string} name */
 export const fileAt = (name) => new URL('./' + name, import.meta.url);

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// escapingPaths are parameters of addresses that would have a page ask for another route than
-// its own, as they stand in the address bar.
+// escapingPaths are path parameters, as in the address bar, that would make a page request another
+// route than its own.
 var escapingPaths = []string{
 	"..%2Fauth%2Fsign-out%23", "..%2Fauth%2Fsign-out", "..%252Fauth%252Fsign-out%2523", "%2e%2e%2Fauth%2Fsign-out%3F", "..%5Cauth%5Csign-out",
 	"x%2F..%2F..%2Fauth%2Fsign-out%3f", "..", ".", "%2e%2e", "%2E.", "x%23", "x%3Fy", "x%2Fcancel", "%2F", "x%00", "x%0Ay", "%25", "%E0%A4%A", "%", "x%20y", "%C2%85",
 }
 
-// TestIDsCannotEscapePaths: no route of the dashboard takes such a parameter, no path
-// made of one is asked for, and ids that exist pass.
+// TestIDsCannotEscapePaths: no route accepts such a parameter, no request is made with one, and
+// valid ids are accepted.
 func TestIDsCannotEscapePaths(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestIDsCannotEscapePaths(t *testing.T) {
 		t.Skip("NOT TESTED: node is missing")
 	}
 	s := &site{}
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	dir := t.TempDir()
 	for _, name := range []string{"paths.js", "router.js", "lib/core.js"} {
 		if err := os.MkdirAll(filepath.Join(dir, path.Dir(name)), 0o700); err != nil {
@@ -60,7 +60,7 @@ func TestIDsCannotEscapePaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"package.json": `{"type": "module"}`, "in.json": string(in), "test.js": astray} {
+	for name, text := range map[string]string{"package.json": `{"type": "module"}`, "in.json": string(in), "test.js": escapedRequest} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +73,8 @@ func TestIDsCannotEscapePaths(t *testing.T) {
 	}
 }
 
-// astray tries the modules as a browser would.
-const astray = `import { readFileSync } from 'node:fs';
+// escapedRequest tries the modules as a browser would.
+const escapedRequest = `import { readFileSync } from 'node:fs';
 globalThis.location = new URL('https://mail.test/dashboard/');
 const { match } = await import('./router.js');
 const { domainIn, encoded, isPath, ownDomain } = await import('./paths.js');
@@ -135,11 +135,11 @@ func TestShellServesKnownPathsOnly(t *testing.T) {
 var (
 	// literalPath finds a template literal that begins with a path and has a value in it.
 	literalPath = regexp.MustCompile("(\\w*)`((?:\\$\\{(?:base|path|draft\\.path)\\})?/(?:[^`$]|\\$\\{[^`{}]*\\})*[/=]\\$\\{(?:[^`$]|\\$\\{[^`{}]*\\})*)`")
-	// constantPart are those whose values are words of the dashboard's own.
+	// constantPart are values that are constants of the dashboard.
 	constantPart = regexp.MustCompile(`^(?:\$\{base\})?(?:/(?:operator/|queue/)?\$\{\w+\}|/manual/.*|/[a-z-]+\?[a-z]+=\$\{encodeURIComponent\(.*)$`)
 )
 
-// TestPathsEncodeTheirIDs: a path with a value in it is made in one place.
+// TestPathsEncodeTheirIDs: paths with values are built in one place.
 func TestPathsEncodeTheirIDs(t *testing.T) {
 	n := 0
 	for _, name := range sourceFiles(t) {

@@ -1,4 +1,4 @@
-// Everybody who has an account on this server, to the operator.
+// All accounts of this server, for operators.
 import { html } from './lib/core.js';
 import { api, useList } from './api.js';
 import { t } from './i18n.js';
@@ -28,7 +28,7 @@ export default function People() {
 
 const teams = (u) => (u.teams.length ? html`<bdi>${u.teams.map((one) => `${one.name} (${t(`roles.${one.role}`)})`).join(', ')}</bdi>` : html`<span class="muted">${t('people.none')}</span>`);
 
-/** What may be done with an account. @param {any} u @param {any} list */
+/** The actions on an account. @param {any} u @param {any} list */
 function acts(u, list) {
 	const mine = u.id === me.value.id;
 	return [

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// plainFiles are the files that clients without gzip are reading, unpacked. All readers of
-// a file share one copy, which is dropped after the last of them: clients that read slowly,
-// or not at all, hold the size of all files at most.
+// plainFiles are the uncompressed files that clients without gzip are reading. All readers of a
+// file share a copy, which is dropped after the last one: slow clients hold the size of all files
+// at most.
 type plainFiles struct {
 	mu    sync.Mutex
 	files map[string]*plainFile
@@ -18,10 +18,10 @@ type plainFiles struct {
 type plainFile struct {
 	unpack  sync.Once
 	content []byte
-	readers int // under the mutex of plainFiles
+	readers int // guarded by the mutex of plainFiles
 }
 
-// open returns what a packed file holds. The caller calls done when it has read it.
+// open returns the uncompressed file. The caller calls done after reading it.
 func (p *plainFiles) open(name string, packed []byte) (content []byte, done func()) {
 	p.mu.Lock()
 	f := p.files[name]
@@ -44,8 +44,8 @@ func (p *plainFiles) open(name string, packed []byte) (content []byte, done func
 	}
 }
 
-// unpacked is a file as it is; of one that can't be read, as far as it can: a test has read
-// them all.
+// unpacked decompresses a file; of a damaged file it returns the readable part. A test reads all
+// files.
 func unpacked(packed []byte) []byte {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

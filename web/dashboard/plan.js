@@ -1,4 +1,4 @@
-// What a POST that changes nothing answers: plans and previews.
+// Answers of POSTs that change nothing: plans and previews.
 import { useEffect, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 

@@ -1,4 +1,4 @@
-// What a reader prefers, kept in this browser: it is needed before anybody is known.
+// Preferences kept in this browser: they are needed before sign-in.
 
 /** @param {string} key @param {string|null|undefined} value */
 function keep(key, value) {

@@ -1,4 +1,4 @@
-// The properties that contacts may have, and what stands for those who have none.
+// The properties of contacts, and their fallbacks.
 import { html } from './lib/core.js';
 import { api, useList } from './api.js';
 import { t } from './i18n.js';

@@ -1,4 +1,4 @@
-// Acts on what waits. What can be undone happens at once; dropping asks, with the number.
+// Actions on waiting mail. Those that can be undone run immediately; dropping asks for confirmation.
 import { html, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { t } from './i18n.js';
@@ -11,7 +11,7 @@ const bodyOf = (filter, at) => Object.fromEntries(Object.entries({ ...filter, re
 const post = (verb, body, at) => api.post(`/queue/${verb}`, body, { team: at.header });
 
 /**
- * Holds, releases, tries or drops what fits a filter.
+ * Holds, releases, retries or drops what matches a filter.
  * @param {string} verb @param {any} filter @param {number|undefined} n how many there are, where it is known
  * @param {{header: string|null, named?: string}} at @param {() => any} done
  */
@@ -28,7 +28,7 @@ export async function act(verb, filter, n, at, done) {
 	});
 }
 
-/** Has what fits a filter leave through another relay. @param {any} filter @param {number|undefined} n @param {any} at @param {() => any} done */
+/** Moves what matches a filter to another relay. @param {any} filter @param {number|undefined} n @param {any} at @param {() => any} done */
 export async function move(filter, n, at, done) {
 	const result = await dialog((close) => html`<${Move} ...${{ filter, n, at, close }} />`);
 	if (!result) return;
@@ -54,7 +54,7 @@ function Move({ filter, n, at, close }) {
 		${refused && html`<${Notice} kind="bad">${refused}<//>`}<//>`;
 }
 
-/** Sends again what failed. @param {any} at @param {any} filters @param {() => any} done */
+/** Requeues failed mail. @param {any} at @param {any} filters @param {() => any} done */
 export async function requeue(at, filters, done) {
 	const result = await dialog((close) => html`<${Requeue} at=${at} filters=${filters} close=${close} />`);
 	if (!result) return;

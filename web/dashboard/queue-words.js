@@ -1,10 +1,10 @@
-// Why mail waits, in words and looks.
+// Texts and icons of the reasons why mail waits.
 import { find, t } from './i18n.js';
 
-/** How a state of what waits looks: the kind and icon of a Status. */
+/** The kind and icon of a queue state. */
 const looks = { due: 'queued', scheduled: 'scheduled', retry: 'deferred', held: 'held', relay: 'failing', quota: 'resting', paced: 'scheduled' };
 
-/** A reason of GET /queue as the state that it is of, and the relay's words. @param {string} reason */
+/** The state of a reason of GET /queue, and the relay's text. @param {string} reason */
 export function reasonOf(reason) {
 	if (find(`queue.reasons.${reason}`)) return { state: { damaged: 'held', manual: 'held', restored: 'held', held: 'held' }[reason] ?? reason, word: t(`queue.reasons.${reason}`), detail: '' };
 	const m = /^Relay (\S+) \([^)]*\) (while|at) ([^:]*): (.*?)(?:; next try at (\S+))?$/s.exec(reason);
@@ -17,7 +17,7 @@ export function reasonOf(reason) {
 /** The look of a state. @param {string} state */
 export const lookOf = (state) => looks[state] ?? 'queued';
 
-/** How much waits for each reason, those of one state and relay together: of a relay's trouble the mail of broadcasts stands apart in the API. @param {any[]} by */
+/** Waiting mail by reason, per state and relay: the API counts broadcast mail of a failing relay separately. @param {any[]} by */
 export function grouped(by) {
 	/** @type {Map<string, any>} */
 	const groups = new Map();

@@ -1,4 +1,4 @@
-// What waits and why, and acts on it: of the team, or to an operator of all.
+// Waiting mail, its reasons and actions: of the team or, for operators, of all teams.
 import { html, useState } from './lib/core.js';
 import { useGet, useList } from './api.js';
 import { exact, number, relative } from './format.js';
@@ -18,7 +18,7 @@ import { Bulk, Csv, Table } from './ui/list.js';
 
 const filterNames = ['relay', 'state', 'to_domain', 'from_domain', 'older_than', 'broadcast_id', 'restored'];
 
-/** Whose queue is looked at: X-Team, and how operators name one team of all. */
+/** The team of the shown queue: X-Team, and how operators select one of all teams. */
 function scope() {
 	const asked = place.value.query.get('team');
 	const all = me.value.operator && (asked === 'all' || !team.value || (asked && asked !== team.value));
@@ -31,7 +31,7 @@ function TeamChoice({ teams, named, all }) {
 	return html`<${Select} bare label=${t('queue.team')} value=${all ? named ?? 'all' : team.value} onChange=${(id) => setQuery({ team: id === team.value ? null : id })} options=${[['all', t('queue.allTeams')], ...rows.map((one) => [one.id, one.name])]} />`;
 }
 
-/** What to say first: the relay that most waits for. */
+/** The headline: the relay with the most waiting mail. */
 function Said({ data, operator, at, done }) {
 	const groups = grouped(data.by);
 	const worst = groups.find((g) => g.state === 'relay');
@@ -58,7 +58,7 @@ function Reasons({ data, teams, all, operator, at, done }) {
 	})}</tbody></table>`;
 }
 
-/** What of the address stays when a reason is followed. */
+/** The part of the query that stays when a reason is opened. */
 const keep = () => (place.value.query.get('team') ? { team: place.value.query.get('team') ?? '' } : {});
 
 function Domains({ data }) {

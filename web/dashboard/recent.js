@@ -1,4 +1,4 @@
-// What was looked at last, in this tab: noted from the first page on, shown by the palette.
+// Recently visited objects of this tab, shown by the palette.
 import { effect } from './lib/core.js';
 import { place } from './router.js';
 import { team } from './state.js';
@@ -8,7 +8,7 @@ export const kinds = { emails: 'mail', contacts: 'user', broadcasts: 'broadcast'
 
 const recentPlace = () => `mailer.recent.${team.value ?? ''}`;
 
-/** What was looked at last: {to, name, kind}, newest first. @returns {any[]} */
+/** Recently visited objects: {to, name, kind}, newest first. @returns {any[]} */
 export function recent() {
 	try {
 		const all = JSON.parse(sessionStorage.getItem(recentPlace()) ?? '[]');
@@ -18,7 +18,7 @@ export function recent() {
 	}
 }
 
-/** Notes what is looked at, once its name stands in the title. */
+/** Records the current page, once its title has the object's name. */
 export function noteVisits() {
 	let noting = 0;
 	effect(() => {

@@ -9,8 +9,8 @@ import { Icon, Input, Select } from './ui/base.js';
 const sesRegions = ['us-east-1', 'us-east-2', 'us-west-1', 'us-west-2', 'af-south-1', 'ap-northeast-1', 'ap-northeast-2', 'ap-northeast-3', 'ap-south-1', 'ap-southeast-1', 'ap-southeast-2', 'ca-central-1', 'eu-central-1', 'eu-north-1', 'eu-south-1', 'eu-west-1', 'eu-west-2', 'eu-west-3', 'il-central-1', 'me-south-1', 'sa-east-1'];
 
 /**
- * Providers: where their SMTP servers are, what stands in for a user name that is the same
- * for everybody, and which page of incoming reports is theirs.
+ * Providers: their SMTP servers, the user name if it is the same for everybody, and the page of
+ * their provider events.
  * @type {Record<string, {name: string, host: string, hosts?: [string, string][], port: string, user?: string, reports?: string}>}
  */
 export const providers = {
@@ -23,10 +23,10 @@ export const providers = {
 	smtp2go: { name: 'SMTP2GO', host: 'mail.smtp2go.com', port: '587' },
 };
 
-/** A form that nobody filled in yet. */
+/** An empty form. */
 export const emptyRelay = { provider: '', host: '', port: '587', user: '', password: '', security: 'starttls', rate: '', daily: '' };
 
-/** The address of a relay, as the server takes it. @param {any} v */
+/** The URL of a relay for the server. @param {any} v */
 export function relayURL(v) {
 	const host = v.host.trim();
 	const who = v.user ? `${encodeURIComponent(v.user.trim())}:${encodeURIComponent(v.password)}@` : '';
@@ -35,7 +35,7 @@ export function relayURL(v) {
 }
 
 /**
- * The fields. set gets what changes.
+ * The fields. set gets the changes.
  * @param {{values: any, set: (some: any) => void, error?: any}} props
  */
 export function RelayFields({ values, set, error }) {

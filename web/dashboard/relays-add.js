@@ -9,7 +9,7 @@ import { dialog, DialogBody } from './ui/float.js';
 
 const order = ['dns', 'connect', 'tls', 'greeting', 'auth', 'mail', 'send'];
 
-/** The steps of a test, shown one by one as they went; those that did not run are to come. @param {{test: any}} props */
+/** The steps of a test, one by one; steps that did not run are pending. @param {{test: any}} props */
 export function Steps({ test }) {
 	const [n, setN] = useState(0);
 	const all = test.steps ?? [];

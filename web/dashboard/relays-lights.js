@@ -1,4 +1,4 @@
-// Relays as lights with words.
+// Relays as status lights with texts.
 import { html } from './lib/core.js';
 import { relays } from './counts.js';
 import { clock, number, relative } from './format.js';
@@ -7,7 +7,7 @@ import { encoded } from './paths.js';
 import { base } from './router.js';
 import { Bones, Status } from './ui/base.js';
 
-/** What a relay does, in a line. @param {any} r */
+/** The state of a relay in a line. @param {any} r */
 export function doing(r) {
 	const parts = [];
 	if (r.reason) parts.push(r.reason);

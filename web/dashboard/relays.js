@@ -32,7 +32,7 @@ export default function Relays() {
 	return html`${head}<table class="table table--rows table--fixed" aria-label=${t('relays.title')}><thead><tr><th class="w-status hide-s">${t('relays.state')}</th><th class="cell-name">${t('relays.name')}</th><th class="hide-s">${t('relays.words')}</th><th class="num w-num drop-2">${t('relays.todayHead')}</th><th class="num w-num">${t('relays.waits')}</th><th class="num cell-check"><span class="vh">${t('ui.acts')}</span></th></tr></thead><tbody>${rows.map((r) => html`<tr key=${r.region}><td class="hide-s"><${Status} of=${r.state} /></td><td class="cell-name cell-cut"><a class="medium" href=${base + encoded`/operator/relays?relay=${r.region}`}>${r.region}</a> <span class="mono muted" title=${r.host}>${r.host}</span><span class="cell-sub"><${Status} of=${r.state} /> ${doing(r)}</span></td><td class="cell-cut muted hide-s" title=${doing(r)}>${doing(r)}</td><td class="num drop-2">${r.daily ? `${number(r.daily_used)} / ${number(r.daily)}` : '–'}</td><td class="num">${r.waiting ? html`<a href=${base + encoded`/queue?team=all&tab=emails&relay=${r.region}`}>${number(r.waiting)}</a>` : '0'}</td><td class="num"><${Acts} of=${r} reload=${got.reload} /></td></tr>`)}</tbody></table>`;
 }
 
-/** Acts on a relay: of the server's flags only what needs no change there. */
+/** Acts on a relay; relays of the server's flags can't be edited. */
 function Acts({ of: r, reload }) {
 	return html`<${Menu} kind="quiet" label=${t('relays.actsOf', { name: r.region })} items=${[
 		r.state === 'paused' ? { icon: 'play', name: t('relays.resume'), run: () => resume(r, reload) } : { icon: 'pause', name: t('relays.pause'), run: () => pause(r, reload) },
@@ -90,7 +90,7 @@ function Change({ of: r, close }) {
 	return html`<${DialogBody} title=${t('relays.changeTitle', { name: r.region })} onSubmit=${save} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary">${t('ui.save')}<//>`}><p>${t('relays.changeText')}</p><${Input} label=${t('relays.url')} mono value=${url} onInput=${setUrl} error=${wrong} hint=${t('relays.urlHint')} autocomplete="off" spellcheck=${false} autofocus /><//>`;
 }
 
-/** What to say first of a relay. */
+/** The headline of a relay. */
 function said(r) {
 	const words = { relay: r.region, host: r.host, user: r.user ?? '', n: r.waiting, reason: r.reason ?? '' };
 	if (r.state === 'failing') {

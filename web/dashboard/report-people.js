@@ -1,4 +1,4 @@
-// The people of a broadcast by what happened to them, and a segment of them.
+// The recipients of a broadcast by result, and a segment of them.
 import { html, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';

@@ -1,4 +1,4 @@
-// The report of a broadcast: what became of it, where people clicked, and who they are.
+// The report of a broadcast: results, clicks, and recipients.
 import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { BroadcastStatus, cancel, duplicate, pause, unschedule } from './broadcasts.js';
@@ -41,7 +41,7 @@ export default function Report({ params }) {
 	${at === 'links' ? html`<${Links} of=${data} />` : at === 'people' ? html`<div class="page"><${People} of=${data} limit=${50} /></div>` : at === 'time' ? html`<${OverTime} of=${data} />` : html`<${Summary} of=${data} />`}`;
 }
 
-/** A segment of the people with an outcome, and a draft that goes to them. */
+/** Creates a segment of recipients with a result, and a draft for them. */
 const toPeople = (b, outcome, name, done) => attempt(async () => {
 	const segment = await api.post(encoded`/broadcasts/${b.id}/segment`, { name: name.slice(0, 200), outcome });
 	const made = await api.post(encoded`/broadcasts/${b.id}/duplicate`);
@@ -52,13 +52,13 @@ const toPeople = (b, outcome, name, done) => attempt(async () => {
 const toUnopened = (b) => toPeople(b, 'not_opened', t('report.duplicateName', { name: b.name }), t('report.duplicating'));
 const toRest = (b) => toPeople(b, 'canceled', t('report.restName', { name: b.name }), t('report.restDone'));
 
-/** How long after Send a broadcast begins, in milliseconds, with some time for the way. */
+/** How long after Send a broadcast begins, in ms, with some time for the request. */
 const undoTime = 8000;
 
 /** Whether a broadcast was sent just now, and begins in a moment. */
 const beginsNow = (of) => of.status === 'scheduled' && new Date(of.scheduled_at).getTime() - Date.now() < undoTime;
 
-/** Takes a scheduled broadcast back. */
+/** Unschedules a broadcast. */
 function Undo({ of }) {
 	const [soon] = useState(() => beginsNow(of));
 	return html`<${Button} kind=${soon ? 'primary' : ''} onClick=${() => unschedule(of)}>${t(soon ? 'ui.undo' : 'broadcasts.unschedule')}<//>`;
@@ -107,7 +107,7 @@ function useLinks(of) {
 	return { list, all };
 }
 
-/** Each link with its share of the clicks, as a list beside the mail that shows them at its links. */
+/** Each link with its share of the clicks, next to the mail that shows them. */
 function Shares({ of }) {
 	const { list, all } = useLinks(of);
 	if (!list.rows.length) return html`<p class="muted t13r">${list.loading ? '' : t('report.noLinksText')}</p>`;

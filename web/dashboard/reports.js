@@ -1,4 +1,4 @@
-// Incoming reports, for operators: how providers tell what became of mail.
+// Provider events, for operators: the endpoints for bounces and complaints.
 import { html, useState } from './lib/core.js';
 import { useGet } from './api.js';
 import { t } from './i18n.js';
@@ -10,7 +10,7 @@ const names = { ses: 'Amazon SES', postmark: 'Postmark', mailgun: 'Mailgun', sen
 /** The links that relays and incoming reports share. @param {{at: string}} props */
 export const RelaySections = ({ at }) => html`<${Sections} label=${t('reports.sections')} at=${base + at} links=${[[t('relays.title'), `${base}/operator/relays`], [t('reports.title'), `${base}/operator/reports`]]} />`;
 
-/** How a route stands: kind and word. @param {any} r */
+/** The status of an endpoint: kind and text. @param {any} r */
 function stateOf(r) {
 	if (!r.open) return ['not_started', t('reports.closed')];
 	if (r.last_refused_at && (!r.last_seen_at || r.last_refused_at > r.last_seen_at)) return ['pending', t('reports.refusing')];

@@ -1,4 +1,4 @@
-// How well the team's mail fares: score, rates against their lines, and what clears a pause.
+// The team's reputation: score, rates against their limits, and what clears a pause.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { t } from './i18n.js';
@@ -18,7 +18,7 @@ const complaintLines = [0.0005, 0.001];
 /** Whether this server holds mail back over the lines. */
 const enforced = () => me.value.guardrails === 'enforce';
 
-/** What the head says. @param {any} d */
+/** The headline. @param {any} d */
 function verdict(d) {
 	if (!d.emails_sent) return { kind: 'neutral', line: t('reputation.nothing'), fix: t('reputation.nothingFix') };
 	if (d.guardrail_status === 'paused') return { kind: 'bad', line: t('reputation.paused'), fix: t(enforced() ? 'reputation.pausedFix' : 'reputation.warnOnly') };

@@ -1,4 +1,4 @@
-// One request: who asked what, and what came of it.
+// One request and its answer.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { t } from './i18n.js';

@@ -1,4 +1,4 @@
-// Requests to the API: which key asked what, and what the answer was. No bodies are kept.
+// Requests to the API and their answers, without bodies.
 import { html } from './lib/core.js';
 import { useGet, useList } from './api.js';
 import { t } from './i18n.js';

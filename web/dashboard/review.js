@@ -1,4 +1,4 @@
-// The review of a broadcast: whom it reaches, what it says, when it leaves. Only this page sends.
+// The review of a broadcast: recipients, content, time. Only this page sends.
 import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { Penalties, Tags } from './composer-checks.js';
@@ -57,10 +57,10 @@ function Who({ of, plan }) {
 	${!plan.recipients && html`<${Notice} kind="warn">${t('review.nobody')}<//>`}<//>`;
 }
 
-/** What mail programs cut at, in bytes. */
+/** The size at which mail programs cut, in bytes. */
 const cutAt = 102_000;
 
-/** What a reader's mail shows of mistakes: placeholders left over, in links too. @param {{html: string|null, text: string, missing: string[]}} mail */
+/** Mistakes that recipients would see: unresolved placeholders, also in links. @param {{html: string|null, text: string, missing: string[]}} mail */
 export function leftovers(mail) {
 	const source = mail.html ?? mail.text;
 	const links = [...source.matchAll(/<a\b[^>]*?\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/gi)].map((m) => (m[1] ?? m[2] ?? m[3]).replaceAll('&amp;', '&').trim());
@@ -96,7 +96,7 @@ function When({ plan }) {
 	${plan.warning && html`<p class="t13r ink2 prose">${plan.warning.message}</p>`}<//>`;
 }
 
-/** When what is sent now begins: until then it can be undone. */
+/** When a send begins: until then it can be undone. */
 const undoTime = 'in 5 seconds';
 
 function Send({ of, plan, later, setLater, at, setAt, when }) {

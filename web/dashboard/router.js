@@ -1,4 +1,4 @@
-// Pages have addresses: what is shown follows the address bar, and the back button works.
+// The router: the page follows the address bar, and the back button works.
 import { signal } from './lib/core.js';
 import { idOf } from './paths.js';
 
@@ -6,14 +6,14 @@ export const base = '/dashboard';
 
 const here = () => ({ path: location.pathname.slice(base.length).replace(/\/+$/, '') || '/', query: new URLSearchParams(location.search), hash: location.hash.slice(1) });
 
-/** Where the reader is: {path, query, hash}, as the address bar has them: match decodes. */
+/** The current location: {path, query, hash}, as in the address bar; match decodes. */
 export const place = signal(here());
 
 /** Where each page was scrolled to, by key of the history's entry. @type {Map<string, number>} */
 const scrolled = new Map();
 let entry = '';
 
-/** Goes to a page. @param {string} to like "/emails?status=bounced" @param {{replace?: boolean}} [options] */
+/** Opens a page. @param {string} to like "/emails?status=bounced" @param {{replace?: boolean}} [options] */
 export function go(to, { replace = false } = {}) {
 	if (!replace) {
 		scrolled.set(entry, window.scrollY);

@@ -21,7 +21,7 @@ export function Digits({ value, onInput, onDone, error, hint }) {
 }
 
 /**
- * The page that asks for the second factor of somebody whose password was right.
+ * The page that asks for the second factor after the password.
  * @param {{factors: string[], done: () => Promise<any>, back: () => void}} props
  */
 export function AskFactor({ factors, done, back }) {
@@ -64,7 +64,7 @@ function squares(svg) {
 }
 
 /**
- * Turns one-time passwords on: what to scan, and the first code. done gets the recovery codes.
+ * Enables one-time passwords: QR code and first code. done gets the recovery codes.
  * @param {{done: (codes: string[]) => void, skip?: () => void, skipWord?: string}} props
  */
 export function TurnOn({ done, skip, skipWord }) {
@@ -106,8 +106,8 @@ export function Codes({ codes }) {
 	<div class="row row--top row--wrap factor"><div class="codes">${codes.map((code) => html`<span>${code}</span>`)}</div><div class="stack stack--2"><${Button} icon=${copied ? 'check' : 'copy'} onClick=${async () => setCopied(await copy(text))}>${t(copied ? 'ui.copied' : 'factor.copyAll')}<//><${Button} icon="download" onClick=${save}>${t('factor.save')}<//></div></div>`;
 }
 
-/** What a machine is told to get somebody in again. @param {{email?: string}} props */
+/** The operator's command that resets a sign-in. @param {{email?: string}} props */
 export const NoWayIn = ({ email }) => html`<p class="t12 muted">${say('signIn.noWay', { command: html`<code>mailer users link ${email || 'EMAIL'}</code>` })}</p>`;
 
-/** A step of several: those that were done have a tick, those that were skipped say so. @param {{steps: string[], at: number, done?: boolean[]}} props */
+/** A step of several: done steps have a tick, skipped ones say so. @param {{steps: string[], at: number, done?: boolean[]}} props */
 export const Progress = ({ steps, at, done }) => html`<ol class="progress" aria-label=${t('setup.steps')}>${steps.map((name, i) => html`<li aria-current=${i === at ? 'step' : undefined}>${i < at && (done?.[i] ?? true) && html`<${Icon} name="check" />`}${name}${i < at && done && !done[i] && html` <span class="muted">(${t('setup.skipped')})</span>`}</li>`)}</ol>`;

@@ -8,7 +8,7 @@ import { href } from './router.js';
 import { Button, Icon, Seg, Select } from './ui/base.js';
 import { nameOf, Subscribed } from './ui/audience.js';
 
-/** What can be asked of a field, by its type. @type {Record<string, string[]>} */
+/** The operators of a field, by its type. @type {Record<string, string[]>} */
 const ops = {
 	text: ['equals', 'not_equals', 'contains', 'starts_with', 'ends_with', 'is_set', 'is_not_set'],
 	number: ['equals', 'not_equals', 'greater_than', 'less_than', 'is_set', 'is_not_set'],
@@ -23,7 +23,7 @@ const bare = ['is_set', 'is_not_set', 'is_true', 'is_false'];
 
 const fields = { email: 'text', first_name: 'text', last_name: 'text', unsubscribed: 'flag', created_at: 'time', received: 'mail', opened: 'mail', clicked: 'mail', topic: 'topic' };
 
-/** What the value of an operator is, where it is not a text. @type {Record<string, string>} */
+/** The value type of an operator that is no text. @type {Record<string, string>} */
 const values = { within_days: 'days', not_within_days: 'days', in_broadcast: 'broadcast', not_in_broadcast: 'broadcast', subscribed: 'topic', not_subscribed: 'topic' };
 
 const isProperty = (/** @type {string} */ field) => field.startsWith('property:');
@@ -38,7 +38,7 @@ export function useNames(filters) {
 	return (id) => names.get(id) ?? id;
 }
 
-/** A filter in a line of words. @param {any} filter @param {(id: string) => string} named by useNames */
+/** A filter as a line of text. @param {any} filter @param {(id: string) => string} named by useNames */
 export function inWords(filter, named) {
 	if (!filter) return t('conditions.byHand');
 	if (!filter.conditions?.length) return t('conditions.everybody');
@@ -52,7 +52,7 @@ function words(c, named) {
 
 const shown = (c, named) => (c.field === 'created_at' ? String(c.value).slice(0, 10) : values[c.op] ? named(c.value) : c.value);
 
-/** Whether each condition says all that it needs. @param {any} filter */
+/** Whether each condition is complete. @param {any} filter */
 export const complete = (filter) => filter.conditions.every((c) => bare.includes(c.op) || String(c.value ?? '').trim() !== '');
 
 /** Lines of conditions. @param {{filter: any, onChange: (filter: any) => void}} props */

@@ -76,7 +76,7 @@ async function remove(s) {
 	if (await attempt(() => api.del(encoded`/segments/${s.id}`), t('segments.deleted'))) go('/segments', { replace: true });
 }
 
-/** Those who are in it. @param {{of: any, segment: any}} props */
+/** The members. @param {{of: any, segment: any}} props */
 function Members({ of: s, segment }) {
 	const named = useNames([s.filter]);
 	const list = useList(encoded`/segments/${s.id}/contacts`, {}, { live: (e) => e.name === 'import' });
@@ -90,7 +90,7 @@ function Members({ of: s, segment }) {
 		const made = await form({
 			title: t('segments.addTitle', { name: s.name }), act: t('ui.add'), start: { email: '' },
 			fields: (v, set) => html`<${Input} label=${t('contacts.email')} type="email" required autofocus autocomplete="off" value=${v.email} onInput=${(email) => set({ email })} hint=${t('segments.addHint')} />`,
-			// Who is a contact already stays as it is, and is added to the segment.
+			// Existing contacts are unchanged, and are added to the segment.
 			send: (v) => api.post('/contacts', { email: v.email.trim(), segments: [s.id] }, { query: { on_conflict: 'skip' } }),
 		});
 		if (made) await changed();
@@ -105,7 +105,7 @@ function Members({ of: s, segment }) {
 	${chosen.length > 0 && html`<${Bulk} n=${chosen.length} clear=${() => select(new Set())}><${Button} kind="danger" onClick=${() => removeContacts(chosen, changed)}>${t('contacts.removeAct', { n: chosen.length })}<//><//>`}`;
 }
 
-/** What picks its members. @param {{of: any, segment: any}} props */
+/** The filter. @param {{of: any, segment: any}} props */
 function Conditions({ of: s, segment }) {
 	const start = s.filter ? { match: s.filter.match, conditions: s.filter.conditions ?? [] } : null;
 	const [filter, setFilter] = useState(start);

@@ -8,7 +8,7 @@ import { me } from './state.js';
 import { Button, Failed, Input, Notice } from './ui/base.js';
 import { dialog, DialogBody } from './ui/float.js';
 
-/** Asks for an email, sends it, and goes to it. */
+/** Asks for an email, sends it, and opens it. */
 export async function sendDialog() {
 	const id = await dialog((close) => html`<${Send} close=${close} />`);
 	if (typeof id === 'string') go(encoded`/emails/${id}`);

@@ -1,4 +1,4 @@
-// The settings of the server: those that can be changed while it runs, and those of its start.
+// The server's settings: those that can be changed while it runs, and those of its start.
 import { html, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { t } from './i18n.js';
@@ -33,7 +33,7 @@ export default function Settings() {
 const title = (s) => t(`settings.names.${s.name}`);
 const value = (s) => (s.value === '' ? html`<span class="muted">–</span>` : s.value);
 
-/** Where a value comes from that is no default: a flag or a variable that wins, by its name. */
+/** The source of a value: the flag or variable that overrides it, by name. */
 const source = (s) => s.from !== 'default' && html`<div class="muted t12">${t(`settings.sources.${s.from}`, { flag: `--${s.name}`, variable: s.variable })}</div>`;
 
 const Changeable = ({ rows, change }) => html`<table class="table table--rows table--fixed table--top" aria-label=${t('settings.now')}><thead><tr><th scope="col" class="cell-name w-rec">${t('settings.name')}</th><th scope="col" class="w-team hide-s">${t('settings.value')}</th><th scope="col" class="hide-s drop-2">${t('settings.about')}</th><th scope="col" class="num w-num"><span class="vh">${t('ui.acts')}</span></th></tr></thead>
@@ -42,7 +42,7 @@ const Changeable = ({ rows, change }) => html`<table class="table table--rows ta
 const Rows = ({ rows }) => html`<table class="table table--rows table--fixed table--top" aria-label=${t('settings.start')}><thead><tr><th scope="col" class="cell-name w-rec">${t('settings.name')}</th><th scope="col" class="w-team">${t('settings.value')}</th><th scope="col" class="hide-s">${t('settings.about')}</th></tr></thead>
 	<tbody>${rows.map((s) => html`<tr key=${s.name}><td><${Copy} text=${`--${s.name}`} />${source(s)}</td><td class="break mono t12">${value(s)}</td><td class="hide-s ink2">${s.about}</td></tr>`)}</tbody></table><p class="table-foot">${t('settings.text')}</p>`;
 
-/** The settings whose value is not shown whole: it may be a secret. */
+/** Settings whose value is not shown completely, since it may be secret. */
 const hidden = ['alert-webhook', 'alert-webhook-secret'];
 
 function Change({ of: s, close }) {

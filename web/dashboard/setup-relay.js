@@ -1,4 +1,4 @@
-// The relay's step of the setup: what its provider gave, tried step by step.
+// The relay step of the setup: the provider's data, tested step by step.
 import { html, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { number } from './format.js';

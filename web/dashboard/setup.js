@@ -27,7 +27,7 @@ export default function Setup() {
 	}} progress=${html`<${Progress} at=${names.indexOf(at)} steps=${names.map((name) => t(`setup.${name}.step`))} done=${names.map((name) => proven.includes(name))} />`} />`;
 }
 
-/** What stands above each step. */
+/** The head of each step. */
 const Top = ({ progress, of }) => html`${progress}<div class="stack stack--2"><h1>${t(`setup.${of}.title`)}</h1><p class="ink2 prose">${t(`setup.${of}.text`)}</p></div>`;
 
 function You({ code, next, progress }) {
@@ -50,7 +50,7 @@ function You({ code, next, progress }) {
 	<div class="row"><${Button} type="submit" kind="primary" busy=${form.busy}>${t('setup.you.act')}<//></div><//>`;
 }
 
-/** A code that does not count: what to type. */
+/** The remedy for an invalid code. */
 const Over = ({ title, text, command }) => html`<${Gate} title=${t('setup.title')}><div class="stack stack--2"><h1>${title}</h1><p class="ink2">${text}</p></div><div class="code"><pre tabindex="0">${command}</pre></div><${Button} kind="wide" href=${`${base}/sign-in`}>${t('signIn.title')}<//><//>`;
 
 function Factor({ next, progress }) {

@@ -15,7 +15,7 @@ func TestClassesAreStyledOnce(t *testing.T) {
 		value, sheet string
 		alone        bool
 	}
-	said := map[string]saying{}
+	found := map[string]saying{}
 	for _, sheet := range []string{"app.css", "more.css", "brand.css"} {
 		text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(string(read(t, sheet)), "")
 		text = regexp.MustCompile(`@[^{}]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}`).ReplaceAllString(text, "")
@@ -29,10 +29,10 @@ func TestClassesAreStyledOnce(t *testing.T) {
 						continue
 					}
 					now := saying{strings.TrimSpace(value), sheet, alone}
-					if before, twice := said[key]; twice && before.value != now.value && (before.sheet != sheet || before.alone && alone) {
+					if before, twice := found[key]; twice && before.value != now.value && (before.sheet != sheet || before.alone && alone) {
 						t.Errorf("%s: %s is %s here and %s in %s", sheet, key, now.value, before.value, before.sheet)
 					}
-					said[key] = now
+					found[key] = now
 				}
 			}
 		}

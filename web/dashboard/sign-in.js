@@ -43,7 +43,7 @@ export default function SignIn() {
 	<${NoWayIn} email=${email.trim()} /><//>`;
 }
 
-/** Why somebody who was in is asked again. */
+/** Why a person has to sign in again. */
 function First() {
 	const [ended] = useState(() => sessionStorage.getItem('mailer.ended'));
 	useEffect(() => sessionStorage.removeItem('mailer.ended'), []);

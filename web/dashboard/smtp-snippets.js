@@ -4,7 +4,7 @@
 export const programs = [['wordpress', 'WordPress'], ['django', 'Django'], ['laravel', 'Laravel'], ['rails', 'Rails'], ['nodemailer', 'Nodemailer'], ['grafana', 'Grafana'], ['postfix', 'Postfix']];
 
 /**
- * What a program is told. The key stands in it by its name alone.
+ * Configuration snippets for programs. The key appears by its variable only.
  * @param {string} program @param {{host: string, port: number, user: string, tls: string}} at @param {string} from
  */
 export function settings(program, { host, port, user, tls }, from) {

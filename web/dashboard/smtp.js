@@ -1,5 +1,5 @@
-// SMTP: host, ports, user and password of programs that hand in mail by it, and how to
-// tell them; where it is off, how to turn it on.
+// SMTP submission: host, ports, user and password for programs, with configuration snippets;
+// if it is off, how to turn it on.
 import { html, useState } from './lib/core.js';
 import { useGet } from './api.js';
 import { size } from './format.js';
@@ -27,7 +27,7 @@ export default function Smtp() {
 	${error && !data ? html`<${Failed} error=${error} retry=${reload} />` : !data ? html`<${Bones} />` : data.ports.length ? html`<${On} of=${data} domains=${domains} />` : html`<${Off} />`}`;
 }
 
-/** The port that most programs take: the one for all, with TLS. */
+/** The port for most programs: the one for all, with TLS. */
 const best = (ports) => [...ports].sort((a, b) => Number(a.local) - Number(b.local) || Number(b.port === 587) - Number(a.port === 587) || Number(a.tls === 'none') - Number(b.tls === 'none'))[0];
 
 function On({ of, domains }) {

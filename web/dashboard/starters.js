@@ -1,5 +1,5 @@
-// What a new email begins with: one of three layouts, nothing, a template, the last
-// broadcast, or HTML.
+// The start of a new email: one of three layouts, nothing, a template, the last broadcast, or
+// HTML.
 import { html, useId } from './lib/core.js';
 import { say, t } from './i18n.js';
 
@@ -30,7 +30,7 @@ const layouts = {
 /** The variables of a template that begins with a layout. @param {string} start */
 export const variablesOf = (start) => [{ key: 'NAME', type: 'string', fallback_value: 'there' }, ...(start === 'receipt' ? ['ORDER_NUMBER', 'TOTAL'].map((key) => ({ key, type: 'string', fallback_value: '–' })) : [])];
 
-/** Whether a start has a design; the others have HTML, or what was copied. @param {string} start */
+/** Whether a start has a design; the others have HTML or a copy. @param {string} start */
 export const isVisual = (start) => start in layouts;
 
 /**
@@ -56,7 +56,7 @@ const sketches = {
 
 const Sketch = ({ of }) => html`<svg class="sketch" viewBox="0 0 64 48" aria-hidden="true">${sketches[of].map(([x, y, width, height, look = 'line']) => html`<rect class=${`sketch-${look}`} x=${x} y=${y} width=${width} height=${height} rx="1" />`)}</svg>`;
 
-/** What a new email begins with, asked once. @param {{value: string, options: string[], onChange: (value: string) => void, hint?: string}} props */
+/** The start of a new email, asked once. @param {{value: string, options: string[], onChange: (value: string) => void, hint?: string}} props */
 export function Start({ value, options, onChange, hint = t(`starters.hints.${value}`) }) {
 	const name = useId();
 	return html`<fieldset class="starts" aria-describedby=${`${name}h`}><legend class="field-label">${t('starters.title')}</legend>

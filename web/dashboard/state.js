@@ -1,8 +1,8 @@
-// Who is signed in, and of which team what is shown is.
+// The signed-in person, and the current team.
 import { computed, signal } from './lib/core.js';
 import { wear } from './prefs.js';
 
-/** The person, as GET /users/me answers; null: nobody; undefined: not known yet. */
+/** The person, as GET /users/me answers; null: not signed in; undefined: not known yet. */
 export const me = signal(/** @type {any} */ (undefined));
 
 /** The id of the team that is looked at; null: none, or all of them to an operator. */
@@ -11,10 +11,10 @@ export const team = signal(/** @type {string|null} */ (null));
 /** The membership that is in use: {id, name, role}. */
 export const membership = computed(() => me.value?.teams.find((/** @type {any} */ t) => t.id === team.value) ?? null);
 
-/** Whether the person may do what owners and admins do. */
+/** Whether the person has the rights of owners and admins. */
 export const mayAdmin = computed(() => membership.value?.role === 'owner' || membership.value?.role === 'admin');
 
-/** Notes who is signed in. @param {any} person */
+/** Sets the signed-in person. @param {any} person */
 export function signedIn(person) {
 	const before = stored();
 	team.value = (person.teams.find((/** @type {any} */ t) => t.id === before) ?? person.teams[0])?.id ?? null;
@@ -22,7 +22,7 @@ export function signedIn(person) {
 	wear(person.theme);
 }
 
-/** Notes that the session is over, which the page for signing in says. */
+/** Marks the session as ended; the sign-in page says so. */
 export function signedOut() {
 	if (!me.value) return;
 	try {
@@ -47,11 +47,11 @@ function stored() {
 	}
 }
 
-/** Whether there is a session still: one may have taken another's place while a request was under way. */
+/** Whether a session still exists: another one may have replaced it during a request. */
 export async function stillSignedIn() {
 	try {
 		const answer = await fetch('/users/me');
-		await answer.text(); // what is not read keeps its connection
+		await answer.text(); // an unread body keeps its connection
 		return answer.ok;
 	} catch {
 		return false;

@@ -1,4 +1,4 @@
-// A list of addresses from elsewhere, pasted or dropped, suppressed in batches.
+// A pasted or dropped list of addresses, suppressed in batches.
 import { html, useMemo, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
@@ -7,7 +7,7 @@ import { Meter } from './ui/chart.js';
 import { DialogBody, toast } from './ui/float.js';
 import { textOf } from './csv-head.js';
 
-/** How many addresses one request takes. */
+/** Addresses per request. */
 const batch = 1000;
 
 /** The addresses in a text of any shape: CSV, one a line, with names. Each once. @param {string} text */

@@ -28,7 +28,7 @@ function AddSuppression({ close }) {
 		<${Input} label=${t('suppressions.address')} type="email" value=${email} onInput=${setEmail} error=${wrong} autocomplete="off" required autofocus /><//>`;
 }
 
-/** What lifting means, in words, by why the address is there. @param {any[]} rows */
+/** The effect of removing a suppression, by its origin. @param {any[]} rows */
 const warning = (rows) => t(rows.some((r) => r.origin === 'complaint') ? 'suppressions.liftComplaint' : rows.some((r) => r.origin === 'unsubscribe') ? 'suppressions.liftUnsubscribe' : rows.some((r) => r.origin === 'bounce') ? 'suppressions.liftBounce' : 'suppressions.liftManual');
 
 /** The page. */

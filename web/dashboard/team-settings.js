@@ -62,7 +62,7 @@ function Retention({ of, patch }) {
 	return html`<${Section} title=${t('team.retention')}><p class="ink2 t13r prose">${t('team.retentionText')}</p><div class="fields fields--under">${line('keep_content', t('team.content'))}${line('keep_emails', t('team.emails'))}</div><//>`;
 }
 
-/** "30d" in words. @param {string} span */
+/** "30d" as text. @param {string} span */
 function spanWord(span) {
 	const m = /^(\d+)(h|d|w|y)$/.exec(span);
 	return m ? t(`team.span.${m[2]}`, { n: Number(m[1]) }) : span;

@@ -1,4 +1,4 @@
-// The people of a team and who is asked to join; its settings stand in team-settings.js.
+// The members and invitations of a team; its settings are in team-settings.js.
 import { html, useState } from './lib/core.js';
 import { api, useList } from './api.js';
 import { t } from './i18n.js';
@@ -11,10 +11,10 @@ import { Button, CopyButton, Empty, Head, Input, Section, Sections, Select, Stat
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Table } from './ui/list.js';
 
-/** The doors beside each other. @param {{at: string}} props */
+/** The tabs. @param {{at: string}} props */
 export const TeamSections = ({ at }) => html`<${Sections} label=${t('team.sections')} at=${base + at} links=${[[t('team.people'), `${base}/team`], [t('team.settings'), `${base}/team?part=settings`], [t('team.audit'), `${base}/audit`]]} />`;
 
-/** What stands in place of what only owners and admins see; null where the person is one of them. */
+/** What is shown to others than owners and admins; null for them. */
 export function closed() {
 	if (!team.value) return html`<${Empty} icon="teams" title=${t('team.none')}>${t('team.noneText')}<//>`;
 	if (mayAdmin.value) return null;
@@ -50,7 +50,7 @@ function People({ stamp, invite }) {
 	return html`<${Table} list=${list} columns=${columns} label=${t('team.people')} empty=${null} /><${Invitations} key=${stamp} invite=${invite} />`;
 }
 
-/** What may be done with a member. @param {any} m @param {any} list */
+/** The actions on a member. @param {any} m @param {any} list */
 function acts(m, list) {
 	const mine = m.id === me.value.id;
 	const may = grants().includes(m.role);
@@ -106,7 +106,7 @@ function Invitations({ invite }) {
 	<${Table} list=${list} columns=${columns} label=${t('team.invitations')} empty=${null} />`;
 }
 
-/** Asks somebody to join, then shows the link. Closes with whether somebody was asked. */
+/** Invites somebody, then shows the link. Closes with whether somebody was invited. */
 function Invite({ close, email: before }) {
 	const [email, setEmail] = useState(before?.email ?? '');
 	const [role, setRole] = useState(grants().includes(before?.role) ? before.role : 'member');

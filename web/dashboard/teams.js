@@ -11,7 +11,7 @@ import { Button, Check, Empty, Head, Id, Input, Sections, Select, Status, Time }
 import { attempt, dialog, DialogBody, Menu, toast } from './ui/float.js';
 import { Table } from './ui/list.js';
 
-/** Teams and people, beside each other. @param {{at: string}} props */
+/** The tabs of teams and people. @param {{at: string}} props */
 export const TeamsSections = ({ at }) => html`<${Sections} label=${t('teams.sections')} at=${base + at} links=${[[t('teams.title'), `${base}/operator/teams`], [t('teams.people'), `${base}/operator/people`]]} />`;
 
 /** The page. */

@@ -1,12 +1,11 @@
-// The variables of a template: what sends must bring, what stands in for them, and values
-// to look at.
+// The variables of a template: required ones, fallbacks, and values for the preview.
 import { html, useMemo } from './lib/core.js';
 import { t } from './i18n.js';
 import { Button, Icon, Select } from './ui/base.js';
 import { builtIn, used } from './variables.js';
 
 /**
- * Values to look at: those typed, and the name of a variable that has neither value nor
+ * Values for the preview: those typed, and the name of a variable that has neither value nor
  * fallback. @param {any[]} variables @param {Record<string, string>} [typed]
  */
 export function standIns(variables, typed = {}) {

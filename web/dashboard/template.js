@@ -1,4 +1,4 @@
-// One template: written beside what it makes of values, published, and called.
+// One template: its editor next to a preview, publishing, and calls.
 import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { Lint } from './composer.js';
@@ -27,7 +27,7 @@ export default function TemplatePage({ params }) {
 	return html`<${Draft} key=${data.id} of=${data} path=${path} />`;
 }
 
-/** The PATCH of what was changed: what must not be empty waits until it is not. @param {any} changed */
+/** The PATCH of a draft: required members are sent once they are not empty. @param {any} changed */
 function body(changed) {
 	const out = { ...changed };
 	for (const name of ['alias', 'from', 'subject', 'design']) if (out[name] === '') out[name] = null;
@@ -98,7 +98,7 @@ function Writing({ draft, values, setValues, side, setSide }) {
 	<${Variables} draft=${draft} values=${values} setValues=${setValues} /></section>`;
 }
 
-/** Sends what is edited, filled with the values beside the preview, as an ordinary email. */
+/** Sends the draft, filled with the preview's values, as an ordinary email. */
 function Test({ of, values, close }) {
 	const [to, setTo] = useState(me.value?.email ?? '');
 	const [from, setFrom] = useState(of.from ?? '');

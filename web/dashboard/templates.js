@@ -1,4 +1,4 @@
-// The gallery of templates: what each looks like, and whether sends can use it.
+// The gallery of templates: a preview of each, and whether sends can use it.
 import { html, useEffect, useRef, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
@@ -38,7 +38,7 @@ export default function Templates() {
 	]} /></div><div class="gallery-note"><${Status} of=${row.status} /><span class="muted"><${Time} at=${row.updated_at} /></span></div>${row.alias && html`<div class="gallery-note"><${Copy} text=${row.alias} /></div>`}</li>`)}</ul><${Foot} list=${list} />`}`;
 }
 
-/** What a template looks like, when it comes into view. */
+/** The preview of a template, loaded when it becomes visible. */
 function Thumb({ of }) {
 	const box = useRef(/** @type {any} */ (null));
 	const [shown, show] = useState(/** @type {any} */ ({}));

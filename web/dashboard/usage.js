@@ -1,4 +1,4 @@
-// What the team sent, by day, and what its plan allows.
+// The team's sends per day, and the limits of its plan.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { say, t } from './i18n.js';
@@ -9,7 +9,7 @@ import { Bars, Meter } from './ui/chart.js';
 import { Csv } from './ui/list.js';
 import { StandingSections } from './reputation.js';
 
-/** A count against what is allowed. @param {{label: string, value: number, most?: number, note: any}} props */
+/** A count against its limit. @param {{label: string, value: number, most?: number, note: any}} props */
 const Count = ({ label, value, most, note }) => html`<div class="stat"><p class="stat-label">${label}</p><p class="stat-value">${number(value)}${most && html`<small>${t('usage.of', { n: most })}</small>`}</p>${most && html`<${Meter} part=${value / most} kind=${value >= most ? 'bad' : value >= most * 0.8 ? 'warn' : ''} label=${t('usage.part', { part: percent(value / most, 0) })} />`}<p class="stat-note">${note}</p></div>`;
 
 /** The page. */

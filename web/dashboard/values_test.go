@@ -12,8 +12,8 @@ import (
 	"mailer/app/rules/brand"
 )
 
-// valueWords are rooms of words whose keys end in a value that the server answers, each with
-// the schema and the property of openapi.json that list the values.
+// valueWords are groups of texts whose keys end in a value of the API, each with the schema and
+// property that list the values.
 var valueWords = map[string][2]string{
 	"audit.types.":          {"ActorItem", "type"},
 	"bands.":                {"PlanScore", "band"},
@@ -36,8 +36,8 @@ var valueWords = map[string][2]string{
 	"webhook.is_":           {"WebhookEventItem", "status"},
 }
 
-// statusValues are what a Status without words of its own is drawn of, each with the schema
-// and the property that list its values; [0] is empty where the values follow.
+// statusValues are the values that a Status without its own texts shows, each with the schema and
+// property that list them; [0] is empty for explicit values.
 var statusValues = map[string][]string{
 	"mail.state":               {"ContactMailItem", "state"},
 	"r.last_event":             {"ListedEmail", "last_event"},
@@ -48,7 +48,7 @@ var statusValues = map[string][]string{
 	"s.ok ? 'good' : 'failed'": {"", "good", "failed"},
 }
 
-// languageTexts are the words of each language, by file.
+// languageTexts returns the texts of each language, by file.
 func languageTexts(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	files, err := filepath.Glob("i18n/*.json")
@@ -57,24 +57,24 @@ func languageTexts(t *testing.T) map[string]map[string]any {
 	}
 	out := map[string]map[string]any{}
 	for _, name := range files {
-		var words map[string]any
-		if err := json.Unmarshal(read(t, name), &words); err != nil {
+		var dict map[string]any
+		if err := json.Unmarshal(read(t, name), &dict); err != nil {
 			t.Fatal(err)
 		}
-		out[name] = words
+		out[name] = dict
 	}
 	return out
 }
 
-// said tells that there is a text under a key like "email.events.sent".
-func said(words map[string]any, key string) bool {
-	var at any = words
+// hasText reports whether a key like "email.events.sent" has a text.
+func hasText(dict map[string]any, key string) bool {
+	var at any = dict
 	for part := range strings.SplitSeq(key, ".") {
-		room, ok := at.(map[string]any)
+		group, ok := at.(map[string]any)
 		if !ok {
 			return false
 		}
-		at = room[part]
+		at = group[part]
 	}
 	switch at.(type) {
 	case string, map[string]any: // the latter by number
@@ -119,9 +119,9 @@ func TestEventTextsExist(t *testing.T) {
 	for _, e := range app.LastEvents() {
 		events = append(events, string(e))
 	}
-	for name, words := range languageTexts(t) {
+	for name, dict := range languageTexts(t) {
 		for _, event := range events {
-			if !said(words, "email.events."+event) {
+			if !hasText(dict, "email.events."+event) {
 				t.Errorf("%s has no words for the event %s", name, event)
 			}
 		}
@@ -131,12 +131,12 @@ func TestEventTextsExist(t *testing.T) {
 // TestValueTextsExist: what a page makes a key of has a text in each language.
 func TestValueTextsExist(t *testing.T) {
 	keys := map[string]bool{}
-	for room, from := range valueWords {
+	for group, from := range valueWords {
 		for _, value := range listed(t, from[0], from[1]) {
-			if room == "audit.types." && value == "person" {
-				continue // who is called by name
+			if group == "audit.types." && value == "person" {
+				continue // people and keys are shown by name
 			}
-			keys[room+value] = true
+			keys[group+value] = true
 		}
 	}
 	drawn := regexp.MustCompile(`<\$\{Status\} of=\$\{([^}]+)\} />`)
@@ -159,9 +159,9 @@ func TestValueTextsExist(t *testing.T) {
 			}
 		}
 	}
-	for name, words := range languageTexts(t) {
+	for name, dict := range languageTexts(t) {
 		for key := range keys {
-			if !said(words, key) {
+			if !hasText(dict, key) {
 				t.Errorf("%s has no words for %s", name, key)
 			}
 		}

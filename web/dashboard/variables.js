@@ -27,7 +27,7 @@ export function used(text) {
 	return out;
 }
 
-/** How many letters apart two names are. @param {string} a @param {string} b */
+/** The edit distance of two names. @param {string} a @param {string} b */
 function distance(a, b) {
 	let row = Array.from({ length: b.length + 1 }, (_, i) => i);
 	for (let i = 1; i <= a.length; i++) {
@@ -45,8 +45,8 @@ export function nearest(key, names) {
 }
 
 /**
- * What is wrong with the variables of a text: unknown ones, with what was meant, and braces
- * that open none. @param {string} text @param {string[]} names that are known @param {'property'|'variable'} [kind]
+ * Errors in the variables of a text: unknown ones, with the likely name, and braces without a
+ * variable. @param {string} text @param {string[]} names that are known @param {'property'|'variable'} [kind]
  * @returns {{from: number, to: number, line: number, key: string, message: string, meant: string|null, fix: string|null, broken?: boolean}[]}
  */
 export function findings(text, names, kind = 'property') {

@@ -1,9 +1,9 @@
-// What became of an email, in the reader's language: the server's codes and values in the
-// sentences of i18n. A code that this page does not know is told in the server's words.
+// The verdict of an email in the reader's language: the server's codes and values in texts of
+// i18n. An unknown code is shown with the server's text.
 import { clock } from './format.js';
 import { find, language } from './i18n.js';
 
-/** A text of the server with its times as a reader has them. @param {string} text */
+/** A text of the server with local times. @param {string} text */
 export const worded = (text) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => clock(at));
 
 const isTime = /^\d{4}-\d\d-\d\dT/;
@@ -15,7 +15,7 @@ function shown(value) {
 }
 
 /**
- * A sentence with its values; what stands in square brackets is left out where a value in it
+ * A sentence with its values; parts in square brackets are left out if one of their values is missing.
  * is absent.
  * @param {string} text @param {Record<string, any>} values
  */
@@ -31,7 +31,7 @@ function partOf(part) {
 	return { line: fill(part.params.count > 1 && said.many ? said.many : said.text, part.params), fix: fill(said.fix ?? '', part.params) };
 }
 
-/** The sentence of an email and what to do. @param {any} v the API's verdict @returns {{line: string, fix: string}} */
+/** The sentence of an email, and what to do. @param {any} v the API's verdict @returns {{line: string, fix: string}} */
 export function sentenceOf(v) {
 	const whole = partOf(v);
 	if (!v.parts?.length) return whole;

@@ -5,7 +5,7 @@ import { html, render } from './lib/core.js';
 import { extensions } from './visual-nodes.js';
 import { Tools } from './visual-tools.js';
 
-/** How long after a change it is told, in ms. */
+/** Delay after a change until it is reported, in ms. */
 const pause = 250;
 
 /** The page that may speak to this frame: the one it was served with. */
@@ -15,7 +15,7 @@ const home = new URL(location.href).origin;
 let port = null;
 /** @type {any} */
 let editor = null;
-/** What the page said last: words, what is known of variables, and so on. @type {any} */
+/** The latest message of the page: texts, known variables, and so on. @type {any} */
 let said = {};
 let due = 0;
 
@@ -83,7 +83,7 @@ function wear(host, { colors, font }) {
 	for (const [name, value] of [...Object.entries(colors ?? {}), ['font', font]]) if (value) host.style.setProperty(`--kit-${name}`, value);
 }
 
-/** What is pasted from elsewhere brings its words, not its looks. */
+/** Pasted content keeps its text, not its formatting. */
 function tidy(text) {
 	const pasted = new DOMParser().parseFromString(text, 'text/html');
 	if (pasted.querySelector('[data-pm-slice]')) return text;

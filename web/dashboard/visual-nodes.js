@@ -1,4 +1,4 @@
-// What stands in a visual mail beside text: variables and images.
+// Nodes of a visual mail besides text: variables and images.
 import { Anchor, Divider, EmailNode, EmailTheming, Heading, Img, Link, StarterKit, jsx } from './lib/visual.js';
 
 /** How a variable is written in HTML. @param {{key: string, fallback: string|null}} of */
@@ -6,7 +6,7 @@ export const spelled = ({ key, fallback }) => `{{{${key}${fallback === null || f
 
 const placeholder = /\{\{\{\s*((?:contact\.)?\w+)\s*(?:\|([^{}]*))?\}\}\}/;
 
-/** What a match of placeholder stands for. @param {any} match */
+/** The meaning of a placeholder match. @param {any} match */
 const variableOf = (match) => ({ key: match[1], fallback: match[2] === undefined ? null : match[2].trim() });
 
 /** A variable: one thing in the line, which is typed as {{{name|else}}} too. */
@@ -25,7 +25,7 @@ const Variable = EmailNode.create({
 	renderToReactEmail: ({ node }) => spelled({ fallback: null, ...node.attrs }),
 });
 
-/** An image by its address: nothing is fetched here, the preview beside does it when asked. */
+/** An image by its URL: the editor fetches nothing, the preview does on request. */
 const Image = EmailNode.create({
 	name: 'image', group: 'block', atom: true, draggable: true,
 	addAttributes: () => ({ src: { default: '' }, alt: { default: '' }, width: { default: null }, alignment: { default: 'left' }, href: { default: null } }),

@@ -20,19 +20,19 @@ var update = flag.Bool("update", false, "write what is embedded of the files her
 
 const englishFile = "i18n/en.json"
 
-// TestVerdictTextsMatchServer: the room of verdicts in English is what the server says,
-// so that translators have all of it before them.
+// TestVerdictTextsMatchServer: the English texts of verdicts are the server's, so that translators
+// see all of them.
 func TestVerdictTextsMatchServer(t *testing.T) {
 	want := map[string]any{}
 	for _, v := range verdict.Templates() {
-		said := map[string]any{"text": v.Text}
+		found := map[string]any{"text": v.Text}
 		if v.Many != "" {
-			said["many"] = v.Many
+			found["many"] = v.Many
 		}
 		if v.Fix != "" {
-			said["fix"] = v.Fix
+			found["fix"] = v.Fix
 		}
-		want[string(v.Code)] = said
+		want[string(v.Code)] = found
 	}
 	raw, err := os.ReadFile(englishFile)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestVerdictTextsMatchServer(t *testing.T) {
 	if !*update {
 		t.Fatal("the verdicts of en.json are not those of app/rules/verdict: go test ./web/dashboard -update")
 	}
-	room, err := json.MarshalIndent(want, "\t", "\t")
+	group, err := json.MarshalIndent(want, "\t", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestVerdictTextsMatchServer(t *testing.T) {
 	if !found {
 		t.Fatal("en.json has no room of verdicts")
 	}
-	out := head + "\n\t\"verdicts\": " + unescaped(room) + tail
+	out := head + "\n\t\"verdicts\": " + unescaped(group) + tail
 	if err := os.WriteFile(englishFile, []byte(out), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func same(t *testing.T, a, b any) bool {
 	return bytes.Equal(x, y)
 }
 
-// TestCompressedTexts: what is embedded of each language is its file in gzip.
+// TestCompressedTexts: the embedded texts of each language are its file in gzip.
 func TestCompressedTexts(t *testing.T) {
 	languages, err := filepath.Glob("i18n/*.json")
 	if err != nil {
@@ -159,7 +159,7 @@ func TestScreensLinkManual(t *testing.T) {
 // commands say, and all languages have every sentence with its parameters.
 func TestFindingTextsMatchServer(t *testing.T) {
 	type sentences struct{ What, Fix string }
-	rooms := map[string]map[string]json.RawMessage{}
+	groups := map[string]map[string]json.RawMessage{}
 	languages, err := filepath.Glob("i18n/*.json")
 	if err != nil || len(languages) != 10 {
 		t.Fatalf("%q, %v", languages, err)
@@ -169,31 +169,31 @@ func TestFindingTextsMatchServer(t *testing.T) {
 		if err := json.Unmarshal(read(t, name), &all); err != nil {
 			t.Fatal(err)
 		}
-		rooms[name] = all.Findings
+		groups[name] = all.Findings
 	}
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	for _, s := range health.Sentences {
-		for name, room := range rooms {
-			var said sentences
+		for name, group := range groups {
+			var found sentences
 			if s.Terminal {
 				continue
 			}
-			if err := json.Unmarshal(room[s.ID], &said); err != nil {
+			if err := json.Unmarshal(group[s.ID], &found); err != nil {
 				t.Errorf("%s says nothing of %s: %v", name, s.ID, err)
 				continue
 			}
-			if name == englishFile && (said.What != s.What || said.Fix != s.Fix) {
-				t.Errorf("%s: en.json has %q, the server %+v", s.ID, said, s)
+			if name == englishFile && (found.What != s.What || found.Fix != s.Fix) {
+				t.Errorf("%s: en.json has %q, the server %+v", s.ID, found, s)
 			}
 			for _, p := range parameter.FindAllString(s.What+s.Fix, -1) {
-				if !strings.Contains(said.What+said.Fix, p) {
+				if !strings.Contains(found.What+found.Fix, p) {
 					t.Errorf("%s: %s lacks %s", name, s.ID, p)
 				}
 			}
 		}
 	}
 	var note string
-	if err := json.Unmarshal(rooms[englishFile][health.FlagRelay], &note); err != nil || note != health.FlagRelayText {
+	if err := json.Unmarshal(groups[englishFile][health.FlagRelay], &note); err != nil || note != health.FlagRelayText {
 		t.Errorf("the note about relays of flags is %q: %v", note, err)
 	}
 }

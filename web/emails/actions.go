@@ -14,7 +14,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// AttemptItem is an attempt to hand an email to its relay.
+// AttemptItem is an attempt to send an email to its relay.
 type AttemptItem struct {
 	ID           string  `json:"id" format:"uuid"`
 	CreatedAt    string  `json:"created_at" format:"date-time"`
@@ -45,11 +45,11 @@ type (
 	sharedOutput struct{ Body sharedEmail }
 )
 
-// ActionRoutes are the routes of attempts, and of what is done by hand with an email.
+// ActionRoutes are the routes of attempts and of actions on an email: retry, resend, share.
 type ActionRoutes struct {
 	Attempts *mail.Search
 	Retry    *queue.Service
-	Again    *mail.Resends
+	Resends  *mail.Resends
 	Share    *mail.Shares
 	BaseURL  string
 }
@@ -110,7 +110,7 @@ func (r ActionRoutes) resendEmail(ctx context.Context, key *app.Key, in *resendI
 	if err != nil {
 		return nil, err
 	}
-	id, err := r.Again.ResendEmail(ctx, key, in.ID, request.To, opts)
+	id, err := r.Resends.ResendEmail(ctx, key, in.ID, request.To, opts)
 	if err != nil {
 		return nil, err
 	}

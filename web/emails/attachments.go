@@ -26,7 +26,7 @@ type AttachmentMeta struct {
 	ContentID          string `json:"content_id,omitempty" doc:"Where the HTML shows the file: as cid: and this"`
 }
 
-// AttachmentItem is an attachment with an address to download it from.
+// AttachmentItem is an attachment with a download URL.
 type AttachmentItem struct {
 	AttachmentMeta
 	DownloadURL string `json:"download_url" format:"uri" doc:"Needs no key; anyone with it can read the file until it expires"`
@@ -38,7 +38,7 @@ type attachmentRecord struct {
 	AttachmentItem
 }
 
-// attachmentPath names an email and an attachment of it.
+// attachmentPath names an email and one of its attachments.
 type attachmentPath struct {
 	shapes.EmailPath
 	AttachmentID string `path:"attachment_id" format:"uuid"`
@@ -71,7 +71,7 @@ type (
 // AttachmentRoutes are the routes of attachments.
 type AttachmentRoutes struct {
 	Service *mail.Service
-	BaseURL string // of the server: download addresses begin with it
+	BaseURL string // of the server; download URLs begin with it
 }
 
 // Add adds the routes to a handler.
@@ -114,8 +114,8 @@ func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary strin
 	})
 }
 
-// readByScript reports whether a script of a page asks in a browser (Fetch Metadata): the
-// script would read a file as if it were an answer of the API.
+// readByScript reports whether a script in a browser sent the request (Fetch Metadata): it could
+// read a file as if it were an answer of the API.
 func readByScript(header http.Header) bool {
 	return header.Get("Sec-Fetch-Dest") == "empty" && header.Get("Sec-Fetch-Mode") == "cors"
 }
@@ -142,12 +142,11 @@ func (r AttachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *a
 	return &attachmentOutput{attachmentRecord{"attachment", r.newAttachmentItem(key, in.ID, a)}}, nil
 }
 
-// download serves an attachment piece by piece, each read when the client has taken
-// the one before. One that is deleted meanwhile ends the connection: its length was
-// announced.
+// download sends an attachment in pieces, each read after the client has received the one before.
+// If the attachment is deleted meanwhile the connection is closed, since the length was announced.
 func (r AttachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest.Exchange, d *mail.Download) (*downloadOutput, error) {
 	if d.Size > membudget.FreeBytes {
-		const copies = 2 // one from the database, one on its way
+		const copies = 2 // one from the database, one being sent
 		if err := x.ReserveFor(ctx, d.ID, copies*min(d.Size, mail.AttachmentPiece)); err != nil {
 			return nil, err
 		}
@@ -160,7 +159,7 @@ func (r AttachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest
 		x.WriteHeader(http.StatusOK)
 		for len(piece) > 0 {
 			if _, err = x.Write(piece); err != nil {
-				return // the client is gone, or was cut
+				return // the client left or was disconnected
 			}
 			if piece, err = d.Next(ctx); err != nil {
 				h.ErrorFor(x, err) // logs it
@@ -170,8 +169,8 @@ func (r AttachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest
 	}), nil
 }
 
-// newDownload is bytes that some caller chose for whoever holds the address. A
-// browser must never take them for a page of this server.
+// newDownload answers with bytes that a caller chose, for anybody who has the URL. Browsers must
+// never take them for a page of this server.
 func newDownload(d *mail.Download, body func()) *downloadOutput {
 	return &downloadOutput{
 		ContentType:        mediaType(d.ContentType),
@@ -215,8 +214,8 @@ func mediaType(s string) string {
 	return "application/octet-stream"
 }
 
-// disposition names the file (RFC 6266); without a usable name the browser
-// makes one up.
+// disposition returns a Content-Disposition with the file's name (RFC 6266); without a usable name
+// the browser chooses one.
 func disposition(filename string) string {
 	if s := mime.FormatMediaType("attachment", map[string]string{"filename": filename}); s != "" {
 		return s

@@ -51,7 +51,7 @@ func (sendBatchRequest) Schema(r huma.Registry) *huma.Schema {
 }
 
 func (r Routes) addBatches(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "send-batch", Method: http.MethodPost, Path: "/emails/batch",
 		Summary: fmt.Sprintf("Send 1 to %d emails", app.MaxBatch), Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -82,8 +82,8 @@ func (r Routes) sendBatch(ctx context.Context, key *app.Key, in *batchInput, req
 	return &batchOutput{out}, nil
 }
 
-// batchOptions is what idempotency compares: the mode, each item in its canonical
-// form, and one that could not be read as it came.
+// batchOptions returns the digest that idempotency compares: the mode and the canonical form of
+// each item, or the item as sent if it could not be decoded.
 func (in *batchInput) batchOptions(request *sendBatchRequest, items []mail.BatchItem) (mail.SendOptions, error) {
 	return in.Digested(func(digest io.Writer) error {
 		mode := in.Validation

@@ -1,5 +1,5 @@
-// Package emails is the API's routes of emails: sends, batches, lists, schedules,
-// attachments. web mounts them on web/rest; nothing else imports it.
+// Package emails implements the API's routes of emails: sends, batches, lists, schedules,
+// attachments. Only web imports it.
 //
 // Failure policy: that of web/rest.
 package emails

@@ -17,8 +17,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// EmailItem is an email in a list. Like the other exported shapes it is exported
-// because huma leaves out embedded structs that are not.
+// EmailItem is an email in a list. It is exported because huma ignores unexported embedded structs.
 type EmailItem struct {
 	ID          string        `json:"id" format:"uuid"`
 	MessageID   string        `json:"message_id" doc:"The Message-ID header, with its angle brackets"`
@@ -55,7 +54,7 @@ type emailRaw struct {
 	Object  string `json:"object" enum:"email_raw"`
 	ID      string `json:"id" format:"uuid"`
 	Message string `json:"message" doc:"The message as it would have gone to the relay, for reading: bytes that are not UTF-8 are replaced in it"`
-	// Raw or RawBase64 is the message to the byte.
+	// Raw or RawBase64 is the exact message.
 	Raw       string `json:"raw,omitempty" doc:"The same to the byte, where it is UTF-8"`
 	RawBase64 []byte `json:"raw_base64,omitempty" doc:"The same to the byte, where it is not UTF-8"`
 }
@@ -79,12 +78,12 @@ type Routes struct {
 
 // Add adds the routes to a handler.
 func (r Routes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send one email, now or at scheduled_at. The from address must be of a verified domain of the team", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
-	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "send-email-old", Method: http.MethodPost, Path: "/email", Deprecated: true,
 		Summary: "Send an email, at the address that Resend's first clients use", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -156,7 +155,7 @@ func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput
 // messageType is the media type of a whole message (RFC 2046 5.2.1).
 const messageType = "message/rfc822"
 
-// rawOf returns a message to the byte, as a text if it is UTF-8.
+// rawOf returns the exact message, as text if it is UTF-8.
 func rawOf(id string, message []byte) emailRaw {
 	out := emailRaw{Object: "email_raw", ID: id, Message: string(message)}
 	if utf8.Valid(message) {
@@ -167,7 +166,7 @@ func rawOf(id string, message []byte) emailRaw {
 	return out
 }
 
-// getRaw answers JSON, or the bytes of the message where the request prefers them.
+// getRaw answers JSON, or the message itself if the request prefers that.
 func (r Routes) getRaw(ctx context.Context, x *rest.Exchange, in *shapes.EmailPath) (*rawOutput, error) {
 	message, err := r.Service.GetCaptured(ctx, x.Key, in.ID)
 	if err != nil {
@@ -179,7 +178,7 @@ func (r Routes) getRaw(ctx context.Context, x *rest.Exchange, in *shapes.EmailPa
 		x.Answer(messageType, message)
 		return nil, nil
 	}
-	if len(message) > membudget.FreeBytes { // it stands in the answer twice
+	if len(message) > membudget.FreeBytes { // the answer holds it twice
 		if err := x.ReserveFor(ctx, in.ID, 2*int64(len(message))); err != nil {
 			return nil, err
 		}

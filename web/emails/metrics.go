@@ -13,8 +13,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// metricsInput is a question about figures. Lists are written with commas, as parameters
-// that are repeated, or both.
+// metricsInput is a query of metrics. Lists are separated by commas, repeated, or both.
 type metricsInput struct {
 	StartDate    string   `query:"start_date" doc:"First day (in the time zone) or time; default: some days before end_date" example:"2026-07-01"`
 	EndDate      string   `query:"end_date" doc:"Last day (counted whole) or time; default and maximum: now" example:"2026-07-08T00:00:00Z"`
@@ -27,8 +26,8 @@ type metricsInput struct {
 	BroadcastIDs []string `query:"broadcast_id" doc:"Only mail of these broadcasts"`
 }
 
-// MetricValues are the figures that were asked for. Recipients count, each once; rates
-// are parts of 1, and 0 of nothing.
+// MetricValues are the requested metrics. Each recipient counts once. Rates are between 0 and 1,
+// and 0 without data.
 type MetricValues struct {
 	Received            *float64 `json:"received,omitempty" doc:"None: this service receives no mail"`
 	Delivered           *float64 `json:"delivered,omitempty" doc:"As far as the relay reports it"`
@@ -70,7 +69,7 @@ func newMetricValues(values map[stats.Metric]float64) MetricValues {
 	}
 }
 
-// MetricsRow is the figures of one combination of the dimensions.
+// MetricsRow is the values of one combination of dimensions.
 type MetricsRow struct {
 	Period        string  `json:"period,omitempty" doc:"Its first day or, of an hour, when that begins; with the dimension period"`
 	DomainID      *string `json:"domain_id,omitempty" format:"uuid" doc:"With the dimension domain; absent for a domain that was deleted"`
@@ -94,7 +93,7 @@ type metricsRecord struct {
 
 type metricsOutput struct{ Body metricsRecord }
 
-// MetricsRoutes are the routes of figures.
+// MetricsRoutes is the route of metrics.
 type MetricsRoutes struct{ Service *stats.Service }
 
 // Add adds the routes to a handler.

@@ -15,7 +15,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// previewEmailRequest is the body of POST /emails/{id}/preview, which may be left out.
+// previewEmailRequest is the optional body of POST /emails/{id}/preview.
 type previewEmailRequest struct {
 	Images bool `json:"images,omitempty" doc:"Have the page show pictures from elsewhere: their senders learn that it is looked at"`
 }
@@ -36,12 +36,12 @@ type (
 // PreviewRoutes are the routes of previews.
 type PreviewRoutes struct {
 	Service *mail.Previews
-	BaseURL string // of the server: the addresses of previews begin with it
+	BaseURL string // of the server; preview URLs begin with it
 }
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
 		OperationID: "preview-email", Method: http.MethodPost, Path: "/emails/{id}/preview",
 		Summary: "Create a temporary URL of a page that shows an email, for use in a frame", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
@@ -54,7 +54,7 @@ func (r PreviewRoutes) Add(h *rest.Handler) {
 	rest.RegisterRaw(h, rest.Route{Public: true, Refuse: refusePreview}, huma.Operation{
 		OperationID: "show-preview", Method: http.MethodGet, Path: "/previews/{token}",
 		Summary: "Show what a mail says, by the signed address of a preview", Tags: shapes.EmailTags, Responses: responses,
-	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.Written, error) {
+	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.SelfWritten, error) {
 		var shown *mail.PreviewContent
 		var err error
 		if rest.Framed(x.RequestHeader) {
@@ -63,14 +63,14 @@ func (r PreviewRoutes) Add(h *rest.Handler) {
 			err = app.Errorf(app.CodeForbidden, "This address shows a mail in a frame of the dashboard only")
 		}
 		if err != nil {
-			return &rest.Written{Body: func() { refusePreview(x, h.ErrorFor(x, err)) }}, nil
+			return &rest.SelfWritten{Body: func() { refusePreview(x, h.ErrorFor(x, err)) }}, nil
 		}
-		return &rest.Written{Body: func() { showPreview(x, shown) }}, nil
+		return &rest.SelfWritten{Body: func() { showPreview(x, shown) }}, nil
 	})
 }
 
 func (r PreviewRoutes) previewEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath, request *previewEmailRequest) (*emailPreviewOutput, error) {
-	p, err := r.Service.PreviewEmail(rest.Counting(ctx), key, in.ID, request.Images)
+	p, err := r.Service.PreviewEmail(rest.CountMemory(ctx), key, in.ID, request.Images)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +85,8 @@ func showPreview(x *rest.Exchange, shown *mail.PreviewContent) {
 	writePreview(x, http.StatusOK, "text/html; charset=utf-8", shown.HTML, shown.Images)
 }
 
-// writePreview answers with what some caller chose, or whoever wrote to him. A browser
-// gives it no rights: it runs nothing, sends nothing and fetches nothing but, where that is
-// wanted, pictures, and a page of ours alone may show it.
+// writePreview answers with content of a caller or of a foreign sender. The policy sandboxes it: no
+// scripts, no forms, no requests but images if wanted, and only own pages may frame it.
 func writePreview(x *rest.Exchange, status int, kind, body string, images bool) {
 	head, pictures := x.Header(), "data:"
 	if images {
@@ -102,10 +101,10 @@ func writePreview(x *rest.Exchange, status int, kind, body string, images bool) 
 	head.Set("X-DNS-Prefetch-Control", "off")
 	head.Set("X-Robots-Tag", "noindex, nofollow")
 	x.WriteHeader(status)
-	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
+	_, _ = io.WriteString(x, body) // an error means that the connection is closed
 }
 
-// refusePreview says in a frame what is wrong.
+// refusePreview shows an error in a frame.
 func refusePreview(x *rest.Exchange, e *rest.Error) {
 	writePreview(x, e.StatusCode, "text/html; charset=utf-8", "<!doctype html><meta charset=utf-8><p>"+html.EscapeString(e.Message)+"</p>\n", false)
 }

@@ -9,8 +9,8 @@ import (
 	"mailer/web/shapes"
 )
 
-// searchInput are the filters of a list of emails. They are strings, so that a bad one is
-// refused in our words.
+// searchInput are the filters of a list of emails. They are strings, so that invalid values get the
+// API's own error texts.
 type searchInput struct {
 	rest.PageParams
 	To            string `query:"to" doc:"A recipient (to, cc or bcc): an address, the beginning of one like ann or ann*, or @example.com. A complete address is found fastest" example:"ann@example.com"`

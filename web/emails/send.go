@@ -15,10 +15,10 @@ import (
 	"mailer/web/shapes"
 )
 
-// SendEmailRequest is the body of a send. It is decoded in one pass and checked
-// by its types: letting huma check it would parse it twice, once into trees of
-// any, where an attachment written as an array of numbers grows thirtyfold.
-// Lists stop at their limit while they are read, for the same reason.
+// SendEmailRequest is the body of a send. It is decoded in one pass and checked by its types. huma
+// would decode it a second time into values of type any, where an attachment written as an array of
+// numbers needs thirty times the memory. The length of lists is checked while they are decoded, for
+// the same reason.
 type SendEmailRequest struct {
 	From        string             `json:"from,omitempty" doc:"The sender, with or without a display name; required unless the template has one" example:"Acme <hello@example.com>"`
 	To          shapes.AddressList `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
@@ -47,7 +47,7 @@ type attachmentRequest struct {
 	InlineContentID contentID  `json:"inline_content_id" hidden:"true"`
 }
 
-// Input is the request in the words of the service.
+// Input converts the request for the service.
 func (r *SendEmailRequest) Input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
@@ -64,7 +64,7 @@ func (r *SendEmailRequest) Input() *app.EmailInput {
 	return in
 }
 
-// tagList and attachmentList are arrays of bounded length.
+// Arrays of bounded length.
 type (
 	tagList        []app.Tag
 	attachmentList []attachmentRequest
@@ -89,10 +89,10 @@ func (l *attachmentList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// maxHeaders bounds the custom headers of an email while they are read.
+// maxHeaders bounds the number of custom headers.
 const maxHeaders = 200
 
-// headerMap is an object of strings, of bounded size, or an array of objects with
+// headerMap is an object of strings with a bounded number of members, or an array of objects with
 // name and value, as Elixir's clients write it.
 type headerMap map[string]string
 
@@ -157,7 +157,7 @@ func (*remotePath) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.EmptyOnly(d, "is not supported: files are never fetched, send the `content` itself")
 }
 
-// contentID is a string; an empty list or object is an empty one.
+// contentID is a string; an empty list or object is an empty string.
 type contentID string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -168,9 +168,9 @@ func (c *contentID) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return json.UnmarshalDecode(d, (*string)(c))
 }
 
-// attachmentContent is the bytes of a file: a base64 string, an array of byte
-// values, or what Node's Buffer turns into. A string that is not base64 is kept as
-// text: which files may come so is not for the decoder to say.
+// attachmentContent is the content of a file: a base64 string, an array of byte values, or the JSON
+// of Node's Buffer. A string that is not base64 is kept as text: the service decides whether a file
+// may be text.
 type attachmentContent struct {
 	octets []byte // nil: none, or text
 	text   string
@@ -237,8 +237,8 @@ func decodeContent(kind jsontext.Kind, v jsontext.Value) ([]byte, error) {
 	return nil, errContent
 }
 
-// decodeText reads a JSON string of RFC 4648 section 4, padded, with line breaks as
-// MIME encoders leave them and no other white space.
+// decodeText decodes padded base64 (RFC 4648 section 4). Line breaks of MIME encoders are allowed,
+// other white space is not.
 func (c *attachmentContent) decodeText(v jsontext.Value) (err error) {
 	text := []byte(v[1 : len(v)-1])
 	if bytes.IndexByte(text, '\\') >= 0 {
@@ -247,7 +247,7 @@ func (c *attachmentContent) decodeText(v jsontext.Value) (err error) {
 		}
 	}
 	out := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-	n, err := base64.StdEncoding.Decode(out, text) // which skips CR and LF
+	n, err := base64.StdEncoding.Decode(out, text) // Decode skips CR and LF
 	if err != nil {
 		c.text = string(text)
 		return nil
@@ -256,8 +256,8 @@ func (c *attachmentContent) decodeText(v jsontext.Value) (err error) {
 	return nil
 }
 
-// decodeOctets reads a JSON array, known to be valid JSON, of whole numbers
-// from 0 to 255. It goes byte by byte, for such arrays are millions long.
+// decodeOctets decodes a valid JSON array of whole numbers from 0 to 255, byte by byte: such arrays
+// have millions of items.
 func decodeOctets(v jsontext.Value) ([]byte, error) {
 	out := make([]byte, 0, bytes.Count(v, []byte(","))+1)
 	number, digits := 0, 0
@@ -270,7 +270,7 @@ func decodeOctets(v jsontext.Value) ([]byte, error) {
 				return nil, errContent
 			}
 		case c == ',' || c == ']':
-			if digits > 0 { // none only in an empty array
+			if digits > 0 { // false only for an empty array
 				out = append(out, byte(number))
 			}
 			number, digits = 0, 0

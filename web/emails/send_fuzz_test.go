@@ -7,8 +7,7 @@ import (
 	"mailer/web/rest"
 )
 
-// FuzzSend throws bytes at a send: whatever comes, the answer is a
-// success or a refusal of the caller's, in JSON of our shape.
+// FuzzSend: for any body the answer is a success or a client error, in the API's JSON.
 func FuzzSend(f *testing.F) {
 	for _, seed := range []string{
 		goodSend, ``, `{}`, `[]`, `null`, `{"to":["a",{}]}`, `{"attachments":[{"content":{"type":"Buffer","data":[1,2]}}]}`,

@@ -20,8 +20,7 @@ import (
 
 const anID = "01920000-0000-7000-8000-000000000001"
 
-// sends is a handler that takes sends as the route of emails does, and keeps the last one
-// in place of a service.
+// sends is a handler with the route of sends, and keeps the last one.
 type sends struct {
 	handler *rest.Handler
 	log     strings.Builder
@@ -29,7 +28,7 @@ type sends struct {
 	options mail.SendOptions
 }
 
-// anyKey takes every token for a key that may do everything.
+// anyKey accepts every token with full access.
 type anyKey struct{}
 
 // Authenticate implements rest.Authenticator.

@@ -12,11 +12,10 @@ import (
 	"mailer/web/shapes"
 )
 
-// templateUse is the template of a send. Null, "", [] and an object that names
-// nothing are absent.
+// templateUse is the template of a send. Null, "", [] and an object without an id mean absent.
 type templateUse struct{ use *app.TemplateUse }
 
-// templateUseRequest is a templateUse with a name.
+// templateUseRequest is templateUse as a named schema.
 type templateUseRequest struct {
 	ID        string                `json:"id" doc:"The id of a published template, or its alias"`
 	Variables shapes.VariableValues `json:"variables,omitempty"`

@@ -15,25 +15,25 @@ import (
 	"mailer/web/rest"
 )
 
-// none as an address says that there is no such listener, where there would be one.
+// none as an address disables a listener.
 const none = "none"
 
-// secure are the listeners for HTTPS, and for plain HTTP that leads there.
-type secure struct {
+// tlsListeners are the listeners for HTTPS, and for plain HTTP that redirects to HTTPS.
+type tlsListeners struct {
 	https, http     string // addresses; empty: none
 	certificates    certificates.Config
 	tls, redirect   net.Listener
 	stopRedirecting func(ctx context.Context) error
 }
 
-func (s *secure) bind(f *pflag.FlagSet) {
+func (s *tlsListeners) bind(f *pflag.FlagSet) {
 	f.StringVar(&s.https, "listen-tls", "", "HTTPS listen address of the API and the dashboard (default :443 with --tls auto, else none)")
 	f.StringVar(&s.http, "listen-http", "", "HTTP listen address that redirects to HTTPS and answers ACME challenges (default :80 with --tls auto, else none)")
 	s.certificates.Bind(f)
 }
 
-// check settles the addresses.
-func (s *secure) check(baseURL string) error {
+// check validates the flags and sets default addresses.
+func (s *tlsListeners) check(baseURL string) error {
 	if err := s.certificates.Check(baseURL); err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (s *secure) check(baseURL string) error {
 	return nil
 }
 
-// open listens, where that is asked for.
-func (s *secure) open(listen func(flag, address string) (net.Listener, error)) (err error) {
+// open opens the configured listeners.
+func (s *tlsListeners) open(listen func(flag, address string) (net.Listener, error)) (err error) {
 	if s.https != "" {
 		if s.tls, err = listen("listen-tls", s.https); err != nil {
 			return err
@@ -76,16 +76,16 @@ func (s *secure) open(listen func(flag, address string) (net.Listener, error)) (
 	return err
 }
 
-func (s *secure) close() {
+func (s *tlsListeners) close() {
 	for _, l := range []net.Listener{s.tls, s.redirect} {
 		if l != nil {
-			_ = l.Close() // closed by the server before, where one ran
+			_ = l.Close() // closed already if the server ran
 		}
 	}
 }
 
-// serve answers at both; what answers HTTPS is ended with the API's server.
-func (s *secure) serve(api *rest.Server, log *slog.Logger, ended chan<- error) {
+// serve serves both listeners. The API's server ends HTTPS.
+func (s *tlsListeners) serve(api *rest.Server, log *slog.Logger, ended chan<- error) {
 	if s.tls != nil {
 		log.Info("listening for HTTPS", "address", s.tls.Addr().String())
 		go func() { ended <- api.ServeTLS(s.tls, s.certificates.HTTPS()) }()

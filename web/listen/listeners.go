@@ -1,9 +1,9 @@
-// Package doors is the listeners of a server: the HTTP API, plain and by HTTPS, and what
-// stands beside it for redirects, for mail by SMTP, bounces and metrics. It opens all of them before anything is served, and ends
-// them in the order in which a stop needs them to.
+// Package listen holds the listeners of a server: the HTTP API, plain and over HTTPS, the redirect
+// to HTTPS, SMTP submission, bounces and metrics. It opens all of them before any is served, and
+// closes them in the order that a shutdown needs.
 //
-// Failure policy: a listener that can't be opened ends the start, and one that fails
-// later ends the server: an address that nobody answers on is worse than a restart.
+// Failure policy: a listener that can't be opened prevents the start, and one that fails later
+// stops the server: an address without a listener is worse than a restart.
 package listen
 
 import (
@@ -26,18 +26,18 @@ import (
 	"mailer/web/smtp/submission"
 )
 
-// Doors are the listeners of a server and the flags that say which there are. Their
-// order is Bind, Check, perhaps Wait, Open, Serve, Drain, Shutdown, End; Close ends what was opened.
-type Doors struct {
+// Listeners are the listeners of a server and their flags. The order of calls is Bind, Check,
+// optionally ServeStandby, Open, Serve, Drain, Shutdown, StopMetrics; Close closes what was opened.
+type Listeners struct {
 	listen       string
 	drainTimeout time.Duration
 	drainDelay   time.Duration
 	bounces      bounces.Flags
 	smtp         submission.Flags
 	metrics      metrics.Flags
-	secure       secure
+	tls          tlsListeners
 
-	handed      sockets // by a service manager
+	inherited   sockets // from a service manager
 	http        net.Listener
 	api         *rest.Server
 	ended       chan error
@@ -46,21 +46,21 @@ type Doors struct {
 	stopMetrics func(ctx context.Context) error
 }
 
-// Behind is what stands behind the doors.
-type Behind struct {
-	API     *rest.Server
-	Reports *providerevents.Service // of bounces
-	SMTP    submission.Config       // of mail handed in by SMTP, as far as it is not the doors' own
-	Log     *slog.Logger
+// Handlers serve the connections.
+type Handlers struct {
+	API            *rest.Server
+	ProviderEvents *providerevents.Service // for bounces
+	SMTP           submission.Config       // for submission; Serve sets its Log, Bounces and TLS
+	Log            *slog.Logger
 }
 
-// maxListeners is how many of them can fail at once.
+// maxListeners bounds the errors that can be pending.
 const maxListeners = 16
 
 // Bind adds the flags to those of a command.
-func (l *Doors) Bind(f *pflag.FlagSet) {
+func (l *Listeners) Bind(f *pflag.FlagSet) {
 	f.StringVar(&l.listen, "listen", "127.0.0.1:3000", "address of the HTTP API")
-	l.secure.bind(f)
+	l.tls.bind(f)
 	l.bounces.Bind(f)
 	l.smtp.Bind(f)
 	l.metrics.Bind(f)
@@ -68,18 +68,18 @@ func (l *Doors) Bind(f *pflag.FlagSet) {
 	f.DurationVar(&l.drainTimeout, "drain-timeout", 30*time.Second, "how long a stopping server waits for running work")
 }
 
-// Check refuses what can't be meant, before anything is opened. Errors name the flag.
-func (l *Doors) Check(dev, devPublic bool, baseURL string) error {
+// Check refuses invalid values before anything is opened. Errors name the flag.
+func (l *Listeners) Check(dev, devPublic bool, baseURL string) error {
 	if l.drainDelay < 0 {
 		return fmt.Errorf("--drain-delay must not be negative, is %s", l.drainDelay)
 	}
-	if err := errors.Join(l.secure.check(baseURL), l.bounces.Check()); err != nil {
+	if err := errors.Join(l.tls.check(baseURL), l.bounces.Check()); err != nil {
 		return withPort(err)
 	}
-	return withPort(errors.Join(l.checkListen(dev, devPublic), l.smtp.Check(dev, l.secure.certificates.Asked(), l.bounces.Address()), l.metrics.Check()))
+	return withPort(errors.Join(l.checkListen(dev, devPublic), l.smtp.Check(dev, l.tls.certificates.Asked(), l.bounces.Address()), l.metrics.Check()))
 }
 
-// withPort adds how an address is written where only its port was given.
+// withPort explains how to write an address if only its port was given.
 func withPort(err error) error {
 	wrong, ok := errors.AsType[*net.AddrError](err)
 	if !ok {
@@ -92,12 +92,12 @@ func withPort(err error) error {
 	return fmt.Errorf("%w; use :%s for all addresses of this machine, or 127.0.0.1:%s for this machine alone", err, port, port)
 }
 
-// checkListen refuses to show an owner's key where strangers could use it.
-func (l *Doors) checkListen(dev, devPublic bool) error {
+// checkListen refuses a public address with --dev, which shows an owner's key.
+func (l *Listeners) checkListen(dev, devPublic bool) error {
 	if devPublic && !dev {
 		return errors.New("--dev-public is of no use without --dev")
 	}
-	for _, l := range []struct{ flag, address string }{{"listen", l.listen}, {"listen-tls", l.secure.https}} {
+	for _, l := range []struct{ flag, address string }{{"listen", l.listen}, {"listen-tls", l.tls.https}} {
 		if l.address == "" && l.flag != "listen" {
 			continue
 		}
@@ -112,94 +112,96 @@ func (l *Doors) checkListen(dev, devPublic bool) error {
 	return nil
 }
 
-// Certificates are where the TLS of the listeners comes from.
-func (l *Doors) Certificates() *certificates.Config { return &l.secure.certificates }
+// Certificates returns the configuration of TLS.
+func (l *Listeners) Certificates() *certificates.Config { return &l.tls.certificates }
 
-// Metrics are those to count in, once the flags were checked; nil: nobody watches.
-func (l *Doors) Metrics() *metrics.Metrics { return l.metrics.Metrics() }
+// Metrics returns the metrics to count in, after Check; nil: none.
+func (l *Listeners) Metrics() *metrics.Metrics { return l.metrics.Metrics() }
 
-// BounceHost is the name under which bounces arrive, once they were opened; empty: they
-// do not.
-func (l *Doors) BounceHost() string { return l.bounces.Host() }
+// BounceHost returns the host name for bounces, after Open; empty: none.
+func (l *Listeners) BounceHost() string { return l.bounces.Host() }
 
-// Address is where the HTTP API listens, once it was opened.
-func (l *Doors) Address() string { return l.http.Addr().String() }
+// Address returns the address of the HTTP API, after Open.
+func (l *Listeners) Address() string { return l.http.Addr().String() }
 
-// Open listens wherever that is asked for, and returns the base URL: the one that was
-// configured, or else that of the HTTP API's listener.
-func (l *Doors) Open(baseURL string) (string, error) {
+// Open opens all configured listeners and returns the base URL: the configured one, or the URL of
+// the HTTP API's listener.
+func (l *Listeners) Open(baseURL string) (string, error) {
 	if err := l.openAPI(); err != nil {
 		return "", err
 	}
-	listen := l.handed.listen
+	listen := l.inherited.listen
 	baseURL = cmp.Or(baseURL, "http://"+l.Address())
 	if l.smtp.TakesBounces() {
 		l.bounces.Share()
 	}
-	if err := errors.Join(l.secure.open(listen), l.bounces.Open(baseURL, listen), l.smtp.Open(listen), l.metrics.Open(listen)); err != nil {
+	if err := errors.Join(l.tls.open(listen), l.bounces.Open(baseURL, listen), l.smtp.Open(listen), l.metrics.Open(listen)); err != nil {
 		return "", err
 	}
 	if l.smtp.TakesBounces() {
-		l.secure.certificates.Add(l.bounces.Host())
+		l.tls.certificates.Add(l.bounces.Host())
 	}
-	return baseURL, l.handed.left()
+	return baseURL, l.inherited.unused()
 }
 
-// openAPI listens for the HTTP API, unless it did before.
-func (l *Doors) openAPI() (err error) {
+// openAPI opens the HTTP API's listener, unless it is open.
+func (l *Listeners) openAPI() (err error) {
 	if l.http != nil {
 		return nil
 	}
-	if l.handed, err = inherited(); err != nil {
+	if l.inherited, err = inherited(); err != nil {
 		return err
 	}
-	l.http, err = l.handed.listen("listen", l.listen)
+	l.http, err = l.inherited.listen("listen", l.listen)
 	return err
 }
 
-// Close ends the listeners; what Serve began is ended by Shutdown and End.
-func (l *Doors) Close() {
+// Close closes the listeners. Shutdown and StopMetrics end what Serve started.
+func (l *Listeners) Close() {
 	if l.http != nil {
-		_ = l.http.Close() // closed by the server before, where one ran
+		_ = l.http.Close() // closed already if the server ran
 	}
 	l.bounces.Close()
 	l.smtp.Close()
 	l.metrics.Close()
-	l.secure.close()
-	l.handed.close()
+	l.tls.close()
+	l.inherited.close()
 }
 
-// Serve answers at every listener until Shutdown and End. The channel has the error of
-// one that failed.
-func (l *Doors) Serve(to Behind) (ended <-chan error) {
+// Serve serves every listener until Shutdown and StopMetrics. The channel gets the error of a
+// listener that failed.
+func (l *Listeners) Serve(to Handlers) (ended <-chan error) {
 	l.api, l.ended = to.API, make(chan error, maxListeners)
 	go func() { l.ended <- l.api.Serve(l.http) }()
-	l.secure.serve(l.api, to.Log, l.ended)
+	l.tls.serve(l.api, to.Log, l.ended)
 	l.stopMetrics = l.metrics.Serve(to.Log, l.ended)
-	l.stopBounces = l.bounces.Serve(to.Log, to.Reports, l.drainTimeout/3, l.ended)
-	to.SMTP.Log, to.SMTP.Bounces, to.SMTP.TLS = to.Log, l.bounces.Sessions(), l.secure.certificates.TLS()
+	l.stopBounces = l.bounces.Serve(to.Log, to.ProviderEvents, l.drainTimeout/3, l.ended)
+	to.SMTP.Log, to.SMTP.Bounces, to.SMTP.TLS = to.Log, l.bounces.Sessions(), l.tls.certificates.TLS()
 	l.stopSMTP = l.smtp.Serve(to.SMTP, l.drainTimeout/3, l.ended)
 	return l.ended
 }
 
-// Drain has a load balancer see that the server stops, for as long as it was told to
-// and until failed is closed: everything is answered as before meanwhile.
-func (l *Doors) Drain(failed <-chan struct{}) { l.api.Drain(l.drainDelay, failed) }
+// Drain lets a load balancer see that the server stops, for --drain-delay or until failed is
+// closed. Requests are still answered.
+func (l *Listeners) Drain(failed <-chan struct{}) { l.api.Drain(l.drainDelay, failed) }
 
-// Patience returns the time that a stop has, which begins now.
-func (l *Doors) Patience() (context.Context, context.CancelFunc) {
+// StopContext returns a context for the time that a shutdown may take, which begins now.
+func (l *Listeners) StopContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), l.drainTimeout)
 }
 
-// Shutdown closes what takes mail and requests, and waits for those on their way.
-func (l *Doors) Shutdown(ctx context.Context) error {
-	taken := make(chan error, 1)
+// Shutdown ends SMTP and HTTP, and waits for running messages and requests.
+func (l *Listeners) Shutdown(ctx context.Context) error {
+	smtpDone := make(chan error, 1)
 	go func() {
-		err := l.stopSMTP(ctx) // before bounces, of which it may take some
-		taken <- errors.Join(err, l.stopBounces(ctx))
+		err := l.stopSMTP(ctx) // before bounces, whose sessions it may run
+		smtpDone <- errors.Join(err, l.stopBounces(ctx))
 	}()
-	return errors.Join(l.api.Shutdown(ctx), l.secure.stopRedirecting(ctx), <-taken)
+	return errors.Join(l.api.Shutdown(ctx), l.tls.stopRedirecting(ctx), <-smtpDone)
 }
 
-// End closes what shows how a stop goes on.
-func (l *Doors) End(ctx context.Context) error { return l.stopMetrics(ctx) }
+// StopMetrics ends the metrics listener, which shows the progress of a shutdown.
+func (l *Listeners) StopMetrics(ctx context.Context) error { return l.stopMetrics(ctx) }
+
+// Submission returns the addresses of SMTP submission, each with its kind of TLS.
+func (l *Listeners) Submission() [][2]string { return l.smtp.Ports() }

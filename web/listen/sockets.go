@@ -11,26 +11,26 @@ import (
 	"syscall"
 )
 
-// firstSocket is the descriptor of the first socket that a service manager hands over.
+// firstSocket is the descriptor of the first socket from a service manager.
 const firstSocket = 3
 
-// sockets are those that a service manager opened for this process (sd_listen_fds(3)), so
-// that it needs no right to ports below 1024.
+// sockets are the listening sockets that a service manager opened for this process
+// (sd_listen_fds(3)), so that the process needs no privilege for ports below 1024.
 type sockets []socket
 
 type socket struct {
-	name     string // of the flag that it is for, where the manager gave it one
+	name     string // the flag that it is for, if the manager named it
 	listener net.Listener
 	taken    bool
 }
 
-// inherited takes over what the environment says was handed over; nothing where that was
-// meant for another process.
+// inherited returns the sockets that the environment describes; none if they are meant for another
+// process.
 func inherited() (all sockets, err error) {
 	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	names := strings.Split(os.Getenv("LISTEN_FDNAMES"), ":")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
-		_ = os.Unsetenv(name) // they are this process's alone
+		_ = os.Unsetenv(name) // child processes must not see them
 	}
 	if pid != strconv.Itoa(os.Getpid()) {
 		return nil, nil
@@ -58,8 +58,8 @@ func inherited() (all sockets, err error) {
 	return all, nil
 }
 
-// listen opens the address of a flag, or takes the socket that was handed over for it: one
-// of its name, and then its address, or else one of its address. Errors name the flag.
+// listen opens the address of a flag, or takes the inherited socket for it: preferably one with the
+// flag's name and address, then with the name, then with the address. Errors name the flag.
 func (s sockets) listen(flag, address string) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s sockets) listen(flag, address string) (net.Listener, error) {
 		if s[i].name == flag {
 			score += 2
 		}
-		if same(s[i].listener.Addr(), at) {
+		if sameAddress(s[i].listener.Addr(), at) {
 			score += 2 - score/2
 		}
 		if !s[i].taken && score > bestScore {
@@ -98,21 +98,21 @@ func (s sockets) listen(flag, address string) (net.Listener, error) {
 	return best.listener, nil
 }
 
-// same reports whether a socket is at an address: all addresses of a machine are one.
-func same(a net.Addr, b *net.TCPAddr) bool {
+// sameAddress reports whether two addresses are equal; the wildcard addresses of IPv4 and IPv6 are.
+func sameAddress(a net.Addr, b *net.TCPAddr) bool {
 	own, ok := a.(*net.TCPAddr)
-	return ok && own.Port == b.Port && plain(own) == plain(b)
+	return ok && own.Port == b.Port && plainAddr(own) == plainAddr(b)
 }
 
-func plain(a *net.TCPAddr) netip.Addr {
+func plainAddr(a *net.TCPAddr) netip.Addr {
 	if len(a.IP) == 0 || a.IP.IsUnspecified() {
 		return netip.Addr{}
 	}
 	return a.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// left names a socket that nobody took: connections would wait in it for ever.
-func (s sockets) left() error {
+// unused returns an error for a socket that no flag took: its connections would wait forever.
+func (s sockets) unused() error {
 	for i := range s {
 		if !s[i].taken {
 			return fmt.Errorf("the service manager handed over a socket at %s, named %q, and no flag is for it: give --listen-tls, --listen-http, --smtp-listen, --bounce-listen, --metrics-listen or --listen that address", s[i].listener.Addr(), s[i].name)
@@ -123,6 +123,6 @@ func (s sockets) left() error {
 
 func (s sockets) close() {
 	for i := range s {
-		_ = s[i].listener.Close() // one that was taken is closed twice
+		_ = s[i].listener.Close() // sockets that were taken are closed twice
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"mailer/web/rest"
 )
 
-// Wait listens for the HTTP API alone, and answers that another server does the work, until
-// end is called. Open then goes on with the same listener. The other doors stay shut
-// meanwhile: whoever knocks there is to try the other server.
-func (ls *Doors) Wait(log *slog.Logger) (end func(), err error) {
+// ServeStandby serves the HTTP API's address alone, and answers that another server is active,
+// until end is called. Open then continues with the same listener. All other listeners stay closed
+// meanwhile, so that clients try the other server.
+func (ls *Listeners) ServeStandby(log *slog.Logger) (end func(), err error) {
 	if err := ls.openAPI(); err != nil {
 		return nil, err
 	}
-	l := &lent{Listener: ls.http}
-	s := rest.NewSmallServer(http.HandlerFunc(wait), log)
+	l := &pausableListener{Listener: ls.http}
+	s := rest.NewSmallServer(http.HandlerFunc(answerStandby), log)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -38,15 +38,15 @@ func (ls *Doors) Wait(log *slog.Logger) (end func(), err error) {
 			log.Warn("requests were cut off at the end of the wait", "err", err)
 		}
 		<-ended
-		l.back()
+		l.resume()
 	}), nil
 }
 
-// wait answers every request but whether the process lives.
-func wait(w http.ResponseWriter, r *http.Request) {
+// answerStandby answers 503 to every request but /healthz.
+func answerStandby(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Path == "/healthz" {
-		_, _ = w.Write([]byte(`{"status":"standby"}`)) // who asked may be gone
+		_, _ = w.Write([]byte(`{"status":"standby"}`)) // the client may be gone
 		return
 	}
 	body, err := json.Marshal(rest.NewError(app.CodeServiceUnavailable, "This server is a standby: another server is active, and this one takes over when that server is gone"))
@@ -55,17 +55,17 @@ func wait(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Retry-After", "5")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write(body) // who asked may be gone
+	_, _ = w.Write(body) // the client may be gone
 }
 
-// lent is a listener that a server has for a while: closing it ends accepting alone.
-type lent struct {
+// pausableListener is a listener that outlives its server: Close only interrupts Accept.
+type pausableListener struct {
 	net.Listener
 	closed atomic.Bool
 }
 
 // Accept implements net.Listener.
-func (l *lent) Accept() (net.Conn, error) {
+func (l *pausableListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil && l.closed.Load() {
 		return nil, net.ErrClosed
@@ -73,11 +73,11 @@ func (l *lent) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// deadliner is a listener that can be woken.
+// deadliner is a listener whose Accept can be interrupted.
 type deadliner interface{ SetDeadline(time.Time) error }
 
-// Close has Accept fail from now on.
-func (l *lent) Close() error {
+// Close interrupts Accept.
+func (l *pausableListener) Close() error {
 	l.closed.Store(true)
 	if d, ok := l.Listener.(deadliner); ok {
 		return d.SetDeadline(time.Unix(1, 0))
@@ -85,9 +85,9 @@ func (l *lent) Close() error {
 	return nil
 }
 
-// back has Accept wait again.
-func (l *lent) back() {
+// resume makes Accept work again.
+func (l *pausableListener) resume() {
 	if d, ok := l.Listener.(deadliner); ok {
-		_ = d.SetDeadline(time.Time{}) // it is an open listener's
+		_ = d.SetDeadline(time.Time{}) // an open listener accepts it
 	}
 }

@@ -157,7 +157,7 @@ func TestManualListsMetrics(t *testing.T) {
 	manual := string(read(t, "metrics.md"))
 	_, section, _ := strings.Cut(manual, "\n## All metrics\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	told := regexp.MustCompile("`(mailer_[a-z_]+)`").FindAllStringSubmatch(section, -1)
+	listed := regexp.MustCompile("`(mailer_[a-z_]+)`").FindAllStringSubmatch(section, -1)
 	var known []string
 	for _, f := range metrics.Families() {
 		known = append(known, f.Name)
@@ -165,7 +165,7 @@ func TestManualListsMetrics(t *testing.T) {
 			t.Errorf("the manual does not tell of %s", f.Name)
 		}
 	}
-	for _, m := range told {
+	for _, m := range listed {
 		if !slices.Contains(known, m[1]) {
 			t.Errorf("the manual tells of %s, which is not there", m[1])
 		}
@@ -198,7 +198,7 @@ func TestPromtoolAcceptsMetrics(t *testing.T) {
 	promtool(t, own+"\n", "check", "metrics")
 }
 
-// TestSharedQueueIsCountedOnce: each of them shows all of it.
+// TestSharedQueueIsCountedOnce: each server reports the whole queue.
 func TestSharedQueueIsCountedOnce(t *testing.T) {
 	once := regexp.MustCompile(`max by \([a-z, ]+\) \((deriv\()?mailer_queue_waiting`)
 	for _, name := range []string{"alerts.yml", "grafana.json"} {

@@ -16,61 +16,60 @@ import (
 	"mailer/web/rest"
 )
 
-// packed are the pages as HTML with their index, which a test makes of the Markdown beside
-// them so that the program needs nothing that reads it, and the files that the pages hand
-// out, as they stand here.
+// packed holds the pages as HTML with their index, which a test makes from the Markdown so that
+// the program needs no Markdown parser, and the files that the pages offer.
 //
 //go:embed pages.gz
 var packed []byte
 
-// sourceFiles are the media types of the files of this folder that are served.
+// sourceFiles are the media types of this folder's files that are served.
 var sourceFiles = map[string]string{"manual.css": "text/css; charset=utf-8", "manual.js": "text/javascript; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
 
-// prefix is where the manual stands.
+// prefix is the path of the manual.
 const prefix = "/manual"
 
-// policy is the Content-Security-Policy (CSP 3). The only script is manual.js, the only form
-// is that of the search.
+// policy is the Content-Security-Policy (CSP 3). The only script is manual.js, the only form is the
+// search.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 const htmlType = "text/html; charset=utf-8"
 
-// page is one of the manual, in the order in which they are read.
+// page is a page of the manual. Pages are in reading order.
 type page struct {
-	Page     string    `json:"page"`  // its name in the address
+	Page     string    `json:"page"`  // name in the URL
 	Group    string    `json:"group"` // heading of the front page that lists it
 	Title    string    `json:"title"`
-	Text     string    `json:"text"` // what it is about, in a line
+	Text     string    `json:"text"` // summary in one line
 	Headings []heading `json:"headings"`
 }
 
-// heading is a place of a page that can be led to.
+// heading is a linkable heading of a page.
 type heading struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	Text  string `json:"text"` // the first line below it
 }
 
-// reply is what one address answers with.
+// reply is the answer of one URL.
 type reply struct {
-	kind         string // media type
-	etag         string
-	plain, small []byte // small: gzip (RFC 1952)
+	kind           string // media type
+	etag           string
+	plain, gzipped []byte // small: gzip (RFC 1952)
 }
 
-// site is what is served. It is made when somebody asks for it.
+// site holds everything that is served. It is prepared on the first request.
 type site struct {
-	// styles returns where the style sheets of the dashboard stand, without a slash at its end.
+	// styles returns the URL of the dashboard's style sheets, without a trailing slash.
 	styles func() string
 
-	made     sync.Once
+	once     sync.Once
 	pages    []page
 	sections []section
-	replies  map[string]*reply // by what follows the prefix
+	replies  map[string]*reply // by path below the prefix
 }
 
-// Register adds the manual to a handler. styles returns the address below which the
-// dashboard's tokens.css, app.css and mark.svg are served, which the manual looks by.
+// Register adds the manual to a handler. styles returns the URL of the dashboard's tokens.css,
+// app.css and mark.svg, which the manual uses.
 func Register(h *rest.Handler, styles func() string) {
 	s := &site{styles: styles}
 	h.Mount(prefix, s.serve)
@@ -79,7 +78,7 @@ func Register(h *rest.Handler, styles func() string) {
 // prepare makes all replies.
 func (s *site) prepare() {
 	files := map[string][]byte{}
-	// What is embedded can always be read: the tests have read it to its end, and the index.
+	// Embedded files can always be read: tests read all of them, and the index.
 	_ = pack.Each(packed, func(name string, content []byte) bool {
 		files[name] = content
 		return true
@@ -91,7 +90,7 @@ func (s *site) prepare() {
 	}
 	for i, p := range s.pages {
 		s.sections = append(s.sections, sectionsOf(p, string(files[p.Page+".html"]))...)
-		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.turns(i)))
+		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.pageLinks(i)))
 	}
 	for name, kind := range sourceFiles {
 		s.replies["/"+name] = newReply(kind, files[name])
@@ -100,12 +99,12 @@ func (s *site) prepare() {
 
 func newReply(kind string, b []byte) *reply {
 	sum := sha256.Sum256(b)
-	return &reply{kind: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, small: rest.Gzip(b)}
+	return &reply{kind: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, gzipped: rest.Gzip(b)}
 }
 
-// serve answers with what stands at an address below the prefix.
+// serve answers at a path below the prefix.
 func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	head := x.Header()
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -125,24 +124,24 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
 	head.Set("ETag", a.etag)
 	b := a.plain
 	if rest.TakesGzip(r.Header) {
-		b = a.small
+		b = a.gzipped
 		head.Set("Content-Encoding", "gzip")
 	}
 	http.ServeContent(x, r, "", time.Time{}, bytes.NewReader(b))
 }
 
-// serveNotFound answers where the manual has no page.
+// serveNotFound answers 404.
 func (s *site) serveNotFound(x *rest.Exchange, r *http.Request) {
 	x.Header().Set("Content-Type", htmlType)
 	x.WriteHeader(http.StatusNotFound)
 	if r.Method != http.MethodHead {
 		text := article([]byte("<p>The manual has no such page. The contents list all that there are.</p>\n"))
-		// Who went away reads nothing.
+		// The client may be gone.
 		_, _ = x.Write(s.document("", "Nothing here", text))
 	}
 }
 
-// document is a whole page around a body that is HTML. name is empty for the front page.
+// document returns an HTML document around a body. name is empty for the front page.
 func (s *site) document(name, title, body string) []byte {
 	base, whole := html.EscapeString(s.styles()), "Mailer manual"
 	if title != "Manual" {
@@ -161,13 +160,13 @@ func (s *site) document(name, title, body string) []byte {
 	return b.Bytes()
 }
 
-// article is the text of a page.
+// article wraps the text of a page.
 func article(text []byte) string {
 	return "<article class=\"manual-text\">\n" + string(text) + "</article>\n"
 }
 
-// contents lists all pages, and below the one that is shown its headings. It stands at the
-// side or, on the phone, at the foot.
+// contents lists all pages, and the headings of the shown one. It is displayed at the side or, on
+// phones, at the bottom.
 func (s *site) contents(name string) string {
 	var b strings.Builder
 	b.WriteString("<nav class=\"manual-side\" id=\"contents\" aria-label=\"Contents\">\n")
@@ -198,18 +197,18 @@ func (s *site) contents(name string) string {
 	return b.String()
 }
 
-// turns leads from a page to those before and after it.
-func (s *site) turns(i int) string {
+// pageLinks links the previous and the next page.
+func (s *site) pageLinks(i int) string {
 	var b strings.Builder
 	b.WriteString("<nav class=\"manual-turns\" aria-label=\"Before and after\">")
-	turn := func(rel, words string, p page) {
-		b.WriteString(`<a class="btn" rel="` + rel + `" href="` + prefix + "/" + p.Page + `">` + words + html.EscapeString(p.Title) + "</a>")
+	link := func(rel, label string, p page) {
+		b.WriteString(`<a class="btn" rel="` + rel + `" href="` + prefix + "/" + p.Page + `">` + label + html.EscapeString(p.Title) + "</a>")
 	}
 	if i > 0 {
-		turn("prev", "← ", s.pages[i-1])
+		link("prev", "← ", s.pages[i-1])
 	}
 	if i+1 < len(s.pages) {
-		turn("next", "Next: ", s.pages[i+1])
+		link("next", "Next: ", s.pages[i+1])
 	}
 	b.WriteString("</nav>\n")
 	return b.String()

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// maxREADME is how many lines the page for who decides and begins may have.
+// maxREADME is the maximum number of lines of the README.
 const maxREADME = 200
 
 var figure = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*`)
 
-// unproven are the rows of the README's table of figures whose numbers do not stand
-// together in one row of the pages of figures, and how many rows there are.
-func unproven(readme, page string) (out []string, rows int) {
+// unprovenFigures returns the rows of the README's table whose numbers are not together in one row
+// of the manual's tables, and the number of rows.
+func unprovenFigures(readme, page string) (out []string, rows int) {
 	_, section, _ := strings.Cut(readme, "\n## Figures\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {
@@ -36,14 +36,14 @@ func unproven(readme, page string) (out []string, rows int) {
 
 func TestREADMEFiguresAreInManual(t *testing.T) {
 	readme, page := string(read(t, "../../README.md")), string(read(t, "figures.md"))+string(read(t, "figures-faults.md"))
-	got, rows := unproven(readme, page)
+	got, rows := unprovenFigures(readme, page)
 	for _, row := range got {
 		t.Errorf("no row of figures.md and figures-faults.md has: %s", row)
 	}
 	if rows < 6 {
 		t.Errorf("the README has %d rows of figures", rows)
 	}
-	if got, _ := unproven(strings.Replace(readme, "| memory idle | ", "| memory idle | 9", 1), page); len(got) != 1 {
+	if got, _ := unprovenFigures(strings.Replace(readme, "| memory idle | ", "| memory idle | 9", 1), page); len(got) != 1 {
 		t.Errorf("of one wrong figure it finds %q", got)
 	}
 }

@@ -34,8 +34,8 @@ type markdown struct {
 	tree   ast.Node
 }
 
-// reader reads and renders pages. It is a library of the tests alone: in the program it
-// would take 0.6 MB.
+// reader parses and renders pages. Only the tests use the library: in the program it would take 0.6
+// MB.
 var reader = goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
@@ -53,7 +53,7 @@ func readPages(t *testing.T) []markdown {
 	return all
 }
 
-// nodes are those of a kind, in the order of the page.
+// nodes returns the nodes of a kind, in the order of the page.
 func nodes[T ast.Node](m markdown) (out []T) {
 	_ = ast.Walk(m.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if found, ok := n.(T); ok && entering {
@@ -64,7 +64,7 @@ func nodes[T ast.Node](m markdown) (out []T) {
 	return out
 }
 
-// words are what a node says.
+// words returns the text of a node.
 func (m markdown) words(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -112,8 +112,7 @@ func (m markdown) entry(about string) page {
 	return p
 }
 
-// render is the HTML of a page: without its title, which stands in the head, and with
-// links to pages as addresses.
+// render returns the HTML of a page, without its title and with URLs for links to pages.
 func (m markdown) render(t *testing.T) []byte {
 	t.Helper()
 	title, ok := m.tree.FirstChild().(*ast.Heading)
@@ -139,8 +138,7 @@ func (m markdown) render(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestPagesAreCurrent holds what is embedded against the Markdown, and
-// against the files that are handed out.
+// TestPagesAreCurrent compares the embedded pages and files with their sources.
 func TestPagesAreCurrent(t *testing.T) {
 	all := readPages(t)
 	about, groups, group := map[string]string{}, map[string]string{}, ""
@@ -245,11 +243,11 @@ func TestManualLinks(t *testing.T) {
 	}
 }
 
-// maxWords is how many words a page has at most, those of its tables and code included. A
-// longer page is split by subject.
+// maxWords is the maximum number of words of a page, tables and code included. A longer page is
+// split by subject.
 const maxWords = 1200
 
-// countWords counts what blanks separate and has a letter or a digit.
+// countWords counts words that have a letter or a digit.
 func countWords(text string) (n int) {
 	for _, word := range strings.Fields(text) {
 		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
@@ -270,9 +268,9 @@ func TestManualPagesAreShort(t *testing.T) {
 	}
 }
 
-// strays are the links and pictures of the README that lead nowhere. It stands in the
-// repository alone, so that it may name any file of it.
-func strays(readme markdown, ids map[string][]string) (out []string) {
+// brokenLinks returns broken links and pictures of the README. Its links are relative to the
+// repository.
+func brokenLinks(readme markdown, ids map[string][]string) (out []string) {
 	var targets []string
 	for _, l := range nodes[*ast.Link](readme) {
 		targets = append(targets, string(l.Destination))
@@ -298,11 +296,11 @@ func TestREADMELinks(t *testing.T) {
 	for _, m := range readPages(t) {
 		ids[m.name] = m.ids()
 	}
-	for _, target := range strays(parse("README", read(t, "../../README.md")), ids) {
+	for _, target := range brokenLinks(parse("README", read(t, "../../README.md")), ids) {
 		t.Errorf("README.md leads to %s", target)
 	}
 	bad := parse("README", []byte("[a](web/manual/nowhere.md) [b](web/manual/start.md#nowhere) [c](#nowhere) ![d](d.png) [e](web/manual/start.md#install)\n"))
-	if got := strays(bad, ids); len(got) != 4 {
+	if got := brokenLinks(bad, ids); len(got) != 4 {
 		t.Errorf("of 4 links it finds %q", got)
 	}
 }
@@ -310,9 +308,9 @@ func TestREADMELinks(t *testing.T) {
 // block is one of code as a page shows it, to be copied into a file.
 type block struct{ page, lang, code string }
 
-// clashes are blocks of one language that have a line in common and of which neither is in
-// the other: the same file in two wordings.
-func clashes(blocks []block) (out []string) {
+// duplicateFiles returns blocks of one language that share a line, while neither contains the
+// other: two versions of one file.
+func duplicateFiles(blocks []block) (out []string) {
 	for i, a := range blocks {
 		for _, b := range blocks[i+1:] {
 			same := slices.ContainsFunc(strings.Split(a.code, "\n"), func(line string) bool {
@@ -326,8 +324,7 @@ func clashes(blocks []block) (out []string) {
 	return out
 }
 
-// TestManualFilesAreConsistent: what is to be copied into a file is the same wherever
-// it stands.
+// TestManualFilesAreConsistent: a file to copy is the same on every page.
 func TestManualFilesAreConsistent(t *testing.T) {
 	var files []block
 	for _, m := range append(readPages(t), parse("../../README", read(t, "../../README.md"))) {
@@ -337,14 +334,14 @@ func TestManualFilesAreConsistent(t *testing.T) {
 			}
 		}
 	}
-	for _, clash := range clashes(files) {
+	for _, clash := range duplicateFiles(files) {
 		t.Error(clash)
 	}
 	if len(files) < 9 {
 		t.Errorf("%d files are shown", len(files))
 	}
 	files = append(files, block{"bad", "nginx", "\n        proxy_http_version 1.1;\n    proxy_read_timeout 9s;\n"})
-	if got := clashes(files); len(got) != 1 {
+	if got := duplicateFiles(files); len(got) != 1 {
 		t.Errorf("of one file in two wordings it finds %q", got)
 	}
 }

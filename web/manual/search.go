@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxQuery   = 100 // bytes of a query that are read
+	maxQuery   = 100 // bytes of the query that are used
 	maxTerms   = 8
 	maxResults = 30
-	snippet    = 80 // bytes shown before and after the first term that is found
+	snippet    = 80 // bytes shown before and after the first term
 )
 
-// section is what one heading of a page covers.
+// section is the part of a page below one heading.
 type section struct {
 	address, title string
 	text           string // without markup
@@ -62,9 +62,9 @@ func plainText(markup string) string {
 	return strings.TrimSpace(blanks.ReplaceAllString(html.UnescapeString(anyTag.ReplaceAllString(markup, " ")), " "))
 }
 
-// find returns the sections that contain all terms of a query, the best first: a term in a
-// title counts more than one in the text.
-func (s *site) find(query string) (out []section) {
+// search returns the sections that contain all terms of a query, the best first: a term in a title
+// counts more than one in the text.
+func (s *site) search(query string) (out []section) {
 	terms := strings.Fields(strings.ToLower(query[:min(len(query), maxQuery)]))
 	terms = terms[:min(len(terms), maxTerms)]
 	if len(terms) == 0 {
@@ -92,8 +92,8 @@ func (s *site) find(query string) (out []section) {
 	return out[:min(len(out), maxResults)]
 }
 
-// around returns the part of a text around the first term of a query.
-func around(text, query string) string {
+// excerpt returns the part of a text around the first term of a query.
+func excerpt(text, query string) string {
 	at := -1
 	for _, term := range strings.Fields(strings.ToLower(query)) {
 		if at = strings.Index(strings.ToLower(text), term); at >= 0 {
@@ -111,13 +111,13 @@ func around(text, query string) string {
 	return strings.ToValidUTF8(text[min(from, to):to], "")
 }
 
-// serveSearch answers a query with the sections that it finds. It needs no script.
+// serveSearch answers a search. It needs no script.
 func (s *site) serveSearch(x *rest.Exchange, r *http.Request) {
 	query := strings.ToValidUTF8(r.URL.Query().Get("q"), "")
-	found := s.find(query)
+	found := s.search(query)
 	var b strings.Builder
 	for _, sec := range found {
-		b.WriteString("<li><a href=\"" + sec.address + "\">" + html.EscapeString(sec.title) + "</a><br>" + html.EscapeString(around(sec.text, query)) + "</li>\n")
+		b.WriteString("<li><a href=\"" + sec.address + "\">" + html.EscapeString(sec.title) + "</a><br>" + html.EscapeString(excerpt(sec.text, query)) + "</li>\n")
 	}
 	list := "<p>No section contains all these words.</p>\n"
 	if len(found) > 0 {
@@ -126,7 +126,7 @@ func (s *site) serveSearch(x *rest.Exchange, r *http.Request) {
 	x.Header().Set("Content-Type", htmlType)
 	x.Header().Set("Cache-Control", "no-store")
 	if r.Method != http.MethodHead {
-		// A client that is gone reads nothing.
+		// The client may be gone.
 		_, _ = x.Write(s.document("search", "Search", article([]byte(list))))
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// packageLines begin what a unit made by hand may say in another way than the package's:
-// where its settings and its relay stand, and whose it is.
+// packageLines begin lines that a hand-made unit may have differently from the package's: paths,
+// relay and user.
 var packageLines = []string{"ExecStart=", "LoadCredential=", "Environment=", "DynamicUser=", "  --"}
 
-// unexpectedLines are those of the units of services which a page shows whole that the package's
-// unit lacks. shown is how many units there are.
-func unexpectedLines(page, unit string) (strange []string, shown int) {
+// unexpectedLines returns the lines of complete service units on a page that the package's unit
+// lacks, and the number of such units.
+func unexpectedLines(page, unit string) (unexpected []string, shown int) {
 	known := strings.Split(unit, "\n")
 	for _, block := range regexp.MustCompile("(?ms)^```ini\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(block[1], "\nExecStart=") {
@@ -24,14 +24,14 @@ func unexpectedLines(page, unit string) (strange []string, shown int) {
 		for _, line := range strings.Split(block[1], "\n") {
 			own := slices.ContainsFunc(packageLines, func(begin string) bool { return strings.HasPrefix(line, begin) })
 			if !own && !slices.Contains(known, line) {
-				strange = append(strange, line)
+				unexpected = append(unexpected, line)
 			}
 		}
 	}
-	return strange, shown
+	return unexpected, shown
 }
 
-// The Debian package has its unit from here (.ci/release), but for where the program lies.
+// The Debian package uses this unit (.ci/release) with another path of the program.
 func TestManualUnitMatchesPackage(t *testing.T) {
 	unit := string(read(t, "mailer.service"))
 	if !strings.Contains(unit, "\nExecStart=/usr/local/bin/mailer serve --db /var/lib/mailer/mailer.db\n") {
@@ -43,15 +43,15 @@ func TestManualUnitMatchesPackage(t *testing.T) {
 	}
 	all := 0
 	for _, name := range append(names, "../../README.md") {
-		strange, shown := unexpectedLines(string(read(t, name)), unit)
-		if all += shown; len(strange) > 0 {
-			t.Errorf("%s has %q, which mailer.service has not", name, strange)
+		unexpected, shown := unexpectedLines(string(read(t, name)), unit)
+		if all += shown; len(unexpected) > 0 {
+			t.Errorf("%s has %q, which mailer.service has not", name, unexpected)
 		}
 	}
 	if all == 0 {
 		t.Error("no page shows the service")
 	}
-	if strange, _ := unexpectedLines("```ini\n[Service]\nExecStart=/x\nRestart=never\n```\n", unit); !slices.Equal(strange, []string{"Restart=never"}) {
-		t.Errorf("of a unit that restarts never it finds %q", strange)
+	if unexpected, _ := unexpectedLines("```ini\n[Service]\nExecStart=/x\nRestart=never\n```\n", unit); !slices.Equal(unexpected, []string{"Restart=never"}) {
+		t.Errorf("of a unit that restarts never it finds %q", unexpected)
 	}
 }

@@ -17,16 +17,15 @@ import (
 	"mailer/web/rest"
 )
 
-// toolInput is a call of a tool as the request that its operation takes.
+// toolInput is the request of a tool call's operation.
 type toolInput struct{ rest.Call }
 
-// read takes the arguments of a call apart: the parameters of the operation,
-// and for the body what is left. The members of the body are not looked at,
-// since the operation does that. Errors: CodeValidation for an argument that the
-// operation does not have, or a parameter that is missing or no plain value.
+// read splits the arguments of a call into the operation's parameters and its body. The operation
+// checks the members of the body. Errors: CodeValidation for an unknown argument, and for a
+// parameter that is missing or no plain value.
 func (t *tool) read(arguments []byte) (*toolInput, error) {
 	in := &toolInput{rest.Call{Query: url.Values{}, Header: http.Header{}}}
-	var left []byte // the body, without its last brace
+	var left []byte // the body without its closing brace
 	err := eachMember(arguments, func(name string, value []byte, _ int) error {
 		p := t.parameters[name]
 		switch {
@@ -47,11 +46,11 @@ func (t *tool) read(arguments []byte) (*toolInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in, t.close(in, left)
+	return in, t.finish(in, left)
 }
 
-// close checks that nothing is missing and ends the body.
-func (t *tool) close(in *toolInput, left []byte) error {
+// finish checks that no parameter is missing, and closes the body.
+func (t *tool) finish(in *toolInput, left []byte) error {
 	for _, p := range t.operation.Parameters {
 		if p.In == "path" && in.Params.ByName(p.Name) == "" {
 			return app.Invalid(p.Name, "is required")
@@ -70,7 +69,7 @@ func (t *tool) close(in *toolInput, left []byte) error {
 	return nil
 }
 
-// add notes a parameter. null is as good as absent.
+// add adds a parameter. null means absent.
 func (in *toolInput) add(name string, p *huma.Param, value []byte) error {
 	var text string
 	switch jsontext.Value(value).Kind() {
@@ -96,7 +95,7 @@ func (in *toolInput) add(name string, p *huma.Param, value []byte) error {
 	return nil
 }
 
-// addHeader refuses what could not have come in a header.
+// addHeader refuses values that no HTTP header could contain.
 func (in *toolInput) addHeader(name string, p *huma.Param, text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return app.Invalid(name, "must not hold control characters")
@@ -105,21 +104,21 @@ func (in *toolInput) addHeader(name string, p *huma.Param, text string) error {
 	return nil
 }
 
-// eachMember walks over the members of a JSON object; nothing and null are an
-// empty one. The values are parts of object, at the index that member gets.
+// eachMember calls member for each member of a JSON object; absent and null are an empty object.
+// The values are parts of object, at the given index.
 func eachMember(object []byte, member func(name string, value []byte, at int) error) error {
 	if len(object) == 0 || string(object) == "null" {
 		return nil
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(object)) // a Buffer is read in place
+	d := jsontext.NewDecoder(bytes.NewBuffer(object)) // the decoder reads a Buffer without a copy
 	if d.PeekKind() != '{' {
 		return app.Invalid("arguments", "must be an object")
 	}
 	return walk(d, object, member)
 }
 
-// walk reads the object that comes next from d, which reads whole. Errors:
-// CodeInvalidPayload, and those of member.
+// walk reads the next object from d, which reads whole. Errors: CodeInvalidPayload, and those of
+// member.
 func walk(d *jsontext.Decoder, whole []byte, member func(name string, value []byte, at int) error) error {
 	broken := rest.NewError(app.CodeInvalidPayload, "The request body is not valid JSON")
 	if _, err := d.ReadToken(); err != nil {
@@ -130,7 +129,7 @@ func walk(d *jsontext.Decoder, whole []byte, member func(name string, value []by
 		if err != nil {
 			return broken
 		}
-		key := name.String() // before it is read over
+		key := name.String() // before it is overwritten
 		value, err := d.ReadValue()
 		if err != nil {
 			return broken
@@ -153,15 +152,14 @@ func appendMember(b []byte, name string, value []byte) []byte {
 	} else {
 		b = append(b, ',')
 	}
-	b, _ = jsontext.AppendQuote(b, name) // it was read as a string, so it is one
+	b, _ = jsontext.AppendQuote(b, name) // valid, since it was decoded as a string
 	b = append(b, ':')
 	return append(b, value...)
 }
 
-// takeArguments takes the arguments out of a message that calls a tool: the SDK
-// would copy them several times over, and they may be 40 MB. It lets only one
-// JSON object pass, with names that are unique. Arrays of messages are of one
-// old version of the protocol; a single one could hold any number of calls.
+// takeArguments removes the arguments from a tool call message: they may be 40 MB, and the SDK
+// would copy them several times. Only a single JSON object with unique names is accepted. Arrays of
+// messages belong to an old version of the protocol; one array could contain any number of calls.
 func takeArguments(message []byte) (left, arguments []byte, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(message))
 	switch d.PeekKind() {
@@ -177,7 +175,7 @@ func takeArguments(message []byte) (left, arguments []byte, err error) {
 	err = walk(d, message, func(name string, value []byte, at int) error {
 		switch name {
 		case "method":
-			_ = json.Unmarshal(value, &method) // what is no string is no call of a tool
+			_ = json.Unmarshal(value, &method) // a value that is no string is no tool call
 		case "params":
 			params, start = value, at
 		}
@@ -206,7 +204,7 @@ func takeArguments(message []byte) (left, arguments []byte, err error) {
 	return append(left, message[start+len(arguments):]...), arguments, nil
 }
 
-// withoutSecrets takes the secret members out of an answer.
+// withoutSecrets removes secret members from an answer.
 func (t *tool) withoutSecrets(body []byte) ([]byte, error) {
 	if len(t.secrets) == 0 {
 		return body, nil

@@ -36,8 +36,7 @@ func TestTakeArguments(t *testing.T) {
 	}
 }
 
-// FuzzTakeArguments: what passes is the message as it came, with arguments in
-// their place.
+// FuzzTakeArguments: an accepted message is unchanged, with arguments in their position.
 func FuzzTakeArguments(f *testing.F) {
 	f.Add([]byte(`{"method":"tools/call","params":{"name":"a","arguments":{"x":1}},"id":1}`))
 	f.Add([]byte(`{"params":{"arguments":[]},"method":"tools/call"}`))

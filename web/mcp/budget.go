@@ -9,11 +9,11 @@ import (
 	"mailer/web/rest"
 )
 
-// callsPerMinute is how many calls of tools a key may make in a minute: an agent
-// that runs wild is slowed down long before its key's rate is used up.
+// callsPerMinute is the number of tool calls per key and minute: an agent in a loop is slowed down
+// long before its key's rate is used up.
 const callsPerMinute = 60
 
-// callBudget counts the calls of tools by key in windows of one minute.
+// callBudget counts tool calls per key in windows of one minute.
 type callBudget struct {
 	now  func() time.Time
 	used *window.Keyed
@@ -23,8 +23,7 @@ func newCallBudget(now func() time.Time) *callBudget {
 	return &callBudget{now: now, used: window.NewKeyed(time.Minute)}
 }
 
-// take counts a call of the key. Errors: CodeRateLimitExceeded, with the time to
-// wait.
+// take counts a call of the key. Errors: CodeRateLimitExceeded, with the time to wait.
 func (b *callBudget) take(keyID string) *rest.Error {
 	now := b.now()
 	if b.used.Add(keyID, now) <= callsPerMinute {

@@ -24,4 +24,4 @@ func (t *tool) Operation() *rest.Operation { return t.operation }
 func (t *tool) List() string               { return t.list }
 func (t *tool) Secrets() []string          { return t.secrets }
 func (t *tool) Schema() map[string]any     { return t.schema }
-func (t *tool) Declared() *sdk.Tool        { return t.declared() }
+func (t *tool) Definition() *sdk.Tool      { return t.definition() }

@@ -12,14 +12,14 @@ import (
 	"mailer/web/rest"
 )
 
-// The words that the parameter tools takes besides the names of groups.
+// Values of the parameter tools besides names of groups.
 const (
 	listDefault = "default"
 	listAll     = "all"
 )
 
-// defaultTools are listed unless the address asks for others: those for everyday work, at
-// most 60, since clients take a limited number of tools and some stop at 40 KB.
+// defaultTools are listed by default: tools for everyday work, at most 60, since some clients limit
+// the number of tools, and others stop at 40 KB.
 var defaultTools = strings.Fields(`
 	send_email send_batch list_emails get_email cancel_email reschedule_email get_email_metrics
 	create_contact get_contact list_contacts update_contact delete_contact put_contacts
@@ -35,8 +35,7 @@ var defaultTools = strings.Fields(`
 	create_api_key list_api_keys delete_api_key
 	get_deliverability`)
 
-// groupOf returns the name of the group that a tool belongs to: that of its operation in
-// the document, in lower case with hyphens.
+// groupOf returns a tool's group: the tag of its operation in lower case with hyphens.
 func groupOf(o *rest.Operation) string {
 	return strings.ReplaceAll(strings.ToLower(o.Tags[0]), " ", "-")
 }
@@ -50,7 +49,7 @@ func groupsOf(tools []*tool) (out []string) {
 	return slices.Compact(out)
 }
 
-// checkChosen checks what the parameter tools says. Errors: CodeValidation.
+// checkChosen validates the parameter tools. Errors: CodeValidation.
 func checkChosen(chosen, groups []string) error {
 	for _, name := range chosen {
 		if name != listDefault && name != listAll && !slices.Contains(groups, name) {
@@ -60,7 +59,7 @@ func checkChosen(chosen, groups []string) error {
 	return nil
 }
 
-// chosenBy reports whether the tool is among those that the parameter tools asks for.
+// chosenBy reports whether the parameter tools includes the tool.
 func (t *tool) chosenBy(chosen []string) bool {
 	if len(chosen) == 0 {
 		chosen = []string{listDefault}
@@ -70,8 +69,8 @@ func (t *tool) chosenBy(chosen []string) bool {
 	})
 }
 
-// listing shortens the answer to tools/list to the tools that the address asks for and
-// the key may use. Every tool can still be called.
+// listing reduces the answer to tools/list to the tools that the URL asks for and the key may use.
+// All tools can be called.
 func (m *server) listing(tools []*tool) sdk.Middleware {
 	known := map[string]*tool{}
 	for _, t := range tools {
@@ -88,14 +87,14 @@ func (m *server) listing(tools []*tool) sdk.Middleware {
 			in := ctx.Value(messageKey{}).(message)
 			list.Tools = slices.DeleteFunc(list.Tools, func(declared *sdk.Tool) bool {
 				t := known[declared.Name]
-				return !t.chosenBy(in.chosen) || !m.h.Entitled(in.x.Key, t.served)
+				return !t.chosenBy(in.chosen) || !m.h.MayUse(in.x.Key, t.served)
 			})
 			return list, nil
 		}
 	}
 }
 
-// instructions tell an agent how to use the tools, and how to see more of them.
+// instructions tell an agent how to use the tools, and how to list more.
 func instructions(groups []string) string {
 	return "Tools of an email service, one for each operation of its API. " +
 		"A list answers at most 100 rows: while has_more is true, call again with after set to the id of the last row. " +

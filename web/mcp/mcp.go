@@ -1,8 +1,8 @@
-// Package mcp is the server of the Model Context Protocol at /mcp: its tools are
-// the operations of the API. It asks web/rest alone, for the operations and to
-// run them; only web imports it. It fails as they do: a refusal of an operation is
-// the result of its tool, and a panic in a tool is logged and answered as
-// internal_server_error.
+// Package mcp serves the Model Context Protocol at /mcp. Its tools are the operations of the API,
+// which it gets from web/rest and runs through it. Only web imports it.
+//
+// Failure policy: an error of an operation is the result of its tool; a panic in a tool is logged
+// and answered as internal_server_error.
 package mcp
 
 import (
@@ -21,46 +21,44 @@ import (
 	"mailer/web/rest"
 )
 
-// server is the MCP server at /mcp. Its tools are the operations of the document,
-// and a call runs the very handler of its operation, so that rules, scopes and
-// words are those of the API.
+// server is the MCP server. A tool call runs the handler of its operation, so that rules, access
+// and texts are those of the API.
 type server struct {
 	h       *rest.Handler
 	origins *http.CrossOriginProtection
 	calls   *callBudget
-	// sdk is made with the first message: most servers never see one.
+	// sdk makes the protocol handler on the first message: most servers never get one.
 	sdk func() *protocol
 }
 
-// protocol is the SDK's handler with the tools of the document as it is.
+// protocol is the SDK's handler with the tools of the current document.
 type protocol struct {
 	http.Handler
 	groups []string
 }
 
-// input is what the address of a message says.
+// input are the parameters in the URL.
 type input struct {
 	Tools []string `query:"tools" doc:"Which tools the answer to tools/list has: default (those for everyday work, where it is absent), all, or groups of operations by their tags in lower case with hyphens, as in default,queue. Only tools that the API key may use are listed"`
 }
 
-// output is an answer as the SDK wrote it.
+// output is an answer of the SDK.
 type output struct {
 	Status      int
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Body        []byte
 }
 
-// Register adds /mcp. It comes after all operations that are to be tools.
-// There are no sessions, so GET and DELETE get the 405 that the protocol asks
-// for then.
+// Register adds /mcp. All operations that are tools must be added before. There are no sessions, so
+// GET and DELETE get 405, as the protocol requires.
 func Register(h *rest.Handler) {
 	m := &server{h: h, origins: http.NewCrossOriginProtection(), calls: newCallBudget(h.Now)}
 	if u, err := url.Parse(h.BaseURL()); err == nil && u.Host != "" {
-		// Behind a proxy the Host that arrives may be another. It fails for what
-		// has no origin, and nothing is trusted then.
+		// Behind a proxy the Host header may differ. An invalid origin is not added, and nothing is
+		// trusted then.
 		_ = m.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 	}
-	m.sdk = rest.Remade(h, m.newSDK)
+	m.sdk = rest.Cached(h, m.newSDK)
 	object := func(what string) map[string]*huma.MediaType {
 		return map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", Description: what, AdditionalProperties: true}}}
 	}
@@ -78,38 +76,38 @@ func Register(h *rest.Handler) {
 	added.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": message}}
 }
 
-// newSDK makes the server with its tools.
+// newSDK makes the SDK's server with the tools.
 func (m *server) newSDK() *protocol {
 	all := tools(m.h)
 	groups := groupsOf(all)
 	server := sdk.NewServer(&sdk.Implementation{Name: "mailer", Title: "Mailer", Version: m.h.OpenAPI().Info.Version}, &sdk.ServerOptions{
 		Instructions: instructions(groups),
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change while it runs
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes while the server runs
 	})
 	server.AddReceivingMiddleware(m.listing(all))
 	for _, t := range all {
-		server.AddTool(t.declared(), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		server.AddTool(t.definition(), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return m.call(ctx, t), nil
 		})
 	}
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
-		MaxRequestBodyBytes: -1, // it was read, within the limit of any request
-		// Behind a reverse proxy on this machine every request comes over the
-		// loopback with a foreign Host; what protects here is the key.
+		MaxRequestBodyBytes: -1, // the body was read already, within the limits
+		// Behind a reverse proxy on this machine, every request comes from loopback with a foreign
+		// Host; the key is the protection.
 		DisableLocalhostProtection: true,
 	})
 	return &protocol{handler, groups}
 }
 
-// messageKey is where the context of a message has the message.
+// messageKey is the context key of a message.
 type messageKey struct{}
 
-// message is what a call of a tool has to know of the request to /mcp.
+// message is what a tool call needs of the request to /mcp.
 type message struct {
 	x         *rest.Exchange
 	arguments []byte   // of the call; nil: none
-	chosen    []string // which tools a list has; none: the default
+	chosen    []string // groups and tools to list; none: the default
 }
 
 func (m *server) serve(ctx context.Context, x *rest.Exchange, in *input) (*output, error) {
@@ -130,7 +128,7 @@ func (m *server) serve(ctx context.Context, x *rest.Exchange, in *input) (*outpu
 	if m.origins.Check(r) != nil {
 		return nil, rest.NewError(app.CodeForbidden, "The request comes from a page of another site")
 	}
-	// As everywhere: whatever the client says, it is JSON.
+	// The body is JSON, whatever type the client declares.
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	w := rest.NewRecorder()
@@ -138,8 +136,8 @@ func (m *server) serve(ctx context.Context, x *rest.Exchange, in *input) (*outpu
 	return m.output(x, w)
 }
 
-// output returns what the SDK wrote. Its refusals in plain text, which may repeat
-// what the caller sent, become our own.
+// output converts the SDK's answer. Plain text errors of the SDK may repeat the caller's input, and
+// are replaced.
 func (m *server) output(x *rest.Exchange, w *rest.Recorder) (*output, error) {
 	out := &output{Status: w.Status, ContentType: w.Head.Get("Content-Type"), Body: w.Body.Bytes()}
 	if w.Status < 400 || strings.HasPrefix(out.ContentType, "application/json") {
@@ -153,8 +151,7 @@ func (m *server) output(x *rest.Exchange, w *rest.Recorder) (*output, error) {
 		strings.Join(sdk.SupportedProtocolVersions(), ", ")+" of the Model Context Protocol")
 }
 
-// call carries a call of a tool out. It never panics: the SDK's goroutine would
-// take the process along.
+// call runs a tool call. It never panics: a panic in the SDK's goroutine would end the process.
 func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult) {
 	in := ctx.Value(messageKey{}).(message)
 	x := in.x
@@ -170,7 +167,7 @@ func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult)
 		return refusedResult(err)
 	}
 	request := &toolInput{}
-	if m.h.Entitled(x.Key, t.served) { // else the operation refuses, whatever the arguments are
+	if m.h.MayUse(x.Key, t.served) { // otherwise the operation refuses, whatever the arguments are
 		var err error
 		if request, err = t.read(in.arguments); err != nil {
 			return refusedResult(m.h.ErrorFor(x, err))
@@ -188,10 +185,10 @@ func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult)
 	return textResult(body, false)
 }
 
-// refusedResult is the API's error as the result of a tool.
+// refusedResult returns an error of the API as a tool result.
 func refusedResult(e *rest.Error) *sdk.CallToolResult {
 	var b bytes.Buffer
-	_ = rest.Marshal(&b, e) // strings and a number: it can't fail
+	_ = rest.Marshal(&b, e) // strings and a number: can't fail
 	return textResult(b.Bytes(), true)
 }
 

@@ -11,7 +11,7 @@ import (
 	"mailer/web/rest"
 )
 
-// object picks the alternative that is an object, where a schema has several.
+// object returns the alternative of a schema that is an object.
 func object(schema map[string]any) map[string]any {
 	for _, name := range []string{"oneOf", "anyOf"} {
 		alternatives, _ := schema[name].([]any)
@@ -24,8 +24,8 @@ func object(schema map[string]any) map[string]any {
 	return schema
 }
 
-// inlined is a schema with everything that it refers to inside: not every agent
-// follows references. None of ours refers to itself.
+// inlined returns a schema with all references resolved: not every agent follows references. No
+// schema refers to itself.
 func inlined(h *rest.Handler, s *huma.Schema) map[string]any {
 	out, _ := inline(h, plain(s)).(map[string]any)
 	return out
@@ -48,8 +48,8 @@ func inline(h *rest.Handler, v any) any {
 	return v
 }
 
-// plain turns a schema into maps and lists. It panics on one that can't be
-// written down, which the document could not hold either.
+// plain converts a schema to maps and slices. It panics if the schema can't be encoded, which the
+// document would not allow either.
 func plain(s *huma.Schema) (out any) {
 	b, err := json.Marshal(s)
 	if err == nil {
@@ -61,15 +61,15 @@ func plain(s *huma.Schema) (out any) {
 	return out
 }
 
-// portable writes an inlined schema in the part of JSON Schema that all clients read, and
-// as short as it gets. Gemini, and clients that follow it, refuse tools whose schemas have
-// a list of types, oneOf, another keyword beside anyOf, or a format other than date-time.
+// portable reduces an inlined schema to the part of JSON Schema that all clients support, as short
+// as possible. Gemini and similar clients refuse tools whose schemas have a list of types, oneOf,
+// siblings of anyOf, or a format other than date-time.
 func portable(schema map[string]any) map[string]any {
 	if schema["format"] != "date-time" {
 		delete(schema, "format")
 	}
 	if schema["additionalProperties"] == false {
-		delete(schema, "additionalProperties") // the operation refuses them itself
+		delete(schema, "additionalProperties") // the operation refuses them
 	}
 	for _, name := range []string{"items", "additionalProperties"} {
 		if inner, ok := schema[name].(map[string]any); ok {
@@ -84,7 +84,7 @@ func portable(schema map[string]any) map[string]any {
 	if len(alternatives) == 0 {
 		return schema
 	}
-	// What stands beside the alternatives becomes part of the first one.
+	// Siblings of the alternatives become part of the first alternative.
 	maps.Copy(schema, alternatives[0])
 	alternatives[0] = schema
 	if len(alternatives) == 1 {
@@ -97,8 +97,8 @@ func portable(schema map[string]any) map[string]any {
 	return map[string]any{"anyOf": out}
 }
 
-// alternativesOf takes the alternatives out of a schema: those of anyOf or oneOf, or one
-// for each of several types. nil: there are none.
+// alternativesOf removes and returns the alternatives of a schema: those of anyOf or oneOf, or one
+// for each of several types; nil if there are none.
 func alternativesOf(schema map[string]any) (out []map[string]any) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		list, ok := schema[name].([]any)
@@ -125,8 +125,8 @@ func alternativesOf(schema map[string]any) (out []map[string]any) {
 	return out
 }
 
-// simpler leaves out alternatives that an agent does not need: a text for a list of one, and
-// the forms in which the libraries of other languages write bytes beside Base64.
+// simpler drops alternatives that agents don't need: a string instead of a list of one, and other
+// libraries' forms of bytes than Base64.
 func simpler(alternatives []map[string]any) []map[string]any {
 	typed := func(name string) bool {
 		return slices.ContainsFunc(alternatives, func(a map[string]any) bool { return a["type"] == name })
@@ -143,7 +143,7 @@ func simpler(alternatives []map[string]any) []map[string]any {
 	return alternatives
 }
 
-// withoutDescriptions takes the descriptions out of a schema and all inside of it.
+// withoutDescriptions removes all descriptions from a schema.
 func withoutDescriptions(schema map[string]any) {
 	delete(schema, "description")
 	delete(schema, "examples")

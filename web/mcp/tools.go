@@ -13,9 +13,8 @@ import (
 	"mailer/web/rest"
 )
 
-// excludedOperations are the operations that need a key and are no tools all the same, and
-// why. Those that need none are for probes, browsers and providers, those that need a
-// session for people.
+// excludedOperations are operations with a key that are no tools, and why. Operations without a key
+// are for probes, browsers and providers; those with a session are for people.
 var excludedOperations = map[string]string{
 	"call-mcp":                "is what tools are called through",
 	"listen":                  "answers without end",
@@ -33,38 +32,37 @@ var excludedOperations = map[string]string{
 	"delete-audience-contact": "is delete_contact under its old name",
 }
 
-// secretMembers are members of answers that open something. No tool returns
-// them but the creation of a key, whose answer is of no use without.
+// secretMembers are secret members of answers. No tool returns them, except the creation of a key.
 var secretMembers = []string{"signing_secret", "token"}
 
-// secretLinks are the operations whose answers hold a link that lets somebody in, as "url",
-// which is no secret elsewhere.
+// secretLinks are operations whose "url" member is a link that grants access; in other answers
+// "url" is no secret.
 var secretLinks = []string{"add-member", "create-invitation"}
 
 const keyCreation = "create-api-key"
 
-// listArguments are the names under which tools take bodies that are arrays.
+// listArguments are the arguments for bodies that are arrays.
 var listArguments = map[string]string{"send-batch": "emails", "put-contacts": "contacts"}
 
-// sameItems are the tools that do for one object what another does for many: the items of
-// the list are the arguments of the former, which describes them.
+// sameItems maps tools for many objects to the tool for one object, whose arguments describe the
+// items.
 var sameItems = map[string]string{"send-batch": "send_email", "put-contacts": "create_contact"}
 
-// hiddenArguments are arguments that agents have no use for, and why. They are not in the
-// schemas, and taken all the same.
+// hiddenArguments are arguments that agents don't need, and why. They are not in the schemas, but
+// accepted.
 var hiddenArguments = map[string]string{
 	"audience_id": "is segment_id under its old name",
 	"before":      "walks a list backwards; after is enough to read it",
 	"design":      "is what a visual editor keeps of a text",
 }
 
-// tool is an operation as agents see it.
+// tool is an operation as a tool.
 type tool struct {
 	name        string
 	group       string
 	description string
-	operation   *rest.Operation        // as it is described, which can't be run
-	served      *rest.Operation        // as it is run
+	operation   *rest.Operation        // with descriptions; can't be run
+	served      *rest.Operation        // can be run
 	parameters  map[string]*huma.Param // by the name of the argument
 	takesBody   bool
 	list        string // the argument that is the whole body; empty: the other arguments are its members
@@ -72,10 +70,10 @@ type tool struct {
 	schema      map[string]any
 }
 
-// tools makes the tools from the operations that are registered.
+// tools makes the tools of the registered operations.
 func tools(h *rest.Handler) []*tool {
 	var out []*tool
-	described := h.Described()
+	described := h.WithDescriptions()
 	operations := described.Operations()
 	for _, id := range slices.Sorted(maps.Keys(operations)) {
 		o := operations[id]
@@ -107,8 +105,8 @@ func newTool(h *rest.Handler, o *rest.Operation) *tool {
 	return t
 }
 
-// declared is the tool as the protocol lists it.
-func (t *tool) declared() *sdk.Tool {
+// definition returns the tool for the protocol's list.
+func (t *tool) definition() *sdk.Tool {
 	verb, _, _ := strings.Cut(t.name, "_")
 	destructive := verb == "delete" || verb == "remove" || verb == "drop"
 	notes := &sdk.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
@@ -118,8 +116,7 @@ func (t *tool) declared() *sdk.Tool {
 	return &sdk.Tool{Name: t.name, Description: t.description, InputSchema: t.schema, Annotations: notes}
 }
 
-// arguments makes the schema of a tool's input: parameters and members of the
-// body side by side.
+// arguments makes the schema of a tool's input, with parameters and body members in one object.
 func arguments(h *rest.Handler, t *tool) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	if body := t.operation.RequestBody; body != nil {
@@ -146,7 +143,7 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 		name := argumentName(p)
 		t.parameters[name] = p
 		schema := inlined(h, p.Schema)
-		// Arguments are no part of an address.
+		// Arguments are not part of a URL.
 		schema["description"] = strings.ReplaceAll(p.Description, ", percent-encoded", "")
 		properties[name] = portable(schema)
 		if p.Required {
@@ -161,8 +158,8 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 	return out
 }
 
-// argumentName is the name of a parameter as an argument: Idempotency-Key is
-// idempotency_key, x-batch-validation is batch_validation.
+// argumentName converts a parameter's name: Idempotency-Key becomes idempotency_key,
+// x-batch-validation becomes batch_validation.
 func argumentName(p *huma.Param) string {
 	if p.In != "header" {
 		return p.Name
@@ -170,7 +167,7 @@ func argumentName(p *huma.Param) string {
 	return strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(p.Name), "x-"), "-", "_")
 }
 
-// secrets are the members of an operation's answer that are secret.
+// secrets returns the secret members of an operation's answer.
 func secrets(h *rest.Handler, o *rest.Operation) (out []string) {
 	for status, response := range o.Responses {
 		media := response.Content["application/json"]

@@ -21,7 +21,7 @@ import (
 
 // handler has every route of the API, and nothing behind them.
 func handler() *rest.Handler {
-	return web.New(web.Config{Server: nothing(), Log: slog.New(slog.DiscardHandler)}).Described()
+	return web.New(web.Config{Server: nothing(), Log: slog.New(slog.DiscardHandler)}).WithDescriptions()
 }
 
 // document is openapi.json.
@@ -95,7 +95,7 @@ func TestArgumentsDoNotCollide(t *testing.T) {
 		if tool.List() == "items" {
 			t.Errorf("%s: its list needs a name of its own", tool.Name())
 		}
-		b, err := json.Marshal(tool.Declared())
+		b, err := json.Marshal(tool.Definition())
 		if err != nil || strings.Contains(string(b), "$ref") || strings.Contains(string(b), "percent-encoded") {
 			t.Errorf("%s: %v %s", tool.Name(), err, b)
 		}
@@ -107,8 +107,8 @@ func TestArgumentsDoNotCollide(t *testing.T) {
 	}
 }
 
-// argumentNames are the parameters of an operation, and the members of its body or the
-// name of its list.
+// argumentNames returns the parameters of an operation, and the members of its body or the name of
+// its list.
 func argumentNames(h *rest.Handler, o *rest.Operation, list string) (names []string) {
 	for _, p := range o.Parameters {
 		names = append(names, p.Name)

@@ -12,7 +12,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// UserItem is a person who has an account, as `mailer users list --json` says it.
+// UserItem is an account, in the form of `mailer users list --json`.
 type UserItem struct {
 	Object       string     `json:"object" enum:"user"`
 	ID           string     `json:"id" format:"uuid"`
@@ -70,7 +70,7 @@ type AccountRoutes struct{ Service *accounts.Directory }
 
 // Add adds the routes to a handler.
 func (r AccountRoutes) Add(h *rest.Handler) {
-	changes, missing := rest.Route{Operator: true, Fresh: true, Early: true}, []int{http.StatusNotFound, http.StatusConflict}
+	changes, missing := rest.Route{Operator: true, Fresh: true, Priority: true}, []int{http.StatusNotFound, http.StatusConflict}
 	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "list-users", Method: http.MethodGet, Path: "/users",
 		Summary: "List who has an account on this server", Tags: userTags, Errors: []int{http.StatusUnprocessableEntity},

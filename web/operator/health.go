@@ -12,7 +12,7 @@ import (
 	"mailer/web/rest"
 )
 
-// serverStatus is how a server is, at a glance, as `mailer status --json` says it.
+// serverStatus is the state of the server, in the form of `mailer status --json`.
 type serverStatus struct {
 	OK       bool           `json:"ok" doc:"No issue needs attention"`
 	Needs    []finding      `json:"needs" doc:"What is not well, errors first"`
@@ -39,8 +39,7 @@ type statusCertificate struct {
 	Failure *string `json:"failure" doc:"Why there is no newer one; null: nothing went wrong"`
 }
 
-// finding is something that is not well, as `mailer status`, `mailer doctor` and the dashboard
-// say it.
+// finding is a problem, in the form of `mailer status` and `mailer doctor`.
 type finding struct {
 	ID       string            `json:"id" doc:"What kind of finding it is"`
 	Severity health.Severity   `json:"severity" enum:"error,warning" doc:"error: mail does not arrive, or soon will not"`
@@ -76,7 +75,7 @@ type statusBackup struct {
 	Last *string `json:"last" format:"date-time" doc:"The last one that went well; null: none was made"`
 }
 
-// healthChecks are a round of checks, as `mailer doctor --json` says it.
+// healthChecks is a round of checks, in the form of `mailer doctor --json`.
 type healthChecks struct {
 	OK     bool          `json:"ok" doc:"All went well"`
 	Checks []healthCheck `json:"checks"`

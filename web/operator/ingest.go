@@ -12,7 +12,7 @@ import (
 	"mailer/web/rest"
 )
 
-// IngestRoute is a door that reports about mail come in by.
+// IngestRoute is an endpoint for provider events.
 type IngestRoute struct {
 	Source        string  `json:"source" enum:"ses,postmark,mailgun,sendgrid,generic,bounces" doc:"bounces: the listener that takes them as mail"`
 	Address       *string `json:"address" doc:"What the provider is given: a URL, of which the last part is a secret but with ses; of bounces the host name that an MX record names. null: the listener is off"`
@@ -29,10 +29,10 @@ type ingestList struct {
 
 type ingestListOutput struct{ Body ingestList }
 
-// IngestRoutes are the routes of incoming reports, as the operator sees them.
+// IngestRoutes is the operator's route of these endpoints.
 type IngestRoutes struct {
 	Service *providerevents.Service
-	SES     bool // topics of SNS are believed
+	SES     bool // an SNS topic is configured
 }
 
 // Add adds the routes to a handler.
@@ -44,11 +44,11 @@ func (r IngestRoutes) Add(h *rest.Handler) {
 }
 
 func (r IngestRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*ingestListOutput, error) {
-	doors, err := r.Service.IngestRoutes(ctx, r.SES)
+	endpoints, err := r.Service.IngestRoutes(ctx, r.SES)
 	if err != nil {
 		return nil, err
 	}
-	return &ingestListOutput{ingestList{Object: "list", Data: converted(doors, func(d providerevents.IngestRoute) IngestRoute {
+	return &ingestListOutput{ingestList{Object: "list", Data: converted(endpoints, func(d providerevents.IngestRoute) IngestRoute {
 		return IngestRoute{Source: d.Source, Address: base.TextOrNull(d.Address), Open: d.Open, LastSeenAt: app.FormatTimePtr(d.Seen),
 			LastRefusedAt: app.FormatTimePtr(d.Refused), LastRefused: base.TextOrNull(d.Reason)}
 	})}}, nil

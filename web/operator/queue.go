@@ -1,9 +1,9 @@
-// Package operator is the routes that operators know from their terminal: what waits and
-// acts on it, relays, health, backups, teams. web mounts them on web/rest; nothing else
-// imports it.
+// Package operator implements the API's routes for operators: the queue, relays, health, backups,
+// settings, accounts and teams. Only web imports it.
 //
-// Failure policy: a key reaches the queue of its own team alone, and nothing else here;
-// what a filter does not name is never touched; no answer holds a relay's password.
+// Failure policy: that of web/rest. A key without an operator's session reaches the queue of its
+// own team only. Actions affect only what their filter names. No answer contains a relay's
+// password.
 package operator
 
 import (
@@ -21,8 +21,8 @@ import (
 	"mailer/web/rest"
 )
 
-// QueueItem is a row of the queue: an email, one to a recipient of a broadcast, or a
-// broadcast with its recipients whose turn has not come.
+// QueueItem is a row of the queue: an email, an email to one recipient of a broadcast, or the
+// recipients of a broadcast that are not expanded yet.
 type QueueItem struct {
 	ID        string      `json:"id" format:"uuid"`
 	Team      string      `json:"team,omitempty" format:"uuid" doc:"Whose it is, where an operator asks about all teams"`
@@ -64,11 +64,11 @@ type queueResult struct {
 	Object  string `json:"object" enum:"queue"`
 	Matched int64  `json:"matched" doc:"What fits the filter"`
 	Changed int64  `json:"changed" doc:"What was acted on: not what is past the end of its message at the relay, or was so already"`
-	// Notes are of a move.
+	// Notes are added by a move.
 	Notes []string `json:"notes,omitempty" doc:"What to look at besides, in words"`
 }
 
-// QueueFilter is what the routes of the queue filter by.
+// QueueFilter is the filter of the queue routes.
 type QueueFilter struct {
 	IDs         []string    `json:"ids,omitempty" maxItems:"1000" doc:"Emails, or one broadcast"`
 	Team        string      `json:"team,omitempty" doc:"Name or id, where an operator acts on all teams"`
@@ -123,7 +123,7 @@ type (
 
 var queueTags = []string{"Queue"}
 
-// QueueRoutes are the routes of what waits.
+// QueueRoutes are the routes of the queue.
 type QueueRoutes struct{ Service *queue.Service }
 
 // Add adds the routes to a handler.
@@ -172,8 +172,8 @@ func resultOf(res queue.Result, err error) (*queueResultOutput, error) {
 	return &queueResultOutput{queueResult{Object: "queue", Matched: res.Matched, Changed: res.Changed, Notes: res.Notes}}, nil
 }
 
-// teamOfKey is the team that is meant: the key's, or, where it has none, since an operator
-// asks about all teams, the one that is named, or all. Errors: CodeValidation.
+// teamOfKey returns the key's team or, for an operator without a team, the named team or all
+// (empty). Errors: CodeValidation.
 func teamOfKey(key *app.Key, named string) (string, error) {
 	if key.TeamID != "" && named != "" {
 		return "", app.Invalid("team", "is for an operator who names no team in the header x-team")
@@ -181,18 +181,18 @@ func teamOfKey(key *app.Key, named string) (string, error) {
 	return cmp.Or(key.TeamID, named), nil
 }
 
-// filter is what the body of an act says. Errors: CodeValidation, also where nothing is
-// picked out and not all is meant.
+// filter returns the filter of an action. Errors: CodeValidation, also if the filter is empty and
+// All is not set.
 func (b *QueueFilter) filter(key *app.Key) (queue.Filter, error) {
 	f, err := b.read(key)
 	if err != nil {
 		return f, err
 	}
-	f.All = b.All && f.Team == "" // else the team is what is meant
+	f.All = b.All && f.Team == "" // otherwise the filter is the team
 	return f, f.RequireTeamCriteria(b.All)
 }
 
-// read is what the body says, of the key's team alone, if it has one.
+// read returns the filter, restricted to the key's team, if it has one.
 func (b *QueueFilter) read(key *app.Key) (queue.Filter, error) {
 	f := queue.Filter{IDs: b.IDs, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, State: b.State, Broadcast: b.BroadcastID, Restored: b.Restored}
 	var err error
@@ -245,7 +245,7 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	return &queueListOutput{newQueueList(items, more, &sum, key.TeamID == "")}, nil
 }
 
-// newQueueList makes the answer; rows tell whose they are where named is set.
+// newQueueList makes the answer; named adds the team of each row.
 func newQueueList(items []queue.Item, more bool, sum *queue.Summary, named bool) queueList {
 	out := queueList{Object: "list", HasMore: more, Data: make([]QueueItem, len(items)), Waiting: sum.Waiting, Oldest: sum.Oldest,
 		By: make([]queueCount, len(sum.By)), ToDomains: make([]queueDomainCount, len(sum.ToDomains))}

@@ -14,7 +14,7 @@ import (
 	"mailer/web/rest"
 )
 
-// RelayItem is how a relay is: never its password.
+// RelayItem is the state of a relay, without its password.
 type RelayItem struct {
 	Region      string  `json:"region"`
 	From        string  `json:"from" enum:"flag,database" doc:"flag: of the server's flags, read-only"`
@@ -30,7 +30,7 @@ type RelayItem struct {
 	Connections int     `json:"connections" doc:"Maximum number of concurrent connections"`
 	Waiting     int64   `json:"waiting" doc:"Emails; a million means at least that"`
 	Note        string  `json:"note,omitempty" doc:"Says that another relay of this name is not used"`
-	// LastTest is nil where there was none since the server started.
+	// LastTest is nil if there was no test since the server started.
 	LastTest *relayLastTest `json:"last_test,omitempty" doc:"How it was tested last; absent: not since the server started"`
 }
 
@@ -41,7 +41,7 @@ type relayLastTest struct {
 	Said     string `json:"said" doc:"At that step, in the server's words, or ours"`
 }
 
-// relayList are all relays: there are too few of them for pages.
+// relayList is a list without pages: there are few relays.
 type relayList struct {
 	Object string      `json:"object" enum:"list"`
 	Data   []RelayItem `json:"data"`
@@ -203,7 +203,7 @@ func (r RelayRoutes) test(ctx context.Context, _ *app.Key, in *RelayPath, b *tes
 	return &relayTestOutput{relayTest{OK: tested.OK, Steps: converted(tested.Steps, func(s relayurl.Step) relayStep { return relayStep(s) })}}, nil
 }
 
-// converted converts each of a list.
+// converted converts the items of a list.
 func converted[F, T any](list []F, convert func(F) T) []T {
 	out := make([]T, len(list))
 	for i, v := range list {

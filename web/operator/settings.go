@@ -13,7 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// SettingItem is a setting of the server, by the name of its flag.
+// SettingItem is a setting of the server, named like its flag.
 type SettingItem struct {
 	Name       string   `json:"name"`
 	Value      string   `json:"value" doc:"In force; a list with commas, without passwords and secrets"`
@@ -42,7 +42,7 @@ type changeSettingsRequest struct {
 	Values map[string]*string `json:"values" doc:"New values by the name of the setting; null: the default"`
 }
 
-// diskUse is what takes how much room, as `mailer disk --json` says it.
+// diskUse is the disk usage, in the form of `mailer disk --json`.
 type diskUse struct {
 	Object    string      `json:"object" enum:"disk"`
 	Bytes     int64       `json:"bytes" doc:"Of the database file, now"`
@@ -82,10 +82,10 @@ type (
 	diskOutput        struct{ Body diskUse }
 )
 
-// SettingsRoutes are the routes of settings and of the room that the data takes.
+// SettingsRoutes are the routes of settings and disk usage.
 type SettingsRoutes struct {
 	Disk     *retention.DiskReports
-	Settings []health.Setting // as the server was started
+	Settings []health.Setting // values at the start of the server
 	Changes  *settings.Service
 }
 

@@ -6,8 +6,8 @@ import (
 	"mailer/app"
 )
 
-// FuzzFormChoices reads any bytes as what a page of preferences posts: what comes
-// out are choices about ids.
+// FuzzFormChoices reads any bytes as the form of a preferences page: the result contains choices
+// for ids only.
 func FuzzFormChoices(f *testing.F) {
 	const id = "019e0000-0000-7000-8000-000000000000"
 	for _, seed := range []string{"", id + "=opt_in", id + "=opt_out&" + id + "=opt_in", shownTopic + "=" + id, "%zz", "a;b", id + "=\x00", shownTopic + "=x&=" + id} {

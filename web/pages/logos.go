@@ -20,10 +20,10 @@ type logoInput struct {
 	Name string `path:"name" doc:"The id of the logo and .png or .jpg"`
 }
 
-// logoName is the last part of a logo's address.
+// logoName matches the last segment of a logo's URL.
 var logoName = regexp.MustCompile(`^([0-9a-f]{32})\.(?:png|jpg)$`)
 
-// registerLogos adds the address of uploaded logos: it answers under every host name, since
+// registerLogos adds the URLs of uploaded logos. They are served under every host name, since
 // emails and hosted pages show logos.
 func registerLogos(h *rest.Handler, service *teams.Brands) {
 	for _, op := range []huma.Operation{
@@ -31,8 +31,8 @@ func registerLogos(h *rest.Handler, service *teams.Brands) {
 		{OperationID: "head-logo-file", Method: http.MethodHead, Summary: "Check the file of an uploaded logo"},
 	} {
 		op.Path, op.Tags = brand.LogoPath+"{name}", []string{"Hosted pages"}
-		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.Written, error) {
-			return &rest.Written{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
+		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.SelfWritten, error) {
+			return &rest.SelfWritten{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
 		})
 		file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
 		picture := map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}
@@ -48,8 +48,8 @@ func registerLogos(h *rest.Handler, service *teams.Brands) {
 	}
 }
 
-// writeLogo answers with a logo. Its address says what it is for all time, so that everybody
-// may keep it. An answer without a logo has no body: where a picture is shown no text is.
+// writeLogo answers with a logo. The content of its URL never changes, so that caches may keep it.
+// Errors have no body: no text is shown in the place of an image.
 func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Brands, x *rest.Exchange, name string) {
 	head := x.Header()
 	head.Set("X-Content-Type-Options", "nosniff")
@@ -66,11 +66,11 @@ func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Brands, x *r
 	head.Set("Content-Type", file.Type)
 	head.Set("Content-Length", strconv.Itoa(len(content)))
 	x.WriteHeader(http.StatusOK)
-	_, _ = x.Write(content) // an error here is a connection that is gone
+	_, _ = x.Write(content) // an error means that the connection is closed
 }
 
-// readLogo reads a logo by the last part of its address. A large logo is read once there is
-// memory for it: a client may take it slowly. Errors: CodeNotFound, CodeServiceUnavailable.
+// readLogo reads a logo by the last segment of its URL. A large logo is read once there is memory
+// for it: a client may read slowly. Errors: CodeNotFound, CodeServiceUnavailable.
 func readLogo(ctx context.Context, service *teams.Brands, x *rest.Exchange, name string) (file teams.LogoFile, content []byte, err error) {
 	parts := logoName.FindStringSubmatch(name)
 	if parts == nil {
@@ -83,7 +83,7 @@ func readLogo(ctx context.Context, service *teams.Brands, x *rest.Exchange, name
 		return file, nil, app.NotFound("logo")
 	}
 	if file.Size > membudget.FreeBytes {
-		const copies = 2 // one from the database, one on its way
+		const copies = 2 // one from the database, one being sent
 		if err := x.ReserveFor(ctx, file.ID, copies*file.Size); err != nil {
 			return file, nil, err
 		}

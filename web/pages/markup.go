@@ -7,17 +7,15 @@ import (
 	"mailer/app"
 )
 
-// markup is HTML that is fit to stand in a page: made of constants of this
-// package, and of text that escaped wrote. Pages are put together here rather
-// than by html/template: linking that keeps every method of the program, 3 MB of
-// it, and memory is what a small server has least of.
+// markup is HTML that is safe to write: constants of this package, and text from escaped.
+// html/template is not used: linking it keeps every method of the program, 3 MB, and small servers
+// have little memory.
 type markup string
 
-// escaped writes text so that it stands for itself, between tags and in quoted
-// attributes.
+// escaped escapes text for use between tags and in quoted attributes.
 func escaped(text string) markup { return markup(html.EscapeString(text)) }
 
-// element is a piece of markup between two others; nothing where it is empty.
+// element returns content between begin and end; empty if content is empty.
 func element(begin, content, end markup) markup {
 	if content == "" {
 		return ""
@@ -25,7 +23,7 @@ func element(begin, content, end markup) markup {
 	return begin + content + end
 }
 
-// render writes the whole page. style is the content of its one style element.
+// render returns the whole page. style is the content of its style element.
 func (page *hostedPage) render(lang string, style markup) string {
 	var b strings.Builder
 	put := func(parts ...markup) {
@@ -51,15 +49,15 @@ func (page *hostedPage) render(lang string, style markup) string {
 	return b.String()
 }
 
-// sign is the logo beside the name of a team, or the letter that stands for one.
+// sign returns a team's logo, or the letter in its place.
 func (page *hostedPage) sign() markup {
-	if page.Look.logo != "" {
-		return `<img class="logo" src="` + escaped(page.Look.logo) + `" alt="" referrerpolicy="no-referrer">`
+	if page.Theme.logo != "" {
+		return `<img class="logo" src="` + escaped(page.Theme.logo) + `" alt="" referrerpolicy="no-referrer">`
 	}
 	return element(`<span class="mark" aria-hidden="true">`, escaped(page.Mark), "</span>")
 }
 
-// facts are the lines over an email.
+// facts returns the header lines of an email.
 func (page *hostedPage) facts() (lines markup) {
 	for _, f := range page.Facts {
 		lines += "<dt>" + escaped(f.Name) + "</dt><dd><bdi>" + escaped(legible(f.Value)) + "</bdi></dd>\n"
@@ -67,7 +65,7 @@ func (page *hostedPage) facts() (lines markup) {
 	return element("<dl>\n", lines, "</dl>\n")
 }
 
-// form is the one form of a page; nothing for a page without a button.
+// form returns the page's form; empty without a button.
 func (page *hostedPage) form() markup {
 	if page.Button == "" {
 		return ""

@@ -1,7 +1,7 @@
-// Package pages is what recipients of mail meet: the hosted pages to unsubscribe
-// and to choose topics, in their language, and the addresses of opens and clicks
-// in tracked mail. Only web imports it. A refusal is a page too, and says as little
-// as its reader can use; the log has the rest.
+// Package pages serves the pages for recipients of mail: hosted pages to unsubscribe and to choose
+// topics, in the reader's language, and the URLs of opens and clicks. Only web imports it.
+//
+// Failure policy: errors are pages too, and tell only what helps the reader; the log has the rest.
 package pages
 
 import (
@@ -30,21 +30,20 @@ import (
 var pageStyle string
 
 const (
-	// maxForm bounds the body of a form in bytes: some 700 topics.
+	// maxForm bounds the body of a form, in bytes: some 700 topics.
 	maxForm = 64 << 10
-	// maxAcceptLanguage bounds what is parsed of the header, in bytes; browsers
-	// send less than a hundred.
+	// maxAcceptLanguage bounds the header, in bytes; browsers send less than a hundred.
 	maxAcceptLanguage = 1 << 10
-	// pageRetryAfter is how many seconds a 503 asks to wait.
+	// pageRetryAfter is the Retry-After of a 503, in seconds.
 	pageRetryAfter = "60"
-	// shownTopic is the form field that lists the topics of the form, since a
-	// browser sends nothing for a box without a tick.
+	// shownTopic is the form field that lists the topics of the form, since browsers send nothing
+	// for unchecked boxes.
 	shownTopic = "topic"
 )
 
-// pages answers people: in HTML and in their language, errors too. The token in
-// the path is the only secret, so a POST needs no cookie and may come from
-// anywhere: mail providers send theirs from servers (RFC 8058).
+// pages answers in HTML, errors included, in the reader's language. The token in the path is the
+// only secret, so a POST needs no cookie and may come from any site: mail providers send it from
+// servers (RFC 8058).
 type pages struct {
 	h       *rest.Handler
 	service *audience.Pages
@@ -52,33 +51,32 @@ type pages struct {
 	texts   []*pageText // in the order of the matcher's tags
 }
 
-// hostedPage is what a page shows. Names in it are somebody else's input: they
-// are marked up by fill, or escaped by render.
+// hostedPage is the content of a page. Names in it are foreign input: fill or render escapes them.
 type hostedPage struct {
 	status  int
 	Title   string
 	Team    string
 	Mark    string // the first letter of Team; empty: none
-	Look    look
+	Theme   theme
 	Heading markup
 	Saved   markup // what was done; empty: nothing
 	Notice  markup
 	Lines   []markup
-	Target  string // an address that is shown as it is; empty: none
+	Target  string // a URL that is shown as text; empty: none
 	Legend  string // of Topics
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
 	Links   []pageLink
 	Facts   []pageFact
-	Frame   string // an address of ours that is shown in a frame; empty: none
+	Frame   string // an own URL that is shown in a frame; empty: none
 }
 
-// pageFact is a line of what is known of an email.
+// pageFact is a header line of an email.
 type pageFact struct{ Name, Value string }
 
 type pageLink struct {
 	Address, Text string
-	Foreign       bool // somebody else's: it learns nothing of this page
+	Foreign       bool // another site: it must not learn the page's URL
 }
 
 type pageInput struct {
@@ -100,8 +98,8 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	return &pages{h: h, service: service, matcher: language.NewMatcher(tags), texts: texts}
 }
 
-// Register adds the pages, those of shared emails, the addresses of tracked mail and logos.
-// It returns what answers a request with the page of an error.
+// Register adds the hosted pages, shared emails, tracking URLs and logos. It returns a function
+// that answers with an error page.
 func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, logos *teams.Brands) (errorPage func(*rest.Exchange, *rest.Error)) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
@@ -116,9 +114,9 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 	return p.refuse
 }
 
-// add registers a page. It writes its answer itself, so that a page and a refusal
-// before the handler go the same way. One with a form says what its token must be for:
-// the form of a foreign one is not read.
+// add registers a page. The route writes its answer itself, so that pages and earlier errors look
+// the same. form names what the token of a page with a form must be for: without a valid token the
+// form is not read.
 func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
 	rt := rest.Route{Public: true, AnyHost: !strings.HasPrefix(path, "/shared/"), Refuse: p.refuse}
 	if form != "" {
@@ -131,8 +129,8 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 		}
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
-	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
-		t := p.spoken(in)
+	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.SelfWritten, error) {
+		t := p.textOf(in)
 		page, err := build(ctx, x, in, t)
 		if err != nil {
 			page = errorPage(p.h.ErrorFor(x, err), t)
@@ -140,15 +138,15 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 				page = sharedGone(t)
 			}
 		}
-		return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
+		return &rest.SelfWritten{Body: func() { p.write(x, page, t) }}, nil
 	})
 	documentPage(p.h, added)
 }
 
-// spoken chooses the language that a link asks for, or that of the reader.
-func (p *pages) spoken(in *pageInput) *pageText { return p.text(cmp.Or(in.Language, in.Accepted)) }
+// textOf returns the texts of the language in the link, or of the reader's.
+func (p *pages) textOf(in *pageInput) *pageText { return p.text(cmp.Or(in.Language, in.Accepted)) }
 
-// text chooses the language: that of the reader, or else English.
+// text returns the texts of the best accepted language, or English.
 func (p *pages) text(acceptLanguage string) *pageText {
 	if len(acceptLanguage) > maxAcceptLanguage {
 		return p.texts[0]
@@ -161,15 +159,15 @@ func (p *pages) text(acceptLanguage string) *pageText {
 	return p.texts[i]
 }
 
-// refuse answers with the page of an error.
+// refuse answers with an error page.
 func (p *pages) refuse(x *rest.Exchange, e *rest.Error) {
 	t := p.text(x.RequestHeader.Get("Accept-Language"))
 	p.write(x, errorPage(e, t), t)
 }
 
-// write answers with a page. For HEAD net/http leaves out the body.
+// write answers with a page. net/http omits the body for HEAD.
 func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
-	style := pageStyle + page.Look.style
+	style := pageStyle + page.Theme.style
 	body := page.render(t.lang, markup(style))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -177,14 +175,14 @@ func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	head.Set("Content-Length", strconv.Itoa(len(body)))
 	head.Set("Content-Security-Policy", page.policy(style))
 	head.Set("Cache-Control", "no-store")
-	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
+	head.Set("Referrer-Policy", "no-referrer") // the URL contains the token
 	head.Add("Vary", "Accept-Language")
 	head.Set("X-Robots-Tag", "noindex, nofollow")
 	if page.status == http.StatusServiceUnavailable && head.Get("Retry-After") == "" {
 		head.Set("Retry-After", pageRetryAfter)
 	}
 	x.WriteHeader(page.status)
-	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
+	_, _ = io.WriteString(x, body) // an error means that the connection is closed
 }
 
 func (p *pages) askUnsubscribe(ctx context.Context, _ *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
@@ -234,9 +232,8 @@ func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, in *pageI
 	return page, nil
 }
 
-// formChoices reads the choices of a form: a topic that was shown is opted out
-// of unless its box has a tick. One that the form does not speak of stays as it
-// is. Errors: CodeInvalidPayload.
+// formChoices reads the choices of a form: a topic that was shown is opted out of unless its box is
+// checked. Topics that were not shown are unchanged. Errors: CodeInvalidPayload.
 func formChoices(body []byte) (map[string]app.Subscription, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -262,7 +259,7 @@ func formChoices(body []byte) (map[string]app.Subscription, error) {
 
 func newPage(v *audience.PageView, title string) *hostedPage {
 	team := legible(v.Team)
-	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team), Look: themeOf(&v.Brand)}
+	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team), Theme: themeOf(&v.Brand)}
 }
 
 func askPage(v *audience.PageView, t *pageText) *hostedPage {
@@ -325,7 +322,7 @@ func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
 	return page
 }
 
-// errorPage says as little as the reader can use: the log has the rest.
+// errorPage tells only what helps the reader: the log has the rest.
 func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	heading, line := t.later, t.laterMore
 	switch e.StatusCode {
@@ -340,8 +337,8 @@ func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	return &hostedPage{status: e.StatusCode, Title: heading, Heading: fill(heading, v), Lines: []markup{fill(line, v)}}
 }
 
-// fill puts the names into a text of ours. Each stands in an element of its own,
-// so that its writing direction ends with it.
+// fill inserts the names into a text. Each is in an element of its own that isolates its writing
+// direction.
 func fill(text string, v *audience.PageView) markup {
 	topic := ""
 	if v.Topic != nil {
@@ -355,8 +352,8 @@ func isolated(name string) string {
 	return "<bdi>" + html.EscapeString(legible(name)) + "</bdi>"
 }
 
-// legible takes out what could turn the text around a name: controls, and those
-// of bidirectional writing, which would reach out of their element.
+// legible removes control characters, including bidirectional ones, which would affect the text
+// around a name.
 func legible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -366,7 +363,7 @@ func legible(name string) string {
 	}, name)
 }
 
-// mark is the letter that stands for a team beside its name.
+// mark returns the letter shown for a team without a logo.
 func mark(team string) string {
 	for _, r := range team {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -376,7 +373,7 @@ func mark(team string) string {
 	return ""
 }
 
-// documentPage says in openapi.json what a page takes and answers.
+// documentPage documents what a page takes and answers.
 func documentPage(h *rest.Handler, op *huma.Operation) {
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
@@ -399,8 +396,8 @@ func documentPage(h *rest.Handler, op *huma.Operation) {
 	}
 }
 
-// pageForm is what a page's form sends. What the fields with the names of topics say
-// stands in words: generators of clients take no schema for it.
+// pageForm is the schema of a page's form. Fields named after topics are described in text:
+// generators have no schema for them.
 func pageForm(h *rest.Handler, path string) *huma.RequestBody {
 	if strings.HasPrefix(path, "/preferences") {
 		form := h.Component("PreferencesForm", &huma.Schema{

@@ -98,10 +98,10 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 		{Topic: app.Topic{ID: "c", Name: "Events near you"}},
 	}
 	view := &audience.PageView{Team: "Team " + script, Topic: &topics[0], Topics: topics, Preferences: "p", UnsubscribeAll: "u"}
-	words := pageTexts()[0]
+	text := pageTexts()[0]
 	for name, page := range map[string]*hostedPage{
-		"ask": askPage(view, words), "done": unsubscribedPage(view, words), "preferences": preferencesPage(view, words),
-		"shared": sharedPage(&app.Email{Mail: app.Mail{Subject: "Team " + script}}, &pageInput{Token: "t"}, words), "orphaned": orphanedPage(tracking.Destination{Target: "https://a.test/Team " + script}, words),
+		"ask": askPage(view, text), "done": unsubscribedPage(view, text), "preferences": preferencesPage(view, text),
+		"shared": sharedPage(&app.Email{Mail: app.Mail{Subject: "Team " + script}}, &pageInput{Token: "t"}, text), "orphaned": orphanedPage(tracking.Destination{Target: "https://a.test/Team " + script}, text),
 	} {
 		elements := shown(t, page)
 		if !strings.Contains(textOf(elements["body"][0]), "Team "+script) {
@@ -114,7 +114,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 			t.Errorf("%s: markup of a name came through: %s", name, page.render("en", ""))
 		}
 	}
-	elements := shown(t, preferencesPage(view, words))
+	elements := shown(t, preferencesPage(view, text))
 	for _, want := range []string{"Topic " + script, "About " + script, "ABC"} {
 		if !strings.Contains(textOf(elements["body"][0]), want) {
 			t.Errorf("the preferences don't show %q", want)
@@ -125,7 +125,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 			t.Errorf("a name turns the text around it: %q", textOf(n))
 		}
 	}
-	// Each name stands alone, whatever its direction.
+	// Each name has its own element that isolates its direction.
 	if got := len(elements["bdi"]); got != 6 {
 		t.Errorf("%d names of team, its sentence, three topics and a description", got)
 	}

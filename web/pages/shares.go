@@ -15,11 +15,11 @@ import (
 	"mailer/web/rest"
 )
 
-// sharedPolicy is that of what an email says: nothing runs, nothing is fetched, and a page
-// of ours alone may show it.
+// sharedPolicy is the Content-Security-Policy of a shared email's content: nothing runs, nothing is
+// fetched, and only own pages may frame it.
 const sharedPolicy = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
 
-// registerShares adds the page of a shared email, and what stands in its frame.
+// registerShares adds the page of a shared email, and the content of its frame.
 func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 	show := func(ctx context.Context, _ *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
 		email, err := shares.SharedEmail(ctx, in.Token)
@@ -32,26 +32,26 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 	p.add(http.MethodHead, "/shared/{token}", "head-shared-email", "Check the public link of an email", show, "")
 	op := huma.Operation{OperationID: "get-shared-email-body", Method: http.MethodGet, Path: "/shared/{token}/body",
 		Summary: "Get what an email says by its public link, as the page of the link shows it", Tags: []string{"Hosted pages"}}
-	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
+	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.SelfWritten, error) {
 		if !rest.Framed(x.RequestHeader) {
-			return &rest.Written{Body: func() { redirectToFrame(x, in.Token) }}, nil
+			return &rest.SelfWritten{Body: func() { redirectToFrame(x, in.Token) }}, nil
 		}
 		email, err := shares.SharedEmail(ctx, in.Token)
 		if err != nil {
-			t := p.spoken(in)
+			t := p.textOf(in)
 			page := errorPage(h.ErrorFor(x, err), t)
 			if page.status == http.StatusNotFound {
 				page = sharedGone(t)
 			}
-			return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
+			return &rest.SelfWritten{Body: func() { p.write(x, page, t) }}, nil
 		}
-		return &rest.Written{Body: func() { writeShared(x, email, in.Images != "") }}, nil
+		return &rest.SelfWritten{Body: func() { writeShared(x, email, in.Images != "") }}, nil
 	})
 	documentPage(h, added)
 }
 
-// sharedPage is an email as the public sees it: whom it is from and went to, and a frame
-// for what it says. Who got a copy in secret stays so.
+// sharedPage is a shared email: its sender and visible recipients, and a frame with its content.
+// Bcc recipients are not shown.
 func sharedPage(email *app.Email, in *pageInput, t *pageText) *hostedPage {
 	title := legible(email.Subject)
 	page := &hostedPage{status: http.StatusOK, Title: title, Heading: "<bdi>" + escaped(title) + "</bdi>", Frame: in.Token + "/body"}
@@ -69,13 +69,13 @@ func sharedPage(email *app.Email, in *pageInput, t *pageText) *hostedPage {
 	return page
 }
 
-// sharedGone says that a link to an email counts no more, or never did.
+// sharedGone is the page for a link that has expired or never existed.
 func sharedGone(t *pageText) *hostedPage {
 	return &hostedPage{status: http.StatusNotFound, Title: t.sharedGone, Heading: escaped(t.sharedGone), Lines: []markup{escaped(t.sharedGoneMore)}}
 }
 
-// redirectToFrame leads a browser that opens what an email says to the page that says whose
-// words these are.
+// redirectToFrame redirects a browser that opens the content directly to the page that names its
+// sender.
 func redirectToFrame(x *rest.Exchange, token string) {
 	head := x.Header()
 	head.Set("Location", "../"+token)
@@ -103,5 +103,5 @@ func writeShared(x *rest.Exchange, email *app.Email, images bool) {
 	head.Set("X-DNS-Prefetch-Control", "off")
 	head.Set("X-Robots-Tag", "noindex, nofollow")
 	x.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
+	_, _ = io.WriteString(x, body) // an error means that the connection is closed
 }

@@ -1,17 +1,16 @@
 package pages
 
-// pageText is every sentence of the hosted pages in one language. {team} and
-// {topic} stand for names. A sentence that has one must have it in all
-// languages.
+// pageText holds all texts of the hosted pages in one language. {team} and {topic} are replaced by
+// names. A text with a placeholder must have it in all languages.
 type pageText struct {
-	lang string // BCP 47, as <html lang> says it
+	lang string // BCP 47, for <html lang>
 
-	unsubscribe     string // title, and on the button
+	unsubscribe     string // title and button
 	askTopic        string
 	askTopicMore    string
 	askAll          string
 	askAllMore      string
-	stillReach      string // what an opt-out of everything leaves
+	stillReach      string // what an opt-out of everything does not cover
 	done            string
 	doneTopic       string
 	doneAll         string
@@ -19,36 +18,35 @@ type pageText struct {
 
 	preferences string
 	choose      string
-	topics      string // what the list of boxes is, for those who hear it
+	topics      string // label of the list of boxes, for screen readers
 	save        string
 	saved       string
 	allLink     string
 	allOff      string
-	allOffMore  string // what choices are for then
+	allOffMore  string // explanation of the choices in that case
 	noTopics    string
 
 	notFound     string
 	notFoundMore string
-	later        string // an error of ours
+	later        string // internal error
 	laterMore    string
-	unclear      string // a body that can't be read
+	unclear      string // unreadable body
 	unclearMore  string
-	often        string // too many choices at once
+	often        string // too many choices at the same time
 	oftenMore    string
 
-	orphaned     string // a link that nobody answers for any more
+	orphaned     string // link of a deleted email or team
 	orphanedMore string // before its target
 	follow       string
 
-	from, to, date string // of an email that is shared
-	dateForm       string // layout of its time, which is UTC
+	from, to, date string // of a shared email
+	dateForm       string // layout of times, in UTC
 	showImages     string
-	sharedGone     string // a link to an email that counts no more
+	sharedGone     string // expired link to an email
 	sharedGoneMore string
 }
 
-// pageTexts returns the languages; the first is for everybody who reads none of
-// them.
+// pageTexts returns the languages; the first one is the default.
 func pageTexts() []*pageText {
 	return []*pageText{
 		english(), german(), french(), spanish(), portuguese(), italian(), dutch(), polish(), japanese(), chinese(),

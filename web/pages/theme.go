@@ -9,22 +9,22 @@ import (
 	"mailer/app/rules/brand"
 )
 
-// look is how a page shows the brand of a team. The zero value is that of a page of no team.
-type look struct {
-	style string // CSS after that of all pages
-	logo  string // its address; empty: none
-	from  string // where the logo comes from, as a Content-Security-Policy names it
+// theme is a team's brand on a page. The zero value is a page without a team.
+type theme struct {
+	style string // CSS after the common style
+	logo  string // URL; empty: none
+	from  string // source of the logo in the Content-Security-Policy
 }
 
-// The backgrounds of pages, light and dark, as page.css has them.
+// Page backgrounds in page.css, light and dark.
 const (
 	lightCard = "#ffffff"
 	darkCard  = "#191d24"
 )
 
-func themeOf(b *brand.Brand) (l look) {
+func themeOf(b *brand.Brand) (l theme) {
 	if path := b.Logo.Path(); path != "" {
-		l.logo, l.from = ".."+path, "'self'" // pages are one folder deep
+		l.logo, l.from = ".."+path, "'self'" // pages are one level deep
 	} else if from, ok := originOf(b.LogoURL); ok {
 		l.logo, l.from = b.LogoURL, from
 	}
@@ -38,18 +38,18 @@ func themeOf(b *brand.Brand) (l look) {
 	return l
 }
 
-// colors declares the colours that come from a team's: of buttons, of the text on them, and
-// of links, which are as text where the colour cannot be read.
+// colors declares the colours derived from a team's colour: of buttons, of their text, and of
+// links, which have the text colour if the team's is not readable.
 func colors(color, card, text string) string {
 	return "--accent: " + color + "; --accent-deep: " + color + "; --on-accent: " + brand.OnColor(color) +
 		"; --link: " + brand.TextColor(color, card, text) + ";"
 }
 
-// hostName is what may stand in a Content-Security-Policy as a host: anything else could add
-// to the policy.
+// hostName matches hosts that may be written into a Content-Security-Policy: other texts could
+// extend the policy.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`)
 
-// originOf is the origin of an https address, as a Content-Security-Policy names it.
+// originOf returns the origin of an https URL for a Content-Security-Policy.
 func originOf(address string) (origin string, ok bool) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || !hostName.MatchString(u.Host) {
@@ -58,16 +58,16 @@ func originOf(address string) (origin string, ok bool) {
 	return "https://" + u.Host, true
 }
 
-// policy is the Content-Security-Policy of a page with the given style.
+// policy returns the Content-Security-Policy of a page with the given style.
 func (page *hostedPage) policy(style string) string {
 	sum := sha256.Sum256([]byte(style))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'" // the dashboard shows pages in frames
+		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'" // the dashboard frames the pages
 	if page.Frame != "" {
 		policy += "; frame-src 'self'"
 	}
-	if page.Look.from != "" {
-		policy += "; img-src " + page.Look.from
+	if page.Theme.from != "" {
+		policy += "; img-src " + page.Theme.from
 	}
 	return policy
 }

@@ -23,7 +23,7 @@ type trackingInput struct {
 	Token string `path:"token" doc:"The signed token of the address; it never expires"`
 }
 
-// trackedMail answers at the addresses that stand in tracked mail.
+// trackedMail serves the URLs in tracked mail.
 type trackedMail struct {
 	h       *rest.Handler
 	service *mail.Service
@@ -34,7 +34,7 @@ type trackedMail struct {
 func registerTracking(h *rest.Handler, service *mail.Service, p *pages) {
 	pixel, err := base64.StdEncoding.DecodeString(pixelGIF)
 	if err != nil {
-		panic(err) // a constant
+		panic(err) // pixelGIF is valid
 	}
 	t := &trackedMail{h: h, service: service, pages: p, pixel: pixel}
 	image := map[string]*huma.MediaType{"image/gif": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
@@ -55,8 +55,8 @@ func registerTracking(h *rest.Handler, service *mail.Service, p *pages) {
 func (t *trackedMail) add(path, id, what string, answer func(context.Context, *rest.Exchange, string, *tracking.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
-		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*rest.Written, error) {
-			return &rest.Written{Body: func() {
+		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*rest.SelfWritten, error) {
+			return &rest.SelfWritten{Body: func() {
 				var by *tracking.Visitor
 				if method == http.MethodGet {
 					by = &tracking.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: addressText(x.Address())}
@@ -74,7 +74,7 @@ func (t *trackedMail) add(path, id, what string, answer func(context.Context, *r
 	item(http.MethodHead, "head-track-"+id, "Check "+what)
 }
 
-// withoutContent describes answers to HEAD.
+// withoutContent returns the responses for HEAD.
 func withoutContent(responses map[string]*huma.Response) map[string]*huma.Response {
 	out := map[string]*huma.Response{}
 	for status, r := range responses {
@@ -83,18 +83,18 @@ func withoutContent(responses map[string]*huma.Response) map[string]*huma.Respon
 	return out
 }
 
-// private keeps an answer that counts out of caches and indexes.
-func private(head http.Header) {
+// setPrivate keeps an answer out of caches and search indexes.
+func setPrivate(head http.Header) {
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Robots-Tag", "noindex, nofollow")
-	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
+	head.Set("Referrer-Policy", "no-referrer") // the URL contains the token
 }
 
-// open answers with the pixel. A foreign token gets an image without content,
-// since nothing but an image is shown where the pixel stands.
+// open answers with the pixel. An invalid token gets an image without content, since only an image
+// is shown at this place.
 func (t *trackedMail) open(_ context.Context, x *rest.Exchange, token string, by *tracking.Visitor) {
 	head := x.Header()
-	private(head)
+	setPrivate(head)
 	head.Set("Content-Type", "image/gif")
 	if !t.service.NoteOpen(token, by) {
 		head.Set("Content-Length", "0")
@@ -103,12 +103,12 @@ func (t *trackedMail) open(_ context.Context, x *rest.Exchange, token string, by
 	}
 	head.Set("Content-Length", strconv.Itoa(len(t.pixel)))
 	x.WriteHeader(http.StatusOK)
-	_, _ = x.Write(t.pixel) // an error here is a connection that is gone
+	_, _ = x.Write(t.pixel) // an error means that the connection is closed
 }
 
-// click redirects to the target that is signed into the token, and nowhere
-// else. The header is set as it is: http.Redirect would rewrite it. Where nobody
-// answers for the link any more, a page names the target.
+// click redirects to the target that is signed in the token, and to no other. The header is set
+// directly: http.Redirect would rewrite it. If the link's email or team is deleted, a page names
+// the target instead.
 func (t *trackedMail) click(ctx context.Context, x *rest.Exchange, token string, by *tracking.Visitor) {
 	to, ok := t.service.FollowLink(ctx, x.Host, token, by)
 	switch {
@@ -116,18 +116,18 @@ func (t *trackedMail) click(ctx context.Context, x *rest.Exchange, token string,
 		t.pages.refuse(x, rest.NewError(app.CodeNotFound, "There is no such link"))
 		return
 	case to.Orphaned:
-		words := t.pages.text(x.RequestHeader.Get("Accept-Language"))
-		t.pages.write(x, orphanedPage(to, words), words)
+		text := t.pages.text(x.RequestHeader.Get("Accept-Language"))
+		t.pages.write(x, orphanedPage(to, text), text)
 		return
 	}
-	private(x.Header())
+	setPrivate(x.Header())
 	x.Header()["Location"] = []string{to.Location}
 	x.Header().Set("Content-Length", "0")
 	x.WriteHeader(http.StatusFound)
 }
 
-// orphanedPage names the target of a link that nobody answers for, and leaves it to its
-// reader to go there.
+// orphanedPage names the target of a link whose email or team is deleted, and lets the reader
+// decide.
 func orphanedPage(to tracking.Destination, t *pageText) *hostedPage {
 	return &hostedPage{
 		status: http.StatusOK, Title: t.orphaned, Heading: escaped(t.orphaned), Lines: []markup{escaped(t.orphanedMore)},
@@ -135,7 +135,7 @@ func orphanedPage(to tracking.Destination, t *pageText) *hostedPage {
 	}
 }
 
-// addressText is what is shown of an address; empty where it is not known.
+// addressText formats an address; empty if it is not known.
 func addressText(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return ""

@@ -9,18 +9,18 @@ import (
 	"mailer/app"
 )
 
-// Beside is what a door beside HTTP shares with it: one key has one rate, and one team
-// one share of the memory, by whichever door it comes. All of its errors are *app.Error.
-type Beside struct{ h *Handler }
+// Access holds the API's checks for the SMTP listeners, so that both share them: a key has one rate,
+// and a team one share of memory, over HTTP and SMTP together. All errors are *app.Error.
+type Access struct{ h *Handler }
 
-// Beside returns what the handler shares with other doors.
-func (h *Handler) Beside() *Beside { return &Beside{h} }
+// Access returns the checks that other listeners share with the handler.
+func (h *Handler) Access() *Access { return &Access{h} }
 
-// SignIn finds the key of a token that is used from an address, and counts a wrong one
-// against the address. Errors: CodeInvalidAPIKey, CodeForbidden for an address that is
-// none of the key's, CodeRateLimitExceeded after too many wrong keys.
-func (b *Beside) SignIn(ctx context.Context, token string, from netip.Addr) (*app.Key, error) {
-	key, err := b.Standing(ctx, token, from)
+// SignIn returns the key of a token that a client at an address presents. A wrong token counts
+// against the address. Errors: CodeInvalidAPIKey; CodeForbidden if the key is not allowed from the
+// address; CodeRateLimitExceeded after too many wrong keys.
+func (b *Access) SignIn(ctx context.Context, token string, from netip.Addr) (*app.Key, error) {
+	key, err := b.Recheck(ctx, token, from)
 	if app.CodeOf(err) != app.CodeInvalidAPIKey {
 		return key, err
 	}
@@ -30,9 +30,8 @@ func (b *Beside) SignIn(ctx context.Context, token string, from netip.Addr) (*ap
 	return nil, err
 }
 
-// Standing finds the key of a token as SignIn does, and counts nothing: for one that was
-// right a moment ago.
-func (b *Beside) Standing(ctx context.Context, token string, from netip.Addr) (*app.Key, error) {
+// Recheck is SignIn for a token that was valid a moment ago: it counts no failure.
+func (b *Access) Recheck(ctx context.Context, token string, from netip.Addr) (*app.Key, error) {
 	key, err := b.h.keys.Authenticate(ctx, token)
 	if err != nil {
 		return nil, err
@@ -43,24 +42,25 @@ func (b *Beside) Standing(ctx context.Context, token string, from netip.Addr) (*
 	return key, nil
 }
 
-// Rate counts a request of a key. Errors: CodeRateLimitExceeded.
-func (b *Beside) Rate(key *app.Key) error { return appError(b.h.rate.take(http.Header{}, key)) }
+// Rate counts one request of a key. Errors: CodeRateLimitExceeded.
+func (b *Access) Rate(key *app.Key) error { return appError(b.h.rate.take(http.Header{}, key)) }
 
-// Room waits for room for a message of a team in the memory of all bodies; release hands
-// it back. Errors: CodeServiceUnavailable where none came free in time, that of ctx.
-func (b *Beside) Room(ctx context.Context, team string, size int64) (release func(), err error) {
-	l := b.h.budget.small
+// ReserveMemory waits until a message of a team, size bytes long, fits in the memory for bodies;
+// release frees the memory. Errors: CodeServiceUnavailable if no memory came free in time; the
+// error of ctx.
+func (b *Access) ReserveMemory(ctx context.Context, team string, size int64) (release func(), err error) {
+	l := b.h.bodyBudget.small
 	if size > b.h.limits.SmallBody {
-		l = b.h.budget.large
+		l = b.h.bodyBudget.large
 	}
-	held := held{who: holder{team: team}}
-	if _, err := b.h.budget.charge(ctx, &held, l, size); err != nil {
+	held := bodyMemory{owner: memoryOwner{team: team}}
+	if _, err := b.h.bodyBudget.reserve(ctx, &held, l, size); err != nil {
 		return nil, appError(err)
 	}
 	return held.releaseMemory, nil
 }
 
-// appError is a refusal of this package in the words of app.
+// appError turns an *Error of this package into an *app.Error.
 func appError(err error) error {
 	var own *Error
 	if errors.As(err, &own) {

@@ -15,32 +15,32 @@ func (noKey) Authenticate(context.Context, string) (*app.Key, error) { return ni
 
 func TestSMTPAndHTTPShareFailures(t *testing.T) {
 	b := newFixture(t, func(c *Config) { c.Keys = noKey{} })
-	beside, from := b.handler.Beside(), netip.MustParseAddr("192.0.2.1")
+	access, from := b.handler.Access(), netip.MustParseAddr("192.0.2.1")
 	for range maxFailures {
-		if _, err := beside.SignIn(t.Context(), "nonsense", from); app.CodeOf(err) != app.CodeInvalidAPIKey {
+		if _, err := access.SignIn(t.Context(), "nonsense", from); app.CodeOf(err) != app.CodeInvalidAPIKey {
 			t.Fatal(err)
 		}
 	}
-	if _, err := beside.SignIn(t.Context(), "nonsense", from); app.CodeOf(err) != app.CodeRateLimitExceeded {
+	if _, err := access.SignIn(t.Context(), "nonsense", from); app.CodeOf(err) != app.CodeRateLimitExceeded {
 		t.Error(err)
 	}
 	if _, ok := b.handler.failures.count(clientPrefix(from)); ok {
 		t.Error("HTTP counts for itself")
 	}
-	if _, err := beside.SignIn(t.Context(), "nonsense", from.Next()); app.CodeOf(err) != app.CodeInvalidAPIKey {
+	if _, err := access.SignIn(t.Context(), "nonsense", from.Next()); app.CodeOf(err) != app.CodeInvalidAPIKey {
 		t.Errorf("a neighbour: %v", err)
 	}
-	if _, err := beside.Standing(t.Context(), "nonsense", from.Next()); app.CodeOf(err) != app.CodeInvalidAPIKey {
+	if _, err := access.Recheck(t.Context(), "nonsense", from.Next()); app.CodeOf(err) != app.CodeInvalidAPIKey {
 		t.Error(err)
 	}
 }
 
 func TestSMTPAndHTTPShareRate(t *testing.T) {
 	b := newFixture(t, func(c *Config) { c.RateLimit, c.TeamRateLimit = 2, 3 })
-	beside := b.handler.Beside()
+	access := b.handler.Access()
 	one, two, other := &app.Key{ID: "1", TeamID: "a"}, &app.Key{ID: "2", TeamID: "a"}, &app.Key{ID: "3", TeamID: "b"}
 	for i, key := range []*app.Key{one, one, two, other} {
-		if err := beside.Rate(key); err != nil {
+		if err := access.Rate(key); err != nil {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestSMTPAndHTTPShareRate(t *testing.T) {
 		if err := b.handler.rate.take(map[string][]string{}, key); err == nil {
 			t.Errorf("HTTP takes more of %s", key.ID)
 		}
-		if err := beside.Rate(key); app.CodeOf(err) != app.CodeRateLimitExceeded {
+		if err := access.Rate(key); app.CodeOf(err) != app.CodeRateLimitExceeded {
 			t.Errorf("%s: %v", key.ID, err)
 		}
 	}
@@ -56,32 +56,32 @@ func TestSMTPAndHTTPShareRate(t *testing.T) {
 
 func TestSMTPAndHTTPShareMemory(t *testing.T) {
 	b := newFixture(t, func(c *Config) { c.Limits.LargeWait, c.Limits.SmallWait = 1, 1 })
-	beside, l := b.handler.Beside(), b.handler.budget.large
-	first, err := beside.Room(t.Context(), "a", 40<<20)
-	if err != nil || l.held[holder{team: "a"}] == 0 {
+	access, l := b.handler.Access(), b.handler.bodyBudget.large
+	first, err := access.ReserveMemory(t.Context(), "a", 40<<20)
+	if err != nil || l.held[memoryOwner{team: "a"}] == 0 {
 		t.Fatal(err, l.held)
 	}
-	if _, err := beside.Room(t.Context(), "a", 40<<20); app.CodeOf(err) != app.CodeServiceUnavailable {
+	if _, err := access.ReserveMemory(t.Context(), "a", 40<<20); app.CodeOf(err) != app.CodeServiceUnavailable {
 		t.Error(err)
 	}
-	second, err := beside.Room(t.Context(), "b", 40<<20)
+	second, err := access.ReserveMemory(t.Context(), "b", 40<<20)
 	if err != nil {
 		t.Errorf("another team: %v", err)
 	}
-	small, err := beside.Room(t.Context(), "a", 1000)
-	if err != nil || b.handler.budget.small.used == 0 {
+	small, err := access.ReserveMemory(t.Context(), "a", 1000)
+	if err != nil || b.handler.bodyBudget.small.used == 0 {
 		t.Errorf("a small one: %v", err)
 	}
 	for _, release := range []func(){first, second, small} {
 		release()
 	}
-	if l.used != 0 || b.handler.budget.small.used != 0 {
-		t.Errorf("%d and %d bytes stay held", l.used, b.handler.budget.small.used)
+	if l.used != 0 || b.handler.bodyBudget.small.used != 0 {
+		t.Errorf("%d and %d bytes stay held", l.used, b.handler.bodyBudget.small.used)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	l.take(t.Context(), holder{team: "c"}, l.share)
-	if _, err := beside.Room(ended, "c", 40<<20); err == nil {
+	l.acquire(t.Context(), memoryOwner{team: "c"}, l.share)
+	if _, err := access.ReserveMemory(ended, "c", 40<<20); err == nil {
 		t.Error("room for one that gave up")
 	}
 }

@@ -12,68 +12,69 @@ import (
 	"mailer/app/kit/membudget"
 )
 
-// AnswerLimits bounds what answers may hold in memory. Sizes are in bytes.
+// AnswerLimits bounds the memory of answers. Sizes are in bytes.
 type AnswerLimits struct {
-	Keyed  int64         // all large answers to keys; a team may have half
-	Public int64         // all large answers of public routes; an address may have half, and what is asked for a quarter
-	Wait   time.Duration // for room
-	Stall  time.Duration // a client that takes nothing for so long is cut
+	Keyed  int64         // all large answers to keys together; a team may have half
+	Public int64         // all large answers of public routes together; an address may have half, and one named resource a quarter
+	Wait   time.Duration // how long an answer waits for memory
+	Stall  time.Duration // a client that reads nothing for this long is disconnected
 }
 
 func defaultAnswerLimits() AnswerLimits {
 	return AnswerLimits{Keyed: 64 << 20, Public: 32 << 20, Wait: 5 * time.Second, Stall: 30 * time.Second}
 }
 
-// What an answer takes of memory, in the bytes of its content: large texts stand
-// there once more while they are read, rows become values and then JSON.
+// The memory that an answer needs, as a multiple of its content in bytes: a large text is held a
+// second time while it is read; rows become Go values and then JSON.
 const (
 	contentCost = 2
 	rowCost     = 4
-	toolCost    = 3 // of the result of a tool, times the above: JSON in JSON
+	toolCost    = 3 // for the result of a tool, on top of the factors above: JSON inside JSON
 )
 
-// countStep is by how much the room of an answer grows whose rows are being read.
+// countStep is the size, in bytes, of the steps in which the reservation of an answer grows while
+// its rows are read.
 const countStep = 256 << 10
 
-// answers bounds the memory of all large answers together. Those of public routes
-// have a pool of their own, so that they can't hold up those to keys.
-type answers struct {
+// answerBudget bounds the memory of all large answers. Public routes have a pool of their own, so
+// that they can't delay answers to keys.
+type answerBudget struct {
 	AnswerLimits
-	keyed, public *pool
+	keyed, public *memoryPool
 }
 
-func newAnswerBudget(l AnswerLimits) *answers {
-	return &answers{AnswerLimits: l, keyed: newMemoryPool(l.Keyed), public: newMemoryPool(l.Public)}
+func newAnswerBudget(l AnswerLimits) *answerBudget {
+	return &answerBudget{AnswerLimits: l, keyed: newMemoryPool(l.Keyed), public: newMemoryPool(l.Public)}
 }
 
-// share is a part of a pool that one owner may hold.
+// share is the part of a pool that one owner may hold.
 type share struct {
 	owner string
-	most  int64
+	limit int64
 }
 
-// pool is room that owners have shares of. What is larger than a share is let in
-// while its owner holds nothing else.
-type pool struct {
+// memoryPool is an amount of memory that owners have shares of. A reservation larger than its
+// owner's share is admitted while the owner holds nothing else.
+type memoryPool struct {
 	size  int64
 	mu    sync.Mutex
 	free  int64
 	held  map[string]int64 // by owner
-	moved chan struct{}    // closed when room comes free
+	freed chan struct{}    // closed when memory is released
 }
 
-func newMemoryPool(size int64) *pool {
-	return &pool{size: size, free: size, held: map[string]int64{}, moved: make(chan struct{})}
+func newMemoryPool(size int64) *memoryPool {
+	return &memoryPool{size: size, free: size, held: map[string]int64{}, freed: make(chan struct{})}
 }
 
-// try takes n bytes at once for an answer that has mine already, where there is room for
-// them. Otherwise it returns what is closed when room comes free.
-func (p *pool) try(n, mine int64, shares []share) (moved <-chan struct{}, ok bool) {
+// tryAcquire takes n bytes for an answer that already holds held bytes. If they are not available,
+// it returns a channel that is closed when memory is released.
+func (p *memoryPool) tryAcquire(n, held int64, shares []share) (freed <-chan struct{}, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	full := func(s share) bool { return p.held[s.owner] > mine && p.held[s.owner]+n > s.most }
+	full := func(s share) bool { return p.held[s.owner] > held && p.held[s.owner]+n > s.limit }
 	if n > p.free || slices.ContainsFunc(shares, full) {
-		return p.moved, false
+		return p.freed, false
 	}
 	p.free -= n
 	for _, s := range shares {
@@ -82,22 +83,22 @@ func (p *pool) try(n, mine int64, shares []share) (moved <-chan struct{}, ok boo
 	return nil, true
 }
 
-// take is try that waits for room until ctx ends, and reports whether it came.
-func (p *pool) take(ctx context.Context, n, mine int64, shares []share) bool {
+// acquire is tryAcquire that waits for memory until ctx ends. It reports whether it got the memory.
+func (p *memoryPool) acquire(ctx context.Context, n, held int64, shares []share) bool {
 	for {
-		moved, ok := p.try(n, mine, shares)
+		freed, ok := p.tryAcquire(n, held, shares)
 		if ok {
 			return true
 		}
 		select {
-		case <-moved:
+		case <-freed:
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
-func (p *pool) give(n int64, shares []share) {
+func (p *memoryPool) release(n int64, shares []share) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free += n
@@ -106,41 +107,42 @@ func (p *pool) give(n int64, shares []share) {
 			delete(p.held, s.owner)
 		}
 	}
-	close(p.moved)
-	p.moved = make(chan struct{})
+	close(p.freed)
+	p.freed = make(chan struct{})
 }
 
-// answer is what an exchange holds of the pools. It implements membudget.Budget.
-type answer struct {
-	all  *answers
-	x    *Exchange
-	cost int64 // times the cost of content
+// answerMemory is the memory that one exchange holds of the pools. It implements the budget of
+// package membudget.
+type answerMemory struct {
+	budget *answerBudget
+	x      *Exchange
+	cost   int64 // multiplied with the factor of the content
 
-	mu      sync.Mutex
-	pool    *pool // nil: nothing was taken yet
-	shares  []share
-	ahead   int64 // bytes that were reserved and not read yet
-	counted int64 // bytes of rows
-	held    int64 // of the pool
+	mu       sync.Mutex
+	pool     *memoryPool // nil: nothing was reserved yet
+	shares   []share
+	reserved int64 // bytes that were reserved and not read yet
+	counted  int64 // bytes of rows
+	held     int64 // bytes taken from the pool
 }
 
-// Reserve implements membudget.Budget. Errors: CodeServiceUnavailable.
-func (a *answer) Reserve(ctx context.Context, bytes int64) error {
+// Reserve reserves bytes for content that is about to be read. Errors: CodeServiceUnavailable.
+func (a *answerMemory) Reserve(ctx context.Context, bytes int64) error {
 	if bytes <= membudget.FreeBytes {
 		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ahead += bytes
-	return a.take(ctx, bytes*contentCost*a.cost, "")
+	a.reserved += bytes
+	return a.acquire(ctx, bytes*contentCost*a.cost, "")
 }
 
-// Count implements membudget.Budget. Errors: CodeServiceUnavailable.
-func (a *answer) Count(bytes int64) error {
+// Count counts bytes of rows that were read. Errors: CodeServiceUnavailable.
+func (a *answerMemory) Count(bytes int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	paid := min(bytes, a.ahead)
-	a.ahead -= paid
+	paid := min(bytes, a.reserved)
+	a.reserved -= paid
 	if a.counted += bytes - paid; a.counted <= membudget.FreeBytes {
 		return nil
 	}
@@ -149,125 +151,125 @@ func (a *answer) Count(bytes int64) error {
 		return nil
 	}
 	now, cancel := context.WithCancel(context.Background())
-	cancel() // it doesn't wait: the caller has a connection to the database
-	return a.take(now, (need-a.held+countStep-1)/countStep*countStep, "")
+	cancel() // don't wait: the caller holds a database connection
+	return a.acquire(now, (need-a.held+countStep-1)/countStep*countStep, "")
 }
 
-// take takes n bytes of the pool of the exchange, where what is asked for has a share
-// of its own if it is named. One answer never asks for more than the whole pool.
-func (a *answer) take(ctx context.Context, n int64, what string) error {
+// acquire takes n bytes from the exchange's pool, at most the whole pool. If resource is not empty,
+// the resource of that name has a share of its own.
+func (a *answerMemory) acquire(ctx context.Context, n int64, resource string) error {
 	if a.pool == nil {
-		a.choose(what)
+		a.choosePool(resource)
 	}
 	if n = min(n, a.pool.size-a.held); n <= 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.all.Wait)
+	ctx, cancel := context.WithTimeout(ctx, a.budget.Wait)
 	defer cancel()
-	if !a.pool.take(ctx, n, a.held, a.shares) {
-		return crowded()
+	if !a.pool.acquire(ctx, n, a.held, a.shares) {
+		return answersBusy()
 	}
 	a.held += n
 	return nil
 }
 
-// choose finds the pool of the exchange and whose shares it counts in.
-func (a *answer) choose(what string) {
+// choosePool sets the pool of the exchange and the shares that it counts in.
+func (a *answerMemory) choosePool(resource string) {
 	if a.x.Key != nil {
-		a.pool = a.all.keyed
+		a.pool = a.budget.keyed
 		a.shares = []share{{a.x.Key.TeamID, a.pool.size / 2}}
 		return
 	}
-	a.pool = a.all.public
+	a.pool = a.budget.public
 	a.shares = []share{{a.x.Client().String(), a.pool.size / 2}}
-	if what != "" {
-		a.shares = append(a.shares, share{what, a.pool.size / 4})
+	if resource != "" {
+		a.shares = append(a.shares, share{resource, a.pool.size / 4})
 	}
 }
 
-// release hands back all that the answer holds.
-func (a *answer) release() {
+// release frees everything that the answer holds.
+func (a *answerMemory) release() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.held > 0 {
-		a.pool.give(a.held, a.shares)
+		a.pool.release(a.held, a.shares)
 		a.held = 0
 	}
 }
 
-// renew hands back what the answer holds for what it has sent, and counts anew.
-func (a *answer) renew() {
+// reset frees the memory for what was sent, and starts counting anew.
+func (a *answerMemory) reset() {
 	a.release()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ahead, a.counted = 0, 0
+	a.reserved, a.counted = 0, 0
 }
 
-func crowded() error {
+func answersBusy() error {
 	return &app.Error{Code: app.CodeServiceUnavailable, RetryAfter: 5 * time.Second,
 		Message: "The server has too many large answers at work; read those that you asked for, and try again later"}
 }
 
-// answering returns the context of a request: where it only reads, all that is read for
-// it counts.
-func (h *Handler) answering(r *http.Request, x *Exchange) context.Context {
+// answerContext returns the context of a request. For a GET, everything that is read from the
+// database is counted.
+func (h *Handler) answerContext(r *http.Request, x *Exchange) context.Context {
 	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
-	x.answer = &answer{all: h.answers, x: x, cost: 1}
+	x.memory = &answerMemory{budget: h.answerBudget, x: x, cost: 1}
 	if r.Method == http.MethodGet {
-		return membudget.With(ctx, x.answer)
+		return membudget.With(ctx, x.memory)
 	}
 	return app.WithClientWaiting(app.WithActor(ctx, x.actor))
 }
 
-// toolContext is answering for a tool, whose result the request holds that calls it.
+// toolContext is answerContext for a tool call. Its result is part of the answer of the calling
+// request.
 func (h *Handler) toolContext(ctx context.Context, o *Operation, outer, x *Exchange) context.Context {
-	x.answer = outer.answer
-	x.answer.mu.Lock()
-	defer x.answer.mu.Unlock()
-	x.answer.cost = toolCost
+	x.memory = outer.memory
+	x.memory.mu.Lock()
+	defer x.memory.mu.Unlock()
+	x.memory.cost = toolCost
 	if o.Method == http.MethodGet {
-		return membudget.With(ctx, x.answer)
+		return membudget.With(ctx, x.memory)
 	}
 	return ctx
 }
 
-// Counting returns the context of a request that reads though it is no GET: all that is
-// read for it counts.
-func Counting(ctx context.Context) context.Context {
-	return membudget.With(ctx, exchangeOf(ctx).answer)
+// CountMemory returns a context in which everything that is read from the database is counted, for
+// a request that only reads although it is not a GET.
+func CountMemory(ctx context.Context) context.Context {
+	return membudget.With(ctx, exchangeOf(ctx).memory)
 }
 
-// ReserveFor waits for so many bytes of room for what the exchange holds while it
-// answers with what is named. Errors: CodeServiceUnavailable.
-func (x *Exchange) ReserveFor(ctx context.Context, what string, bytes int64) error {
-	a := x.answer
+// ReserveFor waits until the exchange can hold bytes more for an answer with the named resource.
+// Errors: CodeServiceUnavailable.
+func (x *Exchange) ReserveFor(ctx context.Context, resource string, bytes int64) error {
+	a := x.memory
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.take(ctx, bytes, what)
+	return a.acquire(ctx, bytes, resource)
 }
 
-// sendBuffer is how much the system holds of an answer on its way. By itself it takes up
-// to 4 MiB a connection, and tells of progress only once a third of that is gone: a slow
-// client would look like one that takes nothing.
+// sendBuffer is the kernel's send buffer of a connection, in bytes. The default is up to 4 MiB, and
+// progress shows only after a third of that is sent: a slow client would look like a stalled one.
 const sendBuffer = 256 << 10
 
-// boundSendBuffer bounds what the kernel takes of an answer for a client.
+// boundSendBuffer sets the kernel's send buffer of a connection.
 func boundSendBuffer(c net.Conn) {
 	if c, ok := c.(interface{ SetWriteBuffer(int) error }); ok {
 		_ = c.SetWriteBuffer(sendBuffer) // without it slow clients have less time
 	}
 }
 
-// writeChunk is how much of an answer a client must take in the time that it has.
+// writeChunk is how many bytes of an answer a client must read within AnswerLimits.Stall.
 const writeChunk = 32 << 10
 
-// write writes in pieces, for each of which the client has the same time: a steady one
-// may take as long as it needs.
-func (a *answer) write(w http.ResponseWriter, b []byte) (n int, err error) {
+// write writes b in chunks. The client has the same time for each, so a steady client may take as
+// long as it needs.
+func (a *answerMemory) write(w http.ResponseWriter, b []byte) (n int, err error) {
 	control := http.NewResponseController(w)
 	for {
-		// Not every writer has deadlines (tests' and tools' have none); a server's has.
-		_ = control.SetWriteDeadline(time.Now().Add(a.all.Stall))
+		// Writers of tests and tools have no deadlines; the server's have.
+		_ = control.SetWriteDeadline(time.Now().Add(a.budget.Stall))
 		m, err := w.Write(b[n:min(n+writeChunk, len(b))])
 		if n += m; err != nil || n == len(b) {
 			return n, err

@@ -19,8 +19,8 @@ import (
 )
 
 // answerOf is an answer to a request of a team.
-func answerOf(all *answers, team string) *answer {
-	return &answer{all: all, x: &Exchange{Key: &app.Key{TeamID: team}}, cost: 1}
+func answerOf(all *answerBudget, team string) *answerMemory {
+	return &answerMemory{budget: all, x: &Exchange{Key: &app.Key{TeamID: team}}, cost: 1}
 }
 
 func TestAnswerShareOfTeam(t *testing.T) {
@@ -72,8 +72,8 @@ func TestOversizedAnswerPassesAlone(t *testing.T) {
 	}
 }
 
-// TestRowsAreCounted: what was reserved counts once, rows by their number,
-// and nobody waits beside a reader of the database.
+// TestRowsAreCounted: reserved bytes count once, rows count by their number, and a reader that
+// holds a database connection never waits.
 func TestRowsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
@@ -86,18 +86,18 @@ func TestRowsAreCounted(t *testing.T) {
 			t.Errorf("what was reserved: %v, %d of %d", err, a.held, reserved)
 		}
 		a.release()
-		alone := answerOf(all, "a") // however large, it is refused beside nothing
+		alone := answerOf(all, "a") // refused while nothing else is held
 		for range 100 {
 			if err := alone.Count(1 << 20); err != nil {
 				t.Fatal(err)
 			}
 		}
 		alone.release()
-		beside := answerOf(all, "a")
-		if err := beside.Reserve(t.Context(), 512<<10); err != nil {
+		second := answerOf(all, "a")
+		if err := second.Reserve(t.Context(), 512<<10); err != nil {
 			t.Fatal(err)
 		}
-		defer beside.release()
+		defer second.release()
 		rows, start := answerOf(all, "a"), time.Now()
 		var err error
 		n := int64(0)
@@ -108,21 +108,20 @@ func TestRowsAreCounted(t *testing.T) {
 			t.Errorf("rows end with %v after %v, %d bytes", err, time.Since(start), n)
 		}
 		rows.release()
-		beside.release()
+		second.release()
 		if all.keyed.free != all.keyed.size {
 			t.Errorf("%d of %d came back", all.keyed.free, all.keyed.size)
 		}
 	})
 }
 
-// TestDownloadShare: shares of public answers go by what is asked for
-// and by client.
+// TestDownloadShare: public answers have shares per resource and per client.
 func TestDownloadShare(t *testing.T) {
 	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond})
 	take := func(address, what string) (n int) {
 		for ; n < 100; n++ {
-			x := &Exchange{from: peerAddress(address)}
-			x.answer = &answer{all: all, x: x, cost: 1}
+			x := &Exchange{clientAddr: peerAddress(address)}
+			x.memory = &answerMemory{budget: all, x: x, cost: 1}
 			if err := x.ReserveFor(t.Context(), what, 512<<10); err != nil {
 				if app.CodeOf(err) != app.CodeServiceUnavailable {
 					t.Fatal(err)
@@ -145,24 +144,23 @@ func TestDownloadShare(t *testing.T) {
 	}
 }
 
-// pipes is a listener of connections without any buffer.
-type pipes chan net.Conn
+// pipeListener is a listener of connections without any buffer.
+type pipeListener chan net.Conn
 
-func (p pipes) Accept() (net.Conn, error) {
+func (p pipeListener) Accept() (net.Conn, error) {
 	if c, ok := <-p; ok {
 		return c, nil
 	}
 	return nil, net.ErrClosed
 }
-func (p pipes) Close() error   { return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (p pipeListener) Close() error   { return nil }
+func (p pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestStalledClientIsCut: a steady one gets all of a large answer, however
-// long it takes.
+// TestStalledClientIsCut: a steady client gets a whole large answer, however long it takes.
 func TestStalledClientIsCut(t *testing.T) {
 	for name, c := range map[string]struct {
-		every time.Duration // between two parts that the client takes
-		parts int           // it takes
+		every time.Duration // interval between two reads of the client
+		parts int           // chunks that the client reads
 		whole bool
 		took  time.Duration
 	}{
@@ -176,19 +174,19 @@ func TestStalledClientIsCut(t *testing.T) {
 				ended := make(chan time.Duration, 1)
 				limits := DefaultLimits()
 				start := time.Now()
-				h := &Handler{answers: newAnswerBudget(limits.Answers)}
+				h := &Handler{answerBudget: newAnswerBudget(limits.Answers)}
 				server := &http.Server{WriteTimeout: limits.write, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					x := &Exchange{ResponseWriter: w, answer: &answer{all: h.answers}}
+					x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: h.answerBudget}}
 					_, err := x.Write(make([]byte, 64*part))
 					if (err == nil) != c.whole {
 						t.Errorf("the answer ended with %v", err)
 					}
 					ended <- time.Since(start)
 				})}
-				listener := make(pipes, 1)
+				listener := make(pipeListener, 1)
 				go server.Serve(listener)
-				client, theirs := net.Pipe()
-				listener <- theirs
+				client, clientEnd := net.Pipe()
+				listener <- clientEnd
 				_, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 				if err != nil {
 					t.Fatal(err)
@@ -258,13 +256,13 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-var _ membudget.Budget = (*answer)(nil)
+var _ membudget.Budget = (*answerMemory)(nil)
 
 func TestContextWithoutBudget(t *testing.T) {
 	if err := membudget.Reserve(context.Background(), 1<<40); err != nil {
 		t.Error(err)
 	}
-	if r := membudget.FromContext(membudget.With(membudget.With(context.Background(), &answer{}), nil)); r != nil {
+	if r := membudget.FromContext(membudget.With(membudget.With(context.Background(), &answerMemory{}), nil)); r != nil {
 		t.Errorf("room %v where it was taken away", r)
 	}
 }

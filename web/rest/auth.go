@@ -14,10 +14,9 @@ import (
 	"mailer/app/kit/window"
 )
 
-// authorize finds the key of a request and checks that it may use the route and
-// has not used up its rate.
+// authorize authenticates a request, and checks the rate and the access of its key.
 func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
-	if r.Header[ReadOnlyHeader] != nil && r.Method != http.MethodGet && r.Method != http.MethodHead && !rt.Reads {
+	if r.Header[ReadOnlyHeader] != nil && r.Method != http.MethodGet && r.Method != http.MethodHead && !rt.ReadOnly {
 		return app.Errorf(app.CodeForbidden, "The request says with "+ReadOnlyHeader+" that it changes nothing, and this address changes something")
 	}
 	if rt.Public {
@@ -26,16 +25,16 @@ func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
 		}
 		return nil
 	}
-	if !x.inside {
+	if !x.internal {
 		if err := h.identify(x, r, rt); err != nil {
 			return err
 		}
 	}
-	return h.entitled(x.Key, rt)
+	return h.mayUse(x.Key, rt)
 }
 
-// entitled is nil where a key may use a route.
-func (h *Handler) entitled(key *app.Key, rt *Route) error {
+// mayUse returns nil if a key may use a route.
+func (h *Handler) mayUse(key *app.Key, rt *Route) error {
 	if err := h.checkSession(key, rt); err != nil {
 		return err
 	}
@@ -48,8 +47,8 @@ func (h *Handler) entitled(key *app.Key, rt *Route) error {
 	return nil
 }
 
-// identify finds the key of a request, or who is signed in where it has no
-// Authorization, and takes the request from its rate.
+// identify sets the key of a request, or the signed-in person if it has no Authorization header,
+// and counts the request against the rate.
 func (h *Handler) identify(x *Exchange, r *http.Request, rt *Route) error {
 	key, err := h.caller(x, r, rt)
 	if err != nil {
@@ -62,11 +61,11 @@ func (h *Handler) identify(x *Exchange, r *http.Request, rt *Route) error {
 	return h.checkAddress(key, x, r)
 }
 
-// caller returns the key of a request, or who is signed in where it has no Authorization.
+// caller returns the key of a request, or the signed-in person if it has no Authorization header.
 func (h *Handler) caller(x *Exchange, r *http.Request, rt *Route) (*app.Key, error) {
 	if h.sessions != nil && r.Header["Authorization"] == nil {
 		if token := h.SessionToken(r.Header); token != "" {
-			x.Header().Set("Cache-Control", "no-store") // nothing in the address tells whose answer it is
+			x.Header().Set("Cache-Control", "no-store") // the URL does not tell whose answer this is
 			return h.signedIn(r, token, rt)
 		}
 	}
@@ -85,9 +84,9 @@ func (h *Handler) caller(x *Exchange, r *http.Request, rt *Route) (*app.Key, err
 	return key, nil
 }
 
-// standing proves for an answer that takes its time that whoever asked for it may still
-// have it: the same key, or person in the same team. It counts in no rate.
-func (h *Handler) standing(ctx context.Context, x *Exchange, rt *Route) error {
+// recheckKey checks, for a long answer, that the caller may still have it: the same key, or the
+// same person in the same team. It counts against no rate.
+func (h *Handler) recheckKey(ctx context.Context, x *Exchange, rt *Route) error {
 	r := (&http.Request{Method: http.MethodGet, Host: x.Host, Header: x.RequestHeader}).WithContext(ctx)
 	key, err := h.caller(x, r, rt)
 	if err != nil {
@@ -96,20 +95,20 @@ func (h *Handler) standing(ctx context.Context, x *Exchange, rt *Route) error {
 	if key.ID != x.Key.ID || key.TeamID != x.Key.TeamID {
 		return app.InvalidKey()
 	}
-	begun := *rt
-	begun.Fresh = false // it was, at the beginning
-	return h.entitled(key, &begun)
+	route := *rt
+	route.Fresh = false // checked when the answer began
+	return h.mayUse(key, &route)
 }
 
-// checkAddress refuses a key that is used from an address that is none of its own. What
-// X-Forwarded-For says counts behind a proxy that the operator named, and nowhere else:
-// whoever reaches this port from the machine itself could write anything there. It does
-// not say what would be allowed. Errors: CodeForbidden.
+// checkAddress refuses a key that is used from an address outside of its allowed ranges.
+// X-Forwarded-For counts only behind a proxy that the operator named: any program on this machine
+// could write that header. The refusal does not say which addresses are allowed. Errors:
+// CodeForbidden.
 func (h *Handler) checkAddress(key *app.Key, x *Exchange, r *http.Request) error {
 	if len(key.AllowedIPs) == 0 {
 		return nil
 	}
-	from := x.from
+	from := x.clientAddr
 	if len(h.named) == 0 {
 		from = peerAddress(r.RemoteAddr)
 	}
@@ -119,12 +118,12 @@ func (h *Handler) checkAddress(key *app.Key, x *Exchange, r *http.Request) error
 	return addressNotAllowed()
 }
 
-// addressNotAllowed refuses a key that is used from an address which is none of its own.
+// addressNotAllowed is the refusal of a key that is used from an address outside of its ranges.
 func addressNotAllowed() *app.Error {
 	return app.Errorf(app.CodeForbidden, "This API key may not be used from the address that the request came from")
 }
 
-// actor is who makes the request, as the audit log names him.
+// actor returns who makes the request, for the audit log.
 func (x *Exchange) actor() app.Actor {
 	a := app.Actor{Type: app.ActorServer, Name: "anybody"}
 	switch {
@@ -133,25 +132,23 @@ func (x *Exchange) actor() app.Actor {
 	case x.Key != nil:
 		a = app.Actor{Type: app.ActorKey, Name: x.Key.ID, Label: x.Key.Name}
 	}
-	if x.from.IsValid() {
-		a.Address = x.from.String()
+	if x.clientAddr.IsValid() {
+		a.Address = x.clientAddr.String()
 	}
 	return a
 }
 
-// bearer takes the token out of an Authorization header. Anything but the
-// Bearer scheme counts as no key at all.
+// bearer returns the token of an Authorization header; false if its scheme is not Bearer.
 func bearer(header string) (string, bool) {
 	scheme, token, _ := strings.Cut(header, " ")
 	token = strings.TrimSpace(token)
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// authFailure counts a wrong key against the client's address. A right key
-// passes however many wrong ones came from the same address: behind a proxy all
-// clients share one, and one of them with an old key must not stop the others. A
-// guess at a key is hopeless anyway (256 bits); the limit tells clients that
-// retry for ever to slow down.
+// authFailure counts a wrong key against the client's address. A right key is accepted however many
+// wrong ones came from its address: behind a proxy all clients share one address, and a client with
+// an old key must not stop the others. Guessing a key is hopeless anyway (256 bits); the limit
+// tells clients that retry forever to slow down.
 func (h *Handler) authFailure(x *Exchange, err error) error {
 	if app.CodeOf(err) != app.CodeInvalidAPIKey {
 		return err
@@ -170,27 +167,25 @@ const (
 	maxFailureAddrs = 10000
 )
 
-// failureLimiter counts failed authentications by client address, for each in a
-// window that begins with its first one. It holds a bounded number of addresses;
-// further ones share one count.
+// failureLimiter counts failed authentications per client address, in a window that begins with the
+// first failure. It holds a bounded number of addresses; all further ones share one counter.
 type failureLimiter struct {
 	now     func() time.Time
 	mu      sync.Mutex
 	clients map[netip.Prefix]window.Counter
-	swept   time.Time // when past windows were last dropped
+	swept   time.Time // when expired windows were last dropped
 }
 
 func newFailureLimiter(now func() time.Time) *failureLimiter {
 	return &failureLimiter{now: now, clients: map[netip.Prefix]window.Counter{}}
 }
 
-// count notes a failure. It answers false, and the seconds to wait, where there
-// were too many.
+// count counts a failure. It returns false, and the seconds to wait, if there were too many.
 func (l *failureLimiter) count(client netip.Prefix) (wait int, ok bool) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.clients[client]; !known && !l.room(now) {
+	if _, known := l.clients[client]; !known && !l.hasRoom(now) {
 		client = netip.Prefix{}
 	}
 	counter := l.clients[client]
@@ -202,10 +197,9 @@ func (l *failureLimiter) count(client netip.Prefix) (wait int, ok bool) {
 	return int((counter.Left(now, failureWindow) + time.Second - 1) / time.Second), false
 }
 
-// room reports whether another address can be held. Those whose window has passed
-// go when there is none, at most once a window: looking for them costs more than
-// a failure may.
-func (l *failureLimiter) room(now time.Time) bool {
+// hasRoom reports whether another address can be held. If not, it drops expired windows, at most
+// once per window: a scan costs more than one failure may.
+func (l *failureLimiter) hasRoom(now time.Time) bool {
 	if len(l.clients) < maxFailureAddrs {
 		return true
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/queryparam"
 )
 
-// Where a parameter stands, which is also the tag that names it.
+// Locations of a parameter. The location is also the struct tag that names the parameter.
 const (
 	inPath   = "path"
 	inQuery  = "query"
@@ -22,30 +22,30 @@ const (
 
 // param is a parameter of an operation.
 type param struct {
-	field    []int  // of the input, which holds it
-	in, name string // where it stands, and under which name
-	standard string // what a request means that says nothing
-	list     bool   // written with commas, repeated, or both
+	field    []int  // index of the input's field
+	in, name string // location and name
+	standard string // default value
+	list     bool   // separated by commas, repeated, or both
 }
 
-// inputPlan is how requests become the input of an operation. It is made once for each
-// operation and not for each request. huma's own way is a function of several hundred
-// lines that is compiled anew for each operation: a tenth of the binary.
+// inputPlan describes how a request becomes the input of an operation. It is made once per
+// operation. huma's own code for this is several hundred lines that are compiled for each
+// operation: a tenth of the binary.
 type inputPlan struct {
 	of     reflect.Type
 	params []param
 }
 
-// inputPlanOf reads the plan off an input. It panics for a parameter that is neither
-// text nor a list of texts in the query: inputs check their own parameters, so that
-// refusals have the same words everywhere.
+// inputPlanOf makes the plan of an input type. It panics for a parameter that is neither a string
+// nor, in the query, a list of strings: inputs check their own parameters, so that all refusals
+// have the same texts.
 func inputPlanOf(input reflect.Type) *inputPlan {
 	p := &inputPlan{of: input}
 	p.gather(input, nil)
 	return p
 }
 
-// gather adds the parameters of a struct that stands at a field of the input.
+// gather adds the parameters of a struct that is embedded in the input at the index at.
 func (p *inputPlan) gather(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f, field := t.Field(i), append(slices.Clone(at), i)
@@ -65,7 +65,8 @@ func (p *inputPlan) gather(t reflect.Type, at []int) {
 	}
 }
 
-// locationOf returns where the parameter of a field stands; empty: it holds none.
+// locationOf returns the location and name of a field's parameter; empty if the field is no
+// parameter.
 func locationOf(f reflect.StructField) (in, name string) {
 	for _, in := range []string{inPath, inQuery, inHeader} {
 		if name := f.Tag.Get(in); name != "" {
@@ -75,7 +76,7 @@ func locationOf(f reflect.StructField) (in, name string) {
 	return "", ""
 }
 
-// bind returns the input of a request, as a pointer.
+// bind returns a pointer to the input of a request.
 func (p *inputPlan) bind(x *Exchange, r *http.Request) any {
 	in := reflect.New(p.of)
 	var query url.Values
@@ -93,7 +94,7 @@ func (p *inputPlan) bind(x *Exchange, r *http.Request) any {
 	return in.Interface()
 }
 
-// read returns what a request says; empty: nothing.
+// read returns the parameter's value in a request; empty if absent.
 func (p *param) read(x *Exchange, r *http.Request) string {
 	switch p.in {
 	case inPath:
@@ -104,7 +105,7 @@ func (p *param) read(x *Exchange, r *http.Request) string {
 	return r.Header.Get(p.name)
 }
 
-// commaList returns the texts that stand between commas in values; none: nil.
+// commaList splits values at commas; nil if nothing is left.
 func commaList(values []string) (list []string) {
 	for _, value := range values {
 		for part := range strings.SplitSeq(value, ",") {
@@ -116,14 +117,14 @@ func commaList(values []string) (list []string) {
 	return list
 }
 
-// document adds the parameters to what the document says of an operation.
+// document adds the parameters to the operation's documentation.
 func (p *inputPlan) document(registry huma.Registry, op *huma.Operation) {
 	for i := range p.params {
 		one := &p.params[i]
 		schema := huma.SchemaFromField(registry, p.of.FieldByIndex(one.field), "")
 		response := &huma.Param{Name: one.name, In: one.in, Description: schema.Description, Required: one.in == inPath, Schema: schema}
 		if one.in == inQuery {
-			response.Explode = new(bool) // lists have commas
+			response.Explode = new(bool) // lists are separated by commas
 		}
 		op.Parameters = append(op.Parameters, response)
 	}

@@ -57,7 +57,7 @@ func TestBindParameters(t *testing.T) {
 	}
 }
 
-// TestUnsupportedInputsPanic: it would stay empty without a word.
+// TestUnsupportedInputsPanic: such a parameter would silently stay empty.
 func TestUnsupportedInputsPanic(t *testing.T) {
 	wantPanic := func(name string, f func()) {
 		defer func() {
@@ -122,7 +122,7 @@ func TestOutputs(t *testing.T) {
 		"none at all":          {nil, 204, "", ""},
 	} {
 		w := httptest.NewRecorder()
-		x := &Exchange{ResponseWriter: w, answer: &answer{all: newAnswerBudget(defaultAnswerLimits())}}
+		x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: newAnswerBudget(defaultAnswerLimits())}}
 		of := reflect.TypeFor[writtenJSON]()
 		if tt.output != nil {
 			of = reflect.TypeOf(tt.output).Elem()
@@ -139,7 +139,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// TestUnencodableAnswerIsAborted: what is out of it looks whole otherwise.
+// TestUnencodableAnswerIsAborted: otherwise the part that was sent would look complete.
 func TestUnencodableAnswerIsAborted(t *testing.T) {
 	b := newFixture(t)
 	RegisterPublic(b.handler, Route{}, huma.Operation{OperationID: "unwritable", Method: "GET", Path: "/unwritable"},

@@ -16,87 +16,86 @@ import (
 )
 
 const (
-	// firstStep is how much room a body gets before any of it is here, in bytes; most
-	// need no more.
+	// firstStep is the memory, in bytes, that is reserved for a body before any of it has arrived.
+	// Most bodies need no more.
 	firstStep = 16 << 10
-	// slotFrom is from which size on the bodies of a team take turns, in bytes.
+	// slotFrom is the size in bytes from which a team's bodies are read one after the other.
 	slotFrom = 256 << 10
 )
 
-// budget bounds the memory of all bodies together. Small bodies have a lane of their
-// own, so that a few uploads can't hold up ordinary sends; so have those that need no
-// key, and those of which nothing is known before they are read.
-type budget struct {
+// bodyBudget bounds the memory of all bodies. Small bodies have a semaphore of their own, so that a
+// few uploads can't delay ordinary sends. So have bodies of public routes, and bodies whose sender
+// is known only after they are read.
+type bodyBudget struct {
 	Limits
-	small, large, public, unproven *lane
-	// turns has the large bodies of a team arrive one after the other, as many at once
-	// as find room in its share together: those that grow side by side would all get
-	// stuck. Each team has turns of its own.
-	turns *lane
-	used  sync.Pool // of *[]byte: small bodies that were let go
+	small, large, public, signed *fairSemaphore
+	// slots makes the large bodies of a team arrive one after the other, as many at a time as fit
+	// into the team's share: bodies that grow at the same time would all get stuck.
+	slots   *fairSemaphore
+	buffers sync.Pool // of *[]byte: released buffers of small bodies
 }
 
-func newBodyBudget(l Limits, log *slog.Logger) *budget {
-	largest := 2 * l.Body // as a body counts
-	// Beside the largest body there is room for those that take no turns.
+func newBodyBudget(l Limits, log *slog.Logger) *bodyBudget {
+	largest := 2 * l.Body // in the budget, which counts a body twice
+	// Next to the largest body, leave memory for bodies that need no slot.
 	share := min(largest+largest/5, l.LargeBudget/2)
-	return &budget{
-		Limits:   l,
-		small:    newFairSemaphore("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
-		large:    newFairSemaphore("large bodies", l.LargeBudget, share, l.LargeWait, log),
-		public:   newFairSemaphore("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
-		unproven: newFairSemaphore("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
-		turns:    newFairSemaphore("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
+	return &bodyBudget{
+		Limits: l,
+		small:  newFairSemaphore("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
+		large:  newFairSemaphore("large bodies", l.LargeBudget, share, l.LargeWait, log),
+		public: newFairSemaphore("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		signed: newFairSemaphore("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		slots:  newFairSemaphore("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
 	}
 }
 
-// Starved returns the lanes in which requests wait or are refused for want of room:
-// those of requests with a key, which mail can't be accepted without, and all others.
+// Starved returns the names of the semaphores in which requests wait or are refused for lack of
+// memory: those for requests with a key, without which no mail is accepted, and all others.
 func (h *Handler) Starved() (withKey, others []string) {
-	add := func(names []string, l *lane) []string {
+	add := func(names []string, l *fairSemaphore) []string {
 		if l.starved() {
 			return append(names, l.name)
 		}
 		return names
 	}
-	b := h.budget
-	return add(add(nil, b.small), b.large), add(add(nil, b.public), b.unproven)
+	b := h.bodyBudget
+	return add(add(nil, b.small), b.large), add(add(nil, b.public), b.signed)
 }
 
-// held is an exchange's share of the budget, and the room for its body that serves
-// again; nil: none.
-type held struct {
-	who    holder
-	lane   *lane
+// bodyMemory is an exchange's reservation in the budget, and the reusable buffer of its body; nil:
+// none.
+type bodyMemory struct {
+	owner  memoryOwner
+	sem    *fairSemaphore
 	weight int64
-	turn   int64
-	body   *[]byte
+	slot   int64
+	buffer *[]byte
 }
 
-// room returns room for a small body of n bytes, which release takes back.
-func (b *budget) room(n int64) *[]byte {
-	if used, ok := b.used.Get().(*[]byte); ok && int64(cap(*used)) >= n {
+// buffer returns a reusable buffer for a small body of n bytes. release takes it back.
+func (b *bodyBudget) buffer(n int64) *[]byte {
+	if used, ok := b.buffers.Get().(*[]byte); ok && int64(cap(*used)) >= n {
 		return used
 	}
-	fresh := make([]byte, 0, max(n, firstStep)) // so that most fit in any
+	fresh := make([]byte, 0, max(n, firstStep)) // so that most bodies fit
 	return &fresh
 }
 
-// charge waits until an exchange holds room for a body of n bytes in a lane; what it
-// held in another one it gives back. A body counts twice: as it came, and decoded.
-// Errors: as lane.take.
-func (b *budget) charge(ctx context.Context, h *held, l *lane, n int64) (waited bool, err error) {
+// reserve waits until an exchange holds the memory for a body of n bytes in a semaphore, and
+// releases what it held in another one. A body counts twice: received and decoded. Errors: as
+// fairSemaphore.acquire.
+func (b *bodyBudget) reserve(ctx context.Context, h *bodyMemory, l *fairSemaphore, n int64) (waited bool, err error) {
 	weight := min(2*n, l.share)
-	if h.lane != l {
-		if waited, err = l.take(ctx, h.who, weight); err != nil {
+	if h.sem != l {
+		if waited, err = l.acquire(ctx, h.owner, weight); err != nil {
 			return waited, err
 		}
 		h.releaseMemory()
-		h.lane, h.weight = l, weight
+		h.sem, h.weight = l, weight
 		return waited, nil
 	}
 	if weight > h.weight {
-		if waited, err = l.take(ctx, h.who, weight-h.weight); err != nil {
+		if waited, err = l.acquire(ctx, h.owner, weight-h.weight); err != nil {
 			return waited, err
 		}
 		h.weight = weight
@@ -104,59 +103,58 @@ func (b *budget) charge(ctx context.Context, h *held, l *lane, n int64) (waited 
 	return waited, nil
 }
 
-func (h *held) releaseMemory() {
-	if h.lane != nil {
-		h.lane.give(h.who, h.weight)
-		h.lane, h.weight = nil, 0
+func (h *bodyMemory) releaseMemory() {
+	if h.sem != nil {
+		h.sem.release(h.owner, h.weight)
+		h.sem, h.weight = nil, 0
 	}
 }
 
-func (b *budget) releaseSlot(h *held) {
-	b.turns.give(h.who, h.turn)
-	h.turn = 0
+func (b *bodyBudget) releaseSlot(h *bodyMemory) {
+	b.slots.release(h.owner, h.slot)
+	h.slot = 0
 }
 
-func (b *budget) release(h *held) {
+func (b *bodyBudget) release(h *bodyMemory) {
 	h.releaseMemory()
 	b.releaseSlot(h)
-	if h.body != nil {
-		b.used.Put(h.body)
+	if h.buffer != nil {
+		b.buffers.Put(h.buffer)
 	}
-	*h = held{}
+	*h = bodyMemory{}
 }
 
-// ownerOf is whose share of the budget a request counts in.
-func ownerOf(x *Exchange) holder {
+// ownerOf returns the owner of a request's memory.
+func ownerOf(x *Exchange) memoryOwner {
 	if x.Key != nil {
-		return holder{team: x.Key.TeamID}
+		return memoryOwner{team: x.Key.TeamID}
 	}
-	return holder{client: x.Client()}
+	return memoryOwner{client: x.Client()}
 }
 
-// readBody reads the whole body into x.body. Errors: CodePayloadTooLarge over
-// most bytes (by Content-Length before anything is read), 408 for a client that
-// is too slow, CodeServiceUnavailable when memory stays short.
-func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) error {
+// readBody reads the whole body into x.Body. Errors: CodePayloadTooLarge above maxSize bytes, before
+// anything is read if Content-Length says so; status 408 if the client is too slow;
+// CodeServiceUnavailable if there is no memory.
+func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, maxSize int64) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
-	x.held.who = ownerOf(x)
-	in := intake{h: h, x: x, r: r, rt: rt, most: most, start: time.Now()}
+	x.bodyMemory.owner = ownerOf(x)
+	in := bodyReader{h: h, x: x, r: r, rt: rt, maxSize: maxSize, start: time.Now()}
 	err := in.read()
-	h.budget.releaseSlot(&x.held)
+	h.bodyBudget.releaseSlot(&x.bodyMemory)
 	if err != nil {
-		return unread(x, err)
+		return refuseUnread(x, err)
 	}
 	setReadDeadline(x, time.Time{})
-	x.at(phaseWorking)
+	x.setPhase(phaseWorking)
 	return nil
 }
 
-// unread refuses a request whose body is not read to its end: what is left of it is
-// not worth reading, and would be taken for the next request; the answer must not
-// wait for it either.
-func unread(x *Exchange, err error) error {
-	x.ends()
+// refuseUnread refuses a request whose body was not read to its end. The connection is closed: the
+// unread rest would be taken for the next request, and the answer must not wait for it.
+func refuseUnread(x *Exchange, err error) error {
+	x.closeAfter()
 	var own *Error
 	if errors.As(err, &own) && own.StatusCode == http.StatusServiceUnavailable {
 		x.Header().Set("Retry-After", "5")
@@ -164,33 +162,33 @@ func unread(x *Exchange, err error) error {
 	return err
 }
 
-// setReadDeadline bounds reading from the client. Not every writer has
-// deadlines (tests' have none); a server's has.
+// setReadDeadline sets the deadline for reading from the client. Writers of tests have no
+// deadlines; the server's have.
 func setReadDeadline(x *Exchange, at time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(at)
 }
 
-// intake is a body on its way into memory. Room for it is taken in steps, as it
-// arrives, and never because it is announced: who sends nothing holds nothing.
-type intake struct {
-	h     *Handler
-	x     *Exchange
-	r     *http.Request
-	rt    *Route
-	most  int64     // bytes that it may have
-	start time.Time // of its arrival, without what it waited for us
+// bodyReader reads a body into memory. Memory is reserved in steps as the body arrives, not when
+// its length is announced: a client that sends nothing holds nothing.
+type bodyReader struct {
+	h       *Handler
+	x       *Exchange
+	r       *http.Request
+	rt      *Route
+	maxSize int64     // in bytes
+	start   time.Time // of the arrival, without the time that it waited for memory
 }
 
-// read reads all of it.
-func (in *intake) read() error {
+// read reads the whole body.
+func (in *bodyReader) read() error {
 	last := in.r.ContentLength
-	if last > in.most {
-		return bodyTooLarge(in.most)
+	if last > in.maxSize {
+		return bodyTooLarge(in.maxSize)
 	}
 	if last < 0 {
-		last = in.most + 1 // in which case it is too large
+		last = in.maxSize + 1 // the body is then too large
 	}
-	if in.rt.Public || in.isLarge() { // else ServeHTTP set it
+	if in.rt.Public || in.isLarge() { // otherwise ServeHTTP has set the deadline
 		in.extend(in.start)
 	}
 	small := in.h.limits.SmallBody
@@ -202,27 +200,27 @@ func (in *intake) read() error {
 		switch {
 		case err != nil:
 			return err
-		case int64(len(in.x.Body)) > in.most:
-			return bodyTooLarge(in.most)
+		case int64(len(in.x.Body)) > in.maxSize:
+			return bodyTooLarge(in.maxSize)
 		case ended || size == last:
 			return nil
 		}
 	}
 }
 
-// isLarge reports whether it is more than a small body, as far as is known.
-func (in *intake) isLarge() bool {
+// isLarge reports whether the body is larger than a small one, as far as is known.
+func (in *bodyReader) isLarge() bool {
 	small := in.h.limits.SmallBody
 	return in.r.ContentLength > small || int64(len(in.x.Body)) >= small
 }
 
-// lane is where a body counts that has room for size bytes: also one that will be
-// large, as long as it waits for its turn.
-func (in *intake) lane(size int64) *lane {
-	b := in.h.budget
+// semaphore returns the semaphore for a body of size bytes. A body that will become large counts as
+// small until it has its slot.
+func (in *bodyReader) semaphore(size int64) *fairSemaphore {
+	b := in.h.bodyBudget
 	switch {
-	case in.rt.Unproven:
-		return b.unproven
+	case in.rt.SignedBody:
+		return b.signed
 	case in.rt.Public:
 		return b.public
 	case size > b.SmallBody:
@@ -231,56 +229,55 @@ func (in *intake) lane(size int64) *lane {
 	return b.small
 }
 
-// grow makes room for size bytes, of which those that are here stay.
-func (in *intake) grow(size int64) error {
-	b, held := in.h.budget, &in.x.held
-	turned, err := in.acquireSlot(size)
+// grow enlarges the buffer to size bytes and keeps what has arrived.
+func (in *bodyReader) grow(size int64) error {
+	b, held := in.h.bodyBudget, &in.x.bodyMemory
+	waitedForSlot, err := in.acquireSlot(size)
 	if err != nil {
 		return err
 	}
-	waited, err := b.charge(in.r.Context(), held, in.lane(size), size)
+	waited, err := b.reserve(in.r.Context(), held, in.semaphore(size), size)
 	if err != nil {
 		return err
 	}
-	if turned || waited { // not for the client
+	if waitedForSlot || waited { // the server's delay does not count against the client
 		in.start = time.Now()
 		in.extend(in.start)
 	}
-	old := held.body
-	if in.rt.Passing && size <= b.SmallBody {
-		held.body = b.room(size)
-		in.x.Body = append((*held.body)[:0], in.x.Body...)
+	old := held.buffer
+	if in.rt.ReusesBuffer && size <= b.SmallBody {
+		held.buffer = b.buffer(size)
+		in.x.Body = append((*held.buffer)[:0], in.x.Body...)
 	} else {
-		held.body = nil
+		held.buffer = nil
 		in.x.Body = append(make([]byte, 0, size), in.x.Body...)
 	}
 	if old != nil {
-		b.used.Put(old)
+		b.buffers.Put(old)
 	}
 	return nil
 }
 
-// acquireSlot waits for the turn of a body that is large, once as much of it is here as
-// a small one has.
-func (in *intake) acquireSlot(size int64) (waited bool, err error) {
-	b, held := in.h.budget, &in.x.held
+// acquireSlot waits for a slot, once a large body has reached the size of a small one.
+func (in *bodyReader) acquireSlot(size int64) (waited bool, err error) {
+	b, held := in.h.bodyBudget, &in.x.bodyMemory
 	n := in.r.ContentLength
 	if n < 0 {
-		n = in.most
+		n = in.maxSize
 	}
-	if in.rt.Public || n <= slotFrom || size <= b.SmallBody || held.turn > 0 {
+	if in.rt.Public || n <= slotFrom || size <= b.SmallBody || held.slot > 0 {
 		return false, nil
 	}
-	turn := min(2*n, b.turns.share)
-	if waited, err = b.turns.take(in.r.Context(), held.who, turn); err != nil {
+	turn := min(2*n, b.slots.share)
+	if waited, err = b.slots.acquire(in.r.Context(), held.owner, turn); err != nil {
 		return waited, err
 	}
-	held.turn = turn
+	held.slot = turn
 	return waited, nil
 }
 
-// fill reads until size bytes are here, or the body ended.
-func (in *intake) fill(size int64) (ended bool, err error) {
+// fill reads until size bytes have arrived or the body ends.
+func (in *bodyReader) fill(size int64) (ended bool, err error) {
 	x := in.x
 	for int64(len(x.Body)) < size {
 		n, err := in.r.Body.Read(x.Body[len(x.Body):size])
@@ -301,8 +298,8 @@ func (in *intake) fill(size int64) (ended bool, err error) {
 	return false, nil
 }
 
-// extend sets until when the next part must come.
-func (in *intake) extend(now time.Time) {
+// extend sets the deadline for the next part.
+func (in *bodyReader) extend(now time.Time) {
 	l := &in.h.limits
 	at := in.start.Add(l.SmallTime)
 	switch {
@@ -314,9 +311,9 @@ func (in *intake) extend(now time.Time) {
 	setReadDeadline(in.x, at)
 }
 
-func bodyTooLarge(most int64) error {
+func bodyTooLarge(maxSize int64) error {
 	return NewError(app.CodePayloadTooLarge,
-		fmt.Sprintf("The request body is larger than %d bytes", most))
+		fmt.Sprintf("The request body is larger than %d bytes", maxSize))
 }
 
 func readError(err error) error {

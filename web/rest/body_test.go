@@ -15,27 +15,27 @@ import (
 	"mailer/app"
 )
 
-// line is a body that comes in parts, with pauses, and obeys the deadline that is set
-// on its connection, as a socket does.
-type line struct {
+// fakeBody is a body that arrives in parts, with pauses, and respects the deadline of its
+// connection like a socket.
+type fakeBody struct {
 	*httptest.ResponseRecorder
-	part  int           // bytes that come at once
+	part  int           // bytes per read
 	pause time.Duration // before each
 	left  int           // then it ends
 	until time.Time
 }
 
-// SetReadDeadline takes the deadline.
-func (l *line) SetReadDeadline(at time.Time) error {
+// SetReadDeadline sets the deadline.
+func (l *fakeBody) SetReadDeadline(at time.Time) error {
 	l.until = at
 	return nil
 }
 
 // SetWriteDeadline does nothing.
-func (l *line) SetWriteDeadline(time.Time) error { return nil }
+func (l *fakeBody) SetWriteDeadline(time.Time) error { return nil }
 
 // Read implements io.Reader.
-func (l *line) Read(p []byte) (int, error) {
+func (l *fakeBody) Read(p []byte) (int, error) {
 	if l.left == 0 {
 		return 0, io.EOF
 	}
@@ -53,10 +53,10 @@ func (l *line) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (l *line) Close() error { return nil }
+func (l *fakeBody) Close() error { return nil }
 
-// bodyOf is the exchange of a request whose body comes by a line.
-func (b *fixture) bodyOf(l *line, team string, n int64) (*Exchange, *http.Request) {
+// bodyOf returns the exchange of a request with a fakeBody.
+func (b *fixture) bodyOf(l *fakeBody, team string, n int64) (*Exchange, *http.Request) {
 	l.ResponseRecorder = httptest.NewRecorder()
 	r := httptest.NewRequest("POST", "/", l)
 	r.ContentLength, r.Body = n, l
@@ -79,22 +79,22 @@ func TestBodyTimeLimits(t *testing.T) {
 	const kib, mib = 1 << 10, 1 << 20
 	for name, tt := range map[string]struct {
 		rt     Route
-		line   line
+		line   fakeBody
 		n      int64 // announced; -1: not
-		status int   // 0: taken
+		status int   // 0: accepted
 		within time.Duration
 	}{
-		"small at once":               {Route{}, line{part: kib, left: kib}, kib, 0, 0},
-		"small that stops":            {Route{}, line{part: 1, left: kib, pause: time.Hour}, kib, 408, 10 * time.Second},
-		"small that trickles":         {Route{}, line{part: 1, left: kib, pause: time.Second}, kib, 408, 10 * time.Second},
-		"public that stops":           {Route{Public: true}, line{part: 1, left: kib, pause: time.Hour}, kib, 408, 5 * time.Second},
-		"public in chunks that stops": {Route{Public: true}, line{part: 1, left: kib, pause: time.Hour}, -1, 408, 5 * time.Second},
-		"large that stops":            {Route{}, line{part: 1, left: mib, pause: time.Hour}, mib, 408, 10 * time.Second},
-		"large public that stops":     {Route{Public: true}, line{part: 1, left: mib, pause: time.Hour}, mib, 408, 10 * time.Second},
-		"large that trickles":         {Route{}, line{part: 1, left: mib, pause: 9 * time.Second}, mib, 408, 21 * time.Second},
-		"large in chunks":             {Route{}, line{part: 80 * kib, left: mib, pause: time.Second}, -1, 0, 30 * time.Second},
-		"large that is slow":          {Route{}, line{part: 30 * kib, left: mib, pause: time.Second}, mib, 0, 40 * time.Second},
-		"large over a minute":         {Route{}, line{part: 100 * kib, left: 10 * mib, pause: time.Second}, 10 * mib, 408, time.Minute},
+		"small at once":               {Route{}, fakeBody{part: kib, left: kib}, kib, 0, 0},
+		"small that stops":            {Route{}, fakeBody{part: 1, left: kib, pause: time.Hour}, kib, 408, 10 * time.Second},
+		"small that trickles":         {Route{}, fakeBody{part: 1, left: kib, pause: time.Second}, kib, 408, 10 * time.Second},
+		"public that stops":           {Route{Public: true}, fakeBody{part: 1, left: kib, pause: time.Hour}, kib, 408, 5 * time.Second},
+		"public in chunks that stops": {Route{Public: true}, fakeBody{part: 1, left: kib, pause: time.Hour}, -1, 408, 5 * time.Second},
+		"large that stops":            {Route{}, fakeBody{part: 1, left: mib, pause: time.Hour}, mib, 408, 10 * time.Second},
+		"large public that stops":     {Route{Public: true}, fakeBody{part: 1, left: mib, pause: time.Hour}, mib, 408, 10 * time.Second},
+		"large that trickles":         {Route{}, fakeBody{part: 1, left: mib, pause: 9 * time.Second}, mib, 408, 21 * time.Second},
+		"large in chunks":             {Route{}, fakeBody{part: 80 * kib, left: mib, pause: time.Second}, -1, 0, 30 * time.Second},
+		"large that is slow":          {Route{}, fakeBody{part: 30 * kib, left: mib, pause: time.Second}, mib, 0, 40 * time.Second},
+		"large over a minute":         {Route{}, fakeBody{part: 100 * kib, left: 10 * mib, pause: time.Second}, 10 * mib, 408, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,12 +118,12 @@ func TestBodyTimeLimits(t *testing.T) {
 // TestTricklingStreamIsCut: one byte a minute, or a few a second.
 func TestTricklingStreamIsCut(t *testing.T) {
 	for name, tt := range map[string]struct {
-		l      line
+		l      fakeBody
 		within time.Duration
 	}{
-		"stalls":          {line{part: 1, left: 100, pause: time.Minute}, 10 * time.Second},
-		"trickles":        {line{part: 100, left: 1 << 20, pause: time.Second}, 21 * time.Second},
-		"slow and honest": {line{part: 16 << 10, left: 1 << 20, pause: time.Second}, 0},
+		"stalls":          {fakeBody{part: 1, left: 100, pause: time.Minute}, 10 * time.Second},
+		"trickles":        {fakeBody{part: 100, left: 1 << 20, pause: time.Second}, 21 * time.Second},
+		"slow and honest": {fakeBody{part: 16 << 10, left: 1 << 20, pause: time.Second}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -137,8 +137,8 @@ func TestTricklingStreamIsCut(t *testing.T) {
 				if honest := tt.within == 0; honest != (err == nil) || !honest && (time.Since(start) > tt.within || statusOfErr(x.Stream.Failure()) != 408) {
 					t.Errorf("after %s: %v", time.Since(start), err)
 				}
-				b.handler.budget.release(&x.held)
-				if used := b.handler.budget.large.used; used != 0 {
+				b.handler.bodyBudget.release(&x.bodyMemory)
+				if used := b.handler.bodyBudget.large.used; used != 0 {
 					t.Errorf("%d bytes are still held", used)
 				}
 			})
@@ -146,8 +146,8 @@ func TestTricklingStreamIsCut(t *testing.T) {
 	}
 }
 
-// TestUnsentBodyReservesNothing: 48 bodies are announced with their full length and
-// do not come; another team's large one, and a third one's small one, are read at once.
+// TestUnsentBodyReservesNothing: while 48 bodies are announced with their full length and do not
+// arrive, another team's large body and a third team's small body are read immediately.
 func TestUnsentBodyReservesNothing(t *testing.T) {
 	const mib = 1 << 20
 	synctest.Test(t, func(t *testing.T) {
@@ -155,48 +155,48 @@ func TestUnsentBodyReservesNothing(t *testing.T) {
 		done := make(chan int, 48)
 		for range 48 {
 			go func() {
-				l := &line{part: 1, left: 40 * mib, pause: time.Hour}
+				l := &fakeBody{part: 1, left: 40 * mib, pause: time.Hour}
 				x, r := b.bodyOf(l, "bad", 40*mib)
 				done <- statusOfErr(b.handler.readBody(x, r, &Route{}, 40*mib))
-				b.handler.budget.release(&x.held)
+				b.handler.bodyBudget.release(&x.bodyMemory)
 			}()
 		}
 		synctest.Wait()
-		if used := b.handler.budget.large.used; used > 48*2*firstStep {
+		if used := b.handler.bodyBudget.large.used; used > 48*2*firstStep {
 			t.Errorf("%d bytes are held by nothing", used)
 		}
 		for team, n := range map[string]int{"good": 40 * mib, "other": 100} {
-			l := &line{part: mib, left: n}
+			l := &fakeBody{part: mib, left: n}
 			x, r := b.bodyOf(l, team, int64(n))
 			start := time.Now()
 			if err := b.handler.readBody(x, r, &Route{}, 40*mib); err != nil || time.Since(start) > 0 || len(x.Body) != n {
 				t.Errorf("%s: %d bytes after %s: %v", team, len(x.Body), time.Since(start), err)
 			}
-			b.handler.budget.release(&x.held)
+			b.handler.bodyBudget.release(&x.bodyMemory)
 		}
 		for range 48 {
 			if status := <-done; status != 408 {
 				t.Errorf("one that stalled: %d", status)
 			}
 		}
-		if used := b.handler.budget.large.used + b.handler.budget.turns.used; used != 0 {
+		if used := b.handler.bodyBudget.large.used + b.handler.bodyBudget.slots.used; used != 0 {
 			t.Errorf("%d bytes are still held", used)
 		}
 	})
 }
 
-// TestLargeBodiesOfTeamAreSerial: side by side all would get stuck half-way. Another
-// team's does not wait for them.
+// TestLargeBodiesOfTeamAreSerial: bodies that grow at the same time would all get stuck. Another
+// team's body does not wait.
 func TestLargeBodiesOfTeamAreSerial(t *testing.T) {
 	const mib, n, size = 1 << 20, 8, 40 << 20
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
 		failed := make(chan error, n+1)
 		send := func(team string) {
-			l := &line{part: 8 * mib, left: size, pause: 100 * time.Millisecond}
+			l := &fakeBody{part: 8 * mib, left: size, pause: 100 * time.Millisecond}
 			x, r := b.bodyOf(l, team, size)
 			failed <- b.handler.readBody(x, r, &Route{}, 40*mib)
-			b.handler.budget.release(&x.held)
+			b.handler.bodyBudget.release(&x.bodyMemory)
 		}
 		start := time.Now()
 		for range n {
@@ -215,7 +215,7 @@ func TestLargeBodiesOfTeamAreSerial(t *testing.T) {
 	})
 }
 
-// TestBodyLengths reads bodies around the steps in which room is made.
+// TestBodyLengths reads bodies around the step sizes of the buffer.
 func TestBodyLengths(t *testing.T) {
 	for _, n := range []int{1, firstStep - 1, firstStep, firstStep + 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 128 << 10, 300 << 10, 1<<20 + 1} {
 		for _, length := range []int64{int64(n), -1} {
@@ -225,16 +225,16 @@ func TestBodyLengths(t *testing.T) {
 				r := httptest.NewRequest("POST", "/", bytes.NewReader(want))
 				r.ContentLength = length
 				x := &Exchange{ResponseWriter: httptest.NewRecorder(), Key: &app.Key{TeamID: "a"}}
-				err := b.handler.readBody(x, r, &Route{Passing: passing}, 40<<20)
+				err := b.handler.readBody(x, r, &Route{ReusesBuffer: passing}, 40<<20)
 				if err != nil || !bytes.Equal(x.Body, want) {
 					t.Errorf("%d bytes, announced %d, passing %v: %d come, %v", n, length, passing, len(x.Body), err)
 				}
-				weight := x.held.weight
+				weight := x.bodyMemory.weight
 				if weight < int64(2*n) || weight > max(int64(8*n), 2*firstStep) {
 					t.Errorf("%d bytes, announced %d: weight %d", n, length, weight)
 				}
-				b.handler.budget.release(&x.held)
-				if used := b.handler.budget.small.used + b.handler.budget.large.used + b.handler.budget.turns.used; used != 0 {
+				b.handler.bodyBudget.release(&x.bodyMemory)
+				if used := b.handler.bodyBudget.small.used + b.handler.bodyBudget.large.used + b.handler.bodyBudget.slots.used; used != 0 {
 					t.Errorf("%d bytes are still held", used)
 				}
 			}

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// loopback is who is believed about where a request came from unless the operator
-// names proxies of his own: a proxy on this machine.
+// loopback are the proxies that are trusted by default: those on this machine.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// proxies are those whose X-Forwarded-For counts.
+// proxies are the addresses whose X-Forwarded-For is trusted.
 type proxies []netip.Prefix
 
 // has reports whether an address is a proxy's.
@@ -20,9 +19,9 @@ func (p proxies) has(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(r netip.Prefix) bool { return r.Contains(addr) })
 }
 
-// clientAddress is where a request came from, for every rule that counts by
-// address: the right-most hop that is no proxy of ours. What stands left of it the
-// client may have made up. It is invalid where nothing is known.
+// clientAddress returns the address that a request came from, for every rule that counts by
+// address: the right-most hop of X-Forwarded-For that is not a trusted proxy. Hops to its left may
+// be forged. The result is invalid if the address is not known.
 func (p proxies) clientAddress(remoteAddr string, header http.Header) netip.Addr {
 	addr := peerAddress(remoteAddr)
 	if !addr.IsValid() || !p.has(addr) {
@@ -49,7 +48,7 @@ func (p proxies) clientAddress(remoteAddr string, header http.Header) netip.Addr
 	return addr
 }
 
-// hopAddress reads an element of X-Forwarded-For; some proxies add the port.
+// hopAddress parses an element of X-Forwarded-For; some proxies add a port.
 func hopAddress(s string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
@@ -62,8 +61,7 @@ func hopAddress(s string) (netip.Addr, bool) {
 	return addr.Unmap().WithZone(""), true
 }
 
-// peerAddress is the address in the form of http.Request.RemoteAddr; invalid where
-// it is of another kind.
+// peerAddress parses an http.Request.RemoteAddr; invalid if it is not an IP address and port.
 func peerAddress(remoteAddr string) netip.Addr {
 	host, _, err := net.SplitHostPort(remoteAddr)
 	if err != nil {
@@ -76,9 +74,8 @@ func peerAddress(remoteAddr string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// clientPrefix is what counts as one client: an IPv4 address, or an IPv6 /64,
-// the least that a customer of a provider holds. Whose address is not known
-// shares one with others of the kind.
+// clientPrefix returns the network that counts as one client: an IPv4 address, or an IPv6 /64, the
+// smallest network that providers assign. All unknown addresses share the zero prefix.
 func clientPrefix(addr netip.Addr) netip.Prefix {
 	if !addr.IsValid() {
 		return netip.Prefix{}
@@ -87,16 +84,16 @@ func clientPrefix(addr netip.Addr) netip.Prefix {
 	if addr.Is6() {
 		bits = 64
 	}
-	prefix, _ := addr.Prefix(bits) // fails only where bits is out of range
+	prefix, _ := addr.Prefix(bits) // fails only if bits is out of range
 	return prefix
 }
 
-// Address returns where the request came from: the peer of its connection, or, where
-// that is a proxy of Config.TrustedProxies, the client that it names. It is invalid
-// where nothing is known.
-func (x *Exchange) Address() netip.Addr { return x.from }
+// Address returns the address that the request came from: the peer of the connection or, if that is
+// a proxy of Config.TrustedProxies, the client that the proxy names. It is invalid if the address
+// is not known.
+func (x *Exchange) Address() netip.Addr { return x.clientAddr }
 
-// Client returns what counts as one client in every bound by address: the request's
-// IPv4 address as a /32, or the /64 of its IPv6 address. All requests whose address
-// is not known are one client, the zero Prefix.
-func (x *Exchange) Client() netip.Prefix { return clientPrefix(x.from) }
+// Client returns the network that counts as one client in every limit per address: an IPv4 address
+// as a /32, or the /64 of an IPv6 address. All requests with an unknown address are one client, the
+// zero Prefix.
+func (x *Exchange) Client() netip.Prefix { return clientPrefix(x.clientAddr) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzClientAddress: whatever stands in X-Forwarded-For, the answer is an address
-// without a zone or none, and only a proxy's word counts.
+// FuzzClientAddress: whatever X-Forwarded-For contains, the result is an address without a zone or
+// invalid, and only a proxy's header counts.
 func FuzzClientAddress(f *testing.F) {
 	f.Add("127.0.0.1:1", "203.0.113.7", "")
 	f.Add("127.0.0.1:1", "198.51.100.1", "203.0.113.7, ::ffff:127.0.0.1")

@@ -15,7 +15,7 @@ func TestClientAddress(t *testing.T) {
 		want    string
 	}{
 		{loopback, "203.0.113.7:4711", nil, "203.0.113.7"},
-		{loopback, "203.0.113.7:4711", []string{"198.51.100.9"}, "203.0.113.7"}, // no proxy of ours
+		{loopback, "203.0.113.7:4711", []string{"198.51.100.9"}, "203.0.113.7"}, // not a trusted proxy
 		{loopback, "127.0.0.1:4711", nil, "127.0.0.1"},
 		{loopback, "127.0.0.2:4711", []string{"198.51.100.9"}, "198.51.100.9"},
 		{loopback, "127.0.0.1:4711", []string{"1.2.3.4, 198.51.100.9"}, "198.51.100.9"},
@@ -32,7 +32,7 @@ func TestClientAddress(t *testing.T) {
 		{loopback, "@", nil, ""},
 		{own, "10.1.2.3:1", []string{"1.2.3.4, 198.51.100.9, 10.9.9.9"}, "198.51.100.9"},
 		{own, "[2001:db8:1::5]:1", []string{"198.51.100.9"}, "198.51.100.9"},
-		{own, "127.0.0.1:1", []string{"198.51.100.9"}, "127.0.0.1"}, // the own ones stand in for the default
+		{own, "127.0.0.1:1", []string{"198.51.100.9"}, "127.0.0.1"}, // the configured proxies replace the default
 		{own, "10.1.2.3:1", []string{"10.0.0.7"}, "10.0.0.7"},       // a client inside
 	} {
 		want, _ := netip.ParseAddr(c.want)

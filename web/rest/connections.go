@@ -11,94 +11,92 @@ import (
 	"time"
 )
 
-// phase is what a connection is at.
+// phase is the state of a connection.
 type phase = int32
 
 const (
-	phaseReading phase = iota // a header, or what is left of a body after its answer
-	phaseBody                 // a request whose body is not all here: cut only while more of it is waited for
-	phaseIdle                 // between two requests
-	phaseWorking              // an answer is being made: never cut
+	phaseReading phase = iota // reads a header, or the rest of a body after its answer
+	phaseBody                 // reads a body: evicted only while it waits for bytes
+	phaseIdle                 // waits for the next request
+	phaseWorking              // an answer is being made: never evicted
 )
 
-// logEvery is how often the log says at most that connections are cut or refused.
+// logEvery is the shortest interval between two log lines on evicted or refused connections.
 const logEvery = 10 * time.Second
 
-// conn is a connection that knows what it is at, and since when nothing came of it.
+// conn is a connection that tracks its state and when it last received bytes.
 type conn struct {
 	net.Conn
-	all   *connections
-	peer  netip.Prefix
-	phase atomic.Int32
-	waits atomic.Bool  // for bytes
-	works atomic.Int32 // requests of HTTP/2 whose answers are being made
-	last  atomic.Int64 // when something came of it, in Unix nanoseconds
+	all     *connections
+	peer    netip.Prefix
+	phase   atomic.Int32
+	waiting atomic.Bool  // for bytes
+	working atomic.Int32 // HTTP/2 requests that are being answered
+	last    atomic.Int64 // when bytes last arrived, in Unix nanoseconds
 }
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
-	c.waits.Store(true)
+	c.waiting.Store(true)
 	n, err := c.Conn.Read(p)
-	c.waits.Store(false)
+	c.waiting.Store(false)
 	if n > 0 {
 		c.last.Store(time.Now().UnixNano())
 	}
 	return n, err
 }
 
-// Close implements net.Conn. Who took the connection from net/http counts until then.
+// Close implements net.Conn. A hijacked connection is counted until then.
 func (c *conn) Close() error {
-	if c.all != nil { // a test's is of none
-		c.all.forget(c)
+	if c.all != nil { // nil in tests
+		c.all.unregister(c)
 	}
 	return c.Conn.Close()
 }
 
-// set notes what a connection is at. There may be none: tests, and calls inside of a
-// request, have no connection.
-func (c *conn) set(p phase) {
+// setPhase sets the state. A nil conn is allowed: tests and internal calls have none.
+func (c *conn) setPhase(p phase) {
 	if c != nil {
 		c.phase.Store(p)
 	}
 }
 
-// reset has a connection end with a reset, which even a client of HTTP/1.0 doesn't take for
-// the end of an answer.
+// reset makes Close send a TCP reset, which even an HTTP/1.0 client does not take for the end of an
+// answer.
 func (c *conn) reset() {
 	if c == nil {
 		return
 	}
 	if tcp, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
-		_ = tcp.SetLinger(0) // without it HTTP/1.1 still shows that an end is missing
+		_ = tcp.SetLinger(0) // without it HTTP/1.1 clients still see that the end is missing
 	}
 }
 
-// connections are all that are open. At a bound the one that has been stalled longest
-// makes room for the next: so who holds many that say nothing keeps nobody out.
+// connections are all open connections. At the limit the one that has been stalled longest is
+// evicted for the next: a client that holds many silent connections keeps nobody out.
 type connections struct {
-	most, maxPerAddress int
-	free                proxies // addresses without a bound of their own
-	log                 *slog.Logger
+	max, maxPerAddress int
+	exempt             proxies // addresses without a limit per address
+	log                *slog.Logger
 
 	mu     sync.Mutex
 	open   int
 	byPeer map[netip.Prefix]map[*conn]struct{}
-	// streams are the requests that share a connection of HTTP/2 with others, all of them
-	// and those of each peer.
-	streams       int
-	streamsByPeer map[netip.Prefix]int
-	cut           int       // since the log told
-	turned        int       // away, since then
-	told          time.Time // when it did
-	failed        time.Time // when a connection could not be taken, until one is
-	said          time.Time // when the log said so
+	// streams are the requests on HTTP/2 connections, in total and per peer.
+	streams         int
+	streamsByPeer   map[netip.Prefix]int
+	evicted         int       // since the last log line
+	refused         int       // since the last log line
+	loggedAt        time.Time // the last log line
+	failedAt        time.Time // when accepting began to fail; zero once it works again
+	failureLoggedAt time.Time // the last log line about it
 }
 
-func newConnections(most, mostOfOne int, free proxies, log *slog.Logger) *connections {
-	return &connections{most: most, maxPerAddress: mostOfOne, free: free, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
+func newConnections(limit, perAddress int, exempt proxies, log *slog.Logger) *connections {
+	return &connections{max: limit, maxPerAddress: perAddress, exempt: exempt, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
 }
 
-// boundListener accepts no more connections than there may be.
+// boundListener accepts connections within the limits.
 type boundListener struct {
 	net.Listener
 	conns *connections
@@ -109,7 +107,7 @@ func (l boundListener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
 		if err != nil {
-			l.conns.failure(err)
+			l.conns.acceptFailed(err)
 			return nil, err
 		}
 		if c := l.conns.add(raw); c != nil {
@@ -119,32 +117,32 @@ func (l boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// add takes a connection in; nil: there is no room for it, and none can be made.
+// add registers a connection; nil if it is refused.
 func (s *connections) add(raw net.Conn) *conn {
 	addr := peerAddress(raw.RemoteAddr().String())
 	c := &conn{Conn: raw, all: s, peer: clientPrefix(addr)}
 	now := time.Now()
 	c.last.Store(now.UnixNano())
 	s.mu.Lock()
-	recovered := s.failed
-	s.failed = time.Time{}
-	ok, victim := s.room(c, addr)
+	recovered := s.failedAt
+	s.failedAt = time.Time{}
+	ok, victim := s.admit(c, addr)
 	if victim != nil {
 		s.remove(victim)
-		s.cut++
+		s.evicted++
 	}
 	if ok {
 		s.insert(c)
 	} else {
-		s.turned++
+		s.refused++
 	}
-	tell := s.news(now)
+	attrs := s.logAttrs(now)
 	s.mu.Unlock()
 	if victim != nil {
 		victim.Conn.Close()
 	}
-	if tell != nil {
-		s.log.Warn("connections are at their bound: those that stalled longest are cut, and where none has, the next is refused; see --max-connections", tell...)
+	if attrs != nil {
+		s.log.Warn("connections are at their bound: those that stalled longest are cut, and where none has, the next is refused; see --max-connections", attrs...)
 	}
 	if !recovered.IsZero() {
 		s.log.Info("connections are taken again", "after", now.Sub(recovered))
@@ -155,45 +153,45 @@ func (s *connections) add(raw net.Conn) *conn {
 	return c
 }
 
-// room reports whether a connection may be taken in, and which one has to go for it.
-func (s *connections) room(c *conn, addr netip.Addr) (ok bool, victim *conn) {
-	own := s.byPeer[c.peer]
-	if len(own) >= s.maxPerAddress && !s.free.has(addr) {
-		victim = stalled(own)
+// admit reports whether a connection is accepted, and which one is evicted for it.
+func (s *connections) admit(c *conn, addr netip.Addr) (ok bool, victim *conn) {
+	sameClient := s.byPeer[c.peer]
+	if len(sameClient) >= s.maxPerAddress && !s.exempt.has(addr) {
+		victim = stalled(sameClient)
 		return victim != nil, victim
 	}
-	if s.open < s.most {
+	if s.open < s.max {
 		return true, nil
 	}
 	victim = s.stalledOfBusiest()
 	return victim != nil, victim
 }
 
-// stalledOfBusiest returns the connection that stalled longest of the address that has
-// most connections, among those that have one which stalled.
+// stalledOfBusiest returns the longest stalled connection of the address with the most connections,
+// among the addresses that have a stalled one.
 func (s *connections) stalledOfBusiest() (victim *conn) {
 	most := 0
-	for _, own := range s.byPeer {
-		if len(own) <= most {
+	for _, sameClient := range s.byPeer {
+		if len(sameClient) <= most {
 			continue
 		}
-		if c := stalled(own); c != nil {
-			victim, most = c, len(own)
+		if c := stalled(sameClient); c != nil {
+			victim, most = c, len(sameClient)
 		}
 	}
 	return victim
 }
 
-// stalled returns the connection from which nothing came for the longest time: one in
-// the midst of a request before those that wait for their next. nil: all are at work.
+// stalled returns the connection that received nothing for the longest time. Connections in the
+// middle of a request come before idle ones; nil if all are being answered.
 func stalled(conns map[*conn]struct{}) (victim *conn) {
-	const honest = time.Second // to send the next part of a request
+	const honest = time.Second // allowed for the next part of a request
 	var oldest int64
 	midst := false
 	now := time.Now().UnixNano()
 	for c := range conns {
 		p := c.phase.Load()
-		if p == phaseWorking || c.works.Load() > 0 || p == phaseBody && !c.waits.Load() {
+		if p == phaseWorking || c.working.Load() > 0 || p == phaseBody && !c.waiting.Load() {
 			continue
 		}
 		last := c.last.Load()
@@ -206,71 +204,71 @@ func stalled(conns map[*conn]struct{}) (victim *conn) {
 }
 
 func (s *connections) insert(c *conn) {
-	own := s.byPeer[c.peer]
-	if own == nil {
-		own = map[*conn]struct{}{}
-		s.byPeer[c.peer] = own
+	sameClient := s.byPeer[c.peer]
+	if sameClient == nil {
+		sameClient = map[*conn]struct{}{}
+		s.byPeer[c.peer] = sameClient
 	}
-	own[c] = struct{}{}
+	sameClient[c] = struct{}{}
 	s.open++
 }
 
-// remove forgets a connection; one that is forgotten already stays so.
+// remove unregisters a connection; it may be unregistered already.
 func (s *connections) remove(c *conn) {
-	own := s.byPeer[c.peer]
-	if _, there := own[c]; !there {
+	sameClient := s.byPeer[c.peer]
+	if _, ok := sameClient[c]; !ok {
 		return
 	}
-	delete(own, c)
-	if len(own) == 0 {
+	delete(sameClient, c)
+	if len(sameClient) == 0 {
 		delete(s.byPeer, c.peer)
 	}
 	s.open--
 }
 
-// forget is remove for who does not hold the lock.
-func (s *connections) forget(c *conn) {
+// unregister is remove for callers that do not hold the lock.
+func (s *connections) unregister(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(c)
 }
 
-// news returns what the log should tell now; nil: nothing.
-func (s *connections) news(now time.Time) []any {
-	if s.cut+s.turned == 0 || now.Sub(s.told) < logEvery {
+// logAttrs returns the attributes of a log line that is due; nil if none is.
+func (s *connections) logAttrs(now time.Time) []any {
+	if s.evicted+s.refused == 0 || now.Sub(s.loggedAt) < logEvery {
 		return nil
 	}
 	var by netip.Prefix
-	for peer, own := range s.byPeer {
-		if len(own) > len(s.byPeer[by]) {
+	for peer, sameClient := range s.byPeer {
+		if len(sameClient) > len(s.byPeer[by]) {
 			by = peer
 		}
 	}
-	out := []any{"open", s.open, "bound", s.most, "bound_of_one_address", s.maxPerAddress, "cut", s.cut, "refused", s.turned,
+	out := []any{"open", s.open, "bound", s.max, "bound_of_one_address", s.maxPerAddress, "cut", s.evicted, "refused", s.refused,
 		"most_by", by.String(), "most", len(s.byPeer[by])}
-	s.told, s.cut, s.turned = now, 0, 0
+	s.loggedAt, s.evicted, s.refused = now, 0, 0
 	return out
 }
 
-// changed is told of each change of a connection by net/http.
-func (s *connections) changed(nc net.Conn, state http.ConnState) {
-	c := own(nc)
+// stateChanged is net/http's ConnState hook.
+func (s *connections) stateChanged(nc net.Conn, state http.ConnState) {
+	c := connFrom(nc)
 	if c == nil {
 		return
 	}
 	switch state {
 	case http.StateActive:
-		c.set(phaseReading)
+		c.setPhase(phaseReading)
 	case http.StateIdle:
 		c.last.Store(time.Now().UnixNano())
-		c.set(phaseIdle)
+		c.setPhase(phaseIdle)
 	case http.StateClosed:
-		s.forget(c)
+		s.unregister(c)
 	}
 }
 
-// own returns what is ours of a connection, which may lie below TLS; nil: nothing.
-func own(nc net.Conn) *conn {
+// connFrom returns the conn below a connection, which may be TLS; nil if there is none.
+func connFrom(nc net.Conn) *conn {
 	if over, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		nc = over.NetConn()
 	}
@@ -278,12 +276,12 @@ func own(nc net.Conn) *conn {
 	return c
 }
 
-// enter counts a request in that shares its connection with others; false: its address
-// has, or all have, as many at work as there may be connections.
-func (s *connections) enter(c *conn) bool {
+// enterStream counts an HTTP/2 request; false if its address, or all addresses together, have as
+// many requests as connections are allowed.
+func (s *connections) enterStream(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.streams >= s.most || s.streamsByPeer[c.peer] >= s.maxPerAddress && !s.free.has(c.peer.Addr()) {
+	if s.streams >= s.max || s.streamsByPeer[c.peer] >= s.maxPerAddress && !s.exempt.has(c.peer.Addr()) {
 		return false
 	}
 	s.streams++
@@ -291,8 +289,8 @@ func (s *connections) enter(c *conn) bool {
 	return true
 }
 
-// leave counts such a request out.
-func (s *connections) leave(c *conn) {
+// leaveStream ends what enterStream counted.
+func (s *connections) leaveStream(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams--
@@ -305,14 +303,14 @@ type connKey struct{}
 
 // connContext puts a connection into the context of its requests.
 func connContext(ctx context.Context, nc net.Conn) context.Context {
-	c := own(nc)
+	c := connFrom(nc)
 	if c != nil {
 		boundSendBuffer(c.Conn)
 	}
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// connOf returns the connection that a request came on; nil where there is none.
+// connOf returns the connection of a request; nil if there is none.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c

@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// end is one end of a connection from an address; what it reads the test says.
-type end struct {
+// fakeConn is a connection from an address whose reads the test controls.
+type fakeConn struct {
 	net.Conn
 	from   string
 	closed bool
 }
 
 // RemoteAddr implements net.Conn.
-func (e *end) RemoteAddr() net.Addr {
+func (e *fakeConn) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(e.from), 4711))
 }
 
 // Read implements net.Conn.
-func (e *end) Read(p []byte) (int, error) { return len(p), nil }
+func (e *fakeConn) Read(p []byte) (int, error) { return len(p), nil }
 
 // Close implements net.Conn.
-func (e *end) Close() error {
+func (e *fakeConn) Close() error {
 	e.closed = true
 	return nil
 }
@@ -42,14 +42,14 @@ func testConnections(free ...netip.Prefix) (*connections, *bytes.Buffer) {
 	return newConnections(4, 3, free, slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
-// dialled adds a connection, a second after the one before.
-func dialled(s *connections, from string) (*conn, *end) {
+// addConn adds a connection, a second after the one before.
+func addConn(s *connections, from string) (*conn, *fakeConn) {
 	time.Sleep(2 * time.Second)
-	e := &end{from: from}
+	e := &fakeConn{from: from}
 	return s.add(e), e
 }
 
-func (e *end) wantClosed(t *testing.T, want bool, what string) {
+func (e *fakeConn) wantClosed(t *testing.T, want bool, what string) {
 	t.Helper()
 	if e.closed != want {
 		t.Errorf("%s: closed %v, want %v", what, e.closed, want)
@@ -59,41 +59,41 @@ func (e *end) wantClosed(t *testing.T, want bool, what string) {
 func TestLongestStalledConnectionIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := testConnections()
-		idle, idleEnd := dialled(s, "10.0.0.1")
-		s.changed(idle, http.StateIdle)
-		work, workEnd := dialled(s, "10.0.0.1")
-		work.set(phaseBody) // its body waits for us
-		stuck, stuckEnd := dialled(s, "10.0.0.1")
-		stuck.set(phaseBody)
-		stuck.waits.Store(true)
-		_, otherEnd := dialled(s, "10.0.0.2") // older than what comes
-		fourth, _ := dialled(s, "10.0.0.1")
+		idle, idleEnd := addConn(s, "10.0.0.1")
+		s.stateChanged(idle, http.StateIdle)
+		work, workEnd := addConn(s, "10.0.0.1")
+		work.setPhase(phaseBody) // its body waits for us
+		stuck, stuckEnd := addConn(s, "10.0.0.1")
+		stuck.setPhase(phaseBody)
+		stuck.waiting.Store(true)
+		_, otherEnd := addConn(s, "10.0.0.2") // older than the next connection
+		fourth, _ := addConn(s, "10.0.0.1")
 		if fourth == nil {
 			t.Fatal("one that could make room did not")
 		}
 		stuckEnd.wantClosed(t, true, "one in the midst of a body")
 		idleEnd.wantClosed(t, false, "one that waits for a request, though it is older")
-		fourth.set(phaseWorking)
-		fifth, _ := dialled(s, "10.0.0.1")
+		fourth.setPhase(phaseWorking)
+		fifth, _ := addConn(s, "10.0.0.1")
 		idleEnd.wantClosed(t, true, "an idle one where no other can")
-		fifth.set(phaseWorking)
-		if c, _ := dialled(s, "10.0.0.1"); c != nil {
+		fifth.setPhase(phaseWorking)
+		if c, _ := addConn(s, "10.0.0.1"); c != nil {
 			t.Error("more than an address may have")
 		}
 		workEnd.wantClosed(t, false, "one at work")
 		otherEnd.wantClosed(t, false, "another address's")
 		time.Sleep(logEvery)
-		_, _ = dialled(s, "10.0.0.1")
+		_, _ = addConn(s, "10.0.0.1")
 		if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "refused=2") || !strings.Contains(log.String(), "cut=1") {
 			t.Errorf("%d lines: %s", n, log)
 		}
-		s.changed(fifth, http.StateClosed)
-		s.changed(fifth, http.StateClosed)
-		s.changed(idle, http.StateClosed) // was cut
+		s.stateChanged(fifth, http.StateClosed)
+		s.stateChanged(fifth, http.StateClosed)
+		s.stateChanged(idle, http.StateClosed) // was cut
 		if s.open != 3 {
 			t.Errorf("%d are open", s.open)
 		}
-		if c, _ := dialled(s, "10.0.0.1"); c == nil {
+		if c, _ := addConn(s, "10.0.0.1"); c == nil {
 			t.Error("none is taken though one ended")
 		}
 	})
@@ -102,11 +102,11 @@ func TestLongestStalledConnectionIsEvicted(t *testing.T) {
 func TestBusiestAddressIsEvictedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := testConnections()
-		_, single := dialled(s, "10.0.0.1")
-		_, first := dialled(s, "10.0.0.2")
-		moving, second := dialled(s, "10.0.0.2")
-		_, _ = dialled(s, "10.0.0.2")
-		if c, _ := dialled(s, "10.0.0.3"); c == nil {
+		_, single := addConn(s, "10.0.0.1")
+		_, first := addConn(s, "10.0.0.2")
+		moving, second := addConn(s, "10.0.0.2")
+		_, _ = addConn(s, "10.0.0.2")
+		if c, _ := addConn(s, "10.0.0.3"); c == nil {
 			t.Fatal("no room was made")
 		}
 		single.wantClosed(t, false, "the oldest, of an address with one")
@@ -114,7 +114,7 @@ func TestBusiestAddressIsEvictedFirst(t *testing.T) {
 		if _, err := moving.Read(make([]byte, 1)); err != nil { // sends something
 			t.Fatal(err)
 		}
-		_, _ = dialled(s, "10.0.0.2")
+		_, _ = addConn(s, "10.0.0.2")
 		second.wantClosed(t, false, "one that sent something lately")
 		if s.open != 4 {
 			t.Errorf("%d are open", s.open)
@@ -126,13 +126,13 @@ func TestTrustedProxyIsUnbounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := testConnections(netip.MustParsePrefix("10.0.0.9/32"))
 		for range 4 {
-			c, _ := dialled(s, "10.0.0.9")
+			c, _ := addConn(s, "10.0.0.9")
 			if c == nil {
 				t.Fatal("it is bound like a client")
 			}
-			c.set(phaseWorking)
+			c.setPhase(phaseWorking)
 		}
-		if c, _ := dialled(s, "10.0.0.9"); c != nil {
+		if c, _ := addConn(s, "10.0.0.9"); c != nil {
 			t.Error("the bound of all does not hold for it")
 		}
 	})
@@ -141,34 +141,34 @@ func TestTrustedProxyIsUnbounded(t *testing.T) {
 func TestDescriptorExhaustionIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := testConnections()
-		_, stuck := dialled(s, "10.0.0.1")
+		_, stuck := addConn(s, "10.0.0.1")
 		none := &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
 		time.Sleep(5 * time.Second)
 		for range 20 {
-			s.failure(none)
+			s.acceptFailed(none)
 		}
 		stuck.wantClosed(t, true, "one that stalled")
 		if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "LimitNOFILE") {
 			t.Errorf("%d lines: %s", n, log)
 		}
 		time.Sleep(logEvery)
-		s.failure(none)
-		s.failure(net.ErrClosed)
+		s.acceptFailed(none)
+		s.acceptFailed(net.ErrClosed)
 		if n := strings.Count(log.String(), "level=ERROR"); n != 2 {
 			t.Errorf("%d lines: %s", n, log)
 		}
-		_, _ = dialled(s, "10.0.0.1")
-		_, _ = dialled(s, "10.0.0.1")
+		_, _ = addConn(s, "10.0.0.1")
+		_, _ = addConn(s, "10.0.0.1")
 		if n := strings.Count(log.String(), "connections are taken again"); n != 1 {
 			t.Errorf("recovery is said %d times: %s", n, log)
 		}
-		s.failure(errors.New("another one"))
+		s.acceptFailed(errors.New("another one"))
 	})
 }
 
 func TestNetHTTPLogLevels(t *testing.T) {
 	var log bytes.Buffer
-	n := noise{slog.New(slog.NewTextHandler(&log, nil))}
+	n := httpLog{slog.New(slog.NewTextHandler(&log, nil))}
 	for _, line := range []string{"http: TLS handshake error from 10.0.0.1: EOF\n", "http: panic serving 10.0.0.1: out of cheese\n"} {
 		if _, err := n.Write([]byte(line)); err != nil {
 			t.Error(err)
@@ -179,13 +179,13 @@ func TestNetHTTPLogLevels(t *testing.T) {
 	}
 }
 
-// bufferedConn notes how much the system was told to hold of what is sent.
+// bufferedConn records the size of the send buffer.
 type bufferedConn struct {
 	net.Conn
 	buffer int
 }
 
-// SetWriteBuffer is that of net.TCPConn.
+// SetWriteBuffer has the signature of net.TCPConn's method.
 func (c *bufferedConn) SetWriteBuffer(n int) error {
 	c.buffer = n
 	return nil

@@ -20,13 +20,13 @@ import (
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 
-// fixture is a handler whose routes are those of the test.
+// fixture is a handler with the routes of a test.
 type fixture struct {
 	handler *Handler
 	log     bytes.Buffer
 }
 
-// anyKey takes every token for a key that may do everything.
+// anyKey accepts every token with full access.
 type anyKey struct{}
 
 func (anyKey) Authenticate(_ context.Context, token string) (*app.Key, error) {
@@ -167,8 +167,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	}
 }
 
-// TestBodyRefusals proves that the body of a route is refused in our words, with
-// the field and without the value.
+// TestBodyRefusals checks that errors in a body name the field and not the value.
 func TestBodyRefusals(t *testing.T) {
 	b := newFixture(t)
 	RegisterBody(b.handler, Route{Public: true}, huma.Operation{Method: "PUT", Path: "/typed"},
@@ -226,8 +225,8 @@ type (
 func (*checkedA) Check() error { return nil }
 func (*checkedB) Check() error { return nil }
 
-// TestInvalidInputTypesPanic: nothing would read a body, and
-// nobody would check the ids of two parts that both check themselves.
+// TestInvalidInputTypesPanic: nothing would read a body of an input, and nothing would check the
+// ids of two embedded Checkers.
 func TestInvalidInputTypesPanic(t *testing.T) {
 	b := newFixture(t)
 	op := huma.Operation{Method: "POST", Path: "/typed/{a}/{b}"}
@@ -277,13 +276,12 @@ func TestFailureLimiterIsBounded(t *testing.T) {
 	}
 }
 
-// TestInternalCallsKeepLimits: the body of a request inside of another one is bounded
-// like any other of its operation.
+// TestInternalCallsKeepLimits: the body of an internal call has the limits of its operation.
 func TestInternalCallsKeepLimits(t *testing.T) {
 	b := newFixture(t)
 	RegisterBody(b.handler, Route{MaxBody: 10}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
-	outer := &Exchange{ResponseWriter: NewRecorder(), Key: &app.Key{Permission: app.FullAccess}, answer: &answer{all: b.handler.answers}}
+	outer := &Exchange{ResponseWriter: NewRecorder(), Key: &app.Key{Permission: app.FullAccess}, memory: &answerMemory{budget: b.handler.answerBudget}}
 	for n, want := range map[int]int{11: 413, 10: 200} {
 		in := &Call{Header: http.Header{}, Body: []byte(`{}` + strings.Repeat(" ", n-2))}
 		if w := b.handler.Perform(t.Context(), outer, b.handler.Operations()["typed"], in); w.Status != want {
@@ -292,10 +290,10 @@ func TestInternalCallsKeepLimits(t *testing.T) {
 	}
 }
 
-// TestBodyBufferIsReused: on routes that keep nothing of it.
+// TestBodyBufferIsReused: on routes that keep no part of the body.
 func TestBodyBufferIsReused(t *testing.T) {
 	b := newFixture(t)
-	RegisterBody(b.handler, Route{Passing: true}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
+	RegisterBody(b.handler, Route{ReusesBuffer: true}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
 	seen := 0
 	for i := range 26 {
@@ -303,11 +301,11 @@ func TestBodyBufferIsReused(t *testing.T) {
 		r := httptest.NewRequest("POST", "/typed", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer x")
 		b.handler.ServeHTTP(httptest.NewRecorder(), r)
-		room := b.handler.budget.room(int64(len(body)))
-		if string((*room)[:len(body)]) == body {
+		buffer := b.handler.bodyBudget.buffer(int64(len(body)))
+		if string((*buffer)[:len(body)]) == body {
 			seen++
 		}
-		b.handler.budget.used.Put(room)
+		b.handler.bodyBudget.buffers.Put(buffer)
 	}
 	if seen == 0 {
 		t.Error("no room came back")

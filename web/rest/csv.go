@@ -25,47 +25,47 @@ import (
 
 const (
 	csvType = "text/csv"
-	// csvContentType says with RFC 4180 section 3 that the first line has the names.
+	// csvContentType declares a header line (RFC 4180 section 3).
 	csvContentType = "text/csv; charset=utf-8; header=present"
 )
 
-// exportsPerTeam is how many lists of one team may be on their way as CSV at once.
+// exportsPerTeam is how many lists a team may download as CSV at the same time.
 const exportsPerTeam = 2
 
 const (
-	recheckEvery = 2 * time.Second // how long an export goes on for a key that was revoked
-	busyRetries  = 10              // for a page in mid-export that has no room, a second apart
+	recheckEvery = 2 * time.Second // an export ends this long after its key was revoked, at the latest
+	busyRetries  = 10              // attempts for a page, one second apart, while there is no memory
 )
 
-// Exports notes that somebody takes a list along.
-type Exports interface {
-	// AuditExport appends to the audit log of a team (empty: of the server) that the list at
-	// a path is exported; query is what narrows it.
+// ExportLog records exports of lists.
+type ExportLog interface {
+	// NoteExport appends to the audit log of a team (empty: of the server) that the list at a path
+	// is exported. query holds its filters.
 	AuditExport(ctx context.Context, team, path string, query map[string]string) error
 }
 
-// table is how the pages of a list become CSV.
+// table describes how the pages of a list become CSV. Fields are indexes for reflect's
+// FieldByIndex.
 type table struct {
-	file    string // name of the file
-	data    []int  // of the body: its rows
-	more    []int  // whether others follow; nil: never
-	cursor  []int  // what the next page begins after; nil: the last row's id
-	id      []int  // of a row
-	limit   []int  // of the input; nil: there is none
-	after   []int  // nil: there is one page
-	before  []int  // nil: there is none
-	asks    []ask  // what an export asks for that the request leaves open
-	columns []column
+	file     string          // of the download
+	data     []int           // the body's rows
+	more     []int           // the body's has_more; nil: always false
+	cursor   []int           // the body's searched_to; nil: the cursor is the last row's id
+	id       []int           // the row's id
+	limit    []int           // the input's limit; nil: none
+	after    []int           // the input's after; nil: there is one page
+	before   []int           // the input's before; nil: none
+	defaults []exportDefault // query parameters that exports set if the request does not
+	columns  []column
 }
 
-// ask is a query parameter of an input with its value in exports: that of the field's tag
-// csv.
-type ask struct {
+// exportDefault is a query parameter and its value in exports, from the field's tag csv.
+type exportDefault struct {
 	field []int
 	value string
 }
 
-// tableOf returns how a route's answer becomes CSV; nil: it is no list.
+// tableOf returns how a route's answer becomes CSV; nil if it is no list.
 func tableOf(op *huma.Operation, input, output reflect.Type) *table {
 	body, row := listOf(op.Method, output)
 	if row == nil {
@@ -76,7 +76,7 @@ func tableOf(op *huma.Operation, input, output reflect.Type) *table {
 		limit: fieldOf(input, "query", "limit"), after: fieldOf(input, "query", "after"), before: fieldOf(input, "query", "before")}
 	for _, f := range reflect.VisibleFields(input) {
 		if value := f.Tag.Get("csv"); value != "" {
-			t.asks = append(t.asks, ask{f.Index, value})
+			t.defaults = append(t.defaults, exportDefault{f.Index, value})
 		}
 	}
 	if t.after != nil && (t.more == nil || t.id == nil && t.cursor == nil) {
@@ -85,7 +85,7 @@ func tableOf(op *huma.Operation, input, output reflect.Type) *table {
 	return t
 }
 
-// listOf returns the types of a list's body and of its rows; nil: the output is no list.
+// listOf returns the types of a list's body and of its rows; nil if the output is no list.
 func listOf(method string, output reflect.Type) (body, row reflect.Type) {
 	if method != http.MethodGet || output.Kind() != reflect.Struct {
 		return nil, nil
@@ -101,7 +101,7 @@ func listOf(method string, output reflect.Type) (body, row reflect.Type) {
 	return f.Type, data.Type.Elem()
 }
 
-// fieldOf returns where the field of a name stands; nil: there is none.
+// fieldOf returns the index of the field with a name in a tag; nil if there is none.
 func fieldOf(t reflect.Type, tag, name string) []int {
 	for _, f := range reflect.VisibleFields(t) {
 		if got, _, _ := strings.Cut(f.Tag.Get(tag), ","); got == name && f.IsExported() {
@@ -111,21 +111,21 @@ func fieldOf(t reflect.Type, tag, name string) []int {
 	return nil
 }
 
-// fileName is the last word of a path that is no parameter.
+// fileName returns the last literal segment of a path, with .csv.
 func fileName(path string) string {
-	words := slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s[0] == '{' })
-	return words[len(words)-1] + ".csv"
+	text := slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s[0] == '{' })
+	return text[len(text)-1] + ".csv"
 }
 
-// csvNote says in the document how a list is answered as CSV.
+// csvNote documents the CSV form of a list.
 const csvNote = "With `Accept: " + csvType + "` all rows that follow come as CSV, after a line with the names " +
 	"of their members; those of objects follow a dot. A `limit`, of which there is no highest then, bounds them; `before` can't be given. " +
 	"What a spreadsheet would take for a formula has a ' before it."
 
-// prefersCSV reports whether a client asks for CSV by name and likes it better than JSON.
+// prefersCSV reports whether a client names CSV in Accept and prefers it to JSON.
 func prefersCSV(header http.Header) bool { return Prefers(header, csvType) }
 
-// Prefers reports whether a request would rather have a media type than JSON.
+// Prefers reports whether a request prefers a media type to JSON.
 func Prefers(header http.Header, other string) bool {
 	best, is := 0.0, false
 	for part := range strings.SplitSeq(strings.Join(header["Accept"], ","), ",") {
@@ -144,19 +144,19 @@ func Prefers(header http.Header, other string) bool {
 	return is
 }
 
-// exports bounds what lists on their way as CSV take from everybody else.
-type exports struct {
-	mu     sync.Mutex
-	byTeam map[string]int
-	turns  chan struct{} // to read a page: half of the processors do nothing else
+// exportLimiter bounds the exports of a team, and the processors that exports use.
+type exportLimiter struct {
+	mu        sync.Mutex
+	byTeam    map[string]int
+	readSlots chan struct{} // for reading a page: at most half of the processors
 }
 
-func newExportLimiter() *exports {
-	return &exports{byTeam: map[string]int{}, turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+func newExportLimiter() *exportLimiter {
+	return &exportLimiter{byTeam: map[string]int{}, readSlots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // begin counts an export of a team until done is called. Errors: CodeRateLimitExceeded.
-func (e *exports) begin(team string) (done func(), err error) {
+func (e *exportLimiter) begin(team string) (done func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.byTeam[team] >= exportsPerTeam {
@@ -173,31 +173,31 @@ func (e *exports) begin(team string) (done func(), err error) {
 	}, nil
 }
 
-// export is a list on its way as CSV.
+// export is a list that is being sent as CSV.
 type export struct {
-	h    *Handler
-	x    *Exchange
-	in   reflect.Value       // the input of the list, which asks for page after page
-	list func() (any, error) // the page that in asks for
-	left int                 // rows that may still come; negative: any number
-	sent bool                // a part of the answer is out
-	row  []string
-	buf  bytes.Buffer // rows that are not sent yet
-	seen time.Time    // when the key was last looked at
+	h         *Handler
+	x         *Exchange
+	in        reflect.Value       // the input of the list; its cursor advances
+	list      func() (any, error) // reads the page that in asks for
+	left      int                 // remaining rows; negative: no limit
+	sent      bool                // part of the answer was sent
+	row       []string
+	buf       bytes.Buffer // rows that are not sent yet
+	checkedAt time.Time    // when the key was last checked
 }
 
-// export answers with a list as CSV. Errors are those from before its first byte: an
-// answer that can't be completed is broken off, so that nobody takes a part for the whole.
+// export answers with a list as CSV. Errors occur before the first byte only: an answer that can't
+// be completed is aborted, so that no client takes a part for the whole.
 func (h *Handler) export(ctx context.Context, x *Exchange, in any, list func() (any, error)) error {
 	rt := x.route
-	e := &export{h: h, x: x, in: reflect.ValueOf(in).Elem(), list: list, row: make([]string, len(rt.table.columns)), seen: time.Now()}
-	if err := e.bound(); err != nil {
+	e := &export{h: h, x: x, in: reflect.ValueOf(in).Elem(), list: list, row: make([]string, len(rt.table.columns)), checkedAt: time.Now()}
+	if err := e.readBounds(); err != nil {
 		return err
 	}
 	if rt.FreshExport && !x.Key.RecentlyAuthenticated(h.now()) {
 		return app.ReauthenticationRequired()
 	}
-	done, err := h.exports.begin(x.Key.TeamID)
+	done, err := h.exportLimiter.begin(x.Key.TeamID)
 	if err != nil {
 		return err
 	}
@@ -212,37 +212,37 @@ func (h *Handler) export(ctx context.Context, x *Exchange, in any, list func() (
 	head := x.Header()
 	head.Set("Content-Type", csvContentType)
 	head.Set("Content-Disposition", `attachment; filename="`+rt.table.file+`"`)
-	e.follow(ctx, more)
+	e.stream(ctx, more)
 	x.answered = true
 	return nil
 }
 
-// note puts the export into the audit log.
+// note records the export in the audit log.
 func (e *export) note(ctx context.Context) error {
-	if e.h.exported == nil {
+	if e.h.exportLog == nil {
 		return nil
 	}
 	query := map[string]string{}
-	values, _ := url.ParseQuery(e.x.query) // what can't be read narrows nothing
+	values, _ := url.ParseQuery(e.x.query) // an unreadable query filters nothing
 	for _, name := range e.x.route.query.known {
 		if values.Has(name) {
 			query[name] = values.Get(name)
 		}
 	}
-	return e.h.exported.AuditExport(app.WithActor(ctx, e.x.actor), e.x.Key.TeamID, e.x.path, query)
+	return e.h.exportLog.AuditExport(app.WithActor(ctx, e.x.actor), e.x.Key.TeamID, e.x.path, query)
 }
 
-// follow sends the page that was read, and all that follow.
-func (e *export) follow(ctx context.Context, more bool) {
+// stream sends the page that was read and all further pages.
+func (e *export) stream(ctx context.Context, more bool) {
 	e.sent = true
 	for {
 		if err := e.send(); err != nil {
-			e.abort(slog.LevelDebug, err) // the client's doing
+			e.abort(slog.LevelDebug, err) // the client left
 		}
 		if !more {
 			return
 		}
-		err := e.standing(ctx)
+		err := e.recheck(ctx)
 		if err == nil {
 			more, err = e.page(ctx)
 		}
@@ -255,14 +255,15 @@ func (e *export) follow(ctx context.Context, more bool) {
 	}
 }
 
-// bound reads how many rows may come, and asks for what only exports have. Errors: CodeValidation.
-func (e *export) bound() error {
+// readBounds reads the number of rows that the request asks for, and sets the parameters that
+// exports set. Errors: CodeValidation.
+func (e *export) readBounds() error {
 	t := e.x.route.table
 	e.left = -1
 	if t.before != nil && e.in.FieldByIndex(t.before).String() != "" {
 		return app.Invalid("before", "can't be used for a list as CSV, which is always complete: use `after`")
 	}
-	for _, a := range t.asks {
+	for _, a := range t.defaults {
 		if f := e.in.FieldByIndex(a.field); f.String() == "" {
 			f.SetString(a.value)
 		}
@@ -280,15 +281,15 @@ func (e *export) bound() error {
 	return nil
 }
 
-// page reads the next page and writes it down; the first one with the names before it. It
-// reports whether another follows.
+// page reads the next page into the buffer, the first one after a header line. It reports whether
+// another page follows.
 func (e *export) page(ctx context.Context) (more bool, err error) {
 	select {
-	case e.h.exports.turns <- struct{}{}:
+	case e.h.exportLimiter.readSlots <- struct{}{}:
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	defer func() { <-e.h.exports.turns }()
+	defer func() { <-e.h.exportLimiter.readSlots }()
 	t := e.x.route.table
 	if t.limit != nil {
 		n := app.MaxLimit
@@ -301,7 +302,7 @@ func (e *export) page(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer e.x.answer.renew()
+	defer e.x.memory.reset()
 	body := reflect.ValueOf(out).Elem().FieldByName("Body")
 	rows := body.FieldByIndex(t.data)
 	if err := e.write(rows); err != nil || t.more == nil {
@@ -316,13 +317,13 @@ func (e *export) page(ctx context.Context) (more bool, err error) {
 	return true, e.advance(body, rows)
 }
 
-// read asks for a page. In mid-export it asks again where there is no room for a moment.
+// read reads a page. Once part of the answer was sent, it retries while there is no memory.
 func (e *export) read(ctx context.Context) (out any, err error) {
 	for range busyRetries {
 		if out, err = e.list(); !e.sent || app.CodeOf(err) != app.CodeServiceUnavailable {
 			return out, err
 		}
-		e.x.answer.renew()
+		e.x.memory.reset()
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
@@ -332,7 +333,7 @@ func (e *export) read(ctx context.Context) (out any, err error) {
 	return out, err
 }
 
-// advance has the next page begin where this one ends.
+// advance sets the cursor to the end of a page.
 func (e *export) advance(body, rows reflect.Value) error {
 	t, cursor := e.x.route.table, ""
 	if t.after == nil {
@@ -346,13 +347,13 @@ func (e *export) advance(body, rows reflect.Value) error {
 	}
 	after := e.in.FieldByIndex(t.after)
 	if cursor == "" || cursor == after.String() {
-		return fmt.Errorf("a page of %s says that more follow, and not where", e.x.Pattern)
+		return fmt.Errorf("a page of %s has more rows and no cursor", e.x.Pattern)
 	}
 	after.SetString(cursor)
 	return nil
 }
 
-// textOf returns a text, or that to which a pointer leads.
+// textOf returns a string, or the string that a pointer points to; empty for nil.
 func textOf(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -363,7 +364,7 @@ func textOf(v reflect.Value) string {
 	return v.String()
 }
 
-// write writes rows down.
+// write appends rows to the buffer.
 func (e *export) write(rows reflect.Value) error {
 	w := csv.NewWriter(&e.buf)
 	columns := e.x.route.table.columns
@@ -378,7 +379,7 @@ func (e *export) write(rows reflect.Value) error {
 	for i := range rows.Len() {
 		for n := range columns {
 			var err error
-			if e.row[n], err = columns[n].of(rows.Index(i)); err != nil {
+			if e.row[n], err = columns[n].value(rows.Index(i)); err != nil {
 				return err
 			}
 		}
@@ -389,8 +390,8 @@ func (e *export) write(rows reflect.Value) error {
 	return nil
 }
 
-// line writes a line as RFC 4180 ends it. The writer's own way to do that would change the
-// ends of lines within values too.
+// line appends a line with the line end of RFC 4180. csv.Writer's own option would change line ends
+// inside of values too.
 func (e *export) line(w *csv.Writer) error {
 	err := w.Write(e.row)
 	w.Flush()
@@ -402,7 +403,7 @@ func (e *export) line(w *csv.Writer) error {
 	return nil
 }
 
-// send hands the client what is written down.
+// send writes the buffer to the client.
 func (e *export) send() error {
 	if _, err := e.x.Write(e.buf.Bytes()); err != nil {
 		return err
@@ -414,17 +415,17 @@ func (e *export) send() error {
 	return nil
 }
 
-// standing proves now and then that the key may still read the list.
-func (e *export) standing(ctx context.Context) error {
-	if time.Since(e.seen) < recheckEvery {
+// recheck checks from time to time that the key may still read the list.
+func (e *export) recheck(ctx context.Context) error {
+	if time.Since(e.checkedAt) < recheckEvery {
 		return nil
 	}
-	e.seen = time.Now()
-	return e.h.standing(ctx, e.x, e.x.route)
+	e.checkedAt = time.Now()
+	return e.h.recheckKey(ctx, e.x, e.x.route)
 }
 
-// abort closes the connection in the midst of the answer, which is the only way left
-// to say that the rest won't come. It does not return.
+// abort closes the connection in the middle of the answer, the only way left to signal that it is
+// incomplete. It does not return.
 func (e *export) abort(level slog.Level, err error) {
 	e.h.log.Log(context.Background(), level, "a list was broken off on its way as CSV", "request_id", e.x.ID, "route", e.x.Pattern, "error", err)
 	e.x.reset()

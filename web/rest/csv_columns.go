@@ -13,16 +13,15 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// column is a member of the rows of a list, as a column of its CSV.
+// column is a member of a list's rows, as a column of the CSV.
 type column struct {
-	name string // "counts.total" of the member total of the member counts
-	at   []int  // where it stands: fields by their numbers
-	omit bool   // where it is zero, JSON leaves it out
+	name string // "counts.total" for the member total of the member counts
+	at   []int  // field indexes
+	omit bool   // empty for the zero value, as in JSON
 }
 
-// columnsOf returns the columns of rows of a type, in the order of its fields: objects
-// within a row are flattened. It panics for two columns of one name, a mistake of whoever
-// wrote the type.
+// columnsOf returns the columns of a row type in the order of its fields; nested objects are
+// flattened. It panics for two columns of one name, a programming error.
 func columnsOf(row reflect.Type) []column {
 	columns := appendColumns(nil, row, "", nil)
 	for i, c := range columns {
@@ -40,29 +39,29 @@ func appendColumns(columns []column, t reflect.Type, prefix string, at []int) []
 		if name == "-" || !f.IsExported() && !f.Anonymous {
 			continue
 		}
-		inner, here := f.Type, append(slices.Clone(at), i)
+		inner, index := f.Type, append(slices.Clone(at), i)
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
 		switch flat := inner.Kind() == reflect.Struct && !hasCustomJSON(inner); {
 		case flat && f.Anonymous && name == "":
-			columns = appendColumns(columns, inner, prefix, here)
+			columns = appendColumns(columns, inner, prefix, index)
 		case flat:
-			columns = appendColumns(columns, inner, prefix+name+".", here)
+			columns = appendColumns(columns, inner, prefix+name+".", index)
 		default:
-			columns = append(columns, column{prefix + name, here, strings.Contains(options, "omit")})
+			columns = append(columns, column{prefix + name, index, strings.Contains(options, "omit")})
 		}
 	}
 	return columns
 }
 
-// hasCustomJSON reports whether values of a type say themselves what they are in JSON.
+// hasCustomJSON reports whether a type has its own JSON encoding.
 func hasCustomJSON(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// of returns what a row has in the column.
-func (c *column) of(row reflect.Value) (string, error) {
+// value returns a row's cell in the column.
+func (c *column) value(row reflect.Value) (string, error) {
 	for _, i := range c.at {
 		if row.Kind() == reflect.Pointer {
 			if row.IsNil() {
@@ -78,9 +77,9 @@ func (c *column) of(row reflect.Value) (string, error) {
 	return cell(row)
 }
 
-// cell returns a value as a cell: texts as they are, but no formula; numbers as JSON has
-// them; null and what is empty as nothing; texts and numbers of an array with "; " between
-// them; all else in JSON.
+// cell formats a value as a cell. Strings are kept, except that formulas are disarmed; numbers are
+// formatted as in JSON; null and empty values are empty; arrays of simple values are joined with ";
+// "; everything else is JSON.
 func cell(v reflect.Value) (string, error) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
@@ -102,14 +101,14 @@ func cell(v reflect.Value) (string, error) {
 			}
 		case reflect.Slice:
 			if v.Len() == 0 || simple(v.Type().Elem()) {
-				return joined(v)
+				return joinCell(v)
 			}
 		}
 	}
 	return cellOfJSON(v.Interface())
 }
 
-// simple reports whether the values of a type are cells by themselves.
+// simple reports whether a value of a type is a cell of its own.
 func simple(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
@@ -118,7 +117,7 @@ func simple(t reflect.Type) bool {
 	return hasCustomJSON(t)
 }
 
-func joined(list reflect.Value) (string, error) {
+func joinCell(list reflect.Value) (string, error) {
 	var out strings.Builder
 	for i := range list.Len() {
 		text, err := cell(list.Index(i))

@@ -77,7 +77,7 @@ func TestRowCells(t *testing.T) {
 		{"any", "'@cmd"}, {"at", "2026-01-02T03:04:05Z"}}
 	var got [][2]string
 	for _, c := range columnsOf(reflect.TypeFor[csvRow]()) {
-		text, err := c.of(reflect.ValueOf(row))
+		text, err := c.value(reflect.ValueOf(row))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,14 +110,14 @@ type numberRow struct {
 	Text string `json:"text"`
 }
 
-// numbers is a list of rows that count down to 1.
-type numbers struct {
+// numberList is a list of rows that count down to 1.
+type numberList struct {
 	rows  int
 	pages atomic.Int32
-	page  func(after int) error // asked before a page; nil: nothing stands in the way
+	page  func(after int) error // called before a page; nil: nothing
 }
 
-func (n *numbers) list(_ context.Context, key *app.Key, in *PageParams) (*ListOutput[numberRow], error) {
+func (n *numberList) list(_ context.Context, key *app.Key, in *PageParams) (*ListOutput[numberRow], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
@@ -142,13 +142,13 @@ func (n *numbers) list(_ context.Context, key *app.Key, in *PageParams) (*ListOu
 	}), nil
 }
 
-func (n *numbers) serve(t *testing.T, change ...func(*Config)) *fixture {
+func (n *numberList) serve(t *testing.T, change ...func(*Config)) *fixture {
 	b := newFixture(t, change...)
 	Register(b.handler, Route{FreshExport: true}, huma.Operation{OperationID: "list-numbers", Method: "GET", Path: "/numbers/{x}/of"}, n.list2)
 	return b
 }
 
-func (n *numbers) list2(ctx context.Context, key *app.Key, in *struct {
+func (n *numberList) list2(ctx context.Context, key *app.Key, in *struct {
 	X string `path:"x"`
 	PageParams
 }) (*ListOutput[numberRow], error) {
@@ -168,7 +168,7 @@ func askCSV(t testing.TB, h http.Handler, target string, header ...string) *http
 }
 
 func TestExportStreamsAllPages(t *testing.T) {
-	n := &numbers{rows: 1234}
+	n := &numberList{rows: 1234}
 	b := n.serve(t)
 	for query, rows := range map[string]int{
 		"": 1234, "?limit=150": 150, "?limit=100": 100, "?limit=5000": 1234, "?after=01920000-0000-7000-8000-000000000301": 300,
@@ -206,10 +206,10 @@ func TestExportStreamsAllPages(t *testing.T) {
 	}
 }
 
-// TestFailedExportIsAborted: whatever ends an export early, the client sees that the
-// transfer broke, with HTTP/1.0 too, which has no end of an answer but that of the connection.
+// TestFailedExportIsAborted: whatever ends an export early, the client sees that the transfer
+// failed, even with HTTP/1.0, where only the end of the connection ends an answer.
 func TestFailedExportIsAborted(t *testing.T) {
-	n := &numbers{rows: 1000, page: func(next int) error {
+	n := &numberList{rows: 1000, page: func(next int) error {
 		if next < 500 {
 			return errors.New("the disk is gone")
 		}
@@ -255,13 +255,13 @@ func TestFailedExportIsAborted(t *testing.T) {
 // TestStalledExportIsCut: its team can begin another then.
 func TestStalledExportIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &numbers{rows: 1_000_000_000}
+		n := &numberList{rows: 1_000_000_000}
 		b := n.serve(t)
-		listener := make(pipes, 1)
+		listener := make(pipeListener, 1)
 		server := &http.Server{Handler: b.handler, WriteTimeout: time.Hour}
 		go server.Serve(listener)
-		client, theirs := net.Pipe()
-		listener <- theirs
+		client, clientEnd := net.Pipe()
+		listener <- clientEnd
 		if _, err := io.WriteString(client, "GET /numbers/1/of HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nAccept: text/csv\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -273,8 +273,8 @@ func TestStalledExportIsCut(t *testing.T) {
 		pages := n.pages.Load()
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		if len(b.handler.exports.byTeam) > 0 || n.pages.Load() != pages || pages > 100 {
-			t.Errorf("%v after it stopped to read: %v at work, %d pages and then %d", time.Since(start), b.handler.exports.byTeam, pages, n.pages.Load())
+		if len(b.handler.exportLimiter.byTeam) > 0 || n.pages.Load() != pages || pages > 100 {
+			t.Errorf("%v after it stopped to read: %v at work, %d pages and then %d", time.Since(start), b.handler.exportLimiter.byTeam, pages, n.pages.Load())
 		}
 		client.Close()
 		close(listener)
@@ -303,14 +303,14 @@ func (s *someKeys) Authenticate(_ context.Context, token string) (*app.Key, erro
 func TestExportsPerTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		n := &numbers{rows: 500, page: func(next int) error {
+		n := &numberList{rows: 500, page: func(next int) error {
 			if next < 300 {
 				<-free
 			}
 			return nil
 		}}
 		b := n.serve(t, func(c *Config) { c.Keys = &someKeys{} })
-		b.handler.exports.turns = make(chan struct{}, 10)
+		b.handler.exportLimiter.readSlots = make(chan struct{}, 10)
 		answers := make(chan *httptest.ResponseRecorder, 3)
 		ask := func(token string) { answers <- askCSV(t, b.handler, "/numbers/1/of", "Authorization", "Bearer "+token) }
 		go ask("a/1")
@@ -329,8 +329,8 @@ func TestExportsPerTeam(t *testing.T) {
 				t.Errorf("%d with %d lines", w.Code, strings.Count(w.Body.String(), "\n"))
 			}
 		}
-		if len(b.handler.exports.byTeam) > 0 {
-			t.Errorf("still counted: %v", b.handler.exports.byTeam)
+		if len(b.handler.exportLimiter.byTeam) > 0 {
+			t.Errorf("still counted: %v", b.handler.exportLimiter.byTeam)
 		}
 	})
 }
@@ -338,7 +338,7 @@ func TestExportsPerTeam(t *testing.T) {
 func TestRevokedKeyEndsExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := &someKeys{}
-		n := &numbers{rows: 1_000_000, page: func(int) error { time.Sleep(100 * time.Millisecond); return nil }}
+		n := &numberList{rows: 1_000_000, page: func(int) error { time.Sleep(100 * time.Millisecond); return nil }}
 		b := n.serve(t, func(c *Config) { c.Keys = keys })
 		time.AfterFunc(10*time.Second, func() { keys.gone.Store(true) })
 		start := time.Now()
@@ -355,7 +355,7 @@ func TestRevokedKeyEndsExport(t *testing.T) {
 }
 
 func TestFreshExportNeedsProof(t *testing.T) {
-	n := &numbers{rows: 10}
+	n := &numberList{rows: 10}
 	keys := &someKeys{proved: testTime.Add(-app.ReauthenticationAge - time.Second)}
 	b := n.serve(t, func(c *Config) { c.Keys = keys })
 	wantError(t, askCSV(t, b.handler, "/numbers/1/of"), 403, app.CodeReauthentication)
@@ -364,21 +364,21 @@ func TestFreshExportNeedsProof(t *testing.T) {
 	wantStatus(t, askCSV(t, b.handler, "/numbers/1/of"), 200)
 }
 
-// notes are what was noted of exports.
-type notes struct {
+// fakeExportLog records exports.
+type fakeExportLog struct {
 	got []string
 	err error
 }
 
-func (n *notes) AuditExport(ctx context.Context, team, path string, query map[string]string) error {
+func (n *fakeExportLog) AuditExport(ctx context.Context, team, path string, query map[string]string) error {
 	n.got = append(n.got, fmt.Sprintf("%s %s %v by %s", team, path, query, app.ActorOf(ctx).Name))
 	return n.err
 }
 
 func TestExportIsAuditedOnce(t *testing.T) {
-	noted := &notes{}
-	n := &numbers{rows: 1000}
-	b := n.serve(t, func(c *Config) { c.Keys, c.Exports = &someKeys{}, noted })
+	noted := &fakeExportLog{}
+	n := &numberList{rows: 1000}
+	b := n.serve(t, func(c *Config) { c.Keys, c.ExportLog = &someKeys{}, noted })
 	askCSV(t, b.handler, "/numbers/a%40b.c/of?limit=700&foo=bar", "Authorization", "Bearer a/1")
 	askCSV(t, b.handler, "/numbers/1/of?limit=0", "Authorization", "Bearer a/1")
 	askCSV(t, b.handler, "/numbers/1/of", "Authorization", "Bearer a/1", "Accept", "application/json")

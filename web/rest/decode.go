@@ -18,23 +18,22 @@ import (
 	"mailer/app"
 )
 
-// shapeError is a refusal of a decoder of ours: the place and what is wrong
-// there, in words that follow the field's name.
+// shapeError is an error of a custom decoder: a position, and a text that follows the field's name.
 type shapeError struct {
-	at    jsontext.Pointer
-	words string
+	at   jsontext.Pointer
+	text string
 }
 
-// NewShapeError refuses what stands at a place of a body, in words that follow the
-// field's name. Decoders of types of their own return it.
-func NewShapeError(at jsontext.Pointer, words string) error { return &shapeError{at, words} }
+// NewShapeError refuses the value at a position of the body, with a text that follows the field's
+// name. Custom decoders return it.
+func NewShapeError(at jsontext.Pointer, text string) error { return &shapeError{at, text} }
 
 // Error implements error.
-func (e *shapeError) Error() string { return e.words }
+func (e *shapeError) Error() string { return e.text }
 
-// DecodeBody reads a JSON object into v in one pass, refusing unknown members.
-// Errors: CodeInvalidPayload for what is no JSON (duplicate names and invalid
-// UTF-8 included), CodeValidation naming the field for all else.
+// DecodeBody decodes a JSON object into v in one pass and refuses unknown members. Errors:
+// CodeInvalidPayload for invalid JSON, duplicate names and invalid UTF-8 included; CodeValidation,
+// naming the field, for everything else.
 func DecodeBody(body []byte, v any) error {
 	if len(body) == 0 {
 		return app.Errorf(app.CodeInvalidPayload, "The request needs a body of JSON")
@@ -46,8 +45,8 @@ func DecodeBody(body []byte, v any) error {
 	return BodyError(err)
 }
 
-// rejectNUL refuses texts and names with a NUL, which not every database keeps. In JSON it
-// only comes escaped.
+// rejectNUL refuses strings and names that contain NUL, which not every database stores. In JSON a
+// NUL is always escaped.
 func rejectNUL(body []byte) error {
 	if !bytes.Contains(body, []byte(`\u0000`)) {
 		return nil
@@ -67,12 +66,12 @@ func rejectNUL(body []byte) error {
 	}
 }
 
-// BodyError says an error of the JSON decoder in our words: what is no JSON is
-// CodeInvalidPayload, all else CodeValidation naming the field.
+// BodyError turns an error of the JSON decoder into an *app.Error: CodeInvalidPayload for invalid
+// JSON, otherwise CodeValidation naming the field.
 func BodyError(err error) error {
 	var shape *shapeError
 	if errors.As(err, &shape) {
-		return app.Invalid(FieldName(shape.at), "%s", shape.words)
+		return app.Invalid(FieldName(shape.at), "%s", shape.text)
 	}
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
@@ -92,7 +91,7 @@ func BodyError(err error) error {
 	return app.Invalid(field, "must be %s", kindName(semantic.GoType))
 }
 
-// kindName says what JSON value fits a Go type.
+// kindName describes the JSON value that a Go type takes.
 func kindName(t reflect.Type) string {
 	if t == nil {
 		return "of another type"
@@ -112,12 +111,11 @@ func kindName(t reflect.Type) string {
 	return "a number"
 }
 
-// maxFieldName bounds how much of a caller's own member names comes back, in
-// bytes.
+// maxFieldName bounds, in bytes, how much of a caller's member name a refusal repeats.
 const maxFieldName = 100
 
-// FieldName writes a JSON pointer as callers write fields:
-// "attachments[0].content". The whole body is "body".
+// FieldName formats a JSON pointer as callers write fields: "attachments[0].content". The whole
+// body is "body".
 func FieldName(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
@@ -136,11 +134,10 @@ func FieldName(p jsontext.Pointer) string {
 	return MemberName(b.String())
 }
 
-// MemberName is a caller's own name of a member as a refusal may show it.
-func MemberName(s string) string { return cut(strings.Map(printable, s)) }
+// MemberName is a caller's member name in the form that a refusal may repeat.
+func MemberName(s string) string { return truncate(strings.Map(printable, s)) }
 
-// printable drops what would disturb a message: control characters, and the
-// backtick that ends a name.
+// printable drops control characters, and the backtick that ends a name.
 func printable(r rune) rune {
 	if r < ' ' || r == 0x7f || r == '`' || r == utf8.RuneError {
 		return -1
@@ -148,7 +145,7 @@ func printable(r rune) rune {
 	return r
 }
 
-func cut(s string) string {
+func truncate(s string) string {
 	if len(s) <= maxFieldName {
 		return s
 	}
@@ -187,10 +184,9 @@ func DecodeList[T any](d *jsontext.Decoder, out *[]T, limit int, shape string) e
 	return err
 }
 
-// BeginObject reads the brace before the members of an object. open is false where
-// there are none to read: for null, and for the empty array that an empty map of
-// PHP becomes; the value is behind d then. What is anything else is refused as not
-// of this shape.
+// BeginObject reads the opening brace of an object. open is false for null, and for the empty array
+// that PHP makes of an empty map; the value is consumed then. Any other value is refused with the
+// text shape.
 func BeginObject(d *jsontext.Decoder, shape string) (open bool, err error) {
 	switch d.PeekKind() {
 	case 'n':
@@ -214,7 +210,7 @@ func IsEmptyArray(v []byte) bool {
 	return len(v) > 1 && v[0] == '[' && v[len(v)-1] == ']' && len(bytes.TrimSpace(v[1:len(v)-1])) == 0
 }
 
-// WrongShape reads the next value and refuses it, or finds that it is no JSON.
+// WrongShape consumes the next value and refuses it, or returns its syntax error.
 func WrongShape(d *jsontext.Decoder, shape string) error {
 	if err := d.SkipValue(); err != nil {
 		return err
@@ -222,8 +218,8 @@ func WrongShape(d *jsontext.Decoder, shape string) error {
 	return &shapeError{d.StackPointer(), "must be " + shape}
 }
 
-// EmptyOnly takes what stands for nothing, and refuses all else in these words.
-func EmptyOnly(d *jsontext.Decoder, words string) error {
+// EmptyOnly consumes an empty value, and refuses any other with the given text.
+func EmptyOnly(d *jsontext.Decoder, text string) error {
 	v, err := d.ReadValue()
 	if err != nil {
 		return err
@@ -235,7 +231,7 @@ func EmptyOnly(d *jsontext.Decoder, words string) error {
 	if IsEmptyArray(v) {
 		return nil
 	}
-	return &shapeError{d.StackPointer(), words}
+	return &shapeError{d.StackPointer(), text}
 }
 
 // Change is a member of a PATCH body: absent, null or a value.
@@ -254,7 +250,7 @@ func (c *Change[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // Schema implements huma.SchemaProvider.
 func (Change[T]) Schema(r huma.Registry) *huma.Schema {
 	value := *huma.SchemaFromType(r, reflect.TypeFor[T]())
-	if value.Type == "" { // one of several, and null is one more
+	if value.Type == "" { // a choice of several types: null is one more
 		value.AnyOf = append(slices.Clip(value.AnyOf), &huma.Schema{Type: "null"})
 		return &value
 	}

@@ -10,32 +10,31 @@ import (
 	"time"
 )
 
-// reservedDescriptors is how many open files and connections there may be beside those
-// of clients: the database, relays, webhooks, name servers.
+// reservedDescriptors is the number of open files and connections besides those of clients: the
+// database, relays, webhooks, name servers.
 const reservedDescriptors = 200
 
-// failure tells of a connection that could not be taken, once in a while: net/http
-// tries again by itself. Where descriptors are what is missing, a connection that
-// stalled is cut for the next.
-func (s *connections) failure(err error) {
+// acceptFailed handles an error of Accept. It logs from time to time: net/http retries
+// automatically. If file descriptors ran out, a stalled connection is closed.
+func (s *connections) acceptFailed(err error) {
 	if errors.Is(err, net.ErrClosed) {
 		return
 	}
 	exhausted := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 	now := time.Now()
 	s.mu.Lock()
-	if s.failed.IsZero() {
-		s.failed = now
+	if s.failedAt.IsZero() {
+		s.failedAt = now
 	}
-	tell := now.Sub(s.said) >= logEvery
-	if tell {
-		s.said = now
+	logNow := now.Sub(s.failureLoggedAt) >= logEvery
+	if logNow {
+		s.failureLoggedAt = now
 	}
 	var victim *conn
 	if exhausted {
 		if victim = s.stalledOfBusiest(); victim != nil {
 			s.remove(victim)
-			s.cut++
+			s.evicted++
 		}
 	}
 	open := s.open
@@ -43,7 +42,7 @@ func (s *connections) failure(err error) {
 	if victim != nil {
 		victim.Conn.Close()
 	}
-	if !tell {
+	if !logNow {
 		return
 	}
 	if exhausted {
@@ -54,8 +53,8 @@ func (s *connections) failure(err error) {
 	s.log.Error("no connection can be taken; it is tried again", "error", err, "connections", open)
 }
 
-// descriptorLimit is how many files the process may have open, which Go has raised as
-// far as it may be; 0: not known.
+// descriptorLimit returns how many files the process may open; Go has raised the soft limit to the
+// hard one. 0: not known.
 func descriptorLimit() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -64,8 +63,7 @@ func descriptorLimit() uint64 {
 	return limit.Max
 }
 
-// warnDescriptors warns where so many connections would need more files than the
-// process may have open.
+// warnDescriptors logs a warning if so many connections need more files than the process may open.
 func warnDescriptors(log *slog.Logger, connections int) {
 	need := uint64(connections + reservedDescriptors)
 	if limit := descriptorLimit(); limit > 0 && limit < need {
@@ -74,12 +72,12 @@ func warnDescriptors(log *slog.Logger, connections int) {
 	}
 }
 
-// noise is net/http's own log: what clients do wrong is for debugging, and what went
-// wrong here is not. Failures to accept are told by connections.
-type noise struct{ log *slog.Logger }
+// httpLog is net/http's own log. Client errors are logged at debug, panics at error. Failures of
+// Accept are logged by connections.
+type httpLog struct{ log *slog.Logger }
 
 // Write implements io.Writer.
-func (n noise) Write(line []byte) (int, error) {
+func (n httpLog) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
 	if strings.HasPrefix(text, "http: panic") {
 		n.log.Error("panic while a connection was served", "error", fmt.Sprintf("%.4000s", text))

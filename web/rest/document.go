@@ -19,16 +19,16 @@ type documentOutput struct {
 	Body        []byte
 }
 
-// ServeDocument adds GET /openapi.json and GET /openapi-3.0.json. It comes last,
-// for the document has every route in it; each form is written down when it is first
-// asked for, and again where it has changed.
+// ServeDocument adds GET /openapi.json and GET /openapi-3.0.json. It must be the last route, so
+// that the document has all routes. Each form is made on its first request, and again after a
+// change.
 func (h *Handler) ServeDocument() {
 	h.serveVariant("get-openapi", "/openapi.json", "Get this document", func(document) {})
 	h.serveVariant("get-openapi-30", "/openapi-3.0.json", "Get this document in the form of OpenAPI 3.0, without the webhooks", document.downgrade)
 }
 
 func (h *Handler) serveVariant(id, path, summary string, shape func(document)) {
-	written := Remade(h, func() []byte { return h.write(shape) })
+	written := Cached(h, func() []byte { return h.write(shape) })
 	RegisterPublic(h, Route{}, huma.Operation{
 		OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{"Health"},
 		Responses: map[string]*huma.Response{"200": {
@@ -40,9 +40,8 @@ func (h *Handler) serveVariant(id, path, summary string, shape func(document)) {
 	})
 }
 
-// Remade returns a function that returns what make makes of the document: made when it is
-// first asked for, and anew when the document has changed.
-func Remade[T any](h *Handler, make func() T) func() T {
+// Cached returns a function that caches the result of make, until the document changes.
+func Cached[T any](h *Handler, make func() T) func() T {
 	var (
 		mu     sync.Mutex
 		made   bool
@@ -53,8 +52,8 @@ func Remade[T any](h *Handler, make func() T) func() T {
 		mu.Lock()
 		defer mu.Unlock()
 		now := ""
-		if h.variable != nil {
-			now = h.variable()
+		if h.documentVersion != nil {
+			now = h.documentVersion()
 		}
 		if !made || of != now {
 			made, of, result = true, now, make()
@@ -63,11 +62,11 @@ func Remade[T any](h *Handler, make func() T) func() T {
 	}
 }
 
-// write makes the document in a form. It takes fifty times the memory of what it
-// returns, and is not done again: that goes back to the system.
+// write makes the document in one form. It takes fifty times the memory of its result, once, so the
+// memory is returned to the system.
 func (h *Handler) write(shape func(document)) []byte {
 	defer debug.FreeOSMemory()
-	d := h.Described().document()
+	d := h.WithDescriptions().document()
 	shape(d)
 	out, err := json.Marshal(d)
 	if err != nil {
@@ -79,11 +78,11 @@ func (h *Handler) write(shape func(document)) []byte {
 // object is a JSON object of the document.
 type object = map[string]any
 
-// document is the API's document as it is shown: what the code knows of requests
-// and answers, with what only readers of it need.
+// document is the API's document as it is served: what the code knows of requests and answers,
+// completed for readers.
 type document object
 
-// document returns the document as it is shown.
+// document returns the document as it is served.
 func (h *Handler) document() document {
 	var d document
 	raw, err := json.Marshal(h.doc)
@@ -93,7 +92,7 @@ func (h *Handler) document() document {
 	if err != nil {
 		panic(fmt.Sprintf("making the API's document: %v", err))
 	}
-	d.divide()
+	d.splitSchemas()
 	walk(object(d), allowNull)
 	for _, o := range h.operations {
 		d.describe(o)
@@ -101,10 +100,10 @@ func (h *Handler) document() document {
 	return d
 }
 
-// schemas are those with names.
+// schemas returns the named schemas.
 func (d document) schemas() object { return d["components"].(object)["schemas"].(object) }
 
-// operations are all in the paths.
+// operations returns all operations in the paths.
 func (d document) operations() (all []object) {
 	for _, item := range d["paths"].(object) {
 		for _, op := range item.(object) {
@@ -114,27 +113,27 @@ func (d document) operations() (all []object) {
 	return all
 }
 
-// divide has what is sent here closed, for an unknown field is refused, and what is
-// sent out open: a reader that is older than a field must not stumble over it. A
-// schema of both becomes two.
-func (d document) divide() {
-	var taken, sent []any
+// splitSchemas makes the schemas of requests closed, since unknown fields are refused, and those of
+// answers and events open: an older client must accept new fields. A schema that both use is split
+// in two.
+func (d document) splitSchemas() {
+	var received, sent []any
 	for _, op := range d.operations() {
-		taken = append(taken, op["requestBody"])
+		received = append(received, op["requestBody"])
 		sent = append(sent, op["responses"])
 	}
 	sent = append(sent, d["webhooks"])
-	in, out, schemas := d.reached(taken), d.reached(sent), d.schemas()
+	in, out, schemas := d.reachableSchemas(received), d.reachableSchemas(sent), d.schemas()
 	for name := range in {
 		if out[name] {
-			schemas[name+"Request"] = copied(schemas[name])
-			taken = append(taken, schemas[name+"Request"])
+			schemas[name+"Request"] = deepCopy(schemas[name])
+			received = append(received, schemas[name+"Request"])
 		} else {
-			taken = append(taken, schemas[name])
+			received = append(received, schemas[name])
 		}
 	}
-	walk(taken, func(m object) {
-		if name := referred(m); out[name] {
+	walk(received, func(m object) {
+		if name := refName(m); out[name] {
 			m["$ref"] = schemaPrefix + name + "Request"
 		}
 	})
@@ -148,12 +147,12 @@ func (d document) divide() {
 	})
 }
 
-// reached returns the names of the schemas to which v leads.
-func (d document) reached(v any) map[string]bool {
+// reachableSchemas returns the names of the schemas that v refers to, directly or not.
+func (d document) reachableSchemas(v any) map[string]bool {
 	names := map[string]bool{}
 	var follow func(m object)
 	follow = func(m object) {
-		if name := referred(m); name != "" && !names[name] {
+		if name := refName(m); name != "" && !names[name] {
 			names[name] = true
 			walk(d.schemas()[name], follow)
 		}
@@ -162,33 +161,33 @@ func (d document) reached(v any) map[string]bool {
 	return names
 }
 
-// referred returns the name of the schema to which m refers; none: "".
-func referred(m object) string {
+// refName returns the name of the schema that m refers to; empty if none.
+func refName(m object) string {
 	ref, _ := m["$ref"].(string)
 	return strings.TrimPrefix(ref, schemaPrefix)
 }
 
-// copied returns a copy that shares nothing.
-func copied(v any) any {
+// deepCopy returns a copy that shares nothing with v.
+func deepCopy(v any) any {
 	switch v := v.(type) {
 	case object:
 		out := maps.Clone(v)
 		for k := range out {
-			out[k] = copied(out[k])
+			out[k] = deepCopy(out[k])
 		}
 		return out
 	case []any:
 		out := slices.Clone(v)
 		for i := range out {
-			out[i] = copied(out[i])
+			out[i] = deepCopy(out[i])
 		}
 		return out
 	}
 	return v
 }
 
-// walk shows visit every object in v, the outer before the inner ones; what callers
-// named and examples of data are left out.
+// walk calls visit for every object in v, outer objects first. It skips enums, defaults and
+// examples, and treats property names as names.
 func walk(v any, visit func(object)) {
 	switch v := v.(type) {
 	case object:
@@ -211,8 +210,7 @@ func walk(v any, visit func(object)) {
 	}
 }
 
-// allowNull puts null among the values of a schema that may be null: the type alone
-// does not say it.
+// allowNull adds null to the enum of a nullable schema: its type alone does not allow it.
 func allowNull(m object) {
 	types, _ := m["type"].([]any)
 	values, _ := m["enum"].([]any)
@@ -221,8 +219,8 @@ func allowNull(m object) {
 	}
 }
 
-// describe adds to an operation who may call it, and what any server answers to a
-// request whose header is too long.
+// describe adds to an operation who may call it, and the answer of any server to a header that is
+// too long.
 func (d document) describe(o *Operation) {
 	item := d["paths"].(object)[o.Path].(object)
 	op := item[strings.ToLower(o.Method)].(object)
@@ -233,7 +231,7 @@ func (d document) describe(o *Operation) {
 	if o.Route.table != nil {
 		text = strings.TrimPrefix(text+"\n\n"+csvNote, "\n\n")
 	}
-	op["description"] = strings.TrimSpace(text + " " + o.Route.admits())
+	op["description"] = strings.TrimSpace(text + " " + o.Route.accessText())
 	responses := op["responses"].(object)
 	for status := range responses {
 		if status[0] == '4' {
@@ -243,8 +241,8 @@ func (d document) describe(o *Operation) {
 	responses["431"] = object{"description": "The header of the request is too long"}
 }
 
-// admits says who may call a route.
-func (rt *Route) admits() string {
+// accessText describes who may call a route.
+func (rt *Route) accessText() string {
 	switch {
 	case rt.Public:
 		return "It needs no API key."

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// downgrade turns the document into one of OpenAPI 3.0.3, for generators that don't
-// read 3.1. It has no webhooks there.
+// downgrade turns the document into OpenAPI 3.0.3, for generators that don't read 3.1. 3.0 has no
+// webhooks.
 func (d document) downgrade() {
 	d["openapi"] = "3.0.3"
 	delete(d, "webhooks")
@@ -14,18 +14,17 @@ func (d document) downgrade() {
 	license["url"] = "https://spdx.org/licenses/" + license["identifier"].(string) + ".html"
 	delete(license, "identifier")
 	walk(object(d), downgradeSchema)
-	used := d.reached(d["paths"])
+	used := d.reachableSchemas(d["paths"])
 	maps.DeleteFunc(d.schemas(), func(name string, _ any) bool { return !used[name] })
 }
 
-// downgradeSchema writes a schema in the words of OpenAPI 3.0. Whatever else is left
-// as it is, for it has none of them.
+// downgradeSchema turns a schema into one of OpenAPI 3.0.
 func downgradeSchema(m object) {
 	downgradeType(m)
 	for _, choice := range []string{"anyOf", "oneOf"} {
 		downgradeChoice(m, choice)
 	}
-	if ref, ok := m["$ref"]; ok && len(m) > 1 { // what stands beside it does not count
+	if ref, ok := m["$ref"]; ok && len(m) > 1 { // 3.0 ignores siblings of $ref
 		delete(m, "$ref")
 		m["allOf"] = []any{object{"$ref": ref}}
 	}
@@ -42,14 +41,14 @@ func downgradeSchema(m object) {
 			m[limit], m[exclusive] = bound, true
 		}
 	}
-	// base64 stays a string in words only: 3.0's format byte among alternatives is
-	// Go that does not compile in ogen.
-	for _, word := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {
-		delete(m, word)
+	// base64 is described in texts only: with 3.0's format byte among alternatives, ogen generates
+	// Go that does not compile.
+	for _, keyword := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {
+		delete(m, keyword)
 	}
 }
 
-// downgradeType writes a type that may be null.
+// downgradeType turns a nullable type into a type with nullable.
 func downgradeType(m object) {
 	types, ok := m["type"].([]any)
 	if !ok {
@@ -62,8 +61,8 @@ func downgradeType(m object) {
 	m["nullable"] = true
 }
 
-// downgradeChoice writes alternatives of which one is null: the first of the others
-// may be null then, which stands beside a type only.
+// downgradeChoice removes null from alternatives and makes the first of the others nullable: 3.0
+// allows nullable next to a type only.
 func downgradeChoice(m object, choice string) {
 	all, _ := m[choice].([]any)
 	left := slices.DeleteFunc(slices.Clone(all), func(one any) bool { return one.(object)["type"] == "null" })

@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// longTextMin is from how many bytes on a text of an answer is encoded in pieces.
+// longTextMin is the size in bytes from which a string of an answer is encoded in pieces.
 const longTextMin = 64 << 10
 
-// Marshal writes answers with encoding/json, which takes half the time of
-// version 2 for them, and turns invalid UTF-8 (of a captured message) into
-// U+FFFD. Nil lists would be null: the handlers make empty ones. Long texts that are
-// fields of the answer itself are written piece by piece: a body of 10 MB would
-// otherwise stand in memory three times more.
+// Marshal writes answers with encoding/json: it takes half the time of version 2, and turns invalid
+// UTF-8 of a captured message into U+FFFD. It writes nil slices as null, so handlers make empty
+// ones. Long strings in fields of the answer are written in pieces: otherwise a body of 10 MB would
+// be in memory three more times.
 func Marshal(w io.Writer, v any) error {
 	short, texts := withoutLongTexts(v)
 	if len(texts) == 0 {
@@ -31,7 +30,7 @@ func Marshal(w io.Writer, v any) error {
 	for _, t := range texts {
 		before, after, found := bytes.Cut(left, []byte(t.mark))
 		if !found {
-			return fmt.Errorf("a long text has no place in a %T", v)
+			return fmt.Errorf("no position for a long text in %T", v)
 		}
 		if _, err := w.Write(before); err != nil {
 			return err
@@ -47,16 +46,15 @@ func Marshal(w io.Writer, v any) error {
 
 func newJSONEncoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // nothing of this is HTML, and <message ids> stay legible
+	enc.SetEscapeHTML(false) // answers are not HTML, and <message ids> stay readable
 	return enc
 }
 
-// longText is a text that was taken out of an answer, and what stands in its place:
-// random, so that nothing else in the answer is the same.
+// longText is a string that was taken out of an answer, and the random mark in its position.
 type longText struct{ mark, text string }
 
-// withoutLongTexts returns an answer whose long texts are replaced by marks, and
-// these texts in the order of its fields.
+// withoutLongTexts returns an answer with marks instead of its long strings, and the strings in
+// field order.
 func withoutLongTexts(v any) (short any, texts []longText) {
 	if _, own := v.(json.Marshaler); own {
 		return v, nil
@@ -92,7 +90,7 @@ func withoutLongTexts(v any) (short any, texts []longText) {
 	return v, nil
 }
 
-// fieldText returns the text of a field that is a string or leads to one.
+// fieldText returns the value of a string or *string field.
 func fieldText(f reflect.Value) (string, bool) {
 	if f.Type() == reflect.TypeFor[*string]() {
 		if f.IsNil() {
@@ -106,7 +104,7 @@ func fieldText(f reflect.Value) (string, bool) {
 	return f.String(), true
 }
 
-// writeLongText writes a text as JSON has it, without its quotes.
+// writeLongText writes a JSON string without its quotes.
 func writeLongText(w io.Writer, text string) error {
 	var piece bytes.Buffer
 	enc := newJSONEncoder(&piece)
@@ -125,19 +123,19 @@ func writeLongText(w io.Writer, text string) error {
 	return nil
 }
 
-// cutIndex returns where to cut a text, at most bytes from its beginning, so that no
-// character is divided.
-func cutIndex(text string, most int) int {
-	if len(text) <= most {
+// cutIndex returns an index of at most limit bytes at which text can be cut without splitting a
+// character.
+func cutIndex(text string, limit int) int {
+	if len(text) <= limit {
 		return len(text)
 	}
-	for i := most - 1; i > most-utf8.UTFMax; i-- {
+	for i := limit - 1; i > limit-utf8.UTFMax; i-- {
 		if utf8.RuneStart(text[i]) {
-			if !utf8.FullRuneInString(text[i:most]) {
+			if !utf8.FullRuneInString(text[i:limit]) {
 				return i
 			}
 			break
 		}
 	}
-	return most
+	return limit
 }

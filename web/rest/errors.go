@@ -13,14 +13,14 @@ import (
 	"mailer/app"
 )
 
-// Error is the body of every answer that is no success.
+// Error is the body of every error answer.
 type Error struct {
 	StatusCode int      `json:"statusCode" doc:"The HTTP status of the answer" example:"422"`
 	Name       app.Code `json:"name" doc:"The stable name of the error; branch on it" example:"validation_error"`
 	Message    string   `json:"message" doc:"The error in words; may change"`
-	// Repeated says it once more where Resend's own list does not have the name: its
-	// PHP client takes a body with an unknown name for a success unless it finds a
-	// member "error", of which it then shows the message.
+	// Repeated repeats an error whose name Resend's API does not have: its PHP client takes a body
+	// with an unknown name for a success, unless the body has a member "error", whose message the
+	// client then shows.
 	Repeated *RepeatedError `json:"error,omitempty" doc:"Repeats an error whose name not every client knows"`
 }
 
@@ -34,7 +34,7 @@ type RepeatedError struct {
 // Error implements error.
 func (e *Error) Error() string { return string(e.Name) + ": " + e.Message }
 
-// NewError makes a refusal with the status of its code.
+// NewError makes an error with the status of its code.
 func NewError(code app.Code, message string) *Error {
 	return newErrorWith(statusOf(code), code, message)
 }
@@ -47,16 +47,16 @@ func newErrorWith(status int, code app.Code, message string) *Error {
 	return e
 }
 
-// InternalError is what a caller sees of a fault of ours.
+// InternalError is what a caller sees of an internal error.
 func InternalError() *Error {
 	return NewError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
 }
 
-// statusClientClosed is the status of a request whose client went away before its answer,
-// as proxies write it into their logs; nobody sees it elsewhere.
+// statusClientClosed is the logged status of a request whose client closed the connection before
+// the answer, as in the logs of proxies. It is never sent.
 const statusClientClosed = 499
 
-// statusOf is the one map from code to HTTP status.
+// statusOf is the only map from code to HTTP status.
 func statusOf(code app.Code) int {
 	switch code {
 	case app.CodeInvalidParameter, app.CodeInvalidPayload, app.CodeInvalidIdempotencyKey:
@@ -83,8 +83,7 @@ func statusOf(code app.Code) int {
 	return http.StatusInternalServerError
 }
 
-// unknownToResend reports whether a name is one that Resend's API never answers
-// with.
+// unknownToResend reports whether Resend's API never answers with a code.
 func unknownToResend(code app.Code) bool {
 	switch code {
 	case app.CodeAllRecipientsSuppressed, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached,
@@ -110,11 +109,12 @@ func (h *Handler) errorFor(x *Exchange, err error) *Error {
 	var known *app.Error
 	if !errors.As(err, &known) {
 		if errors.Is(err, context.Canceled) {
-			// The client went away: no fault of ours, and nobody reads the answer.
+			// The client closed the connection: no error of the server, and nobody reads the
+			// answer.
 			h.log.Debug("request canceled", "request_id", x.ID, "route", x.Pattern)
-			gone := InternalError()
-			gone.StatusCode = statusClientClosed
-			return gone
+			closed := InternalError()
+			closed.StatusCode = statusClientClosed
+			return closed
 		}
 		h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", err)
 		return InternalError()
@@ -135,7 +135,7 @@ func (h *Handler) errorFor(x *Exchange, err error) *Error {
 	return e
 }
 
-// writeError answers with e before any handler.
+// writeError answers with e before the handler runs.
 func (h *Handler) writeError(x *Exchange, e *Error) {
 	x.failure = e.Name
 	if x.refuse != nil {
@@ -144,16 +144,15 @@ func (h *Handler) writeError(x *Exchange, e *Error) {
 	}
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(e.StatusCode)
-	// An error here is a connection that is gone.
+	// An error means that the connection is closed.
 	_ = Marshal(x, e)
 }
 
-// setHumaGlobals changes what huma keeps in a package variable: arrays are not nullable.
-// It is the same for every Handler, and set once, since handlers may be made while
-// others run.
+// setHumaGlobals sets a global variable of huma: arrays are not nullable. It is set once, since
+// handlers may be made while others run.
 var setHumaGlobals = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
-// UnknownField is what a refusal says of a member that an endpoint does not have.
+// UnknownField is the text of a refusal for a member that an endpoint does not have.
 func UnknownField(field string) string {
 	return "`" + field + "` is not a field that this endpoint supports"
 }

@@ -113,8 +113,8 @@ func TestCanceledRequest(t *testing.T) {
 	}
 }
 
-// TestTrailingSlash: some clients end every path with one, and a
-// redirect would turn their POST into a GET.
+// TestTrailingSlash: some clients add a slash to every path, and a redirect would turn their POST
+// into a GET.
 func TestTrailingSlash(t *testing.T) {
 	b := newSender(t)
 	for _, tt := range []struct{ method, path, body string }{

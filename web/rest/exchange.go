@@ -13,56 +13,55 @@ import (
 	"mailer/app"
 )
 
-// Exchange is one request on its way to its answer: what was found out about
-// the request, and the writer that remembers what was answered.
+// Exchange is one request and its answer: what is known of the request, and a writer that records
+// what was answered.
 type Exchange struct {
 	http.ResponseWriter
 	ID            string                  // request id
-	Pattern       string                  // of the route; empty: none
-	Key           *app.Key                // nil: public route, or not authenticated
-	RequestHeader http.Header             // what the request came with
-	Host          string                  // of the request
-	path, query   string                  // likewise
-	from          netip.Addr              // see Address
-	conn          *conn                   // nil: a test's, or inside
-	shared        bool                    // with other requests: HTTP/2
-	works         bool                    // it counts as one that is at work, on a shared connection
-	request       context.Context         // of a shared connection: ends when the client is gone
-	listened      time.Duration           // of what it took, without being worked on
-	inside        bool                    // a tool call: key and body are there already
-	Body          []byte                  // of routes that take one
-	Stream        *Stream                 // of routes that read their body themselves
-	held          held                    // of the budget for bodies
-	answer        *answer                 // what it may hold, and holds, of the budget for answers
-	route         *Route                  // nil: none
+	Pattern       string                  // of the route; empty: no route
+	Key           *app.Key                // nil: public route, or not authenticated yet
+	RequestHeader http.Header             // header of the request
+	Host          string                  // host of the request
+	path, query   string                  // path and query of the request
+	clientAddr    netip.Addr              // see Address
+	conn          *conn                   // nil for tests and internal calls
+	shared        bool                    // HTTP/2: the connection has other requests too
+	working       bool                    // counted as being answered, on a shared connection
+	request       context.Context         // of a shared connection: ends when the client leaves
+	followTime    time.Duration           // time spent in Follow, not counted as work
+	internal      bool                    // a tool call: key and body are set already
+	Body          []byte                  // of routes that take a body
+	Stream        *Stream                 // of routes that read the body themselves
+	bodyMemory    bodyMemory              // reserved for the body
+	memory        *answerMemory           // reserved for the answer
+	route         *Route                  // nil: no route
 	csv           bool                    // the client wants a list as CSV
-	answered      bool                    // the whole answer is out: nothing is left to write
-	quiet         bool                    // a probe: never worth a log line at info
-	status        int                     // 0: nothing answered yet
-	failure       app.Code                // name of the latest error
+	answered      bool                    // the whole answer was written
+	quiet         bool                    // a probe: not logged at info
+	status        int                     // 0: no answer yet
+	failure       app.Code                // code of the latest error
 	emailID       string                  // see RecordEmail
-	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
-	params        httprouter.Params       // of the path
+	refuse        func(*Exchange, *Error) // the route's error writer; nil: JSON
+	params        httprouter.Params       // path parameters
 }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (x *Exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
 		if x.Stream != nil && !x.Stream.ended {
-			x.ends() // see readBody
+			x.closeAfter() // see refuseUnread
 		}
 	}
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes that the status is 200 where none was given. It fails once the client
-// has taken nothing for the time that it has.
+// Write records status 200 if none was set. It fails if the client reads nothing for too long.
 func (x *Exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
-	return x.answer.write(x.ResponseWriter, b)
+	return x.memory.write(x.ResponseWriter, b)
 }
 
 // Unwrap lets http.ResponseController reach the connection's deadlines.
@@ -70,7 +69,7 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 type exchangeKey struct{}
 
-// exchangeOf returns the exchange that a handler's context belongs to.
+// exchangeOf returns the exchange of a handler's context.
 func exchangeOf(ctx context.Context) *Exchange {
 	return ctx.Value(exchangeKey{}).(*Exchange)
 }
@@ -78,39 +77,39 @@ func exchangeOf(ctx context.Context) *Exchange {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, path: r.URL.Path, query: r.URL.RawQuery, from: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
-	room := x.enter(r)
-	x.at(phaseWorking)
+	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, path: r.URL.Path, query: r.URL.RawQuery, clientAddr: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
+	admitted := x.attach(r)
+	x.setPhase(phaseWorking)
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}
 	head["X-Content-Type-Options"] = []string{"nosniff"}
 	h.rate.announceAll(head)
-	if h.secured(r) {
+	if h.overTLS(r) {
 		head["Strict-Transport-Security"] = []string{hstsYear}
 	}
 	defer h.finish(x, r, start)
-	ctx := h.answering(r, x)
-	if !room {
+	ctx := h.answerContext(r, x)
+	if !admitted {
 		head.Set("Retry-After", "5")
 		h.writeError(x, errAddressBusy)
 		return
 	}
 	if r.ContentLength != 0 {
-		// Also where no body is wanted: net/http reads on before and after the answer,
-		// and would wait for ever for a client that sends nothing.
-		x.at(phaseBody)
+		// Also set where no body is expected: net/http drains the body before and after the answer,
+		// and would wait forever for a client that sends nothing.
+		x.setPhase(phaseBody)
 		setReadDeadline(x, time.Now().Add(h.limits.SmallTime))
 	}
 	h.dispatch(x, r.WithContext(ctx))
 }
 
-// finish hands back what the exchange held, turns a panic into a 500 and writes
-// the one log line of the request.
+// finish releases what the exchange holds, turns a panic into a 500, and writes the request's log
+// line.
 func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 	p := recover()
-	h.budget.release(&x.held)
-	if !x.inside {
-		x.answer.release()
+	h.bodyBudget.release(&x.bodyMemory)
+	if !x.internal {
+		x.memory.release()
 	}
 	if p != nil && p != http.ErrAbortHandler {
 		h.log.Error("panic in a request handler", "request_id", x.ID, "panic", p, "stack", string(debug.Stack()))
@@ -120,26 +119,26 @@ func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 		}
 	}
 	h.logRequest(x, r, start)
-	x.leave()
+	x.detach()
 	if p != nil {
-		// A part of the answer is out: closing the connection is the only way
-		// left to say that the rest won't come.
+		// Part of the answer was sent: closing the connection is the only way left to signal that
+		// it is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// slow is from when on a request is worth a line at info, as one that is refused.
-const slow = time.Second
+// slowRequest is the duration from which a request is logged at info, like a refused one.
+const slowRequest = time.Second
 
 func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
-	took := h.now().Sub(start) - x.listened
+	took := h.now().Sub(start) - x.followTime
 	h.metrics.Request(x.status, took)
-	h.note(x, r, took)
-	if h.silent != nil && h.silent() && x.status < http.StatusInternalServerError {
+	h.logTeamRequest(x, r, took)
+	if h.logFaultsOnly != nil && h.logFaultsOnly() && x.status < http.StatusInternalServerError {
 		return
 	}
 	level := slog.LevelDebug
-	if !x.quiet && (x.status >= http.StatusBadRequest || took > slow) {
+	if !x.quiet && (x.status >= http.StatusBadRequest || took > slowRequest) {
 		level = slog.LevelInfo
 	}
 	keyID := ""
@@ -155,7 +154,7 @@ func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 		slog.String("key_id", keyID))
 }
 
-// logMethod keeps a made-up method, which is any token, out of the log.
+// logMethod replaces unusual methods in the log: a method is any token that the client chooses.
 func logMethod(method string) string {
 	if len(method) > len(http.MethodOptions) {
 		return "other"

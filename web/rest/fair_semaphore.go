@@ -13,93 +13,91 @@ import (
 )
 
 const (
-	// shortageAfter is from when on waiting for room counts as a lane that is short.
+	// shortageAfter is the waiting time from which memory counts as short.
 	shortageAfter = 3 * time.Second
-	// shortageEnds is how long after its last sign a shortage is over.
+	// shortageEnds is the time after the last long wait at which a shortage is over.
 	shortageEnds = 5 * time.Second
 )
 
-// holder is who a share of a lane belongs to: a team, or, where no key is needed, a
-// client.
-type holder struct {
+// memoryOwner is the owner of a share: a team, or the client's network for public routes.
+type memoryOwner struct {
 	team   string
 	client netip.Prefix
 }
 
-// String is the holder as the log has it.
-func (w holder) String() string { return cmp.Or(w.team, w.client.String()) }
+// String returns the owner's name in the log.
+func (w memoryOwner) String() string { return cmp.Or(w.team, w.client.String()) }
 
-// lane bounds the memory of one kind of body. Nobody can use it up: a holder has at
-// most its share, and never more than is left free. So however many have theirs,
-// there is always room for one more.
-type lane struct {
-	name     string // as the log and /readyz have it
+// fairSemaphore bounds the memory of one kind of body. No owner can use it up: an owner holds at
+// most its share, and at most as much as stays free. So there is always memory for one more owner.
+type fairSemaphore struct {
+	name     string // in the log and in /readyz
 	capacity int64
-	share    int64         // of one holder
-	patience time.Duration // how long somebody waits for room
+	share    int64         // limit of one owner
+	maxWait  time.Duration // how long a caller waits for memory
 	log      *slog.Logger
 
-	mu      sync.Mutex
-	used    int64
-	held    map[holder]int64
-	waiting []*waiter // in the order in which they came
-	short   shortage
+	mu       sync.Mutex
+	used     int64
+	held     map[memoryOwner]int64
+	waiting  []*waiter // in order of arrival
+	shortage shortage
 }
 
-// waiter waits for n bytes of a lane.
+// waiter is a caller that waits for n bytes.
 type waiter struct {
-	who   holder
+	owner memoryOwner
 	n     int64
-	ready chan struct{} // closed once it has them
+	ready chan struct{} // closed when the bytes are granted
 }
 
-// shortage is a time in which a lane was short of room. The zero value: it was not.
+// shortage is a period in which callers waited long. The zero value is no shortage.
 type shortage struct {
 	began, last time.Time
 	refused     int
 }
 
-func newFairSemaphore(name string, capacity, share int64, patience time.Duration, log *slog.Logger) *lane {
-	return &lane{name: name, capacity: capacity, share: share, patience: patience, log: log, held: map[holder]int64{}}
+func newFairSemaphore(name string, capacity, share int64, maxWait time.Duration, log *slog.Logger) *fairSemaphore {
+	return &fairSemaphore{name: name, capacity: capacity, share: share, maxWait: maxWait, log: log, held: map[memoryOwner]int64{}}
 }
 
-// fits reports whether a holder may have n more.
-func (l *lane) fits(owner holder, n int64) bool {
+// fits reports whether an owner may take n more bytes.
+func (l *fairSemaphore) fits(owner memoryOwner, n int64) bool {
 	held, used := l.held[owner]+n, l.used+n
 	return held <= min(l.share, l.capacity-used)
 }
 
-// take waits for n bytes more for a holder; those of one holder are served in their
-// order. Errors: CodeServiceUnavailable where none came free in time, that of ctx.
-func (l *lane) take(ctx context.Context, owner holder, n int64) (waited bool, err error) {
+// acquire waits for n bytes for an owner. Callers of one owner are served in order. Errors:
+// CodeServiceUnavailable after maxWait; the error of ctx.
+func (l *fairSemaphore) acquire(ctx context.Context, owner memoryOwner, n int64) (waited bool, err error) {
 	l.mu.Lock()
-	if l.fits(owner, n) && !l.waits(owner) {
+	if l.fits(owner, n) && !l.hasWaiter(owner) {
 		l.held[owner] += n
 		l.used += n
-		over := l.recovered()
+		over := l.endShortage()
 		l.mu.Unlock()
 		l.logRecovered(over)
 		return false, nil
 	}
-	w := &waiter{who: owner, n: n, ready: make(chan struct{})}
+	w := &waiter{owner: owner, n: n, ready: make(chan struct{})}
 	l.waiting = append(l.waiting, w)
 	l.mu.Unlock()
 	return true, l.wait(ctx, w)
 }
 
-// waits reports whether somebody of a holder waits already.
-func (l *lane) waits(owner holder) bool {
-	return slices.ContainsFunc(l.waiting, func(w *waiter) bool { return w.who == owner })
+// hasWaiter reports whether a caller of an owner waits already.
+func (l *fairSemaphore) hasWaiter(owner memoryOwner) bool {
+	return slices.ContainsFunc(l.waiting, func(w *waiter) bool { return w.owner == owner })
 }
 
-func (l *lane) wait(ctx context.Context, w *waiter) error {
-	first := min(shortageAfter, l.patience)
-	for _, pause := range []time.Duration{first, l.patience - first} {
+func (l *fairSemaphore) wait(ctx context.Context, w *waiter) error {
+	first := min(shortageAfter, l.maxWait)
+	for _, pause := range []time.Duration{first, l.maxWait - first} {
 		select {
 		case <-w.ready:
 			return nil
 		case <-ctx.Done():
-			if l.leave(w) {
+			if l.removeWaiter(w) {
 				return ctx.Err()
 			}
 			return nil
@@ -107,14 +105,14 @@ func (l *lane) wait(ctx context.Context, w *waiter) error {
 			l.noteShortage(w)
 		}
 	}
-	if !l.leave(w) {
+	if !l.removeWaiter(w) {
 		return nil
 	}
 	return l.refusal(w)
 }
 
-// leave takes a waiter out; false: it has its room by now.
-func (l *lane) leave(w *waiter) bool {
+// removeWaiter removes a waiter; false if its bytes were granted meanwhile.
+func (l *fairSemaphore) removeWaiter(w *waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := slices.Index(l.waiting, w)
@@ -122,12 +120,12 @@ func (l *lane) leave(w *waiter) bool {
 		return false
 	}
 	l.waiting = slices.Delete(l.waiting, at, at+1)
-	l.wake() // one behind it may want less
+	l.grant() // a later waiter may want less
 	return true
 }
 
-// give hands n bytes of a holder back.
-func (l *lane) give(owner holder, n int64) {
+// release returns n bytes of an owner.
+func (l *fairSemaphore) release(owner memoryOwner, n int64) {
 	if n == 0 {
 		return
 	}
@@ -139,68 +137,68 @@ func (l *lane) give(owner holder, n int64) {
 	} else {
 		delete(l.held, owner)
 	}
-	l.wake()
+	l.grant()
 }
 
-// wake serves all waiters for whom there is room now.
-func (l *lane) wake() {
+// grant serves all waiters that fit.
+func (l *fairSemaphore) grant() {
 	if len(l.waiting) == 0 {
 		return
 	}
-	behind := map[holder]bool{} // one who came before still waits
+	skipped := map[memoryOwner]bool{} // owners whose earlier waiter still waits
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
-		if behind[w.who] || !l.fits(w.who, w.n) {
-			behind[w.who] = true
+		if skipped[w.owner] || !l.fits(w.owner, w.n) {
+			skipped[w.owner] = true
 			return false
 		}
-		l.held[w.who] += w.n
+		l.held[w.owner] += w.n
 		l.used += w.n
 		close(w.ready)
 		return true
 	})
 }
 
-// refusal is what a waiter hears that got no room.
-func (l *lane) refusal(w *waiter) error {
+// refusal is the error for a waiter that was not served.
+func (l *fairSemaphore) refusal(w *waiter) error {
 	l.mu.Lock()
-	own := !l.lacks(w)
+	own := !l.serverShort(w)
 	if !own {
-		l.short.refused++
+		l.shortage.refused++
 	}
 	l.mu.Unlock()
 	switch {
 	case !own:
 		return NewError(app.CodeServiceUnavailable, "The server has too many "+l.name+" at work; try again later")
-	case w.who.team != "":
+	case w.owner.team != "":
 		return NewError(app.CodeServiceUnavailable, "Your team has too many "+l.name+" running or waiting; send fewer at the same time, or try again later")
 	}
 	return NewError(app.CodeServiceUnavailable, "Your address has too many "+l.name+" on their way; try again later")
 }
 
-// lacks reports whether it is the lane that has no room for a waiter, and not the
-// waiter's own share that is used up.
-func (l *lane) lacks(w *waiter) bool {
-	held, holders := l.held[w.who], int64(len(l.held))
+// serverShort reports whether a waiter waits for the server's memory, and not because its owner's
+// share is used up.
+func (l *fairSemaphore) serverShort(w *waiter) bool {
+	held, holders := l.held[w.owner], int64(len(l.held))
 	if held == 0 {
 		holders++
 	}
 	return held+w.n <= l.share && (l.used+w.n > l.capacity || held+w.n <= l.capacity/(holders+1))
 }
 
-// noteShortage notes that somebody waits for long, and warns of it once.
-func (l *lane) noteShortage(w *waiter) {
+// noteShortage records that a waiter waits long, and logs the beginning of a shortage.
+func (l *fairSemaphore) noteShortage(w *waiter) {
 	l.mu.Lock()
-	if !slices.Contains(l.waiting, w) || !l.lacks(w) {
+	if !slices.Contains(l.waiting, w) || !l.serverShort(w) {
 		l.mu.Unlock()
 		return
 	}
-	first := l.short.began.IsZero()
-	l.short.last = time.Now()
+	first := l.shortage.began.IsZero()
+	l.shortage.last = time.Now()
 	if first {
-		l.short.began = l.short.last
+		l.shortage.began = l.shortage.last
 	}
 	used, waiting, holders := l.used, len(l.waiting), len(l.held)
-	var by holder
+	var by memoryOwner
 	for owner, n := range l.held {
 		if n > l.held[by] {
 			by = owner
@@ -214,27 +212,27 @@ func (l *lane) noteShortage(w *waiter) {
 	}
 }
 
-// starved reports whether the lane is short of room.
-func (l *lane) starved() bool {
+// starved reports whether memory is short.
+func (l *fairSemaphore) starved() bool {
 	l.mu.Lock()
-	over := l.recovered()
-	short := !l.short.began.IsZero()
+	over := l.endShortage()
+	short := !l.shortage.began.IsZero()
 	l.mu.Unlock()
 	l.logRecovered(over)
 	return short
 }
 
-// recovered ends a shortage that is over, and returns it.
-func (l *lane) recovered() shortage {
-	if l.short.began.IsZero() || time.Since(l.short.last) < shortageEnds {
+// endShortage ends and returns a shortage that is over.
+func (l *fairSemaphore) endShortage() shortage {
+	if l.shortage.began.IsZero() || time.Since(l.shortage.last) < shortageEnds {
 		return shortage{}
 	}
-	over := l.short
-	l.short = shortage{}
+	over := l.shortage
+	l.shortage = shortage{}
 	return over
 }
 
-func (l *lane) logRecovered(s shortage) {
+func (l *fairSemaphore) logRecovered(s shortage) {
 	if !s.began.IsZero() {
 		l.log.Info("there is room for bodies again", "lane", l.name, "refused", s.refused, "lasted", s.last.Sub(s.began))
 	}

@@ -13,25 +13,25 @@ import (
 	"mailer/app"
 )
 
-func team(name string) holder { return holder{team: name} }
+func team(name string) memoryOwner { return memoryOwner{team: name} }
 
-// newTestSemaphore is a lane of 120, of which each may have 40, whose log can be read.
-func newTestSemaphore(patience time.Duration) (*lane, *bytes.Buffer) {
+// newTestSemaphore returns a semaphore with capacity 120 and a share of 40, and its log.
+func newTestSemaphore(maxWait time.Duration) (*fairSemaphore, *bytes.Buffer) {
 	var log bytes.Buffer
-	return newFairSemaphore("test bodies", 120, 40, patience, slog.New(slog.NewTextHandler(&log, nil))), &log
+	return newFairSemaphore("test bodies", 120, 40, maxWait, slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
-func mustTake(t *testing.T, l *lane, owner string, n int64) {
+func mustTake(t *testing.T, l *fairSemaphore, owner string, n int64) {
 	t.Helper()
-	if _, err := l.take(t.Context(), team(owner), n); err != nil {
+	if _, err := l.acquire(t.Context(), team(owner), n); err != nil {
 		t.Fatalf("%s does not get %d: %v", owner, n, err)
 	}
 }
 
 // wantFull proves that a holder gets no more.
-func wantFull(t *testing.T, l *lane, owner string) error {
+func wantFull(t *testing.T, l *fairSemaphore, owner string) error {
 	t.Helper()
-	_, err := l.take(t.Context(), team(owner), 1)
+	_, err := l.acquire(t.Context(), team(owner), 1)
 	if app.CodeOf(asKnown(err)) != app.CodeServiceUnavailable {
 		t.Errorf("%s gets one more: %v", owner, err)
 	}
@@ -59,16 +59,16 @@ func TestShareOfOwner(t *testing.T) {
 		if l.starved() {
 			t.Error("shares that are used up are taken for a lane that is short")
 		}
-		mustTake(t, l, "c", 20) // half of what is left
+		mustTake(t, l, "c", 20) // half of the rest
 		wantFull(t, l, "c")
 		mustTake(t, l, "d", 10)
 		if !l.starved() {
 			t.Error("what a third one lacks is not told")
 		}
-		l.give(team("a"), 40)
+		l.release(team("a"), 40)
 		mustTake(t, l, "c", 5)
 		for owner, n := range map[string]int64{"b": 40, "c": 25, "d": 10} {
-			l.give(team(owner), n)
+			l.release(team(owner), n)
 		}
 		if l.used != 0 || len(l.held) != 0 {
 			t.Errorf("%d are held by %d after all was given back", l.used, len(l.held))
@@ -94,17 +94,17 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 		if fmt.Sprint(order) != "[b10]" {
 			t.Fatalf("before anything is free: %v", order)
 		}
-		l.give(team("a"), 20) // enough for the second of them
+		l.release(team("a"), 20) // enough for the second of them
 		synctest.Wait()
 		if fmt.Sprint(order) != "[b10]" {
 			t.Errorf("one that wants less goes ahead: %v", order)
 		}
-		l.give(team("a"), 20)
+		l.release(team("a"), 20)
 		synctest.Wait()
 		if fmt.Sprint(order) != "[b10 a30]" {
 			t.Errorf("order %v", order)
 		}
-		l.give(team("a"), 30)
+		l.release(team("a"), 30)
 		synctest.Wait()
 		if fmt.Sprint(order) != "[b10 a30 a20]" || len(l.waiting) != 0 {
 			t.Errorf("order %v, %d wait", order, len(l.waiting))
@@ -118,10 +118,10 @@ func TestCanceledWaiterHoldsNothing(t *testing.T) {
 		mustTake(t, l, "a", 40)
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
-		go func() { _, err := l.take(ctx, team("a"), 40); failed <- err }()
+		go func() { _, err := l.acquire(ctx, team("a"), 40); failed <- err }()
 		synctest.Wait()
 		small := make(chan error, 1)
-		go func() { _, err := l.take(t.Context(), team("a"), 0); small <- err }()
+		go func() { _, err := l.acquire(t.Context(), team("a"), 0); small <- err }()
 		synctest.Wait()
 		cancel()
 		if err := <-failed; err != context.Canceled {
@@ -144,7 +144,7 @@ func TestShortageIsLoggedOnce(t *testing.T) {
 		}
 		for i := range 60 {
 			owner := fmt.Sprint("n", i)
-			go func() { _, _ = l.take(t.Context(), team(owner), 25) }()
+			go func() { _, _ = l.acquire(t.Context(), team(owner), 25) }()
 		}
 		synctest.Wait()
 		if l.starved() {
@@ -156,7 +156,7 @@ func TestShortageIsLoggedOnce(t *testing.T) {
 			t.Errorf("short: %v, log %s", l.starved(), log)
 		}
 		for i := range 100 {
-			l.give(team(fmt.Sprint("t", i)), 1)
+			l.release(team(fmt.Sprint("t", i)), 1)
 		}
 		time.Sleep(10*time.Second + shortageEnds)
 		synctest.Wait()

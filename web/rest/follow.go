@@ -12,44 +12,43 @@ import (
 )
 
 const (
-	// heartbeat is how often a follower hears that the connection is alive: more often than
-	// proxies cut one that says nothing, which is after 30 seconds and more.
+	// heartbeat is the interval of comments that keep a connection alive: proxies close idle ones
+	// after 30 seconds or more.
 	heartbeat = 20 * time.Second
-	// recheckFollowerEvery is how often a follower's key is looked at again.
+	// recheckFollowerEvery is how often a follower's key is checked again.
 	recheckFollowerEvery = 10 * time.Second
 )
 
-// beat is a comment of server-sent events.
-var beat = []byte(": still here\n\n")
+// heartbeatFrame is a comment of server-sent events.
+var heartbeatFrame = []byte(": still here\n\n")
 
-// follower is a client that listens without end.
+// follower is a client that receives events until one side ends the connection.
 type follower struct {
-	h      *Handler
-	asked  Exchange // what is kept of the request: who asks for what
-	conn   net.Conn // nil: others share it
-	write  func(text []byte) error
-	frames <-chan []byte
+	h       *Handler
+	request Exchange // the parts of the request that identify the caller
+	conn    net.Conn // nil: an HTTP/2 connection
+	write   func(text []byte) error
+	frames  <-chan []byte
 }
 
-// Follow answers with server-sent events: first, and then what comes of frames, until that
-// is closed, the client goes, takes nothing for the time that it has or may not listen any
-// more, or the server stops; end is called then. It returns at once: the connection is
-// taken out of the hands of net/http, which would hold five times the memory for it. In
-// HTTP/2, where others share it, it returns at the end.
+// Follow answers with server-sent events: first, and then everything from frames, until frames is
+// closed, the client leaves, stalls or loses access, or the server stops. end is called then.
+// Follow returns immediately: it hijacks the connection, for which net/http would hold five times
+// the memory. An HTTP/2 connection can't be hijacked: Follow returns at the end.
 func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end func()) {
 	head := x.Header()
 	head.Set("Content-Type", "text/event-stream")
 	head.Set("Cache-Control", "no-store")
-	head.Set("X-Accel-Buffering", "no") // nginx would keep it to itself
+	head.Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	x.answered, x.status = true, http.StatusOK
 	if x.shared {
 		defer end()
-		f := &follower{h: h, asked: x.asker(), frames: frames}
+		f := &follower{h: h, request: x.credentials(), frames: frames}
 		f.followShared(x, first)
 		return
 	}
-	taken, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
-	if err != nil { // no connection: a test's recorder, which gets the beginning
+	hijacked, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
+	if err != nil { // a test's recorder, which gets only the beginning
 		defer end()
 		_, _ = x.Write(first)
 		return
@@ -59,10 +58,10 @@ func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end fu
 	_ = head.Write(&answer) // a buffer takes everything
 	answer.WriteString("\r\n")
 	answer.Write(first)
-	// Where connections are at their bound, one that only listens makes room.
-	x.at(phaseIdle)
-	x.conn = nil // what it is at is no request's any more
-	f := &follower{h: h, asked: x.asker(), conn: taken, frames: frames}
+	// At the connection limit, a follower is evicted first.
+	x.setPhase(phaseIdle)
+	x.conn = nil // its state belongs to the follower now
+	f := &follower{h: h, request: x.credentials(), conn: hijacked, frames: frames}
 	f.write = f.writeHijacked
 	h.followers.Go(func() {
 		defer end()
@@ -70,21 +69,21 @@ func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end fu
 	})
 }
 
-// asker returns as much of an exchange as says who asks for what, and holds nothing else.
-func (x *Exchange) asker() Exchange {
+// credentials returns a copy of the exchange that holds only what identifies the caller.
+func (x *Exchange) credentials() Exchange {
 	header := http.Header{}
 	for _, name := range []string{"Authorization", "Cookie", TeamHeader} {
 		if v := x.RequestHeader[name]; v != nil {
 			header[name] = v
 		}
 	}
-	return Exchange{ID: x.ID, Pattern: x.Pattern, Key: x.Key, Host: x.Host, from: x.from, route: x.route, RequestHeader: header}
+	return Exchange{ID: x.ID, Pattern: x.Pattern, Key: x.Key, Host: x.Host, clientAddr: x.clientAddr, route: x.route, RequestHeader: header}
 }
 
-// run sends what comes until the end.
+// run sends events until the end.
 func (f *follower) run(first []byte) {
 	defer f.conn.Close()
-	// A write that hangs ends with the server too.
+	// Shutdown interrupts a write that hangs.
 	defer context.AfterFunc(f.h.stopping, func() { _ = f.conn.SetDeadline(time.Unix(1, 0)) })()
 	if !f.send(first) {
 		return
@@ -92,18 +91,18 @@ func (f *follower) run(first []byte) {
 	gone := make(chan struct{})
 	f.h.followers.Go(func() {
 		defer close(gone)
-		_, _ = f.conn.Read(make([]byte, 1)) // it has nothing to say
+		_, _ = f.conn.Read(make([]byte, 1)) // the client sends nothing
 	})
 	f.listen(gone)
 }
 
-// listen sends what comes until the client is gone, or another end.
+// listen sends events until the client is gone, loses access, or stalls.
 func (f *follower) listen(gone <-chan struct{}) {
 	ticks := time.NewTicker(recheckFollowerEvery)
 	defer ticks.Stop()
 	lastSent := time.Now()
 	for {
-		frame := beat
+		frame := heartbeatFrame
 		select {
 		case <-gone:
 			return
@@ -113,7 +112,7 @@ func (f *follower) listen(gone <-chan struct{}) {
 			}
 			frame = text
 		case now := <-ticks.C:
-			if !f.standing() {
+			if !f.recheck() {
 				return
 			}
 			if now.Sub(lastSent) < heartbeat {
@@ -127,34 +126,34 @@ func (f *follower) listen(gone <-chan struct{}) {
 	}
 }
 
-// send reports whether the client takes a text in the time that it has.
+// send reports whether the client takes a text in time.
 func (f *follower) send(text []byte) bool {
 	return f.write(text) == nil
 }
 
-// writeHijacked writes to a connection that is the follower's own.
+// writeHijacked writes to a hijacked connection.
 func (f *follower) writeHijacked(text []byte) error {
 	_ = f.conn.SetWriteDeadline(time.Now().Add(f.h.limits.Answers.Stall))
-	if err := f.h.stopping.Err(); err != nil { // the deadline that ended it was moved
+	if err := f.h.stopping.Err(); err != nil { // the deadline that interrupted it was moved
 		return err
 	}
 	_, err := f.conn.Write(text)
 	return err
 }
 
-// standing reports whether whoever asked may still listen. The look into the database
-// takes a stack that a follower would keep, so another goroutine does it.
-func (f *follower) standing() bool {
+// recheck reports whether the caller may still listen. The database query needs a stack that the
+// follower's goroutine would keep, so it runs in another one.
+func (f *follower) recheck() bool {
 	ok := make(chan bool, 1)
 	go func() {
-		x := f.asked
-		x.ResponseWriter = NewRecorder() // a refusal has headers that nobody reads
-		ok <- f.h.standing(f.h.stopping, &x, x.route) == nil
+		x := f.request
+		x.ResponseWriter = NewRecorder() // the headers of a refusal are discarded
+		ok <- f.h.recheckKey(f.h.stopping, &x, x.route) == nil
 	}()
 	return <-ok
 }
 
-// stopFollowing ends all answers of Follow and waits for that, at most as long as ctx.
+// stopFollowing ends all answers of Follow and waits for them until ctx ends.
 func (h *Handler) stopFollowing(ctx context.Context) {
 	h.stop()
 	done := make(chan struct{})

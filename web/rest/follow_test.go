@@ -17,20 +17,20 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// followed is a server whose one route is followed.
+// followed is a server with one route that calls Follow.
 type followed struct {
 	*fixture
 	frames chan []byte
 	ended  atomic.Int32
 	server *http.Server
-	conns  pipes
+	conns  pipeListener
 }
 
 func newFollowed(t *testing.T, change ...func(*Config)) *followed {
-	f := &followed{fixture: newFixture(t, change...), frames: make(chan []byte), conns: make(pipes, 1)}
+	f := &followed{fixture: newFixture(t, change...), frames: make(chan []byte), conns: make(pipeListener, 1)}
 	RegisterRaw(f.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
-		func(_ context.Context, x *Exchange, _ *struct{}) (*Written, error) {
-			return &Written{Body: func() {
+		func(_ context.Context, x *Exchange, _ *struct{}) (*SelfWritten, error) {
+			return &SelfWritten{Body: func() {
 				f.handler.Follow(x, []byte("first\n\n"), f.frames, func() { f.ended.Add(1) })
 			}}, nil
 		})
@@ -42,8 +42,8 @@ func newFollowed(t *testing.T, change ...func(*Config)) *followed {
 // follow opens a stream and reads its beginning.
 func (f *followed) follow(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	client, theirs := net.Pipe()
-	f.conns <- theirs
+	client, clientEnd := net.Pipe()
+	f.conns <- clientEnd
 	if _, err := io.WriteString(client, "GET /follow HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a/1\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestFollowerHeartbeat(t *testing.T) {
 		start := time.Now()
 		f.frames <- []byte("one\n\n")
 		wantText(t, in, "one\n\n")
-		wantText(t, in, string(beat))
+		wantText(t, in, string(heartbeatFrame))
 		if quiet := time.Since(start); quiet < 15*time.Second || quiet > 25*time.Second {
 			t.Errorf("it heard nothing for %v", quiet)
 		}
@@ -131,8 +131,7 @@ func TestRevokedKeyEndsFollower(t *testing.T) {
 	})
 }
 
-// TestShutdownEndsFollowers: neither for one that listens nor for one that takes
-// nothing.
+// TestShutdownEndsFollowers: neither listening nor stalled followers delay it.
 func TestShutdownEndsFollowers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFollowed(t)
@@ -155,8 +154,8 @@ func TestShutdownEndsFollowers(t *testing.T) {
 
 var manyFollowers = flag.Int("followers", 100, "how many TestFollowersCountAsConnections opens")
 
-// TestFollowersCountAsConnections: at the bound those that only listen make room for
-// requests, and what ended counts no more.
+// TestFollowersCountAsConnections: at the limit, followers are evicted for requests, and ended ones
+// are not counted.
 func TestFollowersCountAsConnections(t *testing.T) {
 	f := newFollowed(t, func(c *Config) {
 		c.Limits.Connections, c.Limits.ConnectionsPerAddress = *manyFollowers, 2**manyFollowers

@@ -2,9 +2,9 @@ package rest
 
 import "net/http"
 
-// Framed reports whether an answer is for a frame of a page, by what the browser says
-// (Fetch Metadata). A browser that says nothing, and any other client, counts as one: what
-// must stay in a frame has a policy of its own besides.
+// Framed reports whether an answer is for a frame of a page, by the browser's Fetch Metadata.
+// Clients that send no such header count as frames: content that must stay in a frame has a
+// Content-Security-Policy too.
 func Framed(header http.Header) bool {
 	switch header.Get("Sec-Fetch-Dest") {
 	case "", "iframe", "frame":

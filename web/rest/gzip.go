@@ -22,18 +22,18 @@ func TakesGzip(header http.Header) bool {
 	return false
 }
 
-// packers are kept for the next file: each holds 0.8 MB.
+// packers are reused: each holds 0.8 MB.
 var packers = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // a level that there is
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // the level is valid
 	return w
 }}
 
-// Gzip returns b in gzip (RFC 1952), as small as it gets: for files that are packed once.
+// Gzip returns b compressed with the best ratio, for files that are compressed once.
 func Gzip(b []byte) []byte {
 	var out bytes.Buffer
 	w := packers.Get().(*gzip.Writer)
 	w.Reset(&out)
-	// A buffer takes all.
+	// A buffer takes everything.
 	_, _ = w.Write(b)
 	_ = w.Close()
 	packers.Put(w)

@@ -1,14 +1,11 @@
-// Package rest is the plumbing of the HTTP API: it finds routes, keys and limits,
-// reads bodies, writes answers and refusals, and makes the OpenAPI document from
-// what it was told of the routes. It knows no resource. The packages of the doors
-// (web, web/pages, web/mcp) may import it, and nothing else does.
+// Package rest implements the HTTP API's plumbing: routing, authentication, limits, decoding of
+// bodies, answers and errors, and the OpenAPI document. It knows no resource. Only packages below
+// web import it.
 //
-// Failure policy: every answer is a JSON object, unless its route writes another
-// form itself, and carries a request id. What the caller may know is an
-// *app.Error and goes out under its own name; any other error, and any panic,
-// is logged with the request id and answered as internal_server_error with a
-// fixed text. Nothing that a caller sent is echoed but the names of its fields.
-// What a request may cost is bounded before the request is parsed.
+// Failure policy: every answer has a request id and is a JSON object, unless its route writes
+// another form. An *app.Error is answered under its own name; any other error, and any panic, is
+// logged with the request id and answered as internal_server_error with a fixed text. Of a caller's
+// input, only field names are repeated. The cost of a request is bounded before it is parsed.
 package rest
 
 import (
@@ -36,166 +33,165 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 }
 
-// Sessions finds who is signed in.
+// Sessions authenticates people.
 type Sessions interface {
-	// SignedIn returns the person of a session's token as a key of a team by its id. No
-	// team: the only one of the person, or a key without a team. half: the session
-	// may still wait for its second factor. Errors: CodeInvalidCredentials;
-	// CodeNotFound for a team that the person does not belong to; CodeForbidden for one
-	// that demands a second factor which the person has not.
-	SignedIn(ctx context.Context, token, team string, half bool) (*app.Key, error)
+	// SignedIn returns the person of a session token as a key of the team with the given id.
+	// Without a team it is the person's only team, or a key without a team. half allows a session
+	// that still waits for its second factor. Errors: CodeInvalidCredentials; CodeNotFound if the
+	// person is no member of the team; CodeForbidden if the team requires a second factor that the
+	// person does not have.
+	SignedIn(ctx context.Context, token, team string, partial bool) (*app.Key, error)
 }
 
-// Config is what a Handler is made of.
+// Config configures a Handler.
 type Config struct {
-	Keys     Authenticator
-	Sessions Sessions // nil: nobody signs in
-	Exports  Exports  // nil: nobody notes them
-	Log      *slog.Logger
-	// BaseURL is where callers reach this server, without a slash at its end.
+	Keys      Authenticator
+	Sessions  Sessions  // nil: no sign-in
+	ExportLog ExportLog // nil: exports are not recorded
+	Log       *slog.Logger
+	// BaseURL is the server's public URL without a trailing slash.
 	BaseURL string
-	// OneHost: under another host name than that of BaseURL only routes with AnyHost answer.
+	// OneHost: under other host names than that of BaseURL, only routes with AnyHost answer.
 	OneHost bool
-	// RateLimit is how many requests a second each key may make; 0: no limit,
-	// and no ratelimit headers.
+	// RateLimit is the number of requests per second for each key; 0: no limit, and no ratelimit
+	// headers.
 	RateLimit int
-	// TeamRateLimit is how many all keys of a team may make together; 0: no limit.
+	// TeamRateLimit is the number of requests per second for all keys of a team together; 0: no
+	// limit.
 	TeamRateLimit int
 	Limits        Limits
-	// TrustedProxies are the addresses whose X-Forwarded-For is believed; none: those
-	// of this machine.
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted; none: those of this
+	// machine.
 	TrustedProxies []netip.Prefix
 	Now            func() time.Time
-	// Metrics count requests; nil: nobody watches.
+	// Metrics counts requests; nil: they are not counted.
 	Metrics *metrics.Metrics
-	// Requests are told of each request of a team; nil: nobody is.
-	Requests RequestLog
-	// Silent: of requests only those have a line in the log that fail by the server's
-	// fault.
-	Silent func() bool // nil: all have lines
-	// Variable returns what the document depends on that can change while the server runs,
-	// as a text of any form; nil: nothing.
-	Variable func() string
-	// Absent refuses paths in words of their own that no route answers; nil: none.
-	Absent func(path string) *Error
+	// RequestLog records the requests of teams; nil: they are not recorded.
+	RequestLog RequestLog
+	// LogFaultsOnly reports whether only requests that fail with a server error are logged.
+	LogFaultsOnly func() bool // nil: all are logged
+	// DocumentVersion returns a text that changes whenever the document changes while the server
+	// runs; nil: it never changes.
+	DocumentVersion func() string
+	// Unsupported returns the error for a path that is deliberately not served; nil: none.
+	Unsupported func(path string) *Error
 }
 
-// Handler answers every request of the API. It is safe for concurrent use, once
-// all routes are added.
+// Handler serves the API. It is safe for concurrent use once all routes are added.
 type Handler struct {
-	// Browsers is set before requests come.
+	// Browsers is set before the first request.
 	Browsers Browsers
 
-	keys       Authenticator
-	sessions   Sessions
-	sites      *http.CrossOriginProtection
-	log        *slog.Logger
-	metrics    *metrics.Metrics
-	requests   RequestLog
-	silent     func() bool
-	baseURL    string
-	host       string // of baseURL
-	oneHost    bool
-	now        func() time.Time
-	limits     Limits
-	doc        *huma.OpenAPI
-	again      func() *Handler // makes one with the same operations, described; nil: this one is
-	literals   *httprouter.Router
-	early      *httprouter.Router
-	parameters *httprouter.Router
-	methods    []string                  // that any route answers, sorted
-	operations map[string]*Operation     // by id
-	refusals   map[string]*huma.Response // of the document, by status
-	absent     func(path string) *Error
-	variable   func() string
-	rate       *rateLimiter
-	failures   *failureLimiter
-	budget     *budget
-	answers    *answers
-	exports    *exports
-	exported   Exports
-	proxies    proxies
-	named      proxies // of those, what the operator named
-	draining   atomic.Bool
-	stopping   context.Context // ends once answers of Follow must
-	stop       context.CancelFunc
-	followers  sync.WaitGroup
+	keys            Authenticator
+	sessions        Sessions
+	crossOrigin     *http.CrossOriginProtection
+	log             *slog.Logger
+	metrics         *metrics.Metrics
+	requestLog      RequestLog
+	logFaultsOnly   func() bool
+	baseURL         string
+	host            string // of baseURL
+	oneHost         bool
+	now             func() time.Time
+	limits          Limits
+	doc             *huma.OpenAPI
+	rebuild         func() *Handler // makes a handler with the same operations and their descriptions; nil: this one has them
+	literals        *httprouter.Router
+	priority        *httprouter.Router
+	parameters      *httprouter.Router
+	methods         []string                  // of all routes, sorted
+	operations      map[string]*Operation     // by id
+	refusals        map[string]*huma.Response // of the document, by status
+	unsupported     func(path string) *Error
+	documentVersion func() string
+	rate            *rateLimiter
+	failures        *failureLimiter
+	bodyBudget      *bodyBudget
+	answerBudget    *answerBudget
+	exportLimiter   *exportLimiter
+	exportLog       ExportLog
+	proxies         proxies
+	named           proxies // the proxies that the operator named
+	draining        atomic.Bool
+	stopping        context.Context // ends when answers of Follow must end
+	stop            context.CancelFunc
+	followers       sync.WaitGroup
 }
 
-// New makes a handler without routes. ServeDocument ends their adding.
+// New makes a handler without routes. ServeDocument adds the last one.
 func New(cfg Config) *Handler {
 	h := &Handler{
-		keys:       cfg.Keys,
-		sessions:   cfg.Sessions,
-		sites:      crossOriginOf(cfg.BaseURL),
-		log:        cfg.Log,
-		metrics:    cfg.Metrics,
-		requests:   cfg.Requests,
-		silent:     cfg.Silent,
-		oneHost:    cfg.OneHost,
-		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
-		now:        cfg.Now,
-		limits:     cfg.Limits,
-		absent:     cfg.Absent,
-		variable:   cfg.Variable,
-		rate:       newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
-		failures:   newFailureLimiter(cfg.Now),
-		budget:     newBodyBudget(cfg.Limits, cfg.Log),
-		answers:    newAnswerBudget(cfg.Limits.Answers),
-		exports:    newExportLimiter(),
-		exported:   cfg.Exports,
-		proxies:    cfg.TrustedProxies,
-		named:      cfg.TrustedProxies,
-		operations: map[string]*Operation{},
-		refusals:   map[string]*huma.Response{},
+		keys:            cfg.Keys,
+		sessions:        cfg.Sessions,
+		crossOrigin:     crossOriginOf(cfg.BaseURL),
+		log:             cfg.Log,
+		metrics:         cfg.Metrics,
+		requestLog:      cfg.RequestLog,
+		logFaultsOnly:   cfg.LogFaultsOnly,
+		oneHost:         cfg.OneHost,
+		baseURL:         strings.TrimRight(cfg.BaseURL, "/"),
+		now:             cfg.Now,
+		limits:          cfg.Limits,
+		unsupported:     cfg.Unsupported,
+		documentVersion: cfg.DocumentVersion,
+		rate:            newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
+		failures:        newFailureLimiter(cfg.Now),
+		bodyBudget:      newBodyBudget(cfg.Limits, cfg.Log),
+		answerBudget:    newAnswerBudget(cfg.Limits.Answers),
+		exportLimiter:   newExportLimiter(),
+		exportLog:       cfg.ExportLog,
+		proxies:         cfg.TrustedProxies,
+		named:           cfg.TrustedProxies,
+		operations:      map[string]*Operation{},
+		refusals:        map[string]*huma.Response{},
 	}
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	if u, err := url.Parse(h.baseURL); err == nil {
 		if h.host, err = idna.Lookup.ToASCII(tracking.HostOf(u.Host)); err != nil {
-			h.host = tracking.HostOf(u.Host) // an address
+			h.host = tracking.HostOf(u.Host) // not a host name
 		}
 	}
 	if len(h.proxies) == 0 {
 		h.proxies = loopback
 	}
-	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
+	h.literals, h.priority, h.parameters = newTree(), newTree(), newTree()
 	h.doc = newDocument(h)
 	return h
 }
 
-// OpenAPI returns the document as far as it is made.
+// OpenAPI returns the document of the routes added so far.
 func (h *Handler) OpenAPI() *huma.OpenAPI { return h.doc }
 
-// Forget lets go of what describes the operations, which takes megabytes and is rarely
-// asked for: again makes a handler with the same operations where it is.
-func (h *Handler) Forget(again func() *Handler) {
-	h.again = again
+// DropDescriptions frees the descriptions of the operations, which take megabytes and are rarely
+// needed. again makes a handler with the same operations and their descriptions.
+func (h *Handler) DropDescriptions(again func() *Handler) {
+	h.rebuild = again
 	h.doc, h.refusals = &huma.OpenAPI{Info: h.doc.Info}, nil
 	for _, o := range h.operations {
 		*o.Operation = huma.Operation{OperationID: o.OperationID, Method: o.Method, Path: o.Path, DefaultStatus: o.DefaultStatus}
 	}
 }
 
-// Described returns a handler with the same operations of which the descriptions are
-// there: to be read, and not to be kept.
-func (h *Handler) Described() *Handler {
-	if h.again == nil {
+// WithDescriptions returns a handler with the same operations and their descriptions. It must be
+// read only, and not kept.
+func (h *Handler) WithDescriptions() *Handler {
+	if h.rebuild == nil {
 		return h
 	}
-	return h.again()
+	return h.rebuild()
 }
 
-// Log returns where the handler logs.
+// Log returns the handler's logger.
 func (h *Handler) Log() *slog.Logger { return h.log }
 
 // Now returns the time.
 func (h *Handler) Now() time.Time { return h.now() }
 
-// BaseURL returns where callers reach the server, without a slash at its end.
+// BaseURL returns the server's public URL without a trailing slash.
 func (h *Handler) BaseURL() string { return h.baseURL }
 
 // Draining reports whether the server is shutting down.
 func (h *Handler) Draining() bool { return h.draining.Load() }
 
-// Operations returns all operations that were added, by their ids.
+// Operations returns all operations by id.
 func (h *Handler) Operations() map[string]*Operation { return h.operations }

@@ -9,18 +9,17 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// errUnknownHost answers under a host name that is none of this server's own.
+// errUnknownHost is the answer under a host name that is not the server's.
 var errUnknownHost = NewError(app.CodeNotFound, "There is nothing at this address under this host name: the API and the dashboard are at the server's base URL alone")
 
-// private are the last labels of names that nobody can have in the public DNS (RFC 6761,
-// RFC 6762, RFC 8375, ICANN's resolution 2024.07.29.06), and of those of clusters.
-var private = []string{"localhost", "local", "internal", "lan", "home.arpa", "svc"}
+// privateSuffixes are suffixes of names that nobody can own in the public DNS (RFC 6761, RFC 6762,
+// RFC 8375, ICANN's resolution 2024.07.29.06), and of names in clusters.
+var privateSuffixes = []string{"localhost", "local", "internal", "lan", "home.arpa", "svc"}
 
-// unknownHost reports whether a request came under a name that is not the base URL's and
-// that somebody else may own: a tenant has names of his own lead here for tracking, and
-// whoever owns a name can lead it elsewhere tomorrow, with the cookies and keys that
-// browsers and programs send there. Addresses, names without a dot and names of private
-// networks are nobody else's.
+// unknownHost reports whether a request uses a host name that is not the base URL's and may belong
+// to another owner. A tenant points a name at this server for tracking, and the owner of a name can
+// point it to another server tomorrow, which then receives the cookies and keys that browsers and
+// programs send there. IP addresses, names without a dot and private names are accepted.
 func (h *Handler) unknownHost(hostport string) bool {
 	host := tracking.HostOf(hostport)
 	if !h.oneHost || host == h.host || !strings.Contains(host, ".") {
@@ -29,5 +28,5 @@ func (h *Handler) unknownHost(hostport string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
 	}
-	return !slices.ContainsFunc(private, func(suffix string) bool { return strings.HasSuffix(host, "."+suffix) })
+	return !slices.ContainsFunc(privateSuffixes, func(suffix string) bool { return strings.HasSuffix(host, "."+suffix) })
 }

@@ -104,18 +104,18 @@ func TestStreamsCountAsConnections(t *testing.T) {
 	}
 	var served, refused atomic.Int32
 	var wg sync.WaitGroup
-	turns := make(chan struct{}, 90) // the client has trouble of its own with more than the server takes
+	slots := make(chan struct{}, 90) // the client itself fails with more requests than the server accepts
 	for range streams {
-		turns <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-turns }()
+			defer func() { <-slots }()
 			res, err := s.get(t, s.url+"/wait")
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			defer res.Body.Close()
-			_, _ = io.Copy(io.Discard, res.Body) // so that its stream ends by itself
+			_, _ = io.Copy(io.Discard, res.Body) // so that its stream ends
 			switch {
 			case res.ProtoMajor != 2:
 				t.Errorf("by %s", res.Proto)
@@ -139,19 +139,19 @@ func TestStreamsCountAsConnections(t *testing.T) {
 	}
 }
 
-// A connection is not cut for another as long as one of its streams is being worked on.
+// A connection is not evicted while one of its streams is being served.
 func TestBusyHTTP2ConnectionIsKept(t *testing.T) {
 	c := &conn{}
 	a, b := &Exchange{conn: c, shared: true}, &Exchange{conn: c, shared: true}
 	conns := map[*conn]struct{}{c: {}}
-	a.at(phaseWorking)
-	b.at(phaseWorking)
-	b.at(phaseWorking)
-	b.at(phaseBody)
+	a.setPhase(phaseWorking)
+	b.setPhase(phaseWorking)
+	b.setPhase(phaseWorking)
+	b.setPhase(phaseBody)
 	if stalled(conns) != nil {
 		t.Error("it would be cut")
 	}
-	a.at(phaseReading)
+	a.setPhase(phaseReading)
 	if stalled(conns) != c {
 		t.Error("it would not be cut")
 	}
@@ -162,8 +162,8 @@ func TestFollowerOverHTTP2(t *testing.T) {
 	frames := make(chan []byte)
 	ended := make(chan struct{})
 	RegisterRaw(s.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
-		func(_ context.Context, x *Exchange, _ *struct{}) (*Written, error) {
-			return &Written{Body: func() { s.handler.Follow(x, []byte("first\n\n"), frames, func() { close(ended) }) }}, nil
+		func(_ context.Context, x *Exchange, _ *struct{}) (*SelfWritten, error) {
+			return &SelfWritten{Body: func() { s.handler.Follow(x, []byte("first\n\n"), frames, func() { close(ended) }) }}, nil
 		})
 	res, err := s.get(t, s.url+"/follow")
 	if err != nil {

@@ -12,32 +12,32 @@ import (
 	"mailer/app"
 )
 
-// Operation is an operation of the document and what answers it.
+// Operation is an operation of the document and its handler.
 type Operation struct {
 	*huma.Operation
 	Route *Route
 	run   httprouter.Handle
 }
 
-// Entitled reports whether a key may use an operation.
-func (h *Handler) Entitled(key *app.Key, o *Operation) bool { return h.entitled(key, o.Route) == nil }
+// MayUse reports whether a key may use an operation.
+func (h *Handler) MayUse(key *app.Key, o *Operation) bool { return h.mayUse(key, o.Route) == nil }
 
-// Call is a request that is made inside of another one.
+// Call is a request made inside of another request.
 type Call struct {
 	Params httprouter.Params
 	Query  url.Values
 	Header http.Header
 	Body   []byte
-	Via    string // how what is made by it came: Key.Via
+	Via    string // source of what the call creates: Key.Via
 }
 
-// Perform runs an operation inside of another request, with the key of that
-// one, which has paid for it already. The log has a line of its own for it.
+// Perform runs an operation inside of another request, with the key of that request, which was
+// counted against the rate already. The call has a log line of its own.
 func (h *Handler) Perform(ctx context.Context, outer *Exchange, o *Operation, in *Call) (w *Recorder) {
 	w = NewRecorder()
 	key := *outer.Key
 	key.Via = in.Via
-	x := &Exchange{ResponseWriter: w, ID: outer.ID, Key: &key, RequestHeader: in.Header, Host: outer.Host, from: outer.from, Body: in.Body, inside: true}
+	x := &Exchange{ResponseWriter: w, ID: outer.ID, Key: &key, RequestHeader: in.Header, Host: outer.Host, clientAddr: outer.clientAddr, Body: in.Body, internal: true}
 	r := &http.Request{
 		Method: o.Method, URL: &url.URL{Path: o.Path, RawQuery: in.Query.Encode()}, Host: outer.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: in.Header, Body: http.NoBody,
@@ -48,14 +48,14 @@ func (h *Handler) Perform(ctx context.Context, outer *Exchange, o *Operation, in
 	return w
 }
 
-// Recorder keeps an answer: its header, status and body.
+// Recorder is a ResponseWriter that keeps header, status and body.
 type Recorder struct {
 	Head   http.Header
 	Status int
 	Body   bytes.Buffer
 }
 
-// NewRecorder makes one whose status is 200 until another is written.
+// NewRecorder makes a Recorder with status 200.
 func NewRecorder() *Recorder { return &Recorder{Head: http.Header{}, Status: http.StatusOK} }
 
 // Header implements http.ResponseWriter.
@@ -67,5 +67,5 @@ func (w *Recorder) WriteHeader(status int) { w.Status = status }
 // Write implements http.ResponseWriter.
 func (w *Recorder) Write(b []byte) (int, error) { return w.Body.Write(b) }
 
-// Flush implements http.Flusher, which the SDK asks for.
+// Flush implements http.Flusher, which the MCP SDK needs.
 func (w *Recorder) Flush() {}

@@ -6,39 +6,37 @@ import (
 	"mailer/app/kit/footprint"
 )
 
-// Limits bounds what requests may cost. Sizes are in bytes.
+// Limits bounds the cost of requests. Sizes are in bytes.
 type Limits struct {
-	Body         int64 // of one request
-	Upload       int64 // of one that is read while it arrives
-	SmallBody    int64 // up to here a body counts in the small lane
-	SmallBudget  int64 // all small bodies that are being worked on
-	LargeBudget  int64 // all other ones
-	PublicBudget int64 // all that need no key; once more those of which only the body tells who sent it
+	Body         int64 // of one body
+	Upload       int64 // of one streamed body
+	SmallBody    int64 // up to this size a body counts as small
+	SmallBudget  int64 // for all small bodies
+	LargeBudget  int64 // for all larger bodies
+	PublicBudget int64 // for all bodies of public routes; the same again for bodies whose sender is known only after they are read
 
-	SmallWait  time.Duration // for room in the budget, of a small or public body
-	LargeWait  time.Duration // of a large one
+	SmallWait  time.Duration // for memory, of a small or public body
+	LargeWait  time.Duration // for memory, of a large body
 	SmallTime  time.Duration // for a small body to arrive
-	PublicTime time.Duration // for one that needs no key
-	LargeTime  time.Duration // for a large one; thirty times as long for one that is read while it arrives
-	Stall      time.Duration // for the next part of a large one
-	Grace      time.Duration // before the rate of a large one counts
-	Rate       int64         // the least that a large one needs on average, a second
+	PublicTime time.Duration // for the body of a public route to arrive
+	LargeTime  time.Duration // for a large body to arrive; thirty times as long for a streamed one
+	Stall      time.Duration // for the next part of a large body
+	Grace      time.Duration // before the minimum rate of a large body applies
+	Rate       int64         // minimum average of a large body, in bytes per second
 	Header     time.Duration // for the header to arrive
 	idle       time.Duration // of a kept-alive connection
 	write      time.Duration // from the header to the beginning of the answer
 
 	Answers AnswerLimits
 
-	Connections           int // at once
-	ConnectionsPerAddress int // of one address
+	Connections           int // at the same time
+	ConnectionsPerAddress int // per address
 }
 
-// DefaultConnections is how many connections there may be where nothing else is
-// configured.
+// DefaultConnections is the default limit of open connections.
 const DefaultConnections = 2048
 
-// DefaultLimits returns the limits of a server in use: 40 MiB a body, and 200 MiB one
-// that is stored as it arrives.
+// DefaultLimits returns the limits in production: 40 MiB per body, 200 MiB per streamed body.
 func DefaultLimits() Limits {
 	return Limits{
 		Answers:               defaultAnswerLimits(),
@@ -46,7 +44,7 @@ func DefaultLimits() Limits {
 		Upload:                200 << 20,
 		SmallBody:             64 << 10,
 		SmallBudget:           64 << 20,
-		LargeBudget:           272 << 20, // while one team has its share, another has room for the largest body
+		LargeBudget:           272 << 20, // while one team uses its share, another has memory for the largest body
 		PublicBudget:          32 << 20,
 		SmallWait:             10 * time.Second,
 		LargeWait:             30 * time.Second,
@@ -64,16 +62,15 @@ func DefaultLimits() Limits {
 	}
 }
 
-// largestPart is the part of the memory beyond the least that one body may have: it stands
-// there as it came, decoded, and in the database's own memory, and its message beside it.
+// Of the memory above leastMemory, one body may have the part 1/largestPart: the body is in memory
+// as received, decoded, and in the database, next to its message.
 const (
 	leastMemory = 64 << 20
 	largestPart = 5
 	leastBody   = 4 << 20
 )
 
-// Within returns the limits of a server whose process may have so many bytes of memory; 0: as
-// many as there are.
+// Within returns the limits for a process with that much memory in bytes; 0: unlimited.
 func (l Limits) Within(memory int64) Limits {
 	for _, budget := range []*int64{&l.SmallBudget, &l.LargeBudget, &l.PublicBudget, &l.Answers.Keyed, &l.Answers.Public} {
 		*budget = footprint.Scale(memory, *budget)
@@ -84,14 +81,14 @@ func (l Limits) Within(memory int64) Limits {
 	return l
 }
 
-// deadline is until when more of a large body must have come, of which got bytes are
-// here since start: it may not stop, not trickle, and not take longer than most.
-func (l *Limits) deadline(start, now time.Time, got int64, most time.Duration) time.Time {
+// deadline returns the time until which more of a large body must have arrived, given that got
+// bytes arrived since start. The body may neither pause, nor trickle, nor take longer than maxTime.
+func (l *Limits) deadline(start, now time.Time, got int64, maxTime time.Duration) time.Time {
 	at := now.Add(l.Stall)
 	if slow := start.Add(l.Grace + time.Duration(got)*time.Second/time.Duration(l.Rate)); slow.Before(at) {
 		at = slow
 	}
-	if end := start.Add(most); end.Before(at) {
+	if end := start.Add(maxTime); end.Before(at) {
 		at = end
 	}
 	return at

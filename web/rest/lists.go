@@ -8,15 +8,15 @@ import (
 	"mailer/app"
 )
 
-// PageParams are the query parameters of every list. They are strings, so that
-// a bad one is refused in our words; unknown ones are ignored.
+// PageParams are the query parameters of every list. They are strings, so that invalid values get
+// the API's own error texts. Unknown parameters are ignored.
 type PageParams struct {
 	Limit  PageLimit `query:"limit" doc:"Rows per page"`
 	After  string    `query:"after" doc:"The id of the last row of the previous page" format:"uuid"`
 	Before string    `query:"before" doc:"The id of the first row of the next page, to read the list backwards" format:"uuid"`
 }
 
-// PageLimit is a number that is described as one and read as text.
+// PageLimit is documented as a number and read as a string.
 type PageLimit string
 
 // Schema implements huma.SchemaProvider.
@@ -29,7 +29,7 @@ func (PageLimit) Schema(huma.Registry) *huma.Schema {
 func (p PageParams) Page() (app.Page, error) {
 	page := app.Page{Limit: app.DefaultLimit, After: p.After, Before: p.Before}
 	if p.Limit != "" {
-		// What is no number becomes 0, which Validate refuses with the right words.
+		// Atoi returns 0 for what is no number, which Validate refuses with the right text.
 		page.Limit, _ = strconv.Atoi(string(p.Limit))
 	}
 	if err := page.Validate(); err != nil {
@@ -38,7 +38,7 @@ func (p PageParams) Page() (app.Page, error) {
 	return page, nil
 }
 
-// list is the answer of every list.
+// list is the body of every list.
 type list[T any] struct {
 	Object  string `json:"object" enum:"list"`
 	HasMore bool   `json:"has_more" doc:"Whether rows follow in the direction of the page"`
@@ -46,16 +46,16 @@ type list[T any] struct {
 	Data    []T    `json:"data"`
 }
 
-// WithTotal adds how many rows the whole list has; nil: the number is not kept.
+// WithTotal adds the number of rows of the whole list; nil: not known.
 func (l *ListOutput[T]) WithTotal(total *int) *ListOutput[T] {
 	l.Body.Total = total
 	return l
 }
 
-// ListOutput is a list as an operation answers it.
+// ListOutput is the output of an operation that answers a list.
 type ListOutput[T any] struct{ Body list[T] }
 
-// NewList makes the answer of a page: each row converted, and whether more follow.
+// NewList converts the rows of a page; more tells whether rows follow.
 func NewList[F, T any](rows []F, more bool, convert func(*F) T) *ListOutput[T] {
 	data := make([]T, len(rows))
 	for i := range rows {
@@ -64,7 +64,7 @@ func NewList[F, T any](rows []F, more bool, convert func(*F) T) *ListOutput[T] {
 	return &ListOutput[T]{list[T]{Object: "list", HasMore: more, Data: data}}
 }
 
-// SearchedTo is a cursor that is null where a search came to the end.
+// SearchedTo is a cursor that is null at the end of a search.
 type SearchedTo struct{ ID string }
 
 // MarshalJSON implements json.Marshaler.
@@ -81,7 +81,7 @@ func (SearchedTo) Schema(huma.Registry) *huma.Schema {
 		Description: "With a filter: the last row that was looked at, from where `after` (or `before`) goes on, also where `data` is empty; null: there are no others"}
 }
 
-// searchList is the answer of a list that can be searched.
+// searchList is the body of a list that can be searched.
 type searchList[T any] struct {
 	Object     string      `json:"object" enum:"list"`
 	HasMore    bool        `json:"has_more" doc:"Whether rows follow in the direction of the page, or may, where a search has looked at enough"`
@@ -90,24 +90,22 @@ type searchList[T any] struct {
 	Data       []T         `json:"data"`
 }
 
-// SearchOutput is a list that can be searched, as an operation answers it.
+// SearchOutput is the output of an operation that answers a searched list.
 type SearchOutput[T any] struct{ Body searchList[T] }
 
-// NewSearch makes the answer of a page as NewList does; searched is nil where nothing
-// was searched for.
+// NewSearch is NewList for a search; searched is nil without a filter.
 func NewSearch[F, T any](rows []F, more bool, searched *SearchedTo, convert func(*F) T) *SearchOutput[T] {
 	out := Unsearched(NewList(rows, more, convert))
 	out.Body.SearchedTo = searched
 	return out
 }
 
-// Unsearched is a list in which nothing was searched for.
+// Unsearched is a list without a filter.
 func Unsearched[T any](l *ListOutput[T]) *SearchOutput[T] {
 	return &SearchOutput[T]{searchList[T]{Object: l.Body.Object, HasMore: l.Body.HasMore, Total: l.Body.Total, Data: l.Body.Data}}
 }
 
-// CheckID puts an id of the path into its canonical form. Whatever is no id names
-// nothing: a not_found of that kind.
+// CheckID puts an id into its canonical form. An invalid id is a CodeNotFound of that kind.
 func CheckID(kind string, id *string) error {
 	canonical, ok := app.ParseID(*id)
 	if !ok {

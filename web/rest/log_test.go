@@ -38,7 +38,7 @@ func TestRequestLogLevels(t *testing.T) {
 }
 
 func TestLogFaultsOnly(t *testing.T) {
-	b := newFixture(t, func(c *Config) { c.Silent = func() bool { return true } })
+	b := newFixture(t, func(c *Config) { c.LogFaultsOnly = func() bool { return true } })
 	b.handler.log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for path, err := range map[string]error{"/well": nil, "/refused": app.NotFound("thing"), "/fault": errors.New("no disk"), "/full": app.Errorf(app.CodeServiceUnavailable, "full")} {
 		RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: path}, func(context.Context, *struct{}) (*struct{}, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// LongText is a string that may be long, like the body of a mail: it is copied
-// once while it is read. Null is empty.
+// LongText is a string that may be long, like the body of a message: it is copied once while it is
+// decoded. Null is empty.
 type LongText string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -30,13 +30,13 @@ func (t *LongText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// unquote is what stands between the quotes of a JSON string, known to be valid.
+// unquote decodes the content of a valid JSON string.
 func unquote(v []byte) string {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return string(v)
 	}
 	var b strings.Builder
-	b.Grow(len(v)) // what it means is never longer
+	b.Grow(len(v)) // decoding never makes it longer
 	for {
 		n := bytes.IndexByte(v, '\\')
 		if n < 0 {
@@ -50,7 +50,7 @@ func unquote(v []byte) string {
 			continue
 		}
 		r := hexEscape(v[n:])
-		if v = v[n+6:]; utf16.IsSurrogate(r) { // a pair: others are not valid
+		if v = v[n+6:]; utf16.IsSurrogate(r) { // a pair: lone surrogates are invalid
 			r = utf16.DecodeRune(r, hexEscape(v))
 			v = v[6:]
 		}
@@ -58,7 +58,7 @@ func unquote(v []byte) string {
 	}
 }
 
-// plainEscape is what a backslash and c stand for; 0: a number follows.
+// plainEscape returns the byte that a backslash and c stand for; 0 for \u.
 func plainEscape(c byte) byte {
 	switch c {
 	case 'b':
@@ -77,7 +77,7 @@ func plainEscape(c byte) byte {
 	return c // a quote, a backslash or a slash
 }
 
-// hexEscape reads the number of \u0000.
+// hexEscape decodes \uXXXX.
 func hexEscape(v []byte) rune {
 	n, _ := strconv.ParseUint(string(v[2:6]), 16, 16)
 	return rune(n)

@@ -12,18 +12,17 @@ type longTexts struct {
 	B *LongText `json:"b"`
 }
 
-type strs struct {
+type stdStrings struct {
 	A string  `json:"a"`
 	B *string `json:"b"`
 }
 
-// sameString decodes a value as a long text and as a string and compares what
-// comes of it.
+// sameString decodes a value as LongText and as string and compares the results.
 func sameString(t *testing.T, value string) {
 	t.Helper()
 	body := []byte(`{"a":` + value + `,"b":` + value + `}`)
 	var long longTexts
-	var short strs
+	var short stdStrings
 	err, want := DecodeBody(body, &long), DecodeBody(body, &short)
 	if err == nil != (want == nil) || err != nil && err.Error() != want.Error() {
 		t.Fatalf("%s: %v, want %v", value, err, want)

@@ -1,24 +1,24 @@
 package rest
 
 import (
+	"reflect"
+
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The names of the security schemes in the document: of API keys, and of people who are
-// signed in.
+// Names of the security schemes: API keys, and sessions of people.
 const (
 	bearerScheme  = "bearer"
 	sessionScheme = "session"
 )
 
-// schemaPrefix begins what refers to a schema with a name.
+// schemaPrefix begins references to named schemas.
 const schemaPrefix = "#/components/schemas/"
 
-// newDocument makes the document without operations. Of huma no more is used than
-// what makes schemas of types.
+// newDocument makes the document without operations. huma is used for schemas of Go types only.
 func newDocument(h *Handler) *huma.OpenAPI {
 	setHumaGlobals()
-	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+	registry := huma.NewMapRegistry(schemaPrefix, schemaName)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
@@ -39,4 +39,14 @@ func newDocument(h *Handler) *huma.OpenAPI {
 		doc.Servers = []*huma.Server{{URL: h.baseURL}}
 	}
 	return doc
+}
+
+// schemaName returns the name of a type's schema. Generated clients know a schema by its name,
+// so it stays when the Go type gets another one.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	if name == "BreakerData" {
+		return "RestData"
+	}
+	return name
 }

@@ -11,18 +11,17 @@ import (
 	"mailer/app/kit/nearest"
 )
 
-// queryRule says which keys of a query a route refuses: those that look as if they
-// changed its answer and change nothing. All others that it does not know are ignored,
-// since clients send some.
+// queryRule says which query keys a route refuses: those that look as if they changed the answer
+// and don't. Other unknown keys are ignored, since clients send some.
 type queryRule struct {
-	known []string // what the route reads, sorted
-	rows  []string // the fields of the rows that it answers; none: it is no list
+	known []string // keys that the route reads, sorted
+	rows  []string // fields of the list's rows; none: no list
 }
 
-// pageKeys are sent to every list and to what is none.
+// pageKeys are accepted by every route.
 var pageKeys = []string{"limit", "after", "before"}
 
-// newQueryRule reads the rule of a route off its input and its answer.
+// newQueryRule reads the rule from a route's input and output types.
 func newQueryRule(method string, input, output reflect.Type) (q queryRule) {
 	for _, f := range reflect.VisibleFields(input) {
 		if name := f.Tag.Get("query"); name != "" {
@@ -36,7 +35,7 @@ func newQueryRule(method string, input, output reflect.Type) (q queryRule) {
 	return q
 }
 
-// memberNames returns the names that the fields of a struct have in JSON.
+// memberNames returns the JSON names of a struct's fields.
 func memberNames(t reflect.Type) (names []string) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -47,18 +46,18 @@ func memberNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// check refuses a query. Error: CodeValidation naming the key that was meant.
-func (q queryRule) check(raw string, beside echoes) error {
+// check refuses a query. Errors: CodeValidation, naming the key that was probably meant.
+func (q queryRule) check(raw string, redundant redundantIDs) error {
 	if raw == "" {
 		return nil
 	}
-	values, _ := url.ParseQuery(raw) // what can't be read is no key of ours
+	values, _ := url.ParseQuery(raw) // unreadable parts are no keys of the API
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		_, repeats := beside[key] // the Ruby client sends what the path says as well
+		_, repeats := redundant[key] // the Ruby client repeats path parameters in the query
 		if repeats || slices.Contains(q.known, key) || slices.Contains(pageKeys, key) {
 			continue
 		}
-		if meant := q.meant(key); meant != "" {
+		if meant := q.suggestion(key); meant != "" {
 			return app.Invalid(MemberName(key), "is not a query parameter of this route: use `%s`", meant)
 		}
 		if slices.Contains(q.rows, key) {
@@ -68,9 +67,9 @@ func (q queryRule) check(raw string, beside echoes) error {
 	return nil
 }
 
-// meant returns the parameter that somebody who wrote key probably meant; empty: none.
-func (q queryRule) meant(key string) string {
-	const least = 3 // letters of a beginning that says enough
+// suggestion returns the parameter that was probably meant by key; empty if none.
+func (q queryRule) suggestion(key string) string {
+	const least = 3 // letters of a meaningful prefix
 	word := normalizedKey(key)
 	for _, name := range q.known {
 		other := normalizedKey(name)
@@ -86,8 +85,8 @@ func (q queryRule) meant(key string) string {
 	return ""
 }
 
-// normalizedKey is a key without what spellings differ in.
+// normalizedKey removes differences in spelling.
 func normalizedKey(key string) string {
-	word := strings.ToLower(strings.NewReplacer("_", "", "-", "", "[", "", "]", "").Replace(key))
-	return strings.Replace(word, "audience", "segment", 1) // its old name
+	text := strings.ToLower(strings.NewReplacer("_", "", "-", "", "[", "", "]", "").Replace(key))
+	return strings.Replace(text, "audience", "segment", 1) // Resend's former name
 }

@@ -9,34 +9,32 @@ import (
 	"mailer/app/kit/window"
 )
 
-// rateLimiter counts requests by key, and by team, in fixed windows of one second.
+// rateLimiter counts requests per key, and per team, in fixed windows of one second.
 type rateLimiter struct {
 	key, team *rate
 	now       func() time.Time
-	reset     []string // the header value that never changes
+	reset     []string // constant header value
 }
 
-// rate is how many requests a second each of its kind may make; at most 0: any
-// number.
+// rate is a limit of requests per second; at most 0: no limit.
 type rate struct {
 	limit  int
-	limitV []string // the header values that never change
+	limitV []string // constant header values
 	policy []string
 	used   *window.Keyed
-	whose  string // in words for the caller
+	label  string // for the error text
 }
 
-func newRate(limit int, whose string) *rate {
+func newRate(limit int, label string) *rate {
 	n := strconv.Itoa(limit)
-	return &rate{limit: limit, limitV: []string{n}, policy: []string{n + ";w=1"}, used: window.NewKeyed(time.Second), whose: whose}
+	return &rate{limit: limit, limitV: []string{n}, policy: []string{n + ";w=1"}, used: window.NewKeyed(time.Second), label: label}
 }
 
 func newRateLimiter(key, team int, now func() time.Time) *rateLimiter {
 	return &rateLimiter{key: newRate(key, "the limit"), team: newRate(team, "the limit of your team, which all of its keys share,"), now: now, reset: []string{"1"}}
 }
 
-// announceAll sets the ratelimit headers of a request that no key was found for:
-// nothing is used up.
+// announceAll sets the ratelimit headers before a key is known.
 func (l *rateLimiter) announceAll(head http.Header) {
 	tighter := l.key
 	if l.key.limit <= 0 || l.team.limit > 0 && l.team.limit < l.key.limit {
@@ -45,20 +43,20 @@ func (l *rateLimiter) announceAll(head http.Header) {
 	l.announce(head, tighter, tighter.limit)
 }
 
-// announce sets the ratelimit headers; nothing where there is no limit.
+// announce sets the ratelimit headers, if there is a limit.
 func (l *rateLimiter) announce(head http.Header, r *rate, remaining int) {
 	if r.limit <= 0 {
 		return
 	}
 	head["Ratelimit-Limit"] = r.limitV
 	head["Ratelimit-Remaining"] = []string{strconv.Itoa(remaining)}
-	head["Ratelimit-Reset"] = l.reset // whole seconds, rounded up
+	head["Ratelimit-Reset"] = l.reset // in whole seconds, rounded up
 	head["Ratelimit-Policy"] = r.policy
 }
 
-// take counts a request of a key and announces what is left: of the key's or the
-// team's, whichever is less. Errors: CodeRateLimitExceeded, of the key's first, so
-// that what one key has too much does not count for the others.
+// take counts a request of a key, and announces what remains of the key's or the team's limit,
+// whichever is less. Errors: CodeRateLimitExceeded. The key's limit is checked first: a request
+// above it does not count for the team.
 func (l *rateLimiter) take(head http.Header, key *app.Key) error {
 	now := l.now()
 	tighter, least := l.key, 0
@@ -82,7 +80,7 @@ func (l *rateLimiter) take(head http.Header, key *app.Key) error {
 			l.announce(head, r, 0)
 			head.Set("Retry-After", "1")
 			return NewError(app.CodeRateLimitExceeded,
-				"Too many requests: "+r.whose+" is "+strconv.Itoa(r.limit)+" requests per second")
+				"Too many requests: "+r.label+" is "+strconv.Itoa(r.limit)+" requests per second")
 		}
 	}
 	l.announce(head, tighter, least)

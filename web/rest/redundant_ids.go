@@ -14,11 +14,11 @@ import (
 	"mailer/app"
 )
 
-// echoes are names under which clients say once more what the path says: the names of
-// the path's parameters by those of members of a body, or keys of a query.
-type echoes map[string]string
+// redundantIDs maps names of body members and query keys that repeat a path parameter to the name
+// of that parameter. Clients repeat path parameters.
+type redundantIDs map[string]string
 
-// parameterAliases are those that a parameter of the path has besides the one of its kind.
+// parameterAliases are further names of a parameter, by its kind.
 var parameterAliases = map[string][]string{
 	"segment":          {"audience_id"},
 	"audience":         {"segment_id"},
@@ -27,10 +27,10 @@ var parameterAliases = map[string][]string{
 	"contact_property": {"property_id"},
 }
 
-// redundantIDsOf returns the names for a path: for /topics/{id} they are id and topic_id. What
-// "id" repeats is the last parameter.
-func redundantIDsOf(path string) echoes {
-	out := echoes{}
+// redundantIDsOf returns the names for a path: for /topics/{id} id and topic_id. "id" repeats the
+// last parameter.
+func redundantIDsOf(path string) redundantIDs {
+	out := redundantIDs{}
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		param, ok := strings.CutPrefix(s, "{")
@@ -50,7 +50,7 @@ func redundantIDsOf(path string) echoes {
 	return out
 }
 
-// kindOf is what one of a collection is: "contact_property" of "contact-properties".
+// kindOf returns the singular of a collection: "contact_property" for "contact-properties".
 func kindOf(collection string) string {
 	kind := strings.ReplaceAll(collection, "-", "_")
 	if stem, ok := strings.CutSuffix(kind, "ies"); ok {
@@ -59,11 +59,11 @@ func kindOf(collection string) string {
 	return strings.TrimSuffix(kind, "s")
 }
 
-// sameResource reports whether two different names, of which the first is in the path and
-// the second in the body, name the same resource, like an id and an address.
+// sameResource reports whether a name in the path and a different one in the body name the same
+// resource, like an id and an address.
 type sameResource func(pathName, bodyName string) (bool, error)
 
-// sameResourceOf returns the comparison that a route has for the names of its path.
+// sameResourceOf returns the comparison for a route.
 func sameResourceOf(ctx context.Context, x *Exchange, rt *Route) sameResource {
 	if rt.IDOf == nil {
 		return func(string, string) (bool, error) { return false, nil }
@@ -85,14 +85,13 @@ func unlessNotFound(err error) error {
 	return err
 }
 
-// decode decodes a body, leaving out the members that it does not know and that
-// repeat the path. Errors: those of DecodeBody and of same, and CodeValidation for one that
-// names another resource than the path.
-func (e echoes) decode(params httprouter.Params, same sameResource, body []byte, v any) error {
-	for range len(e) + 1 {
+// decode decodes a body without the unknown members that repeat the path. Errors: those of
+// DecodeBody and of same; CodeValidation for a member that names another resource than the path.
+func (ids redundantIDs) decode(params httprouter.Params, same sameResource, body []byte, v any) error {
+	for range len(ids) + 1 {
 		err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
 		name, ok := unknownMember(err)
-		param, isEcho := e[name]
+		param, isEcho := ids[name]
 		switch {
 		case err == nil:
 			return nil
@@ -100,7 +99,7 @@ func (e echoes) decode(params httprouter.Params, same sameResource, body []byte,
 			return BodyError(err)
 		}
 		var value jsontext.Value
-		if body, value, err = without(body, name); err != nil {
+		if body, value, err = withoutMember(body, name); err != nil {
 			return BodyError(err)
 		}
 		repeats, err := repeats(params.ByName(param), value, same)
@@ -115,8 +114,7 @@ func (e echoes) decode(params httprouter.Params, same sameResource, body []byte,
 	return DecodeBody(body, v)
 }
 
-// unknownMember returns the name of a member of the whole body that its type does not
-// have, where err is about one.
+// unknownMember returns the unknown top-level member that err is about.
 func unknownMember(err error) (name string, ok bool) {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) || !errors.Is(semantic, json.ErrUnknownName) || semantic.JSONPointer.Parent() != "" {
@@ -125,8 +123,8 @@ func unknownMember(err error) (name string, ok bool) {
 	return semantic.JSONPointer.LastToken(), true
 }
 
-// without returns an object without its member of that name, and the member's value.
-func without(object []byte, name string) (rest []byte, value jsontext.Value, err error) {
+// withoutMember returns an object without one member, and the member's value.
+func withoutMember(object []byte, name string) (rest []byte, value jsontext.Value, err error) {
 	d, out := jsontext.NewDecoder(bytes.NewReader(object)), &bytes.Buffer{}
 	e := jsontext.NewEncoder(out)
 	for d.PeekKind() != '}' || d.StackDepth() == 0 {
@@ -161,8 +159,8 @@ func without(object []byte, name string) (rest []byte, value jsontext.Value, err
 	return out.Bytes(), value, err
 }
 
-// repeats reports whether a value names the same resource as a parameter, or none: empty
-// or null. Errors: those of same.
+// repeats reports whether a value names the same resource as a parameter, or is empty or null.
+// Errors: those of same.
 func repeats(param string, value jsontext.Value, same sameResource) (bool, error) {
 	var text *string
 	if json.Unmarshal(value, &text) != nil {
@@ -178,8 +176,7 @@ func repeats(param string, value jsontext.Value, same sameResource) (bool, error
 	return same(param, *text)
 }
 
-// SameName reports whether two texts name the same thing: the same id, the same address
-// or the same word.
+// SameName reports whether two names are equal, or the same id, or the same address.
 func SameName(a, b string) bool {
 	if a == b {
 		return true

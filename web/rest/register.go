@@ -13,76 +13,71 @@ import (
 	"mailer/app"
 )
 
-// Each Register names its types and does nothing else: all the rest stands in functions that
-// know them by reflection. Its type parameters are the pointers to what a handler takes and
-// returns, since Go compiles a generic function once for all pointers, and anew for each
-// struct. Together that is a good part of the binary's size.
+// Each Register function only names its types; everything else works by reflection. The type
+// parameters are pointers: Go compiles a generic function once for all pointers, but once for each
+// struct. This saves much of the binary's size.
 
-// Register adds an operation that takes no body to routes and document. I is a pointer to
-// the parameters of path, query and header, O one to the answer. The handler's error may be
-// anything; ErrorFor decides what goes out.
+// Register adds an operation without a body. I is a pointer to the parameters in path, query and
+// header, O a pointer to the output. ErrorFor turns the handler's errors into answers.
 func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in I) (O, error)) {
-	types := operands{input: pointed[I](), output: pointed[O]()}
+	types := operationTypes{input: elemOf[I](), output: elemOf[O]()}
 	h.addList(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
 		return handler(ctx, x.Key, in.(I))
 	})
 }
 
-// RegisterBody adds an operation whose body is a JSON value that B points to: the
-// document's schema and the decoder both come from it. It returns the operation
-// as it stands in the document.
+// RegisterBody adds an operation with a JSON body that B points to, from which both the schema and
+// the decoder are derived. It returns the operation in the document.
 func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in I, body B) (O, error)) *huma.Operation {
-	types := operands{input: pointed[I](), body: pointed[B](), output: pointed[O]()}
+	types := operationTypes{input: elemOf[I](), body: elemOf[B](), output: elemOf[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, body any) (any, error) {
 		return handler(ctx, x.Key, in.(I), body.(B))
 	})
 }
 
-// RegisterPublic adds an operation that needs no key and takes no body.
+// RegisterPublic adds an operation without a key and without a body.
 func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, in I) (O, error)) {
 	rt.Public = true
 	RegisterRaw(h, rt, op, func(ctx context.Context, _ *Exchange, in I) (O, error) { return handler(ctx, in) })
 }
 
-// RegisterRaw adds an operation whose handler reads the body itself, or writes
-// the answer: it gets the whole exchange. What the body is has to be put into
-// the operation that it returns.
+// RegisterRaw adds an operation whose handler gets the exchange, to read the body or write the
+// answer itself. The caller must document the body in the operation that is returned.
 func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in I) (O, error)) *huma.Operation {
-	types := operands{input: pointed[I](), output: pointed[O]()}
+	types := operationTypes{input: elemOf[I](), output: elemOf[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
 		return handler(ctx, x, in.(I))
 	})
 }
 
-// pointed is the type that P points to. No operation can be made of what is no pointer: it
-// panics, at the start.
-func pointed[P any]() reflect.Type { return reflect.TypeFor[P]().Elem() }
+// elemOf returns the type that P points to. It panics, at startup, if P is no pointer.
+func elemOf[P any]() reflect.Type { return reflect.TypeFor[P]().Elem() }
 
-// operands are the types that an operation is made of.
-type operands struct{ input, body, output reflect.Type } // body nil: it is not decoded
+// operationTypes are the types of an operation.
+type operationTypes struct{ input, body, output reflect.Type } // body nil: not decoded
 
-// callHandler calls a handler. in, body and what it returns are pointers to operands.
+// callHandler calls a handler. in, body and the result are pointers to operationTypes.
 type callHandler func(ctx context.Context, x *Exchange, in, body any) (any, error)
 
-// endpoint is an operation with all that answers its requests.
+// endpoint is an operation and everything that serves it.
 type endpoint struct {
 	h    *Handler
 	rt   *Route
 	op   *huma.Operation
 	in   *inputPlan
-	body reflect.Type // nil: it is not decoded
+	body reflect.Type // nil: not decoded
 	out  *outputPlan
 	call callHandler
 }
 
-// addList is add for what may answer a list, which is then there as CSV too.
-func (h *Handler) addList(rt *Route, op *huma.Operation, types operands, call callHandler) {
+// addList is add for an operation whose output may be a list, which is then available as CSV too.
+func (h *Handler) addList(rt *Route, op *huma.Operation, types operationTypes, call callHandler) {
 	rt.table = tableOf(op, types.input, types.output)
 	h.add(rt, op, types, call)
 }
 
-// add adds an operation to routes and document, and returns it as it stands there.
-func (h *Handler) add(rt *Route, op *huma.Operation, types operands, call callHandler) *huma.Operation {
+// add adds an operation to the routes and the document, and returns the operation in the document.
+func (h *Handler) add(rt *Route, op *huma.Operation, types operationTypes, call callHandler) *huma.Operation {
 	rt.Body = rt.Body || types.body != nil
 	prepare(rt, op, types.input, types.output)
 	e := &endpoint{h: h, rt: rt, op: op, in: inputPlanOf(types.input), body: types.body, out: outputPlanOf(types.output), call: call}
@@ -98,7 +93,7 @@ func (h *Handler) add(rt *Route, op *huma.Operation, types operands, call callHa
 	return op
 }
 
-// serve answers a request that was let in.
+// serve answers an admitted request.
 func (e *endpoint) serve(x *Exchange, r *http.Request) {
 	ctx := r.Context()
 	out, err := e.answer(ctx, x, r)
@@ -111,7 +106,7 @@ func (e *endpoint) serve(x *Exchange, r *http.Request) {
 	}
 }
 
-// answer reads what a request asks and calls the handler. A list as CSV is written by it.
+// answer binds the input and calls the handler. It writes lists as CSV itself.
 func (e *endpoint) answer(ctx context.Context, x *Exchange, r *http.Request) (out any, err error) {
 	in := e.in.bind(x, r)
 	if err := checkInput(in, x.RequestHeader); err != nil {
@@ -130,23 +125,22 @@ func (e *endpoint) answer(ctx context.Context, x *Exchange, r *http.Request) (ou
 	return e.call(ctx, x, in, body)
 }
 
-// Checker is an input that checks its own parameters, before the body is
-// looked at. Errors: CodeNotFound for what is no id, CodeValidation.
+// Checker is an input that checks its parameters before the body is decoded. Errors: CodeNotFound
+// for invalid ids, CodeValidation.
 type Checker interface{ Check() error }
 
-// HeaderReader is an input that has to know which headers are there: an empty
-// one looks like none in its fields.
+// HeaderReader is an input that must distinguish an empty header from an absent one.
 type HeaderReader interface{ ReadHeader(http.Header) }
 
-// prepare completes an operation with what is so for every route of its kind.
+// prepare completes an operation with what all routes of its kind share.
 func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
 	checkInputType(op.Path, input)
-	rt.echoes, rt.query = redundantIDsOf(op.Path), newQueryRule(op.Method, input, output)
+	rt.redundant, rt.query = redundantIDsOf(op.Path), newQueryRule(op.Method, input, output)
 	op.Errors = slices.Concat(commonErrors(*rt), op.Errors)
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
-	op.Security = []map[string][]string{} // said, since nothing said means that nobody knows
+	op.Security = []map[string][]string{} // explicitly empty: absent would mean unknown
 	switch {
 	case rt.Person || rt.Operator:
 		op.Security = []map[string][]string{{sessionScheme: {}}}
@@ -155,8 +149,8 @@ func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
 	}
 }
 
-// checkInputType panics for an input with a body, which nothing would read; and for one of two parts that check themselves without a Check
-// for both, since Go promotes neither of two.
+// checkInputType panics for an input with a body, which nothing would read, and for an input with
+// two embedded Checkers and no Check of its own: Go promotes neither.
 func checkInputType(path string, input reflect.Type) {
 	checker := reflect.TypeFor[Checker]()
 	for _, f := range reflect.VisibleFields(input) {
@@ -185,11 +179,11 @@ func commonErrors(rt Route) []int {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	}
 	if !rt.Public && !rt.Person && !rt.Operator {
-		out = append(out, http.StatusNotFound) // a person's team that is none of his
+		out = append(out, http.StatusNotFound) // a team of which the person is no member
 	}
 	if rt.Body || rt.Stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-			http.StatusUnprocessableEntity, http.StatusServiceUnavailable) // public ones too
+			http.StatusUnprocessableEntity, http.StatusServiceUnavailable) // public routes too
 	}
 	return append(out, http.StatusInternalServerError)
 }
@@ -197,9 +191,9 @@ func commonErrors(rt Route) []int {
 // BodyDecoder is a body that is not decoded as one JSON object.
 type BodyDecoder interface{ DecodeBody([]byte) error }
 
-// decodeInto reads a body. An optional one may be left out, or be the empty array
-// that no arguments become in PHP; members that only repeat the path are left out.
-// Errors: those of DecodeBody and of the route's IDOf.
+// decodeInto decodes a body. An optional body may be absent, or the empty array that PHP makes of
+// no arguments. Members that only repeat the path are dropped. Errors: those of DecodeBody and of
+// the route's IDOf.
 func decodeInto(ctx context.Context, x *Exchange, rt *Route, v any) error {
 	if rt.Optional && (len(bytes.TrimSpace(x.Body)) == 0 || IsEmptyArray(x.Body)) {
 		return nil
@@ -209,13 +203,12 @@ func decodeInto(ctx context.Context, x *Exchange, rt *Route, v any) error {
 		return d.DecodeBody(x.Body)
 	}
 	if len(x.params) > 0 && len(x.Body) > 0 {
-		return rt.echoes.decode(x.params, sameResourceOf(ctx, x, rt), x.Body, v)
+		return rt.redundant.decode(x.params, sameResourceOf(ctx, x, rt), x.Body, v)
 	}
 	return DecodeBody(x.Body, v)
 }
 
-// DocumentBody puts the schema of a body into the document, for an operation that
-// RegisterRaw added.
+// DocumentBody adds the schema of a body to an operation of RegisterRaw.
 func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
 	documentBody(h, op, reflect.TypeFor[B](), required)
 }
@@ -223,8 +216,8 @@ func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
 func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {
 	registry := h.doc.Components.Schemas
 	schema := registry.Schema(body, true, "")
-	if schema.Ref == "" { // it makes its schema itself
-		schema = h.Component(huma.DefaultSchemaNamer(body, ""), schema)
+	if schema.Ref == "" { // the type makes its schema itself
+		schema = h.Component(schemaName(body, ""), schema)
 	}
 	op.RequestBody = &huma.RequestBody{
 		Required: required,
@@ -232,8 +225,7 @@ func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bo
 	}
 }
 
-// Component names a schema in the document, as generated clients will call
-// it, and returns what refers to it.
+// Component adds a named schema, whose name generated clients use, and returns a reference to it.
 func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
 	h.doc.Components.Schemas.Map()[name] = schema
 	return &huma.Schema{Ref: schemaPrefix + name}

@@ -11,40 +11,40 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Written is the output of an operation that writes its answer itself, status and all.
-type Written struct{ Body func() }
+// SelfWritten is the output of an operation that writes its answer itself, status and all.
+type SelfWritten struct{ Body func() }
 
-// Answer writes bytes of a media type as the whole answer.
+// Answer writes content of a media type as the whole answer.
 func (x *Exchange) Answer(mediaType string, content []byte) {
 	x.answered = true
 	x.Header().Set("Content-Type", mediaType)
 	x.Header().Set("Content-Length", strconv.Itoa(len(content)))
 	x.WriteHeader(http.StatusOK)
-	_, _ = x.Write(content) // an error here is a connection that is gone
+	_, _ = x.Write(content) // an error means that the connection is closed
 }
 
-// outputPlan is how the outputs of an operation become answers. An output may have a
-// Status, a Body, and fields with the tag "header", which are text.
+// outputPlan describes how the output of an operation becomes the answer. An output may have a
+// Status, a Body, and strings with the tag "header".
 type outputPlan struct {
 	of      reflect.Type
 	headers []headerField
-	status  []int // nil: always the operation's
-	body    []int // nil: there is none
+	status  []int // nil: the operation's default
+	body    []int // nil: no body
 }
 
-// headerField is a field of an output that goes into the header. Empty is left out.
+// headerField is an output field that becomes a header, unless it is empty.
 type headerField struct {
 	field []int
 	name  string
 }
 
-// The types of a Body that is not written as JSON.
+// Types of a Body that are not written as JSON.
 var (
 	bytesBody   = reflect.TypeFor[[]byte]()
 	writtenBody = reflect.TypeFor[func()]()
 )
 
-// outputPlanOf reads the plan off an output. It panics for a field that would go nowhere.
+// outputPlanOf makes the plan of an output type. It panics for a field that would not be written.
 func outputPlanOf(output reflect.Type) *outputPlan {
 	p := &outputPlan{of: output}
 	for _, f := range reflect.VisibleFields(output) {
@@ -63,7 +63,7 @@ func outputPlanOf(output reflect.Type) *outputPlan {
 	return p
 }
 
-// write answers with an output, which is a pointer; nil: nothing but the status.
+// write writes an output, which is a pointer; nil: only the status.
 func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output any) {
 	out := reflect.ValueOf(output)
 	if !out.IsValid() || out.IsNil() {
@@ -88,14 +88,14 @@ func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output 
 		body.Interface().(func())()
 	case bytesBody:
 		x.WriteHeader(status)
-		_, _ = x.Write(body.Bytes()) // an error is a connection that is gone
+		_, _ = x.Write(body.Bytes()) // an error means that the connection is closed
 	default:
 		writeJSON(ctx, x, status, body.Interface())
 	}
 }
 
-// writeJSON answers in JSON. It panics where the answer can't be completed, which breaks
-// it off, so that nobody takes a part for the whole.
+// writeJSON answers in JSON. If the answer can't be completed it panics, which aborts the answer,
+// so that no client takes a part for the whole.
 func writeJSON(ctx context.Context, x *Exchange, status int, v any) {
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(status)
@@ -104,7 +104,7 @@ func writeJSON(ctx context.Context, x *Exchange, status int, v any) {
 	}
 }
 
-// document adds the answer to what the document says of an operation.
+// document adds the answer to the operation's documentation.
 func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
 	if op.DefaultStatus == 0 {
 		op.DefaultStatus = http.StatusNoContent
@@ -136,13 +136,13 @@ func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
 	}
 }
 
-// documentBody says what the body of an answer is, unless the operation says it.
+// documentBody documents the body of an answer, unless the operation has done so.
 func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, response *huma.Response) {
 	f := p.of.FieldByIndex(p.body)
 	if f.Type == writtenBody {
 		return
 	}
-	name := op.OperationID + "Response" // of the schema, where the type has none
+	name := op.OperationID + "Response" // of the schema, if its type has none
 	if p.of.Name() != "" {
 		name = p.of.Name() + f.Name
 	}
@@ -152,8 +152,8 @@ func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, re
 	}
 }
 
-// documentErrors adds the refusals to what the document says of an operation. Operations
-// share them, one of each status: the document stays in memory.
+// documentErrors documents the errors of an operation. Operations share one response per status,
+// since the document stays in memory.
 func (h *Handler) documentErrors(op *huma.Operation) {
 	for _, status := range op.Errors {
 		name := strconv.Itoa(status)

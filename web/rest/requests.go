@@ -9,27 +9,27 @@ import (
 	"mailer/app"
 )
 
-// RequestRow is a request of a team and how it was answered.
+// RequestRow is a request of a team, and its answer.
 type RequestRow struct {
 	ID, TeamID string
 	KeyID      string // empty: a person
 	UserID     string // empty: a key
 	Method     string
-	Endpoint   string // path as it was written, without the query
+	Endpoint   string // path as sent, without the query
 	Status     int
 	Took       time.Duration
 	UserAgent  string
-	Error      string // name; empty: it was answered
-	EmailID    string // the one email that it made; empty: none
+	Error      string // code; empty: no error
+	EmailID    string // the one email that the request created
 }
 
-// RequestLog is told of requests. Note must not wait; it may keep what it is handed.
-type RequestLog interface{ Note(r *RequestRow) }
+// RequestLog records requests. Log must not block; it may keep r.
+type RequestLog interface{ Log(r *RequestRow) }
 
-// RecordEmail notes the one email that a request made.
+// RecordEmail sets the one email that a request created.
 func RecordEmail(ctx context.Context, id string) { exchangeOf(ctx).emailID = id }
 
-// RecordRefusedEmail notes the record that a refused send left, if any.
+// RecordRefusedEmail sets the email that records a refused send, if any.
 func RecordRefusedEmail(ctx context.Context, err error) {
 	var refusal *app.Error
 	if errors.As(err, &refusal) && refusal.Record != "" {
@@ -37,10 +37,10 @@ func RecordRefusedEmail(ctx context.Context, err error) {
 	}
 }
 
-// note tells of a request that is over, where it was a team's. What a person only looked
-// at is not told: a page asks all the time, and would drown what programs do.
-func (h *Handler) note(x *Exchange, r *http.Request, took time.Duration) {
-	if h.requests == nil || x.inside || x.Key == nil || x.Key.TeamID == "" {
+// logTeamRequest records a finished request of a team. Reads by people are not recorded: pages of
+// the dashboard poll, and would bury the requests of programs.
+func (h *Handler) logTeamRequest(x *Exchange, r *http.Request, took time.Duration) {
+	if h.requestLog == nil || x.internal || x.Key == nil || x.Key.TeamID == "" {
 		return
 	}
 	if x.Key.Session != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Header[ReadOnlyHeader] != nil) {
@@ -54,5 +54,5 @@ func (h *Handler) note(x *Exchange, r *http.Request, took time.Duration) {
 	if x.status >= http.StatusBadRequest {
 		row.Error = string(x.failure)
 	}
-	h.requests.Note(row)
+	h.requestLog.Log(row)
 }

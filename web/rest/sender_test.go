@@ -20,8 +20,8 @@ const (
 	goodSend     = `{"from":"a@example.com","to":"b@example.org","subject":"Hi","html":"<p>x</p>"}`
 )
 
-// threeKeys knows a key that may do everything, one that may send, and a token that no
-// database answers for.
+// threeKeys knows a key with full access, a key that may send, and a token for which the database
+// fails.
 type threeKeys struct{}
 
 // Authenticate implements Authenticator.

@@ -123,8 +123,7 @@ func TestDeadlineEndsWithTheBody(t *testing.T) {
 	}
 }
 
-// TestUnwantedBody: nobody without a key may hold a connection by
-// promising a body.
+// TestUnwantedBody: a client without a key can't hold a connection by announcing a body.
 func TestUnwantedBody(t *testing.T) {
 	for _, head := range []string{
 		"POST /emails HTTP/1.1\r\nHost: x\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "POST /nothing HTTP/1.1\r\nHost: x\r\n",
@@ -210,8 +209,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestBudget fills the room for large bodies with one request: another large
-// one is turned away, a small one passes, and all is free again at the end.
+// TestBudget fills the memory for large bodies with one request: another large one is refused, a
+// small one is served, and everything is free at the end.
 func TestBudget(t *testing.T) {
 	b := newSender(t, func(c *Config) {
 		l := &c.Limits
@@ -261,7 +260,7 @@ func TestBudgetIsReleased(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer full")
 	b.handler.ServeHTTP(httptest.NewRecorder(), r)
 	b.panicky = false
-	for _, body := range []string{"{}", strings.Repeat(" ", 900)} { // each takes the whole of its lane
+	for _, body := range []string{"{}", strings.Repeat(" ", 900)} { // each takes all memory of its kind
 		r := httptest.NewRequest("POST", "/emails", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer full")
 		w := httptest.NewRecorder()

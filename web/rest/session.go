@@ -10,34 +10,34 @@ import (
 	"mailer/app"
 )
 
-// Names of the cookie that holds a session's token: with TLS one that no other host and
-// no plain connection can set (RFC 6265bis section 4.1.3.2), without it a plain one.
+// Names of the session cookie. With TLS it has the __Host- prefix, so that no other host and no
+// plain connection can set it (RFC 6265bis section 4.1.3.2).
 const (
 	secureCookie = "__Host-mailer"
 	plainCookie  = "mailer"
 )
 
-// TeamHeader names the team that a person asks about, by its id.
+// TeamHeader names the team of a person's request by its id.
 const TeamHeader = "X-Team"
 
-// ReadOnlyHeader is on requests that must change nothing, like those that a page of the
-// dashboard sends when it is opened. A route that could change something refuses them.
+// ReadOnlyHeader marks requests that must change nothing, like those of a dashboard page that
+// opens. Routes that change something refuse them.
 const ReadOnlyHeader = "X-Read-Only"
 
-// crossOriginOf are those whose pages may use a session: the server's own.
+// crossOriginOf returns the protection that admits the server's own origin.
 func crossOriginOf(baseURL string) *http.CrossOriginProtection {
 	sites := http.NewCrossOriginProtection()
 	if origin := originOf(baseURL); origin != "" {
-		// What can't be an origin is none: a request's own host counts all the same.
+		// An invalid origin is not added; a request's own host is always admitted.
 		_ = sites.AddTrustedOrigin(origin)
 	}
 	return sites
 }
 
-// defaultPorts are those that browsers leave out of an origin (RFC 6454 section 6.2).
+// defaultPorts are left out of origins (RFC 6454 section 6.2).
 var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 
-// originOf is an address's origin as browsers write it; empty: it has none.
+// originOf returns the origin of a URL as browsers write it; empty if there is none.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -46,20 +46,19 @@ func originOf(address string) string {
 	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), defaultPorts[u.Scheme])
 }
 
-// sameSite refuses a request that another site's page makes a browser send, and what a
-// page that came without TLS asks of a server that is reached with it: somebody on the way
-// may have written that page. Errors: CodeForbidden.
+// sameSite refuses cross-site requests. If the server uses TLS, it also refuses changes by pages
+// that came without TLS: an attacker in the network may have written them. Errors: CodeForbidden.
 func (h *Handler) sameSite(r *http.Request) error {
 	plain := h.secure() && r.Method != http.MethodGet && strings.HasPrefix(r.Header.Get("Origin"), "http://")
-	if err := h.sites.Check(r); err != nil || plain {
+	if err := h.crossOrigin.Check(r); err != nil || plain {
 		return app.Errorf(app.CodeForbidden, "A page of another site asks for this")
 	}
 	return nil
 }
 
-// signedIn finds the person of a request's cookie. An operator who names no team where all
-// are shown has none, and stands above them. Errors: those of Sessions; CodeForbidden for
-// another site's page, CodeNotFound for two teams at once.
+// signedIn returns the person of a session cookie. On routes that show all teams, an operator who
+// names no team has none. Errors: those of Sessions; CodeForbidden for cross-site requests;
+// CodeNotFound for two teams.
 func (h *Handler) signedIn(r *http.Request, token string, rt *Route) (*app.Key, error) {
 	if err := h.sameSite(r); err != nil {
 		return nil, err
@@ -67,24 +66,24 @@ func (h *Handler) signedIn(r *http.Request, token string, rt *Route) (*app.Key, 
 	team := r.Header.Get(TeamHeader)
 	switch {
 	case rt.Person:
-		team = "" // one that he can't reach does not keep him from what is his own
+		team = "" // a team that the person can't access must not block what belongs to the person
 	case len(r.Header[TeamHeader]) > 1:
 		return nil, app.NoTeam()
 	}
-	key, err := h.sessions.SignedIn(r.Context(), token, team, rt.Half)
+	key, err := h.sessions.SignedIn(r.Context(), token, team, rt.PartialSession)
 	if err != nil {
 		return nil, err
 	}
 	if team == "" && key.Session.Operator && (rt.Operator || rt.AllTeams) {
-		all := *key // also where there is but one team to be a member of
+		all := *key // even if the operator is a member of one team only
 		all.TeamID, all.TeamName, all.Role = "", "", app.RoleOwner
 		key = &all
 	}
 	return key, nil
 }
 
-// checkSession is nil where a person, or no person, may use a route.
-// Errors: CodeForbidden, CodeNotFound without a team, CodeReauthentication.
+// checkSession returns nil if a person, or a key without a person, may use a route. Errors:
+// CodeForbidden, CodeNotFound without a team, CodeReauthentication.
 func (h *Handler) checkSession(key *app.Key, rt *Route) error {
 	s := key.Session
 	switch {
@@ -104,30 +103,30 @@ func (h *Handler) checkSession(key *app.Key, rt *Route) error {
 	return nil
 }
 
-// secure reports whether browsers reach this server by TLS.
+// secure reports whether browsers reach the server over TLS.
 func (h *Handler) secure() bool { return strings.HasPrefix(strings.ToLower(h.baseURL), "https://") }
 
 func (h *Handler) cookieName() string { return h.CookieName("") }
 
-// CookieName returns what a cookie for something is called; empty: the session's.
-func (h *Handler) CookieName(what string) string {
+// CookieName returns the name of a cookie for a purpose; empty: the session.
+func (h *Handler) CookieName(purpose string) string {
 	name := plainCookie
 	if h.secure() {
 		name = secureCookie
 	}
-	if what != "" {
-		name += "-" + what
+	if purpose != "" {
+		name += "-" + purpose
 	}
 	return name
 }
 
-// SessionToken returns the token in the cookie of a request; empty: none.
+// SessionToken returns the token of a request's session cookie; empty if none.
 func (h *Handler) SessionToken(header http.Header) string {
 	return CookieValue(header, h.cookieName())
 }
 
-// CookieValue returns the value of a cookie; empty: none, or several that differ, one of
-// which another host or path has put there.
+// CookieValue returns the value of a cookie; empty if there is none, or if there are several with
+// different values, which another host or path may have set.
 func CookieValue(header http.Header, name string) string {
 	value := ""
 	for i, c := range (&http.Request{Header: header}).CookiesNamed(name) {
@@ -139,14 +138,13 @@ func CookieValue(header http.Header, name string) string {
 	return value
 }
 
-// SetSession has the browser keep the token of a session for a time, or forget it where
-// the token is empty.
+// SetSession sets the session cookie for a time, or deletes it if token is empty.
 func (h *Handler) SetSession(x *Exchange, token string, keep time.Duration) {
 	h.SetCookie(x, h.cookieName(), token, keep)
 }
 
-// SetCookie has the browser keep a value that only this server gets back, or forget it
-// where it is empty. A name that begins with "__Host-" is for TLS.
+// SetCookie sets a cookie that only this server receives, or deletes it if value is empty. Names
+// with the prefix "__Host-" need TLS.
 func (h *Handler) SetCookie(x *Exchange, name, value string, keep time.Duration) {
 	c := http.Cookie{Name: name, Value: value, Path: "/", MaxAge: int(keep / time.Second), Secure: h.secure(), HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	x.Header().Set("Cache-Control", "no-store")
@@ -156,10 +154,9 @@ func (h *Handler) SetCookie(x *Exchange, name, value string, keep time.Duration)
 	x.Header().Add("Set-Cookie", c.String())
 }
 
-// MaySignIn refuses to make a session where its cookie would travel in clear: without
-// TLS only on this machine, by the host of the request and by the page that a browser says
-// it is at, since a proxy may put its own name in the place of the first.
-// Errors: CodeForbidden.
+// MaySignIn refuses a session whose cookie would be sent in clear. Without TLS, sign-in works on
+// this machine only. Both the request's host and the browser's origin are checked, since a proxy
+// may replace the host by its own. Errors: CodeForbidden.
 func (h *Handler) MaySignIn(x *Exchange) error {
 	if h.secure() {
 		return nil
@@ -174,7 +171,7 @@ func (h *Handler) MaySignIn(x *Exchange) error {
 	return nil
 }
 
-// isLocal reports whether an address is this machine's own.
+// isLocal reports whether a URL's host is this machine.
 func isLocal(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"mailer/app"
 )
 
-// people are who is signed in, by the token of the session.
-type people map[string]app.Key
+// fakeSessions are the signed-in people, by session token.
+type fakeSessions map[string]app.Key
 
-func (p people) SignedIn(_ context.Context, token, team string, _ bool) (*app.Key, error) {
+func (p fakeSessions) SignedIn(_ context.Context, token, team string, _ bool) (*app.Key, error) {
 	key, ok := p[token]
 	switch {
 	case !ok:
@@ -27,7 +27,7 @@ func (p people) SignedIn(_ context.Context, token, team string, _ bool) (*app.Ke
 	return &key, nil
 }
 
-// person is one who proved to be there at a time before testTime.
+// person returns somebody who signed in or confirmed some time before testTime.
 func person(team string, operator bool, ago time.Duration) app.Key {
 	return app.Key{ID: "person", TeamID: team, Permission: app.FullAccess, Role: app.RoleOwner,
 		Session: &app.Session{ID: "session-" + team, Operator: operator, AuthenticatedAt: testTime.Add(-ago)}}
@@ -40,12 +40,12 @@ type whoOutput struct {
 	}
 }
 
-// newSessionFixture is a handler with a route of each kind, all of which say who asks.
+// newSessionFixture returns a handler with a route of each kind, which answer with the caller.
 func newSessionFixture(t *testing.T, base string, change ...func(*Config)) *fixture {
 	t.Helper()
 	b := newFixture(t, append(change, func(cfg *Config) {
 		cfg.BaseURL = base
-		cfg.Sessions = people{"ann": person("ours", false, 0), "late": person("ours", false, time.Hour), "ahead": person("ours", false, -time.Hour),
+		cfg.Sessions = fakeSessions{"ann": person("ours", false, 0), "late": person("ours", false, time.Hour), "ahead": person("ours", false, -time.Hour),
 			"operator": person("ours", true, 0), "teamless": person("", false, 0), "above": {ID: "above", Permission: app.FullAccess, Session: &app.Session{Operator: true}}}
 	})...)
 	for path, rt := range map[string]Route{"/any": {}, "/person": {Person: true}, "/operator": {Operator: true}, "/all": {AllTeams: true}, "/audit": {AllTeams: true, Admin: true}, "/fresh": {Fresh: true}} {
@@ -75,8 +75,8 @@ func (b *fixture) ask(method, target string, headers ...string) *httptest.Respon
 
 const sessionBase = "https://mail.example.com"
 
-// trial is a request at the door, and how it ends.
-type trial struct {
+// sessionCase is a request and its expected answer.
+type sessionCase struct {
 	name    string
 	method  string
 	target  string
@@ -85,7 +85,7 @@ type trial struct {
 	code    app.Code
 }
 
-func (b *fixture) try(t *testing.T, trials []trial) {
+func (b *fixture) try(t *testing.T, trials []sessionCase) {
 	t.Helper()
 	for _, try := range trials {
 		t.Run(try.name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func (b *fixture) try(t *testing.T, trials []trial) {
 }
 
 func TestCookieWithoutAuthorization(t *testing.T) {
-	newSessionFixture(t, sessionBase).try(t, []trial{
+	newSessionFixture(t, sessionBase).try(t, []sessionCase{
 		{"cookie", "GET", sessionBase + "/any", "Cookie: __Host-mailer=ann", 200, ""},
 		{"no cookie", "GET", sessionBase + "/any", "X-None: x", 401, app.CodeMissingAPIKey},
 		{"no session", "GET", sessionBase + "/any", "Cookie: __Host-mailer=bob", 401, app.CodeInvalidCredentials},
@@ -118,7 +118,7 @@ func TestCookieWithoutAuthorization(t *testing.T) {
 func TestCrossSiteRequests(t *testing.T) {
 	const as = "Cookie: __Host-mailer=ann\n"
 	b := newSessionFixture(t, sessionBase)
-	b.try(t, []trial{
+	b.try(t, []sessionCase{
 		{"its own page", "POST", sessionBase + "/any", as + "Origin: https://mail.example.com\nSec-Fetch-Site: same-origin", 200, ""},
 		{"its own page, by an old browser", "POST", sessionBase + "/any", as + "Origin: https://mail.example.com", 200, ""},
 		{"a program", "POST", sessionBase + "/any", as + "X-None: x", 200, ""},
@@ -136,13 +136,13 @@ func TestCrossSiteRequests(t *testing.T) {
 		t.Errorf("a cache may keep what a person was answered: %v", w.Header())
 	}
 	ported := newSessionFixture(t, sessionBase+":443")
-	ported.try(t, []trial{{"a base URL with the port that browsers leave out", "POST", "http://10.0.0.7:3000/any", as + "Origin: https://mail.example.com", 200, ""}})
+	ported.try(t, []sessionCase{{"a base URL with the port that browsers leave out", "POST", "http://10.0.0.7:3000/any", as + "Origin: https://mail.example.com", 200, ""}})
 }
 
 func TestRouteAccess(t *testing.T) {
 	const ann, operator, teamless = "Cookie: __Host-mailer=ann\n", "Cookie: __Host-mailer=operator\n", "Cookie: __Host-mailer=teamless\n"
 	b := newSessionFixture(t, sessionBase)
-	b.try(t, []trial{
+	b.try(t, []sessionCase{
 		{"a foreign team", "GET", sessionBase + "/any", ann + "X-Team: theirs", 404, app.CodeNotFound},
 		{"two teams", "GET", sessionBase + "/any", ann + "X-Team: ours\nX-Team: theirs", 404, app.CodeNotFound},
 		{"no team", "GET", sessionBase + "/any", teamless, 404, app.CodeNotFound},
@@ -232,16 +232,16 @@ func TestMaySignIn(t *testing.T) {
 	}
 }
 
-// TestReadOnlyHeader: a page of the dashboard that is opened asks so,
-// whatever its address made it ask for.
+// TestReadOnlyHeader: pages of the dashboard send it when they open, whatever request their URL
+// makes them send.
 func TestReadOnlyHeader(t *testing.T) {
 	const as = "Cookie: __Host-mailer=ann\nOrigin: https://mail.example.com\n" + ReadOnlyHeader + ": 1"
 	b := newSessionFixture(t, sessionBase)
-	for path, rt := range map[string]Route{"/preview": {Reads: true}, "/sign-out": {Public: true, SameSite: true}} {
+	for path, rt := range map[string]Route{"/preview": {ReadOnly: true}, "/sign-out": {Public: true, SameSite: true}} {
 		Register(b.handler, rt, huma.Operation{OperationID: path[1:], Method: http.MethodPost, Path: path},
 			func(context.Context, *app.Key, *struct{}) (*whoOutput, error) { return &whoOutput{}, nil })
 	}
-	b.try(t, []trial{
+	b.try(t, []sessionCase{
 		{"a preview", "POST", sessionBase + "/preview", as, 200, ""},
 		{"what changes something", "POST", sessionBase + "/any", as, 403, app.CodeForbidden},
 		{"by a key", "POST", sessionBase + "/any", "Authorization: Bearer key\n" + ReadOnlyHeader + ": 1", 403, app.CodeForbidden},

@@ -6,45 +6,44 @@ import (
 	"time"
 )
 
-// streamMemory is what a streamed body counts in the budget, in bytes: what its
-// handler holds of it at once.
+// streamMemory is the memory, in bytes, that a streamed body counts for: what its handler holds at
+// a time.
 const streamMemory = 512 << 10
 
-// streamTimes bounds how long a streamed body may take, in LargeTimes.
+// streamTimes is the longest time of a streamed body, in units of Limits.LargeTime.
 const streamTimes = 30
 
-// Stream is a body that its handler reads while it arrives. It ends with an
-// error over the limit; the time to wait for more of it begins anew with each
-// part that came, as long as it does not trickle. Its handler must give its failure
-// precedence over what it makes of the body.
+// Stream is a body that the handler reads while it arrives. Reading fails above the limit. Each
+// part renews the deadline, as long as the body does not trickle. The handler must report Failure
+// before any error of its own.
 type Stream struct {
 	h     *Handler
 	x     *Exchange
 	body  io.Reader
-	left  int64     // bytes that it may still have
-	got   int64     // bytes that came
-	start time.Time // of its arrival
+	left  int64     // remaining bytes
+	got   int64     // received bytes
+	start time.Time // of the arrival
 	ended bool      // read to its end
-	err   error     // what went wrong, in words for the caller
+	err   error     // for the caller
 }
 
-// openStream prepares x.stream. Errors: CodePayloadTooLarge by Content-Length,
-// CodeServiceUnavailable when memory stays short.
+// openStream prepares x.Stream. Errors: CodePayloadTooLarge by Content-Length;
+// CodeServiceUnavailable if there is no memory.
 func (h *Handler) openStream(x *Exchange, r *http.Request) error {
 	x.Stream = &Stream{h: h, x: x, body: r.Body, left: h.limits.Upload}
 	if r.ContentLength > h.limits.Upload {
 		return bodyTooLarge(h.limits.Upload)
 	}
-	x.held.who = ownerOf(x)
-	if _, err := h.budget.charge(r.Context(), &x.held, h.budget.large, streamMemory/2); err != nil {
-		return unread(x, err)
+	x.bodyMemory.owner = ownerOf(x)
+	if _, err := h.bodyBudget.reserve(r.Context(), &x.bodyMemory, h.bodyBudget.large, streamMemory/2); err != nil {
+		return refuseUnread(x, err)
 	}
 	x.Stream.start = time.Now()
 	x.Stream.extend()
 	return nil
 }
 
-// extend lets the client take its time for the next part, and for the answer.
+// extend sets the deadlines for the next part and for the answer.
 func (s *Stream) extend() {
 	now, limits := time.Now(), &s.h.limits
 	control := http.NewResponseController(s.x.ResponseWriter)
@@ -53,8 +52,7 @@ func (s *Stream) extend() {
 	_ = control.SetWriteDeadline(now.Add(limits.write))
 }
 
-// Failure returns what went wrong with the body, in words for the caller; nil:
-// nothing so far.
+// Failure returns the error of the body for the caller; nil if there is none so far.
 func (s *Stream) Failure() error { return s.err }
 
 // Read implements io.Reader.
@@ -71,7 +69,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	switch {
 	case err == io.EOF:
 		s.ended = true
-		s.x.at(phaseWorking)
+		s.x.setPhase(phaseWorking)
 		setReadDeadline(s.x, time.Time{})
 	case err != nil:
 		s.err = readError(err)

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// ReplaceLoneSurrogates replaces escaped halves of surrogate pairs in a JSON text by \ufffd, in
-// place. RFC 8259 8.2 allows such halves and calls what programs do with them unpredictable.
-// Programs that cut texts by UTF-16 units write them: half of an emoji at the end of a subject.
+// ReplaceLoneSurrogates replaces escaped lone surrogates in a JSON text by \ufffd, in place. RFC
+// 8259 8.2 allows them, and calls the behaviour of software unpredictable. Programs that cut
+// strings by UTF-16 units produce them, such as half of an emoji at the end of a subject.
 func ReplaceLoneSurrogates(text []byte) {
 	for i := bytes.IndexByte(text, '\\'); i >= 0 && i+1 < len(text); {
 		next := i + 2
@@ -30,7 +30,7 @@ func ReplaceLoneSurrogates(text []byte) {
 	}
 }
 
-// escapedUnit reads a \uXXXX that begins at i.
+// escapedUnit decodes a \uXXXX that begins at i.
 func escapedUnit(text []byte, i int) (unit uint64, ok bool) {
 	if i+6 > len(text) || text[i] != '\\' || text[i+1] != 'u' {
 		return 0, false

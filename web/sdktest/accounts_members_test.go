@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fails runs a command that must end with 1, and returns what it says.
+// fails runs a command that must exit with 1, and returns its error text.
 func (in *instance) fails(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary.path, append(args, "--db", in.db)...)
@@ -23,7 +23,8 @@ func afterHash(link any) string {
 	return code
 }
 
-// TestMembersAndReset follows a person through a team: invited, joined, another role, the last owner, and the way back.
+// TestMembersAndReset follows a person through a team: invitation, joining, another role, the last
+// owner, and a password reset.
 func TestMembersAndReset(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

@@ -17,7 +17,7 @@ func first(t *testing.T, list map[string]any, name string) string {
 	return value
 }
 
-// TestAccountSettings goes through what a person does with an account of theirs.
+// TestAccountSettings covers what people do with their own account.
 func TestAccountSettings(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestAccountSettings(t *testing.T) {
 	other.want(t, 200, "POST", "/auth/sign-in", map[string]string{"email": "op@example.test", "password": after})
 }
 
-// TestTeamSettings goes through what an owner does with a team, and an operator with teams.
+// TestTeamSettings covers what an owner does with a team, and an operator with teams.
 func TestTeamSettings(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestTeamSettings(t *testing.T) {
 	b.ask(t, "POST", "/members", map[string]any{"email": "ann@example.test", "role": "admin"}, 201)
 }
 
-// TestQueueRoutes has mail wait, be tried, moved, dropped and sent anew.
+// TestQueueRoutes: mail waits, is retried, moved, dropped and requeued.
 func TestQueueRoutes(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

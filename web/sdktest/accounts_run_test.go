@@ -25,8 +25,7 @@ func oneTimePassword(t *testing.T, secret string, steps int64) string {
 	return fmt.Sprintf("%06d", (bits.BigEndian.Uint32(sum[at:])&0x7fffffff)%1_000_000)
 }
 
-// TestSetupAndSignIn goes the way of the first person on the built binary, and
-// looks for what must not be kept.
+// TestSetupAndSignIn: the first person sets up the binary and signs in; nothing secret is stored.
 func TestSetupAndSignIn(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

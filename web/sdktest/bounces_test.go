@@ -12,7 +12,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// bounceFixture is a service that takes bounces at an address of its own.
+// bounceFixture is a server with a listener for bounces.
 type bounceFixture struct {
 	*instance
 	client
@@ -93,11 +93,11 @@ func TestPostfixBounces(t *testing.T) {
 		return len(seen) == 2, fmt.Sprint(seen)
 	})
 	w.wantSuppressed(t, "nobody-there@dest.test", "bounce")
-	w.wantSuppressed(t, "somebody@elsewhere.test", "") // 5.7.1 is no word about the address
+	w.wantSuppressed(t, "somebody@elsewhere.test", "") // 5.7.1 is not about the address
 	p.waitEmpty(t)
 }
 
-// returnPath has an email reach a sink and returns the address that it came from.
+// returnPath returns the envelope sender of an email that reached a sink.
 func (w *bounceFixture) returnPath(t *testing.T, s *sink, to string) (id, path string) {
 	t.Helper()
 	id = w.mail(t, to)
@@ -124,7 +124,7 @@ func TestFeedbackReportThroughPostfixAndByHand(t *testing.T) {
 	}
 }
 
-// handOver sends one message by hand.
+// handOver sends one message over SMTP.
 func handOver(addr, from, to, text string) error {
 	c, err := smtp.Dial(addr)
 	if err != nil {
@@ -137,7 +137,7 @@ func handOver(addr, from, to, text string) error {
 	return c.Quit()
 }
 
-// otherMessage is a local part with another letter in its middle.
+// otherMessage changes a letter of a local part.
 func otherMessage(local string) string {
 	b := []byte(local)
 	if at := len(b) / 2; b[at] == 'a' {
@@ -164,7 +164,7 @@ func TestForgedReturnPathChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v", forged, err)
 		}
 	}
-	must(t, handOver(w.bounces, "", other, abuse(id))) // taken, and about another email than its address
+	must(t, handOver(w.bounces, "", other, abuse(id))) // accepted, and about another email than its address
 	if e := w.email(t, id); e.LastEvent != "sent" {
 		t.Errorf("last_event %s", e.LastEvent)
 	}

@@ -25,7 +25,7 @@ const (
 	maxAfter  = 5 * time.Second
 )
 
-// from is a client of one address, with new connections of its own.
+// from returns a client with a local address and new connections.
 func from(addr string) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(addr)}}
 	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 4}}
@@ -98,9 +98,9 @@ func (b *bystander) send(t *testing.T, n int) time.Duration {
 	return took
 }
 
-// calm sends for a while, small and large, and chooses topics; it fails the test where
-// that is refused, or slow beside what it took alone. It returns the p99.
-func (b *bystander) calm(t *testing.T, what, page string, span, alone time.Duration) time.Duration {
+// wantResponsive sends small and large mail for a while, and chooses topics. It fails if a request
+// is refused, or slow compared to a server without load, and returns the p99.
+func (b *bystander) wantResponsive(t *testing.T, what, page string, span, alone time.Duration) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
@@ -146,8 +146,8 @@ func page(t *testing.T, api client) string {
 	return path
 }
 
-// TestInboundAttacks: each of them stopped all other requests for 30 seconds and
-// more while room for a body was taken as it was announced.
+// TestInboundAttacks: each attack once stopped all other requests for 30 seconds and more, while
+// memory for a body was reserved by its announced length.
 func TestInboundAttacks(t *testing.T) {
 	part(t, "operations", judged)
 	t.Parallel()
@@ -159,7 +159,7 @@ func TestInboundAttacks(t *testing.T) {
 	same := &bystander{from("127.0.0.1"), in.url, good}
 	withKey := "Host: x\r\nAuthorization: Bearer " + bad + "\r\n"
 	form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nemail\r\n"
-	alone := other.calm(t, "before", link, time.Second, 0)
+	alone := other.wantResponsive(t, "before", link, time.Second, 0)
 	for _, attack := range []struct {
 		name, text string
 		n          int
@@ -177,8 +177,8 @@ func TestInboundAttacks(t *testing.T) {
 		t.Run(attack.name, func(t *testing.T) {
 			before := in.memory(t)
 			release := in.hold(t, "127.0.0.1", attack.n, attack.text)
-			other.calm(t, "another address", link, 2*time.Second, alone)
-			same.calm(t, "the same address", link, 2*time.Second, alone)
+			other.wantResponsive(t, "another address", link, 2*time.Second, alone)
+			same.wantResponsive(t, "the same address", link, 2*time.Second, alone)
 			if grown := in.memory(t) - before; *perf && grown > maxGrowth {
 				t.Errorf("memory grew by %d MiB", grown)
 			} else {
@@ -208,7 +208,8 @@ func TestStalledBodyIsCut(t *testing.T) {
 	}
 }
 
-// TestNoDescriptorsLeft: the log says so, others are served, and it is over at once.
+// TestNoDescriptorsLeft: the log says so, other clients are served, and the server recovers
+// immediately.
 func TestNoDescriptorsLeft(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -225,7 +226,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 	other.send(t, 1000)
 }
 
-// TestDrainDelay: a load balancer hears of a stop before the listener is closed.
+// TestDrainDelay: a load balancer sees the stop before the listener is closed.
 func TestDrainDelay(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

@@ -97,7 +97,7 @@ func TestKillDuringBroadcast(t *testing.T) {
 		}
 	}
 	arrived := relay.messages()
-	l.acquit(t, evidence{arrived: arrived, doubts: doubtCounts(t, in), maxDoubts: killLimit(rounds),
+	l.wantNoProblems(t, evidence{arrived: arrived, doubts: doubtCounts(t, in), maxDoubts: killLimit(rounds),
 		counts: []count{{"sent_count", b.SentCount, n - 1, n - 1}}})
 	for _, m := range arrived[:min(len(arrived), 50)] {
 		if strings.Contains(string(m.Raw), "{{{") {

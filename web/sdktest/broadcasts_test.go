@@ -47,7 +47,7 @@ func (l broadcastThings) names() string {
 
 // checkBroadcast fails the test unless the messages with a subject that ends so
 // are one for each address.
-func (w *world) checkBroadcast(t *testing.T, end string, want ...string) {
+func (w *fixture) checkBroadcast(t *testing.T, end string, want ...string) {
 	t.Helper()
 	mine := func(m *message) bool { return strings.HasSuffix(m.header("Subject"), end) }
 	w.sink.wait(t, len(want), time.Minute, mine)
@@ -160,7 +160,7 @@ func goV3ClientBroadcasts(t *testing.T, mode compat) {
 	if updated.Id != made.Id || draft.Name != "July" || draft.Status != "draft" || draft.SegmentId != segment.Id || draft.AudienceId != segment.Id || draft.Html == "" || len(draft.ReplyTo) != 1 {
 		t.Errorf("draft %+v", draft)
 	}
-	sent, err := c.Broadcasts.Send(&resendv3.SendBroadcastRequest{BroadcastId: made.Id}) // scheduled_at goes out as an empty string
+	sent, err := c.Broadcasts.Send(&resendv3.SendBroadcastRequest{BroadcastId: made.Id}) // scheduled_at is sent as an empty string
 	must(t, err)
 	later, err := c.Broadcasts.Create(&resendv3.CreateBroadcastRequest{AudienceId: segment.Id, From: "news@example.test", Subject: "later", Text: "x", Send: true, ScheduledAt: "in 1 hour"})
 	must(t, err)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// browser is somebody's, with its cookies.
+// browser is an HTTP client with cookies.
 type browser struct {
 	url  string
 	http *http.Client

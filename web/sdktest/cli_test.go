@@ -11,7 +11,7 @@ import (
 const resendCLI = "node_modules/resend-cli/dist/cli.cjs"
 
 // runCLI calls Resend's command line, on Node, against the API.
-func runCLI(t *testing.T, w *world, key string, args ...string) (nodeOutput, error) {
+func runCLI(t *testing.T, w *fixture, key string, args ...string) (nodeOutput, error) {
 	t.Helper()
 	noteCommand(args)
 	return runJS(t, cliEnv(t, w.in.url, key), append([]string{resendCLI}, append(args, "--json")...)...)

@@ -41,7 +41,7 @@ const clickTarget = "https://shop.example/june?x=1"
 
 // clickedBroadcast sends a broadcast to Ann and Bob, and has Ann read it and
 // click in it.
-func clickedBroadcast(t *testing.T, w *world) (id string) {
+func clickedBroadcast(t *testing.T, w *fixture) (id string) {
 	t.Helper()
 	api := client{w.in.url, w.key}
 	var domains domainThing
@@ -64,7 +64,7 @@ func clickedBroadcast(t *testing.T, w *world) (id string) {
 		t.Fatalf("no tracked link in %s", mail.Raw)
 	}
 	noFollow := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	// What comes within ten seconds of the delivery is no reader yet.
+	// Clicks within ten seconds of the delivery are not counted as a person's.
 	eventually(t, 60*time.Second, "Ann's click counts", func() (bool, string) {
 		r, err := http.NewRequest(http.MethodGet, html.UnescapeString(match[1]), nil)
 		must(t, err)
@@ -127,7 +127,7 @@ func checkClicks(t *testing.T, who string, clicked, links clickRows) {
 	}
 }
 
-func checkGoClicks(t *testing.T, w *world, id string) {
+func checkGoClicks(t *testing.T, w *fixture, id string) {
 	t.Helper()
 	c, seen := v3Client(t, w.in.url, w.key)
 	clicked, err := c.Broadcasts.Recipients(id, &resendv3.ListBroadcastRecipientsOptions{Type: resendv3.BroadcastRecipientEventTypeClicked})

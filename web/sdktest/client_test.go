@@ -55,7 +55,7 @@ type apiError struct {
 	Message    string `json:"message"`
 }
 
-// try makes one request; header holds names and values in turn.
+// try makes one request; header holds alternating names and values.
 func (c client) try(method, path string, body any, header ...string) (int, []byte, error) {
 	var content io.Reader
 	if body != nil {

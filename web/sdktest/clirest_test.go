@@ -22,7 +22,7 @@ func cliEnv(t *testing.T, url, key string) []string {
 }
 
 // caller returns a function that runs a command and reads its answer.
-func (w *world) caller(t *testing.T) func(into any, args ...string) {
+func (w *fixture) caller(t *testing.T) func(into any, args ...string) {
 	return func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)
@@ -117,8 +117,8 @@ func resendCommandLineWebhooks(t *testing.T, mode compat) {
 	}
 }
 
-// TestResendCommandLineListen runs the command that registers a
-// webhook, shows what comes, and removes it again.
+// TestResendCommandLineListen runs the command that registers a webhook, prints its events, and
+// removes it.
 func TestResendCommandLineListen(t *testing.T) {
 	part(t, "clients")
 	inBothModes(t, resendCommandLineListen)
@@ -172,8 +172,8 @@ func readUntil(r io.Reader, end string) string {
 	return all.String()
 }
 
-// TestResendCommandLineKey: the key comes from the environment; `login`
-// would only take one of Resend's own form, and says so itself.
+// TestResendCommandLineKey: the key comes from the environment; `login` accepts only Resend's own
+// key format, and says so.
 func TestResendCommandLineKey(t *testing.T) {
 	part(t, "clients")
 	inBothModes(t, resendCommandLineKey)
@@ -181,7 +181,7 @@ func TestResendCommandLineKey(t *testing.T) {
 
 func resendCommandLineKey(t *testing.T, mode compat) {
 	needNode(t)
-	w := &world{in: start(t, mode.flags()...)}
+	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	var who struct {
 		Authenticated bool
@@ -206,7 +206,7 @@ func TestResendCommandLineUnsupported(t *testing.T) {
 
 func resendCommandLineUnsupported(t *testing.T, mode compat) {
 	needNode(t)
-	w := &world{in: start(t, mode.flags()...)}
+	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	arguments := map[string]string{
 		"automations create": `--name x --steps [{"key":"a","type":"trigger","config":{"event_name":"user.created"}}] --connections []`,
@@ -236,7 +236,7 @@ func resendCommandLineUnsupported(t *testing.T, mode compat) {
 
 // runCLIAll runs a command and returns all that it printed: errors are on standard
 // error.
-func runCLIAll(t *testing.T, w *world, args ...string) (string, error) {
+func runCLIAll(t *testing.T, w *fixture, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", append(append([]string{resendCLI}, args...), "--json")...)
 	cmd.Env = append(cleanEnv(t.TempDir()), cliEnv(t, w.in.url, w.key)...)

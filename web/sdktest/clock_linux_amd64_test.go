@@ -15,11 +15,10 @@ import (
 	"time"
 )
 
-// clock is the wall clock of the servers of one instance: it can be put forward and
-// back while a server runs, and its monotonic clock goes on undisturbed, as when NTP
-// steps the clock or a paused machine resumes. A static Go program asks the kernel's
-// vDSO for the time; before its first instruction this page of it is overwritten, for
-// this process alone, with a function that adds an offset to the wall clock.
+// clock is the wall clock of one instance's servers. It can be moved while a server runs, and the
+// monotonic clock is not affected, as when NTP steps the clock or a paused machine resumes. A
+// static Go program reads the time from the kernel's vDSO. Before the first instruction of the
+// process, its vDSO page is overwritten with a function that adds an offset to the wall clock.
 type clock struct {
 	in     *instance
 	mu     sync.Mutex
@@ -28,21 +27,21 @@ type clock struct {
 	at     int64 // where the running server keeps its offset
 }
 
-// movableClock puts a clock of its own into a server that is not started yet.
+// movableClock gives a server that is not started yet a movable clock.
 func movableClock(in *instance) *clock {
 	c := &clock{in: in}
 	in.begin = c.begin
 	return c
 }
 
-// now is what the server takes for the time.
+// now returns the server's time.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Add(time.Duration(c.offset) * time.Second)
 }
 
-// step moves the clock, at once, for the server that runs and those that follow.
+// step moves the clock immediately, for the running server and later ones.
 func (c *clock) step(t *testing.T, by time.Duration) {
 	t.Helper()
 	c.mu.Lock()
@@ -64,7 +63,7 @@ func (c *clock) write() error {
 // begin starts a server that stops before its first instruction, puts the clock in
 // and lets it go.
 func (c *clock) begin(cmd *exec.Cmd) error {
-	runtime.LockOSThread() // the one that traces
+	runtime.LockOSThread() // ptrace needs the same thread
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr.Ptrace = true
 	if err := cmd.Start(); err != nil {
@@ -80,8 +79,8 @@ func (c *clock) begin(cmd *exec.Cmd) error {
 	return syscall.PtraceDetach(pid)
 }
 
-// wallClock is clock_gettime(id, at): the system call, then, for the wall clock
-// (id 0) alone, the seconds that stand behind the code.
+// wallClock is clock_gettime(id, at): the system call and, for the wall clock (id 0) only, the
+// addition of the seconds stored after the code.
 var wallClock = []byte{
 	0xb8, 0xe4, 0, 0, 0, // mov eax, 228
 	0x0f, 0x05, // syscall
@@ -115,7 +114,7 @@ func (c *clock) install(pid int) error {
 	return c.write()
 }
 
-// vdsoClock finds the function that tells the time in a process.
+// vdsoClock finds the address of clock_gettime in a process.
 func vdsoClock(pid int, mem *os.File) (int64, error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {

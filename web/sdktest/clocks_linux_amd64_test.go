@@ -13,12 +13,11 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// noticing bounds how long a server takes to see that its clock was moved, and what
-// follows from it.
+// noticing bounds how long a server takes to react to a moved clock.
 const noticing = time.Minute
 
-// clockStorm is a service whose clock can be moved, off the right time from the start.
-func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, args ...string) (*storm, *clock) {
+// clockStorm returns a load test with a movable clock that is wrong by off from the start.
+func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, args ...string) (*loadTest, *clock) {
 	t.Helper()
 	in := newInstance(t, append([]string{"--relay", "smtp://" + relay.addr + "?tls=off&timeout=5s" + options,
 		"--rate-limit", "0", "--doubt-delay", "2s", "--webhook-allow", "127.0.0.0/8"}, args...)...)
@@ -29,16 +28,16 @@ func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, ar
 }
 
 // evidence gathers without the day's numbers: the server's day is another.
-func (s *storm) evidence(t *testing.T, within time.Duration) evidence {
+func (s *loadTest) evidence(t *testing.T, within time.Duration) evidence {
 	t.Helper()
 	e := s.ledger.gather(t, s.in, s.api, s.relay, within, 0)
 	e.counts = slices.DeleteFunc(e.counts, func(c count) bool { return strings.Contains(c.what, "today") })
 	return e
 }
 
-// TestClockIsSetBack: a machine came up with its clock five hours ahead
-// while the relay and an endpoint were dead; mail was accepted, deferred and tried in
-// that time. Once the clock is right everything goes on as if it had always been.
+// TestClockIsSetBack: a machine starts with its clock five hours ahead while the relay and an
+// endpoint are down; mail is accepted, deferred and tried meanwhile. After the clock is set right,
+// everything continues normally.
 func TestClockIsSetBack(t *testing.T) {
 	part(t, "clocks")
 	t.Parallel()
@@ -66,7 +65,7 @@ func TestClockIsSetBack(t *testing.T) {
 	relay.set(wrong)
 	healed.Store(true)
 
-	s.ledger.convict(t, s.evidence(t, 0), stuck) // the control: what it would be for five hours
+	s.ledger.wantProblem(t, s.evidence(t, 0), stuck) // control: without the correction it would be stuck for five hours
 
 	tries := told.Load()
 	relay.wait(t, 40, noticing, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "ahead-") })
@@ -81,12 +80,12 @@ func TestClockIsSetBack(t *testing.T) {
 		t.Errorf("what is scheduled for six hours from now is %s", got)
 	}
 	c.step(t, ahead+time.Hour)
-	s.ledger.acquit(t, s.evidence(t, noticing))
+	s.ledger.wantNoProblems(t, s.evidence(t, noticing))
 }
 
 // checkPacemaker fails the test unless the jobs that run every so often still do: one
 // of them notes when a key was last used.
-func checkPacemaker(t *testing.T, s *storm) {
+func checkPacemaker(t *testing.T, s *loadTest) {
 	t.Helper()
 	late := client{s.in.url, s.in.run(t, "keys", "create", "--permission", "full_access", "--name", "late")}
 	eventually(t, noticing, "the use of a key is noted", func() (bool, string) {
@@ -106,7 +105,7 @@ func checkPacemaker(t *testing.T, s *storm) {
 	})
 }
 
-// deadHook adds a webhook whose endpoint fails until healed, and counts its tries.
+// deadHook adds a webhook whose endpoint fails until healed, and counts its attempts.
 func deadHook(t *testing.T, api client, healed *atomic.Bool) *atomic.Int64 {
 	t.Helper()
 	var tries atomic.Int64
@@ -141,13 +140,12 @@ func TestStartAfterClockAhead(t *testing.T) {
 	c.step(t, -30*24*time.Hour)
 	s.in.serve(t)
 	relay.set(behaviour{})
-	s.ledger.acquit(t, s.evidence(t, noticing))
+	s.ledger.wantNoProblems(t, s.evidence(t, noticing))
 }
 
-// TestClockJumpsUnderLoad: the clock jumps ahead, as after a pause of the machine, and
-// back, while mail flows at the relay's rate. What is scheduled leaves at its time by
-// the clock as it is then; the flow neither stands still nor bursts; a key that was
-// used stays used.
+// TestClockJumpsUnderLoad: the clock jumps ahead, as after a pause of the machine, and back, while
+// mail flows at the relay's rate. Scheduled mail leaves at its time by the current clock; the flow
+// neither stops nor bursts; used idempotency keys stay used.
 func TestClockJumpsUnderLoad(t *testing.T) {
 	part(t, "clocks", judged)
 	t.Parallel()
@@ -188,13 +186,13 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 	jump(-3*time.Hour, "in-three-hours")
 	jump(50*time.Hour, "in-three-hours", "in-fifty-hours")
 	stop()
-	s.ledger.acquit(t, s.evidence(t, time.Minute))
+	s.ledger.wantNoProblems(t, s.evidence(t, time.Minute))
 	if n := busiest(relay.arrivals(func(*message) bool { return true }), time.Second); *perf && n > rate*3/2 {
 		t.Errorf("%d messages came within a second, the rate is %d", n, rate)
 	}
 }
 
-// TestRelayDayFollowsClock: a relay takes ten messages in 24 hours.
+// TestRelayDayFollowsClock: a relay accepts ten messages in 24 hours.
 func TestRelayDayFollowsClock(t *testing.T) {
 	part(t, "clocks")
 	t.Parallel()
@@ -221,8 +219,8 @@ func TestRelayDayFollowsClock(t *testing.T) {
 	after(t, 12*time.Second)
 	send(7, "second")
 	wait(20)
-	s.ledger.convict(t, s.evidence(t, 0), stuck)
+	s.ledger.wantProblem(t, s.evidence(t, 0), stuck)
 	c.step(t, 24*time.Hour+2*time.Minute)
 	wait(22)
-	s.ledger.acquit(t, s.evidence(t, noticing))
+	s.ledger.wantNoProblems(t, s.evidence(t, noticing))
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// compatSend is a send that one of the modes may refuse: what it holds beside from,
-// to, subject and html, and the field that a refusal names; empty: it is taken.
+// compatSend is a send that one of the modes may refuse: its members besides from, to, subject and
+// html, and the field that the error names; empty: it is accepted.
 type compatSend struct {
 	name           string
 	members        map[string]any
@@ -128,8 +128,8 @@ func checkMode(t *testing.T, name, field string, status int, b []byte) {
 	}
 }
 
-// TestMultipartOnTheWire: what a relay is handed of a send that uses all of
-// --compat resend, and what the API says of it afterwards.
+// TestMultipartOnTheWire: what a relay receives of a send that uses all of --compat resend, and
+// what the API shows of it.
 func TestMultipartOnTheWire(t *testing.T) {
 	part(t, "clients")
 	s := newSink(t, sinkOptions{})

@@ -12,7 +12,7 @@ const (
 	likeResend compat = "resend"
 )
 
-// flags are those of a server in this mode; none without a mode: the default.
+// flags returns the flags of a server in this mode; none for the default.
 func (c compat) flags() []string {
 	if c == "" {
 		return nil
@@ -20,8 +20,8 @@ func (c compat) flags() []string {
 	return []string{"--compat", string(c)}
 }
 
-// inBothModes runs a suite of one of Resend's clients twice at once, each against
-// servers of its own.
+// inBothModes runs a suite of one of Resend's clients in both modes in parallel, each with its own
+// servers.
 func inBothModes(t *testing.T, suite func(t *testing.T, mode compat)) {
 	t.Parallel()
 	for _, mode := range []compat{strict, likeResend} {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// The tests of this file do to the mail what a fault must not do. They pass when
-// the judge says so: a judge that finds nothing here would find nothing elsewhere.
+// The tests of this file damage mail on purpose, and pass if the judge reports it: a judge that
+// finds nothing here would find nothing in other tests.
 
-// sometimes has one message of five changed on its way.
+// sometimes changes one message of five.
 func sometimes(change func(message) []message) func(message) []message {
 	var n atomic.Int64
 	return func(m message) []message {
@@ -63,7 +63,7 @@ func TestControlsOfTheRelay(t *testing.T) {
 			if tc.signed {
 				e.signed = dkimVerifier(t, in, "example.test")
 			}
-			l.ledger.convict(t, e, tc.want)
+			l.ledger.wantProblem(t, e, tc.want)
 			in.kill(t) // a relay that never answers holds up a stop
 		})
 	}
@@ -78,8 +78,8 @@ func (l *load) sendSome(t *testing.T, n int) {
 	}
 }
 
-// TestControlOfKillWithOldFiles starts the killed server on a copy
-// of its files from before: what it had accepted since is gone.
+// TestControlOfKillWithOldFiles starts the killed server on an older copy of its files, which lacks
+// mail that was accepted since.
 func TestControlOfKillWithOldFiles(t *testing.T) {
 	part(t, "kills", shortForm)
 	t.Parallel()
@@ -97,5 +97,5 @@ func TestControlOfKillWithOldFiles(t *testing.T) {
 	copyFiles(t, before, in.db)
 	in.serve(t)
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
-	l.ledger.convict(t, e, lost, miscounted)
+	l.ledger.wantProblem(t, e, lost, miscounted)
 }

@@ -35,8 +35,8 @@ func (s *screen) picture(name string, widths ...int64) {
 	s.look(1280, "light")
 }
 
-// TestBrandInTheBrowser, by who never saw its settings: in a new email, and on the
-// page of an opt-out.
+// TestBrandInTheBrowser: a new user sets the brand; it is used in a new email and on the
+// unsubscribe page.
 func TestBrandInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()

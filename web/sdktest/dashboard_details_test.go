@@ -24,8 +24,8 @@ const module = `const module = async (name) => {
 	return import(entry.replace(/app\.js$/, name));
 };`
 
-// TestSidebarWidths: each door is called as its page, the one that the reader came
-// through is lit, and the icons of half a screen keep their words and menus.
+// TestSidebarWidths: each link is named like its page, the current one is highlighted, and on
+// narrow screens the icons keep their names and menus.
 func TestSidebarWidths(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestDashboardLists(t *testing.T) {
 	s.fine("lists")
 }
 
-// TestComposer: dialogs, panes, times and names beside what is written.
+// TestComposer: dialogs, panes, times and names next to the editor.
 func TestComposer(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// makeAccount goes from the link that the server printed to the second factor.
+// makeAccount follows the printed setup link up to the second factor.
 func (s *screen) makeAccount(in *instance, email string) {
 	s.t.Helper()
 	var code string
@@ -37,8 +37,7 @@ func (s *screen) makeAccount(in *instance, email string) {
 	s.sees("Scan this code with an authenticator app")
 }
 
-// TestFirstEmailInTheBrowser goes the way of who has just installed Mailer, from the
-// link that the server prints to an email and what became of it.
+// TestFirstEmailInTheBrowser follows a new installation from the printed link to a delivered email.
 func TestFirstEmailInTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
@@ -61,7 +60,7 @@ func TestFirstEmailInTheBrowser(t *testing.T) {
 	s.press("The very first")
 	s.sees("accepted it for zofia@example.org")
 	s.fine("the first email")
-	s.allow("401") // which Chromium notes by itself: of what a page asked while it was left, and of a wrong password
+	s.allow("401") // Chromium logs these itself: requests of a page that was left, and a wrong password
 	s.press("Ingrid")
 	s.press("Sign out")
 	s.sees("Sign in")
@@ -121,7 +120,7 @@ func TestHostileMailInThePreview(t *testing.T) {
 <svg><image href="` + trap + `/svg"/><script>fetch('` + trap + `/svgscript')</script></svg><video src="` + trap + `/video" autoplay></video>` + strings.Repeat("<p>padding</p>", 40_000) + `</body></html>`
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.org", "subject": "<img src=x onerror=alert(1)>", "html": mail})
 	s := newScreen(t, in.url, b.session(t))
-	s.allow(trap, "Content Security Policy", "sandboxed") // what Chromium says of what it refused
+	s.allow(trap, "Content Security Policy", "sandboxed") // Chromium's reports of what the policy refused
 	s.load("/emails/" + id)
 	s.sees("Remote content is blocked")
 	for _, tab := range []string{"Text", "HTML", "Headers", "Checks", "Preview"} {
@@ -138,7 +137,7 @@ func TestHostileMailInThePreview(t *testing.T) {
 	}
 }
 
-// types has the code editor on the page take a text where its caret is: at the beginning.
+// types enters text into the code editor at its beginning.
 func (s *screen) types(text string) {
 	s.t.Helper()
 	eventually(s.t, time.Minute, "there is an editor", func() (bool, string) {
@@ -147,8 +146,8 @@ func (s *screen) types(text string) {
 	command(s, input.InsertText, input.InsertTextParams{Text: text})
 }
 
-// TestDraftAutosave, whatever becomes of the tab, and the second of two who
-// write one is told.
+// TestDraftAutosave: drafts are saved even if the tab is closed, and the second of two editors gets
+// a conflict.
 func TestDraftAutosave(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
@@ -169,7 +168,7 @@ func TestDraftAutosave(t *testing.T) {
 		api.get(t, "/broadcasts/"+draft.ID, &draft)
 		return draft.HTML == "first <p>Hello\r\nyou \t</p>", draft.HTML
 	})
-	two.allow("409") // which Chromium notes by itself
+	two.allow("409") // logged by Chromium itself
 	two.types("second ")
 	two.sees("Another user changed this at the same time")
 	two.press("Save my version")
@@ -181,9 +180,8 @@ func TestDraftAutosave(t *testing.T) {
 	two.fine("the second")
 }
 
-// TestStopBroadcastInTheBrowser: reviewed, sent, taken back, sent again, paused,
-// resumed, canceled while it leaves; those who got it become a segment, and the others get a
-// draft.
+// TestStopBroadcastInTheBrowser: reviewed, sent, unscheduled, sent again, paused, resumed, canceled
+// while sending; those who got it become a segment, and the others get a draft.
 func TestStopBroadcastInTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
@@ -311,8 +309,7 @@ func TestOperatorQueueInTheBrowser(t *testing.T) {
 	s.fine("the queue")
 }
 
-// TestImportErrorsInTheBrowser: a file is mapped and imported, and says which rows
-// could not be taken.
+// TestImportErrorsInTheBrowser: a file is mapped and imported, and shows the rows that failed.
 func TestImportErrorsInTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
@@ -335,8 +332,8 @@ func TestImportErrorsInTheBrowser(t *testing.T) {
 	s.fine("an import")
 }
 
-// TestMailchimpImportInTheBrowser: a ZIP archive is imported without a mapping, and who
-// left stays away; a file in UTF-16 is read as what it says.
+// TestMailchimpImportInTheBrowser: a ZIP archive is imported without a mapping and keeps opt-outs;
+// a UTF-16 file is decoded.
 func TestMailchimpImportInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
@@ -398,8 +395,7 @@ func zipped(t *testing.T, files map[string]string) []byte {
 	return out.Bytes()
 }
 
-// TestReplayInTheBrowser: an endpoint that was down hears of everything once it
-// is back.
+// TestReplayInTheBrowser: an endpoint that was down gets all events once it works.
 func TestReplayInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()

@@ -2,8 +2,8 @@ package sdktest
 
 import "testing"
 
-// TestAcceptInvitationWhenSignedIn: a person with an account is asked by another team,
-// declines, is asked again and joins; the removal names the key that goes on.
+// TestAcceptInvitationWhenSignedIn: a person with an account is invited by another team, declines,
+// is invited again and joins; the removal names the key that still works.
 func TestAcceptInvitationWhenSignedIn(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

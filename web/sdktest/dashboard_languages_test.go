@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// spoken are a language's words for the doors of the sidebar, in their order: the titles of the pages.
-func spoken(t *testing.T, file string) (doors []string) {
+// languageTitles returns a language's titles of the sidebar's pages, in order.
+func languageTitles(t *testing.T, file string) (doors []string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	must(t, err)
@@ -22,7 +22,7 @@ func spoken(t *testing.T, file string) (doors []string) {
 	return doors
 }
 
-// TestEveryLanguage: who chooses a language has it on every page, and it fits a phone.
+// TestEveryLanguage: a chosen language is used on every page, and fits a phone.
 func TestEveryLanguage(t *testing.T) {
 	part(t, "languages")
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestEveryLanguage(t *testing.T) {
 			t.Errorf("%s: the page says that it is in %q", name, lang)
 		}
 		doors := evaluate[[]string](s, `[...document.querySelectorAll('.side .nav-item:not(.nav-more) > .cut')].map((word) => word.innerText)`)
-		if want := spoken(t, file); !slices.Equal(doors, want) {
+		if want := languageTitles(t, file); !slices.Equal(doors, want) {
 			t.Errorf("%s: the doors are %q, want %q", name, doors, want)
 		}
 		s.fine("/emails in " + name)
@@ -66,7 +66,7 @@ func TestEveryLanguage(t *testing.T) {
 	}
 }
 
-// narrow goes through pages at the width of a phone.
+// narrow visits pages at the width of a phone.
 func (s *screen) narrow(language, email string) {
 	s.t.Helper()
 	s.look(390, "light")

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// misfits is a script that returns what does not fit into the window: a page or a part of
-// it that is wider, the column that names the rows of a list under 160 px, words of a
-// table's head that are cut or reach into the next cell, a bar of a chart without width,
-// and two controls one over the other.
+// misfits is a script that returns what does not fit into the window: parts wider than the window,
+// name columns under 160 px, cut or overlapping column heads, chart bars without width, and
+// overlapping controls.
 const misfits = `(() => {
 	const out = [];
 	const shown = (e) => e.checkVisibility({visibilityProperty: true, opacityProperty: true}) && e.getBoundingClientRect().width > 1;
@@ -77,7 +76,7 @@ func TestNarrowLists(t *testing.T) {
 // everyWidth has the windows of phones, tablets, half screens, laptops and desktops.
 var everyWidth = []int64{360, 390, 768, 820, 1024, 1280, 1440, 1920}
 
-// withTabs are the pages, and what tabs and addresses of theirs show besides.
+// withTabs returns the pages, and their tabs and variants.
 func (w *dashboardFixture) withTabs(t *testing.T) (out []string) {
 	t.Helper()
 	more := map[string]string{
@@ -113,7 +112,7 @@ func TestScreenWidths(t *testing.T) {
 	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	pictures := os.Getenv(picturesEnv)
-	s.allow("/raw") // which mail that did not come by SMTP has not
+	s.allow("/raw") // mail of the API has no raw message
 	s.load("/emails")
 	for _, path := range w.withTabs(t) {
 		for i, width := range everyWidth {
@@ -137,7 +136,7 @@ func TestScreenWidths(t *testing.T) {
 	w.visually(t, s)
 }
 
-// visually opens the visual editor, in which the bar of its frame has the least room.
+// visually opens the visual editor, whose toolbar has the least space.
 func (w *dashboardFixture) visually(t *testing.T, s *screen) {
 	t.Helper()
 	s.look(1280, "light")

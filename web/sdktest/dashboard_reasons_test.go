@@ -12,9 +12,9 @@ import (
 	"github.com/chromedp/cdproto/webauthn"
 )
 
-// TestSetupToFirstEmail goes the way of somebody who has a relay and a domain and
-// never read the manual: every step from the link that serve prints, in the browser alone.
-// The relay is typed in, or given to the server as the README does.
+// TestSetupToFirstEmail follows somebody who has a relay and a domain and never read the manual:
+// every step from the printed link, in the browser only. The relay is entered there, or given to
+// the server as in the README.
 func TestSetupToFirstEmail(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestSetupToFirstEmail(t *testing.T) {
 			}
 			in.serve(t)
 			s := newScreen(t, in.url, "")
-			s.allow("401") // which Chromium notes by itself: nobody is signed in yet
+			s.allow("401") // logged by Chromium itself: nobody is signed in yet
 			s.load("/")
 			s.sees("No account yet", "mailer users setup")
 			s.makeAccount(in, "ingrid@shop.test")
@@ -139,8 +139,8 @@ func TestHoldReasonInTheBrowser(t *testing.T) {
 	}
 }
 
-// TestPasskeyInTheBrowser: one is made, signs in without a password, and is the second
-// factor of who has one.
+// TestPasskeyInTheBrowser: a passkey is created, signs in without a password, and serves as second
+// factor.
 func TestPasskeyInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
@@ -207,8 +207,8 @@ func (s *screen) strike(key string, ctrl bool) {
 	command(s, input.DispatchKeyEvent, p)
 }
 
-// TestKeyboardOnly: the palette opens, finds a page and goes there; the keys are listed; and
-// the first Tab leads past the navigation.
+// TestKeyboardOnly: the palette opens, finds a page and opens it; the shortcuts are listed; the
+// first Tab skips the navigation.
 func TestKeyboardOnly(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
@@ -238,15 +238,15 @@ func TestKeyboardOnly(t *testing.T) {
 	s.fine("by keys alone")
 }
 
-// TestForbiddenActionsAreHidden: a member sees no act of an admin, an admin none of an
-// operator, and who asks for such a page hears why.
+// TestForbiddenActionsAreHidden: a member sees no action of an admin, an admin none of an operator,
+// and a forbidden page explains why.
 func TestForbiddenActionsAreHidden(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	w := newDashboardFixture(t)
 	for role, c := range map[string]struct {
 		who  *browser
-		acts map[string][]string // by page: words of buttons that must not be there
+		acts map[string][]string // by page: labels of buttons that must not be shown
 	}{
 		"member": {w.joined(t, "member"), map[string][]string{"/domains": {"Add domain"}, "/keys": {"Create a key"}, "/webhooks": {"Add webhook", "Add endpoint"}, "/team": {"Invite"}}},
 		"admin":  {w.joined(t, "admin"), map[string][]string{"/operator/relays": {"Add relay"}, "/operator/teams": {"Make a team"}}},

@@ -67,7 +67,7 @@ func TestEmailList(t *testing.T) {
 	s.fine("the list of emails")
 }
 
-// TestEmptyTeam: rows as they will be, and charts that are words.
+// TestEmptyTeam: lists show placeholder rows, and charts show texts.
 func TestEmptyTeam(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()

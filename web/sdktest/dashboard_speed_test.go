@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// painted is what a browser tells of a page that it loaded from nothing.
+// painted is the timing of a page load with an empty cache.
 type painted struct {
 	At     float64 // of the first content, in ms after the page was asked for
 	Before int     // how many requests began until then
@@ -35,9 +35,9 @@ func (s *screen) paint(path string) painted {
 	})`)
 }
 
-// TestFirstPaint: what the first paint waits for is what it shows. The time is held
-// against that of a page of the manual, which is text and styles alone, looked at right
-// beside: this machine may have other work.
+// TestFirstPaint: the first paint waits only for what it shows. The time is compared with that of a
+// manual page, which has text and styles only, loaded at the same time: the machine may have other
+// work.
 func TestFirstPaint(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
@@ -80,7 +80,7 @@ func (w *dashboardFixture) manyRows(t *testing.T, rows int) {
 	w.serve(t)
 }
 
-// shown is how long a page took from being gone to until it showed its data, and its requests.
+// shown is the time from navigation until a page showed its data, and its requests.
 type shown struct {
 	Ms    float64
 	Asked []struct {
@@ -109,8 +109,8 @@ const fresh = `(async (modules) => {
 	return true;
 })`
 
-// timed goes to a page as a link does, with its modules there and no data, and waits until
-// nothing is asked for and nothing changes.
+// timed follows a link to a page whose modules are loaded, and waits until no request runs and
+// nothing changes.
 func (s *screen) timed(path string, modules string) shown {
 	s.t.Helper()
 	evaluate[bool](s, fmt.Sprintf(`%s(%s)`, fresh, modules))
@@ -136,10 +136,9 @@ func (s *screen) timed(path string, modules string) shown {
 	})()`, path))
 }
 
-// TestManyRowsSpeed: with as many emails and contacts as -rows says, each page shows
-// within half a second. Without the flag there are 20,000, of which a page that walks them
-// all makes itself felt, and the bound is for a machine that has other work: the quickest of
-// three times counts.
+// TestManyRowsSpeed: with -rows emails and contacts each page shows within half a second. By
+// default there are 20,000, enough to notice a page that scans them, and the limit allows for other
+// work: the fastest of three times counts.
 func TestManyRowsSpeed(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
@@ -174,7 +173,7 @@ func TestManyRowsSpeed(t *testing.T) {
 // pageModules are the modules of all pages, in JavaScript.
 func pageModules(t *testing.T) string {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join("..", "dashboard", "app.js"))
+	source, err := os.ReadFile(filepath.Join("..", "dashboard", "routes.js"))
 	must(t, err)
 	var names []string
 	for _, m := range regexp.MustCompile(`', \(\) => import\('\./([^']+)'\)`).FindAllStringSubmatch(string(source), -1) {

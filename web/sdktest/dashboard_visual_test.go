@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// frame is the document of a frame on the page that has no origin: a target of its own.
+// frame is the document of a sandboxed frame, a separate target.
 func (s *screen) frame(ends string) *screen {
 	s.t.Helper()
 	var id target.ID
@@ -32,14 +32,14 @@ func (s *screen) frame(ends string) *screen {
 	ctx, cancel := chromedp.NewContext(s.ctx, chromedp.WithTargetID(id), chromedp.WithDetachOnCancel())
 	s.t.Cleanup(cancel)
 	f := &screen{t: s.t, ctx: ctx, base: s.base, open: map[network.RequestID]struct{}{}}
-	must(s.t, chromedp.Listen(ctx, f.heard))
-	command(f, cdplog.Enable, cdp.Empty{}) // which tells what was before, too
+	must(s.t, chromedp.Listen(ctx, f.onEvent))
+	command(f, cdplog.Enable, cdp.Empty{}) // reports earlier entries too
 	command(f, cdpruntime.Enable, cdp.Empty{})
 	return f
 }
 
-// TestVisualEditorEmail, by who writes no HTML: it is saved with what it was made of,
-// opens again, and is HTML alone once somebody changes that.
+// TestVisualEditorEmail: an email is saved with its design, opens again, and is plain HTML after
+// the HTML is edited.
 func TestVisualEditorEmail(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
@@ -118,8 +118,8 @@ func TestVisualEditorEmail(t *testing.T) {
 	s.fine("reviewed")
 }
 
-// TestVisualEditorInsert: a button is chosen once it is inserted, so that its
-// words are typed over, and an image so that it is given an address.
+// TestVisualEditorInsert: an inserted button is selected, so that typing replaces its text, and an
+// image, so that it gets a URL.
 func TestVisualEditorInsert(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()

@@ -23,7 +23,7 @@ import (
 //	SDKTEST_PICTURES=/tmp/pictures go test -run TestEveryScreen .
 const picturesEnv = "SDKTEST_PICTURES"
 
-// dashboardFixture is a server with something on every screen, and who looks at it.
+// dashboardFixture is a server with data on every screen, and its users.
 type dashboardFixture struct {
 	*instance
 	relay    *sink
@@ -33,7 +33,7 @@ type dashboardFixture struct {
 	pages    []string // a path for each of the dashboard's patterns
 }
 
-// newDashboardFixture starts a server whose relay answers by the address of the recipient.
+// newDashboardFixture starts a server whose relay answers by the recipient's address.
 func newDashboardFixture(t *testing.T) *dashboardFixture {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
@@ -113,11 +113,11 @@ func (w *dashboardFixture) fill(t *testing.T) {
 
 var pagePattern = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\(`)
 
-// dashboardPages returns a path for each pattern in the dashboard's app.js; one that no id
-// is known for fails the test.
+// dashboardPages returns a path for each pattern in routes.js. It fails for a pattern without a
+// known id.
 func dashboardPages(t *testing.T, ids map[string][]string) (out []string) {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join("..", "dashboard", "app.js"))
+	source, err := os.ReadFile(filepath.Join("..", "dashboard", "routes.js"))
 	must(t, err)
 	for _, m := range pagePattern.FindAllStringSubmatch(string(source), -1) {
 		pattern := m[1]
@@ -128,21 +128,21 @@ func dashboardPages(t *testing.T, ids map[string][]string) (out []string) {
 			out = append(out, pattern)
 			continue
 		}
-		room := strings.Split(pattern, "/")[1]
+		section := strings.Split(pattern, "/")[1]
 		if strings.HasSuffix(pattern, "/report") {
-			room = "report"
+			section = "report"
 		}
-		if len(ids[room]) == 0 {
+		if len(ids[section]) == 0 {
 			t.Errorf("no id for the page %s", pattern)
 		}
-		for _, id := range ids[room] {
+		for _, id := range ids[section] {
 			out = append(out, strings.Replace(pattern, ":id", id, 1))
 		}
 	}
 	return out
 }
 
-// joined is the browser of somebody who was invited with a role.
+// joined returns the browser of an invited person with a role.
 func (w *dashboardFixture) joined(t *testing.T, role string) *browser {
 	t.Helper()
 	made := w.operator.want(t, http.StatusCreated, "POST", "/invitations", map[string]any{"email": role + "@example.test", "role": role})
@@ -152,8 +152,8 @@ func (w *dashboardFixture) joined(t *testing.T, role string) *browser {
 	return b
 }
 
-// TestEveryScreen goes through every page of the dashboard as an operator, an owner, an
-// admin and a member, wide and narrow, light and dark, and complains of what a person would.
+// TestEveryScreen visits every page of the dashboard as an operator, an owner, an admin and a
+// member, wide and narrow, light and dark, and reports usability defects.
 func TestEveryScreen(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
@@ -206,13 +206,13 @@ var (
 	fileBase   = regexp.MustCompile(`"(/dashboard/_/[0-9a-f]+)/app\.js"`)
 )
 
-// ofEditors are the modules that come with an editor.
+// ofEditors are the modules that belong to an editor.
 var ofEditors = []string{"lib/editor.js", "ui/editor-setup.js"}
 
 var importedFile = regexp.MustCompile(`(?:from |import\()"\.{1,2}/([^"]+)"`)
 
-// TestDashboardSize: all that a visit can load before an editor, as it comes over the
-// wire, and what it must before it shows a page.
+// TestDashboardSize: the transferred size of everything that a visit loads before an editor, and of
+// what the first page needs.
 func TestDashboardSize(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()

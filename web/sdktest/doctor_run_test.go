@@ -42,8 +42,8 @@ func (in *instance) doctor(t *testing.T) (c checked) {
 	return c
 }
 
-// TestDoctorFixes breaks a server in several ways beside it: the
-// doctor finds each, and what it says mends it. mailer status agrees.
+// TestDoctorFixes breaks a server in several ways: the doctor finds each fault, and its remedy
+// works. mailer status agrees.
 func TestDoctorFixes(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

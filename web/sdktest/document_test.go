@@ -62,9 +62,8 @@ func loadDocument(raw []byte) (*document, error) {
 	return d, nil
 }
 
-// closeAnswers has what the server sends hold nothing but what the document names.
-// It leaves that open, so that readers take what newer servers add; this one is to
-// document all that it sends. The forms of pages are taken, not sent.
+// closeAnswers closes the schemas of answers: the document leaves them open so that clients accept
+// new members, but this server must document everything it sends. Forms of pages are requests.
 func closeAnswers(spec *openapi3.T) {
 	for name, schema := range spec.Components.Schemas {
 		if !strings.HasSuffix(name, "Form") {
@@ -146,7 +145,7 @@ func (d *document) check(x exchange) error {
 		}
 	}
 	if x.response.StatusCode == 200 && strings.HasPrefix(x.response.Header.Get("Content-Type"), "text/csv") {
-		return nil // of a list, which the document says in words
+		return nil // described in text by the document
 	}
 	response := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: input, Status: x.response.StatusCode, Header: x.response.Header, Options: input.Options,
@@ -158,9 +157,9 @@ func (d *document) check(x exchange) error {
 	return nil
 }
 
-// bodyForCheck is the body of a request without what official clients are known to
-// add and the document leaves out on purpose: some send the whole argument
-// of a call, so that an id or address of the path stands in the body again, or empty.
+// bodyForCheck returns the body without undocumented members that official clients are known to
+// add: some send all arguments of a call, so that an id or address of the path is repeated in the
+// body, or empty.
 func bodyForCheck(x exchange, path map[string]string) []byte {
 	var members map[string]any
 	if json.Unmarshal(x.sent, &members) != nil {
@@ -182,17 +181,15 @@ func bodyForCheck(x exchange, path map[string]string) []byte {
 	return out
 }
 
-// formats are those of the document that kin-openapi takes for mere words, as
-// strict as the service is to be: ids are UUIDs of version 7, times have milliseconds
-// and end in Z.
+// formats are formats that kin-openapi does not check: ids are UUIDs of version 7, times have
+// milliseconds and end in Z.
 var formats = []openapi3.SchemaValidationOption{
 	openapi3.WithStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)),
 	openapi3.WithStringFormatValidator("date-time", openapi3.NewRegexpFormatValidator(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)),
 	openapi3.WithStringFormatValidator("uri", openapi3.NewRegexpFormatValidator(`^(?i:https?)://[^\s/]+(/\S*)?$`)),
 }
 
-// documents keeps what was read already: all servers of a run show the same
-// one, but for their address.
+// documents caches parsed documents: all servers of a run have the same one but for the URL.
 type documents struct {
 	mu    sync.Mutex
 	known map[string]*document

@@ -42,16 +42,16 @@ type domainsResult struct {
 
 // newDomainFixture is a service that asks the DNS server given about domains, with
 // the sink as its relay.
-func newDomainFixture(t *testing.T, ns *nameServer, args ...string) *world {
+func newDomainFixture(t *testing.T, ns *nameServer, args ...string) *fixture {
 	t.Helper()
-	w := &world{sink: newSink(t, sinkOptions{})}
+	w := &fixture{sink: newSink(t, sinkOptions{})}
 	w.in = start(t, append([]string{"--relay", "smtp://" + w.sink.addr + "?tls=off", "--resolver", ns.addr}, args...)...)
 	w.key = w.in.newKey(t)
 	return w
 }
 
-// domain reads a domain and its records by the command line; args tell how.
-func (w *world) domain(t *testing.T, args ...string) (d domainThing) {
+// domain reads a domain and its records with a command; args are its arguments.
+func (w *fixture) domain(t *testing.T, args ...string) (d domainThing) {
 	t.Helper()
 	must(t, json.Unmarshal([]byte(w.in.run(t, append(append([]string{"domains"}, args...), "--json")...)), &d))
 	return d
@@ -274,8 +274,8 @@ func TestMailPassesDKIMBeforeAndAfterARotation(t *testing.T) {
 	for _, m := range arrived("in doubt", 2) {
 		signedBy(t, &m, rotated.Records, "mailer", "a.test")
 	}
-	// The server hears of the other process's rotation within ten seconds; until
-	// then it signs with the old key, whose record stays.
+	// The server sees the other process's rotation within ten seconds; until then it signs with the
+	// old key, whose record stays.
 	var last message
 	eventually(t, time.Minute, "new mail is signed with the new key", func() (bool, string) {
 		id := send("a.test", "new", "")
@@ -363,7 +363,7 @@ func TestTrackedMail(t *testing.T) {
 	if got := api.email(t, id).LastEvent; got != "sent" {
 		t.Errorf("last_event %s after a mail proxy and HEAD", got)
 	}
-	// What comes within ten seconds of the delivery is no reader yet.
+	// Clicks within ten seconds of the delivery are not counted as a person's.
 	eventually(t, 60*time.Second, "the reader's click counts", func() (bool, string) {
 		if res := visit("GET", found[1], reader); res.Header.Get("Location") != targets[1] {
 			t.Fatalf("it leads to %q", res.Header.Get("Location"))

@@ -13,9 +13,8 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// TestEmailActions looks for mail, reads why some of it did not leave, tries
-// it again, sends what it says once more and shows it to somebody, beside a team that
-// has the same mail.
+// TestEmailActions searches mail, reads why some of it was not sent, retries it, sends it again and
+// shares it, next to a team that has the same mail.
 func TestEmailActions(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

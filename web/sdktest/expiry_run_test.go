@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestExpiryAndSuspension sees mail fail whose relay is down, and a team
-// suspended and resumed by commands beside the server.
+// TestExpiryAndSuspension: mail expires while its relay is down, and commands suspend and resume a
+// team of the running server.
 func TestExpiryAndSuspension(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -41,5 +41,5 @@ func TestExpiryAndSuspension(t *testing.T) {
 		t.Errorf("%d messages left while the team was suspended", n)
 	}
 	in.run(t, "teams", "resume", "Default", "--json")
-	relay.wait(t, 1, time.Minute, func(*message) bool { return true }) // the one that expires in 10m
+	relay.wait(t, 1, time.Minute, func(*message) bool { return true }) // the one that expires after 10m
 }

@@ -17,19 +17,19 @@ import (
 const (
 	relayUser     = "relay-user"
 	relayPassword = "relay-password"
-	// recovery bounds the time from a healed relay to a sent email: the pause
-	// after a trouble is at most a minute, give or take 20 %.
+	// recovery bounds the time from a healed relay to a sent email: the retry delay is at most a
+	// minute, plus 20 %.
 	recovery = 90 * time.Second
 )
 
-// fault is one way in which a relay goes wrong for a while.
+// fault is one temporary fault of a relay.
 type fault struct {
 	name     string
 	secure   bool      // TLS from the first byte, and AUTH
 	starttls bool      // the relay URL asks for STARTTLS
 	broken   behaviour // while it is wrong
-	badCert  bool      // while it is wrong: a certificate that nobody vouches for
-	event    string    // type of the event that tells of it
+	badCert  bool      // during the fault: an untrusted certificate
+	event    string    // type of the event that reports it
 	reply    int       // reply code that the event holds; 0: none
 	words    []string  // the event's message holds one of these, in any case
 	message  bool      // about the message, not the relay: next try in a minute, so left out under -short
@@ -75,7 +75,7 @@ func testFault(t *testing.T, f fault) {
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": f.name, "text": "hello"})
 	e := api.waitEvent(t, id, time.Minute, f.event)
 	checkFaultEvent(t, f, e)
-	if !f.message { // it goes on trying, and the email stays what it was
+	if !f.message { // it keeps trying, and the email's state is unchanged
 		eventually(t, time.Minute, "a second try", func() (bool, string) {
 			n := len(relay.dialled())
 			return n >= 2, fmt.Sprintf("%d connections", n)
@@ -148,8 +148,8 @@ func checkFaultEvent(t *testing.T, f fault, e event) {
 	}
 }
 
-// checkPunctual fails the test unless the second connection came when the first
-// event said, and not much later: other mail may go first.
+// checkPunctual checks that the second connection came at the time in the first event, and not much
+// later: other mail may go first.
 func checkPunctual(t *testing.T, e event, dialled []time.Time) {
 	t.Helper()
 	next, err := time.Parse(time.RFC3339, e.Detail.NextAttemptAt)
@@ -162,8 +162,7 @@ func checkPunctual(t *testing.T, e event, dialled []time.Time) {
 	}
 }
 
-// checkNothingFailed fails the test if a temporary trouble was taken for a
-// final one.
+// checkNothingFailed checks that no temporary error was treated as permanent.
 func checkNothingFailed(t *testing.T, events []event) {
 	t.Helper()
 	for _, e := range events {

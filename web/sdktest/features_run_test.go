@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestBroadcastReview: whom a filter picks, what a draft says and
-// said, to whom it would go, what became of it and of one contact's mail, templates, and
-// a webhook that is tried and told once more, all of it on the binary.
+// TestBroadcastReview covers filters, drafts and their versions, the review of a broadcast, its
+// results and one contact's history, templates, and the test and replay of a webhook, on the
+// binary.
 func TestBroadcastReview(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

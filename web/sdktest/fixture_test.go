@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// world is a running service with a verified domain, a key, Postfix as its
+// fixture is a running service with a verified domain, a key, Postfix as its
 // relay and a sink behind it.
-type world struct {
+type fixture struct {
 	in      *instance
 	key     string
 	sink    *sink
@@ -26,12 +26,12 @@ type fixtureOptions struct {
 	args     []string
 }
 
-func newFixture(t *testing.T, opts *fixtureOptions) *world {
+func newFixture(t *testing.T, opts *fixtureOptions) *fixture {
 	t.Helper()
 	if opts == nil {
 		opts = &fixtureOptions{}
 	}
-	w := &world{sink: newSink(t, sinkOptions{})}
+	w := &fixture{sink: newSink(t, sinkOptions{})}
 	relay := "smtp://" + w.sink.addr + "?tls=off"
 	if !opts.direct {
 		relay = w.usePostfix(t, opts.startTLS)
@@ -47,7 +47,7 @@ func newFixture(t *testing.T, opts *fixtureOptions) *world {
 }
 
 // usePostfix puts Postfix before the sink and returns its relay URL.
-func (w *world) usePostfix(t *testing.T, startTLS bool) string {
+func (w *fixture) usePostfix(t *testing.T, startTLS bool) string {
 	t.Helper()
 	if !startTLS {
 		w.postfix = startPostfix(t, w.sink, nil)
@@ -58,7 +58,7 @@ func (w *world) usePostfix(t *testing.T, startTLS bool) string {
 	return "smtp://" + w.postfix.addr + "?ca=" + ca.file
 }
 
-// arrival is what is to be found at the sink of one email.
+// arrival is what must be at the sink of one email.
 type arrival struct {
 	id       string
 	subject  string
@@ -72,7 +72,7 @@ type arrival struct {
 
 // checkArrived fails the test unless exactly one such message is at the sink,
 // good in all its parts.
-func (w *world) checkArrived(t *testing.T, want arrival) {
+func (w *fixture) checkArrived(t *testing.T, want arrival) {
 	t.Helper()
 	mine := func(m *message) bool { return m.header("X-Mailer-Email-ID") == want.id }
 	w.sink.wait(t, 1, time.Minute, mine)

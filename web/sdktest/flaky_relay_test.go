@@ -18,8 +18,8 @@ import (
 type stage string
 
 const (
-	alive      stage = "" // not at all
-	tired      stage = "after the reply to its fifth dot"
+	healthy    stage = "" // not at all
+	closesLate stage = "after the reply to its fifth dot"
 	noBanner   stage = "before the banner"
 	afterHello stage = "after EHLO"
 	afterMail  stage = "after MAIL"
@@ -29,35 +29,35 @@ const (
 	lostReply  stage = "after the dot, before its reply"
 	afterReply stage = "after the reply to the dot"
 	stalled    stage = "silent after MAIL"
-	liar       stage = "takes the message, and loses it" // a control
+	falseReply stage = "takes the message, and loses it" // a control
 )
 
-var deaths = []stage{noBanner, afterHello, afterMail, afterRcpt, afterData, midBody, lostReply, afterReply, stalled}
+var failureStages = []stage{noBanner, afterHello, afterMail, afterRcpt, afterData, midBody, lostReply, afterReply, stalled}
 
-// mortal stands between the service and a sink, and dies now and then.
-type mortal struct {
+// flakyRelay is a proxy between the server and a sink that fails from time to time.
+type flakyRelay struct {
 	addr, behind string
-	plan         func(*mortal) stage // of the next connection; m.mu is held
+	nextStage    func(*flakyRelay) stage // of the next connection; m.mu is held
 
-	mu     sync.Mutex
-	l      net.Listener // nil: it is down
-	open   map[net.Conn]bool
-	dials  []time.Time
-	died   map[stage]int
-	taken  int // messages since a connection was to die
-	served sync.WaitGroup
+	mu       sync.Mutex
+	l        net.Listener // nil: it is down
+	open     map[net.Conn]bool
+	dials    []time.Time
+	failures map[stage]int
+	taken    int // messages since a connection was to die
+	served   sync.WaitGroup
 }
 
-func newFlakyRelay(t *testing.T, behind string, plan func(*mortal) stage) *mortal {
+func newFlakyRelay(t *testing.T, behind string, plan func(*flakyRelay) stage) *flakyRelay {
 	t.Helper()
-	m := &mortal{addr: freeAddr(t), behind: behind, plan: plan, open: map[net.Conn]bool{}, died: map[stage]int{}}
-	m.rise(t)
-	t.Cleanup(func() { m.fall(); m.served.Wait() })
+	m := &flakyRelay{addr: freeAddr(t), behind: behind, nextStage: plan, open: map[net.Conn]bool{}, failures: map[stage]int{}}
+	m.start(t)
+	t.Cleanup(func() { m.close(); m.served.Wait() })
 	return m
 }
 
-// rise listens, as a relay that was started again.
-func (m *mortal) rise(t *testing.T) {
+// start listens, as a relay that was started again.
+func (m *flakyRelay) start(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("tcp", m.addr)
 	must(t, err)
@@ -71,7 +71,7 @@ func (m *mortal) rise(t *testing.T) {
 				return
 			}
 			m.mu.Lock()
-			s := m.plan(m)
+			s := m.nextStage(m)
 			m.dials = append(m.dials, time.Now())
 			m.mu.Unlock()
 			m.served.Go(func() { m.serve(c, s) })
@@ -79,8 +79,8 @@ func (m *mortal) rise(t *testing.T) {
 	})
 }
 
-// fall ends the listener and all connections, as a relay that was killed.
-func (m *mortal) fall() {
+// close ends the listener and all connections, as a relay that was killed.
+func (m *flakyRelay) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.l != nil {
@@ -92,45 +92,45 @@ func (m *mortal) fall() {
 	}
 }
 
-// become has all connections from now on die at s.
-func (m *mortal) become(s stage) {
+// setStage has all connections from now on die at s.
+func (m *flakyRelay) setStage(s stage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.plan = func(*mortal) stage { return s }
+	m.nextStage = func(*flakyRelay) stage { return s }
 }
 
-// rarest is the stage at which it died least often, once some messages went through
-// since a connection was to die: of a relay that fails time after time, the service
-// takes even what is under way back before the dot.
-func (m *mortal) rarest() stage {
+// rarestStage returns the stage at which it failed least often, after some messages passed since
+// the last failure: if a relay keeps failing, the server retracts even transactions before the
+// final dot.
+func (m *flakyRelay) rarestStage() stage {
 	if m.taken < closesAfter {
-		return tired
+		return closesLate
 	}
 	m.taken = 0
-	return slices.MinFunc(deaths, func(a, b stage) int { return m.died[a] - m.died[b] })
+	return slices.MinFunc(failureStages, func(a, b stage) int { return m.failures[a] - m.failures[b] })
 }
 
-// dialled is when connections came so far.
-func (m *mortal) dialled() []time.Time {
+// dialled returns the times of all connections.
+func (m *flakyRelay) dialled() []time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.dials)
 }
 
 // failuresAt is how often it died at a stage.
-func (m *mortal) failuresAt(s stage) int {
+func (m *flakyRelay) failuresAt(s stage) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.died[s]
+	return m.failures[s]
 }
 
-func (m *mortal) took() {
+func (m *flakyRelay) took() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.taken++
 }
 
-func (m *mortal) hold(c net.Conn) func() {
+func (m *flakyRelay) hold(c net.Conn) func() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.open[c] = true
@@ -143,11 +143,11 @@ func (m *mortal) hold(c net.Conn) func() {
 }
 
 // serve carries one connection until it ends, or dies at s.
-func (m *mortal) serve(c net.Conn, s stage) {
+func (m *flakyRelay) serve(c net.Conn, s stage) {
 	defer m.hold(c)()
 	x := &smtpTap{m: m, down: c, stage: s}
 	if s == noBanner {
-		x.die()
+		x.fail()
 		return
 	}
 	up, err := net.Dial("tcp", m.behind)
@@ -165,25 +165,25 @@ func (m *mortal) serve(c net.Conn, s stage) {
 
 // smtpTap is one connection through a mortal relay.
 type smtpTap struct {
-	m     *mortal
+	m     *flakyRelay
 	down  net.Conn // to the service
 	up    net.Conn // to the sink
 	stage stage
 	once  sync.Once
 
 	mu    sync.Mutex
-	verbs []string // commands whose replies are still to come
+	verbs []string // commands whose replies have not arrived
 	dots  int      // replied to; of the goroutine of replies alone
 }
 
 // closesAfter is how many messages a connection carries that is tired.
 const closesAfter = 5
 
-// die ends the connection, and notes it.
-func (x *smtpTap) die() {
+// fail ends the connection, and notes it.
+func (x *smtpTap) fail() {
 	x.once.Do(func() {
 		x.m.mu.Lock()
-		x.m.died[x.stage]++
+		x.m.failures[x.stage]++
 		x.m.mu.Unlock()
 	})
 	x.down.Close()
@@ -212,14 +212,14 @@ func (x *smtpTap) commands() {
 		switch {
 		case body && line == ".\r\n":
 			body = false
-			if x.stage == liar {
-				x.die() // the reply went out before: see replies
+			if x.stage == falseReply {
+				x.fail() // the reply was sent before: see replies
 				return
 			}
 			x.asked(dotVerb)
 		case body:
 			if lines++; lines == 6 && x.stage == midBody {
-				x.die()
+				x.fail()
 				return
 			}
 		default:
@@ -248,26 +248,26 @@ func (x *smtpTap) replies() {
 			x.dots++
 			x.m.took()
 		}
-		dying := last && verb != "" && dies[x.stage] == verb || x.dots == closesAfter && x.stage == tired
+		dying := last && verb != "" && dies[x.stage] == verb || x.dots == closesAfter && x.stage == closesLate
 		switch {
 		case dying && x.stage == lostReply:
-			x.die()
+			x.fail()
 			return
 		case dying && x.stage == stalled:
 			_, _ = io.Copy(io.Discard, in) // until the service gives up
-			x.die()
+			x.fail()
 			return
 		}
 		if _, err := io.WriteString(x.down, line); err != nil {
 			return
 		}
-		if x.stage == liar && verb == "DATA" {
+		if x.stage == falseReply && verb == "DATA" {
 			if _, err := io.WriteString(x.down, "250 2.0.0 taken\r\n"); err != nil {
 				return
 			}
 		}
 		if dying {
-			x.die()
+			x.fail()
 			return
 		}
 	}
@@ -287,8 +287,8 @@ func (x *smtpTap) next(last bool) string {
 	return verb
 }
 
-// throughFlakyRelay is a service whose way to the sink is a mortal relay.
-func throughFlakyRelay(t *testing.T, plan func(*mortal) stage) (*storm, *mortal) {
+// throughFlakyRelay returns a load test whose relay is a flakyRelay.
+func throughFlakyRelay(t *testing.T, plan func(*flakyRelay) stage) (*loadTest, *flakyRelay) {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
 	m := newFlakyRelay(t, relay.addr, plan)
@@ -297,17 +297,17 @@ func throughFlakyRelay(t *testing.T, plan func(*mortal) stage) (*storm, *mortal)
 	return newLoadTest(t, in, relay), m
 }
 
-// TestRelayFailsAtEveryStage has connections die, at each stage in
-// turn, while mail comes in. Those between carry a few messages each, so that the next
-// one is due soon, however fast or slow the machine.
+// TestRelayFailsAtEveryStage: connections fail at each stage in turn while mail arrives.
+// Connections between failures carry a few messages each, so that the next failure is due soon on
+// any machine.
 func TestRelayFailsAtEveryStage(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
-	s, m := throughFlakyRelay(t, (*mortal).rarest)
+	s, m := throughFlakyRelay(t, (*flakyRelay).rarestStage)
 	began := time.Now()
 	stop := s.steady(t, 30*time.Millisecond)
 	eventually(t, 4*time.Minute, "the relay died at each stage twice", func() (bool, string) {
-		for _, d := range deaths {
+		for _, d := range failureStages {
 			if n := m.failuresAt(d); n < 2 {
 				return false, fmt.Sprint(d, ": ", n)
 			}
@@ -315,9 +315,9 @@ func TestRelayFailsAtEveryStage(t *testing.T) {
 		return true, ""
 	})
 	stop()
-	m.become(alive)
-	t.Logf("died after %v: %v", time.Since(began).Round(time.Second), m.died)
-	s.ledger.acquit(t, s.ledger.gather(t, s.in, s.api, s.relay, 3*time.Minute, len(m.dialled())))
+	m.setStage(healthy)
+	t.Logf("died after %v: %v", time.Since(began).Round(time.Second), m.failures)
+	s.ledger.wantNoProblems(t, s.ledger.gather(t, s.in, s.api, s.relay, 3*time.Minute, len(m.dialled())))
 }
 
 // TestRelayFlaps kills the relay and starts it again, again and
@@ -325,46 +325,46 @@ func TestRelayFailsAtEveryStage(t *testing.T) {
 func TestRelayFlaps(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
-	s, m := throughFlakyRelay(t, func(*mortal) stage { return alive })
+	s, m := throughFlakyRelay(t, func(*flakyRelay) stage { return healthy })
 	stop := s.steady(t, 20*time.Millisecond)
 	const flaps = 6
 	for range flaps {
 		count := s.relay.count()
 		eventually(t, recovery, "mail flows", func() (bool, string) { return s.relay.count() > count+10, "" })
 		afterRandom(50 * time.Millisecond)
-		m.fall()
+		m.close()
 		afterRandom(400 * time.Millisecond)
-		m.rise(t)
+		m.start(t)
 	}
-	m.become(noBanner)
-	m.fall()
-	m.rise(t)
+	m.setStage(noBanner)
+	m.close()
+	m.start(t)
 	dead := time.Now()
 	pass, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	<-pass.Done()
 	late := slices.DeleteFunc(m.dialled(), func(at time.Time) bool { return at.Before(dead) })
-	// Those of all workers at once, then after 1, 2 and 4 seconds.
+	// Those of all workers at first, then after 1, 2 and 4 seconds.
 	if most := 2*(killConnections+runtime.NumCPU()) + 4; len(late) == 0 || len(late) > most {
 		t.Errorf("%d connections in eight seconds to a relay that is down, at most %d", len(late), most)
 	}
-	m.become(alive)
+	m.setStage(healthy)
 	stop()
-	s.ledger.acquit(t, s.ledger.gather(t, s.in, s.api, s.relay, 2*time.Minute, (flaps+1)*killConnections))
+	s.ledger.wantNoProblems(t, s.ledger.gather(t, s.in, s.api, s.relay, 2*time.Minute, (flaps+1)*killConnections))
 }
 
 // TestControlOfFlakyRelay: it says that it took messages, and dies with them.
 func TestControlOfFlakyRelay(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
-	s, m := throughFlakyRelay(t, func(m *mortal) stage {
+	s, m := throughFlakyRelay(t, func(m *flakyRelay) stage {
 		if len(m.dials)%4 == 1 {
-			return liar
+			return falseReply
 		}
-		return tired
+		return closesLate
 	})
 	stop := s.steady(t, 10*time.Millisecond)
-	eventually(t, time.Minute, "it lied", func() (bool, string) { return m.failuresAt(liar) > 1, "" })
+	eventually(t, time.Minute, "it lied", func() (bool, string) { return m.failuresAt(falseReply) > 1, "" })
 	stop()
-	s.ledger.convict(t, s.ledger.gather(t, s.in, s.api, s.relay, 30*time.Second, len(m.dialled())), lost)
+	s.ledger.wantProblem(t, s.ledger.gather(t, s.in, s.api, s.relay, 30*time.Second, len(m.dialled())), lost)
 }

@@ -27,7 +27,7 @@ func (d *disk) fill(t *testing.T, free uint64) (ballast string) {
 		if _, err := f.Write(chunk); err != nil {
 			return ballast
 		}
-		must(t, f.Sync()) // what is not allocated yet counts as free
+		must(t, f.Sync()) // unallocated space counts as free
 	}
 	return ballast
 }
@@ -39,8 +39,8 @@ func (d *disk) free(t *testing.T) uint64 {
 	return fs.Bfree * uint64(fs.Bsize) // root may use them all
 }
 
-// offer sends one email, once; the ledger takes a 503 for a refusal.
-func (s *storm) offer(t *testing.T, o order) (status int) {
+// offer sends one email once; a 503 counts as refused.
+func (s *loadTest) offer(t *testing.T, o order) (status int) {
 	t.Helper()
 	s.ledger.ask(o)
 	status, b, err := s.api.try("POST", "/emails", o.body(nil))
@@ -56,7 +56,7 @@ func (s *storm) offer(t *testing.T, o order) (status int) {
 	return status
 }
 
-// heavy is an email that takes room.
+// heavy returns an email that needs disk space.
 func heavy(mark string) order {
 	o := orderTo(mark)
 	o.key, o.text = "", strings.Repeat(mark+" fills the disk. ", 6000)
@@ -64,7 +64,7 @@ func heavy(mark string) order {
 }
 
 // crowd offers emails until three in a row are refused.
-func (s *storm) crowd(t *testing.T, name string) {
+func (s *loadTest) crowd(t *testing.T, name string) {
 	t.Helper()
 	for n, refused := 0, 0; refused < 3; n++ {
 		if n == 2000 {
@@ -78,7 +78,7 @@ func (s *storm) crowd(t *testing.T, name string) {
 }
 
 // wantReady waits for a status of GET /readyz.
-func (s *storm) wantReady(t *testing.T, want int) {
+func (s *loadTest) wantReady(t *testing.T, want int) {
 	t.Helper()
 	eventually(t, startTimeout, fmt.Sprintf("GET /readyz is %d", want), func() (bool, string) {
 		status, b, err := s.api.try("GET", "/readyz", nil)
@@ -90,7 +90,7 @@ func (s *storm) wantReady(t *testing.T, want int) {
 }
 
 // scheduled has an email accepted that is to be canceled.
-func (s *storm) scheduled(t *testing.T, mark string) (id string) {
+func (s *loadTest) scheduled(t *testing.T, mark string) (id string) {
 	t.Helper()
 	o := orderTo(mark)
 	o.end = "canceled"
@@ -98,15 +98,15 @@ func (s *storm) scheduled(t *testing.T, mark string) (id string) {
 	return s.ledger.idOf(mark)
 }
 
-func (s *storm) cancel(t *testing.T, id string) {
+func (s *loadTest) cancel(t *testing.T, id string) {
 	t.Helper()
 	if status, b := s.api.do(t, "POST", "/emails/"+id+"/cancel", nil); status != http.StatusOK {
 		t.Errorf("cancel: %d %s", status, b)
 	}
 }
 
-// subscriber makes a contact that gets a broadcast, and returns its way out.
-func (s *storm) subscriber(t *testing.T, address string) (link string) {
+// subscriber creates a contact that gets a broadcast, and returns its unsubscribe link.
+func (s *loadTest) subscriber(t *testing.T, address string) (link string) {
 	t.Helper()
 	if status, b := s.api.do(t, "POST", "/contacts", map[string]any{"email": address}); status != http.StatusCreated {
 		t.Fatalf("POST /contacts: %d %s", status, b)
@@ -123,7 +123,7 @@ func (s *storm) subscriber(t *testing.T, address string) (link string) {
 	return strings.Trim(m.header("List-Unsubscribe"), "<>")
 }
 
-func (s *storm) optOut(t *testing.T, link, address string) {
+func (s *loadTest) optOut(t *testing.T, link, address string) {
 	t.Helper()
 	res, err := plainHTTP.Post(link, "application/x-www-form-urlencoded", strings.NewReader("List-Unsubscribe=One-Click"))
 	must(t, err)
@@ -135,10 +135,9 @@ func (s *storm) optOut(t *testing.T, link, address string) {
 	}
 }
 
-// TestFullDisk fills the disk under a server that has
-// messages at the relay whose replies are still to come. New mail is refused; the
-// results, cancels and opt-outs go through, also after a kill and a start on the full
-// disk. Once there is room again all goes on, by itself.
+// TestFullDisk fills the disk of a server that waits for replies of its relay. New mail is refused;
+// results, cancels and opt-outs are stored, also after a kill and a start on the full disk. Once
+// there is space, everything continues automatically.
 func TestFullDisk(t *testing.T) {
 	part(t, "disk", shortForm)
 	t.Parallel()
@@ -186,12 +185,11 @@ func TestFullDisk(t *testing.T) {
 	s.post(t, "room-again", nil)
 	e := s.ledger.gather(t, in, s.api, relay, time.Minute, killConnections)
 	e.counts[0].said++ // of the broadcast, which no list of emails shows
-	s.ledger.acquit(t, e)
+	s.ledger.wantNoProblems(t, e)
 	in.stop(t)
 }
 
-// TestControlOfFullDisk: somebody makes room on the full disk by
-// putting an old and smaller copy of the database there.
+// TestControlOfFullDisk: space is made by replacing the database by an older and smaller copy.
 func TestControlOfFullDisk(t *testing.T) {
 	part(t, "disk", shortForm)
 	t.Parallel()
@@ -212,7 +210,7 @@ func TestControlOfFullDisk(t *testing.T) {
 	relay.set(behaviour{})
 	in.serve(t)
 	e := s.ledger.gather(t, in, s.api, relay, time.Minute, 0)
-	s.ledger.convict(t, e, lost, miscounted)
+	s.ledger.wantProblem(t, e, lost, miscounted)
 	in.stop(t)
 }
 
@@ -239,12 +237,12 @@ func TestFailedSyncStopsServer(t *testing.T) {
 			in.serve(t)
 			l.waitAccepted(t, 20)
 			stop()
-			l.ledger.acquit(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
+			l.ledger.wantNoProblems(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
 		})
 	}
 }
 
-// wantEnd waits until the server ends by itself, with an exit code.
+// wantEnd waits until the server exits by itself, with a code.
 func wantEnd(t *testing.T, in *instance, code int) {
 	t.Helper()
 	select {

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// The tests of this file have others' programs read the API's document: linters, and
-// generators whose clients then send, list and import. What is generated is not kept.
+// The tests of this file run other programs on the API's document: linters, and generators whose
+// clients then send, list and import. Generated code is not kept.
 
-// generatorTimeout bounds one program; compiling what ogen makes takes the longest.
+// generatorTimeout bounds one program; compiling ogen's output takes longest.
 const generatorTimeout = 15 * time.Minute
 
-// generated is what the program around each generated client tells.
+// generated is the output of the program around each generated client.
 type generated struct {
 	Sent     string
 	Listed   []string
@@ -89,8 +89,8 @@ func (w workshop) node(t *testing.T, name string, args ...string) nodeOutput {
 	return w.run(t, filepath.Join("node_modules", ".bin", name), args...)
 }
 
-// TestDocumentPassesLinters runs redocly and spectral with their recommended
-// rules on both forms. What of the rules is off stands in generators/lint, with why.
+// TestDocumentPassesLinters runs redocly and spectral with their recommended rules on both forms.
+// Disabled rules are in generators/lint, with reasons.
 func TestDocumentPassesLinters(t *testing.T) {
 	part(t, "generators")
 	t.Parallel()
@@ -130,7 +130,8 @@ func TestLintersFindFaults(t *testing.T) {
 	}
 }
 
-// TestOpenAPI30Generators has kin-openapi judge it, which takes no word of 3.1 there.
+// TestOpenAPI30Generators validates the 3.0 form with kin-openapi, which accepts no keyword of 3.1
+// there.
 func TestOpenAPI30Generators(t *testing.T) {
 	part(t, "generators")
 	t.Parallel()
@@ -196,7 +197,7 @@ func TestGeneratedClients(t *testing.T) {
 	})
 }
 
-// checkGenerated asks the server whether what a generated client told is so.
+// checkGenerated checks the output of a generated client with the server.
 func checkGenerated(t *testing.T, api client, told nodeOutput, subject, bounced string) {
 	t.Helper()
 	var got generated

@@ -19,7 +19,7 @@ import (
 // The tests of this file prove the tools that the others rely on: each would
 // pass anything if its tool did.
 
-// sendPlain hands plainMessage to an SMTP server without TLS.
+// sendPlain sends plainMessage to an SMTP server without TLS.
 func sendPlain(addr string, to ...string) error {
 	c, err := smtp.Dial(addr)
 	if err != nil {

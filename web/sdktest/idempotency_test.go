@@ -26,7 +26,7 @@ type answers struct {
 	tries map[int]int // by status
 }
 
-// body is what is sent under a key: every other one is a batch with a bad item.
+// body returns the request of a key: every second one is a batch with a bad item.
 func (a *answers) body(key string, n int) (path string, body any, header []string) {
 	email := func(i int, to string) map[string]any {
 		return map[string]any{"from": "a@example.test", "to": to, "subject": fmt.Sprintf("%s-%d", key, i), "text": "hello"}
@@ -52,13 +52,13 @@ func (a *answers) ask(t *testing.T, n int) {
 		select {
 		case <-tick.C:
 		case <-t.Context().Done():
-			return // the test has failed elsewhere
+			return // the test has failed already
 		}
 	}
 	t.Errorf("%s: not answered within a minute", key)
 }
 
-// take notes an answer and tells whether it was the last word.
+// take records an answer and tells whether it is final.
 func (a *answers) take(t *testing.T, key string, status int, answer []byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,7 +85,7 @@ func (a *answers) take(t *testing.T, key string, status int, answer []byte) bool
 	return true
 }
 
-// ledger is what all answers say was taken.
+// ledger returns the mail that all answers say was accepted.
 func (a *answers) ledger(t *testing.T) *ledger {
 	t.Helper()
 	l := newLedger()
@@ -111,9 +111,9 @@ func (a *answers) ledger(t *testing.T) *ledger {
 	return l
 }
 
-// TestIdempotencyUnderLoad sends the same 200 sends and
-// batches from 20 clients at once and kills the server in between. Each key
-// gets one answer, the same for all, and makes its emails once; none is stuck.
+// TestIdempotencyUnderLoad sends the same 200 sends and batches from 20 clients in parallel and
+// kills the server several times. Each key gets one answer, the same for all, and creates its
+// emails once; none is stuck.
 func TestIdempotencyUnderLoad(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestIdempotencyUnderLoad(t *testing.T) {
 	wg.Wait()
 	in.kill(t)
 	in.serve(t)
-	for n := range idempotencyKeys { // what was kept outlives the last kill
+	for n := range idempotencyKeys { // stored results survive the last kill
 		a.ask(t, n)
 	}
 	if n := a.count.Load(); n != all+idempotencyKeys {
@@ -154,5 +154,5 @@ func TestIdempotencyUnderLoad(t *testing.T) {
 	if n := l.count(accepted); n != idempotencyKeys/2*3 {
 		t.Errorf("%d emails in the answers, want %d", n, idempotencyKeys/2*3)
 	}
-	l.acquit(t, l.gather(t, in, a.api, relay, 2*time.Minute, killLimit(idempotencyKills+1)))
+	l.wantNoProblems(t, l.gather(t, in, a.api, relay, 2*time.Minute, killLimit(idempotencyKills+1)))
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// idleMost is how many MiB a server holds at most that has started and has nothing to
-// do: what it takes, and 2 MiB more.
+// idleMost is the maximum memory of an idle server in MiB: what it needs, plus 2 MiB.
 const idleMost = 26
 
 // TestIdleMemory starts a server and leaves it alone.

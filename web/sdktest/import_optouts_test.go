@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// elsewhere is a source of imports.
-type elsewhere struct {
+// importSource is a source of imports.
+type importSource struct {
 	args []string // of `mailer import`, without a team
-	// barred want no mail from here at all, and left no mail about a topic, by its name.
+	// want no mail at all; left want no mail about a topic, by its name
 	barred []string
 	left   map[string][]string
-	gets   []string // some of those who get mail, lest the test passes with nobody in it
+	gets   []string // some of those who get mail, so that the test can't pass with an empty audience
 	lists  bool     // suppressions alone, no contacts
-	// asked counts what was asked of a service; nil: the source is none.
+	// counts requests to a service; nil: the source is no service
 	asked func() int
 }
 
-// people is how many the first rows have.
-func people() int {
+// peopleCount is how many the first rows have.
+func peopleCount() int {
 	if *importPeople > 0 {
 		return *importPeople
 	}
 	return 800
 }
 
-// person is the address of the n-th.
-func person(n int) string { return fmt.Sprintf("p%d@people.example", n) }
+// personAddress is the address of the n-th.
+func personAddress(n int) string { return fmt.Sprintf("p%d@people.example", n) }
 
-// persons are some addresses.
-func persons(from, to int) (all []string) {
+// personAddresses are some addresses.
+func personAddresses(from, to int) (all []string) {
 	for n := from; n < to; n++ {
-		all = append(all, person(n))
+		all = append(all, personAddress(n))
 	}
 	return all
 }
 
-// sheet writes a file whose first rows subscribe everybody, and whose last say what else
-// is known of some of them.
+// sheet writes a file whose first rows subscribe everybody, and whose last rows say what else is
+// known of some.
 func sheet(t *testing.T, path, headings string, first func(n int) string, last ...string) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(headings + "\n")
-	for n := range people() {
+	for n := range peopleCount() {
 		if first != nil {
 			b.WriteString(first(n) + "\n")
 		}
@@ -63,25 +63,25 @@ func sheet(t *testing.T, path, headings string, first func(n int) string, last .
 // rowsOf are rows about persons.
 func rowsOf(from, to int, format string) (all []string) {
 	for n := from; n < to; n++ {
-		all = append(all, fmt.Sprintf(format, person(n)))
+		all = append(all, fmt.Sprintf(format, personAddress(n)))
 	}
 	return all
 }
 
-// sheetSources are files of each service, in its shape. Of the first 40 people 20
-// unsubscribed, and 20 bounced or complained where the service says so there.
-func sheetSources(t *testing.T, dir string) map[string]elsewhere {
+// sheetSources returns files of each service in its format. Of the first 40 people 20 unsubscribed,
+// and 20 bounced or complained if the format has that.
+func sheetSources(t *testing.T, dir string) map[string]importSource {
 	t.Helper()
 	row := func(format string) func(n int) string {
 		return func(n int) string {
-			return strings.ReplaceAll(strings.ReplaceAll(format, "@", person(n)), "#", fmt.Sprint(n))
+			return strings.ReplaceAll(strings.ReplaceAll(format, "@", personAddress(n)), "#", fmt.Sprint(n))
 		}
 	}
 	at := func(service, name string) string { return filepath.Join(dir, service, name) }
-	both, gets := persons(0, 40), persons(40, 60)
-	out := map[string]elsewhere{}
+	both, gets := personAddresses(0, 40), personAddresses(40, 60)
+	out := map[string]importSource{}
 	csv := func(name string, barred []string, files ...string) {
-		out["csv "+name] = elsewhere{args: append([]string{"csv"}, files...), barred: barred, gets: gets}
+		out["csv "+name] = importSource{args: append([]string{"csv"}, files...), barred: barred, gets: gets}
 	}
 	csv("mailchimp", both,
 		sheet(t, at("mailchimp", "subscribed_email_audience_export_1.csv"), "Email Address,First Name,Last Name,City,MEMBER_RATING,OPTIN_TIME,LEID,EUID,TAGS", row(`@,N#,L,Riga,2,2021-01-02 03:04:05,#,e#,"""News"",""Shop"""`)),
@@ -105,16 +105,15 @@ func sheetSources(t *testing.T, dir string) map[string]elsewhere {
 	return out
 }
 
-// dumpSources are lists of suppressions, which first say of everybody what suppresses
-// nobody.
-func dumpSources(t *testing.T, dir string) map[string]elsewhere {
+// dumpSources returns suppression lists whose first rows suppress nobody.
+func dumpSources(t *testing.T, dir string) map[string]importSource {
 	t.Helper()
 	row := func(format string) func(n int) string {
-		return func(n int) string { return fmt.Sprintf(format, person(n)) }
+		return func(n int) string { return fmt.Sprintf(format, personAddress(n)) }
 	}
-	out := map[string]elsewhere{}
+	out := map[string]importSource{}
 	dump := func(from, file string) {
-		out["suppressions "+from] = elsewhere{args: []string{"suppressions", file, "--from", from}, barred: persons(0, 40), gets: persons(40, 60), lists: true}
+		out["suppressions "+from] = importSource{args: []string{"suppressions", file, "--from", from}, barred: personAddresses(0, 40), gets: personAddresses(40, 60), lists: true}
 	}
 	dump("sendgrid", sheet(t, filepath.Join(dir, "sendgrid dump", "bounces.csv"), "status,reason,email,created", row("4.2.2,full,%s,1443651125"), rowsOf(0, 40, "5.1.1,no such,%s,1443651125")...))
 	dump("postmark", sheet(t, filepath.Join(dir, "postmark dump", "bounces.json"), `{"Bounces":[`, row(`{"Type":"SoftBounce","Email":"%s"},`),
@@ -124,9 +123,8 @@ func dumpSources(t *testing.T, dir string) map[string]elsewhere {
 	return out
 }
 
-// reached fails the test where somebody would get mail who wants none. With done somebody
-// must.
-func (e *elsewhere) reached(t *testing.T, api client, when string, done bool) {
+// reached checks that nobody who wants no mail would get any. With done, others must get mail.
+func (e *importSource) reached(t *testing.T, api client, when string, done bool) {
 	t.Helper()
 	all := api.reached(t, "")
 	for _, email := range e.barred {
@@ -159,7 +157,7 @@ func (e *elsewhere) reached(t *testing.T, api client, when string, done bool) {
 	}
 }
 
-// reached are those to whom a broadcast would go: neither unsubscribed nor suppressed.
+// reached returns the recipients of a broadcast: neither unsubscribed nor suppressed.
 func (c client) reached(t *testing.T, about string) map[string]bool {
 	t.Helper()
 	all := c.addresses(t, "/contacts?state=subscribed"+about)
@@ -177,9 +175,9 @@ func kills() int {
 	return 3
 }
 
-// optOutsHold kills an import again and again, at a later moment each time, looks who would
-// get mail, and runs it to its end. It must be what it is without being killed.
-func optOutsHold(t *testing.T, in *instance, e *elsewhere) {
+// optOutsHold kills an import repeatedly, later each time, checks who would get mail, and runs it
+// to its end. The result must equal that of an uninterrupted import.
+func optOutsHold(t *testing.T, in *instance, e *importSource) {
 	t.Helper()
 	imports := func(team string) []string { return append(slices.Clone(e.args), "--team", team, "--apply") }
 	whole := in.newTeam(t, "Whole")
@@ -190,7 +188,7 @@ func optOutsHold(t *testing.T, in *instance, e *elsewhere) {
 		requests = e.asked()
 	}
 	e.end(t, in, whole, "Whole")
-	want := apart(t, whole.lists(t))
+	want := differences(t, whole.lists(t))
 	cut := 0
 	for n := 0; n < kills() || cut == 0 && n < 2*kills(); n++ {
 		team := fmt.Sprint("Cut ", n)
@@ -204,16 +202,16 @@ func optOutsHold(t *testing.T, in *instance, e *elsewhere) {
 		}
 		in.importAll(t, imports(team)...)
 		e.end(t, in, api, team)
-		sameLists(t, "killed and run again, "+team, apart(t, api.lists(t)), want)
+		sameLists(t, "killed and run again, "+team, differences(t, api.lists(t)), want)
 	}
 	if cut == 0 {
 		t.Errorf("no import was killed before it was over; one takes %s", took)
 	}
 }
 
-// moment says when the n-th import is killed. Of a service most of the time is reading, so
-// that every other one is killed once the last answer came, when it writes.
-func (e *elsewhere) moment(n int, took time.Duration, requests int) func(time.Duration) bool {
+// moment decides when the n-th import is killed. With a service most of the time is reading, so
+// every second one is killed after the last answer, while writing.
+func (e *importSource) moment(n int, took time.Duration, requests int) func(time.Duration) bool {
 	part := time.Duration(2*(n%kills()) + 1)
 	if e.asked == nil {
 		return func(since time.Duration) bool { return since >= took*part/time.Duration(2*kills()) }
@@ -231,11 +229,11 @@ func (e *elsewhere) moment(n int, took time.Duration, requests int) func(time.Du
 	}
 }
 
-// end looks at a team that all was taken into.
-func (e *elsewhere) end(t *testing.T, in *instance, api client, team string) {
+// end checks a team after a complete import.
+func (e *importSource) end(t *testing.T, in *instance, api client, team string) {
 	t.Helper()
-	if e.lists { // those who come after a list of suppressions
-		path := sheet(t, filepath.Join(in.dir, "later.csv"), "email,first_name", func(n int) string { return person(n) + ",N" })
+	if e.lists { // people whose suppression was imported first
+		path := sheet(t, filepath.Join(in.dir, "later.csv"), "email,first_name", func(n int) string { return personAddress(n) + ",N" })
 		in.importAll(t, "csv", path, "--team", team, "--apply")
 	}
 	e.reached(t, api, "taken in whole", true)
@@ -255,7 +253,7 @@ func TestKilledFileImportKeepsOptOuts(t *testing.T) {
 func TestKilledServiceImportKeepsOptOuts(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
-	for name, source := range map[string]func(t *testing.T, dir string) elsewhere{"listmonk": listmonkSource, "resend": resendSource} {
+	for name, source := range map[string]func(t *testing.T, dir string) importSource{"listmonk": listmonkSource, "resend": resendSource} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := source(t, t.TempDir())
@@ -268,7 +266,7 @@ func TestKilledMailerImportKeepsOptOuts(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
 	dir, database := mailerSources(t)
-	for name, e := range map[string]elsewhere{"directory": dir, "database": database} {
+	for name, e := range map[string]importSource{"directory": dir, "database": database} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			optOutsHold(t, startBare(t, "--rate-limit", "0"), &e)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// everything makes a team that has something of everything, through the API, and returns
-// its key and that of a further one. The sink is its relay.
+// everything creates a team with one of everything through the API, and returns its key and that of
+// a further team. The sink is its relay.
 func everything(t *testing.T, in *instance, s *sink) (api client, further string) {
 	t.Helper()
 	in.run(t, "domains", "add", "example.test", "--trust")
@@ -39,7 +39,7 @@ func everything(t *testing.T, in *instance, s *sink) (api client, further string
 	news := put("POST", "/topics", object{"name": "News", "description": "What is new", "default_subscription": "opt_in", "visibility": "public"}).ID
 	offers := put("POST", "/topics", object{"name": "Offers", "default_subscription": "opt_out", "visibility": "private"}).ID
 	for n := range 12 {
-		c := object{"email": person(n), "first_name": fmt.Sprintf("Ann %d", n), "properties": object{"city": "Riga, \"old\"", "visits": n}, "unsubscribed": n == 3}
+		c := object{"email": personAddress(n), "first_name": fmt.Sprintf("Ann %d", n), "properties": object{"city": "Riga, \"old\"", "visits": n}, "unsubscribed": n == 3}
 		if n%2 == 0 {
 			c["segments"] = []object{{"id": hand}}
 		}
@@ -49,14 +49,14 @@ func everything(t *testing.T, in *instance, s *sink) (api client, further string
 		put("POST", "/contacts", c)
 	}
 	put("POST", "/contacts", object{"email": "jürgen@bücher.example", "last_name": "=1+1"})
-	put("PATCH", "/contacts/"+person(4), object{"email": "moved@people.example"})
-	status, b := api.do(t, "DELETE", "/contacts/"+person(7), nil)
+	put("PATCH", "/contacts/"+personAddress(4), object{"email": "moved@people.example"})
+	status, b := api.do(t, "DELETE", "/contacts/"+personAddress(7), nil)
 	if status != http.StatusOK {
 		t.Fatalf("DELETE a contact: %d %s", status, b)
 	}
 	for i, origin := range []string{"bounce", "complaint", "manual", "unsubscribe"} {
-		if origin != "unsubscribe" { // a contact that comes to such an address counts as unsubscribed, also where it does not there
-			put("POST", "/suppressions", object{"email": person(8 + i), "origin": origin})
+		if origin != "unsubscribe" { // a new contact with such an address counts as unsubscribed, even if it does not in the source
+			put("POST", "/suppressions", object{"email": personAddress(8 + i), "origin": origin})
 		}
 		put("POST", "/suppressions", object{"email": "stranger-" + origin + "@people.example", "origin": origin})
 	}
@@ -91,14 +91,14 @@ func everything(t *testing.T, in *instance, s *sink) (api client, further string
 	return api, further
 }
 
-// relayed is a server with everything, and the key of its team.
+// relayed returns a server with everything, and the key of its team.
 func relayed(t *testing.T, args ...string) (in *instance, s *sink) {
 	t.Helper()
 	s = newSink(t, sinkOptions{})
 	return startBare(t, append([]string{"--relay", fmt.Sprintf("smtp://%s?tls=off&connections=4&timeout=5s", s.addr), "--rate-limit", "0"}, args...)...), s
 }
 
-// ofEachContact is what is asked of each contact where there are few.
+// ofEachContact are requests for each contact, if there are few.
 var ofEachContact = []string{"/contacts/%s", "/contacts/%s/topics", "/contacts/%s/segments"}
 
 // samePlan fails the test where a plan said something else than was done then.
@@ -149,7 +149,7 @@ func nothingNew(t *testing.T, again *imported) {
 }
 
 // planThenApply plans, applies and applies again, looking at all lists before and after.
-func planThenApply(t *testing.T, in *instance, e *elsewhere) {
+func planThenApply(t *testing.T, in *instance, e *importSource) {
 	t.Helper()
 	api := in.newTeam(t, "Mine")
 	in.newTeam(t, "Other")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestExportImportRoundTrip exports a team that has everything, and takes
-// it into empty servers: as a directory and as the database itself.
+// TestExportImportRoundTrip exports a team that has one of everything, and imports it into empty
+// servers: as a directory and as the database itself.
 func TestExportImportRoundTrip(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
@@ -55,8 +55,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 	}
 }
 
-// version is what no export has: the id of what a template says now, by which editors find
-// out that somebody else changed it meanwhile.
+// version matches what no export contains: the id of a template's current version.
 var version = regexp.MustCompile(`"current_version_id":"[-0-9a-f]+"`)
 
 // settled are lists without versions.
@@ -94,7 +93,7 @@ func jsonOf(t *testing.T, v any) string {
 	return string(b)
 }
 
-// signingSecrets are those of webhooks, by endpoint.
+// signingSecrets returns the secrets of webhooks, by endpoint.
 func signingSecrets(t *testing.T, api client) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -54,7 +54,7 @@ type importedThing struct {
 	New  bool   `json:"new"`
 }
 
-// things are the lists of a report, by name.
+// things returns the lists of a report, by name.
 func (i *imported) things() map[string][]importedThing {
 	return map[string][]importedThing{"properties": i.Properties, "segments": i.Segments, "topics": i.Topics, "templates": i.Templates,
 		"broadcasts": i.Broadcasts, "domains": i.Domains, "webhooks": i.Webhooks, "keys": i.Keys}
@@ -70,7 +70,7 @@ func (in *instance) importCommand(args ...string) (cmd *exec.Cmd, out, errs *byt
 	return cmd, out, errs
 }
 
-// importAll imports to the end, and returns what was told.
+// importAll runs an import to its end, and returns its report.
 func (in *instance) importAll(t *testing.T, args ...string) *imported {
 	t.Helper()
 	cmd, out, errs := in.importCommand(args...)
@@ -152,7 +152,7 @@ func idOf(t *testing.T, item []byte) string {
 	return v.ID
 }
 
-// addresses are those of the people in a list.
+// addresses returns the addresses in a list.
 func (c client) addresses(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -181,11 +181,11 @@ func (c client) topicID(t *testing.T, name string) string {
 	return ""
 }
 
-// teamLists are the lists of a team. Those whose items have more than their list shows
-// are read one by one too.
+// teamLists are the lists of a team. Items with more data than their list shows are read one by
+// one.
 var teamLists = []struct {
 	path string
-	each []string // what is asked of each item, %s being its id
+	each []string // requests for each item, %s being its id
 }{
 	{"/contact-properties", []string{"/contact-properties/%s"}},
 	{"/segments", []string{"/segments/%s", "/segments/%s/contacts"}},
@@ -199,8 +199,8 @@ var teamLists = []struct {
 	{"/webhooks", []string{"/webhooks/%s"}},
 }
 
-// lists are all lists of a team, item by item, in the words of the API. More are asked of
-// each contact, for a team that has few.
+// lists returns all lists of a team through the API, item by item; more are requests for each
+// contact, for a team with few.
 func (c client) lists(t *testing.T, more ...string) map[string][]json.RawMessage {
 	t.Helper()
 	out := map[string][]json.RawMessage{}
@@ -262,9 +262,9 @@ func firstOf(all []json.RawMessage) string {
 	return text
 }
 
-// apart are lists without what an import makes anew each time: ids become names, and
-// times go. The items of a list are in the order of their text.
-func apart(t *testing.T, lists map[string][]json.RawMessage) map[string][]json.RawMessage {
+// differences returns lists without what each import creates anew: ids become names, and times are
+// dropped. Items are sorted by text.
+func differences(t *testing.T, lists map[string][]json.RawMessage) map[string][]json.RawMessage {
 	t.Helper()
 	names := map[string]string{}
 	for path, items := range lists {

@@ -15,20 +15,20 @@ import (
 // farAway is the round trip between a browser and a server on another continent.
 const farAway = 150 * time.Millisecond
 
-// distant is a TCP proxy whose bytes take half a round trip each way. A new connection takes
-// a whole one before its first byte, as the handshake of TCP does.
-type distant struct {
+// slowLink is a TCP proxy that delays bytes by half a round trip each way. A new connection needs a
+// whole one before its first byte, like a TCP handshake.
+type slowLink struct {
 	addr string
 
 	mu    sync.Mutex
 	conns []net.Conn // of browsers
 }
 
-func newSlowLink(t *testing.T, to string, trip time.Duration) *distant {
+func newSlowLink(t *testing.T, to string, trip time.Duration) *slowLink {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	d := &distant{addr: l.Addr().String()}
+	d := &slowLink{addr: l.Addr().String()}
 	t.Cleanup(func() {
 		l.Close()
 		d.cut()
@@ -55,7 +55,7 @@ func newSlowLink(t *testing.T, to string, trip time.Duration) *distant {
 }
 
 // cut closes all connections: the next request begins with a new one.
-func (d *distant) cut() {
+func (d *slowLink) cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.conns {
@@ -64,8 +64,7 @@ func (d *distant) cut() {
 	d.conns = nil
 }
 
-// late copies bytes from one connection to another, each so much later than it came, and
-// none before a time.
+// late copies bytes with a delay, and none before a time.
 func late(to, from net.Conn, by time.Duration, earliest time.Time) {
 	type part struct {
 		due   time.Time
@@ -98,7 +97,7 @@ func late(to, from net.Conn, by time.Duration, earliest time.Time) {
 	}
 }
 
-// farPage is how a page that was loaded from nothing through a distant proxy came to be there.
+// farPage is the timing of a page that was loaded through a slow link.
 type farPage struct {
 	Painted float64 // the first content, in ms
 	Whole   float64 // the last answer of the API that it was painted for, in ms
@@ -107,7 +106,7 @@ type farPage struct {
 }
 
 // far loads a page from nothing over new connections.
-func (s *screen) far(d *distant, path string) farPage {
+func (s *screen) far(d *slowLink, path string) farPage {
 	s.t.Helper()
 	must(s.t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank")))
 	command(s, network.ClearBrowserCache, cdp.Empty{})

@@ -23,7 +23,7 @@ type ledger struct {
 	mu     sync.Mutex
 	orders map[string]*order // by mark
 	began  time.Time
-	wrong  *atomic.Int64 // counts answers that must not come; nil: they fail the test
+	wrong  *atomic.Int64 // counts impossible answers; nil: they fail the test
 	due    int           // orders that were accepted and are to arrive
 }
 
@@ -33,9 +33,9 @@ func newLedger() *ledger { return &ledger{orders: map[string]*order{}, began: ti
 type knowledge int
 
 const (
-	unknown  knowledge = iota // asked, never answered: it may have been taken, at most once
+	unknown  knowledge = iota // sent and never answered: may have been accepted, at most once
 	accepted                  // answered with success
-	refused                   // answered with an error that says that nothing was taken
+	refused                   // answered with an error that excludes acceptance
 )
 
 // order is one email that a client asks for, or one contact's part of a
@@ -72,8 +72,7 @@ func (o *order) wantedEnd() string {
 	return o.end
 }
 
-// ask notes orders before their request leaves. One that is asked for again
-// under its key stays the one that it was.
+// ask records orders before their request is sent. A repeated order is recorded once.
 func (l *ledger) ask(orders ...order) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +95,7 @@ func (l *ledger) idOf(mark string) string {
 	return l.orders[mark].id
 }
 
-// accept notes an answer: the email of a mark was taken under id.
+// accept records an answer: the email of a mark was accepted with an id.
 func (l *ledger) accept(mark, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,8 +147,7 @@ func (l *ledger) count(v knowledge) int {
 	return n
 }
 
-// evidence is what a ledger is judged by. The zero value of a field says that
-// there was none of it, but for the maps that may be nil.
+// evidence is the input of the judge. Zero values mean that there was none; maps may be nil.
 type evidence struct {
 	arrived   []message
 	last      map[string]string // email id -> last_event; nil: the server wasn't asked
@@ -160,18 +158,18 @@ type evidence struct {
 	underWay  time.Duration          // how long a dot may be, from the server to the relay; 0: dotUnderWay
 }
 
-// dotUnderWay is how long it may take from the moment when nothing can call an email back to
-// that when the relay has read its dot, on a busy machine.
+// dotUnderWay is the longest time from the moment when nothing can retract an email until the relay
+// has read its dot, on a busy machine.
 const dotUnderWay = time.Second
 
-// count is a number that the server gives, and what it may be: emails that were
-// never answered make a range of it.
+// count is a number that the server reports, and its allowed range: emails without an answer widen
+// it.
 type count struct {
 	what               string
 	said, least, atMax int
 }
 
-// endStates are the values of last_event of which none is left by itself.
+// endStates are the final values of last_event.
 var endStates = map[string]bool{"sent": true, "delivered": true, "bounced": true, "failed": true, "canceled": true, "suppressed": true}
 
 // gather waits until the server calls every email that it lists ended, at most
@@ -277,7 +275,7 @@ type kind string
 const (
 	lost       kind = "LOST"       // accepted and never arrived
 	doubled    kind = "DOUBLED"    // more often than the listed doubts allow
-	altered    kind = "ALTERED"    // other bytes in a copy, or not what was asked for
+	altered    kind = "ALTERED"    // changed bytes, or not what was requested
 	stuck      kind = "STUCK"      // not ended by the deadline
 	phantom    kind = "PHANTOM"    // arrived and was never asked for, or was refused
 	unheeded   kind = "UNHEEDED"   // left after it was answered that its recipient opted out
@@ -292,7 +290,7 @@ type problem struct {
 
 func (p problem) String() string { return string(p.kind) + ": " + p.words }
 
-// trial is a judgment under way.
+// trial is a judgment in progress.
 type trial struct {
 	evidence
 	problems []problem
@@ -325,7 +323,7 @@ func (l *ledger) judge(e evidence) []problem {
 	return tr.problems
 }
 
-// order judges one order by the messages of its mark.
+// order judges one order by the messages with its mark.
 func (tr *trial) order(o *order, copies []*message) {
 	ids := idsOf(o, copies)
 	if len(ids) > 1 {
@@ -361,7 +359,7 @@ func idsOf(o *order, copies []*message) []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// arrivals judges how often an email came, for whom.
+// arrivals judges how often an email arrived, for whom.
 func (tr *trial) arrivals(o *order, id string, copies []*message) {
 	times := map[string]int{} // by recipient
 	for _, m := range copies {
@@ -409,7 +407,7 @@ func (tr *trial) bytes(o *order, id string, copies []*message) {
 	}
 }
 
-// outcome judges whether an accepted order came to its end.
+// outcome judges whether an accepted order reached its final state.
 func (tr *trial) outcome(o *order, copies []*message) {
 	last, listed := tr.last[o.id]
 	if tr.last != nil && o.id != "" {
@@ -437,7 +435,7 @@ func (tr *trial) outcome(o *order, copies []*message) {
 	}
 }
 
-// numbers judges what can only be told of all orders together.
+// numbers judges totals.
 func (tr *trial) numbers() {
 	doubts := 0
 	for _, n := range tr.doubts {
@@ -456,9 +454,9 @@ func (tr *trial) numbers() {
 	}
 }
 
-// acquit fails the test with every problem that judge lists, and logs the
+// wantNoProblems fails the test with every problem that judge lists, and logs the
 // figures.
-func (l *ledger) acquit(t *testing.T, e evidence) {
+func (l *ledger) wantNoProblems(t *testing.T, e evidence) {
 	t.Helper()
 	doubts := 0
 	for _, n := range e.doubts {
@@ -475,10 +473,9 @@ func (l *ledger) acquit(t *testing.T, e evidence) {
 	}
 }
 
-// convict fails the test unless judge lists problems of the wanted kind, and no
-// others than of that kind and those that may come along with it: the judgment
-// of a control.
-func (l *ledger) convict(t *testing.T, e evidence, want kind, may ...kind) {
+// wantProblem checks that judge reports problems of the wanted kind, and no others than the kinds
+// that may accompany it. Controls use it.
+func (l *ledger) wantProblem(t *testing.T, e evidence, want kind, may ...kind) {
 	t.Helper()
 	found := map[kind]int{}
 	for _, p := range l.judge(e) {
@@ -493,7 +490,7 @@ func (l *ledger) convict(t *testing.T, e evidence, want kind, may ...kind) {
 	}
 }
 
-// mustNot notes an answer that must not come.
+// mustNot records an answer that must not come.
 func (l *ledger) mustNot(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if l.wrong != nil {
@@ -503,9 +500,9 @@ func (l *ledger) mustNot(t *testing.T, format string, args ...any) {
 	t.Errorf(format, args...)
 }
 
-// answered notes the answer to POST /emails or /emails/batch for the orders of
-// its body, which stand in its order, and tells whether it was the last word: a
-// 503 or an unanswered request may be repeated under its key.
+// answered records the answer to POST /emails or /emails/batch for the orders of its body, in
+// order, and tells whether it is final: after a 503 or without an answer, the request may be
+// repeated with its key.
 func (l *ledger) answered(t *testing.T, status int, answer []byte, err error, marks ...string) bool {
 	t.Helper()
 	switch {

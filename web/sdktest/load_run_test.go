@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// storm is a service in trouble, with clients and their ledger.
-type storm struct {
+// loadTest is a service in trouble, with clients and their ledger.
+type loadTest struct {
 	*load
 	in    *instance
 	relay *sink
 }
 
-// newLoadTest takes a server that runs and has no domain yet.
-func newLoadTest(t *testing.T, in *instance, relay *sink) *storm {
+// newLoadTest wraps a running server without a domain.
+func newLoadTest(t *testing.T, in *instance, relay *sink) *loadTest {
 	t.Helper()
 	in.addDomain(t, "example.test")
-	return &storm{load: newLoad(client{in.url, in.newKey(t)}), in: in, relay: relay}
+	return &loadTest{load: newLoad(client{in.url, in.newKey(t)}), in: in, relay: relay}
 }
 
-// orderTo is an order for one recipient whose subject and key are mark.
+// orderTo returns an order for one recipient whose subject and key are mark.
 func orderTo(mark string) order {
 	return order{mark: mark, key: mark, to: []string{mark + "@example.com"}, text: "in a storm"}
 }
 
 // post has one email accepted and returns its id.
-func (s *storm) post(t *testing.T, mark string, more map[string]any) string {
+func (s *loadTest) post(t *testing.T, mark string, more map[string]any) string {
 	t.Helper()
 	s.single(t, orderTo(mark), more)
 	id := s.ledger.idOf(mark)
@@ -40,7 +40,7 @@ func (s *storm) post(t *testing.T, mark string, more map[string]any) string {
 }
 
 // steady sends an email every so often until stop is called.
-func (s *storm) steady(t *testing.T, every time.Duration) (stop func()) {
+func (s *loadTest) steady(t *testing.T, every time.Duration) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -57,7 +57,7 @@ func (s *storm) steady(t *testing.T, every time.Duration) (stop func()) {
 	return stop
 }
 
-// arrivals says when messages that match came, in their order.
+// arrivals returns when matching messages arrived, in order.
 func (s *sink) arrivals(match func(*message) bool) []time.Time {
 	var times []time.Time
 	for _, m := range s.matching(match) {
@@ -67,7 +67,7 @@ func (s *sink) arrivals(match func(*message) bool) []time.Time {
 	return times
 }
 
-// busiest is the most that came within any span.
+// busiest returns the largest number within any span.
 func busiest(times []time.Time, span time.Duration) int {
 	most, first := 0, 0
 	for i := range times {
@@ -79,7 +79,7 @@ func busiest(times []time.Time, span time.Duration) int {
 	return most
 }
 
-// here is how many of some marks arrived.
+// here returns how many of the marks arrived.
 func (s *sink) here(marks ...string) int {
 	return len(s.matching(func(m *message) bool { return slices.Contains(marks, m.header("Subject")) }))
 }

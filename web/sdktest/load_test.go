@@ -21,7 +21,7 @@ type load struct {
 	ledger   *ledger
 	progress chan struct{} // one token for each accepted email
 	pause    time.Duration // of each client after each order
-	behind   func() bool   // whether the relay has so much to take that clients wait; nil: they don't
+	behind   func() bool   // whether clients wait because the relay is behind; nil: they don't
 }
 
 func newLoad(api client) *load {
@@ -178,8 +178,8 @@ func (l *load) took(t *testing.T, status int, answer []byte, err error, marks ..
 	return true
 }
 
-// repeat calls try until it says that it is done, for a minute; without a key
-// once. While the server is down every try fails at once.
+// repeat calls try until it is done, for a minute; without a key once. While the server is down
+// every try fails immediately.
 func (l *load) repeat(t *testing.T, key string, try func() bool) {
 	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
@@ -190,7 +190,7 @@ func (l *load) repeat(t *testing.T, key string, try func() bool) {
 		select {
 		case <-tick.C:
 		case <-t.Context().Done():
-			return // the test has failed elsewhere
+			return // the test has failed already
 		}
 		if key == "" {
 			return

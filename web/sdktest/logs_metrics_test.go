@@ -74,7 +74,7 @@ func TestMetricsAndLogs(t *testing.T) {
 
 // checkClientsFigures asks with every official client.
 func checkClientsFigures(t *testing.T, in *instance, api client, email string) {
-	w := &world{in: in, key: api.key}
+	w := &fixture{in: in, key: api.key}
 	t.Run("go", func(t *testing.T) { t.Parallel(); checkGoFigures(t, in, api.key, email) })
 	t.Run("mcp", func(t *testing.T) {
 		t.Parallel()

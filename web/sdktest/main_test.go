@@ -56,9 +56,8 @@ func TestMain(m *testing.M) {
 	os.Exit(runAll(m))
 }
 
-// waitTogether lets more tests run at once than there are processors, unless
-// the caller said how many: most of their time is waiting for retries. What is
-// judged by the clock runs alone.
+// waitTogether runs more tests in parallel than there are processors, unless the caller set a
+// number: they mostly wait for retries. Tests that judge time run alone.
 func waitTogether() error {
 	parallel, most := flag.Lookup("test.parallel"), "8"
 	switch {
@@ -126,8 +125,8 @@ func need(t *testing.T, there bool, what string) {
 	t.Skipf("missing: %s", what)
 }
 
-// eventually asks probe every 50 ms until it says yes; after timeout the test
-// fails with probe's last words.
+// eventually calls probe every 50 ms until it succeeds; after timeout the test fails with probe's
+// last text.
 func eventually(t *testing.T, timeout time.Duration, what string, probe func() (bool, string)) {
 	t.Helper()
 	deadline := time.NewTimer(timeout)

@@ -28,7 +28,7 @@ type mcpOutput struct {
 	}
 }
 
-// mcpRoute is a way to a server of tools.
+// mcpRoute is a transport to an MCP server.
 type mcpRoute struct {
 	url, key string   // over HTTP
 	command  []string // or over standard streams
@@ -92,7 +92,7 @@ func TestMCPOfficialClients(t *testing.T) {
 	}
 }
 
-func (w *world) checkTools(t *testing.T, line string, route mcpRoute) {
+func (w *fixture) checkTools(t *testing.T, line string, route mcpRoute) {
 	mail := map[string]any{"from": "Shop <shop@example.test>", "to": []string{"ann@example.com"}, "subject": "from a tool", "text": "Hello <Ann> & co"}
 	foreign := map[string]any{"from": "a@elsewhere.test", "to": "ann@example.com", "subject": "s", "text": "t"}
 	got := route.call(t, line,
@@ -127,8 +127,7 @@ func (w *world) checkTools(t *testing.T, line string, route mcpRoute) {
 
 const resendMCP = "node_modules/resend-mcp/dist/index.js"
 
-// TestResendMCP lets Resend's own MCP server use this service, over both of its
-// transports.
+// TestResendMCP runs Resend's own MCP server against this server, over both of its transports.
 func TestResendMCP(t *testing.T) {
 	part(t, "clients")
 	inBothModes(t, resendMCPServer)
@@ -275,8 +274,8 @@ func mustNotHoldSecrets(t *testing.T, tool, text string) {
 	}
 }
 
-// TestMCPNoToolShowsASecret calls every tool that reads, changes and deletes, of
-// an owner's key, and looks at what comes back.
+// TestMCPNoToolShowsASecret calls every tool with an owner's key, and searches the answers for
+// secrets.
 func TestMCPNoToolShowsASecret(t *testing.T) {
 	part(t, "clients")
 	t.Parallel()

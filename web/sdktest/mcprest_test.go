@@ -16,7 +16,7 @@ type toolCall struct {
 	wait bool   // ask until it answers so
 }
 
-// object is the arguments of a tool, names and values in turn.
+// object makes arguments of alternating names and values.
 func object(pairs ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -54,15 +54,15 @@ func (r mcpRoute) checkCalls(t *testing.T, steps []toolCall) {
 	}
 }
 
-func resendMCPAt(t *testing.T, w *world) mcpRoute {
+func resendMCPAt(t *testing.T, w *fixture) mcpRoute {
 	return mcpRoute{
 		command: []string{"node", resendMCP, "--key", w.key, "--sender", "shop@example.test"}, client: mcpClient,
 		env: map[string]string{"RESEND_BASE_URL": w.in.url, "HOME": t.TempDir()},
 	}
 }
 
-// TestResendMCPEveryTool calls each tool that this service has something for,
-// changes what it made, and reads it back.
+// TestResendMCPEveryTool calls each tool that this server supports, changes what it created, and
+// reads it back.
 func TestResendMCPEveryTool(t *testing.T) {
 	part(t, "clients")
 	inBothModes(t, resendMCPEveryTool)
@@ -206,7 +206,7 @@ func TestResendMCPUnsupported(t *testing.T) {
 
 func resendMCPUnsupported(t *testing.T, mode compat) {
 	needMCP(t)
-	w := &world{in: start(t, mode.flags()...)}
+	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	workflow := object("steps", []any{object("key", "a", "type", "trigger", "config", object("eventName", "user.created"))})
 	content := object("type", "doc", "content", []any{})

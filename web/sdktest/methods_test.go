@@ -29,8 +29,8 @@ const (
 
 // States of a method in testdata/methods.tsv.
 const (
-	exercised = "exercised" // called by the suites, and what it gives is looked at
-	notServed = "absent"    // called by the suites, and refused in words
+	exercised = "exercised" // called by the suites, with a check of the result
+	notServed = "absent"    // called by the suites, and refused with an explanation
 	internal  = "internal"  // not meant to be called, or it asks no server
 )
 
@@ -93,8 +93,7 @@ func (c *coverage) leaveOut() {
 	c.partial = true
 }
 
-// everythingRan says whether a run had all tests in it; only then the lists can
-// be held against what was called.
+// everythingRan reports whether all tests ran; only then the lists are compared with the calls.
 func everythingRan() bool {
 	if calls.partial || !*full || *perf || *only != "" {
 		return false
@@ -116,8 +115,8 @@ func coverageProblems() []string {
 	return append(calls.missing(list), calls.idle()...)
 }
 
-// notByTests are operations that nobody here can have answered well: what SNS signs, and
-// what an authenticator does, which needs a host name besides; package web has tests of both.
+// notByTests are operations that can't succeed here: messages signed by SNS, and authenticators,
+// which need a host name; tests of package web cover both.
 var notByTests = []string{
 	"POST /ingest/ses", "POST /auth/passkey", "POST /auth/passkey/options",
 	"POST /users/me/passkeys", "POST /users/me/passkeys/options", "DELETE /users/me/passkeys/{id}",
@@ -160,8 +159,7 @@ func goMethod(function string) (m method, ok bool) {
 	return method{}, false
 }
 
-// noteGoMethods notes the methods of resend-go that are on the stack: the one
-// that a test called and those that it is made of, all the way to the wire.
+// noteGoMethods records the methods of resend-go on the stack: the called one and those it uses.
 func noteGoMethods(c *coverage) {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -197,7 +195,7 @@ func goMethods(client any) (out []string) {
 	}
 	walk(reflect.ValueOf(client))
 	slices.Sort(out)
-	return slices.Compact(out) // one implementation may be reached on two ways
+	return slices.Compact(out) // one implementation may have two callers
 }
 
 // TestMethodListIsComplete asks the clients themselves what they
@@ -277,7 +275,7 @@ func noteScript(t *testing.T, file string) {
 	calls.note(nodeClient, strings.Fields(string(raw))...)
 }
 
-// TestHarnessCoverage hands the check something to find.
+// TestHarnessCoverage checks that missing calls are found.
 func TestHarnessCoverage(t *testing.T) {
 	part(t, "harness")
 	list := map[method]string{{nodeClient, "emails.send"}: exercised, {nodeClient, "logs.list"}: notServed, {nodeClient, "logError"}: internal, {cliClient, "emails send"}: exercised}

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// figures are the series of an answer to GET /metrics.
-type figures map[string]float64
+// samples are the series of an answer to GET /metrics.
+type samples map[string]float64
 
 // scrape reads the metrics of a server.
-func scrape(t *testing.T, addr string) figures {
+func scrape(t *testing.T, addr string) samples {
 	t.Helper()
 	res, err := plainHTTP.Get("http://" + addr + "/metrics")
 	must(t, err)
@@ -28,7 +28,7 @@ func scrape(t *testing.T, addr string) figures {
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("GET /metrics: %d %s", res.StatusCode, b)
 	}
-	out := figures{}
+	out := samples{}
 	for _, line := range strings.Split(string(b), "\n") {
 		at := strings.LastIndexByte(line, ' ')
 		if at < 0 || line[0] == '#' {
@@ -44,7 +44,7 @@ func scrape(t *testing.T, addr string) figures {
 }
 
 // results are the counts of results by relay and result.
-func (f figures) results(relays ...string) map[string]int {
+func (f samples) results(relays ...string) map[string]int {
 	out := map[string]int{}
 	for _, relay := range relays {
 		for _, result := range []string{"sent", "deferred", "bounced", "failed"} {
@@ -66,8 +66,8 @@ n["emails"] = c.execute("SELECT count(*) FROM emails").fetchone()[0]
 n["open"] = c.execute("SELECT count(*) FROM units AS u WHERE u.state <> 'later' OR u.since IS NULL").fetchone()[0]
 print(json.dumps(n))`
 
-// counted is what the database says of results, how many emails it has, and how many of
-// them nobody has decided on.
+// counted returns the results, the number of emails, and the number of unfinished ones in the
+// database.
 func (in *instance) counted(t *testing.T) (results map[string]int, emails, open int) {
 	t.Helper()
 	out, err := exec.Command(python, "-c", countResults, in.db).CombinedOutput()
@@ -81,9 +81,8 @@ func (in *instance) counted(t *testing.T) (results map[string]int, emails, open 
 	return results, emails, open
 }
 
-// shower has a team send n emails: of ten one to somebody who is not there, one to
-// somebody who comes later, one to two; and between them requests that are refused. It
-// ends when the server does.
+// shower sends n emails of a team: of ten, one to an unknown recipient, one to a recipient known
+// later, one to two recipients; and refused requests in between. It ends when the server does.
 func shower(api client, from string, n int) (accepted int) {
 	for i := range n {
 		to := []string{fmt.Sprintf("well-%d@example.com", i)}
@@ -94,7 +93,7 @@ func shower(api client, from string, n int) (accepted int) {
 			to = []string{fmt.Sprintf("later-%d@example.com", i)}
 		case 3:
 			to = append(to, fmt.Sprintf("no-%d@example.com", i))
-		case 4: // a batch of which nothing is taken, though its first email is well
+		case 4: // a batch that is refused as a whole, though its first email is valid
 			_, _, _ = api.try("POST", "/emails/batch", []any{
 				map[string]any{"from": from, "to": to, "subject": "s", "text": "t"}, map[string]any{"from": from, "to": []string{}, "subject": "s", "text": "t"}})
 		}
@@ -109,8 +108,7 @@ func shower(api client, from string, n int) (accepted int) {
 	return accepted
 }
 
-// TestMetricsMatchSink: also after a kill, from which on the counters
-// begin anew.
+// TestMetricsMatchSink: also after a kill, when counters start at zero.
 func TestMetricsMatchSink(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -173,7 +171,7 @@ func TestMetricsMatchSink(t *testing.T) {
 	if emails != accepted {
 		t.Errorf("%d emails in the database, %d were accepted", emails, accepted)
 	}
-	var f figures
+	var f samples
 	eventually(t, time.Minute, "a look at the queue that is not older than the mail", func() (bool, string) { // one holds for 5 s
 		f = scrape(t, at)
 		return f[`mailer_queue_waiting{relay="`+here+`",reason="retry"}`]+f[`mailer_queue_waiting{relay="`+there+`",reason="retry"}`] == 30, fmt.Sprint(f)

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// The tests of this file have two teams on a relay that goes wrong for both, or a server
-// that dies.
+// The tests of this file have two teams on a relay that fails for both, or a server that crashes.
 
-// TestNeighboursRelayThatRefusesAllRecipients: Postfix whose mynetworks is wrong.
+// TestNeighboursRelayThatRefusesAllRecipients: Postfix with wrong mynetworks.
 func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
 	part(t, "neighbours")
 	t.Parallel()
@@ -31,8 +30,7 @@ func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
 		n.nothingGivenUp(t, b)
 	}
 	n.relay.set(behaviour{})
-	// Those that met it before it was known whose trouble it is are tried again after 5
-	// minutes.
+	// Emails that were refused before the cause was known are retried after 5 minutes.
 	const early, all = 10, 200
 	n.relay.wait(t, all-early, time.Minute, func(*message) bool { return true })
 	for _, b := range []*neighbour{n.bad, n.well} {

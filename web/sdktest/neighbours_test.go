@@ -13,18 +13,18 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// The tests of this file have two teams on one relay: whatever one of them, or the relay
-// toward one of them, does, the other's mail leaves as ever.
+// The tests of this file have two teams on one relay: whatever one team does, or the relay does to
+// it, the other's mail is sent normally.
 
 const otherTeamsDomain = "bteam.test"
 
-// neighbour is a team, with what it asked for.
+// neighbour is a team and its requests.
 type neighbour struct {
 	*load
 	from string
 }
 
-// neighbours are a service, its relay and two teams: well has no trouble of its own.
+// neighbours are a server, its relay and two teams; the team well causes no trouble.
 type neighbours struct {
 	in        *instance
 	relay     *sink
@@ -32,7 +32,7 @@ type neighbours struct {
 	steady    int // emails of the first team so far
 }
 
-// newNeighbours starts a service whose relay's URL has the options of query.
+// newNeighbours starts a server; query holds options of the relay's URL.
 func newNeighbours(t *testing.T, relay *sink, query string, args ...string) *neighbours {
 	t.Helper()
 	in := startBare(t, append([]string{"--relay", "smtp://" + relay.addr + "?tls=off&timeout=10s" + query,
@@ -71,9 +71,8 @@ func (n *neighbours) arrived(b *neighbour) int {
 
 func (b *neighbour) sent(m *message) bool { return strings.Contains(m.header("From"), b.from) }
 
-// flow has the first team send ten emails a second for a while and returns how long
-// each took from its request to the relay, sorted. It fails the test where one does not
-// come within a while more.
+// flow sends ten emails a second of the first team for a while, and returns the sorted times from
+// request to relay. It fails if one does not arrive in time.
 func (n *neighbours) flow(t *testing.T, span time.Duration) []time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), span)
@@ -116,20 +115,20 @@ func (n *neighbours) undisturbed(t *testing.T, span, limit time.Duration) {
 	}
 }
 
-// settle waits until all that the teams sent has left, and judges both, each by what
-// came of its own. Doubts are bounded by most.
+// settle waits until everything was sent, and judges both teams by their own results. Doubts are
+// bounded by most.
 func (n *neighbours) settle(t *testing.T, within time.Duration, most int) {
 	t.Helper()
 	for _, b := range []*neighbour{n.well, n.bad} {
 		e := b.ledger.gather(t, n.in, b.api, n.relay, within, most)
 		e.arrived = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) })
-		b.ledger.acquit(t, e)
+		b.ledger.wantNoProblems(t, e)
 	}
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
-// strangers fails the test where an answer to the first team shows anything of the other.
-func (n *neighbours) strangers(t *testing.T) {
+// wantNoLeak fails if an answer to the first team contains data of the other.
+func (n *neighbours) wantNoLeak(t *testing.T) {
 	t.Helper()
 	paths := []string{"/emails?limit=100", "/domains", "/usage", "/suppressions", "/webhooks", "/deliverability", "/broadcasts"}
 	for mark, o := range n.well.ledger.orders {
@@ -156,7 +155,7 @@ func (n *neighbours) nothingGivenUp(t *testing.T, b *neighbour) {
 	}
 }
 
-// logged waits for a line of the server's log that has all of some words.
+// logged waits for a log line that contains all words.
 func (n *neighbours) logged(t *testing.T, words ...string) {
 	t.Helper()
 	eventually(t, time.Minute, fmt.Sprintf("a line of the log with %q", words), func() (bool, string) {
@@ -169,7 +168,7 @@ func (n *neighbours) logged(t *testing.T, words ...string) {
 	})
 }
 
-// lines counts the lines of the server's log that have a word.
+// lines counts log lines that contain a word.
 func (n *neighbours) lines(t *testing.T, word string) (count int) {
 	t.Helper()
 	for line := range bytes.Lines(n.in.log(t)) {
@@ -180,7 +179,7 @@ func (n *neighbours) lines(t *testing.T, word string) (count int) {
 	return count
 }
 
-// ofOther is a judge that refuses the second team's mail and takes all other.
+// ofOther refuses the second team's mail and accepts the rest.
 func ofOther(answer error) func(*smtp.Conn, *message) (bool, error) {
 	return func(_ *smtp.Conn, m *message) (bool, error) {
 		if strings.Contains(m.header("From"), otherTeamsDomain) {
@@ -196,7 +195,7 @@ func says(code int, enhanced [3]int, words string) error {
 
 var notVerified = says(554, [3]int{5, 7, 1}, "Message rejected: Email address is not verified. The following identities failed the check: x@"+otherTeamsDomain)
 
-// TestNeighboursDomainThatIsNotVerified: the relay takes nothing of one team's domain.
+// TestNeighboursDomainThatIsNotVerified: the relay refuses one team's domain.
 func TestNeighboursDomainThatIsNotVerified(t *testing.T) {
 	part(t, "neighbours", judged)
 	t.Parallel()
@@ -272,10 +271,10 @@ func TestNeighboursRelayClosesAfterRefusals(t *testing.T) {
 	if got := n.arrived(n.bad); got != mails {
 		t.Errorf("%d messages arrived of %d", got, mails)
 	}
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
-// TestNeighboursShareTheRate: one email waits for its turn, not for another team's queue.
+// TestNeighboursShareTheRate: one email does not wait for another team's queue.
 func TestNeighboursShareTheRate(t *testing.T) {
 	part(t, "neighbours", judged)
 	t.Parallel()
@@ -288,7 +287,7 @@ func TestNeighboursShareTheRate(t *testing.T) {
 		}
 	}
 	n.nothingGivenUp(t, n.bad)
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
 // one sends an email of the first team and returns how long it took to the relay.
@@ -318,8 +317,7 @@ func TestNeighboursShareConnections(t *testing.T) {
 	n.settle(t, time.Minute, 0)
 }
 
-// TestNeighboursShareTheDay: the daily limit is short, and one team has sent more than
-// all of it.
+// TestNeighboursShareTheDay: the daily limit is short, and one team sends more than all of it.
 func TestNeighboursShareTheDay(t *testing.T) {
 	part(t, "neighbours", judged)
 	t.Parallel()
@@ -331,7 +329,7 @@ func TestNeighboursShareTheDay(t *testing.T) {
 		t.Errorf("one email waited %s where another team has used the day", d)
 	}
 	n.nothingGivenUp(t, n.bad)
-	n.strangers(t)
+	n.wantNoLeak(t)
 }
 
 // TestNeighboursDoubts: the relay drops the line after the dot of one team's mail.
@@ -351,8 +349,8 @@ func TestNeighboursDoubts(t *testing.T) {
 			n.bad.send(t, "theirs", 50)
 			n.undisturbed(t, 12*time.Second, 2*time.Second)
 			n.relay.set(behaviour{})
-			// At first each worker's, of which there are two a connection and more, then one
-			// with each probe.
+			// At first one per worker, of which there are at least two per connection, then one per
+			// probe.
 			n.settle(t, time.Minute, 16)
 			if doubts := doubtCounts(t, n.in); len(doubts) == 0 {
 				t.Error("no doubt is listed")

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Two teams and what else they share beside a relay: imports, webhooks, guardrails.
+// Two teams share imports, webhooks and guardrails.
 
-// importRows uploads a file of so many contacts and returns the id of its import.
+// importRows uploads a file with that many contacts and returns the id of its import.
 func (c client) importRows(t *testing.T, name string, rows int) string {
 	t.Helper()
 	var file strings.Builder
@@ -90,7 +90,7 @@ func TestNeighboursWithImports(t *testing.T) {
 	}
 }
 
-// hooked is an endpoint that counts what it is told, by path.
+// hooked is an endpoint that counts requests by path.
 type hooked struct {
 	over chan struct{} // closed when the test ends
 	mu   sync.Mutex
@@ -118,8 +118,8 @@ func (c client) hook(t *testing.T, endpoint string) (int, []byte) {
 	return c.do(t, "POST", "/webhooks", map[string]any{"endpoint": endpoint, "events": []string{"contact.created"}})
 }
 
-// TestNeighboursWithWebhooks: a team with many webhooks, all of them hanging, delays
-// neither another's sends nor what another's webhook is told.
+// TestNeighboursWithWebhooks: a team with many hanging webhooks delays neither another team's sends
+// nor its webhook.
 func TestNeighboursWithWebhooks(t *testing.T) {
 	part(t, "neighbours", judged)
 	t.Parallel()
@@ -158,8 +158,8 @@ func TestNeighboursWithWebhooks(t *testing.T) {
 	}
 }
 
-// TestNeighboursWithComplaints: complaints on the few emails of one team stop that team,
-// and nobody else's broadcasts.
+// TestNeighboursWithComplaints: complaints about the few emails of one team stop that team, and
+// nobody else's broadcasts.
 func TestNeighboursWithComplaints(t *testing.T) {
 	part(t, "neighbours", judged)
 	t.Parallel()

@@ -74,7 +74,7 @@ func runJS(t *testing.T, env []string, args ...string) (nodeOutput, error) {
 	return out.Bytes(), err
 }
 
-// stubAPI refuses everything in a way of its own.
+// stubAPI refuses everything with its own error.
 func stubAPI(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -123,7 +123,7 @@ func (d *document) operation(l listed) (*documented, bool) {
 	return nil, false
 }
 
-// checkRefusal asks for what is not served.
+// checkRefusal requests an unsupported route.
 func checkRefusal(t *testing.T, api client, l listed) {
 	t.Helper()
 	var body any
@@ -144,7 +144,7 @@ func checkRefusal(t *testing.T, api client, l listed) {
 	}
 }
 
-// absent says whether a refusal tells that the service lacks the operation.
+// absent reports whether an error says that the operation is not supported.
 func absent(e apiError) bool {
 	return strings.HasPrefix(e.Message, "This service has no ") && strings.Contains(e.Message, "Resend's API")
 }

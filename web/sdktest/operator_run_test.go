@@ -26,8 +26,8 @@ func (in *instance) setUp(t *testing.T) *browser {
 	return b
 }
 
-// TestOperatorInABrowser: the queue of another team, relays and their
-// passwords, status, checks and a backup, all of it on the binary.
+// TestOperatorInABrowser: the queue of another team, relays and their passwords, status, checks and
+// a backup, on the binary.
 func TestOperatorInABrowser(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestOperatorInABrowser(t *testing.T) {
 	b.ask(t, "GET", "/status", nil, 401, "invalid_credentials")
 }
 
-// checkOperatorsLists looks at accounts, settings, the disk and the doors for reports.
+// checkOperatorsLists checks accounts, settings, disk usage and ingest endpoints.
 func checkOperatorsLists(t *testing.T, in *instance, b *browser) {
 	in.run(t, "users", "create", "new@example.test", "--role", "member", "--team", "Other")
 	var users struct {
@@ -101,7 +101,7 @@ func checkOperatorsLists(t *testing.T, in *instance, b *browser) {
 	b.ask(t, "GET", "/ingest", nil, 200, `"source":"bounces"`, in.url+"/ingest/postmark/")
 }
 
-// checkOperatorsRelays has a relay with a password come and go.
+// checkOperatorsRelays adds and removes a relay with a password.
 func checkOperatorsRelays(t *testing.T, in *instance, b *browser) {
 	t.Helper()
 	const password = "s3cr3tword-of-the-relay"

@@ -33,8 +33,8 @@ func (a otherAnswer) thing(t *testing.T) (v thing) {
 	return v
 }
 
-// runOther runs a script of others/, whose packages are locked there.
-func (w *world) runOther(t *testing.T, script string, env ...string) map[string]otherAnswer {
+// runOther runs a script of others/, which has its own lock file.
+func (w *fixture) runOther(t *testing.T, script string, env ...string) map[string]otherAnswer {
 	t.Helper()
 	needNode(t)
 	_, err := os.Stat("others/node_modules")
@@ -93,7 +93,7 @@ func checkOlderErrors(t *testing.T, got map[string]otherAnswer) {
 	}
 }
 
-func (w *world) checkOlderLists(t *testing.T, got map[string]otherAnswer) {
+func (w *fixture) checkOlderLists(t *testing.T, got map[string]otherAnswer) {
 	t.Helper()
 	made := got["contact"].thing(t)
 	if made.ID == "" {
@@ -149,9 +149,9 @@ func otherTransports(t *testing.T, mode compat) {
 	}
 }
 
-// checkSender looks at the From of an email on the wire, whose name is either
-// quoted or needs no quotes.
-func (w *world) checkSender(t *testing.T, id, what, want string) {
+// checkSender checks the From header of an email on the wire: its name is quoted or needs no
+// quotes.
+func (w *fixture) checkSender(t *testing.T, id, what, want string) {
 	t.Helper()
 	if id == "" {
 		t.Errorf("%s: no id", what)

@@ -26,8 +26,8 @@ func (c client) ask(t *testing.T, method, path string, body any, status int, par
 	return answer
 }
 
-// TestOwnRoutes asks for what this service has beyond
-// Resend's API, so that these answers are held against the document as well.
+// TestOwnRoutes calls the routes that Resend's API does not have, so that their answers are
+// compared with the document too.
 func TestOwnRoutes(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

@@ -51,7 +51,7 @@ var (
 	showParts = flag.Bool("parts", false, "print the parts, and what each is")
 )
 
-// long tells that the tests that run take their long form.
+// long reports whether the tests run in their long form.
 func long() bool { return *full || *perf || *only != "" }
 
 // wanted says whether the flags ask for a part.
@@ -82,11 +82,11 @@ func part(t *testing.T, names ...string) {
 	}
 }
 
-// tooSlow says, where it is judged, whether something took longer than it may: limit, or ten
-// times what it took alone on this machine, in the same run.
+// tooSlow reports, if time is judged, whether something took longer than limit, and than ten times
+// its time without load in the same run.
 func tooSlow(took, alone, limit time.Duration) bool { return *perf && took > max(limit, 10*alone) }
 
-// checkFlags returns an error where -part names what is no part.
+// checkFlags returns an error for an unknown part.
 func checkFlags() error {
 	for _, name := range strings.Split(*only, ",") {
 		if *only != "" && parts[name] == "" {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// nobody is the user without rights of Debian, and its group.
+// nobody is Debian's unprivileged user and group.
 const nobody = 65534
 
 // lowPort is a port below 1024 at which nothing listens.
@@ -29,8 +29,8 @@ func lowPort(t *testing.T) string {
 	return ""
 }
 
-// TestLowPortsWithoutRoot: with the one capability that AmbientCapabilities of a unit gives,
-// a server that is nobody listens below 1024; without it, it says what it may not.
+// TestLowPortsWithoutRoot: with the capability of a unit's AmbientCapabilities an unprivileged
+// server listens below 1024; without it, the error explains this.
 func TestLowPortsWithoutRoot(t *testing.T) {
 	part(t, "tls")
 	setpriv, err := exec.LookPath("setpriv")
@@ -77,7 +77,7 @@ func TestLowPortsWithoutRoot(t *testing.T) {
 	}
 }
 
-// foreignDir is a directory of nobody's, which t.TempDir would hide.
+// foreignDir returns a directory of nobody's; nobody can't access t.TempDir.
 func foreignDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sdktest-ports-")

@@ -17,9 +17,8 @@ import (
 	"time"
 )
 
-// postfix is a Postfix of the test's own: its directories are temporary, it
-// listens on the loopback interface alone and hands everything to one sink. A
-// Postfix of the system is never touched.
+// postfix is a Postfix instance of the test: its directories are temporary, it listens on loopback
+// only and relays everything to one sink. The system's Postfix is never touched.
 type postfix struct {
 	addr string
 	dir  string
@@ -32,8 +31,7 @@ func startPostfix(t *testing.T, next *sink, cert *tls.Certificate) *postfix {
 	return startPostfixBefore(t, next.addr, cert, nil)
 }
 
-// startPostfixBefore hands everything to the server at next, unless settings,
-// which go before the usual ones, say more.
+// startPostfixBefore relays everything to the server at next; settings override the defaults.
 func startPostfixBefore(t *testing.T, next string, cert *tls.Certificate, settings map[string]string) *postfix {
 	t.Helper()
 	program, err := exec.LookPath("postfix")
@@ -86,7 +84,7 @@ func (p *postfix) configure(t *testing.T, next string, cert *tls.Certificate, se
 		"relayhost": fmt.Sprintf("[%s]:%s", host, port), "disable_dns_lookups": "yes",
 		"smtp_host_lookup": "native", "smtp_tls_security_level": "none",
 		"message_size_limit": "52428800", "biff": "no", "disable_vrfy_command": "yes",
-		// Postfix would drop Bcc on its way and hide that it was there.
+		// Postfix would drop a Bcc header and hide a leak.
 		"message_drop_headers": "",
 	}
 	if cert != nil {
@@ -129,12 +127,12 @@ postlog unix-dgram n - n - 1 postlogd
 `
 }
 
-// control says a word to this Postfix and no other.
+// control runs a Postfix command for this instance.
 func (p *postfix) control(t *testing.T, program, word string) {
 	t.Helper()
 	cmd := exec.Command(program, "-c", p.dir+"/config", word)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-	// The daemons inherit standard output: a pipe would never see its end.
+	// The daemons inherit standard output: a pipe would never end.
 	out, err := os.CreateTemp(p.dir, "control-*")
 	if err != nil {
 		t.Fatal(err)
@@ -147,9 +145,8 @@ func (p *postfix) control(t *testing.T, program, word string) {
 	}
 }
 
-// stopWithTest stops this Postfix when the test ends, and also when the test's
-// process dies without a word: a shell waits for the end of its standard input
-// and stops it then.
+// stopWithTest stops this instance when the test ends, and also if the test's process dies: a shell
+// waits for the end of its standard input and stops it then.
 func (p *postfix) stopWithTest(t *testing.T, program string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", `read -r _; exec "$0" -c "$1" stop`, program, p.dir+"/config")

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// front is what stands before two servers, as a load balancer does: connections lead to the
-// one that is ready, or in turn to all that are.
-type front struct {
+// balancer is a load balancer in front of two servers: connections go to the one that is ready, or
+// in turn to all that are.
+type balancer struct {
 	l     net.Listener
 	nodes []*instance
 	all   bool
@@ -23,49 +23,49 @@ type front struct {
 	mu     sync.Mutex
 	addrs  []string
 	turn   int
-	conns  map[net.Conn]string // and where they lead
-	visits map[net.Conn]*visit // those of clients
+	conns  map[net.Conn]string       // and where they lead
+	visits map[net.Conn]*proxiedConn // connections of clients
 }
 
-// visit is a connection of a client.
-type visit struct {
+// proxiedConn is a connection of a client.
+type proxiedConn struct {
 	began           time.Time
-	asked, answered atomic.Int64 // when a byte came last, as a time since began
+	asked, answered atomic.Int64 // when a byte last arrived, since began
 }
 
-// The front ends connections that are that old, and have been between an answer and the next
-// question for so long: a server that comes back is to have its part.
+// The balancer ends connections of this age, or that have been idle this long between requests: a
+// server that comes back must get its part.
 const (
 	visitLife = time.Second
 	visitIdle = 20 * time.Millisecond
 )
 
 // over reports whether the front ends it.
-func (v *visit) over() bool {
+func (v *proxiedConn) over() bool {
 	now, answered := time.Since(v.began), time.Duration(v.answered.Load())
 	return now > visitLife && answered > time.Duration(v.asked.Load()) && now-answered > visitIdle
 }
 
-// hear is r, of which at notes when it was read last.
-func (v *visit) hear(r io.Reader, at *atomic.Int64) io.Reader { return &visited{r, v, at} }
+// hear wraps r and records in at when it was last read.
+func (v *proxiedConn) hear(r io.Reader, at *atomic.Int64) io.Reader { return &countingConn{r, v, at} }
 
-type visited struct {
+type countingConn struct {
 	io.Reader
-	visit *visit
+	visit *proxiedConn
 	at    *atomic.Int64
 }
 
-func (r *visited) Read(b []byte) (int, error) {
+func (r *countingConn) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.at.Store(int64(time.Since(r.visit.began)))
 	return n, err
 }
 
-func newBalancer(t *testing.T, nodes []*instance, all bool) *front {
+func newBalancer(t *testing.T, nodes []*instance, all bool) *balancer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	f := &front{l: l, nodes: nodes, all: all, addrs: []string{nodes[0].addr}, conns: map[net.Conn]string{}, visits: map[net.Conn]*visit{}}
+	f := &balancer{l: l, nodes: nodes, all: all, addrs: []string{nodes[0].addr}, conns: map[net.Conn]string{}, visits: map[net.Conn]*proxiedConn{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.group.Go(f.accept)
 	f.group.Go(func() { f.follow(ctx) })
@@ -78,11 +78,11 @@ func newBalancer(t *testing.T, nodes []*instance, all bool) *front {
 	return f
 }
 
-func (f *front) url() string { return "http://" + f.l.Addr().String() }
+func (f *balancer) url() string { return "http://" + f.l.Addr().String() }
 
 // follow leads to a server that is ready, and stays with it as long as it is: where two say so,
 // requests must not be cut off for that. Or it leads to all of them.
-func (f *front) follow(ctx context.Context) {
+func (f *balancer) follow(ctx context.Context) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	now := f.nodes[0]
@@ -114,8 +114,8 @@ func (f *front) follow(ctx context.Context) {
 	}
 }
 
-// point leads elsewhere, and cuts what led to where it leads no more.
-func (f *front) point(addrs ...string) {
+// point sets the targets, and closes connections to others.
+func (f *balancer) point(addrs ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(addrs) > 0 {
@@ -129,7 +129,7 @@ func (f *front) point(addrs ...string) {
 	}
 }
 
-func (f *front) accept() {
+func (f *balancer) accept() {
 	for {
 		c, err := f.l.Accept()
 		if err != nil {
@@ -139,7 +139,7 @@ func (f *front) accept() {
 	}
 }
 
-func (f *front) carry(c net.Conn) {
+func (f *balancer) carry(c net.Conn) {
 	defer c.Close()
 	f.mu.Lock()
 	f.turn++
@@ -150,7 +150,7 @@ func (f *front) carry(c net.Conn) {
 		return
 	}
 	defer up.Close()
-	v := &visit{began: time.Now()}
+	v := &proxiedConn{began: time.Now()}
 	f.mu.Lock()
 	stale := !slices.Contains(f.addrs, addr)
 	f.conns[c], f.conns[up], f.visits[c] = addr, addr, v

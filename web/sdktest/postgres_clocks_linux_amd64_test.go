@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// clocksApart is two servers that share a database whose clock is right: that of the first
-// machine, which leads, is an hour ahead, that of the other one an hour behind.
+// clocksApart returns two servers that share a database with the right time: the leader's clock is
+// an hour ahead, the other one's an hour behind.
 func clocksApart(t *testing.T, args ...string) (*pair, [2]*clock) {
 	t.Helper()
 	pg := newPostgres(t)
@@ -49,8 +49,8 @@ func (p *pair) wantOnTime(t *testing.T, subject string, at time.Time) {
 	}
 }
 
-// TestPostgresClockSkew: what one of them accepts, signs or schedules
-// the other one takes for what it is, and a take-over changes nothing.
+// TestPostgresClockSkew: what one server accepts, signs or schedules is valid on the other, and a
+// take-over changes nothing.
 func TestPostgresClockSkew(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestPostgresClockSkew(t *testing.T) {
 	p.again(t, 0)
 	p.waitAccepted(t, 20)
 	stop()
-	p.acquit(t)
+	p.wantNoProblems(t)
 	for n, relay := range p.relays {
 		if relay.count() == 0 {
 			t.Errorf("server %d sent nothing", n)
@@ -88,7 +88,7 @@ func TestPostgresClockSkew(t *testing.T) {
 	}
 }
 
-// checkOrder has both accept mail in turns: lists are in that order.
+// checkOrder: mail accepted alternately is listed in that order.
 func (p *pair) checkOrder(t *testing.T) {
 	t.Helper()
 	var sent []string
@@ -112,7 +112,7 @@ func (p *pair) checkOrder(t *testing.T) {
 	}
 }
 
-// checkTimes has one say when something is, and the other take it for that.
+// checkTimes: a time that one server reports means the same on the other.
 func (p *pair) checkTimes(t *testing.T) {
 	t.Helper()
 	for n := range p.nodes {
@@ -142,7 +142,7 @@ func (p *pair) checkTimes(t *testing.T) {
 	}
 }
 
-// checkIdempotency has both asked under one key: the first answer is that of both.
+// checkIdempotency: both servers give the first answer of a key.
 func (p *pair) checkIdempotency(t *testing.T) {
 	t.Helper()
 	for n := range p.nodes {

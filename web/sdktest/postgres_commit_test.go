@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// throughProxy is one server whose way to its PostgreSQL is read along.
+// throughProxy returns a server whose connections to PostgreSQL pass a proxy.
 func throughProxy(t *testing.T) (*pair, *pgProxy) {
 	t.Helper()
 	pg := newPostgres(t)
@@ -16,8 +16,8 @@ func throughProxy(t *testing.T) (*pair, *pgProxy) {
 	return newPair(t, urlOf("mailer", way.addr)), way
 }
 
-// loseAnswers has the answers to n COMMITs get lost, at each server and in every way in turn,
-// under a mix of mail; fewer, once enough says so, if that is there.
+// loseAnswers loses the answers to n COMMITs, at each server and in every way in turn, under a mix
+// of mail; fewer once enough returns true, if it is set.
 func (p *pair) loseAnswers(t *testing.T, ways []*pgProxy, n int, enough func() bool, hows ...pgCut) {
 	t.Helper()
 	stop := p.mix(t)
@@ -37,16 +37,16 @@ func (p *pair) loseAnswers(t *testing.T, ways []*pgProxy, n int, enough func() b
 	}
 }
 
-// TestPostgresLostCommitAnswer cuts the connection of either server at a COMMIT: before PostgreSQL has
-// it, while it is on its way, and before its answer comes. Every email is accepted once, and
-// what clients are told is so.
+// TestPostgresLostCommitAnswer cuts a server's connection at a COMMIT: before PostgreSQL gets it,
+// while it is being sent, and before the answer arrives. Every email is accepted once, and clients
+// get the true result.
 func TestPostgresLostCommitAnswer(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true, underWay: lateDot}
 	ways := onOne(t, p, "")
 	p.loseAnswers(t, ways[:], cmp.Or(*pgCommits, 20), nil, cutBefore, cutAfter, cutAt)
-	p.acquit(t)
+	p.wantNoProblems(t)
 	if e := p.gather(t, time.Minute); len(e.doubts) > 0 {
 		t.Errorf("%d emails are doubts of a server that did not end", len(e.doubts))
 	}

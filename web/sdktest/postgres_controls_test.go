@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// The tests from here on break what keeps mail from being lost and doubled, on its way to
-// PostgreSQL, and pass when the judge says so.
+// The following tests break, between server and PostgreSQL, what prevents lost and doubled mail,
+// and pass if the judge reports it.
 
 // replacing has a part of statements be another one.
 func replacing(old, with string) func([]byte) []byte {
 	return func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(old), []byte(with)) }
 }
 
-// TestPostgresControlOfCommitTakenAsFailed has the server hear that what was
-// committed was not. Of some groups that is no matter: it goes on until somebody sees it.
+// TestPostgresControlOfCommitTakenAsFailed reports a commit as failed although it succeeded. For
+// some groups that does not matter: it repeats until a problem shows.
 func TestPostgresControlOfCommitTakenAsFailed(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestPostgresControlOfCommitTakenAsFailed(t *testing.T) {
 	}
 }
 
-// TestPostgresControlOfCommitTakenAsDone has it hear that what was not committed was.
+// TestPostgresControlOfCommitTakenAsDone reports a commit as done although it failed.
 func TestPostgresControlOfCommitTakenAsDone(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
@@ -41,12 +41,12 @@ func TestPostgresControlOfCommitTakenAsDone(t *testing.T) {
 	p.ledger.wrong = &atomic.Int64{}
 	way.rewrite(replacing("FROM writes WHERE n > ", "FROM writes WHERE n = (SELECT max(n) FROM writes) OR n > "))
 	p.loseAnswers(t, []*pgProxy{way}, 8, nil, cutBefore)
-	p.ledger.convict(t, p.gather(t, 20*time.Second), lost, miscounted, stuck, doubled, phantom, altered, unheeded) // a lost signature is made anew
+	p.ledger.wantProblem(t, p.gather(t, 20*time.Second), lost, miscounted, stuck, doubled, phantom, altered, unheeded) // a lost signature is created again
 }
 
-// raceOptOuts has n emails be marked by one of two servers as about to leave, each time with the
-// COMMIT of that held up, and their recipients opt out at the other one meanwhile. It goes on
-// once that is answered, and more time has passed than a dot is under way; else after a while.
+// raceOptOuts lets one of two servers mark n emails before their final dot, each time with a
+// delayed COMMIT, while their recipients opt out at the other. It continues once the opt-out is
+// answered and a dot can no longer be under way, or after a while.
 func (p *pair) raceOptOuts(t *testing.T, ways [2]*pgProxy, n int) (answered int) {
 	t.Helper()
 	for i := range n {
@@ -77,8 +77,8 @@ func (p *pair) raceOptOuts(t *testing.T, ways [2]*pgProxy, n int) (answered int)
 	return answered
 }
 
-// TestPostgresOptOutWaitsForDot: one that is answered comes after all dots that
-// were marked without it.
+// TestPostgresOptOutWaitsForDot: an opt-out is confirmed after all dots that were marked without
+// it.
 func TestPostgresOptOutWaitsForDot(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestPostgresOptOutWaitsForDot(t *testing.T) {
 	if n := p.raceOptOuts(t, ways, 4); n > 0 {
 		t.Errorf("%d were answered before", n)
 	}
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // TestPostgresControlWithoutLock has groups of writes of two servers not wait for each
@@ -109,12 +109,11 @@ func TestPostgresControlWithoutLock(t *testing.T) {
 	}
 	n := p.raceOptOuts(t, ways, 4)
 	t.Logf("%d opt-outs were answered while dots were being marked", n)
-	p.ledger.convict(t, p.gather(t, 20*time.Second), unheeded)
+	p.ledger.wantProblem(t, p.gather(t, 20*time.Second), unheeded)
 }
 
-// TestPostgresControlWithoutFence has the server whose work was taken over not hear of
-// that: it goes on sending, and both use up a day of their own. What marks an email before its
-// dot has none leave twice all the same.
+// TestPostgresControlWithoutFence: a server does not learn that its work was taken over and keeps
+// sending, and both use up a daily limit. The mark before the final dot still prevents doubles.
 func TestPostgresControlWithoutFence(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
@@ -122,7 +121,7 @@ func TestPostgresControlWithoutFence(t *testing.T) {
 	p := &pair{shares: true}
 	ways := onOne(t, p, fmt.Sprintf("&daily=%d", limit))
 	ways[0].rewrite(replacing("WHERE id = $1 AND dead IS NULL", "WHERE id = $1"))
-	p.nodes[0].stop(t) // what it has prepared is as it was
+	p.nodes[0].stop(t) // its prepared statements are unchanged
 	p.waitTakeOver(t, 1, time.Now())
 	p.again(t, 0)
 	after(t, 3*time.Second) // until then it sends nothing anyway

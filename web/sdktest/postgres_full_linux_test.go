@@ -11,7 +11,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// onSmallDisk makes a database whose tables stand on a disk of their own.
+// onSmallDisk creates a database whose tables are on their own disk.
 func (pg *postgres) onSmallDisk(t *testing.T, name string) *disk {
 	t.Helper()
 	d := &disk{image: filepath.Join(t.TempDir(), "image"), mount: filepath.Join(pg.dir, "small")}
@@ -31,8 +31,8 @@ func (pg *postgres) onSmallDisk(t *testing.T, name string) *disk {
 	return d
 }
 
-// TestPostgresFullDisk fills the disk of a database while mail is
-// at the relay whose replies are still to come. Once there is room all goes on, by itself.
+// TestPostgresFullDisk fills the database's disk while replies of the relay are pending. Once there
+// is space, everything continues automatically.
 func TestPostgresFullDisk(t *testing.T) {
 	part(t, "disk")
 	t.Parallel()
@@ -40,7 +40,7 @@ func TestPostgresFullDisk(t *testing.T) {
 	d := pg.onSmallDisk(t, "mailer")
 	p := newPair(t, urlOf("mailer", pg.addr))
 	in, relay := p.nodes[0], p.relays[0]
-	s := &storm{load: p.load, in: in, relay: relay}
+	s := &loadTest{load: p.load, in: in, relay: relay}
 	scheduled := s.scheduled(t, "scheduled")
 	replies := make(chan struct{})
 	relay.set(behaviour{afterDot: func(*smtp.Conn) error {
@@ -59,7 +59,7 @@ func TestPostgresFullDisk(t *testing.T) {
 	s.crowd(t, "crowd")
 	s.wantReady(t, http.StatusServiceUnavailable)
 	close(replies)
-	after(t, 2*time.Second) // the results find no room, or what is left of it
+	after(t, 2*time.Second) // the results find no space, or its rest
 	s.wantReady(t, http.StatusServiceUnavailable)
 	must(t, os.Remove(ballast))
 	s.wantReady(t, http.StatusOK)
@@ -68,5 +68,5 @@ func TestPostgresFullDisk(t *testing.T) {
 	}
 	s.cancel(t, scheduled)
 	s.post(t, "room-again", nil)
-	p.acquit(t)
+	p.wantNoProblems(t)
 }

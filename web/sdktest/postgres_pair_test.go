@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// takeOverTime is how long it may take after a fault until another server has taken over.
+	// takeOverTime bounds the time from a fault to the take-over.
 	takeOverTime = 8 * time.Second
-	// doubtDelay is that of --doubt-delay.
+	// doubtDelay is the value of --doubt-delay.
 	doubtDelay = 2 * time.Second
-	// lateDot is how long a dot may be under way where the answer to its mark is: as long as its
-	// server knows that nobody has taken it for dead.
+	// lateDot is how long a dot may be under way after the answer to its mark: as long as its
+	// server may assume that it was not declared dead.
 	lateDot = 4 * time.Second
-	// mostOwed is how much mail the relays may have to come until clients wait for them.
+	// mostOwed is how much mail may be pending until clients wait.
 	mostOwed = 60
 )
 
@@ -33,15 +33,15 @@ type pair struct {
 	*load
 	pg     *postgres // nil: it is not asked
 	nodes  [2]*instance
-	relays [2]*sink // one each, so that it is seen who sent
-	front  *front
+	relays [2]*sink // one each, to tell who sent
+	front  *balancer
 	took   []time.Duration // of takeovers of the lead
-	handed []time.Duration // until what was in work at a fault had left elsewhere, each
+	handed []time.Duration // times until a fault's open mail had been sent by the other server
 	led    []time.Duration // until one led again once the database was back
 	met    map[string]int  // emails that were in work at a fault, and at how many
 	doubts int             // that the faults so far can explain
-	shares bool            // both send; else one stands by
-	// underWay is how long a dot may be under way; 0: dotUnderWay.
+	shares bool            // both send; otherwise one is a standby
+	// underWay is the longest time of a dot; 0: dotUnderWay.
 	underWay time.Duration
 	fit      func(n int, in *instance) // before a server starts first; nil: nothing
 }
@@ -53,7 +53,7 @@ func newPair(t *testing.T, urls ...string) *pair {
 	return startPair(t, &pair{}, "", urls)
 }
 
-// newShare is a pair of which both answer and send; query is added to the URL of the relay.
+// newShare returns a pair that share the work; query is added to the relay's URL.
 func newShare(t *testing.T, query string, urls ...string) *pair {
 	t.Helper()
 	return startPair(t, &pair{shares: true}, query, urls)
@@ -100,12 +100,12 @@ func (p *pair) arrived() (n int) {
 	return n
 }
 
-// standby are the servers besides one.
+// standby returns the other servers.
 func (p *pair) standby(works int) []*instance {
 	return slices.DeleteFunc(slices.Clone(p.nodes[:]), func(in *instance) bool { return in == nil || in == p.nodes[works] })
 }
 
-// waitBeside waits until a server says that it stands by, or answers beside the other one.
+// waitBeside waits until a server is a standby or follower.
 func (p *pair) waitBeside(t *testing.T, in *instance) {
 	t.Helper()
 	eventually(t, startTimeout, "GET /readyz says that it is beside the other one", func() (bool, string) {
@@ -153,8 +153,7 @@ func (p *pair) waitTakeOver(t *testing.T, n int, since time.Time) {
 	}
 }
 
-// patience is how long something may take: as long as it must where that is judged, else as
-// long as a busy machine may need.
+// patience returns a time limit: must if time is judged, otherwise what a busy machine may need.
 func patience(must time.Duration) time.Duration {
 	if *perf {
 		return must
@@ -168,15 +167,15 @@ func (p *pair) inWork(t *testing.T, pid int) []string {
 	return strings.Fields(p.pg.ask(t, "mailer", fmt.Sprintf(`SELECT u.email_id FROM units AS u JOIN nodes AS n ON n.id = u.owner WHERE n.address LIKE '%%, process %d'`, pid)))
 }
 
-// open are those of some emails that are not at their end yet.
+// open returns the emails that have not reached a final state.
 func (p *pair) open(t *testing.T, ids []string) []string {
 	t.Helper()
 	return strings.Fields(p.pg.ask(t, "mailer", `SELECT email_id FROM units WHERE email_id IN ('`+strings.Join(ids, "','")+`')`))
 }
 
-// waitHandedOver waits until what a server had in work at a fault has left through the other
-// one, or has come to another end, and notes how long that took. What was in work at several
-// faults in a row may be what ends servers, and waits longer each time.
+// waitHandedOver waits until the mail that a server had in work has been sent by the other one or
+// has another final state, and records the time. Mail that was in work at several faults in a row
+// may be what crashes servers, and waits longer each time.
 func (p *pair) waitHandedOver(t *testing.T, n int, ids []string, since time.Time) {
 	t.Helper()
 	by, seen, most := p.relays[1-n], 0, time.Duration(0)
@@ -209,7 +208,7 @@ func (p *pair) waitHandedOver(t *testing.T, n int, ids []string, since time.Time
 	}
 }
 
-// waitMissed waits until all servers but some were taken for dead.
+// waitMissed waits until all servers but some are marked dead.
 func (p *pair) waitMissed(t *testing.T, but ...int) {
 	t.Helper()
 	gone := `SELECT count(*) FROM nodes WHERE dead IS NULL`
@@ -222,7 +221,7 @@ func (p *pair) waitMissed(t *testing.T, but ...int) {
 	})
 }
 
-// lasted says how long things took.
+// lasted formats durations.
 func lasted(took []time.Duration) string {
 	if len(took) == 0 {
 		return "none"
@@ -232,8 +231,8 @@ func lasted(took []time.Duration) string {
 		took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 }
 
-// over waits until the other server has taken over from one that a fault came upon: what it had
-// in work, and the lead if it had that.
+// over waits until the other server has taken over from a failed one: its work and, if it led, the
+// lead.
 func (p *pair) over(t *testing.T, n int, led bool, ids []string, since time.Time) {
 	t.Helper()
 	if led {
@@ -244,15 +243,14 @@ func (p *pair) over(t *testing.T, n int, led bool, ids []string, since time.Time
 	p.doubts += killConnections
 }
 
-// again starts a server that has ended, beside the other one.
+// again starts a server again.
 func (p *pair) again(t *testing.T, n int) {
 	t.Helper()
 	p.nodes[n].launch(t)
 	p.waitBeside(t, p.nodes[n])
 }
 
-// waitFenced waits until a server whose work was taken over ends, with the exit code of a
-// database that is in use.
+// waitFenced waits until a fenced server exits with the code for a database in use.
 func (p *pair) waitFenced(t *testing.T, n int, within time.Duration) {
 	t.Helper()
 	in := p.nodes[n]
@@ -269,8 +267,8 @@ func (p *pair) waitFenced(t *testing.T, n int, within time.Duration) {
 	in.cmd = nil
 }
 
-// tend starts what ended since another one took over, and waits until one leads.
-func (p *pair) tend(t *testing.T) {
+// checkServers starts what ended since another one took over, and waits until one leads.
+func (p *pair) checkServers(t *testing.T) {
 	t.Helper()
 	for n, in := range p.nodes {
 		if in != nil && in.ended() {
@@ -307,10 +305,10 @@ func (p *pair) gather(t *testing.T, within time.Duration) evidence {
 	return e
 }
 
-// acquit judges all that happened so far.
-func (p *pair) acquit(t *testing.T) {
+// wantNoProblems judges all that happened so far.
+func (p *pair) wantNoProblems(t *testing.T) {
 	t.Helper()
-	p.ledger.acquit(t, p.gather(t, 2*time.Minute))
+	p.ledger.wantNoProblems(t, p.gather(t, 2*time.Minute))
 }
 
 // at asks one of the servers.
@@ -342,7 +340,7 @@ func (p *pair) mix(t *testing.T) (stop func()) {
 	return stop
 }
 
-// leaving is an order whose recipient opts out while it is being sent.
+// leaving returns an order whose recipient opts out while it is being sent.
 func leaving(mark string) order {
 	return order{mark: mark, key: mark, to: []string{mark + "@example.com"}, text: "in time or not", leaves: true}
 }
@@ -355,8 +353,7 @@ func (p *pair) leave(t *testing.T, api client, mark string) {
 	}
 }
 
-// optOut has somebody opt out between the day when mail for them was accepted and that when
-// it is due.
+// optOut opts a recipient out between acceptance and schedule.
 func (p *pair) optOut(t *testing.T, mark string) {
 	o := order{mark: mark, key: mark, to: []string{mark + "@example.com"}, text: "too late", end: "suppressed"}
 	p.single(t, o, map[string]any{"scheduled_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
@@ -389,8 +386,7 @@ func (p *pair) untilAt(t *testing.T, api client, mark, method, path string, body
 	return done
 }
 
-// refused asks a server without its database for some seconds: who is answered hears when to
-// ask again.
+// refused checks that a server without its database answers with Retry-After.
 func (p *pair) refused(t *testing.T, n int) {
 	t.Helper()
 	answers := 0

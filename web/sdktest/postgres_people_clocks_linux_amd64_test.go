@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// TestPostgresSignInWithClockSkew: what people begin at one of two
-// servers they go on with at the other one: sessions, links, invitations, one-time passwords
-// and passkeys count there for as long as they do here, and each once.
+// TestPostgresSignInWithClockSkew: sessions, links, invitations, one-time passwords and passkeys
+// that people begin at one of two servers are valid on the other for as long, and each once.
 func TestPostgresSignInWithClockSkew(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
@@ -52,14 +51,14 @@ func TestPostgresSignInWithClockSkew(t *testing.T) {
 		at(there).want(t, 200, "POST", "/auth/invitation", joining)
 		newBrowser(t, here.url).want(t, 403, "POST", "/auth/invitation", joining)
 
-		// One-time passwords: begun here, confirmed there, and each counts once at both.
+		// One-time passwords: begun at one server, confirmed at the other; each is valid once.
 		secret := at(here).want(t, 200, "POST", "/users/me/totp", nil)["secret"].(string)
 		at(there).want(t, 200, "POST", "/users/me/totp/confirm", map[string]any{"code": oneTimePassword(t, secret, -1)})
 		signIn, code := map[string]any{"email": fmt.Sprintf("i%d@example.test", n), "password": password}, ""
 		for _, way := range [2][2]*instance{{here, there}, {there, here}} {
 			b = newBrowser(t, "")
 			at(way[0]).want(t, 200, "POST", "/auth/sign-in", signIn)
-			if code != "" { // that of the other way round
+			if code != "" { // from the opposite direction
 				at(way[1]).want(t, 401, "POST", "/auth/totp", map[string]any{"code": code})
 				break
 			}
@@ -96,7 +95,7 @@ func wantNear(t *testing.T, said any, ahead time.Duration) {
 	}
 }
 
-// authenticator is a device with a passkey (WebAuthn level 3) on P-256, whose counter stands.
+// authenticator is a device with a passkey (WebAuthn level 3) on P-256, with a constant counter.
 type authenticator struct {
 	key    *ecdsa.PrivateKey
 	id     []byte
@@ -120,7 +119,7 @@ const (
 	hasKey       = 64
 )
 
-// data is what it says: for which server, how it knows the person, and how often it signed.
+// data returns the authenticator data: server, user verification, and signature counter.
 func (a *authenticator) data(flags byte) []byte {
 	sum := sha256.Sum256([]byte("localhost"))
 	return append(sum[:], userPresent|userVerified|flags, 0, 0, 0, 0)

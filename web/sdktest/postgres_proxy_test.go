@@ -11,22 +11,22 @@ import (
 	"testing"
 )
 
-// pgProxy is the way between a server and its PostgreSQL. It can be cut, and it reads along.
+// pgProxy is a proxy between a server and PostgreSQL that parses the protocol and can be cut.
 type pgProxy struct {
 	addr, to string
 	l        net.Listener
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
-	open   map[pgWay]chan struct{} // each closed while bytes go that way
+	open   map[pgWay]chan struct{} // closed while the direction is open
 	conns  map[*pgConn]bool
 	change func(text []byte) []byte // what a statement becomes; nil: itself
-	cuts   []pgCut                  // to come, each at a COMMIT
+	cuts   []pgCut                  // pending, each at a COMMIT
 	done   int                      // of them
 	stop   *pgStop                  // for the next group that marks a dot; nil: none
 }
 
-// pgWay is one of the two ways through a pgProxy.
+// pgWay is one of the two directions.
 type pgWay int
 
 const (
@@ -45,7 +45,7 @@ type pgCut int
 
 const (
 	cutBefore pgCut = iota // it never reaches PostgreSQL
-	cutAt                  // it is handed over, and the connection cut at once
+	cutAt                  // forwarded, and the connection closed at the same time
 	cutAfter               // PostgreSQL has answered it
 )
 
@@ -81,7 +81,7 @@ func (p *pgProxy) accept() {
 	}
 }
 
-// silence has nothing go through, or nothing of one way, and no connection know of it.
+// silence stops both directions, or one, without the connections noticing.
 func (p *pgProxy) silence(ways ...pgWay) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *pgProxy) silence(ways ...pgWay) {
 	}
 }
 
-// heal has go through what waited and what comes.
+// heal lets delayed and new bytes pass.
 func (p *pgProxy) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *pgProxy) lost() int {
 	return p.done
 }
 
-// nextCut is what becomes of a COMMIT that comes now.
+// nextCut returns what happens to the current COMMIT.
 func (p *pgProxy) nextCut() (how pgCut, now bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +169,7 @@ func (p *pgProxy) nextCut() (how pgCut, now bool) {
 	return how, true
 }
 
-// rewrite has change make of each statement what goes through.
+// rewrite makes change replace statements.
 func (p *pgProxy) rewrite(change func(text []byte) []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +185,7 @@ func (p *pgProxy) changed(text []byte) []byte {
 	return p.change(text)
 }
 
-// pass waits until bytes go a way; false: x is cut.
+// pass waits until a direction is open; false if x is cut.
 func (p *pgProxy) pass(x *pgConn, way pgWay) bool {
 	for {
 		p.mu.Lock()
@@ -213,13 +213,13 @@ type pgConn struct {
 	once     sync.Once
 
 	texts map[string]string // of prepared statements, by name
-	marks bool              // the group under way marks a dot
+	marks bool              // the current group marks a dot
 
 	mu   sync.Mutex
 	mute bool // the answer to a COMMIT cuts it
 }
 
-// cut breaks both ends, which the kernel tells them.
+// cut closes both ends.
 func (x *pgConn) cut() {
 	x.once.Do(func() {
 		close(x.gone)
@@ -253,8 +253,8 @@ func (x *pgConn) serve() {
 	x.cut()
 }
 
-// run is the statement that a message has PostgreSQL run, by itself or as one of a pipeline,
-// which ends with Sync; empty: none.
+// run returns the statement that a message makes PostgreSQL run, alone or in a pipeline that ends
+// with Sync; empty if none.
 func (x *pgConn) run(kind byte, body []byte) string {
 	words := bytes.SplitN(body, []byte{0}, 3)
 	switch {
@@ -323,8 +323,7 @@ func (x *pgConn) questions() {
 	}
 }
 
-// answers carries what PostgreSQL says. Of a COMMIT whose answer gets lost, it waits until
-// that is there.
+// answers forwards PostgreSQL's answers. It waits for a COMMIT's answer that is to be lost.
 func (x *pgConn) answers() {
 	defer x.cut()
 	buf := make([]byte, 32<<10)

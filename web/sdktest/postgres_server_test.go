@@ -24,7 +24,7 @@ type postgres struct {
 	done           chan struct{} // closed once the process has ended
 }
 
-// newPostgres starts one that is empty.
+// newPostgres starts an empty server.
 func newPostgres(t *testing.T) *postgres {
 	t.Helper()
 	pg := placePostgres(t)
@@ -70,7 +70,7 @@ func (pg *postgres) port() string {
 	return port
 }
 
-// urlOf is a database as the service names it, at addresses that are tried in turn.
+// urlOf returns a database's URL, with addresses that are tried in turn.
 func urlOf(database string, addrs ...string) string {
 	return "postgres://postgres@" + strings.Join(addrs, ",") + "/" + database + "?sslmode=disable&target_session_attrs=read-write"
 }
@@ -109,7 +109,7 @@ func (pg *postgres) start(t *testing.T) {
 	t.Helper()
 	pg.launch(t)
 	eventually(t, startTimeout, "PostgreSQL answers", func() (bool, string) {
-		if pg.ended() { // what is left of one that was killed may still hold its memory
+		if pg.ended() { // shared memory of a killed server may remain
 			pg.launch(t)
 		}
 		out, err := pg.program("pg_isready", "-h", "127.0.0.1", "-p", pg.port()).CombinedOutput()
@@ -141,8 +141,8 @@ func (pg *postgres) ended() bool {
 	}
 }
 
-// kill ends it at once with all that it started, by their ids. It is stopped first, so that
-// it starts no more.
+// kill kills the server and all its processes, by their ids. It is stopped first, so that it starts
+// no more.
 func (pg *postgres) kill(t *testing.T) {
 	t.Helper()
 	if pg.cmd == nil {
@@ -153,7 +153,7 @@ func (pg *postgres) kill(t *testing.T) {
 	}
 	family := append(childrenOf(pg.cmd.Process.Pid), pg.cmd.Process.Pid)
 	for _, pid := range family {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited already
 	}
 	<-pg.done
 	pg.cmd = nil
@@ -205,7 +205,7 @@ func (pg *postgres) synchronous(t *testing.T, names string) {
 	pg.ask(t, "postgres", "SELECT pg_reload_conf()")
 }
 
-// promote has a follower be the one that takes writes.
+// promote makes a follower the primary.
 func (pg *postgres) promote(t *testing.T) {
 	t.Helper()
 	began := time.Now()

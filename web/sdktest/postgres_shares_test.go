@@ -30,7 +30,7 @@ func (p *pair) flood(t *testing.T, n int) {
 	}
 }
 
-// anew kills a server and starts it again at once: the other one has not missed it yet.
+// anew kills a server and starts it immediately, before the other one has missed it.
 func (p *pair) anew(t *testing.T, n int) {
 	t.Helper()
 	p.nodes[n].kill(t)
@@ -44,9 +44,8 @@ func (p *pair) waitArrived(t *testing.T, n int, within time.Duration) {
 	eventually(t, within, fmt.Sprintf("%d arrive", n), func() (bool, string) { return p.arrived() >= n, fmt.Sprint(p.arrived()) })
 }
 
-// TestPostgresSharedDailyLimit hands mail to two servers, for a
-// relay that takes so much a day, and ends one of them in the midst of it. All that may leave
-// does, and no more.
+// TestPostgresSharedDailyLimit sends mail to two servers for a relay with a daily limit, and ends
+// one of them meanwhile. Exactly the limit is sent.
 func TestPostgresSharedDailyLimit(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
@@ -121,7 +120,7 @@ func TestPostgresSharedRate(t *testing.T) {
 	// What waits for its time is begun a little after it, now and then.
 	most := busiest(begun, time.Second-late)
 	t.Logf("%d within %v, at most %d within a second, %d within five, by %d and %d", len(begun), took.Round(time.Millisecond), most, busiest(begun, 5*time.Second), p.relays[0].count(), p.relays[1].count())
-	// A busy machine may bunch what left in time, so that of its seconds only the sum counts.
+	// A busy machine may bunch mail, so only the total time counts.
 	if least := time.Duration(len(begun)-2*rate) * time.Second / rate; begun[len(begun)-1].Sub(begun[0]) < least {
 		t.Errorf("%d were begun within %v, the rate is %d", len(begun), begun[len(begun)-1].Sub(begun[0]), rate)
 	}

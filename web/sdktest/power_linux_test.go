@@ -18,11 +18,11 @@ type disk struct {
 	options      []string // of mount
 }
 
-// fileSystems are those that can be shut down, with their smallest size.
+// fileSystems are those that support shutdown, with their smallest size.
 var fileSystems = map[string]int64{"ext4": 128 << 20, "xfs": 320 << 20}
 
-// needPower skips the test where nobody can mount a file system, also in CI:
-// that is the machine's lack, not a missing package.
+// needPower skips the test if no file system can be mounted, also in CI: the machine lacks that,
+// not a package.
 func needPower(t *testing.T, kind string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -35,7 +35,7 @@ func needPower(t *testing.T, kind string) {
 	need(t, err == nil, "mkfs."+kind)
 }
 
-// newDisk makes and mounts a file system of its own.
+// newDisk creates and mounts a file system.
 func newDisk(t *testing.T, kind string, options ...string) *disk {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,8 +77,8 @@ func (d *disk) unmount(t *testing.T) {
 	})
 }
 
-// cut ends all writing to the file system at once, its journal's too: what was
-// not synced is lost. It is the ioctl FS_IOC_SHUTDOWN with the flag NOLOGFLUSH.
+// cut ends all writing to the file system, including its journal: what was not synced is lost. It
+// uses the ioctl FS_IOC_SHUTDOWN with the flag NOLOGFLUSH.
 func (d *disk) cut(t *testing.T) {
 	t.Helper()
 	const shutdown, noLogFlush = 0x8004587d, uint32(2)
@@ -91,16 +91,14 @@ func (d *disk) cut(t *testing.T) {
 	}
 }
 
-// restart takes a disk whose power was cut away from the dead server and brings
-// it back.
+// restart remounts a disk after a power cut.
 func (d *disk) restart(t *testing.T) {
 	t.Helper()
 	d.unmount(t)
 	d.power(t)
 }
 
-// newInstanceOn is newInstance with the database, and all files beside it, on a
-// disk.
+// newInstanceOn is newInstance with the database on a disk.
 func newInstanceOn(t *testing.T, d *disk, args ...string) *instance {
 	t.Helper()
 	in := newInstance(t, args...)
@@ -119,9 +117,8 @@ func cutCount() int {
 	}
 }
 
-// freeze stops a process at its next step, and returns when none of its threads
-// can take one: a file system that is shut down may answer a sync with success,
-// and a machine without power tells nobody of it.
+// freeze stops a process, and returns when none of its threads can run: a file system that is shut
+// down may answer a sync with success, and a machine without power would report nothing.
 func freeze(t *testing.T, pid int) {
 	t.Helper()
 	must(t, syscall.Kill(pid, syscall.SIGSTOP))
@@ -136,8 +133,8 @@ func freeze(t *testing.T, pid int) {
 	}
 }
 
-// running tells whether a thread of the process can still take a step: it is
-// neither stopped nor in a call to the disk, which it stops after.
+// running reports whether a thread of the process can still run: it is neither stopped nor in a
+// disk call, after which it stops.
 func running(t *testing.T, pid int) bool {
 	t.Helper()
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
@@ -154,9 +151,8 @@ func running(t *testing.T, pid int) bool {
 	return false
 }
 
-// TestPowerCut takes the power from the database's file system and
-// the server at random moments under a mix of mail, and starts the server on
-// what the file system's journal brings back.
+// TestPowerCut cuts the power of the database's file system and the server at random moments under
+// a mix of mail, and starts the server on what the journal recovers.
 func TestPowerCut(t *testing.T) {
 	part(t, "power", shortForm)
 	t.Parallel()
@@ -194,13 +190,12 @@ func cutPower(t *testing.T, kind string, rounds int) {
 	t.Logf("%d power cuts on %s", rounds, kind)
 	e := l.ledger.gather(t, in, l.api, relay, 2*time.Minute, killLimit(rounds))
 	e.signed = dkimVerifier(t, in, "example.test")
-	l.ledger.acquit(t, e)
+	l.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 }
 
-// TestControlOfPowerCut has strace answer every sync
-// without making it: what was accepted is gone after the cut, and the judge says
-// so.
+// TestControlOfPowerCut makes strace skip every sync: accepted mail is lost after the cut, and the
+// judge reports it.
 func TestControlOfPowerCut(t *testing.T) {
 	part(t, "power", shortForm)
 	t.Parallel()
@@ -224,6 +219,6 @@ func TestControlOfPowerCut(t *testing.T) {
 	in.wrap = nil
 	in.serve(t)
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
-	l.ledger.convict(t, e, lost, miscounted)
+	l.ledger.wantProblem(t, e, lost, miscounted)
 	in.stop(t)
 }

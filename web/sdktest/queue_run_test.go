@@ -43,7 +43,7 @@ func (in *instance) act(t *testing.T, args ...string) (res queueResult) {
 	return res
 }
 
-// refused runs a command that must fail, and returns its words.
+// refused runs a command that must fail, and returns its error text.
 func (in *instance) refused(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary.path, append(args, "--db", in.db)...)
@@ -55,8 +55,8 @@ func (in *instance) refused(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestQueueCommands acts on two teams' mail beside a server: each act reaches
-// what its filter names and nothing else, and the server obeys within seconds.
+// TestQueueCommands acts on two teams' mail of a running server: each command affects what its
+// filter names and nothing else, within seconds.
 func TestQueueCommands(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestQueueCommands(t *testing.T) {
 		return c.send(t, map[string]any{"from": "a@example.test", "to": to, "subject": "queue", "text": "hello"})
 	}
 	in.run(t, "relays", "pause", "us-east-1")
-	<-time.After(2 * time.Second) // which it obeys within one
+	<-time.After(2 * time.Second) // the server applies it within a second
 	var mine, theirs []string
 	for range 5 {
 		mine = append(mine, mail(api, "ann@example.com"))

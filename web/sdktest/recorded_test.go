@@ -16,17 +16,16 @@ import (
 	"time"
 )
 
-// A recording is what one client that can't be had here sends, written down by
-// hand after runs of the client itself elsewhere, and what it then wants of the
-// answer. The calls follow one another on one server.
+// recording is what a client sends that can't be installed here, recorded from runs of the client,
+// and what it expects of the answers. The calls follow one another on one server.
 type recording struct {
 	Client  string
 	Headers map[string]string
 	Calls   []recordedCall
 }
 
-// recordedCall is a request and what is to come of it: in both modes, or in each.
-// {{name}} in path and body stands for the id that an earlier call saved.
+// recordedCall is a request and its expected result, in both modes or in each. {{name}} in path and
+// body is the id that an earlier call saved.
 type recordedCall struct {
 	Call                 string
 	Request              string // method and path
@@ -98,8 +97,8 @@ func TestRecordedRequests(t *testing.T) {
 		for name, r := range recordings {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				// What is taken beyond the document is the point.
-				p := player{world: newFixture(t, &fixtureOptions{direct: true, bare: true, compat: mode}), recording: r, ids: map[string]string{}}
+				// Undocumented input is intended.
+				p := player{fixture: newFixture(t, &fixtureOptions{direct: true, bare: true, compat: mode}), recording: r, ids: map[string]string{}}
 				for _, call := range r.Calls {
 					t.Run(call.Call, func(t *testing.T) { p.play(t, &call, call.in(mode)) })
 				}
@@ -110,7 +109,7 @@ func TestRecordedRequests(t *testing.T) {
 
 // player plays a recording.
 type player struct {
-	*world
+	*fixture
 	recording
 	ids map[string]string
 }
@@ -162,7 +161,7 @@ func (p *player) send(t *testing.T, call *recordedCall) (int, http.Header, []byt
 	if call.Body != nil {
 		body = strings.NewReader(p.fill(string(call.Body)))
 	}
-	r, err := http.NewRequest(method, p.world.in.url+path, body)
+	r, err := http.NewRequest(method, p.fixture.in.url+path, body)
 	must(t, err)
 	r.Header.Set("Authorization", "Bearer "+p.key)
 	for _, header := range []map[string]string{p.Headers, call.Headers} {
@@ -207,11 +206,11 @@ func checkAnswerOfAnyClient(t *testing.T, status int, header http.Header, answer
 	return members
 }
 
-// ownErrorNames are those of this API that Resend's does not have.
+// ownErrorNames are codes that Resend's API does not have.
 var ownErrorNames = []string{"conflict", "forbidden", "all_recipients_suppressed", "sending_paused", "broadcasts_paused",
 	"broadcast_too_large", "plan_limit_reached", "payload_too_large", "invalid_payload"}
 
-// holds says what of want isn't in got; "": all is. Lists are compared by place.
+// holds returns what of want is not in got; "" if nothing. Lists are compared by index.
 func holds(want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -282,7 +281,7 @@ func checkInline(t *testing.T, m *message, parts []leaf, cid, text string) {
 	}
 }
 
-// normalAddresses writes a list of addresses in one way, and other values as they are.
+// normalAddresses normalizes a list of addresses, and returns other values unchanged.
 func normalAddresses(s string) string {
 	list, err := mail.ParseAddressList(s)
 	if err != nil {

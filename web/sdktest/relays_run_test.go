@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// relayRun is a server with one relay of its flags and one that commands add, change and
-// remove while two teams send through both.
+// relayRun is a server with one relay from its flags and one that commands add, change and remove
+// while two teams send through both.
 type relayRun struct {
 	*instance
 	flag, own *sink
@@ -111,7 +111,7 @@ func (r *relayRun) until(t *testing.T, state string) {
 	}
 }
 
-// refused runs a command that must end with 1, and returns what it says.
+// refused runs a command that must exit with 1, and returns its error text.
 func (r *relayRun) refused(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary.path, append(args, "--db", r.db)...)
@@ -194,7 +194,7 @@ func TestRelayChangesUnderLoad(t *testing.T) {
 	if out := r.refused(t, "relays", "add", "smtp://user:hunter2@127.0.0.1"); !strings.Contains(out, "--url-file") || strings.Contains(out, "hunter2") {
 		t.Errorf("a password on the command line: %s", out)
 	}
-	<-time.After(2 * time.Second) // mail comes for a region without a relay
+	<-time.After(2 * time.Second) // mail arrives for a region without a relay
 	end()
 	took := time.Since(began)
 	r.put(t, "second")

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// newReplicas are the disks of n machines, of which the first has a file system and is
-// mounted. Their images lie on xfs, which copies a file as of one moment while it is written
-// to: what a device that is replicated synchronously has elsewhere when its machine dies.
+// newReplicas returns the disks of n machines, of which the first is mounted. Their images are on
+// XFS, which copies a file atomically while it is written: like a synchronous replica when its
+// machine dies.
 func newReplicas(t *testing.T, n int) []*disk {
 	t.Helper()
 	below := newDisk(t, "xfs")
@@ -33,7 +33,7 @@ func newReplicas(t *testing.T, n int) []*disk {
 	return disks
 }
 
-// mounted tells whether something is mounted where a disk is to be.
+// mounted reports whether a disk is mounted.
 func mounted(t *testing.T, d *disk) bool {
 	t.Helper()
 	here, err := os.Stat(d.mount)
@@ -59,9 +59,8 @@ func (in *instance) moveTo(t *testing.T, from, to *disk) {
 	in.serve(t)
 }
 
-// TestReplicatedDevice has a machine die at random moments under a mix of mail,
-// and another one mount the copy of its disk, elsewhere, and start the server there. Nobody
-// unmounted it or wrote down what the first one had in memory.
+// TestReplicatedDevice: a machine dies at random moments under a mix of mail, and another one
+// mounts the replica of its disk and starts the server. The file system was not unmounted.
 func TestReplicatedDevice(t *testing.T) {
 	part(t, "power")
 	t.Parallel()
@@ -86,18 +85,18 @@ func TestReplicatedDevice(t *testing.T) {
 	t.Logf("%d machines died", rounds)
 	e := l.ledger.gather(t, in, l.api, relay, 2*time.Minute, killLimit(rounds))
 	e.signed = dkimVerifier(t, in, "example.test")
-	l.ledger.acquit(t, e)
+	l.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 }
 
-// TestControlOfReplicatedDevice copies the disk before the last mail is accepted, as
-// a replication does that nobody waits for.
+// TestControlOfReplicatedDevice copies the disk before the last mail is accepted, like an
+// asynchronous replica.
 func TestControlOfReplicatedDevice(t *testing.T) {
 	part(t, "power")
 	t.Parallel()
 	disks := newReplicas(t, 2)
 	relay := newSink(t, sinkOptions{})
-	relay.set(behaviour{dotDelay: 2 * time.Second}) // so that nothing leaves twice
+	relay.set(behaviour{dotDelay: 2 * time.Second}) // so that nothing is sent twice
 	in := newInstanceOn(t, disks[0], killArgs(relay)...)
 	in.serve(t)
 	in.addDomain(t, "example.test")
@@ -108,6 +107,6 @@ func TestControlOfReplicatedDevice(t *testing.T) {
 	stop()
 	in.moveTo(t, disks[0], disks[1])
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
-	l.ledger.convict(t, e, lost, miscounted)
+	l.ledger.wantProblem(t, e, lost, miscounted)
 	in.stop(t)
 }

@@ -23,7 +23,7 @@ type restored struct {
 	BackupAt string `json:"backup_at"`
 }
 
-// restore puts a backup in the place of a stopped server's database.
+// restore replaces a stopped server's database by a backup.
 func (in *instance) restore(t *testing.T, file string) (r restored) {
 	t.Helper()
 	out := in.run(t, "restore", file, "--json")
@@ -33,9 +33,9 @@ func (in *instance) restore(t *testing.T, file string) (r restored) {
 	return r
 }
 
-// TestRestoreSendsNothingOld makes a backup under a mix of mail of two
-// teams and half a broadcast, sends on, restores, and starts again: of what waited in
-// the backup nothing leaves, and each email's timeline says so; new mail goes out.
+// TestRestoreSendsNothingOld makes a backup under a mix of mail of two teams and half a broadcast,
+// sends more, restores, and starts again: nothing that waited in the backup is sent, and each
+// email's timeline says so; new mail is sent.
 func TestRestoreSendsNothingOld(t *testing.T) {
 	part(t, "restore")
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestRestoreSendsNothingOld(t *testing.T) {
 	relay.wait(t, 20, time.Minute, func(m *message) bool { return m.header("Subject") == "half" })
 	l := newLoad(api)
 	l.pause = 50 * time.Millisecond // one page of the queue shows all that is held
-	stop := l.start(t)              // which goes before the rest of the broadcast
+	stop := l.start(t)              // before the rest of the broadcast
 	l.waitAccepted(t, 100)
 	due := time.Now().Add(10 * time.Second)
 	for _, team := range []client{api, other} {
@@ -151,7 +151,7 @@ func (in *instance) decideOnThePast(t *testing.T, api, other client, b *broadcas
 	eventually(t, time.Minute, "all that was released leaves", func() (bool, string) {
 		states := map[string]int{}
 		for id, last := range api.states(t) {
-			if last == "scheduled" && api.isFarOff(t, id) { // its cancel came after the backup
+			if last == "scheduled" && api.isFarOff(t, id) { // canceled after the backup
 				api.ask(t, "POST", "/emails/"+id+"/cancel", nil, http.StatusOK)
 				last = "canceled"
 			}

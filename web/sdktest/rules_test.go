@@ -36,8 +36,8 @@ func ask(t *testing.T, method, address, body string, headers ...string) (*http.R
 	return res, string(b)
 }
 
-// TestAnonymousPreferencesAreBounded: 400 posts to one preferences link, of which each
-// changes what the one before chose.
+// TestAnonymousPreferencesAreBounded: 400 posts to one preferences link, each of which reverts the
+// one before.
 func TestAnonymousPreferencesAreBounded(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()

@@ -101,7 +101,7 @@ func checkNodeSchedules(t *testing.T, got *schedulesResult) {
 }
 
 // wantTo waits until exactly these recipients got one message each.
-func (w *world) wantTo(t *testing.T, want ...string) {
+func (w *fixture) wantTo(t *testing.T, want ...string) {
 	t.Helper()
 	w.sink.wait(t, len(want), time.Minute, func(*message) bool { return true })
 	var got []string

@@ -56,14 +56,13 @@ func chromium(t *testing.T) context.Context {
 	return ctx
 }
 
-// newScreen opens a tab in a browser of its own, whose visitor is who a session belongs to;
-// an empty session is nobody's.
+// newScreen opens a tab in a new browser with a session; an empty session is not signed in.
 func newScreen(t *testing.T, base, session string) *screen {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium(t))
 	t.Cleanup(cancel)
 	s := &screen{t: t, ctx: ctx, base: base, open: map[network.RequestID]struct{}{}}
-	must(t, chromedp.Listen(ctx, s.heard))
+	must(t, chromedp.Listen(ctx, s.onEvent))
 	command(s, network.Enable, network.EnableParams{})
 	command(s, cdplog.Enable, cdp.Empty{})
 	command(s, cdpruntime.Enable, cdp.Empty{})
@@ -86,8 +85,8 @@ func (s *screen) signIn(session string) {
 	command(s, network.SetCookie, network.SetCookieParams{Name: "mailer", Value: session, URL: s.base, HTTPOnly: new(true)})
 }
 
-// heard notes what the browser tells.
-func (s *screen) heard(ev any) {
+// onEvent handles an event of the browser.
+func (s *screen) onEvent(ev any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := ev.(type) {
@@ -118,7 +117,7 @@ func (s *screen) heard(ev any) {
 		if e.FrameID == s.window && e.LoaderID != s.loader {
 			return // the page before may still ask while the next one loads
 		}
-		// A frame without rights is a target of its own, whose ends are not heard here.
+		// A sandboxed frame is a separate target, whose requests' ends are not reported here.
 		if !strings.HasSuffix(e.Request.URL, "/live") && !strings.HasPrefix(e.Request.URL, "data:") && e.Type != "Document" {
 			s.open[e.RequestID] = struct{}{}
 		}
@@ -187,14 +186,14 @@ func (s *screen) load(path string) {
 	s.settle()
 }
 
-// visit goes to a page of the dashboard as a link does.
+// visit follows a link to a page of the dashboard.
 func (s *screen) visit(path string) {
 	s.t.Helper()
 	evaluate[bool](s, fmt.Sprintf(`(() => { history.pushState({entry: crypto.randomUUID()}, '', '/dashboard' + %q); dispatchEvent(new PopStateEvent('popstate', {state: history.state})); return true; })()`, path))
 	s.settle()
 }
 
-// settle waits until the page has what it asked for.
+// settle waits until the page's requests have ended.
 func (s *screen) settle() {
 	s.t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -220,7 +219,7 @@ func (s *screen) text() string {
 	return evaluate[string](s, `document.body?.innerText ?? ""`)
 }
 
-// sees waits until the page says something.
+// sees waits until the page shows the texts.
 func (s *screen) sees(parts ...string) {
 	s.t.Helper()
 	for _, part := range parts {
@@ -231,7 +230,7 @@ func (s *screen) sees(parts ...string) {
 	}
 }
 
-// finder finds what a person would by its words: a control that shows them, or is called so.
+// finder finds a control by its visible text or its name.
 const finder = `(words, kinds) => {
 	const shown = (e) => e.checkVisibility() && !e.closest('[inert]');
 	const said = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim().replace(/\s+/g, ' ');
@@ -240,7 +239,7 @@ const finder = `(words, kinds) => {
 	return all.find((e) => said(e) === words) ?? all.find((e) => said(e).startsWith(words)) ?? all.find((e) => said(e).includes(words));
 }`
 
-// press clicks on the button, link, tab or item with these words, once it is there.
+// press clicks the button, link, tab or item with this text, once it exists.
 func (s *screen) press(words string) {
 	s.t.Helper()
 	script := fmt.Sprintf(`(() => { const e = (%s)(%q, 'button, a[href], [role=tab], [role=menuitem], [role=option], summary, label.check, label.start, input[type=checkbox], input[type=submit]');

@@ -90,7 +90,7 @@ func ehlo(extensions []string) string {
 	return strings.Join(lines, "\r\n")
 }
 
-// skipMessage reads past the final dot.
+// skipMessage reads up to the final dot.
 func skipMessage(in *bufio.Reader) bool {
 	for {
 		line, err := in.ReadString('\n')

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// secretPatterns are byte strings that must stand in no log and no database:
-// private keys in their usual forms, and the relay's credentials.
+// secretPatterns returns byte strings that must be in no log and no database: private keys in their
+// usual encodings, and the relay's credentials.
 func secretPatterns(user, password string) map[string][]byte {
 	encoded := func(s string) []byte { return []byte(base64.StdEncoding.EncodeToString([]byte(s))) }
 	return map[string][]byte{
@@ -105,8 +105,8 @@ func TestNoSecretsInLogOrDatabase(t *testing.T) {
 	checkPrivateFiles(t, in)
 }
 
-// plantSecrets makes one of each further kind of secret, adds them to what is looked
-// for, and says how many.
+// plantSecrets creates one of each further kind of secret, adds them to the patterns, and returns
+// their number.
 func plantSecrets(t *testing.T, in *instance, api client, patterns map[string][]byte) int {
 	t.Helper()
 	before := len(patterns)
@@ -160,7 +160,7 @@ func checkAnswers(t *testing.T, api client, patterns map[string][]byte) {
 	}
 }
 
-// checkProcess looks for secrets in what others see of the process.
+// checkProcess searches what other users see of the process.
 func checkProcess(t *testing.T, in *instance, patterns map[string][]byte) {
 	t.Helper()
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", in.cmd.Process.Pid))

@@ -33,7 +33,7 @@ type instance struct {
 	args  []string
 	flags []string                  // of the server and of all commands
 	wrap  []string                  // a program and its arguments that run the server as their last ones
-	extra []*os.File                // further open files of it, from 3 on
+	extra []*os.File                // inherited files, from descriptor 3 on
 	begin func(cmd *exec.Cmd) error // starts the process; nil: Start does
 
 	tap    *tap // nil: nothing reads along
@@ -44,8 +44,8 @@ type instance struct {
 	err  error         // of Wait; valid after done
 }
 
-// start runs `mailer serve` with args on a database of its own and waits until
-// it is ready. It is stopped when the test ends.
+// start runs `mailer serve` with args on a new database and waits until it is ready. It is stopped
+// when the test ends.
 func start(t *testing.T, args ...string) *instance {
 	t.Helper()
 	in := newInstance(t, args...)
@@ -158,8 +158,7 @@ func (in *instance) ended() bool {
 	}
 }
 
-// stop ends the server with SIGTERM and reports one that fails to end by
-// itself, or that ends with an error.
+// stop ends the server with SIGTERM and reports if it does not exit, or exits with an error.
 func (in *instance) stop(t *testing.T) {
 	t.Helper()
 	if in.cmd == nil {
@@ -186,8 +185,7 @@ func (in *instance) stop(t *testing.T) {
 	in.cmd = nil
 }
 
-// kill ends the server at once: SIGKILL by its process id. One that has ended by
-// itself is dead enough.
+// kill sends SIGKILL by process id. The server may have exited.
 func (in *instance) kill(t *testing.T) {
 	t.Helper()
 	if err := in.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -197,8 +195,7 @@ func (in *instance) kill(t *testing.T) {
 	in.cmd = nil
 }
 
-// run calls the command line on this instance's database and returns what it
-// printed on standard output.
+// run runs a command on this instance's database and returns its standard output.
 func (in *instance) run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary.path, slices.Concat(args, []string{"--db", in.db}, in.flags)...)
@@ -259,22 +256,21 @@ func cleanEnv(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8"}
 }
 
-// freeAddr is a loopback address whose port was free a moment ago. It is below
-// those that the kernel gives to sinks and connections by itself: while a server
-// is down, or a relay not yet up, nobody else gets it by chance.
+// freeAddr returns a loopback address with a free port below the kernel's ephemeral range, so that
+// nobody else gets it by chance while a server or relay is down.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
 		if _, given := addrs.LoadOrStore(addr, true); given {
-			continue // another test's, whose server may be between two lives
+			continue // another test's, whose server may be restarting
 		}
 		if l, err := net.Listen("tcp", addr); err == nil {
 			l.Close()
 			t.Cleanup(func() { addrs.Delete(addr) })
 			return addr
 		}
-		addrs.Delete(addr) // taken
+		addrs.Delete(addr) // in use
 	}
 	t.Fatal("no free port")
 	return ""

@@ -16,8 +16,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// message is one transaction whose final dot was read: its envelope, its bytes
-// and what the sink answered.
+// message is one transaction up to its final dot: its envelope, its bytes and the reply.
 type message struct {
 	From string
 	To   []string
@@ -25,29 +24,26 @@ type message struct {
 	At   time.Time // when the sink had read it
 }
 
-// behaviour is what a sink does with connections from now on. The zero value
-// takes everything.
+// behaviour determines what a sink does with new connections. The zero value accepts everything.
 type behaviour struct {
-	conn     func(net.Conn)          // takes the whole connection over
+	conn     func(net.Conn)          // handles the whole connection
 	mail     func(from string) error // answer to MAIL
 	rcpt     func(to string) error   // answer to RCPT
 	afterDot func(*smtp.Conn) error  // answer to the final dot; the message is kept before
 	dotDelay time.Duration           // before the answer to the final dot
-	// pass is what is kept of a message that came: nil keeps it as it is. Controls
-	// use it to lose, repeat and alter mail.
+	// pass replaces a message that arrived; nil keeps it. Controls use it to lose, repeat and alter
+	// mail.
 	pass func(message) []message
 	// judge answers the final dot of a message, and tells whether it is kept; nil: it is.
 	judge func(*smtp.Conn, *message) (keep bool, answer error)
-	// most is how many connections may be open at once, further ones are greeted with
-	// 421; 0: any number.
+	// most bounds open connections; further ones get 421; 0: no limit.
 	most int64
 	// patience is how many recipients may be refused on a connection before it is ended
 	// with 421; 0: any number.
 	patience int
 }
 
-// sink is an SMTP server that keeps what it gets. What it does can be changed
-// while it runs.
+// sink is an SMTP server that keeps what it receives. Its behaviour can be changed while it runs.
 type sink struct {
 	addr     string
 	password atomic.Pointer[string] // when not empty, AUTH is asked for and must match
@@ -59,7 +55,7 @@ type sink struct {
 	closed   chan struct{}
 
 	mu      sync.Mutex
-	dials   []time.Time // when connections came
+	dials   []time.Time // when connections were made
 	msgs    []message
 	changed chan struct{} // closed and replaced with each message
 }
@@ -124,7 +120,7 @@ func (s *sink) run(t *testing.T, l net.Listener) {
 	})
 }
 
-// accept hands each connection to the behaviour of the moment.
+// accept passes each connection to the current behaviour.
 func (s *sink) accept(l net.Listener, feed *feed, wg *sync.WaitGroup) {
 	for {
 		c, err := l.Accept()
@@ -155,7 +151,7 @@ func (s *sink) accept(l net.Listener, feed *feed, wg *sync.WaitGroup) {
 	}
 }
 
-// counted is a connection among those that are open.
+// counted is an open connection.
 type counted struct {
 	net.Conn
 	open *atomic.Int64
@@ -167,8 +163,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// takeOver hands c to take and closes it afterwards, at the latest when the
-// sink ends.
+// takeOver passes c to take and closes it afterwards, at the latest when the sink ends.
 func (s *sink) takeOver(c net.Conn, take func(net.Conn)) {
 	over := make(chan struct{})
 	go func() {
@@ -193,27 +188,26 @@ func (s *sink) keep(m message) {
 	s.changed = make(chan struct{})
 }
 
-// dialled is when connections came so far.
+// dialled returns the times of all connections.
 func (s *sink) dialled() []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.dials)
 }
 
-// messages is what came so far.
+// messages returns all messages so far.
 func (s *sink) messages() []message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.msgs)
 }
 
-// matching is what came so far and satisfies match.
+// matching returns the messages so far that match.
 func (s *sink) matching(match func(*message) bool) []message {
 	return slices.DeleteFunc(s.messages(), func(m message) bool { return !match(&m) })
 }
 
-// wait returns the messages that satisfy match once there are n of them. Each that comes
-// gives the next one timeout more.
+// wait returns the matching messages once there are n. Each new one restarts the timeout.
 func (s *sink) wait(t *testing.T, n int, timeout time.Duration, match func(*message) bool) (found []message) {
 	t.Helper()
 	guard := time.NewTimer(timeout)
@@ -303,8 +297,8 @@ func (s *sinkSession) refuse(patience int, err error) error {
 	return err
 }
 
-// Data keeps the message as soon as its final dot was read: from then on the
-// sender can't take it back, whatever is answered.
+// Data keeps the message as soon as its final dot was read: the sender can't retract it then,
+// whatever the reply.
 func (s *sinkSession) Data(r io.Reader) error {
 	raw, err := io.ReadAll(r)
 	if err != nil {

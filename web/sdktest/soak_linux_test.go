@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	soakParts = 12  // of the time, each with figures of its own
+	soakParts = 12  // parts of the time, each measured separately
 	soakRows  = 500 // of each import
 )
 
-// soakPause is how long each client waits after each order: in the short form, beside
-// which other tests run, so long that it takes little of the machine.
+// soakPause is the pause of each client after an order: in the short form so long that other tests
+// are not affected.
 func soakPause() time.Duration {
 	if *soak > 0 {
 		return 8 * time.Millisecond
@@ -23,7 +23,7 @@ func soakPause() time.Duration {
 	return 200 * time.Millisecond
 }
 
-// soakTime is how long the soak takes.
+// soakTime is the duration of the soak.
 func soakTime() time.Duration {
 	if *soak > 0 {
 		return *soak
@@ -31,7 +31,7 @@ func soakTime() time.Duration {
 	return 6 * time.Second
 }
 
-// soakPart is what was seen in one part of the time.
+// soakPart holds the measurements of one part.
 type soakPart struct {
 	memory int // MiB at its end
 	waits  waits
@@ -39,7 +39,7 @@ type soakPart struct {
 
 // soakSeen has one more client send at an even pace, and notes how long it waits for its
 // answers and what memory the server has, one part of the time after the other.
-func soakSeen(t *testing.T, s *storm, each time.Duration) (parts []soakPart) {
+func soakSeen(t *testing.T, s *loadTest, each time.Duration) (parts []soakPart) {
 	t.Helper()
 	tick := time.NewTicker(max(20*time.Millisecond, soakPause()))
 	defer tick.Stop()
@@ -59,9 +59,9 @@ func soakSeen(t *testing.T, s *storm, each time.Duration) (parts []soakPart) {
 	return parts
 }
 
-// soakWork is what goes on beside the mail, again and again until done is closed: an
-// import, a backup, and mail of a team whose content is deleted after an hour.
-func soakWork(t *testing.T, s *storm, other client, done <-chan struct{}) {
+// soakWork runs imports, backups, and mail of a team whose content is deleted after an hour,
+// repeatedly until done is closed.
+func soakWork(t *testing.T, s *loadTest, other client, done <-chan struct{}) {
 	for n := 0; ; n++ {
 		id := s.api.importFile(t, soakPeople(n))
 		copied := filepath.Join(s.in.dir, fmt.Sprintf("soak-%d.db", n))
@@ -82,7 +82,7 @@ func soakWork(t *testing.T, s *storm, other client, done <-chan struct{}) {
 	}
 }
 
-// soakPeople is a file of contacts, a tenth of whom opted out.
+// soakPeople returns a file of contacts, a tenth of whom opted out.
 func soakPeople(n int) string {
 	text := "email,first_name,unsubscribed\n"
 	for i := range soakRows {
@@ -91,8 +91,8 @@ func soakPeople(n int) string {
 	return text
 }
 
-// TestSoak keeps the server at work for long (-soak: how long) while it imports, backs up
-// and deletes: memory stays what it was, answers stay as quick, nothing is lost.
+// TestSoak runs the server for long (-soak) while it imports, backs up and deletes: memory and
+// latency do not grow, nothing is lost.
 func TestSoak(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
@@ -128,6 +128,6 @@ func TestSoak(t *testing.T) {
 	}
 	e.arrived = kept
 	t.Logf("%d messages", len(kept))
-	s.ledger.acquit(t, e)
+	s.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 }

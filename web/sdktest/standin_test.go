@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// startStandIn builds and starts the stand-in for Resend's API that the tests of the
-// importer read, and returns its URL.
+// startStandIn builds and starts the stand-in for Resend's API that the importer's tests read, and
+// returns its URL.
 func startStandIn(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "serve")
@@ -42,8 +42,8 @@ func startStandIn(t *testing.T) string {
 	return strings.TrimSpace(url)
 }
 
-// TestNodeClientReadsStandIn: what the importer is tested with is, for Resend's own
-// client, Resend. None of it counts as a call of this service.
+// TestNodeClientReadsStandIn: Resend's own client accepts the stand-in as Resend. Its calls are not
+// counted.
 func TestNodeClientReadsStandIn(t *testing.T) {
 	part(t, "harness")
 	needNode(t)

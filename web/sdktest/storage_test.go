@@ -90,7 +90,7 @@ func TestDamagedPage(t *testing.T) {
 				t.Errorf("the list answers %d %s", status, text)
 			}
 			in.waitReady(t)
-			out, code := in.check(t) // beside the server
+			out, code := in.check(t) // next to the running server
 			if code != 2 || !strings.Contains(out, "email "+ids[2]) || !strings.Contains(out, "Default") || !strings.Contains(out, "contents") || strings.Contains(out, "email "+ids[0]) {
 				t.Errorf("check ends with %d:\n%s", code, out)
 			}

@@ -32,9 +32,9 @@ func needStrace(t *testing.T) {
 	need(t, err == nil, fmt.Sprint("strace that may trace: ", err))
 }
 
-// strace is the command line that runs the server under strace, which looks only
-// at calls on the database's files and does what the option inject says. The
-// server stays this process's own child (-D), so that it can be killed as usual.
+// strace returns the command line that runs the server under strace, which traces calls on the
+// database's files only and applies the option inject. The server stays this process's child (-D),
+// so that it can be killed as usual.
 func (in *instance) strace(calls, inject, output string) []string {
 	args := []string{"strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "0", "-e", "quiet=all", "-e", "signal=none",
 		"-e", "trace=" + calls, "-e", "inject=" + calls + ":" + inject, "-o", output}
@@ -44,17 +44,16 @@ func (in *instance) strace(calls, inject, output string) []string {
 	return args
 }
 
-// life is one life of a server: from its start over one email to its end.
-type life struct {
+// tracedRun is one life of a server: from its start over one email to its end.
+type tracedRun struct {
 	in    *instance
 	relay *sink
 	calls []string // made on the database's files, in order
 }
 
-// live runs the server until it has made n calls and kills it there; when it
-// makes fewer, it sends the email and ends by SIGTERM. sent is closed once the
-// email is sent, as the client sees it.
-func (lf *life) live(t *testing.T, n int, sent <-chan struct{}) {
+// live runs the server until it has made n calls and kills it; if it makes fewer, it sends the
+// email and stops with SIGTERM. sent is closed once the email is sent.
+func (lf *tracedRun) live(t *testing.T, n int, sent <-chan struct{}) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	must(t, err)
@@ -65,7 +64,7 @@ func (lf *life) live(t *testing.T, n int, sent <-chan struct{}) {
 	must(t, w.Close())
 	in.wrap, in.extra = nil, nil
 	over := make(chan struct{})
-	go func() { // a stop takes calls too, and may be killed in its turn
+	go func() { // stopping makes calls too, and may be killed
 		select {
 		case <-sent:
 			_ = in.cmd.Process.Signal(os.Interrupt)
@@ -74,10 +73,10 @@ func (lf *life) live(t *testing.T, n int, sent <-chan struct{}) {
 	}()
 	for lines := bufio.NewScanner(r); lines.Scan(); { // until server and strace have ended
 		if strings.HasSuffix(lines.Text(), " = ?") {
-			continue // held when the kill came, and never made
+			continue // delayed when the kill came, and never made
 		}
 		if lf.calls = append(lf.calls, lines.Text()); len(lf.calls) == n {
-			_ = in.cmd.Process.Kill() // one that has just ended needs none
+			_ = in.cmd.Process.Kill() // it may have exited
 		}
 	}
 	close(over)
@@ -85,8 +84,8 @@ func (lf *life) live(t *testing.T, n int, sent <-chan struct{}) {
 	in.cmd = nil
 }
 
-// last is the last call of a life.
-func (lf *life) last() string {
+// lastCall is the last call of a life.
+func (lf *tracedRun) lastCall() string {
 	if len(lf.calls) == 0 {
 		return "nothing"
 	}
@@ -94,9 +93,8 @@ func (lf *life) last() string {
 	return strings.ReplaceAll(strings.TrimSuffix(call, " (DELAYED)"), lf.in.dir+"/", "")
 }
 
-// TestKillAtFileCalls kills the server after its n-th call
-// that writes, syncs, makes or removes something, for n spread over the life of
-// a server that starts, sends one email and stops (-every-call: for each n).
+// TestKillAtFileCalls kills the server after its n-th call that writes, syncs, creates or removes
+// something, for n spread over a run that starts, sends one email and stops (-every-call: each n).
 // Then it is started again, and the client repeats what was not answered.
 func TestKillAtFileCalls(t *testing.T) {
 	part(t, "kills")
@@ -111,9 +109,9 @@ func TestKillAtFileCalls(t *testing.T) {
 	killAtEach(t, spread(len(whole.calls), 12), seed.kill)
 }
 
-// killAtEach runs kill for each n side by side, and logs after how many
-// different calls servers died: on a busy machine a kill may come a call late.
-func killAtEach(t *testing.T, calls []int, kill func(t *testing.T, n int) *life) {
+// killAtEach runs kill for each n in parallel, and logs the calls at which servers died: on a busy
+// machine a kill may be a call late.
+func killAtEach(t *testing.T, calls []int, kill func(t *testing.T, n int) *tracedRun) {
 	t.Helper()
 	var mu sync.Mutex
 	died := map[int]bool{}
@@ -122,7 +120,7 @@ func killAtEach(t *testing.T, calls []int, kill func(t *testing.T, n int) *life)
 		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
 			t.Parallel()
 			lf := kill(t, n)
-			t.Logf("killed after %d calls, the last: %s", len(lf.calls), lf.last())
+			t.Logf("killed after %d calls, the last: %s", len(lf.calls), lf.lastCall())
 			mu.Lock()
 			defer mu.Unlock()
 			died[len(lf.calls)] = true
@@ -150,7 +148,7 @@ func sortedOnce(lists ...[]int) []int {
 	return slices.Compact(all)
 }
 
-// seed is a database with a domain and a key, which lives start from.
+// seed is a database with a domain and a key, from which runs start.
 type seed struct {
 	db  string
 	key string
@@ -165,7 +163,7 @@ func newSeed(t *testing.T) *seed {
 
 // kill starts a server on a copy of the seed, kills it after n calls, starts it
 // again, and judges.
-func (s *seed) kill(t *testing.T, n int) *life {
+func (s *seed) kill(t *testing.T, n int) *tracedRun {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
 	in := newInstance(t, killArgs(relay)...)
@@ -181,11 +179,11 @@ func (s *seed) kill(t *testing.T, n int) *life {
 			return id == "" || err == nil && status == 200 && strings.Contains(string(answer), `"last_event":"sent"`)
 		})
 	}()
-	lf := &life{in: in, relay: relay}
+	lf := &tracedRun{in: in, relay: relay}
 	lf.live(t, n, sent)
 	in.serve(t)
 	<-sent
-	l.ledger.acquit(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
+	l.ledger.wantNoProblems(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
 	in.checkFiles(t)
 	return lf
 }
@@ -211,9 +209,8 @@ func copyFiles(t *testing.T, from, to string) {
 	}
 }
 
-// TestKillWhileCreatingDatabase kills the first start of a server,
-// which makes its database and its master key. The next start has to make do
-// with what it finds.
+// TestKillWhileCreatingDatabase kills the first start of a server, which creates its database and
+// master key. The next start must work with what it finds.
 func TestKillWhileCreatingDatabase(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
@@ -232,9 +229,9 @@ func TestKillWhileCreatingDatabase(t *testing.T) {
 	killAtEach(t, sortedOnce(key, spread(len(whole.calls), 8)), killFirstStart)
 }
 
-// killFirstStart kills a server after n calls of its first start, at the latest
-// when it is ready, and has the next one send an email.
-func killFirstStart(t *testing.T, n int) *life {
+// killFirstStart kills a server after n calls of its first start, at the latest when it is ready,
+// and makes the next one send an email.
+func killFirstStart(t *testing.T, n int) *tracedRun {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
 	in := newInstance(t, killArgs(relay)...)
@@ -247,7 +244,7 @@ func killFirstStart(t *testing.T, n int) *life {
 			return err == nil && status == 200
 		})
 	}()
-	lf := &life{in: in, relay: relay}
+	lf := &tracedRun{in: in, relay: relay}
 	lf.live(t, n, ready)
 	in.serve(t)
 	<-ready
@@ -256,7 +253,7 @@ func killFirstStart(t *testing.T, n int) *life {
 	l.single(t, order{mark: "first", key: "first", to: []string{"b@example.com"}, text: "first"}, nil)
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, 0)
 	e.signed = dkimVerifier(t, in, "example.test")
-	l.ledger.acquit(t, e)
+	l.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 	return lf
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ear listens at GET /live until the test ends; it is told of each line.
-func ear(t *testing.T, url, key string) *bufio.Reader {
+// openStream reads GET /live until the test ends, line by line.
+func openStream(t *testing.T, url, key string) *bufio.Reader {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/live", nil)
 	must(t, err)
@@ -27,8 +27,8 @@ func ear(t *testing.T, url, key string) *bufio.Reader {
 	return bufio.NewReader(res.Body)
 }
 
-// hears reads until a line holds a text.
-func hears(t *testing.T, in *bufio.Reader, text string) (heard string) {
+// waitFor reads until a line holds a text.
+func waitFor(t *testing.T, in *bufio.Reader, text string) (heard string) {
 	t.Helper()
 	line := make(chan string)
 	go func() {
@@ -51,20 +51,20 @@ func hears(t *testing.T, in *bufio.Reader, text string) (heard string) {
 	return heard
 }
 
-// TestListsAsCSVAndLiveEvents: what is sent is told to who listens, and stands in the list
-// as CSV; the export stands in the audit log, and a stop does not wait for listeners.
+// TestListsAsCSVAndLiveEvents: a sent email is a live event and is in the CSV list; the export is
+// in the audit log, and a stop does not wait for listeners.
 func TestListsAsCSVAndLiveEvents(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	in := start(t, "--drain-timeout", "10m")
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
-	listener := ear(t, in.url, api.key)
+	listener := openStream(t, in.url, api.key)
 	var sent []string
 	for i := range 3 {
 		sent = append(sent, api.send(t, map[string]any{"from": "a@example.test", "to": fmt.Sprintf("b%d@example.com", i), "subject": `=1+1, "x"`, "text": "t"}))
 	}
-	hears(t, listener, fmt.Sprintf(`{"id":%q,"event":"sent"}`, sent[2]))
+	waitFor(t, listener, fmt.Sprintf(`{"id":%q,"event":"sent"}`, sent[2]))
 	status, body, err := api.try("GET", "/emails", nil, "Accept", "text/csv")
 	must(t, err)
 	rows, err := csv.NewReader(strings.NewReader(string(body))).ReadAll()
@@ -95,7 +95,7 @@ func TestListenersMemory(t *testing.T) {
 			keys = append(keys, in.newKey(t))
 		}
 	}
-	for _, key := range keys { // and whatever the first requests take
+	for _, key := range keys { // memory of the first requests
 		client{in.url, key}.ask(t, "GET", "/emails", nil, 200)
 	}
 	before := in.memory(t)

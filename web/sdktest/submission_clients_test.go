@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// submissionFixture is a server that takes mail by SMTP and passes it to a sink.
+// submissionFixture is a server with SMTP submission and a sink.
 type submissionFixture struct {
 	*instance
 	relay *sink
@@ -27,8 +27,8 @@ func newSubmissionFixture(t *testing.T, tlsMode string, args ...string) *submiss
 	return newSubmissionFixtureBefore(t, newSink(t, sinkOptions{}), "", tlsMode, args...)
 }
 
-// newSubmissionFixtureBefore is newSubmissionFixture before a sink of the caller's; relay is the address
-// and options of what stands between the two; empty: nothing does.
+// newSubmissionFixtureBefore is newSubmissionFixture for the caller's sink; relay is the address
+// and options of a relay in between; empty: none.
 func newSubmissionFixtureBefore(t *testing.T, s *sink, relay, tlsMode string, args ...string) *submissionFixture {
 	t.Helper()
 	h := &submissionFixture{relay: s, smtp: freeAddr(t)}
@@ -60,36 +60,36 @@ func (h *submissionFixture) env(tlsMode string) []string {
 	return env
 }
 
-// mailer is a program that hands in mail.
+// mailer is a program that sends mail over SMTP.
 type mailer struct {
 	name    string
 	there   func() bool // whether this machine has it
 	deb     string      // the Debian package that has it
-	command []string    // {host}, {port} and {key} stand for those
+	command []string    // {host}, {port} and {key} are replaced
 	stdin   string
 	html    bool // it sends HTML too
-	hidden  bool // and to hidden@example.org, who stands in no header
+	hidden  bool // also to hidden@example.org, in no header
 }
 
 func program(name string) func() bool {
 	return func() bool { _, err := exec.LookPath(name); return err == nil }
 }
 
-// imports tells whether an interpreter knows a library.
+// imports checks that an interpreter has a library.
 func imports(command ...string) func() bool {
 	return func() bool { return exec.Command(command[0], command[1:]...).Run() == nil }
 }
 
-const letter = "From: Ada <ada@example.test>\r\nTo: zofia@example.org\r\nSubject: by %[1]s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nDzień dobry from %[1]s\r\n"
+const messageText = "From: Ada <ada@example.test>\r\nTo: zofia@example.org\r\nSubject: by %[1]s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nDzień dobry from %[1]s\r\n"
 
 // mailers are programs and libraries that people have.
 func mailers() []mailer {
 	return []mailer{
 		{name: "swaks", there: program("swaks"), deb: "swaks", command: []string{"swaks", "--server", "{host}:{port}", "--auth", "LOGIN", "--auth-user", "resend", "--auth-password", "{key}",
 			"--from", "ada@example.test", "--to", "zofia@example.org", "--h-From", "Ada <ada@example.test>", "--h-Subject", "by swaks", "--body", "Dzień dobry from swaks"}},
-		{name: "msmtp", there: program("msmtp"), deb: "msmtp", stdin: fmt.Sprintf(letter, "msmtp"), command: []string{"msmtp", "--host={host}", "--port={port}", "--auth=plain", "--user=resend", "--passwordeval=echo {key}",
+		{name: "msmtp", there: program("msmtp"), deb: "msmtp", stdin: fmt.Sprintf(messageText, "msmtp"), command: []string{"msmtp", "--host={host}", "--port={port}", "--auth=plain", "--user=resend", "--passwordeval=echo {key}",
 			"--tls=off", "--from=ada@example.test", "zofia@example.org"}},
-		{name: "curl", there: program("curl"), deb: "curl", stdin: fmt.Sprintf(letter, "curl"), command: []string{"curl", "-sS", "smtp://{host}:{port}", "--mail-from", "ada@example.test", "--mail-rcpt", "zofia@example.org",
+		{name: "curl", there: program("curl"), deb: "curl", stdin: fmt.Sprintf(messageText, "curl"), command: []string{"curl", "-sS", "smtp://{host}:{port}", "--mail-from", "ada@example.test", "--mail-rcpt", "zofia@example.org",
 			"--user", "resend:{key}", "--upload-file", "-"}},
 		{name: "smtplib", there: program("python3"), deb: "python3", html: true, hidden: true, command: []string{"/usr/bin/python3", "mailers/plain_smtplib.py"}},
 		{name: "Django", there: imports("/usr/bin/python3", "-c", "import django"), deb: "python3-django", html: true, hidden: true, command: []string{"/usr/bin/python3", "mailers/framework_django.py"}},
@@ -99,7 +99,7 @@ func mailers() []mailer {
 	}
 }
 
-// run hands in what the program sends.
+// run runs the program.
 func (m mailer) run(t *testing.T, h *submissionFixture, tlsMode string) {
 	t.Helper()
 	need(t, m.there(), m.name+": Debian package "+m.deb)
@@ -137,7 +137,7 @@ func TestSMTPClients(t *testing.T) {
 	t.Run("net/smtp", func(t *testing.T) {
 		t.Parallel()
 		host, _, _ := net.SplitHostPort(h.smtp)
-		must(t, gosmtp.SendMail(h.smtp, gosmtp.PlainAuth("", "resend", h.api.key, host), "ada@example.test", []string{"zofia@example.org"}, fmt.Appendf(nil, letter, "net/smtp")))
+		must(t, gosmtp.SendMail(h.smtp, gosmtp.PlainAuth("", "resend", h.api.key, host), "ada@example.test", []string{"zofia@example.org"}, fmt.Appendf(nil, messageText, "net/smtp")))
 		h.arrived(t, "net/smtp", false, false)
 	})
 }
@@ -212,7 +212,7 @@ func TestSMTPClientsWithTLS(t *testing.T) {
 	}
 }
 
-// TestPostfixSmarthost: Postfix hands on what it has, signed in with a key.
+// TestPostfixSmarthost: Postfix relays its mail, signed in with a key.
 func TestPostfixSmarthost(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -223,6 +223,6 @@ func TestPostfixSmarthost(t *testing.T) {
 		"smtp_sasl_password_maps": "inline:{ { [127.0.0.1]:" + port + " = resend:" + h.api.key + " } }",
 		"smtp_tls_security_level": "encrypt",
 	})
-	must(t, gosmtp.SendMail(p.addr, nil, "ada@example.test", []string{"zofia@example.org"}, fmt.Appendf(nil, letter, "Postfix")))
+	must(t, gosmtp.SendMail(p.addr, nil, "ada@example.test", []string{"zofia@example.org"}, fmt.Appendf(nil, messageText, "Postfix")))
 	h.arrived(t, "Postfix", false, false)
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// talk is a conversation with the door for mail by SMTP, one command at a time.
-type talk struct {
+// smtpConn is an SMTP dialogue with the submission server, one command at a time.
+type smtpConn struct {
 	net.Conn
 	r *bufio.Reader
 }
@@ -29,7 +29,7 @@ func (a answer) String() string { return fmt.Sprint(a.code, " ", a.text) }
 // is reports whether the reply begins so, as in 452 4.3.1.
 func (a answer) is(want string) bool { return strings.HasPrefix(a.String(), want) }
 
-// id is the email's in the reply to a message; empty: it was not taken.
+// id returns the email's id in the reply to a message; empty: it was refused.
 func (a answer) id() string {
 	_, id, _ := strings.Cut(a.text, "queued as ")
 	if a.code != 250 {
@@ -39,7 +39,7 @@ func (a answer) id() string {
 }
 
 // dialSMTP connects and reads the greeting.
-func dialSMTP(addr string) (*talk, answer, error) {
+func dialSMTP(addr string) (*smtpConn, answer, error) {
 	c, err := net.DialTimeout("tcp", addr, time.Minute)
 	if err != nil {
 		return nil, answer{}, err
@@ -50,16 +50,16 @@ func dialSMTP(addr string) (*talk, answer, error) {
 }
 
 // quit ends the conversation, and waits until the server has closed it.
-func (s *talk) quit() {
+func (s *smtpConn) quit() {
 	_ = s.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprint(s, "QUIT\r\n")
 	_, _ = io.Copy(io.Discard, s.r)
 	s.Close()
 }
 
-func newSMTPConn(c net.Conn) *talk { return &talk{c, bufio.NewReader(c)} }
+func newSMTPConn(c net.Conn) *smtpConn { return &smtpConn{c, bufio.NewReader(c)} }
 
-func (s *talk) answer() (a answer, err error) {
+func (s *smtpConn) answer() (a answer, err error) {
 	_ = s.SetDeadline(time.Now().Add(time.Minute))
 	for {
 		line, err := s.r.ReadString('\n')
@@ -76,8 +76,8 @@ func (s *talk) answer() (a answer, err error) {
 	}
 }
 
-// say sends a command and reads its reply.
-func (s *talk) say(command string) (answer, error) {
+// cmd sends a command and reads its reply.
+func (s *smtpConn) cmd(command string) (answer, error) {
 	if _, err := io.WriteString(s, command+"\r\n"); err != nil {
 		return answer{}, err
 	}
@@ -85,37 +85,37 @@ func (s *talk) say(command string) (answer, error) {
 }
 
 // signIn says EHLO and signs in with a key.
-func (s *talk) signIn(key string) (answer, error) {
-	if a, err := s.say("EHLO client.test"); err != nil || a.code != 250 {
+func (s *smtpConn) signIn(key string) (answer, error) {
+	if a, err := s.cmd("EHLO client.test"); err != nil || a.code != 250 {
 		return a, err
 	}
-	return s.say("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00resend\x00"+key)))
+	return s.cmd("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00resend\x00"+key)))
 }
 
-// begin comes up to the message: the reply is 354, or the first refusal.
-func (s *talk) begin(params string, to ...string) (a answer, err error) {
+// begin sends everything up to the message: the reply is 354, or the first refusal.
+func (s *smtpConn) begin(params string, to ...string) (a answer, err error) {
 	commands := []string{"MAIL FROM:<envelope@example.test>" + params}
 	for _, r := range to {
 		commands = append(commands, "RCPT TO:<"+r+">")
 	}
 	for _, c := range append(commands, "DATA") {
-		if a, err = s.say(c); err != nil || a.code != 250 {
+		if a, err = s.cmd(c); err != nil || a.code != 250 {
 			return a, err
 		}
 	}
 	return a, nil
 }
 
-// submissionFixture hands a message in, whose lines end with CR LF.
-func (s *talk) handIn(message, params string, to ...string) (answer, error) {
+// handIn sends a message, whose lines end with CR LF.
+func (s *smtpConn) handIn(message, params string, to ...string) (answer, error) {
 	a, err := s.begin(params, to...)
 	if err != nil || a.code != 354 {
 		return a, err
 	}
-	return s.say(dotted(message) + ".")
+	return s.cmd(dotStuffed(message) + ".")
 }
 
-func dotted(message string) string {
+func dotStuffed(message string) string {
 	if strings.HasPrefix(message, ".") {
 		message = "." + message
 	}
@@ -123,7 +123,7 @@ func dotted(message string) string {
 }
 
 // signedIn is a connection of a key.
-func (h *submissionFixture) signedIn(t *testing.T, key string) *talk {
+func (h *submissionFixture) signedIn(t *testing.T, key string) *smtpConn {
 	t.Helper()
 	s, a, err := dialSMTP(h.smtp)
 	must(t, err)
@@ -137,8 +137,8 @@ func (h *submissionFixture) signedIn(t *testing.T, key string) *talk {
 	return s
 }
 
-// want hands a message in and checks the reply, which it returns.
-func (s *talk) want(t *testing.T, reply, message string, to ...string) answer {
+// want sends a message and checks the reply, which it returns.
+func (s *smtpConn) want(t *testing.T, reply, message string, to ...string) answer {
 	t.Helper()
 	a, err := s.handIn(message, "", to...)
 	if err != nil || !a.is(reply) {
@@ -148,7 +148,7 @@ func (s *talk) want(t *testing.T, reply, message string, to ...string) answer {
 		t.FailNow()
 	}
 	if a.code != 250 {
-		_, _ = s.say("RSET") // a session that ended says so at the next command
+		_, _ = s.cmd("RSET") // a closed session shows at the next command
 	}
 	return a
 }

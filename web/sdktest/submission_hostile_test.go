@@ -20,8 +20,8 @@ import (
 
 var hugeMail = flag.Int("huge", 1, "MiB of a hostile message by SMTP")
 
-// dialFrom is dialSMTP from a loopback address of its own.
-func dialFrom(local, addr string) (*talk, answer, error) {
+// dialFrom is dialSMTP from a loopback address.
+func dialFrom(local, addr string) (*smtpConn, answer, error) {
 	d := net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.ParseIP(local)}}
 	c, err := d.Dial("tcp", addr)
 	if err != nil {
@@ -58,8 +58,8 @@ func quantiles(took []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p99 %s, worst %s", took[len(took)/2].Round(time.Millisecond), p99(took).Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 }
 
-// TestSlowAndHugeMail: twenty connections of one team, ten of
-// which trickle and ten hand in huge messages without a pause.
+// TestSlowAndHugeMail: twenty connections of one team, ten of which trickle and ten send huge
+// messages without a pause.
 func TestSlowAndHugeMail(t *testing.T) {
 	part(t, "submission", judged)
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestSlowAndHugeMail(t *testing.T) {
 				_, err = io.WriteString(c, "drip\r\n")
 			}
 			for i%2 == 1 && err == nil {
-				if a, err = c.say(huge + "."); err == nil {
+				if a, err = c.cmd(huge + "."); err == nil {
 					mu.Lock()
 					if a.code == 250 {
 						taken++
@@ -125,14 +125,13 @@ func TestSlowAndHugeMail(t *testing.T) {
 	}
 }
 
-// TestSocketsPerAddress: twenty are let in, the others hear 421 at the
-// greeting; another address does not notice.
+// TestSocketsPerAddress: twenty are accepted, the others get 421; another address is not affected.
 func TestSocketsPerAddress(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
 	h := newSubmissionFixture(t, "off")
 	in, out := 0, 0
-	var open []*talk
+	var open []*smtpConn
 	for range 500 {
 		c, a, err := dialFrom("127.0.0.3", h.smtp)
 		must(t, err)
@@ -163,8 +162,8 @@ func TestSocketsPerAddress(t *testing.T) {
 	})
 }
 
-// TestKeyGuessesPerAddress: after twenty wrong ones in a minute the address
-// hears 421; a right one still signs in, and another address is not concerned.
+// TestKeyGuessesPerAddress: after twenty wrong keys in a minute the address gets 421; a right key
+// still signs in, and another address is not affected.
 func TestKeyGuessesPerAddress(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -191,7 +190,7 @@ func TestKeyGuessesPerAddress(t *testing.T) {
 	if a.code == 220 {
 		a, err = c.signIn(h.api.key)
 	}
-	if err != nil || a.code != 235 { // a wrong neighbour behind the same address locks nobody out
+	if err != nil || a.code != 235 { // wrong keys from the same address lock nobody out
 		t.Errorf("the right key from there: %s, %v", a, err)
 	}
 	c.Close()
@@ -201,8 +200,8 @@ func TestKeyGuessesPerAddress(t *testing.T) {
 	}
 }
 
-// TestDeletedKeyEndsSessions: at the next message, and at the end of one that
-// was begun before.
+// TestDeletedKeyEndsSessions: at the next message, and at the end of a message that was begun
+// before.
 func TestDeletedKeyEndsSessions(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -224,13 +223,13 @@ func TestDeletedKeyEndsSessions(t *testing.T) {
 		}
 	}
 	after(t, time.Second)
-	if a, err := busy.say(note("ann@example.test", "amid") + "."); err != nil || !a.is("535 5.7.8") {
+	if a, err := busy.cmd(note("ann@example.test", "amid") + "."); err != nil || !a.is("535 5.7.8") {
 		t.Errorf("a message that was begun: %s, %v", a, err)
 	}
-	if a, err := idle.say("MAIL FROM:<a@example.test>"); err != nil || !a.is("535 5.7.8") {
+	if a, err := idle.cmd("MAIL FROM:<a@example.test>"); err != nil || !a.is("535 5.7.8") {
 		t.Errorf("the next message: %s, %v", a, err)
 	}
-	for _, c := range []*talk{idle, busy} {
+	for _, c := range []*smtpConn{idle, busy} {
 		if _, err := c.r.ReadByte(); err != io.EOF {
 			t.Errorf("the connection stays: %v", err)
 		}
@@ -240,8 +239,8 @@ func TestDeletedKeyEndsSessions(t *testing.T) {
 	}
 }
 
-// TestBouncesAndMailOnOnePort: who signs in hands in mail, what comes to a signed
-// return path is a bounce, all else is refused.
+// TestBouncesAndMailOnOnePort: signed-in clients send mail, mail to a signed return path is a
+// bounce, everything else is refused.
 func TestBouncesAndMailOnOnePort(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -268,19 +267,19 @@ func TestBouncesAndMailOnOnePort(t *testing.T) {
 			t.Errorf("to %s: %v", to, err)
 		}
 	}
-	// A bounce is no way in for mail.
+	// A bounce grants no access.
 	guest, _, err := dialSMTP(addr)
 	must(t, err)
 	defer guest.Close()
 	for _, step := range []struct{ say, want string }{{"EHLO x.test", "250"}, {"MAIL FROM:<>", "250"}, {"RCPT TO:<" + m.From + ">", "250"}, {"RCPT TO:<victim@example.org>", "550 5.7.1"}} {
-		if a, err := guest.say(step.say); err != nil || !a.is(step.want) {
+		if a, err := guest.cmd(step.say); err != nil || !a.is(step.want) {
 			t.Errorf("%s: %s, %v", step.say, a, err)
 		}
 	}
 }
 
-// TestStopDuringMessage: what is being handed in when the server is told to stop is
-// answered with 250, and arrives, or with 421; who waits hears 421.
+// TestStopDuringMessage: a message that is being sent when the server stops is answered with 250,
+// and arrives, or with 421; idle clients get 421.
 func TestStopDuringMessage(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -295,7 +294,7 @@ func TestStopDuringMessage(t *testing.T) {
 	if a, err := idle.answer(); err != nil || !a.is("421 4.3.2") {
 		t.Errorf("who waits hears %s, %v", a, err)
 	}
-	a, err := busy.say("the rest\r\n.")
+	a, err := busy.cmd("the rest\r\n.")
 	if err != nil || a.code != 250 && a.code != 421 {
 		t.Errorf("the message on its way: %s, %v", a, err)
 	}
@@ -312,8 +311,8 @@ func TestStopDuringMessage(t *testing.T) {
 	t.Logf("answered %s", a)
 }
 
-// TestDevSMTPWithoutKey: with --dev a program's mail is caught without any
-// configuration, is seen in the list, and told live.
+// TestDevSMTPWithoutKey: with --dev mail is captured without any configuration, is in the list, and
+// is a live event.
 func TestDevSMTPWithoutKey(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -334,11 +333,11 @@ func TestDevSMTPWithoutKey(t *testing.T) {
 	c, a, err := dialSMTP(h.smtp)
 	must(t, err)
 	defer c.Close()
-	if a, err = c.say("EHLO app.test"); err != nil || a.code != 250 {
+	if a, err = c.cmd("EHLO app.test"); err != nil || a.code != 250 {
 		t.Fatalf("%s, %v", a, err)
 	}
 	a = c.want(t, "250 2.0.0", note("Shop <shop@my-app.test>", "caught"), "zofia@example.org")
-	if s, err := c.say("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00any\x00thing"))); err != nil || s.code != 235 {
+	if s, err := c.cmd("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00any\x00thing"))); err != nil || s.code != 235 {
 		t.Errorf("any password: %s, %v", s, err)
 	}
 	var list struct {
@@ -357,8 +356,8 @@ func TestDevSMTPWithoutKey(t *testing.T) {
 	}
 }
 
-// listen reads what is told live; what it returns has a channel closed once an email is
-// told.
+// listen reads live events; the result returns a channel that is closed when an email's event
+// arrives.
 func (h *submissionFixture) listen(t *testing.T) func(id string) <-chan struct{} {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", h.url+"/live", nil)

@@ -17,8 +17,8 @@ var rateSpan = flag.Duration("rates", 0, "how long the rates by SMTP and by the 
 
 const rateConnections = 16
 
-// bySMTP and byAPI hand in mail over 16 connections, one after another on each, until ctx
-// ends, and count what was accepted.
+// bySMTP and byAPI send mail over 16 connections, one message after another on each, until ctx
+// ends, and count accepted mail.
 func (h *submissionFixture) bySMTP(ctx context.Context, t *testing.T) int64 {
 	return rated(func(i int, n *atomic.Int64) {
 		for ctx.Err() == nil {
@@ -39,7 +39,7 @@ func (h *submissionFixture) bySMTP(ctx context.Context, t *testing.T) int64 {
 				t.Error(err)
 				return
 			}
-			c.quit() // who comes again at once finds the place free
+			c.quit() // so that the next connection is accepted
 		}
 	})
 }
@@ -78,7 +78,7 @@ func rated(hand func(i int, n *atomic.Int64)) int64 {
 	return n.Load()
 }
 
-// TestSMTPRate: one after the other, and both at once.
+// TestSMTPRate: one after the other, and both at the same time.
 func TestSMTPRate(t *testing.T) {
 	part(t, judged)
 	t.Parallel()

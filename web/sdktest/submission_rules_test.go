@@ -45,7 +45,7 @@ func (h *submissionFixture) post(path string, body any) error {
 	return nil
 }
 
-func (h *submissionFixture) checkIdempotency(t *testing.T, c *talk, from string) {
+func (h *submissionFixture) checkIdempotency(t *testing.T, c *smtpConn, from string) {
 	t.Helper()
 	const key = "Resend-Idempotency-Key: once"
 	first := c.want(t, "250 2.0.0", note(from, "once", key, "Message-ID: <1@tool.example>"), "a@example.org")
@@ -61,7 +61,7 @@ func (h *submissionFixture) checkIdempotency(t *testing.T, c *talk, from string)
 	}
 }
 
-func (h *submissionFixture) checkControls(t *testing.T, c *talk, from string) {
+func (h *submissionFixture) checkControls(t *testing.T, c *smtpConn, from string) {
 	t.Helper()
 	a := c.want(t, "250 2.0.0", note(from, "controls", "X-Mailer-Tag: kind=letter", "X-PM-Tag: welcome", "X-Mailer-Expires-In: 1h", "X-Mailer-Foo: bar", "x-mailer-email-id: forged",
 		"X-SES-CONFIGURATION-SET: mine", "X-Mailgun-Variables: {}", "Bcc: secret@example.org", "Return-Path: <r@example.org>", "X-Mailer: tool 1", "List-Id: <l.example.test>"), "a@example.org", "secret@example.org")
@@ -92,7 +92,7 @@ func (h *submissionFixture) checkControls(t *testing.T, c *talk, from string) {
 	}
 }
 
-func (h *submissionFixture) checkTopic(t *testing.T, c *talk, from string) {
+func (h *submissionFixture) checkTopic(t *testing.T, c *smtpConn, from string) {
 	t.Helper()
 	status, b := h.api.do(t, "POST", "/topics", map[string]any{"name": "News", "default_subscription": "opt_in", "visibility": "public"})
 	_, rest, _ := strings.Cut(string(b), `"id":"`)
@@ -110,7 +110,7 @@ func (h *submissionFixture) checkTopic(t *testing.T, c *talk, from string) {
 	res, err := plainHTTP.Post(link, "application/x-www-form-urlencoded", strings.NewReader("List-Unsubscribe=One-Click"))
 	must(t, err)
 	res.Body.Close()
-	// Whoever has gone from the topic gets none of it; other mail he gets.
+	// Who has opted out of the topic gets none of its mail, but other mail.
 	c.want(t, "550 5.7.1", note(from, "topical 2", "X-Mailer-Topic: "+id), "reader@example.org")
 	c.want(t, "250 2.0.0", note(from, "no topic"), "reader@example.org")
 }
@@ -126,11 +126,11 @@ func TestSMTPRefusedKeys(t *testing.T) {
 	limited := h.signedIn(t, h.api.key)
 	eventually(t, time.Minute, "the rate is used up", func() (bool, string) {
 		for range 10 {
-			a, err := limited.say("MAIL FROM:<a@example.test>")
+			a, err := limited.cmd("MAIL FROM:<a@example.test>")
 			if err != nil || a.is("450 4.7.1") {
 				return err == nil, fmt.Sprint(a, err)
 			}
-			_, _ = limited.say("RSET")
+			_, _ = limited.cmd("RSET")
 		}
 		return false, "ten a second were let through"
 	})

@@ -21,7 +21,7 @@ import (
 type tree struct {
 	Raw []byte
 	To  []string
-	id  string // once it was handed in
+	id  string // after it was sent
 }
 
 // makeTrees has Python's email package make messages.
@@ -46,8 +46,8 @@ func ascii(s string) bool {
 // staysHere are the headers that do not leave, in lower case.
 var staysHere = []string{"bcc", "return-path", "x-mailer-tag"}
 
-// leaves is how the message is to end at the relay: its header without what stays here,
-// and its body, byte for byte.
+// leaves returns the expected message at the relay: its header without own headers, and its body,
+// byte for byte.
 func (tr *tree) leaves() []byte {
 	var out []byte
 	header := tr.header()
@@ -64,7 +64,7 @@ func (tr *tree) leaves() []byte {
 	return append(out, tr.Raw[len(header):]...)
 }
 
-// handInTrees hands them in, over connections of 50 each.
+// handInTrees sends them, 50 per connection.
 func (h *submissionFixture) handInTrees(t *testing.T, trees []*tree) {
 	t.Helper()
 	for part := range slices.Chunk(trees, 50) {
@@ -79,8 +79,7 @@ func (h *submissionFixture) handInTrees(t *testing.T, trees []*tree) {
 	}
 }
 
-// judged has Python judge what arrived: pairs of handed in and arrived, of which those that
-// changed on the way must say the same.
+// judged compares messages in Python: those that were re-encoded must have equal content.
 func (h *submissionFixture) judged(t *testing.T, trees []*tree, at map[string]*message) {
 	t.Helper()
 	name, value := h.dkimRecord(t, "example.test")
@@ -128,8 +127,8 @@ func treeCount() int {
 	return 60
 }
 
-// TestMIMETreesArriveUnchanged: with a relay that takes 8-bit mail and UTF-8 addresses
-// a message arrives as it came, but for the headers that stay here.
+// TestMIMETreesArriveUnchanged: with a relay that takes 8-bit mail and UTF-8 addresses, messages
+// arrive unchanged but for own headers.
 func TestMIMETreesArriveUnchanged(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -167,9 +166,9 @@ func (h *submissionFixture) rawOf(t *testing.T, id string) []byte {
 	return []byte(shown.Message)
 }
 
-// TestMIMETreesWithout8BITMIME: what is 8-bit arrives encoded and says
-// the same, or is refused by words that name what the relay lacks: what was signed or
-// encrypted, and addresses that are not ASCII. All else arrives byte for byte.
+// TestMIMETreesWithout8BITMIME: 8-bit content is re-encoded with equal content, or refused with an
+// error that names what the relay lacks: signed or encrypted content, and addresses that are not
+// ASCII. Everything else arrives byte for byte.
 func TestMIMETreesWithout8BITMIME(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
@@ -206,8 +205,7 @@ func TestMIMETreesWithout8BITMIME(t *testing.T) {
 	h.judged(t, trees, at)
 }
 
-// wantRefusedFor8Bit: a message that did not arrive is one that can't be encoded, and its
-// timeline says so.
+// wantRefusedFor8Bit: a message that did not arrive can't be re-encoded, and its timeline says so.
 func (h *submissionFixture) wantRefusedFor8Bit(t *testing.T, i int, tr *tree) {
 	t.Helper()
 	told := describe(h.api.events(t, tr.id))

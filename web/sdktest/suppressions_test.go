@@ -92,7 +92,7 @@ func nodeClientSuppressions(t *testing.T, mode compat) {
 
 // checkEnvelopes waits for as many messages as there are envelopes and compares
 // them, in any order.
-func (w *world) checkEnvelopes(t *testing.T, want ...string) {
+func (w *fixture) checkEnvelopes(t *testing.T, want ...string) {
 	t.Helper()
 	w.sink.wait(t, len(want), time.Minute, func(*message) bool { return true })
 	var got []string

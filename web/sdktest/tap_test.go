@@ -11,14 +11,13 @@ import (
 	"testing"
 )
 
-// tap stands between the clients and a server. It passes every byte on as it
-// came, in both directions, and reads along: headers, chunks and connections
-// that stay open reach the other side untouched.
+// tap is a proxy between the clients and a server. It forwards every byte unchanged in both
+// directions, and parses a copy.
 type tap struct {
 	listener net.Listener
 	server   string
 	seen     func(exchange)
-	broke    func(error) // called with what is no HTTP
+	broke    func(error) // called for what is no HTTP
 	group    sync.WaitGroup
 
 	mu    sync.Mutex
@@ -33,9 +32,8 @@ type exchange struct {
 	got      []byte // body of the answer
 }
 
-// newTap listens on an address of its own for what is meant for server. seen
-// is called for every complete exchange, from many goroutines, and broke where
-// one can't be read.
+// newTap listens for connections to server. seen is called for every complete exchange, from many
+// goroutines, and broke for unreadable ones.
 func newTap(t *testing.T, server string, seen func(exchange), broke func(error)) *tap {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,7 +57,7 @@ func (p *tap) close() {
 	p.group.Wait()
 }
 
-// keep notes a connection to be closed in the end; false: the end has come.
+// keep registers a connection to close at the end; false after the end.
 func (p *tap) keep(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +111,7 @@ func pump(to, from net.Conn, copied *stream) {
 	_ = to.(*net.TCPConn).CloseWrite()
 }
 
-// read takes the exchanges of one connection apart.
+// read parses the exchanges of one connection.
 func (p *tap) read(asked, answered *stream) {
 	requests, responses := bufio.NewReader(asked), bufio.NewReader(answered)
 	for {
@@ -143,7 +141,7 @@ func readExchange(requests, responses *bufio.Reader) (x exchange, err error) {
 	return x, err
 }
 
-// finalResponse skips what is only said on the way (RFC 9110 15.2).
+// finalResponse skips interim responses (RFC 9110 15.2).
 func finalResponse(r *bufio.Reader, req *http.Request) (*http.Response, error) {
 	for {
 		res, err := http.ReadResponse(r, req)
@@ -153,9 +151,8 @@ func finalResponse(r *bufio.Reader, req *http.Request) (*http.Response, error) {
 	}
 }
 
-// stream holds what was written until it is read. Writing never waits: a
-// server may answer before it has read the request, and a reader of both must
-// hold up neither.
+// stream buffers what was written until it is read. Writing never blocks: a server may answer
+// before it has read the request, and the reader must delay neither side.
 type stream struct {
 	mu     sync.Mutex
 	more   *sync.Cond

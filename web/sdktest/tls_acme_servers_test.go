@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// leadTo has what connects to an address come to another one, once something listens there.
+// leadTo forwards connections of one address to another, once it listens.
 func leadTo(t *testing.T, from, to string) {
 	t.Helper()
 	l, err := net.Listen("tcp", from)
@@ -44,8 +44,8 @@ func carry(in net.Conn, to string) {
 	}
 }
 
-// TestSharedCertificates: the one that works orders them, and whichever
-// the authority comes to can prove the name and shows what was ordered.
+// TestSharedCertificates: the leader orders them; any server answers the authority's challenge and
+// serves the certificate.
 func TestSharedCertificates(t *testing.T) {
 	part(t, "tls")
 	t.Parallel()

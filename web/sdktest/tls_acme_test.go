@@ -23,9 +23,9 @@ import (
 // the server: Let's Encrypt's pebble, which is built from the module in the folder acme.
 
 const (
-	// pebbleBuild bounds the building of pebble, which takes 20 seconds the first time.
+	// pebbleBuild bounds the build of pebble, which takes 20 seconds the first time.
 	pebbleBuild = 3 * time.Minute
-	// certificateLife is that of pebble's certificates, in seconds: they are renewed after
+	// certificateLife is the lifetime of pebble's certificates in seconds: they are renewed after
 	// two thirds of it.
 	certificateLife = 24
 	issueTimeout    = time.Minute
@@ -97,7 +97,7 @@ func newPebble(t *testing.T) *pebble {
 	return p
 }
 
-// readRoots waits until the authority runs, and reads what it signs with.
+// readRoots waits until the authority runs, and reads its root certificates.
 func (p *pebble) readRoots(t *testing.T, ca *authority, url string) {
 	t.Helper()
 	own := x509.NewCertPool()
@@ -154,7 +154,7 @@ func (p *pebble) certificate(addr, name string) (*x509.Certificate, error) {
 	return conn.ConnectionState().PeerCertificates[0], nil
 }
 
-// awaitCertificate waits for one that is not the one given.
+// awaitCertificate waits for another certificate than the given one.
 func (p *pebble) awaitCertificate(t *testing.T, addr, name string, not *x509.Certificate) (c *x509.Certificate) {
 	t.Helper()
 	eventually(t, issueTimeout, "a certificate for "+name, func() (bool, string) {
@@ -254,7 +254,7 @@ func (p *pebble) get(t *testing.T, addr, url string) *http.Response {
 	return res
 }
 
-// Port 443 of this name is somebody else's, so that the authority asks at port 80.
+// Another server has port 443 of this name, so that the authority uses port 80.
 func TestCertificatesByHTTP01AndRefusals(t *testing.T) {
 	part(t, "tls")
 	p := newPebble(t)

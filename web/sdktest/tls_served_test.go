@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// filed is a server whose certificate comes from files.
-type filed struct {
+// certFiles is a server whose certificate comes from files.
+type certFiles struct {
 	*instance
 	ca                *authority
 	roots             *x509.CertPool
@@ -27,10 +27,10 @@ type filed struct {
 	certFile, keyFile string
 }
 
-// newCertFiles starts one that is reached at https://127.0.0.1; wrap is what runs it.
-func newCertFiles(t *testing.T, ca *authority, wrap ...string) *filed {
+// newCertFiles starts a server at https://127.0.0.1; wrap is a command that runs it.
+func newCertFiles(t *testing.T, ca *authority, wrap ...string) *certFiles {
 	t.Helper()
-	f := &filed{ca: ca, roots: x509.NewCertPool(), tls: freeAddr(t), smtp: freeAddr(t), dir: t.TempDir()}
+	f := &certFiles{ca: ca, roots: x509.NewCertPool(), tls: freeAddr(t), smtp: freeAddr(t), dir: t.TempDir()}
 	f.roots.AddCert(ca.cert)
 	f.certFile, f.keyFile = writeCert(t, f.dir, ca.issue(t))
 	f.instance = newInstance(t, "--tls-cert", f.certFile, "--tls-key", f.keyFile, "--listen-tls", f.tls, "--base-url", "https://"+f.tls, "--smtp-listen", f.smtp)
@@ -38,8 +38,8 @@ func newCertFiles(t *testing.T, ca *authority, wrap ...string) *filed {
 	return f
 }
 
-// serial is that of the certificate shown.
-func (f *filed) serial() (string, error) {
+// serial returns the serial number of the served certificate.
+func (f *certFiles) serial() (string, error) {
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", f.tls, &tls.Config{RootCAs: f.roots})
 	if err != nil {
 		return "", err
@@ -70,8 +70,8 @@ func TestTLSFromFiles(t *testing.T) {
 	t.Run("half a handshake", func(t *testing.T) { f.halfOpen(t) })
 }
 
-// change replaces the files by another pair, and by one that is none.
-func (f *filed) change(t *testing.T) {
+// change replaces the files by another pair, and by an invalid one.
+func (f *certFiles) change(t *testing.T) {
 	first, err := f.serial()
 	must(t, err)
 	writeCert(t, f.dir, f.ca.issue(t))
@@ -91,7 +91,7 @@ func (f *filed) change(t *testing.T) {
 }
 
 // client is what `openssl s_client` prints of a handshake.
-func (f *filed) client(t *testing.T, addr, input string, args ...string) string {
+func (f *certFiles) client(t *testing.T, addr, input string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -101,8 +101,8 @@ func (f *filed) client(t *testing.T, addr, input string, args ...string) string 
 	return string(out)
 }
 
-// oldFaults tries what was wrong with TLS and its programs over the years.
-func (f *filed) oldFaults(t *testing.T) {
+// oldFaults tries known attacks on TLS and its implementations.
+func (f *certFiles) oldFaults(t *testing.T) {
 	needTool(t, "openssl")
 	const none = "Cipher is (NONE)"
 	for what, args := range map[string][]string{
@@ -130,8 +130,8 @@ func (f *filed) oldFaults(t *testing.T) {
 	}
 }
 
-// halfOpen holds connections that never end their handshake: nobody waits for them.
-func (f *filed) halfOpen(t *testing.T) {
+// halfOpen holds connections that never finish their handshake: nobody waits for them.
+func (f *certFiles) halfOpen(t *testing.T) {
 	for i := range 500 {
 		conn, err := net.Dial("tcp", f.tls)
 		must(t, err)
@@ -147,11 +147,11 @@ func (f *filed) halfOpen(t *testing.T) {
 	}
 }
 
-// TestSocketsOfAServiceManager: the server takes sockets that were opened for it, by name
-// and by address, and refuses one that it has no use for.
+// TestSocketsOfAServiceManager: the server takes inherited sockets, by name and by address, and
+// refuses one that it has no use for.
 func TestSocketsOfAServiceManager(t *testing.T) {
 	part(t, "tls")
-	handed := func(t *testing.T, names string, addrs ...string) *filed {
+	handed := func(t *testing.T, names string, addrs ...string) *certFiles {
 		t.Helper()
 		f := newCertFiles(t, newAuthority(t), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=`+fmt.Sprint(len(addrs))+` LISTEN_FDNAMES=`+names+` exec "$@"`, "sh")
 		for _, addr := range addrs {
@@ -173,7 +173,7 @@ func TestSocketsOfAServiceManager(t *testing.T) {
 	if _, err := f.serial(); err != nil {
 		t.Error(err)
 	}
-	for range 2 { // a restart closes nobody's connection
+	for range 2 { // a restart closes no connection
 		f.stop(t)
 		waiting, err := net.Dial("tcp", other)
 		must(t, err)
@@ -194,7 +194,7 @@ func TestSocketsOfAServiceManager(t *testing.T) {
 	}
 }
 
-// TestSystemdSocketActivate has systemd's own tool hand over the socket.
+// TestSystemdSocketActivate uses systemd's own tool.
 func TestSystemdSocketActivate(t *testing.T) {
 	part(t, "tls")
 	needTool(t, "systemd-socket-activate")

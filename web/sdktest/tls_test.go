@@ -53,7 +53,7 @@ func (a *authority) issue(t *testing.T) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// selfSigned makes a certificate for 127.0.0.1 that nobody vouches for.
+// selfSigned makes an untrusted certificate for 127.0.0.1.
 func selfSigned(t *testing.T) *tls.Certificate {
 	t.Helper()
 	key := newECKey(t)

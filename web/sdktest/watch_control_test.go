@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// The watch over what goes over the wire would pass anything if it saw nothing:
-// here it is shown what it must complain of.
+// A watcher that saw nothing would accept everything: these tests show it what it must report.
 
 // TestHarnessDocumentCheck alters exchanges one by one.
 func TestHarnessDocumentCheck(t *testing.T) {
@@ -95,8 +94,7 @@ func TestHarnessDocumentWithOtherReader(t *testing.T) {
 	}
 }
 
-// TestHarnessAlteredAnswer puts somebody before a real server who changes
-// one word of one answer.
+// TestHarnessAlteredAnswer puts a proxy in front of a server that changes one word of one answer.
 func TestHarnessAlteredAnswer(t *testing.T) {
 	part(t, "harness")
 	t.Parallel()
@@ -119,7 +117,7 @@ func TestHarnessAlteredAnswer(t *testing.T) {
 		p := newTap(t, server, watched.report.saw, watched.report.broke)
 		api := client{p.url(), in.newKey(t)}
 		api.do(t, "GET", "/emails", nil)
-		api.do(t, "GET", "/automations", nil) // refused in words, as listed
+		api.do(t, "GET", "/automations", nil) // unsupported, as listed
 		p.close()
 		if want := name == "altered"; watched.report.n != 2 || (len(watched.report.all) == 1) != want {
 			t.Errorf("%s: %d exchanges seen, complaints %q", name, watched.report.n, watched.report.all)

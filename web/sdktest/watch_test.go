@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// watcher holds what goes over the wire against the server's own document.
+// watcher compares exchanges with the server's own document.
 type watcher struct {
 	documents documents
 
@@ -36,7 +36,7 @@ type report struct {
 	all []string
 	n   int // exchanges
 
-	fine map[[sha256.Size]byte]bool // what was judged and is good
+	fine map[[sha256.Size]byte]bool // exchanges that were checked already
 }
 
 // saw is called with every exchange.

@@ -129,7 +129,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// wait returns the n-th request of an event's type, once it came.
+// wait returns the n-th request with an event type, once it has arrived.
 func (r *receiver) wait(t *testing.T, kind string, n int) (found received) {
 	t.Helper()
 	eventually(t, time.Minute, kind+" at the endpoint", func() (bool, string) {
@@ -240,8 +240,8 @@ func wantVerified(t *testing.T, c *resendv3.Client, r received, secret string, w
 	}
 }
 
-// TestWebhooksCannotReachPrivateHosts: what is on loopback is told
-// nothing where --webhook-allow does not name it.
+// TestWebhooksCannotReachPrivateHosts: an endpoint on loopback gets nothing unless --webhook-allow
+// names it.
 func TestWebhooksCannotReachPrivateHosts(t *testing.T) {
 	part(t, "clients")
 	t.Parallel()

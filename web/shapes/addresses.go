@@ -9,7 +9,7 @@ import (
 	"mailer/web/rest"
 )
 
-// AddressList is a string or an array of strings. Null, "" and [] are absent.
+// AddressList is a string or an array of strings. Null, "" and [] mean absent.
 type AddressList []string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -37,7 +37,7 @@ func (AddressList) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
-// FormatAddresses returns addresses as answers have them.
+// FormatAddresses formats addresses for answers.
 func FormatAddresses(list []app.Address) []string {
 	out := make([]string, len(list))
 	for i, a := range list {

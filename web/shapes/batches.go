@@ -12,21 +12,21 @@ import (
 	"mailer/web/rest"
 )
 
-// How a batch treats an invalid item (header x-batch-validation).
+// Values of the header x-batch-validation.
 const (
 	ValidateStrict     = "strict"
 	ValidatePermissive = "permissive"
 )
 
-// BatchItem is an item of a batch: what it says, or why it could not be read.
+// BatchItem is an item of a batch, or the error of decoding it.
 type BatchItem[T any] struct {
 	Raw   jsontext.Value
 	Value T
 	Err   error
 }
 
-// DecodeBatch reads the array of a batch item by item. Errors: those of
-// splitBatch; an item's own is kept with it.
+// DecodeBatch decodes the array of a batch. Errors: those of splitBatch; errors of an item are
+// returned with it.
 func DecodeBatch[T any](body []byte, limit int, what string) ([]BatchItem[T], error) {
 	values, err := splitBatch(body, limit, what)
 	if err != nil {
@@ -40,7 +40,7 @@ func DecodeBatch[T any](body []byte, limit int, what string) ([]BatchItem[T], er
 	return items, nil
 }
 
-// BatchSchema is that of an array of 1 to limit items.
+// BatchSchema is the schema of an array of 1 to limit items.
 func BatchSchema[T any](r huma.Registry, limit int) *huma.Schema {
 	least := 1
 	schema := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
@@ -48,7 +48,7 @@ func BatchSchema[T any](r huma.Registry, limit int) *huma.Schema {
 	return schema
 }
 
-// ReadValidation reads the header x-batch-validation. Errors: CodeValidation.
+// ReadValidation parses the header x-batch-validation. Errors: CodeValidation.
 func ReadValidation(s string) (permissive bool, err error) {
 	switch s {
 	case "", ValidateStrict:
@@ -59,14 +59,14 @@ func ReadValidation(s string) (permissive bool, err error) {
 	return false, app.Invalid("x-batch-validation", "must be strict or permissive")
 }
 
-// splitBatch cuts the array of a batch into its items, which are decoded one by
-// one: in a permissive batch an item of a wrong shape must not refuse the
-// others. It stops at one more than limit. what names the items in words.
+// splitBatch splits an array into its items. They are decoded separately: in a permissive batch an
+// invalid item must not fail the others. It fails at more than limit items. what names the items in
+// errors.
 func splitBatch(body []byte, limit int, what string) ([]jsontext.Value, error) {
 	if len(body) == 0 {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of JSON")
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
+	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // the decoder reads a Buffer without a copy
 	if d.PeekKind() != '[' {
 		if _, err := d.ReadValue(); err != nil {
 			return nil, rest.BodyError(err)

@@ -1,4 +1,3 @@
-// Package shapes is what the requests and answers of several resources have in common:
-// lists of addresses, batches, idempotency, values of properties and variables. The
-// rooms of the API may import it, and nothing else does.
+// Package shapes holds the shapes that several resources share in requests and answers: addresses,
+// batches, idempotency, values of properties and variables. Only packages below web import it.
 package shapes

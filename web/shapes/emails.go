@@ -5,7 +5,7 @@ import (
 	"mailer/web/rest"
 )
 
-// EmailTags are those of the operations of emails.
+// EmailTags are the tags of email operations.
 var EmailTags = []string{"Emails"}
 
 // CreatedEmail is an email that was accepted.
@@ -30,7 +30,7 @@ type EventItem struct {
 	Detail    app.EventDetail `json:"detail"`
 }
 
-// NewEventItem makes the shape of an event.
+// NewEventItem converts an event.
 func NewEventItem(e *app.Event) EventItem {
 	return EventItem{
 		ID: e.ID, Type: e.Type, CreatedAt: app.FormatTime(e.CreatedAt),

@@ -11,27 +11,25 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// IdempotencyHeader is the header of a request that is to be carried out once, however
-// often it comes.
+// IdempotencyHeader is the Idempotency-Key header. Requests with equal keys run once.
 type IdempotencyHeader struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. A repeated request with the same key and body gets the first answer again and sends nothing"`
 
-	given bool // also where it is empty
+	present bool // even if the value is empty
 }
 
 // ReadHeader implements HeaderReader.
-func (o *IdempotencyHeader) ReadHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
+func (o *IdempotencyHeader) ReadHeader(header http.Header) { _, o.present = header["Idempotency-Key"] }
 
-// Options is what idempotency compares: a digest of the canonical form of what
-// is asked for, so that a large body is not kept twice. Nothing where the request
-// has no key. Errors: CodeInvalidIdempotencyKey.
-func (o *IdempotencyHeader) Options(asked any) (mail.SendOptions, error) {
-	return o.Digested(func(w io.Writer) error { return Canonical(w, asked) })
+// Options returns the send options with a digest of the canonical request: a digest, so that large
+// bodies are not kept. Without a key they are empty. Errors: CodeInvalidIdempotencyKey.
+func (o *IdempotencyHeader) Options(input any) (mail.SendOptions, error) {
+	return o.Digested(func(w io.Writer) error { return Canonical(w, input) })
 }
 
 // Digested is Options for what write writes.
 func (o *IdempotencyHeader) Digested(write func(io.Writer) error) (mail.SendOptions, error) {
-	if !o.given {
+	if !o.present {
 		return mail.SendOptions{}, nil
 	}
 	if err := app.CheckIdempotencyKey(o.IdempotencyKey); err != nil {
@@ -44,8 +42,8 @@ func (o *IdempotencyHeader) Digested(write func(io.Writer) error) (mail.SendOpti
 	return mail.SendOptions{IdempotencyKey: o.IdempotencyKey, Payload: digest.Sum(nil)}, nil
 }
 
-// Canonical writes the form that idempotency compares. Members that are absent
-// are absent from it, so that a field of a later version changes no digest.
-func Canonical(w io.Writer, asked any) error {
-	return json.MarshalWrite(w, asked, json.Deterministic(true), json.OmitZeroStructFields(true))
+// Canonical writes the form that idempotency compares. It omits absent members, so that a field of
+// a later version changes no digest.
+func Canonical(w io.Writer, input any) error {
+	return json.MarshalWrite(w, input, json.Deterministic(true), json.OmitZeroStructFields(true))
 }

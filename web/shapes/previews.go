@@ -5,7 +5,7 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// MailFrame is an address at which a frame shows a mail.
+// MailFrame is the URL of a preview for a frame.
 type MailFrame struct {
 	URL          *string `json:"url" format:"uri" doc:"Of a page without rights, for a frame: nothing in it runs. Needs no key; null: the draft is too large to be kept for one"`
 	ExpiresAt    string  `json:"expires_at" format:"date-time" doc:"When the address ends, minutes from now"`
@@ -13,7 +13,7 @@ type MailFrame struct {
 	Height       int     `json:"height" doc:"How high the page is at the width of a desktop, in CSS pixels: an estimate by its text and the heights that it names"`
 }
 
-// NewMailFrame makes the shape of a preview on a server of that address.
+// NewMailFrame converts a preview; base is the server's URL.
 func NewMailFrame(base string, p mail.Preview) MailFrame {
 	out := MailFrame{ExpiresAt: app.FormatTime(p.Expires), RemoteImages: p.RemoteImages, Height: p.Height}
 	if p.Token != "" {

@@ -7,8 +7,7 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// Time reads a moment in ISO 8601, as callers write one; nothing is the zero time.
-// Errors: CodeValidation naming the field.
+// Time parses an ISO 8601 time; empty is the zero time. Errors: CodeValidation naming the field.
 func Time(field, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

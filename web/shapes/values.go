@@ -41,8 +41,7 @@ func (v *PropertyValue) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.WrongShape(d, "a string or a number")
 }
 
-// plain returns the value alone, for answers.
-// Plain returns the value as JSON has it.
+// Plain returns the value for encoding as JSON.
 func (v PropertyValue) Plain() any {
 	if v.Type == app.NumberProperty {
 		return v.Number
@@ -55,8 +54,7 @@ func (PropertyValue) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}}}
 }
 
-// FallbackValue is a fallback in an answer: a string, a number, or null for
-// none.
+// FallbackValue is a fallback in an answer: a string, a number, or null.
 type FallbackValue struct{ Value *app.PropertyValue }
 
 // MarshalJSON implements json.Marshaler.
@@ -83,8 +81,8 @@ func (FallbackInput) Schema(r huma.Registry) *huma.Schema {
 	return s
 }
 
-// VariableValues are strings and numbers by key, of bounded number. Null is
-// absent; an empty string is a value.
+// VariableValues are strings and numbers by key, of bounded number. Null means absent; an empty
+// string is a value.
 type VariableValues map[string]app.PropertyValue
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.

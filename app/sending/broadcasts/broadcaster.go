@@ -19,35 +19,35 @@ import (
 )
 
 const (
-	// expandChunk is how many recipients one Write writes down.
+	// expandChunk is how many recipients one Write stores.
 	expandChunk = 1000
-	// maxExpansions is how many broadcasts are written down at once.
+	// maxExpansions is how many broadcasts are expanded at the same time.
 	maxExpansions = 2
 	// cleanChunk is how many units of a canceled broadcast one Write ends.
 	cleanChunk = 500
-	// broadcasterSweep bounds how long a lost wake-up costs.
+	// broadcasterSweep bounds the delay after a lost wake-up.
 	broadcasterSweep = base.IdleSweepMinutes * time.Minute
-	// snapshotWait is how long a send waits for its audience to be frozen.
+	// snapshotWait is how long a send waits for the snapshot of its audience.
 	snapshotWait = 5 * time.Second
 )
 
-// broadcaster starts scheduled broadcasts, writes down the recipients of queued
-// ones, ends the units of canceled ones and releases those of resumed ones. All of it follows from the database,
-// so a crash at any line costs nothing but time.
+// broadcaster starts scheduled broadcasts, expands queued ones, ends the units of canceled ones and
+// releases those of resumed ones. All of this is derived from the database, so a crash at any point
+// only delays it.
 type broadcaster struct {
 	signal base.Signal
 
 	mu        sync.Mutex
-	running   map[string]bool          // broadcasts that are being written down
-	snapshots map[string]chan struct{} // closed once the audience is frozen
+	running   map[string]bool          // broadcasts that are being expanded
+	snapshots map[string]chan struct{} // closed once the audience snapshot is taken
 }
 
 func newBroadcaster() *broadcaster {
 	return &broadcaster{signal: base.NewSignal(), running: map[string]bool{}, snapshots: map[string]chan struct{}{}}
 }
 
-// awaitSnapshot returns what closes once the audience of a broadcast, which is about to be
-// queued, is frozen.
+// awaitSnapshot returns a channel that is closed once the audience snapshot of a broadcast, which
+// is about to be queued, is taken.
 func (x *broadcaster) awaitSnapshot(id string) <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -57,9 +57,9 @@ func (x *broadcaster) awaitSnapshot(id string) <-chan struct{} {
 	return x.snapshots[id]
 }
 
-// AwaitSnapshot has a broadcast sent off by send, and waits until its audience is
-// frozen: who changes a contact after the answer does not change it. send tells
-// whether the broadcast was queued; one that is scheduled freezes later.
+// AwaitSnapshot calls send, which sends a broadcast, and waits for the snapshot of the audience, so
+// that a change of a contact after the answer does not affect the audience. queued reports whether
+// send queued the broadcast; the snapshot of a scheduled one is taken later.
 func (s *Service) AwaitSnapshot(ctx context.Context, id string, send func() (queued bool, err error)) error {
 	frozen := s.broadcaster.awaitSnapshot(id)
 	queued, err := send()
@@ -71,15 +71,14 @@ func (s *Service) AwaitSnapshot(ctx context.Context, id string, send func() (que
 	defer timer.Stop()
 	select {
 	case <-frozen:
-	case <-ctx.Done(): // it is sent all the same
+	case <-ctx.Done(): // the broadcast is sent anyway
 	case <-timer.C:
 		s.Log.Warn("other broadcasts are being written down: the audience of this one is frozen later", "broadcast", id)
 	}
 	return nil
 }
 
-// snapshotTaken tells those who wait that an audience is frozen, or that nobody will
-// freeze it.
+// snapshotTaken wakes the waiters for a snapshot, which was taken or will not be taken.
 func (x *broadcaster) snapshotTaken(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -89,7 +88,8 @@ func (x *broadcaster) snapshotTaken(id string) {
 	}
 }
 
-// claim takes a broadcast to write down, unless somebody does or enough are.
+// claim claims a broadcast to expand. It returns false if the broadcast is being expanded, or
+// enough others are.
 func (x *broadcaster) claim(id string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -100,14 +100,14 @@ func (x *broadcaster) claim(id string) bool {
 	return true
 }
 
-// expansions are the broadcasts that are being written down.
+// expansions returns the broadcasts that are being expanded.
 func (x *broadcaster) expansions() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Keys(x.running))
 }
 
-// expandsAny reports whether one of some broadcasts is being written down.
+// expandsAny reports whether one of some broadcasts is being expanded.
 func (x *broadcaster) expandsAny(ids []string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -121,7 +121,7 @@ func (x *broadcaster) done(id string) {
 	x.signal.Notify()
 }
 
-// broadcast is the broadcaster's loop, until the service stops.
+// broadcast is the broadcaster's loop. It ends with the service.
 func (s *Service) broadcast() {
 	for {
 		next, err := s.broadcastRound(s.Claiming)
@@ -135,13 +135,13 @@ func (s *Service) broadcast() {
 	}
 }
 
-// broadcastRound does what is due and says when to look again.
+// broadcastRound does what is due and returns when to run again.
 func (s *Service) broadcastRound(ctx context.Context) (next time.Duration, err error) {
 	next, err = s.startDue(ctx)
 	return next, errors.Join(err, s.expandQueued(ctx), s.cleanCanceled(ctx), s.releaseResumed(ctx))
 }
 
-// startDue queues the scheduled broadcasts whose time has come.
+// startDue queues due scheduled broadcasts.
 func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) {
 	next = broadcasterSweep
 	scheduled, err := s.openBroadcasts(ctx, app.ScheduledBroadcast)
@@ -159,7 +159,7 @@ func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) 
 			continue
 		}
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			full, err := tx.Broadcast(b.TeamID, b.ID) // before it is written to
+			full, err := tx.Broadcast(b.TeamID, b.ID) // read before the write
 			if err != nil {
 				return base.IgnoreNotFound(err)
 			}
@@ -179,8 +179,7 @@ func (s *Service) openBroadcasts(ctx context.Context, status app.BroadcastStatus
 	return db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.OpenBroadcasts(status) })
 }
 
-// expandQueued has the recipients of queued broadcasts written down, those of the
-// smaller first.
+// expandQueued expands queued broadcasts, smaller ones first.
 func (s *Service) expandQueued(ctx context.Context) error {
 	queued, err := s.openBroadcasts(ctx, app.QueuedBroadcast)
 	if err != nil {
@@ -209,7 +208,7 @@ func (s *Service) expandQueued(ctx context.Context) error {
 	return nil
 }
 
-// holdIfDamaged holds a broadcast of which something can't be read. Other errors pass.
+// holdIfDamaged holds a broadcast with damaged data. It returns other errors as they are.
 func (s *Service) holdIfDamaged(ctx context.Context, b *app.Broadcast, err error) error {
 	if !errors.Is(err, db.ErrDamaged) {
 		return err
@@ -217,9 +216,9 @@ func (s *Service) holdIfDamaged(ctx context.Context, b *app.Broadcast, err error
 	return s.delivery.HoldDamaged(ctx, b.TeamID, b.ID)
 }
 
-// expand writes down the recipients of a broadcast from where it was left. The
-// whole audience is read in one snapshot: what changes meanwhile does not change
-// it. After a crash the rest is read as it is then.
+// expand stores the recipients of a broadcast, continuing at its cursor. The audience is read in
+// one snapshot, so concurrent changes do not affect it. After a crash the rest is read in a new
+// snapshot.
 func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
 	content, err := s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
 	if err != nil {
@@ -228,7 +227,7 @@ func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
 	links := content.Links()
 	err = s.DB.Write(ctx, func(tx *db.Tx) error { return tx.InsertBroadcastLinks(b.ID, links) })
 	if err != nil {
-		return fmt.Errorf("write down links: %w", err)
+		return fmt.Errorf("store links: %w", err)
 	}
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		cursor, err := r.ExpandCursor(b.ID)
@@ -254,7 +253,7 @@ func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
 		err = s.DB.Write(ctx, func(tx *db.Tx) error { return tx.EndExpansion(b.ID) })
 	}
 	s.delivery.WakeBulk(b.Relay)
-	return base.IgnoreNotFound(err) // canceled meanwhile
+	return base.IgnoreNotFound(err) // the broadcast was canceled meanwhile
 }
 
 func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, content *mail.BroadcastMail, contacts []app.Contact) error {
@@ -311,11 +310,11 @@ func (s *Service) cleanUnits(tx *db.Tx, b *app.Broadcast) (more bool, err error)
 	return len(units) == cleanChunk, nil
 }
 
-// WakeBroadcaster has the worker look for what is due; it never blocks.
+// WakeBroadcaster wakes the broadcaster. It never blocks.
 func (s *Service) WakeBroadcaster() { s.broadcaster.signal.Notify() }
 
-// Expansions returns the broadcasts that are being written down.
+// Expansions returns the broadcasts that are being expanded.
 func (s *Service) Expansions() []string { return s.broadcaster.expansions() }
 
-// ExpandsAny reports whether any of these broadcasts is being written down.
+// ExpandsAny reports whether one of some broadcasts is being expanded.
 func (s *Service) ExpandsAny(ids []string) bool { return s.broadcaster.expandsAny(ids) }

@@ -13,16 +13,16 @@ import (
 	"mailer/db"
 )
 
-// BroadcastView is a broadcast and what the planner foretells of it.
+// BroadcastView is a broadcast and its forecast.
 type BroadcastView struct {
 	app.Broadcast
-	FinishesAt time.Time           // when its last mail leaves; zero: none will, or nobody can say
-	Warning    *pacing.PlanWarning // of one that was sent just now; nil: all of it leaves at once
+	FinishesAt time.Time           // when its last email leaves; zero: none will, or unknown
+	Warning    *pacing.PlanWarning // of a broadcast that was just sent; nil: all of it leaves immediately
 }
 
-// CreateBroadcast adds a draft and, where the input says so, sends it in the same
-// Write. Errors: CodeValidation, those of idempotency, CodeNotFound for segment or
-// topic, and those of SendBroadcast.
+// CreateBroadcast adds a draft and, if the input asks for it, sends the draft in the same Write.
+// Errors: CodeValidation, those of idempotency, CodeNotFound for segment or topic, and those of
+// SendBroadcast.
 func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (v BroadcastView, err error) {
 	b, err := in.Validate(clock.Now())
 	if err == nil {
@@ -55,8 +55,8 @@ func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.K
 	return v, base.Unavailable(err)
 }
 
-// checkAudience proves that segment and topic of a broadcast are the team's.
-// Errors: CodeNotFound.
+// checkAudience returns nil if segment and topic of a broadcast belong to the team. Errors:
+// CodeNotFound.
 func checkAudience(r *db.Reader, b *app.Broadcast) error {
 	if b.SegmentID != "" {
 		if _, err := r.Segment(b.TeamID, b.SegmentID); err != nil {
@@ -69,9 +69,8 @@ func checkAudience(r *db.Reader, b *app.Broadcast) error {
 	return base.Lookup("topic", r.TopicExists(b.TeamID, b.TopicID))
 }
 
-// ListBroadcasts returns a page of the team's broadcasts, newest first and without
-// content, and whether there are more. Errors: CodeValidation for a cursor that
-// is not in the list.
+// ListBroadcasts returns a page of the team's broadcasts, newest first, without content, and
+// whether there are more. Errors: CodeValidation for an unknown cursor.
 func (s *Service) ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) (views []BroadcastView, more bool, err error) {
 	rows, more, err := db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, bool, error) { return r.ListBroadcasts(key.TeamID, page) })
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Service) GetBroadcast(ctx context.Context, key *app.Key, id string) (Br
 	return views[0], nil
 }
 
-// views adds to broadcasts when they finish.
+// views adds finish times to broadcasts.
 func (s *Service) views(ctx context.Context, rows ...app.Broadcast) ([]BroadcastView, error) {
 	times, err := s.FinishTimes(ctx, rows)
 	if err != nil {
@@ -114,7 +113,8 @@ func (s *Service) readBroadcast(ctx context.Context, key *app.Key, id string) (*
 	return b, base.Lookup("broadcast", err)
 }
 
-// checkDraft refuses what can be done to drafts alone. done is a participle.
+// checkDraft refuses an action on a broadcast that is no draft. verb is the participle of the
+// action.
 func checkDraft(b *app.Broadcast, verb string) error {
 	if b.Status == app.DraftBroadcast {
 		return nil
@@ -122,14 +122,14 @@ func checkDraft(b *app.Broadcast, verb string) error {
 	return app.Errorf(app.CodeInvalidParameter, "Only a draft can be %s; this broadcast is %s", verb, b.Status)
 }
 
-// UpdateBroadcast changes a draft and returns it as it stands then. Errors:
-// CodeValidation, CodeNotFound for segment and topic too, CodeInvalidParameter
-// for what is no draft, CodeConflict where it is at another revision than the patch's.
+// UpdateBroadcast changes a draft and returns it. Errors: CodeValidation, CodeNotFound, also for
+// segment and topic, CodeInvalidParameter if it is no draft, CodeConflict if its revision is not
+// that of the patch.
 func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (v BroadcastView, err error) {
 	return s.editDraft(ctx, key, id, patch, false)
 }
 
-// editDraft changes a draft and keeps what it said, always or now and then.
+// editDraft changes a draft and saves its previous content as a version (base.SaveVersion).
 func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch, always bool) (v BroadcastView, err error) {
 	change, err := patch.Validate()
 	if err == nil {
@@ -167,8 +167,8 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 	return v, base.Lookup("broadcast", err)
 }
 
-// checkNamedAudience is checkAudience for what a change names: the rest of a copy may
-// be gone, and can be changed one by one.
+// checkNamedAudience is checkAudience for the segment and topic that a change names. The others of
+// a copied draft may be deleted, and can be replaced one by one.
 func checkNamedAudience(r *db.Reader, c *app.BroadcastChange, b *app.Broadcast) error {
 	named := *b
 	if !c.NamesSegment() {
@@ -180,8 +180,7 @@ func checkNamedAudience(r *db.Reader, c *app.BroadcastChange, b *app.Broadcast) 
 	return checkAudience(r, &named)
 }
 
-// DeleteBroadcast removes a draft. Errors: CodeNotFound, CodeInvalidParameter for
-// what is no draft.
+// DeleteBroadcast deletes a draft. Errors: CodeNotFound, CodeInvalidParameter if it is no draft.
 func (s *Service) DeleteBroadcast(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		b, err := tx.BroadcastHead(key.TeamID, id)
@@ -196,9 +195,9 @@ func (s *Service) DeleteBroadcast(ctx context.Context, key *app.Key, id string) 
 	return base.Lookup("broadcast", err)
 }
 
-// DuplicateBroadcast makes a draft of the audience and the content of a broadcast
-// in any state and returns it. A segment or topic that is gone meanwhile stays
-// named, and keeps the copy from being sent to others. Errors: CodeNotFound.
+// DuplicateBroadcast makes a draft of the audience and content of a broadcast in any state and
+// returns it. A deleted segment or topic stays named, so that the copy is not sent to a larger
+// audience. Errors: CodeNotFound.
 func (s *Service) DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (v BroadcastView, err error) {
 	b, err := s.readBroadcast(ctx, key, id)
 	if err != nil {
@@ -211,4 +210,11 @@ func (s *Service) DuplicateBroadcast(ctx context.Context, key *app.Key, id strin
 		return tx.InsertBroadcast(&v.Broadcast)
 	})
 	return v, base.Unavailable(err)
+}
+
+// keepView stores the answer to a change, without the content.
+func keepView(tx *db.Tx, keep mail.Keeper[BroadcastView], v *BroadcastView) error {
+	head := *v
+	head.BroadcastContent = app.BroadcastContent{}
+	return keep(tx, &head)
 }

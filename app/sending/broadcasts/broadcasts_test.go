@@ -36,7 +36,7 @@ func TestBroadcastSendsOncePerContactDespiteCrashes(t *testing.T) {
 		const n = 400
 		got := map[string]int{}
 		var mu sync.Mutex
-		// A relay of one process: what comes after that process died, it never saw.
+		// A relay of one process: it receives nothing after that process crashed.
 		slow := func(dead *atomic.Bool) *testserver.FakeRelay {
 			return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 				time.Sleep(20 * time.Millisecond)
@@ -105,7 +105,7 @@ func TestCanceledBroadcastSendsNothing(t *testing.T) {
 					return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 				}
 				select {
-				case <-release: // replies to dots come late once somebody cancels
+				case <-release: // replies to final dots are delayed during the cancellation
 				default:
 				}
 				return testserver.Accept(ctx, m, func() error { return nil })
@@ -228,7 +228,7 @@ func TestEmailsPrecedeBroadcasts(t *testing.T) {
 			for len(relay.Transactions(id)) == 0 && time.Since(begun) < time.Minute {
 				time.Sleep(10 * time.Millisecond)
 			}
-			if d := time.Since(begun); d > time.Second { // one message's time to wait for, and its own
+			if d := time.Since(begun); d > time.Second { // the time of one running message, and its own
 				t.Errorf("an email waited %s behind a broadcast of 2 a second", d)
 			}
 			time.Sleep(3 * time.Second)

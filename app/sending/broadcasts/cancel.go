@@ -8,10 +8,9 @@ import (
 	"mailer/db"
 )
 
-// CancelBroadcast ends a scheduled or queued broadcast, also in mid-send: after the
-// answer nothing of it leaves but what was past its final dot. remaining is how
-// many recipients get nothing because of it. Errors: CodeNotFound,
-// CodeInvalidParameter for one in any other state.
+// CancelBroadcast cancels a scheduled or queued broadcast, also while it is sent: after the answer
+// only mail past its final dot leaves. remaining is how many recipients get no mail because of it.
+// Errors: CodeNotFound, CodeInvalidParameter in any other state.
 func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error) {
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if b, err = tx.BroadcastHead(key.TeamID, id); err != nil {
@@ -35,7 +34,7 @@ func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) 
 	return b, remaining, base.Unavailable(err)
 }
 
-// statusText is a status in a sentence.
+// statusText returns a status for a sentence.
 func statusText(s app.BroadcastStatus) string {
 	switch s {
 	case app.DraftBroadcast:

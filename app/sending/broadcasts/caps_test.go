@@ -19,7 +19,7 @@ func TestObjectLimitsPerTeam(t *testing.T) {
 	for _, c := range []struct {
 		of   base.Cap
 		make func(key *app.Key, i int) error
-		fill string // adds rows for a team, so that one more has room
+		fill string // adds rows for a team up to one below the limit
 	}{
 		{base.CapKeys, func(key *app.Key, i int) error {
 			_, _, err := s.Teams.CreateTeamKey(ctx, key, app.KeyInput{Name: "k"})
@@ -45,7 +45,7 @@ func TestObjectLimitsPerTeam(t *testing.T) {
 		if want := fmt.Sprintf("at most %d %s", c.of.Max, c.of.Name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
-		testserver.Must(t, c.make(other, 2)) // whatever another team has
+		testserver.Must(t, c.make(other, 2)) // limits are per team
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 
 const design = `{"type":"doc","content":[{"type":"paragraph","content":[{"type":"text","text":"to ann@example.net"}]}]}`
 
-// A design is that of the HTML beside it: it comes back with a version, goes along into a
-// copy, and is gone once somebody writes other HTML without one.
+// A design belongs to its HTML: it is restored with a version, copied with a duplicate, and removed
+// by HTML without a design.
 func TestBroadcastDesign(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t)

@@ -9,8 +9,7 @@ import (
 	"mailer/db"
 )
 
-// TestErasureDuringExpansion: the audience was read
-// before, all at once.
+// The audience was read in one snapshot before the erasure.
 func TestErasureDuringExpansion(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {

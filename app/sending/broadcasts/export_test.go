@@ -7,7 +7,7 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// What the tests of this package from outside reach into it for.
+// Exports for the external tests of this package.
 
 func (x *broadcaster) Claim(id string) bool { return x.claim(id) }
 

@@ -10,11 +10,10 @@ import (
 	"mailer/db"
 )
 
-// FinishTimes returns when the last email of each scheduled or queued broadcast of
-// rows leaves, by id; those of which nobody can say, as those that a guardrail holds
-// back, are absent. Emails that were
-// put off count with their next try: whether it succeeds nobody knows. Of one that is
-// under way while its relay takes nothing of it nobody can say either.
+// FinishTimes returns when the last email of each scheduled or queued broadcast of rows leaves, by
+// id. Unknown times are absent: those of broadcasts that a guardrail holds, and of broadcasts whose
+// relay accepts none of their mail. A deferred email counts with its next attempt, whether or not
+// that succeeds.
 func (s *Service) FinishTimes(ctx context.Context, rows []app.Broadcast) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
 	now := clock.Now()
@@ -38,7 +37,7 @@ func (s *Service) FinishTimes(ctx context.Context, rows []app.Broadcast) (map[st
 	return out, nil
 }
 
-// waitsForRelay reports whether a broadcast is under way and its relay takes nothing of it.
+// waitsForRelay reports whether a broadcast is being sent and its relay accepts none of its mail.
 func (s *Service) waitsForRelay(ctx context.Context, b *app.Broadcast) (bool, error) {
 	if b.Status != app.QueuedBroadcast {
 		return false, nil

@@ -9,9 +9,9 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
-// pageOf is the token of the unsubscribe page that an email of a broadcast leads to.
+// pageOf returns the token of the unsubscribe page that an email of a broadcast links to.
 func pageOf(w *testserver.Server, id string) string {
 	w.T.Helper()
 	for _, h := range w.Email(id).Headers {

@@ -16,8 +16,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// spellings are ways to write one address: as the contact has it, and as whoever says
-// something about it writes it. %s is what tells people apart.
+// spellings are pairs of spellings of one address: that of the contact, and that of an opt-out or
+// report. %s distinguishes recipients.
 var spellings = []struct{ name, stored, said string }{
 	{"ASCII", "%s@shop.example", "%s@SHOP.example"},
 	{"U-labels", "%s@ünder.example", "%s@ünder.example"},
@@ -32,9 +32,9 @@ var spellings = []struct{ name, stored, said string }{
 	{"local part beyond ASCII", "Jörg.%s@tür.example", "jörg.%s@xn--tr-xka.example"},
 }
 
-// TestBroadcastObeysOptOutsOfAllSpellings has people opt out in every way
-// between the send and the delivery of their mail, and in every spelling; who opted in
-// where that is needed gets the mail.
+// TestBroadcastObeysOptOutsOfAllSpellings opts contacts out in every way and every spelling,
+// between the send and the delivery of their mail. Contacts that opted in to a topic that requires
+// it get the mail.
 func TestBroadcastObeysOptOutsOfAllSpellings(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestBroadcastObeysOptOutsOfAllSpellings(t *testing.T) {
 			_, _, err := w.Services.Audience.SetContactTopics(t.Context(), w.Key, email, []app.TopicChoice{{ID: topic.ID, Subscription: s}})
 			testserver.Must(t, err)
 		}
-		mails := map[string]string{} // that were sent before, by address
+		mails := map[string]string{} // ids of earlier emails, by address
 		out := true
 		cases := []struct {
 			name string
@@ -60,7 +60,7 @@ func TestBroadcastObeysOptOutsOfAllSpellings(t *testing.T) {
 				testserver.Must(t, err)
 			}},
 			{"topic", func(email string) { choose(email, app.OptOut) }},
-			{"complaint", func(email string) { // about another mail
+			{"complaint", func(email string) { // about an earlier email
 				w.Report(feedback.Report{EmailID: mails[email], Kind: feedback.Complained, Recipient: email})
 			}},
 			{"erased", func(email string) {
@@ -69,7 +69,7 @@ func TestBroadcastObeysOptOutsOfAllSpellings(t *testing.T) {
 			}},
 			{"stays", nil},
 		}
-		for i := range 100 { // whose mail goes first
+		for i := range 100 { // their mail is sent first
 			addTo(w, fmt.Sprintf("p%d@example.net", i), topic)
 		}
 		for _, s := range spellings {
@@ -103,7 +103,7 @@ func TestBroadcastObeysOptOutsOfAllSpellings(t *testing.T) {
 				want := 0
 				switch spelling.name {
 				case "complaint", "stays":
-					want = 1 // of the complaint: the mail that it is about
+					want = 1 // the email of the complaint
 				}
 				if n := got[app.KeyOf(fmt.Sprintf(s.stored, spelling.name))]; n != want {
 					t.Errorf("%s, %s: %d messages, want %d (%d had left before)", s.name, spelling.name, n, want, already)
@@ -123,8 +123,8 @@ func addTo(w *testserver.Server, email string, topic *app.Topic) {
 	testserver.Must(w.T, err)
 }
 
-// TestBroadcastUnsubscribeOfAllSpellings follows the link of a
-// first broadcast while a second one waits.
+// TestBroadcastUnsubscribeOfAllSpellings follows the link of a first broadcast while a second one
+// waits.
 func TestBroadcastUnsubscribeOfAllSpellings(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -159,8 +159,8 @@ func TestBroadcastUnsubscribeOfAllSpellings(t *testing.T) {
 	})
 }
 
-// TestBroadcastBounceOfAllSpellings has the relay refuse every
-// recipient of a broadcast for good: no mail goes there any more, and each counts once.
+// TestBroadcastBounceOfAllSpellings has the relay refuse every recipient of a broadcast
+// permanently: each is suppressed, and counts once.
 func TestBroadcastBounceOfAllSpellings(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestBroadcastBounceOfAllSpellings(t *testing.T) {
 			}
 			_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message(email), mail.SendOptions{})
 			testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
-			w.Report(testserver.HardBounce(w.EmailIDTo(b, fmt.Sprintf(s.stored, "ann")), email, "5.1.1")) // the same once more
+			w.Report(testserver.HardBounce(w.EmailIDTo(b, fmt.Sprintf(s.stored, "ann")), email, "5.1.1")) // a repeated report
 		}
 		if o := w.TeamOutcome(); o.HardBounced != int64(len(spellings)) {
 			t.Errorf("%d hard bounces counted, want %d", o.HardBounced, len(spellings))

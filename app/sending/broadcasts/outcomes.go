@@ -11,10 +11,10 @@ import (
 	"mailer/db"
 )
 
-// outcomeChunk is how many recipients one Write looks at.
+// outcomeChunk is how many recipients one Write reads.
 const outcomeChunk = 1000
 
-// parseOutcome reads what a caller calls an outcome. Errors: CodeValidation.
+// parseOutcome parses an outcome. Errors: CodeValidation.
 func parseOutcome(name string) (db.Outcome, error) {
 	o := db.Outcome{Link: -1, Behind: -1}
 	switch name {
@@ -26,11 +26,10 @@ func parseOutcome(name string) (db.Outcome, error) {
 	return o, nil
 }
 
-// SegmentOfOutcome makes a segment of those recipients of a broadcast to whom something
-// happened, or who followed a link, as members by hand, in pieces that let others' writes
-// come in between. Where one fails the segment is deleted; a server that is killed
-// meanwhile leaves one with part of its members. Errors: CodeValidation, CodeNotFound,
-// CodeInvalidParameter for a broadcast that was not queued.
+// SegmentOfOutcome makes a segment with the recipients of a broadcast that had an outcome, or
+// followed a link, as manual members. It works in chunks, so that other writes come between. After
+// a failure the segment is deleted; a crash leaves a segment with part of its members. Errors:
+// CodeValidation, CodeNotFound, CodeInvalidParameter for a broadcast that was not queued.
 func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (segment app.Segment, err error) {
 	o, err := parseOutcome(outcome)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 	if err != nil {
 		return segment, base.Lookup("broadcast", err)
 	}
-	if o.Behind >= 0 && b.Open > 0 { // what waits of it is marked canceled first
+	if o.Behind >= 0 && b.Open > 0 { // its waiting recipients are marked as canceled first
 		if err := s.service.cleanCanceled(ctx); err != nil {
 			return segment, base.Unavailable(err)
 		}
@@ -76,7 +75,7 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 	return segment, nil
 }
 
-// fillSegment adds the members, and counts them.
+// fillSegment adds and counts the members.
 func (s *Reviews) fillSegment(ctx context.Context, b *app.Broadcast, o db.Outcome, segment *app.Segment) error {
 	for from := int64(0); from < b.Stored; from += outcomeChunk {
 		err := s.addMembers(ctx, segment, func(tx *db.Tx) ([]string, error) {
@@ -92,8 +91,8 @@ func (s *Reviews) fillSegment(ctx context.Context, b *app.Broadcast, o db.Outcom
 	return s.addUnexpanded(ctx, b, segment)
 }
 
-// addUnexpanded adds the audience of a broadcast that was canceled before all its
-// recipients were written down, as far as they were not.
+// addUnexpanded adds the rest of the audience of a broadcast that was canceled during its
+// expansion.
 func (s *Reviews) addUnexpanded(ctx context.Context, b *app.Broadcast, segment *app.Segment) error {
 	var recipients app.Audience
 	var last string
@@ -135,8 +134,8 @@ func (s *Reviews) addUnexpanded(ctx context.Context, b *app.Broadcast, segment *
 	return err
 }
 
-// addMembers adds the contacts that pick returns to a segment, in one Write, and counts
-// those that are new.
+// addMembers adds the contacts that pick returns to a segment, in one Write, and counts new
+// members.
 func (s *Reviews) addMembers(ctx context.Context, segment *app.Segment, pick func(*db.Tx) ([]string, error)) error {
 	added := 0
 	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {

@@ -15,7 +15,7 @@ func TestSegmentOfCanceledRecipients(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		const n = 200
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 20}, func(m *app.Outgoing, _ int) testserver.Answer {
-			if m.Recipients[0] == testserver.SubscriberAddress(3) { // it was begun, and waits for another try
+			if m.Recipients[0] == testserver.SubscriberAddress(3) { // it was started, and waits for another attempt
 				return testserver.ReplyWith(app.StageRcpt, 451, "4.2.1 mailbox busy")
 			}
 			return testserver.Accept

@@ -13,15 +13,15 @@ import (
 // releaseChunk is how many units of a resumed broadcast one Write releases.
 const releaseChunk = 500
 
-// PauseBroadcast stops a queued broadcast until ResumeBroadcast: after the answer
-// nothing of it leaves but what was past its final dot. A paused one stays paused.
-// Errors: CodeNotFound, CodeInvalidParameter for one that is not queued.
+// PauseBroadcast pauses a queued broadcast until ResumeBroadcast: after the answer only mail past
+// its final dot leaves. A paused broadcast stays paused. Errors: CodeNotFound, CodeInvalidParameter
+// if it is not queued.
 func (s *Service) PauseBroadcast(ctx context.Context, key *app.Key, id string) (BroadcastView, error) {
 	return s.setPaused(ctx, key, id, true)
 }
 
-// ResumeBroadcast has a paused broadcast go on where it was. One that is not paused
-// continues anyway. Errors: CodeNotFound, CodeInvalidParameter for one that is not queued.
+// ResumeBroadcast resumes a paused broadcast. One that is not paused continues. Errors:
+// CodeNotFound, CodeInvalidParameter if it is not queued.
 func (s *Service) ResumeBroadcast(ctx context.Context, key *app.Key, id string) (BroadcastView, error) {
 	return s.setPaused(ctx, key, id, false)
 }
@@ -64,8 +64,7 @@ func (s *Service) setPaused(ctx context.Context, key *app.Key, id string, paused
 	return views[0], nil
 }
 
-// releaseResumed releases the units that are still held of broadcasts that were
-// paused and are not any more.
+// releaseResumed releases the units of resumed broadcasts that are still paused.
 func (s *Service) releaseResumed(ctx context.Context) error {
 	queued, err := s.openBroadcasts(ctx, app.QueuedBroadcast)
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Service) releaseResumed(ctx context.Context) error {
 }
 
 // UnscheduleBroadcast makes a scheduled broadcast a draft again. Errors: CodeNotFound,
-// CodeInvalidParameter for one that is not scheduled.
+// CodeInvalidParameter if it is not scheduled.
 func (s *Service) UnscheduleBroadcast(ctx context.Context, key *app.Key, id string) (v BroadcastView, err error) {
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		b, err := tx.BroadcastHead(key.TeamID, id)
@@ -116,7 +115,7 @@ func (s *Service) UnscheduleBroadcast(ctx context.Context, key *app.Key, id stri
 	return v, base.Unavailable(err)
 }
 
-// auditSend puts into the audit log that a broadcast was sent or scheduled.
+// auditSend appends the sending or scheduling of a broadcast to the audit log.
 func auditSend(ctx context.Context, tx *db.Tx, b *app.Broadcast) error {
 	after := map[string]any{"name": b.Name, "recipients": b.Audience}
 	if b.Status == app.ScheduledBroadcast {

@@ -75,7 +75,7 @@ func TestPauseHoldsMailBeforeFinalDot(t *testing.T) {
 		w.AddSubscribers(5)
 		b := w.AddDraft()
 		w.Queue(b)
-		testserver.Sleep(time.Second) // they wait for the relay's leave, before their dots
+		testserver.Sleep(time.Second) // they wait in the relay, before their final dots
 		_, err := w.CommandServices().Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		close(hang)
@@ -152,7 +152,7 @@ func TestBroadcastActionsAreAudited(t *testing.T) {
 		t.Helper()
 		for _, a := range actions {
 			testserver.Must(t, act[a](v.ID))
-			testserver.Must(t, ignoreState(act[a](v.ID))) // done already: it is not done twice
+			testserver.Must(t, ignoreState(act[a](v.ID))) // repeated: not done twice
 		}
 		got := w.SQL("SELECT action FROM audit_logs WHERE target = ? ORDER BY id", v.ID)
 		if len(got) != len(actions)+1 || got[0] != "broadcast.send" {
@@ -166,7 +166,7 @@ func TestBroadcastActionsAreAudited(t *testing.T) {
 	}
 }
 
-// ignoreState lets pass that a broadcast is in a state that an act is not for.
+// ignoreState ignores the error of an action that does not apply to the state of a broadcast.
 func ignoreState(err error) error {
 	if app.CodeOf(err) == app.CodeInvalidParameter {
 		return nil

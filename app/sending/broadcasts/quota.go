@@ -17,10 +17,10 @@ import (
 // quotaDays is how many of a team's emails leave on each day of a daily plan.
 type quotaDays struct{ left, ahead, perDay int64 }
 
-// first reports whether some of those that come now leave on the first day.
+// first reports whether some of the new emails leave on the first day.
 func (d quotaDays) first() bool { return d.left > d.ahead }
 
-// waves are n emails by the days on which they leave, from a time on.
+// waves returns n emails by the days on which they leave, beginning at a time.
 func (d quotaDays) waves(from time.Time, n int64) (out []pacing.Wave) {
 	at, left, ahead := from, d.left, d.ahead
 	for day := 1; n > 0 && d.perDay > 0; day++ {
@@ -35,9 +35,9 @@ func (d quotaDays) waves(from time.Time, n int64) (out []pacing.Wave) {
 	return out
 }
 
-// quotaFinish is when a team's mail has left that waits or is of broadcasts, but one,
-// and n more, none before from, on a daily plan; zero on any other. days are
-// those of the plan.
+// quotaFinish returns when all waiting mail of a team and n more emails have left on a daily plan,
+// none of it before from; zero on other plans. Mail of the broadcast with the id except does not
+// count. days are the days of the plan.
 func (s *Service) quotaFinish(r *db.Reader, teamID, except string, from time.Time, n int64) (end time.Time, days quotaDays, err error) {
 	if !s.Settings.Cloud {
 		return end, days, nil
@@ -46,9 +46,9 @@ func (s *Service) quotaFinish(r *db.Reader, teamID, except string, from time.Tim
 	if err != nil || !current.Daily() {
 		return end, days, err
 	}
-	used, _, err := r.DayRecipients(teamID, plan.UnixDay(from)) // none has counted on a day to come
+	used, _, err := r.DayRecipients(teamID, plan.UnixDay(from)) // nothing has counted on a future day
 	if err != nil {
-		return end, days, fmt.Errorf("read what the team used: %w", err)
+		return end, days, fmt.Errorf("read the usage of the team: %w", err)
 	}
 	waiting, err := r.Backlog(teamID)
 	if err != nil {
@@ -56,15 +56,15 @@ func (s *Service) quotaFinish(r *db.Reader, teamID, except string, from time.Tim
 	}
 	broadcasts, err := r.BroadcastBacklog(teamID, except)
 	if err != nil {
-		return end, days, fmt.Errorf("read what broadcasts will use: %w", err)
+		return end, days, fmt.Errorf("read the backlog of broadcasts: %w", err)
 	}
 	terms := current.Terms()
 	days = quotaDays{left: max(0, terms.PerDay-used), ahead: waiting.Delayed + broadcasts, perDay: terms.PerDay}
 	return terms.FinishTime(from, days.left, days.ahead+n), days, nil
 }
 
-// extendByQuota has what was foretold of a broadcast, which is about to be sent, obey the
-// quota of a daily plan. Errors: CodeBroadcastTooLarge.
+// extendByQuota extends the forecast of a broadcast by the quota of a daily plan. Errors:
+// CodeBroadcastTooLarge.
 func (s *Service) extendByQuota(r *db.Reader, b *app.Broadcast, plan *pacing.Plan) error {
 	now := clock.Now()
 	from := base.Later(b.ScheduledAt, now)
@@ -88,8 +88,8 @@ func (s *Service) extendByQuota(r *db.Reader, b *app.Broadcast, plan *pacing.Pla
 	return nil
 }
 
-// finishByQuota is when a broadcast is through that would be at a time but for the
-// quota of a daily plan.
+// finishByQuota returns when a broadcast is finished, given its time without the quota of a daily
+// plan.
 func (s *Service) finishByQuota(ctx context.Context, b *app.Broadcast, at, now time.Time) (time.Time, error) {
 	if !s.Settings.Cloud {
 		return at, nil
@@ -102,8 +102,8 @@ func (s *Service) finishByQuota(ctx context.Context, b *app.Broadcast, at, now t
 	return at, err
 }
 
-// checkPeriodQuota proves that the period of a monthly plan has a place for a
-// broadcast. Errors: CodeMonthlyQuotaExceeded.
+// checkPeriodQuota returns nil if the period of a monthly plan has space for a broadcast. Errors:
+// CodeMonthlyQuotaExceeded.
 func (s *Service) checkPeriodQuota(r *db.Reader, now time.Time, b *app.Broadcast) error {
 	if !s.Settings.Cloud {
 		return nil
@@ -118,7 +118,7 @@ func (s *Service) checkPeriodQuota(r *db.Reader, now time.Time, b *app.Broadcast
 	}
 	today, _, err := r.DayRecipients(b.TeamID, plan.UnixDay(now))
 	if err != nil {
-		return fmt.Errorf("read what the team used: %w", err)
+		return fmt.Errorf("read the usage of the team: %w", err)
 	}
 	return s.teams.CheckPeriodQuota(r, now, b.TeamID, &current, waiting, today, b.Audience, b.ID)
 }

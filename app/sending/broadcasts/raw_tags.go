@@ -6,8 +6,7 @@ import (
 	"mailer/db"
 )
 
-// rawTags returns the tags of other services in what a broadcast says, which no value
-// would take the place of.
+// rawTags returns the merge tags of other services in a broadcast, which would be sent as they are.
 func rawTags(b *app.Broadcast) []mergetags.RawTag {
 	fields := []mergetags.Field{{Name: "subject", Text: b.Subject}, {Name: "preview_text", Text: b.Preview}, {Name: "html", Text: b.HTML}}
 	if b.Text != nil {
@@ -16,8 +15,8 @@ func rawTags(b *app.Broadcast) []mergetags.RawTag {
 	return mergetags.FindRaw(fields...)
 }
 
-// returnToDraft makes a scheduled broadcast a draft again, since it holds raw tags: it was
-// scheduled by a server that did not look for them.
+// returnToDraft makes a scheduled broadcast with raw tags a draft again. It was scheduled by a
+// version that did not check for raw tags.
 func (s *Service) returnToDraft(tx *db.Tx, b *app.Broadcast, cause error) error {
 	tx.AfterCommit(func() {
 		s.Log.Error("a scheduled broadcast is not sent and is a draft again", "broadcast", b.ID, "team", b.TeamID, "err", cause,

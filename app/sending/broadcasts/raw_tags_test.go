@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// change writes a draft as it is now, without any of the API's checks.
+// change writes a draft without the checks of the API.
 func change(w *testserver.Server, b *app.Broadcast) {
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.UpdateBroadcast(b) }))
 }
@@ -44,7 +44,7 @@ func TestBroadcastWithForeignTagsIsRefused(t *testing.T) {
 		testserver.WantCode(t, err, app.CodeValidation)
 		in.Send = false
 		_, err = w.Services.Broadcasts.CreateBroadcast(t.Context(), w.Key, in, mail.SendOptions{})
-		testserver.Must(t, err) // a draft may wait for its author
+		testserver.Must(t, err) // a draft may be incomplete
 		plan, err := w.Services.Broadcasts.Reviews.PlanBroadcast(t.Context(), w.Key, b.ID, "")
 		testserver.Must(t, err)
 		if len(plan.RawTags) != 6 || plan.Recipients != 3 {
@@ -53,7 +53,7 @@ func TestBroadcastWithForeignTagsIsRefused(t *testing.T) {
 		if last := plan.RawTags[3]; last.Field != "html" || last.Line != 2 || last.Text != "<% y %>" || last.Certain {
 			t.Errorf("the plan names %+v", last)
 		}
-		// What may be meant to be read does not keep it.
+		// A text that may be intended as is does not prevent sending.
 		b.Subject, b.Preview, b.Text = "News", "", nil
 		b.HTML = "<p>&#123;&#123; x }} &amp; <% y %> 100%% {{{FIRST_NAME|you}}}</p>"
 		change(w, b)

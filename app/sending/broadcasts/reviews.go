@@ -17,28 +17,28 @@ import (
 	"mailer/db"
 )
 
-// LeftOut counts those whom a broadcast does not go to, by why.
+// LeftOut counts the contacts that a broadcast leaves out, by reason.
 type LeftOut = db.LeftOut
 
-// Reviews is what people look at before they send a broadcast: whom it goes to and when,
-// and what one of them would see. It changes nothing.
+// Reviews implements the reviews of a broadcast before it is sent: audience, forecast and previews,
+// and its versions.
 type Reviews struct{ service *Service }
 
-// Planned is what would become of a broadcast that is sent now, or at its time.
+// Planned is the forecast of a broadcast that is sent now, or at its time.
 type Planned struct {
 	Recipients int64
 	LeftOut    LeftOut
 	StartsAt   time.Time
-	FinishesAt time.Time // zero: nobody can say
+	FinishesAt time.Time // zero: unknown
 	Waves      []pacing.Wave
-	Warning    *pacing.PlanWarning // nil: all of it leaves at once
+	Warning    *pacing.PlanWarning // nil: all of it leaves immediately
 	Insights   *app.Insights
-	RawTags    []mergetags.RawTag // of other services in its content; it can't be sent with those that are certain
+	RawTags    []mergetags.RawTag // merge tags of other services in its content; certain ones prevent sending
 }
 
-// PlanBroadcast foretells what SendBroadcast would do with a draft, by the same checks
-// and the same planner, but that it names tags of other services and does not refuse them.
-// Errors: the other ones of SendBroadcast but for idempotency.
+// PlanBroadcast returns what SendBroadcast would do with a draft, by the same checks and the same
+// planner. It lists raw tags instead of refusing them. Errors: those of SendBroadcast except for
+// idempotency and raw tags.
 func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*Planned, error) {
 	at, err := app.ParseBroadcastTime(scheduledAt, clock.Now())
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	return out, base.Unavailable(err)
 }
 
-// checkAndInspect does the last checks of a send and notes what was found in its content. It
-// returns whom it goes to.
+// checkAndInspect makes the last checks of a send and sets the insights of its content. It returns
+// the audience.
 func (s *Reviews) checkAndInspect(ctx context.Context, b *app.Broadcast, out *Planned) (recipients *app.Audience, err error) {
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if err := base.CapBroadcasts.Check(r, b.TeamID); err != nil {
@@ -91,10 +91,9 @@ func (s *Reviews) checkAndInspect(ctx context.Context, b *app.Broadcast, out *Pl
 	return recipients, err
 }
 
-// PreviewBroadcast returns what a broadcast in any state says to a contact, named by id
-// or address; empty: to one of its segment, or to somebody of whom nothing is known. With
-// clicks set its HTML shows the share of the clicks behind each link. Errors: CodeNotFound,
-// for the contact too.
+// PreviewBroadcast renders a broadcast in any state for a contact, named by id or address; empty:
+// for a contact of its segment, or for an unknown recipient. clicks adds the share of clicks of
+// each link to the HTML. Errors: CodeNotFound, also for the contact.
 func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string, clicks bool) (b *app.Broadcast, out *render.Preview, err error) {
 	if b, err = s.service.readBroadcast(ctx, key, id); err != nil {
 		return nil, nil, err
@@ -128,7 +127,7 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contac
 	return b, out, err
 }
 
-// previewContact reads the contact whom a preview is for.
+// previewContact reads the contact of a preview.
 func (s *Reviews) previewContact(ctx context.Context, r *db.Reader, b *app.Broadcast, contact string) (*app.Contact, error) {
 	if contact != "" {
 		c, err := s.findContact(r, b.TeamID, contact)
@@ -138,7 +137,7 @@ func (s *Reviews) previewContact(ctx context.Context, r *db.Reader, b *app.Broad
 	if b.SegmentID != "" {
 		found, err := r.Segment(b.TeamID, b.SegmentID)
 		switch {
-		case errors.Is(err, db.ErrNotFound): // it was deleted since
+		case errors.Is(err, db.ErrNotFound): // the segment was deleted
 			return &app.Contact{Email: sampleAddress}, nil
 		case err != nil:
 			return nil, err
@@ -152,7 +151,7 @@ func (s *Reviews) previewContact(ctx context.Context, r *db.Reader, b *app.Broad
 	return &app.Contact{Email: sampleAddress}, nil
 }
 
-// sampleAddress is the address of a recipient of whom nothing is known.
+// sampleAddress is the address of an unknown recipient.
 const sampleAddress = "reader@example.com"
 
 func (s *Reviews) findContact(r *db.Reader, teamID, idOrEmail string) (app.Contact, error) {

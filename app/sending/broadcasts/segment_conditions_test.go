@@ -12,8 +12,8 @@ import (
 	"mailer/db"
 )
 
-// contactsMatching are the people that a condition picks, and proves that the page of a contact says
-// the same.
+// contactsMatching returns the contacts that match a condition, and checks that the page of each
+// contact agrees.
 func contactsMatching(w *testserver.Server, field, op, value string) string {
 	w.T.Helper()
 	found, err := w.Services.Previews.PreviewSegment(w.T.Context(), w.Key, testserver.FilterOn(field, op, value), "")
@@ -59,12 +59,12 @@ func TestSegmentsByActivity(t *testing.T) {
 			}
 		}
 		want(app.FieldReceived, app.OpIsTrue, "", "")
-		want(app.FieldOpened, app.OpNotWithinDays, "1", "") // they got nothing that they could open
+		want(app.FieldOpened, app.OpNotWithinDays, "1", "") // they received no mail
 		unsubscribed := true
 		_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, "p4@example.net", app.ContactPatch{Unsubscribed: &unsubscribed})
 		testserver.Must(t, err)
 
-		email := sendTracked(w, "p4@example.net") // an email, and a broadcast to the others
+		email := sendTracked(w, "p4@example.net") // an email; the others get a broadcast
 		b := w.SendNewsletter(testserver.Links(2), nil)
 		testserver.SleepAndSettle(time.Minute)
 		w.LoadPixel(w.EmailIDTo(b, "p0@example.net"), testserver.Chrome)
@@ -80,7 +80,7 @@ func TestSegmentsByActivity(t *testing.T) {
 		want(app.FieldOpened, app.OpNotInBroadcast, b.ID, "p2 p3")
 		want(app.FieldClicked, app.OpIsTrue, "", "p1")
 		want(app.FieldClicked, app.OpNotInBroadcast, b.ID, "p0 p2 p3")
-		want(app.FieldOpened, app.OpNotWithinDays, "2", "") // they have been contacts for minutes
+		want(app.FieldOpened, app.OpNotWithinDays, "2", "") // they became contacts minutes ago
 
 		testserver.SleepAndSettle(3 * 24 * time.Hour)
 		w.LoadPixel(w.EmailIDTo(b, "p3@example.net"), testserver.Chrome)
@@ -100,7 +100,7 @@ func TestSegmentsByActivity(t *testing.T) {
 	})
 }
 
-// TestConditionsNameTeamsObjects: an id of another team is as unknown as one of nobody.
+// An id of another team is refused like an unknown one.
 func TestConditionsNameTeamsObjects(t *testing.T) {
 	w := testserver.New(t)
 	b, topic := w.AddDraft(), w.AddTopic("News", app.OptIn, app.PublicTopic)

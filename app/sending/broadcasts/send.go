@@ -16,12 +16,12 @@ import (
 	"mailer/db"
 )
 
-// SendBroadcast sends a draft, at once or at the time that scheduledAt says, and
-// foretells when it is through. Errors, in the order of the checks:
-// CodeValidation for the time and for tags of other services in its content, those of idempotency, CodeNotFound,
-// CodeInvalidParameter for what is no draft, CodeNotFound for its segment or topic,
-// CodeValidation for the from-domain, CodeSendingPaused, CodeBroadcastsPaused,
-// CodeBroadcastTooLarge, CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
+// SendBroadcast sends a draft immediately, or at the time of scheduledAt, and returns its forecast.
+// Errors, in the order of the checks: CodeValidation for the time, those of idempotency,
+// CodeNotFound, CodeInvalidParameter if it is no draft, CodeValidation for merge tags of other
+// services in its content, CodeNotFound for its segment or topic, CodeValidation for the
+// from-domain, CodeSendingPaused, CodeBroadcastsPaused, CodeBroadcastTooLarge,
+// CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
 func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts mail.SendOptions) (v BroadcastView, err error) {
 	at, err := app.ParseBroadcastTime(scheduledAt, clock.Now())
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	})
 }
 
-// sendDraft counts and plans a draft and then sends it. Error: mail.ErrChanged where its
-// audience, sender or content was changed meanwhile.
+// sendDraft counts and plans a draft and then sends it. Error: mail.ErrChanged if its audience,
+// sender or content was changed meanwhile.
 func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at time.Time, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
 	b, err := s.readBroadcast(ctx, key, id)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 			if current.SegmentID != b.SegmentID || current.TopicID != b.TopicID || current.From != b.From || !sameContent(current, b) {
 				return mail.ErrChanged
 			}
-			current.BroadcastContent = app.BroadcastContent{} // the answer does without
+			current.BroadcastContent = app.BroadcastContent{} // not part of the answer
 			current.ScheduledAt, current.Audience = b.ScheduledAt, b.Audience
 			v = newView(current, plan)
 			if err := s.dispatch(ctx, tx, &v.Broadcast); err != nil {
@@ -84,7 +84,7 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 	return v, base.Lookup("broadcast", err)
 }
 
-// sameContent reports whether two states of a broadcast say the same to everybody.
+// sameContent reports whether two states of a broadcast have the same content.
 func sameContent(a, b *app.Broadcast) bool {
 	return a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML && (a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text)
 }
@@ -122,7 +122,7 @@ func newView(b *app.Broadcast, plan *pacing.Plan) BroadcastView {
 	return BroadcastView{Broadcast: *b, FinishesAt: plan.FinishesAt, Warning: plan.Warning}
 }
 
-// forecast proves that a draft can be sent, counts its audience, and plans it.
+// forecast checks that a draft can be sent, counts its audience, and plans it.
 func (s *Service) forecast(ctx context.Context, b *app.Broadcast) (*pacing.Plan, error) {
 	var audience *app.Audience
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -157,9 +157,8 @@ func (s *Service) forecast(ctx context.Context, b *app.Broadcast) (*pacing.Plan,
 	return &plan, nil
 }
 
-// checkSendable proves that the parts of a broadcast are there and that its team may
-// send from its domain, and notes the region. Errors: CodeNotFound,
-// CodeValidation, CodeSendingPaused, CodeBroadcastsPaused.
+// checkSendable checks the audience of a broadcast and that its team may send from its domain, and
+// sets the region. Errors: CodeNotFound, CodeValidation, CodeSendingPaused, CodeBroadcastsPaused.
 func (s *Service) checkSendable(r *db.Reader, b *app.Broadcast) error {
 	if err := checkAudience(r, b); err != nil {
 		return err
@@ -175,7 +174,7 @@ func (s *Service) checkSendable(r *db.Reader, b *app.Broadcast) error {
 	return err
 }
 
-// checkSender refuses a draft that came from another service without a sender. Errors:
+// checkSender refuses a draft without a sender, which was imported from another service. Errors:
 // CodeValidation.
 func checkSender(b *app.Broadcast) error {
 	if b.From == (app.Address{}) {
@@ -184,7 +183,7 @@ func checkSender(b *app.Broadcast) error {
 	return nil
 }
 
-// audienceOf is whom a broadcast would go to at this moment.
+// audienceOf returns the current audience of a broadcast.
 func audienceOf(r *db.Reader, b *app.Broadcast) (*app.Audience, error) {
 	a := &app.Audience{TeamID: b.TeamID, SegmentID: b.SegmentID, TopicID: b.TopicID}
 	if b.SegmentID != "" {
@@ -202,8 +201,7 @@ func audienceOf(r *db.Reader, b *app.Broadcast) (*app.Audience, error) {
 	return a, base.Lookup("topic", err)
 }
 
-// dispatch makes a draft scheduled or queued, whose audience is counted. It runs
-// inside Write.
+// dispatch makes a draft with a counted audience scheduled or queued. It runs inside Write.
 func (s *Service) dispatch(ctx context.Context, tx *db.Tx, b *app.Broadcast) error {
 	if err := s.checkSendable(&tx.Reader, b); err != nil {
 		return err
@@ -231,9 +229,9 @@ func (s *Service) dispatch(ctx context.Context, tx *db.Tx, b *app.Broadcast) err
 // zeroContactID is before all ids of contacts.
 const zeroContactID = "00000000-0000-0000-0000-000000000000"
 
-// queueBroadcast makes a draft or a scheduled broadcast, whose region is known,
-// queued: from now on neither its content nor whom it goes to changes. Errors:
-// CodeNotFound for its segment, db.ErrNotFound for what can't be queued any more.
+// queueBroadcast queues a draft or a scheduled broadcast with a known region: from now on its
+// content and audience do not change. Errors: CodeNotFound for its segment, db.ErrNotFound for a
+// broadcast that can't be queued any more.
 func (s *Service) queueBroadcast(tx *db.Tx, b *app.Broadcast) error {
 	frozen, err := s.snapshot(&tx.Reader, b)
 	if err != nil {
@@ -242,7 +240,7 @@ func (s *Service) queueBroadcast(tx *db.Tx, b *app.Broadcast) error {
 	b.Snapshot, b.Status, b.QueuedAt, b.EmailIDPrefix = frozen, app.QueuedBroadcast, tx.Now, app.NewEmailIDPrefix()
 	b.MaxContactID, err = tx.NewestContact(b.TeamID)
 	if errors.Is(err, db.ErrNotFound) {
-		b.MaxContactID, err = zeroContactID, nil // and not who comes while it leaves
+		b.MaxContactID, err = zeroContactID, nil // contacts added while it is sent are excluded
 	}
 	if err != nil {
 		return fmt.Errorf("find the newest contact: %w", err)
@@ -250,7 +248,7 @@ func (s *Service) queueBroadcast(tx *db.Tx, b *app.Broadcast) error {
 	return tx.SendBroadcast(b)
 }
 
-// snapshot takes down what could change while a broadcast leaves.
+// snapshot returns what could change while a broadcast is sent.
 func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapshot, error) {
 	a, err := audienceOf(r, b)
 	if err != nil {
@@ -262,7 +260,7 @@ func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapsh
 	}
 	domain, err := r.DomainStatus(b.TeamID, b.From.Domain)
 	switch {
-	case errors.Is(err, db.ErrNotFound): // captured mail may come from any
+	case errors.Is(err, db.ErrNotFound): // captured mail may use any domain
 	case err != nil:
 		return nil, err
 	default:

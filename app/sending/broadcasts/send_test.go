@@ -19,7 +19,7 @@ import (
 	"mailer/db"
 )
 
-// broadcastTo is a broadcast to a segment; empty: to everybody.
+// broadcastTo returns a broadcast to a segment; empty: to all contacts.
 func broadcastTo(segment string) app.BroadcastInput {
 	return app.BroadcastInput{From: "Ann <ann@" + testserver.TestDomain + ">", Subject: "News", HTML: "<p>Hi</p>", SegmentID: segment}
 }
@@ -176,7 +176,7 @@ func TestSendCountsItsAudience(t *testing.T) {
 		})
 		group.Wait()
 		if app.CodeOf(err) == app.CodeConflict {
-			continue // it was changed all the time
+			continue // concurrent changes prevented it
 		}
 		testserver.Must(t, err)
 		got := w.Broadcast(draft.ID)

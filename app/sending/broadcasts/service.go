@@ -1,9 +1,8 @@
-// Package broadcasts is one content to many people: drafts, whom they reach, the
-// plan of their sending, the worker that writes their recipients down, and their
-// figures. upkeep may import it.
+// Package broadcasts implements broadcasts, one content to many contacts: drafts, audiences,
+// forecasts, the worker that expands audiences into recipients, and statistics. jobs may import it.
 //
-// Failure policy: the cursor of a broadcast moves in the transaction that writes
-// its recipients down, so a crash repeats and loses nobody.
+// Failure policy: the cursor of an expansion is stored in the transaction that stores the
+// recipients, so a crash repeats and loses no recipient.
 package broadcasts
 
 import (
@@ -14,7 +13,7 @@ import (
 	"mailer/app/tenants/teams"
 )
 
-// Service is broadcasts from draft to figures.
+// Service implements broadcasts from draft to statistics.
 type Service struct {
 	*base.Base
 	teams       *teams.Service
@@ -33,5 +32,5 @@ func New(base *base.Base, teamService *teams.Service, audienceService *audience.
 	return s
 }
 
-// Start sets the worker going.
+// Start starts the broadcaster.
 func (s *Service) Start() { s.Workers.Go(s.broadcast) }

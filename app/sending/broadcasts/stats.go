@@ -10,14 +10,14 @@ import (
 	"mailer/db"
 )
 
-// ListBroadcastRecipients returns a page of a broadcast's recipients that a query
-// picks, the last ones in the order of sending first, and whether there are more;
-// none of one that has not been queued. Errors: CodeNotFound, CodeValidation.
+// ListBroadcastRecipients returns a page of a broadcast's recipients that match a query, the last
+// in the order of sending first, and whether there are more. A broadcast that was not queued has
+// none. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListBroadcastRecipients(ctx context.Context, key *app.Key, id string, q app.RecipientQuery, page app.Page) (rows []app.RecipientRow, more bool, err error) {
 	if err := q.Validate(); err != nil {
 		return nil, false, err
 	}
-	var unknown error // of the broadcast, which is not the cursor
+	var unknown error // an unknown broadcast, as opposed to an unknown cursor
 	err = s.audience.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
 		rows = nil
 		b, err := r.BroadcastHead(key.TeamID, id)
@@ -48,7 +48,7 @@ func (s *Service) ListBroadcastRecipients(ctx context.Context, key *app.Key, id 
 	return rows, more, base.Cursor(page, err)
 }
 
-// recipientRow adds to a recipient what lists of a type show.
+// recipientRow adds to a recipient the data that lists of a type show.
 func recipientRow(r *db.Reader, b *app.Broadcast, rec *app.BroadcastRecipient, kind string) (app.RecipientRow, error) {
 	seen := b.SeenOf(rec)
 	row := app.RecipientRow{ID: rec.ID, ContactID: rec.ContactID, Email: rec.Email, LastEvent: seen.LastEvent()}
@@ -82,9 +82,8 @@ func recipientRow(r *db.Reader, b *app.Broadcast, rec *app.BroadcastRecipient, k
 	return row, err
 }
 
-// ListClickedLinks returns a page of the links of a broadcast that somebody
-// followed, those followed most often first, and whether there are more. Errors:
-// CodeNotFound, CodeValidation.
+// ListClickedLinks returns a page of the clicked links of a broadcast, the most clicked first, and
+// whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error) {
 	var rows []app.BroadcastLink
 	err := s.DB.Read(ctx, func(r *db.Reader) error {

@@ -319,10 +319,10 @@ func TestBroadcastUnsubscribesCountOnce(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				w := testserver.StartTracking(t)
 				w.AddSubscribers(4)
-				news := w.AddTopic("News", app.OptIn, app.PublicTopic)
+				broadcast := w.AddTopic("News", app.OptIn, app.PublicTopic)
 				b := w.SendNewsletter("<p>x</p>", func(b *app.Broadcast) {
 					if topical {
-						b.TopicID = news.ID
+						b.TopicID = broadcast.ID
 					}
 				})
 				testserver.SleepAndSettle(time.Minute)
@@ -351,7 +351,7 @@ func TestBroadcastUnsubscribesCountOnce(t *testing.T) {
 				case !topical && (err != nil || s.SourceID != id || !view.Unsubscribed):
 					t.Errorf("left everything: %+v, %+v, %v", view, s, err)
 				}
-				// From the topic's page to the way out of everything: still one person.
+				// A topic opt-out and then a full opt-out count as one recipient.
 				if topical {
 					_, err = w.Services.Pages.Unsubscribe(t.Context(), view.UnsubscribeAll)
 					testserver.Must(t, err)
@@ -361,7 +361,7 @@ func TestBroadcastUnsubscribesCountOnce(t *testing.T) {
 					prefs, err := w.Services.Pages.UnsubscribePage(t.Context(), pageOf(w, w.EmailIDTo(b, testserver.SubscriberAddress(2))))
 					testserver.Must(t, err)
 					for _, choice := range []app.Subscription{app.OptIn, app.OptOut, app.OptOut} {
-						_, err = w.Services.Pages.SavePreferences(t.Context(), prefs.Preferences, map[string]app.Subscription{news.ID: choice}, "")
+						_, err = w.Services.Pages.SavePreferences(t.Context(), prefs.Preferences, map[string]app.Subscription{broadcast.ID: choice}, "")
 						testserver.Must(t, err)
 					}
 					if got := w.Recipients(b, "unsubscribed"); got != testserver.SubscriberAddress(2)+" "+testserver.SubscriberAddress(1) {

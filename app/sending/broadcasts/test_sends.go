@@ -13,12 +13,11 @@ import (
 	"mailer/db"
 )
 
-// TestBroadcast sends what a broadcast in any state says to 1 to
-// app.MaxBroadcastTests addresses, as ordinary emails, and returns their ids in the
-// order of the addresses. Each is filled with the values of the contact of its
-// address, if there is one; opt-outs of the topic do not count. All are sent or
-// none. Errors: CodeValidation, those of idempotency, CodeNotFound,
-// CodeAllRecipientsSuppressed, CodeServiceUnavailable.
+// TestBroadcast sends a broadcast in any state to 1 to app.MaxBroadcastTests addresses, as ordinary
+// emails, and returns their ids in the order of the addresses. Each is rendered with the values of
+// the contact with its address, if there is one. Opt-outs of the topic do not count. All are sent
+// or none. Errors: CodeValidation, those of idempotency, CodeNotFound, CodeAllRecipientsSuppressed,
+// CodeServiceUnavailable.
 func (s *Service) TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts mail.SendOptions) ([]string, error) {
 	if err := s.Ready(); err != nil {
 		return nil, err
@@ -54,10 +53,10 @@ func (s *Service) sendTests(ctx context.Context, key *app.Key, id string, recipi
 	return s.acceptTests(ctx, emails, keep)
 }
 
-// testBroadcast is a broadcast and who gets it for a test.
+// testBroadcast is a broadcast and the contacts of its test recipients.
 type testBroadcast struct {
 	*app.Broadcast
-	contacts []*app.Contact // by place in the list of people; nil: none
+	contacts []*app.Contact // by index of the recipient; nil: none
 }
 
 func (b *testBroadcast) textSize() int {
@@ -91,8 +90,8 @@ func parseTestAddresses(to []string) ([]app.Address, error) {
 	return out, nil
 }
 
-// readTestedBroadcast reads a broadcast with the fallbacks that it would have if it
-// were sent now, and the contacts of addresses.
+// readTestedBroadcast reads a broadcast with its current fallbacks, and the contacts of the
+// recipients.
 func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id string, recipients []app.Address) (*testBroadcast, error) {
 	b := &testBroadcast{contacts: make([]*app.Contact, len(recipients))}
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -118,7 +117,7 @@ func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id stri
 	return b, base.Unavailable(err)
 }
 
-// fillTests makes an email for each of people.
+// fillTests makes an email for each recipient.
 func (s *Service) fillTests(key *app.Key, b *testBroadcast, recipients []app.Address) ([]*app.Email, error) {
 	content, err := render.Compile(b.Broadcast)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *Service) fillTests(key *app.Key, b *testBroadcast, recipients []app.Add
 			CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: *content.Mail(s.Sealer, &recipient).Flatten(),
 		}
 		s.mail.Inspect(email)
-		email.TopicID = "" // a test is for the team's own people, whatever they chose
+		email.TopicID = "" // a test goes to the team itself, so opt-outs do not apply
 		out[i] = email
 	}
 	return out, nil

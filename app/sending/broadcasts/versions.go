@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// Draft is what a version keeps of a broadcast.
+// Draft is the stored content of a version of a broadcast.
 type Draft struct {
 	Name    string   `json:"name"`
 	From    string   `json:"from"`
@@ -33,8 +33,8 @@ func draftOf(b *app.Broadcast) *Draft {
 	return d
 }
 
-// Revision names what somebody can edit of a broadcast, as it is now: two people who
-// write the same draft learn of each other by it.
+// Revision returns a hash of the editable state of a broadcast. It shows concurrent editors of a
+// draft that the draft has changed.
 func Revision(b *app.Broadcast) (string, error) {
 	text, err := json.Marshal([]any{draftOf(b), b.SegmentID, b.TopicID})
 	if err != nil {
@@ -44,7 +44,7 @@ func Revision(b *app.Broadcast) (string, error) {
 	return hex.EncodeToString(sum[:12]), nil
 }
 
-// checkRevision refuses a change that began with another revision; empty: with any.
+// checkRevision refuses a change that is based on another revision; an empty revision matches any.
 func checkRevision(b *app.Broadcast, expected string) error {
 	if expected == "" {
 		return nil
@@ -56,8 +56,7 @@ func checkRevision(b *app.Broadcast, expected string) error {
 	return err
 }
 
-// patch changes a broadcast to what a version says. An address that was erased since
-// does not come back.
+// patch returns the change that restores a version. Erased addresses are not restored.
 func (d *Draft) patch() app.BroadcastPatch {
 	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
 	p := app.BroadcastPatch{Name: text(d.Name), Subject: d.Subject, Preview: text(d.Preview), HTML: text(d.HTML), Design: text(d.Design), Text: app.Change[string]{Set: true, Null: d.Text == nil}}
@@ -76,7 +75,7 @@ func (d *Draft) patch() app.BroadcastPatch {
 	return p
 }
 
-// ListVersions returns a page of what a broadcast said before, newest first, and whether
+// ListVersions returns a page of the earlier versions of a broadcast, newest first, and whether
 // there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Reviews) ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]base.Version, bool, error) {
 	rows, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]base.Version, error) {
@@ -91,8 +90,7 @@ func (s *Reviews) ListVersions(ctx context.Context, key *app.Key, id string, pag
 	return base.Paginate(rows, page, func(v *base.Version) string { return v.ID })
 }
 
-// ReadVersion returns what a broadcast said before, by the number of the version or its
-// id. Errors: CodeNotFound.
+// ReadVersion returns an earlier version of a broadcast, by number or id. Errors: CodeNotFound.
 func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version string) (v base.Version, draft Draft, err error) {
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if _, err := r.BroadcastHead(key.TeamID, id); err != nil {
@@ -104,9 +102,8 @@ func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version str
 	return v, draft, base.Lookup("broadcast", err)
 }
 
-// RestoreVersion has a draft say again what a version says, which is named by its number
-// or its id. What the draft says now becomes a version. Errors: CodeNotFound,
-// CodeInvalidParameter for what is no draft.
+// RestoreVersion restores a version, named by number or id, to a draft. The previous content of the
+// draft becomes a version. Errors: CodeNotFound, CodeInvalidParameter if it is no draft.
 func (s *Reviews) RestoreVersion(ctx context.Context, key *app.Key, id, version string) (BroadcastView, error) {
 	var draft Draft
 	err := s.service.DB.Read(ctx, func(r *db.Reader) error {

@@ -12,8 +12,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// While somebody writes, one version a minute is kept: the newest fifty of each draft,
-// until they are too old, the draft is deleted, or an address in them is erased.
+// While a draft is edited, one version a minute is stored: the newest fifty of each draft, until
+// they expire, the draft is deleted, or an address in them is erased.
 func TestDraftVersionsAreBounded(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestDraftVersionsAreBounded(t *testing.T) {
 		edit(other, theirs, "x")
 		for i := range 60 {
 			edit(w.Key, own, fmt.Sprint("a", i))
-			edit(w.Key, own, fmt.Sprint("b", i)) // a step on the way
+			edit(w.Key, own, fmt.Sprint("b", i)) // an intermediate edit
 			time.Sleep(time.Minute)
 		}
 		rows, more, err := w.Services.Reviews.ListVersions(ctx, w.Key, own, app.Page{Limit: 100})

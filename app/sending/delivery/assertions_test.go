@@ -10,9 +10,9 @@ import (
 	"mailer/db"
 )
 
-// What only the tests of this package do with a world.
+// Assertions of this package's tests on a test server.
 
-// wantDeleted checks that no table has a trace of an email.
+// wantDeleted checks that no table contains an email.
 func wantDeleted(w *testserver.Server, id string) {
 	w.T.Helper()
 	_, err := w.Services.Mail.GetEmail(w.T.Context(), w.Key, id)
@@ -31,7 +31,7 @@ func wantDeleted(w *testserver.Server, id string) {
 	}
 }
 
-// wantNoErrorLog checks that nothing was logged as an error.
+// wantNoErrorLog checks that no error was logged.
 func wantNoErrorLog(w *testserver.Server) {
 	w.T.Helper()
 	if w.Log.Contains("level=ERROR") {
@@ -39,7 +39,7 @@ func wantNoErrorLog(w *testserver.Server) {
 	}
 }
 
-// wantCounts compares the counters but for scores, of the team and of its region.
+// wantCounts compares the counters of the team and of its region, without scores.
 func wantCounts(w *testserver.Server, sent, hard, complained int64) {
 	w.T.Helper()
 	want := reputation.Outcome{Sent: sent, HardBounced: hard, Complained: complained}
@@ -56,7 +56,7 @@ func wantCounts(w *testserver.Server, sent, hard, complained int64) {
 	})
 }
 
-// setMX has the last check have found that of the MX of the return path.
+// setMX stores the result of a check of the return path's MX.
 func setMX(w *testserver.Server, live app.Live) {
 	w.T.Helper()
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -72,7 +72,7 @@ func setMX(w *testserver.Server, live app.Live) {
 	}))
 }
 
-// wantCanceled checks that a cancel was the end of an email.
+// wantCanceled checks that an email was canceled and nothing is left of its work.
 func wantCanceled(w *testserver.Server, id string) {
 	w.T.Helper()
 	w.WantLastEvent(id, app.Canceled)
@@ -87,16 +87,17 @@ func wantCanceled(w *testserver.Server, id string) {
 	testserver.WantCode(w.T, w.Reschedule(id, "in 1 hour"), app.CodeValidation)
 }
 
-// suffered adds to the counters of the world's team.
-func suffered(w *testserver.Server, o reputation.Outcome) {
+// addOutcome adds to the counters of the test team.
+func addOutcome(w *testserver.Server, o reputation.Outcome) {
 	w.T.Helper()
 	w.AddOutcome(w.Key.TeamID, o)
 }
 
+// wantAnnounced compares the deliverability webhook events of the test team.
 func wantAnnounced(w *testserver.Server, want ...string) {
 	w.T.Helper()
 	got := strings.Fields(w.Rows(`SELECT type FROM webhook_events WHERE type LIKE 'deliverability.%' ORDER BY id`))
 	if !slices.Equal(got, want) {
-		w.T.Errorf("the team was told %q, want %q", got, want)
+		w.T.Errorf("webhook events %q, want %q", got, want)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"mailer/db"
 )
 
-// begin stores that a unit's attempt begins, unless it has expired while it waited.
-func (l *lane) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
+// begin stores that a unit's attempt begins, or ends the unit if it has expired.
+func (l *relayQueue) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
 	waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
 	if err != nil || !over {
 		begun, errBegin := l.s.beginUnit(tx, u)
@@ -24,10 +24,9 @@ func (l *lane) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
 	return false, l.expire(tx, u, waited)
 }
 
-// beginUnit stores that a unit's attempt begins, and counts the recipients of one
-// that waited for its time. It answers false for a unit that was withdrawn, or of
-// which another attempt ended, since it was read, and for one that the day has no
-// place for: that one waits for the next.
+// beginUnit stores that a unit's attempt begins and, for scheduled mail, counts its recipients
+// towards the quota. It returns false for a unit that was withdrawn or changed since it was read,
+// and for one that exceeds the daily quota, which is deferred to the next day.
 func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 	if u.QuotaOwed > 0 && s.Settings.Cloud {
 		if late, err := s.deferToNextDay(tx, u); err != nil || late {
@@ -48,13 +47,12 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 		return false, err
 	}
 	if err := tx.ClearOwed(u.EmailID); err != nil {
-		return false, fmt.Errorf("settle what is owed: %w", err)
+		return false, fmt.Errorf("clear owed recipients: %w", err)
 	}
 	return true, s.teams.CountRecipients(tx, u.TeamID, u.QuotaOwed)
 }
 
-// pauseUnit holds a unit that could not go on, where that is because its broadcast is
-// paused: else it would be claimed again and again.
+// pauseUnit holds a unit if its broadcast is paused: otherwise it would be claimed repeatedly.
 func (s *Service) pauseUnit(tx *db.Tx, u app.Unit) error {
 	if u.BroadcastID == "" {
 		return nil
@@ -65,16 +63,16 @@ func (s *Service) pauseUnit(tx *db.Tx, u app.Unit) error {
 	return nil
 }
 
-// deferToNextDay puts a unit off to the next day where this one has no place for it.
+// deferToNextDay defers a unit to the next day if the daily quota has no room for it.
 func (s *Service) deferToNextDay(tx *db.Tx, u app.Unit) (bool, error) {
-	tx.Serialize() // what the day has used decides, and changes with it
+	tx.Serialize() // the day's usage is read and changed below
 	current, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
 	if err != nil || !current.Daily() {
 		return false, err
 	}
 	used, _, err := tx.DayRecipients(u.TeamID, plan.UnixDay(tx.Now))
 	if err != nil {
-		return false, fmt.Errorf("read what the team used: %w", err)
+		return false, fmt.Errorf("read the usage of the team: %w", err)
 	}
 	terms := current.Terms()
 	if terms.DayFits(used, u.QuotaOwed) {
@@ -92,13 +90,13 @@ func (s *Service) deferToNextDay(tx *db.Tx, u app.Unit) (bool, error) {
 	return true, s.teams.AnnounceDayUsed(tx, u.TeamID, &current)
 }
 
-// beginRecipient makes the unit of a recipient, unless that one is settled: withdrawn
-// before its turn, suppressed or opted out, which only those are who stand out.
-func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipient, standsOut bool) (waits bool, err error) {
+// beginRecipient inserts the unit of a recipient unless the recipient is settled: canceled before
+// it began, or, if check is set, suppressed or opted out. open reports whether a unit was made.
+func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipient, check bool) (waits bool, err error) {
 	if to.Seen&app.SeenEnded != 0 {
 		return false, nil
 	}
-	if standsOut {
+	if check {
 		blocked, err := s.blockedAmong(&tx.Reader, u, []string{to.Email})
 		if err != nil {
 			return false, err
@@ -110,9 +108,9 @@ func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipie
 	return true, tx.InsertUnit(u)
 }
 
-// needCheck reports of each of some recipients whether it has to be looked at by itself.
+// needCheck reports for each recipient whether its suppression and opt-outs must be read.
 func (s *Service) needCheck(r *db.Reader, b *app.Broadcast, recipients []app.BroadcastRecipient) ([]bool, error) {
-	hashes, out := make([]app.AddressHash, len(recipients)), make([]bool, len(recipients))
+	hashes, check := make([]app.AddressHash, len(recipients)), make([]bool, len(recipients))
 	for i := range recipients {
 		hashes[i] = s.Sealer.AddressHash(b.TeamID, app.KeyOf(recipients[i].Email))
 	}
@@ -121,12 +119,12 @@ func (s *Service) needCheck(r *db.Reader, b *app.Broadcast, recipients []app.Bro
 		return nil, fmt.Errorf("look up opt-outs: %w", err)
 	}
 	for i := range hashes {
-		out[i] = blocked[hashes[i]]
+		check[i] = blocked[hashes[i]]
 	}
-	return out, nil
+	return check, nil
 }
 
-// blockedAmong returns what keeps a unit from recipients that it still has.
+// blockedAmong returns which open recipients of a unit are blocked, and why.
 func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (app.Blocked, error) {
 	if u.BroadcastID == "" {
 		return s.mail.Accounts.BlockedRecipients(r, u.TeamID, u.TopicID, u.EmailID, recipients)
@@ -134,14 +132,14 @@ func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (a
 	blocked := app.Blocked{}
 	for _, email := range recipients { // there is one
 		key := app.KeyOf(email)
-		bulkStanding, err := r.BulkSubscription(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
+		optOut, err := r.BulkSubscription(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
 		if err != nil {
 			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}
-		switch reason := bulkStanding.Subscription.Reason(); {
-		case bulkStanding.Suppression != nil:
-			bulkStanding.Suppression.Key = key
-			blocked[key] = app.NewBlocked([]app.Suppression{*bulkStanding.Suppression}, true)[key]
+		switch reason := optOut.Subscription.Reason(); {
+		case optOut.Suppression != nil:
+			optOut.Suppression.Key = key
+			blocked[key] = app.NewBlocked([]app.Suppression{*optOut.Suppression}, true)[key]
 		case reason != "":
 			blocked[key] = reason
 		}

@@ -6,13 +6,12 @@ import (
 	"mailer/db"
 )
 
-// spare leaves out recipients of an open unit that were suppressed, or opted out
-// of its topic, since it was accepted, and reports whether there were any. Then the
-// unit is due at once for the others, its attempt not counted, or over. It runs inside
-// the Write that lets a message leave: whoever was told before that an address is
-// suppressed or opted out can rely on it. Error: db.ErrNotFound, and nothing written,
-// for a unit that was withdrawn or moved.
-func (s *Service) spare(tx *db.Tx, u app.Unit, recipients []string) (spared bool, err error) {
+// dropBlocked removes recipients of an open unit that were suppressed or opted out since it was
+// accepted, and reports whether there were any. The unit is then due immediately for the others,
+// without counting the attempt, or deleted if none is left. It also runs inside the Write that
+// authorizes the final dot, so a confirmed suppression or opt-out is never violated. Error:
+// db.ErrNotFound, with nothing written, for a unit that was withdrawn or rescheduled.
+func (s *Service) dropBlocked(tx *db.Tx, u app.Unit, recipients []string) (spared bool, err error) {
 	blocked, err := s.blockedAmong(&tx.Reader, u, recipients)
 	if err != nil || len(blocked) == 0 {
 		return false, err
@@ -39,15 +38,15 @@ func deleteSuppressed(tx *db.Tx, u app.Unit) error {
 	return tx.SettleDoubts(u.EmailID, "not sent again: its recipients are suppressed or opted out")
 }
 
-// spared spares a unit its transaction where recipients were suppressed while it
-// waited. What comes after its message was read, hold sees.
-func (l *lane) spared(j *job) bool {
-	if len(j.letter.blocked) == 0 {
+// dropBlockedRecipients calls dropBlocked before the transaction if the message was read with
+// blocked recipients. Later suppressions are found by authorize.
+func (l *relayQueue) dropBlockedRecipients(j *job) bool {
+	if len(j.message.blocked) == 0 {
 		return false
 	}
 	spared := false
 	l.record(j, func(tx *db.Tx) (err error) {
-		spared, err = l.s.spare(tx, j.unit, j.letter.Recipients)
+		spared, err = l.s.dropBlocked(tx, j.unit, j.message.Recipients)
 		return base.IgnoreNotFound(err)
 	})
 	if spared {

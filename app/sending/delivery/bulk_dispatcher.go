@@ -17,29 +17,29 @@ import (
 	"mailer/db/engine"
 )
 
-// idleBulk is how long a relay is left alone where nothing of a broadcast can leave;
-// what changes that wakes it.
+// idleBulk is how long the broadcast dispatcher sleeps while no broadcast can be sent. A change
+// that matters wakes it.
 const idleBulk = time.Minute
 
-// bulkDispatcher is the line of broadcasts.
-type bulkDispatcher struct{ *line }
+// bulkDispatcher is the dispatcher of broadcasts.
+type bulkDispatcher struct{ *dispatcher }
 
-// claim takes up to room messages of broadcasts: those that are to be tried
-// again, up to half of it, then those whose turn it is. It stores that their
-// attempts begin and hands them to the workers. It answers how long to sleep.
-func (q *bulkDispatcher) claim(ctx context.Context, room int) (time.Duration, error) {
-	again, next, err := q.claimRetries(ctx, (room+1)/2)
+// claim claims up to capacity messages of broadcasts: retries for up to half of it, then new
+// recipients. It stores that their attempts begin and hands them to the workers. It returns how
+// long to sleep.
+func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration, error) {
+	again, next, err := q.claimRetries(ctx, (capacity+1)/2)
 	if err != nil {
 		return 0, err
 	}
-	o, _, until := q.gate.look()
-	if q.halted() || o < probe && until.After(clock.Now()) {
-		return next, nil // the dispatcher knows when either ends
+	o, _, until := q.breaker.state()
+	if q.paused() || o < halfOpen && until.After(clock.Now()) {
+		return next, nil // dispatch adds when either ends
 	}
-	if room -= again; o == probe {
-		room = min(room, 1)
+	if capacity -= again; o == halfOpen {
+		capacity = min(capacity, 1)
 	}
-	if room <= 0 || o < probe {
+	if capacity <= 0 || o < halfOpen {
 		return min(next, base.SweepEvery), nil
 	}
 	open, err := q.queuedBroadcasts(ctx)
@@ -50,20 +50,20 @@ func (q *bulkDispatcher) claim(ctx context.Context, room int) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	if held { // until midnight, when mail that waits goes first, or another plan
+	if held { // until midnight, when waiting mail goes first, or until the plan changes
 		next = min(next, clock.Until(plan.DayEnd(clock.Now()))+base.SweepEvery)
 	}
 	if len(queues) == 0 {
 		return next, nil
 	}
 	now := clock.Now()
-	if q.limits.window(now) == 0 {
-		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // when more is free at the soonest
+	if q.limits.bulkRemaining(now) == 0 {
+		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // the earliest time at which more usage expires
 	}
 	var failed []error
-	for _, turn := range q.limits.turns(now, queues, 0, room) {
-		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
-		err := q.beginBroadcast(ctx, b, q.jobs.FreeFor(b.TeamID, turn.N, 0))
+	for _, share := range q.limits.shareBulk(now, queues, 0, capacity) {
+		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == share.ID })]
+		err := q.beginBroadcast(ctx, b, q.jobs.FreeFor(b.TeamID, share.N, 0))
 		if errors.Is(err, db.ErrDamaged) {
 			err = q.s.HoldDamaged(ctx, b.TeamID, b.ID)
 		}
@@ -74,8 +74,8 @@ func (q *bulkDispatcher) claim(ctx context.Context, room int) (time.Duration, er
 	return min(next, base.SweepEvery), errors.Join(failed...)
 }
 
-// queuedBroadcasts returns the queued broadcasts of this relay that are neither held nor paused, of
-// teams that are not suspended, that no guardrail holds back and that the relay takes.
+// queuedBroadcasts returns the queued broadcasts of this relay that may be sent now: not held or
+// paused, not of a suspended team, not stopped by a guardrail or an open circuit breaker.
 func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
 	var suspended []string
 	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) (open []app.Broadcast, err error) {
@@ -89,12 +89,12 @@ func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast,
 		return open, err
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
-		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)
+		n, _ := q.claimable(sender{b.TeamID, b.From.Domain}, 1)
 		return n == 0 || b.Relay != q.name || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.BroadcastsPaused(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
 	}), err
 }
 
-// bulkQueues is how pacing sees queued broadcasts, in the order in which they were
+// bulkQueues converts queued broadcasts for the pacing rules, in the order in which they were
 // queued.
 func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
 	open = slices.Clone(open)
@@ -108,17 +108,16 @@ func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
 	return queues
 }
 
-// claimRetries claims messages that were begun before and are due, at most room,
-// and says how many.
-func (q *bulkDispatcher) claimRetries(ctx context.Context, room int) (n int, next time.Duration, err error) {
-	units, next, err := q.due(ctx, room)
+// claimRetries claims due messages that were begun before, at most capacity. It returns how many.
+func (q *bulkDispatcher) claimRetries(ctx context.Context, capacity int) (n int, next time.Duration, err error) {
+	units, next, err := q.claimDue(ctx, capacity)
 	if err != nil || len(units) == 0 {
 		return 0, next, err
 	}
 	var jobs []*job
 	for _, u := range units {
 		j := &job{unit: u}
-		if !q.place(j) {
+		if !q.reserve(j) {
 			break
 		}
 		jobs = append(jobs, j)
@@ -128,65 +127,65 @@ func (q *bulkDispatcher) claimRetries(ctx context.Context, room int) (n int, nex
 	n = len(begun)
 	for _, j := range jobs {
 		if len(begun) == 0 || begun[0].EmailID != j.unit.EmailID {
-			q.unplace(j)
+			q.unreserve(j)
 			continue
 		}
 		j.unit, begun = begun[0], begun[1:]
-		q.send(j)
+		q.enqueue(j)
 	}
 	return n, next, err
 }
 
-// place takes a place in the daily limit for a job.
-func (q *bulkDispatcher) place(j *job) bool {
-	j.minute, _, j.placed = q.limits.reserve(clock.Now(), j.unit.TeamID, true)
-	return j.placed
+// reserve reserves a message of the daily limit for a job.
+func (q *bulkDispatcher) reserve(j *job) bool {
+	j.reservedMinute, _, j.reserved = q.limits.reserve(clock.Now(), j.unit.TeamID, true)
+	return j.reserved
 }
 
-// beginBroadcast begins the next n recipients of a broadcast: those that are
-// suppressed or opted out by now are settled, the others get their unit.
+// beginBroadcast begins the next n recipients of a broadcast: those that are suppressed or opted
+// out are settled, the others get a unit.
 func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) error {
 	content, err := q.s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
 	if err != nil {
 		return err
 	}
-	var places, jobs []*job
+	var reservations, jobs []*job
 	for range n {
 		j := &job{unit: app.Unit{TeamID: b.TeamID, BroadcastID: b.ID}}
-		if !q.place(j) {
+		if !q.reserve(j) {
 			break
 		}
-		places = append(places, j)
+		reservations = append(reservations, j)
 	}
-	if len(places) > 0 {
+	if len(reservations) > 0 {
 		err = q.s.DB.WriteBatched(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
-			jobs, err = q.beginRecipients(tx, *b, content, len(places))
+			jobs, err = q.beginRecipients(tx, *b, content, len(reservations))
 			return err
 		})
 	}
 	if err != nil {
 		jobs = nil
 	}
-	q.claims.hold(jobs)
-	for i, place := range places {
+	q.claims.add(jobs)
+	for i, reservation := range reservations {
 		if i >= len(jobs) {
-			q.unplace(place)
+			q.unreserve(reservation)
 			continue
 		}
-		jobs[i].minute, jobs[i].placed = place.minute, true
-		q.send(jobs[i])
+		jobs[i].reservedMinute, jobs[i].reserved = reservation.reservedMinute, true
+		q.enqueue(jobs[i])
 	}
 	return err
 }
 
-// beginRecipients takes the next n recipients of a broadcast, or as many as the day
-// has a place for, and returns the jobs of those whose mail may leave.
+// beginRecipients takes the next n recipients of a broadcast, or as many as the team's daily quota
+// allows, and returns the jobs of those that get mail.
 func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
 	if q.s.Settings.Cloud {
-		tx.Serialize() // what the day has used decides, and changes with it
+		tx.Serialize() // the day's usage is read and changed below
 	}
 	var err error
-	if b.Started, b.Stored, err = tx.Progress(b.ID); err != nil { // as it is by now: other servers take their turns too
+	if b.Started, b.Stored, err = tx.Progress(b.ID); err != nil { // read again: other servers begin recipients too
 		return nil, base.IgnoreNotFound(err)
 	}
 	n, err = q.s.bulkDayQuota(&tx.Reader, b.TeamID, tx.Now, n)
@@ -197,21 +196,21 @@ func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *ma
 	if err != nil || len(next) == 0 {
 		return nil, err
 	}
-	standOut, err := q.s.needCheck(&tx.Reader, &b, next)
+	check, err := q.s.needCheck(&tx.Reader, &b, next)
 	if err != nil {
 		return nil, err
 	}
-	standings, jobs := tx.SuppressionVersion(), []*job(nil)
+	version, jobs := tx.SuppressionVersion(), []*job(nil)
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,
 			NextAt: tx.Now, Size: content.Size(), MessageDate: tx.Now, Owner: q.s.DB.Cluster().Owner()}
-		waits, err := q.s.beginRecipient(tx, u, to, standOut[i])
+		waits, err := q.s.beginRecipient(tx, u, to, check[i])
 		if err != nil {
 			return nil, err
 		}
 		if waits {
-			jobs = append(jobs, &job{unit: u, to: to, standings: standings})
+			jobs = append(jobs, &job{unit: u, recipient: to, checkedVersion: version})
 		}
 	}
 	if err := tx.BeginRecipients(&b, len(next), len(jobs)); err != nil {

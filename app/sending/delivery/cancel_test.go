@@ -65,7 +65,7 @@ func TestCancelDuringTransaction(t *testing.T) {
 				close(hang)
 				testserver.Sleep(time.Hour)
 				if n := len(relay.Transactions(id)); n != 1 || len(w.CommittedUnits()) != 0 {
-					t.Errorf("%d transactions, dotted %v", n, w.CommittedUnits())
+					t.Errorf("%d transactions, committed %v", n, w.CommittedUnits())
 				}
 				wantCanceled(w, id)
 				if n := len(w.Events(id)); name != "trouble" && n != 2 {
@@ -79,11 +79,11 @@ func TestCancelDuringTransaction(t *testing.T) {
 func TestCancelOfProbeKeepsBreakerOpen(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		down := testserver.RelayTrouble(app.StageConnect, "no route")
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			if len(m.Recipients) == 0 { // as smtpout does
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			if len(m.Recipients) == 0 { // like smtpout
 				return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
 			}
-			return down(ctx, m, hold)
+			return down(ctx, m, authorize)
 		}))
 		w := testserver.New(t, relay)
 		var ids []string
@@ -113,7 +113,7 @@ func TestCancelAfterDotIsRefused(t *testing.T) {
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		if len(w.CommittedUnits()) != 1 {
-			t.Fatal("not dotted")
+			t.Fatal("not committed")
 		}
 		testserver.WantCode(t, w.Cancel(id), app.CodeValidation)
 		close(hang)
@@ -125,13 +125,13 @@ func TestCancelAfterDotIsRefused(t *testing.T) {
 
 func TestCancelOrDotNeverBoth(t *testing.T) {
 	const emails = 1000
-	results := make(chan [2]bool, emails) // canceled, dotted
+	results := make(chan [2]bool, emails) // canceled, committed
 	var w *testserver.Server
-	race := func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+	race := func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		var canceled bool
 		var wg sync.WaitGroup
 		wg.Go(func() { canceled = w.Cancel(m.EmailID) == nil })
-		held := hold()
+		held := authorize()
 		wg.Wait()
 		results <- [2]bool{canceled, held == nil}
 		if held != nil {
@@ -157,7 +157,7 @@ func TestCancelOrDotNeverBoth(t *testing.T) {
 		select {
 		case r := <-results:
 			if r[0] == r[1] {
-				t.Errorf("canceled %v, dotted %v", r[0], r[1])
+				t.Errorf("canceled %v, committed %v", r[0], r[1])
 			}
 			if r[0] {
 				canceled++
@@ -248,7 +248,7 @@ func TestAttemptOfDeletedEmailLogsNoError(t *testing.T) {
 				testserver.Sleep(10 * time.Minute)
 				wantDeleted(w, id)
 				if n := len(relay.Transactions(id)); n != 1 || len(w.CommittedUnits()) != 0 {
-					t.Errorf("%d transactions, dotted %v", n, w.CommittedUnits())
+					t.Errorf("%d transactions, committed %v", n, w.CommittedUnits())
 				}
 				if w.Log.Contains("record a result") || w.Log.Contains("read a unit") || name != "panic" && w.Log.Contains("level=ERROR") {
 					t.Errorf("log:\n%s", w.Log.Text.String())
@@ -274,7 +274,7 @@ func TestDeleteBeforeContentIsReadLogsNoError(t *testing.T) {
 			ids = append(ids, w.Send("bob@example.net"))
 		}
 		w.Start()
-		synctest.Wait() // the later ones are claimed and wait for the relay's rate
+		synctest.Wait() // later emails are claimed and wait for the rate limit
 		testserver.Must(t, w.DeleteEmail(ids[6]))
 		testserver.Must(t, w.Cancel(ids[7]))
 		testserver.Sleep(time.Minute)

@@ -7,132 +7,131 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// gate stands before a relay, or before what it takes of one sender: open while mail
-// is taken, shut for a pause after trouble, then open for one probe whose outcome opens
-// or shuts it again. Nobody waits at it: what may not pass goes back to the queue.
-type gate struct {
-	mu       sync.Mutex
-	shut     bool
-	probing  bool
-	refusing bool   // mail was refused, or its line lost: who has not met that may try before the pause is over
-	blamed   sender // whose mail met the trouble last
-	until    time.Time
-	failures int
-	epoch    int // counts pauses; an outcome of an earlier epoch is old news
+// circuitBreaker is the circuit breaker of a relay, or of one sender at a relay. Closed, it lets
+// all mail through. Trouble opens it for a delay that grows with each failure in a row; after the
+// delay it is half-open and permits one probe, whose outcome closes it or opens it again. allow
+// never blocks: a job that is refused goes back to the queue.
+type circuitBreaker struct {
+	mu        sync.Mutex
+	open      bool
+	probing   bool
+	refused   bool   // opened by a refusal or a lost connection: an unaffected sender may probe before openUntil
+	failing   sender // sender whose mail failed last
+	openUntil time.Time
+	failures  int
+	epoch     int // counts openings; outcomes of earlier epochs are ignored
 }
 
-// pass is the leave to begin one transaction.
-type pass struct {
-	epoch int
-	probe bool
-	early bool // a probe of one who has not met the refusals
+// permit allows one transaction.
+type permit struct {
+	epoch      int
+	probe      bool
+	unaffected bool // a probe of an unaffected sender, before openUntil
 }
 
-// opening says who may pass a gate.
-type opening int
+// breakerState says which transactions a circuitBreaker allows, from none to all.
+type breakerState int
 
 const (
-	closed    opening = iota
-	innocents         // one probe of a sender that has not met the refusals
-	probe             // one probe
-	open
+	breakerOpen        breakerState = iota
+	halfOpenUnaffected              // one probe of an unaffected sender
+	halfOpen                        // one probe
+	breakerClosed
 )
 
-// look says who may pass now; where nobody may, or not everybody, again is when that
-// changes by itself.
-func (g *gate) look() (o opening, blamed sender, again time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.opening(), g.blamed, g.until
+// state returns the current state, the sender that failed last, and when an open or half-open state
+// changes next.
+func (b *circuitBreaker) state() (o breakerState, failing sender, again time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stateLocked(), b.failing, b.openUntil
 }
 
-func (g *gate) opening() opening {
+func (b *circuitBreaker) stateLocked() breakerState {
 	switch {
-	case !g.shut:
-		return open
-	case g.probing:
-		return closed
-	case !g.until.After(clock.Now()):
-		return probe
-	case g.refusing:
-		return innocents
+	case !b.open:
+		return breakerClosed
+	case b.probing:
+		return breakerOpen
+	case !b.openUntil.After(clock.Now()):
+		return halfOpen
+	case b.refused:
+		return halfOpenUnaffected
 	}
-	return closed
+	return breakerOpen
 }
 
-// enter returns a pass for a transaction, of a sender that has not met the refusals
-// (innocent) or of any.
-func (g *gate) enter(innocent bool) (pass, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch o := g.opening(); {
-	case o == open:
-		return pass{epoch: g.epoch}, true
-	case o == probe, o == innocents && innocent:
-		g.probing = true
-		return pass{epoch: g.epoch, probe: true, early: o == innocents}, true
+// allow returns a permit for one transaction. unaffected: the sender's mail was not refused.
+func (b *circuitBreaker) allow(unaffected bool) (permit, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch o := b.stateLocked(); {
+	case o == breakerClosed:
+		return permit{epoch: b.epoch}, true
+	case o == halfOpen, o == halfOpenUnaffected && unaffected:
+		b.probing = true
+		return permit{epoch: b.epoch, probe: true, unaffected: o == halfOpenUnaffected}, true
 	}
-	return pass{}, false
+	return permit{}, false
 }
 
-// healthy notes that the relay answered; it reports whether the gate was shut.
-func (g *gate) healthy(p pass) (reopened bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.shut {
-		g.failures = 0
+// success records that the relay answered. It reports whether that closed the breaker.
+func (b *circuitBreaker) success(p permit) (reopened bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.open {
+		b.failures = 0
 		return false
 	}
-	if !p.probe || p.epoch != g.epoch {
+	if !p.probe || p.epoch != b.epoch {
 		return false
 	}
-	g.shut, g.probing, g.failures = false, false, 0
+	b.open, b.probing, b.failures = false, false, 0
 	return true
 }
 
-// unclear passes a probe's right to another: its transaction ended without
-// telling anything of the relay.
-func (g *gate) unclear(p pass) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p.probe && p.epoch == g.epoch {
-		g.probing = false
+// release ends a probe whose transaction ended without showing whether the relay works.
+func (b *circuitBreaker) release(p permit) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.probe && p.epoch == b.epoch {
+		b.probing = false
 	}
 }
 
-// trouble is what shuts a gate.
+// trouble is a failure that opens a circuitBreaker.
 type trouble struct {
-	sender   sender // whose mail met it
-	refusing bool   // it was refused, or its line lost; else the relay could not be used
-	quota    bool   // its daily limit is used, so that nothing is tried
-	// delay is the pause after a number of failures in a row.
+	sender  sender // whose mail failed
+	refused bool   // mail was refused or the connection lost; false: the relay could not be used
+	quota   bool   // a daily limit is used up
+	// delay returns how long the breaker stays open after a number of failures in a row.
 	delay func(failures int) time.Duration
 }
 
-// close shuts the gate for a pause. Troubles of transactions that began before the last
-// pause are part of it and count once, and so is what a probe met that came early.
-func (g *gate) close(p pass, t trouble) (failures int, until time.Time, fresh bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p.epoch != g.epoch {
-		return g.failures, g.until, false
+// trip opens the breaker. Troubles of transactions that began before it last opened belong to that
+// opening and don't count again, nor does a refused probe of an unaffected sender.
+func (b *circuitBreaker) trip(p permit, t trouble) (failures int, until time.Time, fresh bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.epoch != b.epoch {
+		return b.failures, b.openUntil, false
 	}
-	if g.shut && p.early && t.refusing {
-		g.probing = false
-		return g.failures, g.until, false
+	if b.open && p.unaffected && t.refused {
+		b.probing = false
+		return b.failures, b.openUntil, false
 	}
-	g.failures++
-	g.epoch++
-	g.shut, g.probing, g.refusing, g.blamed = true, false, t.refusing, t.sender
-	g.until = clock.Now().Add(t.delay(g.failures))
-	return g.failures, g.until, true
+	b.failures++
+	b.epoch++
+	b.open, b.probing, b.refused, b.failing = true, false, t.refused, t.sender
+	b.openUntil = clock.Now().Add(t.delay(b.failures))
+	return b.failures, b.openUntil, true
 }
 
-// again ends a pause: the relay is tried now.
-func (g *gate) again() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut && !g.probing {
-		g.until = clock.Now()
+// retryNow makes an open breaker half-open immediately.
+func (b *circuitBreaker) retryNow() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open && !b.probing {
+		b.openUntil = clock.Now()
 	}
 }

@@ -7,30 +7,29 @@ import (
 	"mailer/app"
 )
 
-// claims are the units of a lane that somebody works on.
+// claims holds the units of a relay that this process works on.
 type claims struct {
-	alone *atomic.Bool // a suspect is in work, in whichever lane
+	suspectInWork *atomic.Bool // a suspect is in work, at any relay
 
 	mu     sync.Mutex
-	emails map[string]sender // by id
+	emails map[string]sender // senders by email id
 }
 
-// suspects is the number of crashes in a row from which on a unit that was in work at
-// each of them leaves while no other such one does: it may be what ends the process.
+// suspectCrashes is the number of crashes in a row after which a unit that was in work at each of
+// them is a suspect: it may crash the process, so it is sent while no other suspect is.
 const suspectCrashes = 2
 
 func suspected(u app.Unit) bool { return u.Crashes >= suspectCrashes }
 
-// crashes is at how many crashes in a row a unit may have been in work that is to be
-// claimed now.
-func (c *claims) crashes() int {
-	if c.alone.Load() {
+// maxCrashes is the limit on crashes in a row of units that may be claimed now.
+func (c *claims) maxCrashes() int {
+	if c.suspectInWork.Load() {
 		return suspectCrashes - 1
 	}
 	return 1 << 30
 }
 
-// take claims up to n of the units that nobody works on, and one suspect at most.
+// take claims up to n of the units that are not claimed yet, and at most one suspect.
 func (c *claims) take(units []app.Unit, n int) []app.Unit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +38,7 @@ func (c *claims) take(units []app.Unit, n int) []app.Unit {
 		if len(out) == n {
 			break
 		}
-		if _, busy := c.emails[u.EmailID]; busy || suspected(u) && !c.alone.CompareAndSwap(false, true) {
+		if _, busy := c.emails[u.EmailID]; busy || suspected(u) && !c.suspectInWork.CompareAndSwap(false, true) {
 			continue
 		}
 		c.emails[u.EmailID] = senderOf(u)
@@ -48,8 +47,8 @@ func (c *claims) take(units []app.Unit, n int) []app.Unit {
 	return out
 }
 
-// hold claims the units of jobs that were made just now.
-func (c *claims) hold(jobs []*job) {
+// add claims the units of new jobs.
+func (c *claims) add(jobs []*job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range jobs {
@@ -57,26 +56,27 @@ func (c *claims) hold(jobs []*job) {
 	}
 }
 
-// of returns the emails of a sender whose units are claimed; the zero one: of everybody.
-func (c *claims) of(s sender) (emails []string) {
+// emailsOf returns the ids of a sender's emails whose units are claimed. The zero sender means all
+// senders.
+func (c *claims) emailsOf(s sender) (emails []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, who := range c.emails {
-		if s == (sender{}) || who == s || s.domain == "" && who.team == s.team {
+	for id, claimed := range c.emails {
+		if s == (sender{}) || claimed == s || s.domain == "" && claimed.team == s.team {
 			emails = append(emails, id)
 		}
 	}
 	return emails
 }
 
-// release lets others claim units.
+// release ends the claims of units.
 func (c *claims) release(units ...app.Unit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range units {
 		delete(c.emails, u.EmailID)
 		if suspected(u) {
-			c.alone.Store(false)
+			c.suspectInWork.Store(false)
 		}
 	}
 }

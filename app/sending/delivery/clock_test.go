@@ -15,12 +15,12 @@ func TestDailyLimitAfterClockMovedBack(t *testing.T) {
 		t.Helper()
 		minute, _, ok := l.reserve(at, "team", false)
 		if ok != want {
-			t.Errorf("a place at %s: %v, want %v", at, ok, want)
+			t.Errorf("reserve at %s: %v, want %v", at, ok, want)
 		}
 		return minute
 	}
 	take(now.Add(-time.Hour), true)
-	early := take(ahead.Add(-time.Hour), true) // which the first has left
+	early := take(ahead.Add(-time.Hour), true) // after the first has left the window
 	take(ahead, true)
 	l.clockMovedBack(now, ahead.Sub(now))
 	take(now, true)
@@ -29,7 +29,7 @@ func TestDailyLimitAfterClockMovedBack(t *testing.T) {
 	take(now.Add(23*time.Hour+time.Minute), true)
 	take(now.Add(23*time.Hour+time.Minute), false)
 	take(now.Add(24*time.Hour+time.Minute), true)
-	l.unreserve(early, "team", false) // of a minute that has not come by now
+	l.unreserve(early, "team", false) // of a minute that is in the future now
 	sum := usage{}
 	for _, u := range l.minutes {
 		sum.sent += u.sent

@@ -25,7 +25,7 @@ func TestEmailWithdrawnBeforeDotIsNotSent(t *testing.T) {
 		close(hang)
 		synctest.Wait()
 		if n := len(w.Events(id)); n != 1 || len(w.CommittedUnits()) != 0 || w.Unit(id) != nil {
-			t.Errorf("%d events, dotted %v:\n%s", n, w.CommittedUnits(), w.Timeline(id))
+			t.Errorf("%d events, committed %v:\n%s", n, w.CommittedUnits(), w.Timeline(id))
 		}
 	})
 }
@@ -43,10 +43,10 @@ func TestCommittedUnitsAreBoundedByConnections(t *testing.T) {
 				}
 				w.Start()
 				synctest.Wait()
-				// The probe has the end of the trouble to note between its reply and its
-				// result: others may overtake it there.
-				relay.SetScript(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-					res := testserver.Accept(ctx, m, hold)
+				// The probe records the end of the trouble between its reply and its
+				// result: other results may come before.
+				relay.SetScript(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+					res := testserver.Accept(ctx, m, authorize)
 					most <- len(w.CommittedUnits())
 					return res
 				}))
@@ -58,10 +58,10 @@ func TestCommittedUnitsAreBoundedByConnections(t *testing.T) {
 					n, top = n+1, max(top, d)
 				}
 				if n != 200 || top > connections || top == 0 {
-					t.Errorf("%d transactions, at most %d dotted at once", n, top)
+					t.Errorf("%d transactions, at most %d committed concurrently", n, top)
 				}
 				if relay.MaxOpen > connections {
-					t.Errorf("%d connections were used at once", relay.MaxOpen)
+					t.Errorf("%d connections were used concurrently", relay.MaxOpen)
 				}
 			})
 		})
@@ -85,7 +85,7 @@ func TestStopFinishesRunningTransactions(t *testing.T) {
 		if d := time.Since(began); d != 10*time.Second {
 			t.Errorf("it took %v to stop", d)
 		}
-		// What waits for a connection may still get it; what waits in the lane not.
+		// Units that wait for a connection may get one; units that wait for a worker may not.
 		begun := len(relay.Transactions(""))
 		if begun < 4 || begun > 2*4+w.Services.Delivery.Builders || !relay.Closed {
 			t.Errorf("%d transactions, closed %v", begun, relay.Closed)
@@ -106,7 +106,7 @@ func TestStopFinishesRunningTransactions(t *testing.T) {
 			}
 		}
 		if sent != begun || len(w.CommittedUnits()) != 0 {
-			t.Errorf("%d sent, dotted %v", sent, w.CommittedUnits())
+			t.Errorf("%d sent, committed %v", sent, w.CommittedUnits())
 		}
 	})
 }
@@ -125,7 +125,7 @@ func TestStopTimeoutDropsUncommittedTransactions(t *testing.T) {
 		relay.SetScript(nil)
 		w.Open()
 		if u := w.Unit(id); u == nil || u.Attempts != 0 || len(w.CommittedUnits()) != 0 {
-			t.Errorf("unit %+v, dotted %v", u, w.CommittedUnits())
+			t.Errorf("unit %+v, committed %v", u, w.CommittedUnits())
 		}
 		w.Start()
 		synctest.Wait()
@@ -139,9 +139,9 @@ func TestStopTimeoutDropsUncommittedTransactions(t *testing.T) {
 func TestStopDoesNotWaitForSilentRelay(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
-			testserver.Must(t, hold())
-			<-relay.Done // as smtpout does: only Close ends this wait
+		relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			testserver.Must(t, authorize())
+			<-relay.Done // like smtpout: only Close ends this wait
 			return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "stopped"}}
 		}))
 		w := testserver.Start(t, relay)
@@ -169,9 +169,9 @@ func TestStopDoesNotWaitForSilentRelay(t *testing.T) {
 
 func TestTroubleAfterCommitAtStopIsNoDoubt(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		// The client closes the socket before the dot, though hold had agreed.
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, _ *app.Outgoing, hold func() error) app.Result {
-			testserver.Must(t, hold())
+		// The client closes the socket before the dot, although authorize agreed.
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, _ *app.Outgoing, authorize func() error) app.Result {
+			testserver.Must(t, authorize())
 			<-ctx.Done()
 			return app.Result{Kind: app.ResultTrouble, Stage: app.StageData, Reply: app.Reply{Text: "stopped"}}
 		}))
@@ -181,7 +181,7 @@ func TestTroubleAfterCommitAtStopIsNoDoubt(t *testing.T) {
 		w.Stop()
 		w.Open()
 		if n := len(w.CommittedUnits()); n != 0 {
-			t.Errorf("%d units are dotted that surely did not leave", n)
+			t.Errorf("%d units are committed that surely did not leave", n)
 		}
 		if u := w.Unit(id); u == nil {
 			t.Error("the unit is gone")
@@ -190,16 +190,16 @@ func TestTroubleAfterCommitAtStopIsNoDoubt(t *testing.T) {
 }
 
 func TestPanicInDeliveryIsContained(t *testing.T) {
-	for _, dotted := range []bool{false, true} {
-		t.Run(fmt.Sprint("dotted=", dotted), func(t *testing.T) {
+	for _, committed := range []bool{false, true} {
+		t.Run(fmt.Sprint("committed=", committed), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1000}, func(m *app.Outgoing, n int) testserver.Answer {
 					if n > 1 || m.Recipients[0] != "bad@example.net" {
 						return nil
 					}
-					return func(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
-						if dotted {
-							testserver.Must(t, hold())
+					return func(_ context.Context, _ *app.Outgoing, authorize func() error) app.Result {
+						if committed {
+							testserver.Must(t, authorize())
 						}
 						panic("boom")
 					}
@@ -212,7 +212,7 @@ func TestPanicInDeliveryIsContained(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				w.WantLastEvent(good, app.Sent)
-				if n := len(w.Doubts()); n == 1 != dotted {
+				if n := len(w.Doubts()); n == 1 != committed {
 					t.Errorf("%d doubts", n)
 				}
 				time.Sleep(2 * time.Minute)
@@ -222,11 +222,11 @@ func TestPanicInDeliveryIsContained(t *testing.T) {
 					t.Errorf("log:\n%s", w.Log.Text.String())
 				}
 				want := int64(2)
-				if dotted {
+				if committed {
 					want = 3
 				}
 				if got := w.Services.Delivery.Queues()[0].Limits().Total().Sent(); got != want {
-					t.Errorf("%d places of the daily limit are taken, want %d", got, want)
+					t.Errorf("%d messages of the daily limit are reserved, want %d", got, want)
 				}
 			})
 		})
@@ -307,8 +307,8 @@ func TestRepeatedDoubtsBackOffAndExpire(t *testing.T) {
 
 func TestRecipientRefusedInDoubtIsSettled(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.ReplyPerRecipient(map[string]int{"no@example.net": 550})(ctx, m, hold)
+		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.ReplyPerRecipient(map[string]int{"no@example.net": 550})(ctx, m, authorize)
 			res.Kind, res.Reply, res.Recipients = app.ResultDoubt, app.Reply{Text: "connection reset"}, res.Recipients[:1]
 			return res
 		}))

@@ -12,14 +12,14 @@ import (
 	"mailer/db"
 )
 
-// composer makes the message of a unit as a relay gets it.
+// composer composes the messages of units for a relay.
 type composer struct {
 	s     *Service
 	relay relayurl.Relay
 }
 
-// compose reads the message of a unit and the recipients that still wait.
-func (c *composer) compose(ctx context.Context, j *job) (*letter, error) {
+// compose returns the message of a unit, addressed to its open recipients.
+func (c *composer) compose(ctx context.Context, j *job) (*message, error) {
 	read := c.email
 	if j.bulk() {
 		read = c.broadcast
@@ -29,12 +29,12 @@ func (c *composer) compose(ctx context.Context, j *job) (*letter, error) {
 		return nil, err
 	}
 	m.TeamID = j.unit.TeamID
-	m.counts = reputation.OutcomeKey{TeamID: j.unit.TeamID, Region: c.relay.Region, Domain: j.unit.Domain}
+	m.outcomeKey = reputation.OutcomeKey{TeamID: j.unit.TeamID, Region: c.relay.Region, Domain: j.unit.Domain}
 	return m, nil
 }
 
-// email makes the message of an email's unit.
-func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
+// email composes the message of an email.
+func (c *composer) email(ctx context.Context, j *job) (*message, error) {
 	read, err := c.content(ctx, j)
 	if err != nil {
 		return nil, err
@@ -48,22 +48,22 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 		return nil, err
 	}
 	sent := tracking.Track(c.s.Sealer, email.FinalMail(), email.TeamID, email.ID, email.Tracking)
-	return &letter{private: email.Source == mail.SourceAccount, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
+	return &message{private: email.Source == mail.SourceAccount, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: c.emailReturnPath(ctx, j.unit.TeamID, email, read.open), Recipients: read.open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: c.relay.Identify(sent, email.ID), DKIM: key, Signature: j.unit.Signature,
 	}}, nil
 }
 
-// content returns the email of a unit and the recipients that still wait: those it
-// was accepted for where no attempt began before, at any server, and it is fresh.
+// content returns the email of a unit and its open recipients: from the cache of recently accepted
+// mail if no attempt began before on any server, else prefetched or from the database.
 func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
-	email, with := c.s.mail.TakeRecent(j.unit.EmailID)
+	email, cached := c.s.mail.TakeRecent(j.unit.EmailID)
 	if email != nil && j.unit.Attempts == 1 && j.unit.Since.IsZero() {
-		j.standings = with.AsOf
-		return &readEmail{email: email, open: with.Recipients}, nil
+		j.checkedVersion = cached.AsOf
+		return &readEmail{email: email, open: cached.Recipients}, nil
 	}
-	if j.ahead != nil {
-		return j.ahead, nil
+	if j.prefetched != nil {
+		return j.prefetched, nil
 	}
 	read, err := db.Get(ctx, c.s.DB, func(r *db.Reader) (*readEmail, error) { return c.s.readUnit(r, j.unit) })
 	if err != nil {
@@ -72,15 +72,14 @@ func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
 	return read, nil
 }
 
-// broadcast makes the message of a broadcast's unit, with its recipient where that
-// one still waits.
-func (c *composer) broadcast(ctx context.Context, j *job) (*letter, error) {
+// broadcast composes the message of a broadcast's unit. It has no recipient if that one is settled.
+func (c *composer) broadcast(ctx context.Context, j *job) (*message, error) {
 	content, err := c.s.mail.BroadcastMail(ctx, j.unit.TeamID, j.unit.BroadcastID)
 	if err != nil {
 		return nil, err
 	}
-	m := &letter{insights: content.Insights}
-	to := j.to
+	m := &message{insights: content.Insights}
+	to := j.recipient
 	if to == nil {
 		if to, m.blocked, err = c.recipient(ctx, j.unit); err != nil {
 			return nil, err
@@ -100,7 +99,7 @@ func (c *composer) broadcast(ctx context.Context, j *job) (*letter, error) {
 	return m, nil
 }
 
-// recipient reads whom a broadcast's unit is for, and what keeps it from them.
+// recipient reads the recipient of a broadcast's unit, and whether it is blocked.
 func (c *composer) recipient(ctx context.Context, u app.Unit) (*app.BroadcastRecipient, app.Blocked, error) {
 	var to app.BroadcastRecipient
 	blocked, err := db.Get(ctx, c.s.DB, func(r *db.Reader) (_ app.Blocked, err error) {

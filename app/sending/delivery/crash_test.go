@@ -39,14 +39,14 @@ func TestCrashesOfSingleEmailBackOff(t *testing.T) {
 			w.Start()
 			synctest.Wait()
 			if got := len(relay.Transactions(id)); got != 0 {
-				t.Errorf("crash %d: tried at once", n)
+				t.Errorf("crash %d: tried immediately", n)
 			}
 			wait := time.Second << (2 * (n - 1))
 			if u := w.Unit(id); u.Attempts != 0 || u.Crashes != n || time.Until(u.NextAt) != wait {
 				t.Fatalf("crash %d: %d attempts, %d crashes, next in %v, want %v", n, u.Attempts, u.Crashes, time.Until(u.NextAt), wait)
 			}
-			if story := w.Timeline(id); strings.Count(story, "it alone was in work, so it waits a while; next try at") != n {
-				t.Errorf("crash %d: timeline:\n%s", n, story)
+			if timeline := w.Timeline(id); strings.Count(timeline, "it alone was in work, so it waits a while; next try at") != n {
+				t.Errorf("crash %d: timeline:\n%s", n, timeline)
 			}
 			time.Sleep(wait + 10*time.Millisecond)
 			synctest.Wait()
@@ -100,7 +100,7 @@ func TestSuspectsAreSentOneAtATimeUntilCleanShutdown(t *testing.T) {
 		w.Start()
 		synctest.Wait()
 		if second.MaxOpen != 4 {
-			t.Errorf("after one crash %d are tried at once", second.MaxOpen)
+			t.Errorf("after one crash %d are tried immediately", second.MaxOpen)
 		}
 		third := testserver.NewRelay(hang)
 		w = w.Crash(third)
@@ -108,11 +108,11 @@ func TestSuspectsAreSentOneAtATimeUntilCleanShutdown(t *testing.T) {
 		fresh := w.Send("eve@example.net")
 		synctest.Wait()
 		if n := len(third.Transactions("")); third.MaxOpen != 2 || len(third.Transactions(fresh)) != 1 {
-			t.Errorf("after two crashes %d are tried, %d at once, of them the new email %d times", n, third.MaxOpen, len(third.Transactions(fresh)))
+			t.Errorf("after two crashes %d are tried, %d concurrently, of them the new email %d times", n, third.MaxOpen, len(third.Transactions(fresh)))
 		}
-		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			time.Sleep(time.Second)
-			return testserver.Accept(ctx, m, hold)
+			return testserver.Accept(ctx, m, authorize)
 		}))
 		w = w.Crash(slow)
 		w.Start()
@@ -160,7 +160,7 @@ func TestCrashAfterDotResendsSameBytes(t *testing.T) {
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		if n := len(w.CommittedUnits()); n != 1 {
-			t.Fatalf("%d units dotted", n)
+			t.Fatalf("%d units committed", n)
 		}
 		relay := testserver.NewRelay(nil)
 		next := w.Crash(relay)

@@ -13,8 +13,8 @@ import (
 	"mailer/db"
 )
 
-// says has an email say something long of its own.
-func says(in *app.EmailInput, text string) *app.EmailInput {
+// withText sets a long text of an email.
+func withText(in *app.EmailInput, text string) *app.EmailInput {
 	whole := strings.Repeat(text, 500)
 	in.Text = &whole
 	return in
@@ -26,7 +26,7 @@ func TestDamagedEmailIsHeld(t *testing.T) {
 		w := testserver.New(t, relay)
 		other := w.AddTeam("Other", otherDomain)
 		send := func(key *app.Key, from, text string) string {
-			in := says(testserver.Message("bob@example.net"), text)
+			in := withText(testserver.Message("bob@example.net"), text)
 			in.From = from
 			id, err := w.Services.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{})
 			testserver.Must(t, err)
@@ -108,7 +108,7 @@ func TestDatabaseLockDelaysMail(t *testing.T) {
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
 		var refused *app.Error
 		if errors.As(err, &refused); refused.RetryAfter == 0 {
-			t.Error("the caller is not told when to come back")
+			t.Error("the error has no Retry-After")
 		}
 		close(reply)
 		time.Sleep(5 * time.Second)
@@ -119,7 +119,7 @@ func TestDatabaseLockDelaysMail(t *testing.T) {
 		later := w.Send("eve@example.net")
 		synctest.Wait()
 		w.WantLastEvent(later, app.Sent)
-		if n := strings.Count(w.Log.Text.String(), "another program holds a lock"); n != 2 || strings.Count(w.Log.Text.String(), "level=ERROR") != 1 { // that it began, and that it is over
+		if n := strings.Count(w.Log.Text.String(), "another program holds a lock"); n != 2 || strings.Count(w.Log.Text.String(), "level=ERROR") != 1 { // its beginning and its end
 			t.Errorf("the log:\n%s", w.Log.Text.String())
 		}
 	})

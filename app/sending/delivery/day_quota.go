@@ -11,8 +11,8 @@ import (
 	"mailer/db"
 )
 
-// bulkDayQuota is how many of n messages of a team's broadcasts may begin now: on
-// a daily plan those that the day has a place for behind all other mail that waits.
+// bulkDayQuota returns how many of n messages of a team's broadcasts may begin now. On a plan with
+// a daily quota, other waiting mail goes first.
 func (s *Service) bulkDayQuota(r *db.Reader, teamID string, now time.Time, n int) (int, error) {
 	if !s.Settings.Cloud {
 		return n, nil
@@ -23,7 +23,7 @@ func (s *Service) bulkDayQuota(r *db.Reader, teamID string, now time.Time, n int
 	}
 	used, _, err := r.DayRecipients(teamID, plan.UnixDay(now))
 	if err != nil {
-		return 0, fmt.Errorf("read what the team used: %w", err)
+		return 0, fmt.Errorf("read the usage of the team: %w", err)
 	}
 	waiting, err := r.Backlog(teamID)
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Service) bulkDayQuota(r *db.Reader, teamID string, now time.Time, n int
 	return int(min(int64(n), max(0, current.Terms().PerDay-used-waiting.Delayed))), nil
 }
 
-// limitToDay leaves of queues what daily plans let begin today, and reports whether
-// that is less than all.
+// limitToDay reduces queues to what daily quotas allow today. held reports whether that is less
+// than all.
 func (s *Service) limitToDay(ctx context.Context, queues []pacing.BulkQueue) (open []pacing.BulkQueue, held bool, err error) {
 	if !s.Settings.Cloud || len(queues) == 0 {
 		return queues, false, nil
@@ -42,11 +42,11 @@ func (s *Service) limitToDay(ctx context.Context, queues []pacing.BulkQueue) (op
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		for _, q := range queues {
 			want := min(q.Remaining, pacing.MaxBroadcastRecipients)
-			room, err := s.bulkDayQuota(r, q.TeamID, now, int(want+taken[q.TeamID]))
+			capacity, err := s.bulkDayQuota(r, q.TeamID, now, int(want+taken[q.TeamID]))
 			if err != nil {
 				return err
 			}
-			q.Remaining = int64(room) - taken[q.TeamID]
+			q.Remaining = int64(capacity) - taken[q.TeamID]
 			taken[q.TeamID] += q.Remaining
 			held = held || q.Remaining < want
 			if q.Remaining > 0 {

@@ -19,7 +19,7 @@ func TestDailyLimitRecheckedAfterPause(t *testing.T) {
 		w.WantLastEvent(first, app.Sent)
 		w.WantLastEvent(second, app.Queued)
 		l := w.Services.Delivery.Queues()[0]
-		l.Limits().Clear() // as it is once two days were slept through
+		l.Limits().Clear() // as after two days
 		w.Services.Delivery.RetryRelays()
 		testserver.Sleep(2 * time.Second)
 		w.WantLastEvent(second, app.Sent)

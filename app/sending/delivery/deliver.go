@@ -15,79 +15,79 @@ import (
 	"mailer/db/engine"
 )
 
-// run carries one claimed unit through one transaction and records what came of
-// it. It waits while the relay's rate is used up or memory is short. Where the relay
-// takes nothing of the sender for now, the unit goes back to the queue.
-func (l *lane) run(j *job) {
-	v, ok := l.enter(j.unit)
-	if !ok || l.taking.Err() != nil {
-		l.unclear(v)
-		l.unplace(j)
+// deliver sends one claimed unit in one transaction and records the result. It waits for the rate
+// limit and for memory. If a circuit breaker is open, the unit goes back to the queue.
+func (l *relayQueue) deliver(j *job) {
+	p, ok := l.allow(j.unit)
+	if !ok || l.accepting.Err() != nil {
+		l.release(p)
+		l.unreserve(j)
 		l.handBack(j)
 		return
 	}
-	if v.probes() {
-		defer l.wake() // the others wait for how it ends
+	if p.probes() {
+		defer l.wake() // other units wait for the outcome of the probe
 	}
-	defer l.unclear(v)
-	if !l.admit(v, j) {
+	defer l.release(p)
+	if !l.admit(p, j) {
 		return
 	}
-	weight := min(j.unit.Size, l.room)
-	if l.memory.Acquire(l.taking, weight) != nil {
-		l.unplace(j)
+	weight := min(j.unit.Size, l.memoryLimit)
+	if l.memory.Acquire(l.accepting, weight) != nil {
+		l.unreserve(j)
 		l.handBack(j)
 		return
 	}
 	defer l.memory.Release(weight)
-	l.transact(v, j)
+	l.transact(p, j)
 }
 
-// handBack returns a unit whose transaction did not take place, since the server stops
-// or the relay rests or goes: no attempt is counted, and it keeps its place in the queue.
-func (l *lane) handBack(j *job) {
+// handBack returns a unit to the queue whose transaction did not take place, because the server
+// stops or the relay is paused, failing or removed. No attempt is counted and the unit's next time
+// does not change.
+func (l *relayQueue) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
 		return base.IgnoreNotFound(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
 	})
 }
 
-// unplace returns the place that a job has in the daily limit.
-func (l *lane) unplace(j *job) {
-	if j.placed {
-		l.limits.unreserve(j.minute, j.unit.TeamID, j.bulk())
-		j.placed = false
+// unreserve returns a job's reservation in the daily limit.
+func (l *relayQueue) unreserve(j *job) {
+	if j.reserved {
+		l.limits.unreserve(j.reservedMinute, j.unit.TeamID, j.bulk())
+		j.reserved = false
 	}
 }
 
-// admit waits for the relay's rate and takes a place in its daily limit.
-func (l *lane) admit(v leave, j *job) (ok bool) {
-	if !j.placed { // a broadcast's has its place since it was claimed
+// admit waits for the rate limit and reserves a message of the daily limit.
+func (l *relayQueue) admit(p permits, j *job) (ok bool) {
+	if !j.reserved { // jobs of broadcasts are reserved when they are claimed
 		if ok, err := l.mayUse(j); err != nil || !ok {
 			if err != nil {
-				l.broken(j, err)
+				l.contentFailed(j, err)
 				return false
 			}
-			l.tripTeamShare(v, j)
+			l.tripTeamShare(p, j)
 			return false
 		}
 		var free time.Time
-		if j.minute, free, j.placed = l.limits.reserve(clock.Now(), j.unit.TeamID, false); !j.placed {
-			l.tripDailyLimit(v, j, free)
+		if j.reservedMinute, free, j.reserved = l.limits.reserve(clock.Now(), j.unit.TeamID, false); !j.reserved {
+			l.tripDailyLimit(p, j, free)
 			return false
 		}
 	}
-	if !l.limits.wait(l.taking, j.bulk()) {
-		l.unplace(j)
+	if !l.limits.wait(l.accepting, j.bulk()) {
+		l.unreserve(j)
 		l.handBack(j)
 		return false
 	}
-	j.line.paced(j)
+	j.dispatcher.markPaced(j)
 	return true
 }
 
-// mayUse reports whether a job's team may have another place in the daily limit.
-func (l *lane) mayUse(j *job) (bool, error) {
-	if !l.several.Load() || !l.limits.short(clock.Now()) {
+// mayUse reports whether a job's team may use more of the daily limit.
+func (l *relayQueue) mayUse(j *job) (bool, error) {
+	if !l.manyTeams.Load() || !l.limits.runningLow(clock.Now()) {
 		return true, nil
 	}
 	teams, err := db.Get(l.s.Sending, l.s.DB, (*db.Reader).CountTeams)
@@ -97,37 +97,37 @@ func (l *lane) mayUse(j *job) (bool, error) {
 	return l.limits.mayUse(clock.Now(), j.unit.TeamID, teams), nil
 }
 
-// transact loads the message, has it sent and records the result.
-func (l *lane) transact(v leave, j *job) {
-	defer l.ended(j)
+// transact reads the message, sends it and records the result.
+func (l *relayQueue) transact(p permits, j *job) {
+	defer l.afterTransaction(j)
 	j.began = time.Now()
 	out, err := l.composer.compose(l.s.Sending, j)
 	if err != nil {
-		l.broken(j, err)
+		l.contentFailed(j, err)
 		return
 	}
-	j.letter, out.Shared = out, l.several.Load()
-	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
+	j.message, out.Shared = out, l.manyTeams.Load()
+	if len(out.Recipients) == 0 { // canceled meanwhile; nothing to send
 		l.record(j, func(tx *db.Tx) error { return base.IgnoreNotFound(tx.DeleteUnit(j.unit)) })
 		return
 	}
-	if l.spared(j) {
+	if l.dropBlockedRecipients(j) {
 		return
 	}
 	if out.DKIM == nil && !l.s.Settings.Capture {
 		l.settle(j, app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
-			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, again{})
+			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, retryPlan{})
 		return
 	}
 	began := time.Now()
-	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(v, j, signature) })
+	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(p, j, signature) })
 	l.s.Metrics.Send(time.Since(began))
-	l.conclude(v, j, res)
+	l.handleResult(p, j, res)
 }
 
-// ended tidies up after a transaction, also after one that panicked: its unit
-// must neither stay marked nor be forgotten.
-func (l *lane) ended(j *job) {
+// afterTransaction releases what a job holds. If the transaction panicked, the unit is requeued, or
+// becomes a doubt if the message may have been sent.
+func (l *relayQueue) afterTransaction(j *job) {
 	if r := recover(); r != nil {
 		l.s.Log.Error("panic in a delivery; its email is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
 		l.record(j, func(tx *db.Tx) error {
@@ -138,27 +138,27 @@ func (l *lane) ended(j *job) {
 		})
 	}
 	if !j.mayBeSent() {
-		l.unplace(j)
+		l.unreserve(j)
 	}
-	j.dot.release()
+	j.commitSlot.release()
 }
 
-// errNotAuthorized tells a Sender that the dot must not be sent. Why, the job's state says.
+// errNotAuthorized tells a Sender not to send the final dot. The job's state holds the reason.
 var errNotAuthorized = errors.New("held back")
 
-// hold is the last word before the final dot: it proves that the email was not
-// withdrawn and has not expired, that its team is not suspended and none of its
-// recipients suppressed or opted out, and marks the unit dotted, in one Write. It moves the job to the state that this leaves it in.
-func (l *lane) hold(v leave, j *job, signature string) error {
-	// What it would meet, others of its sender have just met; or the operator said stop.
-	if l.openedSince(v, senderOf(j.unit)) || l.halted() {
+// authorize is called before the final dot. In one Write it checks that the email is neither
+// withdrawn nor expired, that its team is not suspended and that no recipient is suppressed or
+// opted out, and marks the unit as committed. It sets the job's state to the outcome.
+func (l *relayQueue) authorize(p permits, j *job, signature string) error {
+	// The sender's breaker opened since the transaction began, or the operator paused the relay.
+	if l.openedSince(p, senderOf(j.unit)) || l.paused() {
 		j.state = statePaused
 		return errNotAuthorized
 	}
-	j.dot, j.state = l.dots.take(), stateAuthorizing
-	j.minute = l.limits.renew(j.minute, clock.Now(), j.bulk())
+	j.commitSlot, j.state = l.commitSlots.take(), stateAuthorizing
+	j.reservedMinute = l.limits.moveToNow(j.reservedMinute, clock.Now(), j.bulk())
 	end := stateAuthorizing
-	err := l.patiently(func() error {
+	err := l.retryUnavailable(func() error {
 		return l.s.DB.WriteBatched(engine.Pipelined(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
 			end, err = l.finalCheck(tx, j, signature)
 			return err
@@ -173,7 +173,7 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 		j.state = stateWithdrawn
 	case errors.Is(err, errDailyLimit):
 		j.state = stateLimitReached
-	case errors.Is(err, db.ErrDamaged): // what may block its recipients
+	case errors.Is(err, db.ErrDamaged): // the suppressions or opt-outs of its recipients
 		j.state = stateWithdrawn
 		l.holdDamaged(j)
 	default:
@@ -183,12 +183,13 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 	return errNotAuthorized
 }
 
-// authorizeTimeout is how long a relay is kept waiting for the dot where the store can't write
-// for now: well below the minutes that it grants (RFC 5321 4.5.3.2.5).
+// authorizeTimeout is how long authorize retries while the database is temporarily unavailable:
+// well below the minutes that the relay waits for the final dot (RFC 5321 4.5.3.2.5).
 const authorizeTimeout = time.Minute
 
-// patiently repeats a write that something hinders which passes.
-func (l *lane) patiently(write func() error) error {
+// retryUnavailable repeats a write while the database is temporarily unavailable, up to
+// authorizeTimeout.
+func (l *relayQueue) retryUnavailable(write func() error) error {
 	deadline := time.Now().Add(authorizeTimeout)
 	for {
 		err := write()
@@ -198,8 +199,8 @@ func (l *lane) patiently(write func() error) error {
 	}
 }
 
-// markCommitted notes that the dot of a unit leaves. Error: errDailyLimit.
-func (l *lane) markCommitted(tx *db.Tx, j *job, signature string) error {
+// markCommitted stores that the final dot of a unit is being sent. Error: errDailyLimit.
+func (l *relayQueue) markCommitted(tx *db.Tx, j *job, signature string) error {
 	if err := tx.MarkCommitted(j.unit, signature); err != nil {
 		return err
 	}
@@ -208,13 +209,12 @@ func (l *lane) markCommitted(tx *db.Tx, j *job, signature string) error {
 			return fmt.Errorf("settle doubts: %w", err)
 		}
 	}
-	return l.limits.count(tx, j.minute, j.bulk())
+	return l.limits.count(tx, j.reservedMinute, j.bulk())
 }
 
-// broken handles a unit whose message can't be read: it is tried again later
-// and never dropped, or held where it is damaged. One that was deleted meanwhile needs
-// nothing.
-func (l *lane) broken(j *job, err error) {
+// contentFailed handles a unit whose message can't be read: it is retried later, never dropped, and
+// held if it is damaged. A unit that was deleted meanwhile is left alone.
+func (l *relayQueue) contentFailed(j *job, err error) {
 	if l.s.Claiming.Err() != nil {
 		return
 	}
@@ -228,21 +228,21 @@ func (l *lane) broken(j *job, err error) {
 	})
 }
 
-// record stores a result, however long it takes: what happened at the relay
-// must not be forgotten while this process lives. It gives up only when storage
-// failed for good or the store closes, or when the email was deleted.
-func (l *lane) record(j *job, fn func(*db.Tx) error) {
+// record stores a result, retrying for as long as the process runs: an answer of the relay must not
+// be lost. It gives up only if storage failed for good, the store was closed, or the email was
+// deleted.
+func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayBeSent() {
 		fn = mail.IfCurrent(j.unit, fn)
 	}
 	wait := l.s.DB.WriteCriticalAsync(engine.Pipelined(context.Background()), fn)
-	j.dot.release()
+	j.commitSlot.release()
 	for {
 		err := wait()
 		switch {
 		case err == nil, errors.Is(err, db.ErrFailed), errors.Is(err, db.ErrClosed), errors.Is(err, db.ErrNotFound):
 			return
-		case errors.Is(err, db.ErrDamaged): // it would be tried for ever, or sent again
+		case errors.Is(err, db.ErrDamaged): // it would be retried with no limit, or sent again
 			fn = func(tx *db.Tx) error { return l.s.hold(tx, j.unit, app.HoldDamaged) }
 			fallthrough
 		default:

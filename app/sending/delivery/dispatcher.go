@@ -15,72 +15,72 @@ import (
 	"mailer/db/engine"
 )
 
-// line leads the units of emails, or those of broadcasts, of one relay to workers of
-// their own, so that none waits behind the other's.
-type line struct {
-	*lane
-	bulk bool          // its units are of broadcasts
-	idle time.Duration // how long it sleeps at most where nothing is due
+// dispatcher claims the due units of emails, or those of broadcasts, for one relay and feeds them
+// to its own workers, so that neither kind waits behind the other.
+type dispatcher struct {
+	*relayQueue
+	bulk bool          // units of broadcasts; false: of emails
+	idle time.Duration // longest sleep while nothing is due
 
-	jobs   *fair.Queue[job]
-	woken  base.Signal
-	ahead  atomic.Int64 // jobs that were claimed and have no token of the rate yet
-	shares shares
+	jobs     *fair.Queue[job]
+	wakeup   base.Signal
+	unpaced  atomic.Int64 // claimed jobs without a token of the rate limit
+	rotation rotation
 }
 
-// send hands a job to the workers.
-func (n *line) send(j *job) {
-	n.ahead.Add(1)
-	j.line = n
+// enqueue hands a job to the workers.
+func (n *dispatcher) enqueue(j *job) {
+	n.unpaced.Add(1)
+	j.dispatcher = n
 	n.jobs.Put(j.unit.TeamID, j)
 }
 
-// paced notes that a job waits for the relay's rate no more.
-func (n *line) paced(j *job) {
+// markPaced records that a job got its token of the rate limit, or needs none.
+func (n *dispatcher) markPaced(j *job) {
 	if j.paced {
 		return
 	}
 	j.paced = true
-	if 2*n.ahead.Add(-1) <= n.maxUnpaced() && n.relay.Rate > 0 {
-		n.woken.Notify()
+	if 2*n.unpaced.Add(-1) <= n.maxUnpaced() && n.relay.Rate > 0 {
+		n.wakeup.Notify()
 	}
 }
 
-// maxUnpaced is how many jobs may wait for the relay's rate: no more than it lets leave
-// in a second is claimed ahead, so that who comes later gets a fair share soon.
-func (n *line) maxUnpaced() int64 {
+// maxUnpaced is how many jobs may wait for the rate limit: one second's worth, so that a team whose
+// mail comes later gets its fair share soon.
+func (n *dispatcher) maxUnpaced() int64 {
 	if n.relay.Rate == 0 {
 		return math.MaxInt64
 	}
 	return max(1, int64(n.relay.Rate/float64(n.limits.servers())))
 }
 
-// room is how many units may be claimed now.
-func (n *line) room() int {
-	return int(max(0, min(int64(n.jobs.Free()), n.maxUnpaced()-n.ahead.Load())))
+// capacity is how many units may be claimed now.
+func (n *dispatcher) capacity() int {
+	return int(max(0, min(int64(n.jobs.Free()), n.maxUnpaced()-n.unpaced.Load())))
 }
 
-// ended has a job's unit free for others.
-func (n *line) ended(j *job) {
-	n.paced(j)
+// finish releases a job's unit for other claims.
+func (n *dispatcher) finish(j *job) {
+	n.markPaced(j)
 	n.claims.release(j.unit)
 	n.jobs.Done(j.unit.TeamID)
 	if j.dueAgain() {
-		n.woken.Notify()
+		n.wakeup.Notify()
 	}
-	if suspected(j.unit) { // the next one may leave, through whichever lane
+	if suspected(j.unit) { // the next suspect may be sent, through any relay
 		n.s.WakeQueues()
 	}
 }
 
-// begin stores that attempts begin and returns the units that they are of; the
-// others are released.
-func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
+// begin stores that attempts begin. It returns the units whose attempt began and releases the
+// others.
+func (n *dispatcher) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
 	var begun, stale []app.Unit
 	err := n.s.DB.WriteBatched(engine.Pipelined(ctx), func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		ok, failed := make([]bool, len(units)), make([]error, len(units))
-		tx.Concurrently(len(units), func(tx *db.Tx, i int) { ok[i], failed[i] = n.lane.begin(tx, units[i]) })
+		tx.Concurrently(len(units), func(tx *db.Tx, i int) { ok[i], failed[i] = n.relayQueue.begin(tx, units[i]) })
 		for i, u := range units {
 			switch {
 			case failed[i] != nil:
@@ -105,12 +105,12 @@ func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	return begun, nil
 }
 
-// duePerWrite is how many units whose time has come are made due by one Write.
+// duePerWrite is how many scheduled units one Write makes due.
 const duePerWrite = 2000
 
-// setDue makes units due whose time has come. It returns when the next one's comes,
-// after idle at the latest.
-func (n *line) setDue(ctx context.Context) (next time.Duration, err error) {
+// setDue makes due the units whose time has come. next is when the next one's time comes, at most
+// idle.
+func (n *dispatcher) setDue(ctx context.Context) (next time.Duration, err error) {
 	for {
 		at, err := db.Get(ctx, n.s.DB, func(r *db.Reader) (time.Time, error) { return r.NextLater(n.name, n.bulk) })
 		if errors.Is(err, db.ErrNotFound) {
@@ -132,30 +132,30 @@ func (n *line) setDue(ctx context.Context) (next time.Duration, err error) {
 	}
 }
 
-// due reads what of the line may be sent now, at most room units, each team in
-// turn, and marks them claimed. next is when to look again: after idle at the latest.
-func (n *line) due(ctx context.Context, room int) (units []app.Unit, next time.Duration, err error) {
-	if room == 0 || n.halted() { // its end wakes us
+// claimDue claims units that may be sent now, at most capacity, fairly between teams. next is when
+// to look again, at most idle.
+func (n *dispatcher) claimDue(ctx context.Context, capacity int) (units []app.Unit, next time.Duration, err error) {
+	if capacity == 0 || n.paused() { // the end of the pause wakes the dispatcher
 		next, err = n.setDue(ctx)
 		return nil, next, err
 	}
-	o, blamed, again := n.gate.look()
+	o, failing, again := n.breaker.state()
 	switch o {
-	case closed: // the outcome of the probe wakes us, or the pause's end
+	case breakerOpen: // the outcome of the probe wakes the dispatcher, or openUntil
 		next, err = n.setDue(ctx)
 		return nil, next, err
-	case probe, innocents:
-		room = 1
+	case halfOpen, halfOpenUnaffected:
+		capacity = 1
 	}
-	l := &look{line: n, opening: o, room: room, next: n.idle}
-	if o == innocents {
-		l.until(again)
+	l := &scan{dispatcher: n, state: o, capacity: capacity, next: n.idle}
+	if o == halfOpenUnaffected {
+		l.wakeBy(again)
 	}
-	if o == probe { // another sender tells more of the relay than the one that met the trouble
-		l.avoid = blamed
+	if o == halfOpen { // a probe of another sender shows more about the relay
+		l.avoid = failing
 	}
-	for l.late = true; l.late && err == nil; {
-		if err = n.s.DB.Read(ctx, l.read); err == nil && l.late {
+	for l.needsSetDue = true; l.needsSetDue && err == nil; {
+		if err = n.s.DB.Read(ctx, l.read); err == nil && l.needsSetDue {
 			_, err = n.setDue(ctx)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"mailer/db/engine"
 )
 
-// damagedDoubts returns the emails that an earlier process left past their dot and of
-// which something can't be read, whatever else can be done with them.
+// damagedDoubts returns the ids of committed emails of an earlier process whose stored data can't
+// be read.
 func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
 	units, err := db.Get(ctx, s.DB, (*db.Reader).CommittedUnits)
 	if err != nil {
@@ -37,14 +37,14 @@ func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
 	return damaged, nil
 }
 
-// recoverDoubts makes doubts of what an earlier process left past its dot, and returns
-// how many. Those that are damaged are held.
-func (s *Service) recoverDoubts(tx *db.Tx, gone engine.DeadNodes, damaged map[string]bool) (int, error) {
+// recoverDoubts turns the committed units of processes that are gone into doubts and returns how
+// many there were. Damaged ones are held.
+func (s *Service) recoverDoubts(tx *db.Tx, stopped engine.DeadNodes, damaged map[string]bool) (int, error) {
 	units, err := tx.CommittedUnits()
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.HasLeft(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.HasLeft(u.Owner) })
 	for _, u := range units {
 		doubt := func() error {
 			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")
@@ -59,15 +59,15 @@ func (s *Service) recoverDoubts(tx *db.Tx, gone engine.DeadNodes, damaged map[st
 	return len(units), nil
 }
 
-// doubt records that the outcome of a unit's transaction is unknown and has it
-// sent again, unless an event of the provider settles it before, or has settled
-// it already.
+// doubt records that the outcome of a unit's transaction is unknown and schedules it to be sent
+// again, unless a provider event settles it first. If events have settled all recipients already,
+// the unit is deleted.
 func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
 	}
-	if len(open) == 0 { // the provider's reports came before this
+	if len(open) == 0 { // provider events settled all recipients
 		return tx.DeleteUnit(u)
 	}
 	earlier, err := tx.CountDoubts(u.EmailID)
@@ -88,15 +88,15 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 	return tx.RequeueUnit(u, u.Attempts, next)
 }
 
-// maxDoubts is how many doubts one call lists at most.
+// maxDoubts is how many doubts ListDoubts returns at most.
 const maxDoubts = 100_000
 
-// ListDoubts returns the transactions whose outcome was or is unknown, of all
-// teams, oldest first. withDotted adds those that no process works on now: the
-// server that left them is down.
-func (s *Service) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.Doubt, err error) {
+// ListDoubts returns the transactions of all teams whose outcome is or was unknown, oldest first.
+// withDotted adds the committed units that a stopped server left, which become doubts when a server
+// starts.
+func (s *Service) ListDoubts(ctx context.Context, withCommitted bool) (doubts []app.Doubt, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if doubts, err = r.ListDoubts("", maxDoubts); err != nil || !withDotted {
+		if doubts, err = r.ListDoubts("", maxDoubts); err != nil || !withCommitted {
 			return err
 		}
 		units, err := r.CommittedUnits()
@@ -115,8 +115,8 @@ func (s *Service) ListDoubts(ctx context.Context, withDotted bool) (doubts []app
 	return doubts, base.Unavailable(err)
 }
 
-// abandoned is the doubt that a unit becomes when a server starts. Its time is
-// that of the attempt.
+// abandoned returns the doubt that a committed unit becomes when a server starts. Its time is that
+// of the attempt.
 func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
 	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt}
 	if u.BroadcastID != "" {

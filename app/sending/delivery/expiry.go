@@ -13,22 +13,22 @@ import (
 	"mailer/db"
 )
 
-// ExpireEvery is how often mail is looked for that waits and has expired. What begins
-// or is about to leave is judged at that moment.
+// ExpireEvery is how often waiting mail is checked for expiry. Mail in work is checked when its
+// attempt begins and before the final dot.
 const ExpireEvery = time.Minute
 
 const (
-	// expiredPerRead is how many units of a team one look reads.
+	// expiredPerRead is how many expired units of a team one query reads.
 	expiredPerRead = 2000
-	// expiredPerWrite is how many of them end in one Write.
+	// expiredPerWrite is how many units expire in one Write.
 	expiredPerWrite = 100
 )
 
-// doubtGivenUp is what becomes of the doubts of mail that expires.
+// doubtGivenUp is the resolution of the doubts of expired mail.
 const doubtGivenUp = "given up: whether the relay took it is unknown"
 
-// maxWait is how long the clock of a unit runs until it expires; 0: it never does.
-func (l *lane) maxWait(u app.Unit) time.Duration {
+// maxWait is how long a unit may wait until it expires, without stops of its clock; 0: no limit.
+func (l *relayQueue) maxWait(u app.Unit) time.Duration {
 	switch {
 	case u.ExpiresIn > 0:
 		return u.ExpiresIn
@@ -38,42 +38,42 @@ func (l *lane) maxWait(u app.Unit) time.Duration {
 	return max(0, l.s.tuning.Load().MaxWait)
 }
 
-// ExpiresAt is when a unit that is not in work expires, unless its clock stands meanwhile;
-// zero: never, or its relay is none of this process's.
+// ExpiresAt is when a waiting unit expires unless its clock stops meanwhile; zero: never, or this
+// process does not have its relay.
 func (s *Service) ExpiresAt(r *db.Reader, u app.Unit, now time.Time) (at time.Time, err error) {
 	for _, l := range s.Outlets.all() {
-		most := l.maxWait(u)
-		if l.name != u.Relay || most == 0 {
+		limit := l.maxWait(u)
+		if l.name != u.Relay || limit == 0 {
 			continue
 		}
-		stands, err := r.PausesOf(l.name)
+		stops, err := r.PausesOf(l.name)
 		if err != nil {
-			return at, fmt.Errorf("read when no mail could leave: %w", err)
+			return at, fmt.Errorf("read when expiry clocks stopped: %w", err)
 		}
-		return now.Add(most - u.Waited(s.began.Adjust(u.ClockStart(), now), stands.Of(u.TeamID))), nil
+		return now.Add(limit - u.Waited(s.began.Adjust(u.ClockStart(), now), stops.Of(u.TeamID))), nil
 	}
 	return at, nil
 }
 
-// overdue reports whether a unit has expired at a time, and how long its clock ran. When
-// it stood is looked up where that may matter.
-func (l *lane) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Duration, over bool, err error) {
-	most := l.maxWait(u)
+// overdue reports whether a unit has expired at a time, and how long its clock ran. The times at
+// which the clock stopped are only read if they matter.
+func (l *relayQueue) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Duration, over bool, err error) {
+	limit := l.maxWait(u)
 	at = l.s.began.Adjust(u.ClockStart(), at)
-	if most == 0 || at.Sub(u.ClockStart()) < most {
+	if limit == 0 || at.Sub(u.ClockStart()) < limit {
 		return 0, false, nil
 	}
-	stands, err := r.PausesOf(l.name)
+	stops, err := r.PausesOf(l.name)
 	if err != nil {
-		return 0, false, fmt.Errorf("read when no mail could leave: %w", err)
+		return 0, false, fmt.Errorf("read when expiry clocks stopped: %w", err)
 	}
-	waited = u.Waited(at, stands.Of(u.TeamID))
-	return waited, waited >= most, nil
+	waited = u.Waited(at, stops.Of(u.TeamID))
+	return waited, waited >= limit, nil
 }
 
-// expireNow ends a unit in work that has expired, and reports whether it has. One that
-// was withdrawn or moved meanwhile is left to whoever finds that out.
-func (l *lane) expireNow(tx *db.Tx, u app.Unit) (bool, error) {
+// expireNow ends a unit in work that has expired, and reports whether it has. It leaves alone a
+// unit that was withdrawn or rescheduled meanwhile.
+func (l *relayQueue) expireNow(tx *db.Tx, u app.Unit) (bool, error) {
 	waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
 	if err != nil || !over {
 		return false, err
@@ -85,7 +85,7 @@ func (l *lane) expireNow(tx *db.Tx, u app.Unit) (bool, error) {
 }
 
 // expire ends a unit that has waited too long.
-func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
+func (l *relayQueue) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
@@ -99,19 +99,19 @@ func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 	if u.Attempts > 0 {
 		tried = fmt.Sprintf("and %d attempts", u.Attempts)
 	}
-	words := fmt.Sprintf("Expired after %s %s: it may wait %s at most", app.FormatSpan(waited), tried, app.FormatSpan(l.maxWait(u)))
-	return l.ledger.failExpired(tx, u, app.EventDetail{Message: words, Relay: l.name, Attempt: u.Attempts})
+	text := fmt.Sprintf("Expired after %s %s: it may wait %s at most", app.FormatSpan(waited), tried, app.FormatSpan(l.maxWait(u)))
+	return l.recorder.failExpired(tx, u, app.EventDetail{Message: text, Relay: l.name, Attempt: u.Attempts})
 }
 
-// ExpireMail ends what waits and has expired, of all relays of this server: those that
-// are down, and the teams whose turn does not come, too.
+// ExpireMail ends expired waiting mail of all relays of this server, including relays that are
+// down.
 func (s *Service) ExpireMail(ctx context.Context) error {
 	for _, l := range s.Outlets.all() {
 		for _, bulk := range []bool{false, true} {
 			for after := ""; ; {
 				teams, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.DueTeams(l.name, bulk, after, teamsPerScan) })
 				if err != nil {
-					return fmt.Errorf("look for expired mail: %w", err)
+					return fmt.Errorf("find expired mail: %w", err)
 				}
 				for _, team := range teams {
 					if err := l.expireTeam(ctx, team, bulk); err != nil {
@@ -128,9 +128,8 @@ func (s *Service) ExpireMail(ctx context.Context) error {
 	return nil
 }
 
-// expireTeam ends the expired units of a team in small writes, until a look finds no
-// more.
-func (l *lane) expireTeam(ctx context.Context, team string, bulk bool) error {
+// expireTeam ends the expired units of a team in small Writes.
+func (l *relayQueue) expireTeam(ctx context.Context, team string, bulk bool) error {
 	for {
 		units, err := db.Get(ctx, l.s.DB, func(r *db.Reader) ([]app.Unit, error) { return l.expired(r, team, bulk, clock.Now()) })
 		if err != nil || len(units) == 0 {
@@ -148,8 +147,8 @@ func (l *lane) expireTeam(ctx context.Context, team string, bulk bool) error {
 	}
 }
 
-// expireDue ends those of units that are due still and have expired.
-func (l *lane) expireDue(tx *db.Tx, units []app.Unit) error {
+// expireDue ends those units that are still due and have expired.
+func (l *relayQueue) expireDue(tx *db.Tx, units []app.Unit) error {
 	for _, u := range units {
 		waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
 		if err != nil {
@@ -168,34 +167,34 @@ func (l *lane) expireDue(tx *db.Tx, units []app.Unit) error {
 	return nil
 }
 
-// expired returns due units of a team that have expired, the longest waiting first of
-// those of each kind, about expiredPerRead at most.
-func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
-	stands, err := r.PausesOf(l.name)
+// expired returns expired due units of a team, at most about expiredPerRead, the longest waiting
+// first.
+func (l *relayQueue) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
+	stops, err := r.PausesOf(l.name)
 	if err != nil {
 		return nil, err
 	}
-	stood := stands.Of(team)
-	units, err := r.ExpiredBy(l.name, team, clockRanUntil(stood, now), expiredPerRead)
+	stopped := stops.Of(team)
+	units, err := r.ExpiredBy(l.name, team, clockRanUntil(stopped, now), expiredPerRead)
 	if err != nil {
 		return nil, err
 	}
-	if most := l.maxWait(app.Unit{}); most > 0 {
-		more, err := l.begunBefore(r, team, bulk, app.WaitedSince(now, most, stood))
+	if limit := l.maxWait(app.Unit{}); limit > 0 {
+		more, err := l.begunBefore(r, team, bulk, app.WaitedSince(now, limit, stopped))
 		if err != nil {
 			return nil, err
 		}
 		units = append(units, more...)
 	}
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
-		most := l.maxWait(u)
-		return most == 0 || u.Waited(l.s.began.Adjust(u.ClockStart(), now), stood) < most
+		limit := l.maxWait(u)
+		return limit == 0 || u.Waited(l.s.began.Adjust(u.ClockStart(), now), stopped) < limit
 	}), nil
 }
 
-// begunBefore returns due units without an expiry of their own whose clock began at a
-// time or before.
-func (l *lane) begunBefore(r *db.Reader, team string, bulk bool, began time.Time) ([]app.Unit, error) {
+// begunBefore returns due units without an expiry of their own whose clock began at a time or
+// earlier.
+func (l *relayQueue) begunBefore(r *db.Reader, team string, bulk bool, began time.Time) ([]app.Unit, error) {
 	units, err := r.BegunBefore(l.name, team, began, expiredPerRead)
 	if err != nil {
 		return nil, err
@@ -214,10 +213,10 @@ func (l *lane) begunBefore(r *db.Reader, team string, bulk bool, began time.Time
 	return units, nil
 }
 
-// clockRanUntil is when clocks ran last: now, unless they stand.
-func clockRanUntil(stood []app.Span, now time.Time) time.Time {
+// clockRanUntil is when expiry clocks ran last: now, unless they are stopped.
+func clockRanUntil(stopped []app.Span, now time.Time) time.Time {
 	at := now
-	for _, s := range stood {
+	for _, s := range stopped {
 		if s.To.IsZero() && s.From.Before(at) {
 			at = s.From
 		}
@@ -225,19 +224,19 @@ func clockRanUntil(stood []app.Span, now time.Time) time.Time {
 	return at
 }
 
-// finalCheck decides inside the Write that lets a message leave, and returns the state
-// that this leaves its job in.
-func (l *lane) finalCheck(tx *db.Tx, j *job, signature string) (state, error) {
+// finalCheck decides inside a Write whether the final dot may be sent, and returns the resulting
+// state of the job.
+func (l *relayQueue) finalCheck(tx *db.Tx, j *job, signature string) (state, error) {
 	if over, err := l.expireNow(tx, j.unit); err != nil || over {
 		return stateWithdrawn, err
 	}
-	if j.standings != tx.SuppressionVersion() { // else nobody was suppressed or opted out since
-		if spared, err := l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
+	if j.checkedVersion != tx.SuppressionVersion() { // unchanged: nobody was suppressed or opted out since
+		if spared, err := l.s.dropBlocked(tx, j.unit, j.message.Recipients); err != nil || spared {
 			return stateBlocked, err
 		}
 	}
 	err := l.markCommitted(tx, j, signature)
-	if base.IgnoreNotFound(err) != err { // withdrawn or moved, or it must wait
+	if base.IgnoreNotFound(err) != err { // withdrawn, rescheduled, suspended or paused
 		if suspended, lookup := tx.IsSuspended(j.unit.TeamID); lookup != nil || suspended {
 			return statePaused, lookup
 		}

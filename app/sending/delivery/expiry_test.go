@@ -15,12 +15,12 @@ import (
 	"mailer/db"
 )
 
-// dead is a relay that can't be reached.
-func dead() *testserver.FakeRelay {
+// deadRelay is a relay that can't be reached.
+func deadRelay() *testserver.FakeRelay {
 	return testserver.NewRelay(testserver.Always(testserver.RelayTrouble(app.StageConnect, "connection refused")))
 }
 
-// expiring has an email of a team accepted that is worth something for so long.
+// expiring sends an email of a team that expires after a time.
 func expiring(w *testserver.Server, key *app.Key, expires string) string {
 	w.T.Helper()
 	in := testserver.Message("bob@example.net")
@@ -33,8 +33,8 @@ func expiring(w *testserver.Server, key *app.Key, expires string) string {
 	return id
 }
 
-// wantExpired checks that an email of the first team failed once, by its expiry, after
-// so long or up to ExpireEvery more.
+// wantExpired checks that an email of the test team expired once, after the given time or up to
+// ExpireEvery later.
 func wantExpired(w *testserver.Server, id string, after time.Duration) {
 	w.T.Helper()
 	w.WantLastEvent(id, app.Failed)
@@ -52,14 +52,14 @@ func wantExpired(w *testserver.Server, id string, after time.Duration) {
 
 func TestMailExpiresWhileRelayIsDown(t *testing.T) {
 	testserver.SynctestDays(t, func(t *testing.T) {
-		relay := dead()
+		relay := deadRelay()
 		w := testserver.NewWithConfig(t, server.Config{MaxWait: 2 * time.Hour, PollEvery: time.Minute}, relay)
 		w.Start()
 		other := w.AddTeam("Other", "other.example")
 		first := w.Send("bob@example.net")
 		synctest.Wait()
 		var ids []string
-		for range 150 { // more than are probed in two hours
+		for range 150 { // more than the probes of two hours
 			ids = append(ids, expiring(w, w.Key, ""))
 		}
 		code, theirs := expiring(w, w.Key, "10m"), expiring(w, other, "10m")
@@ -90,14 +90,14 @@ func TestExpiryDuringAttemptStopsSending(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
 		w := testserver.Start(t, relay)
-		code, letter := expiring(w, w.Key, "1m"), w.Send("ann@example.net")
+		code, other := expiring(w, w.Key, "1m"), w.Send("ann@example.net")
 		testserver.Sleep(time.Minute - time.Second)
 		w.WantLastEvent(code, app.Queued)
 		time.Sleep(time.Second)
 		close(hang)
 		synctest.Wait()
 		wantExpired(w, code, time.Minute)
-		w.WantLastEvent(letter, app.Sent)
+		w.WantLastEvent(other, app.Sent)
 		if n := relay.FinalDots(code); n != 0 {
 			t.Errorf("%d dots of it", n)
 		}
@@ -112,7 +112,7 @@ func TestCommittedEmailDoesNotExpire(t *testing.T) {
 		testserver.Sleep(time.Hour)
 		w.WantLastEvent(code, app.Queued)
 		if n := len(w.CommittedUnits()); n != 1 {
-			t.Fatalf("%d dotted", n)
+			t.Fatalf("%d committed", n)
 		}
 	})
 }
@@ -136,15 +136,15 @@ func TestExpiredDoubtMentionsPossibleDelivery(t *testing.T) {
 func TestExpiryClockContinuesAfterCrash(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
-		code, letter := expiring(w, w.Key, "10m"), expiring(w, w.Key, "1h")
+		code, other := expiring(w, w.Key, "10m"), expiring(w, w.Key, "1h")
 		testserver.Sleep(6 * time.Minute)
 		relay := testserver.NewRelay(nil)
 		next := w.Crash(relay)
-		time.Sleep(5 * time.Minute) // it is off meanwhile
+		time.Sleep(5 * time.Minute) // the server is down meanwhile
 		next.Start()
 		testserver.Sleep(time.Minute)
 		wantExpired(next, code, 10*time.Minute)
-		next.WantLastEvent(letter, app.Sent)
+		next.WantLastEvent(other, app.Sent)
 		if relay.FinalDots(code) != 0 {
 			t.Error("it left after its time")
 		}
@@ -179,7 +179,7 @@ func TestExpiryClockStopsWithoutRelay(t *testing.T) {
 
 func TestExpiryClockStopsWhileHeld(t *testing.T) {
 	testserver.SynctestDays(t, func(t *testing.T) {
-		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, dead())
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, deadRelay())
 		w.Start()
 		id, other := expiring(w, w.Key, "10m"), expiring(w, w.Key, "10m")
 		testserver.Sleep(4 * time.Minute)
@@ -201,7 +201,7 @@ func TestExpiryClockStopsWhileHeld(t *testing.T) {
 
 func TestExpiryClockStartsWhenDue(t *testing.T) {
 	testserver.SynctestDays(t, func(t *testing.T) {
-		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, dead())
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, deadRelay())
 		w.Start()
 		in := testserver.Message("bob@example.net")
 		in.ScheduledAt, in.ExpiresIn = "in 3 hours", "10m"
@@ -214,8 +214,8 @@ func TestExpiryClockStartsWhenDue(t *testing.T) {
 	})
 }
 
-// The clock of mail stops only while it is held, its team is suspended, or there is no
-// relay for it, also where the server dies meanwhile.
+// The clock stops only while mail is held, its team is suspended or its relay is missing, also
+// across a crash.
 func TestExpiryClockStopReasons(t *testing.T) {
 	refuses := testserver.Always(testserver.ReplyWith(app.StageMail, 550, "5.7.1 not from here"))
 	limited := func(r relayurl.Relay) relayurl.Relay {
@@ -225,7 +225,7 @@ func TestExpiryClockStopReasons(t *testing.T) {
 	for name, row := range map[string]struct {
 		relay  relayurl.Relay
 		script testserver.Script
-		before func(w *testserver.Server) // the code is sent
+		before func(w *testserver.Server) // the email is sent
 		after  func(w *testserver.Server, id string)
 		stops  bool
 	}{
@@ -272,7 +272,7 @@ func TestExpiryClockStopReasons(t *testing.T) {
 	}
 }
 
-// sendSome has emails of a team sent that do not expire during the test.
+// sendSome sends emails of a team that do not expire during the test.
 func sendSome(w *testserver.Server, key *app.Key, n int) {
 	for range n {
 		expiring(w, key, "30d")
@@ -295,7 +295,7 @@ func holdUnit(w *testserver.Server, id string) {
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.HoldUnit(u, app.HoldManual) }))
 }
 
-// A code whose relay is paused does not leave after its time when the relay is resumed.
+// Mail that expired while its relay was paused is not sent when the relay is resumed.
 func TestMailExpiredDuringRelayPauseIsNotSent(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -344,8 +344,8 @@ func TestExpiringMailDelaysNoOtherTeam(t *testing.T) {
 			if m.Mail.From.Domain == "other.example" {
 				return testserver.Accept
 			}
-			return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-				return testserver.ReplyWith(app.StageMail, 451, "later")(ctx, m, hold)
+			return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+				return testserver.ReplyWith(app.StageMail, 451, "later")(ctx, m, authorize)
 			}
 		})
 		w := testserver.Start(t, relay)

@@ -8,7 +8,7 @@ import (
 	"mailer/db"
 )
 
-// What the tests of this package from outside reach into it for.
+// Access for the tests in package delivery_test.
 
 const (
 	BreakerTrips     = breakerTrips
@@ -24,80 +24,80 @@ const (
 )
 
 type (
-	Classifier     = breaker
-	CircuitBreaker = gate
-	Permit         = pass
+	Classifier     = refusalClassifier
+	CircuitBreaker = circuitBreaker
+	Permit         = permit
 	SenderKey      = sender
 	Ruling         = ruling
 	Usage          = usage
 )
 
-// RefusalSignature is what emails of one sender are compared by.
+// RefusalSignature is the signature by which emails of one sender are compared.
 func RefusalSignature(stage app.Stage, r app.Reply) string { return refusalOf(stage, r).signature }
 
-// NewSender is a sender.
+// NewSender returns a sender.
 func NewSender(team, domain string) sender { return sender{team, domain} }
 
-func (b *breaker) Accepted(s sender) { b.accepted(s) }
+func (b *refusalClassifier) Accepted(s sender) { b.accepted(s) }
 
-func (b *breaker) Unaffected(s sender) bool { return b.innocent(s) }
+func (b *refusalClassifier) Unaffected(s sender) bool { return b.unaffected(s) }
 
-// Refused has an email refused in words whose first one is the code.
-func (b *breaker) Refused(s sender, emailID, words string, alone bool) ruling {
+// Refused records a refusal whose text begins with the code.
+func (b *refusalClassifier) Refused(s sender, emailID, words string, alone bool) ruling {
 	class, _, _ := strings.Cut(words, " ")
 	return b.refused(s, emailID, refusal{signature: words, class: class}, alone)
 }
 
-// Sizes is how many emails and senders are remembered.
-func (b *breaker) Sizes() (suspects, accused int) {
-	return len(b.suspects) + len(b.older), len(b.accused)
+// Sizes returns how many emails and senders are remembered.
+func (b *refusalClassifier) Sizes() (firstRefusals, failing int) {
+	return len(b.firstRefusals) + len(b.olderRefusals), len(b.failing)
 }
 
-// Age makes what was foretold older.
+// Age makes the cached forecasts older.
 func (c *forecaster) Age(by time.Duration) {
-	now := c.kept.Now
-	c.kept.Now = func() time.Time { return now().Add(by) }
+	now := c.cache.Now
+	c.cache.Now = func() time.Time { return now().Add(by) }
 }
 
-func (g *gate) Allow(innocent bool) (pass, bool) { return g.enter(innocent) }
+func (b *circuitBreaker) Allow(unaffected bool) (permit, bool) { return b.allow(unaffected) }
 
-func (g *gate) Success(p pass) bool { return g.healthy(p) }
+func (b *circuitBreaker) Success(p permit) bool { return b.success(p) }
 
-func (g *gate) IsClosed() bool { return g.opening() == open }
+func (b *circuitBreaker) IsClosed() bool { return b.stateLocked() == breakerClosed }
 
-func (g *gate) IsOpen() bool { return g.shut }
+func (b *circuitBreaker) IsOpen() bool { return b.open }
 
-func (g *gate) Trip(p pass, refusing bool, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
-	return g.close(p, trouble{refusing: refusing, delay: delay})
+func (b *circuitBreaker) Trip(p permit, refusing bool, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
+	return b.trip(p, trouble{refused: refusing, delay: delay})
 }
 
-func (g *gate) Release(p pass) { g.unclear(p) }
+func (b *circuitBreaker) Release(p permit) { b.release(p) }
 
-func (l *lane) Busy() int { return len(l.claims.of(sender{})) }
+func (l *relayQueue) Busy() int { return len(l.claims.emailsOf(sender{})) }
 
-func (l *lane) Claimed() map[string]sender { return l.claims.emails }
+func (l *relayQueue) Claimed() map[string]sender { return l.claims.emails }
 
-func (l *lane) CommitSlots() dots { return l.dots }
+func (l *relayQueue) CommitSlots() commitSlots { return l.commitSlots }
 
-func (l *lane) Breaker() *gate { return &l.gate.gate }
+func (l *relayQueue) Breaker() *circuitBreaker { return &l.breaker.circuitBreaker }
 
-// OpenSenders is how many senders rest.
-func (l *lane) OpenSenders() int64 { return l.rests.n.Load() }
+// OpenSenders is the number of open breakers of senders.
+func (l *relayQueue) OpenSenders() int64 { return l.senderBreakers.n.Load() }
 
-func (l *lane) Limits() *limits { return l.limits }
+func (l *relayQueue) Limits() *limits { return l.limits }
 
-func (l *lane) Mail() *line { return l.mail.line }
+func (l *relayQueue) Mail() *dispatcher { return l.mail.dispatcher }
 
-func (l *lane) Forecaster() *forecaster { return l.forecaster }
+func (l *relayQueue) Forecaster() *forecaster { return l.forecaster }
 
-// RecordCommitted records a result of an email whose dot left.
-func (l *lane) RecordCommitted(id string, fn func(*db.Tx) error) {
+// RecordCommitted records a result of a committed email.
+func (l *relayQueue) RecordCommitted(id string, fn func(*db.Tx) error) {
 	l.record(&job{unit: app.Unit{EmailID: id}, state: stateCommitted}, fn)
 }
 
-func (l *lane) Wake() { l.wake() }
+func (l *relayQueue) Wake() { l.wake() }
 
-// Clear forgets what was counted.
+// Clear drops all counts.
 func (l *limits) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *limits) Clear() {
 func (l *limits) Meter() *meter { return &l.meter }
 
 func (l *limits) MoveToNow(minute int64, now time.Time, bulk bool) int64 {
-	return l.renew(minute, now, bulk)
+	return l.moveToNow(minute, now, bulk)
 }
 
 func (l *limits) Reserve(now time.Time, bulk bool) (minute int64, free time.Time, ok bool) {
@@ -116,10 +116,10 @@ func (l *limits) Reserve(now time.Time, bulk bool) (minute int64, free time.Time
 
 func (l *limits) Total() *usage { return &l.total }
 
-func (n *line) MaxJobs() int { return n.jobs.Capacity }
+func (n *dispatcher) MaxJobs() int { return n.jobs.Capacity }
 
 func (m *meter) Busy(running bool) { m.busy(running) }
 
-func (s *Service) Queues() []*lane { return s.Outlets.all() }
+func (s *Service) Queues() []*relayQueue { return s.Outlets.all() }
 
 func (u *usage) Sent() int64 { return u.sent }

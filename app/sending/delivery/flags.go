@@ -10,7 +10,7 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// Flags say how patient the server is with mail.
+// Flags are the flags for how long mail is tried.
 type Flags struct{ maxWait string }
 
 // Bind adds the flags to those of a command.
@@ -18,7 +18,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.maxWait, "max-wait", app.FormatSpan(app.DefaultMaxWait), "how long delivery is attempted before an email fails, like 10m, 48h or 3d; 0: no limit")
 }
 
-// Check refuses what can't be meant. Errors name the flag.
+// Check validates the flags. Errors name the flag.
 func (f *Flags) Check() error {
 	if _, err := schedule.ParseSpan(f.maxWait); err != nil {
 		return fmt.Errorf("--max-wait %w, is %q", err, f.maxWait)

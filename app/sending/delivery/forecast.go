@@ -15,9 +15,9 @@ import (
 	"mailer/db"
 )
 
-// PlanBroadcast foretells a broadcast that is about to be sent: b has its
-// Audience, Relay, TeamID and ScheduledAt, and is not queued yet. Of a relay that
-// this server does not have it says nothing.
+// PlanBroadcast forecasts a broadcast that is about to be sent. b has its Audience, Relay, TeamID
+// and ScheduledAt, and is not queued yet. For a relay that this server does not have, the plan
+// holds only the audience.
 func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
 	l := s.queueOf(b.Relay)
 	if l == nil {
@@ -26,8 +26,8 @@ func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, er
 	return l.forecaster.plan(r, b)
 }
 
-// ForecastFinish returns when the last email of a scheduled or queued broadcast leaves
-// as its lane goes; zero: nobody can say, or it is paused.
+// ForecastFinish returns when the last email of a scheduled or queued broadcast will be sent; zero:
+// unknown, or the broadcast is paused.
 func (s *Service) ForecastFinish(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
 	l := s.queueOf(b.Relay)
 	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || !b.PausedAt.IsZero() || s.Guardrails.BroadcastsPaused(b.TeamID, b.Relay) {
@@ -36,37 +36,37 @@ func (s *Service) ForecastFinish(ctx context.Context, b *app.Broadcast, now time
 	return l.forecaster.finish(ctx, b.ID, now)
 }
 
-// forecaster foretells the broadcasts of a lane.
+// forecaster forecasts the broadcasts of a relay.
 type forecaster struct {
 	db     *db.DB
 	region string
 	limits *limits
-	// kept is what was foretold of all of them, by region, so that lists cost one
-	// forecast a second. A zero time: nobody can say.
-	kept *cache.Cache[string, map[string]time.Time]
+	// cache holds the finish times of all broadcasts by region, so that lists cost one forecast per
+	// forecastTTL. A zero time: unknown.
+	cache *cache.Cache[string, map[string]time.Time]
 }
 
-// forecastTTL is how long a forecast is good enough.
+// forecastTTL is how long a forecast is reused.
 const forecastTTL = time.Second
 
 func newForecaster(store *db.DB, region string, limits *limits) *forecaster {
-	return &forecaster{db: store, region: region, limits: limits, kept: cache.New[string, map[string]time.Time](1, forecastTTL)}
+	return &forecaster{db: store, region: region, limits: limits, cache: cache.New[string, map[string]time.Time](1, forecastTTL)}
 }
 
-// finish returns when a broadcast is through; zero: nobody can say. One that is not
-// known yet is reason enough for a new forecast.
+// finish returns when a broadcast is sent to all recipients; zero: unknown. A broadcast that is
+// missing in the cache causes a new forecast.
 func (c *forecaster) finish(ctx context.Context, id string, now time.Time) (time.Time, error) {
-	if known, ok := c.kept.Get(c.region); ok {
+	if known, ok := c.cache.Get(c.region); ok {
 		if at, ok := known[id]; ok {
 			return at, nil
 		}
-		c.kept.Forget(c.region)
+		c.cache.Forget(c.region)
 	}
-	finishes, err := c.kept.Load(ctx, c.region, func(ctx context.Context) (map[string]time.Time, error) { return c.finishes(ctx, now) })
+	finishes, err := c.cache.Load(ctx, c.region, func(ctx context.Context) (map[string]time.Time, error) { return c.finishes(ctx, now) })
 	return finishes[id], err
 }
 
-// plan foretells a broadcast that is about to be sent.
+// plan forecasts a broadcast that is about to be sent.
 func (c *forecaster) plan(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
 	open, err := c.openBroadcasts(r, b.ID)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *forecaster) plan(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
 	return f.Plan(slices.IndexFunc(open, func(o openBroadcast) bool { return o.ID == b.ID })), nil
 }
 
-// finishes foretells all broadcasts of the lane.
+// finishes forecasts all broadcasts of the relay.
 func (c *forecaster) finishes(ctx context.Context, now time.Time) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
 	err := c.db.Read(ctx, func(r *db.Reader) error {
@@ -107,34 +107,33 @@ func (c *forecaster) finishes(ctx context.Context, now time.Time) (map[string]ti
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("foretell broadcasts: %w", err)
+		return nil, fmt.Errorf("forecast broadcasts: %w", err)
 	}
 	return out, nil
 }
 
-// openBroadcast is a scheduled or queued broadcast as the planner needs it.
+// openBroadcast is a scheduled or queued broadcast with what the forecast needs.
 type openBroadcast struct {
 	app.Broadcast
-	remaining int64     // messages that have not left
-	retryAt   time.Time // the latest next try of those that were put off; zero: none
+	remaining int64     // messages not sent yet
+	retryAt   time.Time // latest next try of deferred messages; zero: none
 }
 
-// from is when it is queued.
-func (b openBroadcast) from() time.Time {
+// queuedAt is when the broadcast was or will be queued.
+func (b openBroadcast) queuedAt() time.Time {
 	if b.Status == app.ScheduledBroadcast {
 		return b.ScheduledAt
 	}
 	return b.QueuedAt
 }
 
-// compare orders broadcasts as they are, or will be, queued.
+// compare orders broadcasts by when they are queued.
 func (b openBroadcast) compare(c openBroadcast) int {
-	return cmp.Or(b.from().Compare(c.from()), cmp.Compare(b.ID, c.ID))
+	return cmp.Or(b.queuedAt().Compare(c.queuedAt()), cmp.Compare(b.ID, c.ID))
 }
 
-// openBroadcasts reads the scheduled and queued broadcasts of the lane, but one and the
-// paused ones, in
-// the order in which they are queued.
+// openBroadcasts reads the scheduled and queued broadcasts of the relay in the order in which they
+// are queued, without paused ones and the one with the id but.
 func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, error) {
 	var open []openBroadcast
 	for _, status := range []app.BroadcastStatus{app.QueuedBroadcast, app.ScheduledBroadcast} {
@@ -157,19 +156,19 @@ func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, 
 	return open, nil
 }
 
-// maxRetriesRead bounds how many waiting units are looked at for the latest next try.
+// maxRetriesRead bounds how many waiting units are read for the latest next try.
 const maxRetriesRead = 500
 
-// readOpen counts the begun messages that have not left.
+// readOpen adds the begun messages that are not sent yet.
 func (b *openBroadcast) readOpen(r *db.Reader) error {
 	if b.Open == 0 {
 		return nil
 	}
-	dotted, err := r.CountCommitted(b.ID)
+	committed, err := r.CountCommitted(b.ID)
 	if err != nil {
 		return err
 	}
-	b.remaining += max(0, b.Open-dotted)
+	b.remaining += max(0, b.Open-committed)
 	waiting, err := r.WaitingUnits(b.ID, maxRetriesRead)
 	for _, u := range waiting {
 		if !u.Since.IsZero() {
@@ -179,17 +178,17 @@ func (b *openBroadcast) readOpen(r *db.Reader) error {
 	return err
 }
 
-// forecast is what the planner goes by. With a daily limit it counts what the
-// database has as dotted, like remaining, and not places that are only reserved.
+// forecast returns the input of the pacing rules. With a daily limit it uses the stored usage, like
+// remaining, without reservations in memory.
 func (c *forecaster) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*pacing.Forecast, error) {
 	f := &pacing.Forecast{Now: now, Speed: c.limits.speed()}
 	f.Daily, f.Share = c.limits.caps()
 	for _, b := range open {
-		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.from(),
+		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.queuedAt(),
 			BulkQueue: pacing.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: c.limits.drips(b.TeamID)}})
 	}
 	if f.Daily == 0 {
-		f.Usage = c.limits.counted(now)
+		f.Usage = c.limits.usageMinutes(now)
 		return f, nil
 	}
 	rows, err := r.Usage(c.region, now.Unix()/60-dayMinutes+1)
@@ -197,7 +196,7 @@ func (c *forecaster) forecast(r *db.Reader, now time.Time, open []openBroadcast)
 		f.Usage = append(f.Usage, pacing.UsageMinute(row))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read use of relay %s: %w", c.region, err)
+		return nil, fmt.Errorf("read the usage of relay %s: %w", c.region, err)
 	}
 	return f, nil
 }

@@ -15,15 +15,15 @@ import (
 
 var planRelay = relayurl.Relay{Region: app.DefaultRegion, Rate: 10, Daily: 100}
 
-func near(t *testing.T, what string, got, want time.Duration) {
+func wantNear(t *testing.T, what string, got, want time.Duration) {
 	t.Helper()
 	if (got - want).Abs() > 200*time.Millisecond {
 		t.Errorf("%s finishes after %v, want %v", what, got, want)
 	}
 }
 
-// TestForecastCountsMailInProgress has a broadcast in mid-send: what is written down,
-// what was begun and what left add up to its audience, whatever is reserved.
+// The expanded, begun and sent recipients of a broadcast add up to its audience, whatever is
+// reserved.
 func TestForecastCountsMailInProgress(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestForecastCountsMailInProgress(t *testing.T) {
 		if plan.Now != 10 || plan.TooLarge || plan.Warning == nil || plan.Warning.Days != 2 || !strings.Contains(plan.Warning.Message, "10 of 50") {
 			t.Errorf("%+v, %+v", plan, plan.Warning)
 		}
-		near(t, "the new one", time.Until(plan.FinishesAt), day+3900*time.Millisecond)
-		near(t, "the first one", w.FinishTimes(first)[first.ID], 2900*time.Millisecond)
+		wantNear(t, "the new one", time.Until(plan.FinishesAt), day+3900*time.Millisecond)
+		wantNear(t, "the first one", w.FinishTimes(first)[first.ID], 2900*time.Millisecond)
 		if large := w.ForecastBroadcast(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 24*70 - 59}); !large.TooLarge {
 			t.Errorf("%+v", large)
 		}
@@ -63,15 +63,15 @@ func TestForecastUsesQueueOrder(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		day := delivery.DayMinutes * time.Minute
-		near(t, "the earlier one", got[earlier.ID], 6900*time.Millisecond)
-		near(t, "the later one", got[later.ID], day+1900*time.Millisecond)
-		near(t, "the scheduled one", got[scheduled.ID], 48*time.Hour+900*time.Millisecond)
+		wantNear(t, "the earlier one", got[earlier.ID], 6900*time.Millisecond)
+		wantNear(t, "the later one", got[later.ID], day+1900*time.Millisecond)
+		wantNear(t, "the scheduled one", got[scheduled.ID], 48*time.Hour+900*time.Millisecond)
 		plan := w.ForecastBroadcast(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 100, ScheduledAt: time.Now().Add(72 * time.Hour)})
 		if plan.Now != 60 {
 			t.Errorf("%d of 100 leave three days later, beside 10 of the day before", plan.Now)
 		}
-		if elsewhere := w.ForecastBroadcast(&app.Broadcast{Relay: "elsewhere", Audience: 3}); elsewhere.Now != 3 || !elsewhere.FinishesAt.IsZero() || elsewhere.TooLarge {
-			t.Errorf("a relay that is not there: %+v", elsewhere)
+		if other := w.ForecastBroadcast(&app.Broadcast{Relay: "elsewhere", Audience: 3}); other.Now != 3 || !other.FinishesAt.IsZero() || other.TooLarge {
+			t.Errorf("a relay that is not there: %+v", other)
 		}
 	})
 }
@@ -80,14 +80,14 @@ func TestForecastFollowsSending(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelayOf(planRelay, nil))
 		first := w.StoreBroadcast(app.DefaultRegion, 60, time.Now())
-		near(t, "before", w.FinishTimes(first)[first.ID], 5900*time.Millisecond)
+		wantNear(t, "before", w.FinishTimes(first)[first.ID], 5900*time.Millisecond)
 		w.AdvanceBroadcast(first, 30, 0, 0, 0)
-		near(t, "in the same second", w.FinishTimes(first)[first.ID], 5900*time.Millisecond)
+		wantNear(t, "in the same second", w.FinishTimes(first)[first.ID], 5900*time.Millisecond)
 		time.Sleep(500 * time.Millisecond)
 		second := w.StoreBroadcast(app.DefaultRegion, 5, time.Now())
 		got := w.FinishTimes(second, first)
-		near(t, "one that has just been sent", got[second.ID], 800*time.Millisecond)
-		near(t, "the one before", got[first.ID], 3400*time.Millisecond)
+		wantNear(t, "one that has just been sent", got[second.ID], 800*time.Millisecond)
+		wantNear(t, "the one before", got[first.ID], 3400*time.Millisecond)
 		time.Sleep(900 * time.Millisecond)
 		if at := w.FinishTimes(second)[second.ID]; at < 0 {
 			t.Errorf("finishes %v ago", -at)
@@ -100,7 +100,7 @@ func TestForecastIncludesRetries(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelayOf(planRelay, nil))
 		b := w.StoreBroadcast(app.DefaultRegion, 60, time.Now())
 		w.AdvanceBroadcast(b, 60, 3, 0, 2*time.Hour)
-		near(t, "it", w.FinishTimes(b)[b.ID], 2*time.Hour)
+		wantNear(t, "it", w.FinishTimes(b)[b.ID], 2*time.Hour)
 	})
 }
 
@@ -109,7 +109,7 @@ func TestForecastUsesMeasuredSpeed(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 5}, nil))
 		b := &app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 30_000}
 		plan := w.ForecastBroadcast(b)
-		near(t, "by a guess", time.Until(plan.FinishesAt), 300*time.Second)
+		wantNear(t, "by a guess", time.Until(plan.FinishesAt), 300*time.Second)
 		if plan.Now != 30_000 || plan.Warning != nil {
 			t.Errorf("%+v", plan)
 		}
@@ -120,12 +120,11 @@ func TestForecastUsesMeasuredSpeed(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 			l.MoveToNow(minute, time.Now(), true)
 		}
-		near(t, "as measured", time.Until(w.ForecastBroadcast(b).FinishesAt), 60*time.Second)
+		wantNear(t, "as measured", time.Until(w.ForecastBroadcast(b).FinishesAt), 60*time.Second)
 	})
 }
 
-// BenchmarkFinishTimes asks for a list while 20 broadcasts are queued and a day of
-// mail is counted.
+// BenchmarkFinishTimes forecasts a list with 20 queued broadcasts and a day of counted mail.
 func BenchmarkFinishTimes(b *testing.B) {
 	w := testserver.New(b, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Rate: 50, Daily: 100_000}, nil))
 	now := time.Now()

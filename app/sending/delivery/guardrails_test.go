@@ -14,14 +14,14 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// guarded is a world that enforces guardrails and is not yet started.
-func guarded(t testing.TB, relays ...*testserver.FakeRelay) *testserver.Server {
+// newGuarded returns a test server that enforces guardrails and is not started yet.
+func newGuarded(t testing.TB, relays ...*testserver.FakeRelay) *testserver.Server {
 	t.Helper()
 	return testserver.NewWithConfig(t, server.Config{EnforceGuardrails: true}, relays...)
 }
 
-// soon waits as long as a crossed line may take.
-func soon() {
+// waitForGuardrails sleeps for as long as a crossed limit may take.
+func waitForGuardrails() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
 }
@@ -29,15 +29,15 @@ func soon() {
 func TestPausedTeamResumesWhenRatesFall(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
-		w := guarded(t, testserver.NewRelay(nil))
+		w := newGuarded(t, testserver.NewRelay(nil))
 		w.Start()
 		other := w.AddTeam("other", "other.example")
-		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 9})
-		soon()
+		addOutcome(w, reputation.Outcome{Sent: 200, HardBounced: 9})
+		waitForGuardrails()
 		w.Send("bob@example.net")
 		wantAnnounced(w, "deliverability.warning")
-		suffered(w, reputation.Outcome{HardBounced: 2})
-		soon()
+		addOutcome(w, reputation.Outcome{HardBounced: 2})
+		waitForGuardrails()
 		wantAnnounced(w, "deliverability.warning", "deliverability.paused")
 
 		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
@@ -54,30 +54,30 @@ func TestPausedTeamResumesWhenRatesFall(t *testing.T) {
 		testserver.Must(t, err)
 
 		w.AgeCounters(24)
-		soon()
+		waitForGuardrails()
 		_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
-		w.AgeCounters(24) // neither today nor yesterday
-		soon()
+		w.AgeCounters(24) // before yesterday
+		waitForGuardrails()
 		w.Send("bob@example.net")
 		wantAnnounced(w, "deliverability.warning", "deliverability.paused")
 		w.AgeCounters(6 * 24)
-		soon()
+		waitForGuardrails()
 		if got := w.Services.Guardrails.Team(w.Key.TeamID); got != reputation.GuardrailOK {
 			t.Errorf("after a week the team is %s", got)
 		}
-		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 9})
-		soon()
+		addOutcome(w, reputation.Outcome{Sent: 200, HardBounced: 9})
+		waitForGuardrails()
 		wantAnnounced(w, "deliverability.warning", "deliverability.paused", "deliverability.warning")
 	})
 }
 
 func TestOtherChecksPrecedePausedError(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := guarded(t, testserver.NewRelay(nil))
+		w := newGuarded(t, testserver.NewRelay(nil))
 		w.Start()
-		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
-		soon()
+		addOutcome(w, reputation.Outcome{Sent: 200, HardBounced: 20})
+		waitForGuardrails()
 		in := testserver.Message("bob@example.net")
 		in.From = "ann@unknown.example"
 		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
@@ -97,14 +97,14 @@ func TestGuardrailsWithoutEnforcement(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
-		suffered(w, reputation.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
-		soon()
+		addOutcome(w, reputation.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
+		waitForGuardrails()
 		wantAnnounced(w, "deliverability.paused")
 		w.Send("bob@example.net")
 		w.AddSubscribers(20)
 		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)
-		soon()
+		waitForGuardrails()
 		if got := len(testserver.Received(relay)); got != 21 {
 			t.Errorf("%d addresses got mail, want 21", got)
 		}
@@ -113,17 +113,17 @@ func TestGuardrailsWithoutEnforcement(t *testing.T) {
 
 func TestTeamPauseSurvivesRestartAndIsAnnouncedOnce(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := guarded(t, testserver.NewRelay(nil))
+		w := newGuarded(t, testserver.NewRelay(nil))
 		w.Start()
-		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
-		soon()
+		addOutcome(w, reputation.Outcome{Sent: 200, HardBounced: 20})
+		waitForGuardrails()
 		next := w.Crash(testserver.NewRelay(nil))
 		_, err := next.Services.Mail.SendEmail(t.Context(), next.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
-		testserver.WantCode(t, err, app.CodeSendingPaused) // before the start, as a command beside the server
+		testserver.WantCode(t, err, app.CodeSendingPaused) // before the start, like a command
 		next.Start()
 		_, err = next.Services.Mail.SendEmail(t.Context(), next.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
-		soon()
+		waitForGuardrails()
 		wantAnnounced(next, "deliverability.paused")
 	})
 }
@@ -131,14 +131,14 @@ func TestTeamPauseSurvivesRestartAndIsAnnouncedOnce(t *testing.T) {
 func TestPausedTeamBroadcastsStop(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Rate: 10}, nil)
-		w := guarded(t, relay)
+		w := newGuarded(t, relay)
 		w.Start()
 		w.AddSubscribers(600)
 		view, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)
 		time.Sleep(10 * time.Second)
-		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
-		soon()
+		addOutcome(w, reputation.Outcome{Sent: 200, HardBounced: 20})
+		waitForGuardrails()
 		before := len(testserver.Received(relay))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -149,8 +149,8 @@ func TestPausedTeamBroadcastsStop(t *testing.T) {
 			t.Errorf("it finishes at %s, is %s, %v", got.FinishesAt, got.Status, err)
 		}
 		w.AgeCounters(48)
-		soon()
-		w.AgeCounters(7 * 24) // no more in warning
+		waitForGuardrails()
+		w.AgeCounters(7 * 24) // no longer in warning
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		testserver.WantEachOnce(t, testserver.Received(relay), 600)
@@ -160,10 +160,10 @@ func TestPausedTeamBroadcastsStop(t *testing.T) {
 func TestTeamInWarningIsThrottled(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := guarded(t, relay)
+		w := newGuarded(t, relay)
 		w.Start()
-		suffered(w, reputation.Outcome{Sent: 1000, Complained: 2})
-		soon()
+		addOutcome(w, reputation.Outcome{Sent: 1000, Complained: 2})
+		waitForGuardrails()
 		w.AddSubscribers(200)
 		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)
@@ -178,14 +178,14 @@ func TestTeamInWarningIsThrottled(t *testing.T) {
 func TestPausedRegionStopsAllBroadcasts(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := guarded(t, relay)
+		w := newGuarded(t, relay)
 		w.Start()
-		// Of many teams, none of which is over a line for itself.
+		// From many teams, none of which crosses a limit.
 		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 			w.AddOutcome(w.AddTeam(name, name+".example").TeamID, reputation.Outcome{Sent: 99, HardBounced: 9})
 		}
 		w.AddOutcome(w.AddTeam("h", "h.example").TeamID, reputation.Outcome{Sent: 505})
-		soon()
+		waitForGuardrails()
 		w.AddSubscribers(20)
 		draft := w.AddDraft()
 		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, draft.ID, "", mail.SendOptions{})
@@ -198,13 +198,13 @@ func TestPausedRegionStopsAllBroadcasts(t *testing.T) {
 			t.Errorf("%d addresses got mail, want bob alone", len(got))
 		}
 		wantAnnounced(w)
-		w.AgeCounters(24) // and they are still in the week
-		soon()
+		w.AgeCounters(24) // still in the week's window
+		waitForGuardrails()
 		if got := len(testserver.Received(relay)); got != 1 {
 			t.Errorf("%d addresses got mail after a day, want bob alone", got)
 		}
 		w.AgeCounters(6 * 24)
-		time.Sleep(time.Hour) // windows move with the hour
+		time.Sleep(time.Hour) // the windows move hourly
 		synctest.Wait()
 		if got := len(testserver.Received(relay)); got != 21 {
 			t.Errorf("%d addresses got mail once the region recovered, want 21", got)
@@ -212,7 +212,7 @@ func TestPausedRegionStopsAllBroadcasts(t *testing.T) {
 	})
 }
 
-// broadcastsPaused checks whether the region refuses broadcasts of the world's team.
+// broadcastsPaused reports whether broadcasts of the test team are refused for its region.
 func broadcastsPaused(w *testserver.Server) bool {
 	w.T.Helper()
 	_, err := w.Services.Broadcasts.SendBroadcast(w.T.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
@@ -225,7 +225,7 @@ func broadcastsPaused(w *testserver.Server) bool {
 func TestThreeComplaintsPauseOneTeam(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := guarded(t, relay)
+		w := newGuarded(t, relay)
 		w.Start()
 		w.AddSubscribers(20)
 		free := w.AddTeam("free", "free.example")
@@ -234,28 +234,28 @@ func TestThreeComplaintsPauseOneTeam(t *testing.T) {
 			_, err := w.Services.Mail.SendEmail(t.Context(), free, &app.EmailInput{From: "x@free.example", To: []string{"bob@example.net"}, Subject: "Hi", Text: &text}, mail.SendOptions{})
 			return err
 		}
-		suffered(w, reputation.Outcome{Sent: 3000})
+		addOutcome(w, reputation.Outcome{Sent: 3000})
 		w.AddOutcome(free.TeamID, reputation.Outcome{Sent: 3, Complained: 3})
-		soon()
+		waitForGuardrails()
 		testserver.WantCode(t, send(), app.CodeSendingPaused)
 		if broadcastsPaused(w) {
 			t.Error("the other team's broadcasts are refused")
 		}
-		soon()
+		waitForGuardrails()
 		if got := len(testserver.Received(relay)); got != 20 {
 			t.Errorf("%d recipients of the other's broadcast had mail, want 20", got)
 		}
-		told := w.TeamWebhookEvents(free.TeamID)
-		if len(told) != 1 || told[0].Type != webhook.DeliverabilityPaused || told[0].Data["window"] != "7_days" ||
-			told[0].Data["emails_sent"] != 3.0 || told[0].Data["complained"] != 3.0 || told[0].Data["complaint_rate"] != 1.0 {
-			t.Errorf("the team was told %+v", told)
+		events := w.TeamWebhookEvents(free.TeamID)
+		if len(events) != 1 || events[0].Type != webhook.DeliverabilityPaused || events[0].Data["window"] != "7_days" ||
+			events[0].Data["emails_sent"] != 3.0 || events[0].Data["complained"] != 3.0 || events[0].Data["complaint_rate"] != 1.0 {
+			t.Errorf("webhook events %+v", events)
 		}
 		w.AgeCounters(6 * 24)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		testserver.WantCode(t, send(), app.CodeSendingPaused)
 		w.AgeCounters(24)
-		time.Sleep(time.Hour) // windows move with the hour
+		time.Sleep(time.Hour) // the windows move hourly
 		synctest.Wait()
 		testserver.Must(t, send())
 	})
@@ -263,19 +263,19 @@ func TestThreeComplaintsPauseOneTeam(t *testing.T) {
 
 func TestTwoBadTeamsPauseRegion(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := guarded(t, testserver.NewRelay(nil))
+		w := newGuarded(t, testserver.NewRelay(nil))
 		w.Start()
 		w.AddSubscribers(2)
 		first, second := w.AddTeam("first", "first.example"), w.AddTeam("second", "second.example")
-		suffered(w, reputation.Outcome{Sent: 1000})
+		addOutcome(w, reputation.Outcome{Sent: 1000})
 		w.AddOutcome(second.TeamID, reputation.Outcome{Sent: 9000})
 		w.AddOutcome(first.TeamID, reputation.Outcome{Sent: 10_000, HardBounced: 2000, Complained: 100})
-		soon()
+		waitForGuardrails()
 		if broadcastsPaused(w) {
 			t.Error("a bad team of half the region's volume paused it alone")
 		}
 		w.AddOutcome(second.TeamID, reputation.Outcome{Complained: 100})
-		soon()
+		waitForGuardrails()
 		if !broadcastsPaused(w) {
 			t.Error("two bad teams did not pause the region")
 		}
@@ -290,11 +290,11 @@ func TestTwoBadTeamsPauseRegion(t *testing.T) {
 
 func TestRegionBelowMinimumVolumeStaysOpen(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := guarded(t, testserver.NewRelay(nil))
+		w := newGuarded(t, testserver.NewRelay(nil))
 		w.Start()
 		w.AddOutcome(w.AddTeam("a", "a.example").TeamID, reputation.Outcome{Sent: 500, HardBounced: 500})
 		w.AddOutcome(w.AddTeam("b", "b.example").TeamID, reputation.Outcome{Sent: 499, HardBounced: 499})
-		soon()
+		waitForGuardrails()
 		w.AddSubscribers(2)
 		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)

@@ -9,8 +9,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// bubble runs fn with a fake clock, which stands still while anything runs.
-func bubble(t *testing.T, fn func(t *testing.T)) {
+// inBubble runs fn in a synctest bubble.
+func inBubble(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, fn)
@@ -23,7 +23,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// openStore opens a fresh database; the test's end closes it.
+// openStore opens a new database, which is closed at the end of the test.
 func openStore(t testing.TB) *db.DB {
 	t.Helper()
 	store, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "mailer.db"), Schema: dbtest.Schema(t), Create: true, Gather: -1})

@@ -11,13 +11,13 @@ import (
 	"mailer/db"
 )
 
-// holdMessages say why in timelines.
+// holdMessages are the texts for timelines by reason.
 var holdMessages = map[app.HoldReason]string{
 	app.HoldDamaged:  "The stored data of this email is damaged, so it is held and not sent; the server's log and `mailer check` show the damage",
 	app.HoldRestored: "It waited in a backup that was restored, and may have left since that was made, so it is held until the operator releases it (`mailer queue release --restored`) or drops it",
 }
 
-// hold has a unit wait until it is released; its timeline says why.
+// hold makes a unit wait until it is released, and says why in its timeline.
 func (s *Service) hold(tx *db.Tx, u app.Unit, why app.HoldReason) error {
 	if err := tx.HoldUnit(u, why); err != nil {
 		return base.IgnoreNotFound(err)
@@ -25,20 +25,19 @@ func (s *Service) hold(tx *db.Tx, u app.Unit, why app.HoldReason) error {
 	return InsertHeldEvent(tx, u, why)
 }
 
-// InsertHeldEvent has the timeline of a unit say that it is held, and why.
+// InsertHeldEvent adds the event to a unit's timeline that it is held, with the reason.
 func InsertHeldEvent(tx *db.Tx, u app.Unit, why app.HoldReason) error {
 	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventHeld, "", app.EventDetail{Message: holdMessages[why], Relay: u.Relay}))
 }
 
-// holdDamaged holds a unit of which something can't be read: a fault of that mail, and
-// of nobody else's. The store has logged what.
-func (l *lane) holdDamaged(j *job) {
+// holdDamaged holds a unit whose stored data can't be read. The store has logged the damage.
+func (l *relayQueue) holdDamaged(j *job) {
 	l.strike(j, false)
 	l.record(j, func(tx *db.Tx) error { return l.s.hold(tx, j.unit, app.HoldDamaged) })
 }
 
-// HoldDamaged holds a broadcast of which something can't be read: nothing more of it
-// begins. One that is held already stays so.
+// HoldDamaged holds a broadcast whose stored data can't be read, so that no more recipients begin.
+// A broadcast that is held already does not change.
 func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) error {
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged) })
 	if errors.Is(err, db.ErrNotFound) {
@@ -51,8 +50,7 @@ func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) e
 	return nil
 }
 
-// Blocked reports whether something keeps a unit from a recipient: a suppression, or an
-// opt-out.
+// Blocked reports whether a recipient of a unit is suppressed or opted out.
 func (s *Service) Blocked(r *db.Reader, u app.Unit, address string) (bool, error) {
 	blocked, err := s.blockedAmong(r, u, []string{address})
 	return len(blocked) > 0, err

@@ -15,8 +15,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// neighbours are a world's team and another on one relay.
-type neighbours struct {
+// twoTeams is a test server with a second team on the same relay.
+type twoTeams struct {
 	*testserver.Server
 	relay *testserver.FakeRelay
 	other *app.Key
@@ -24,13 +24,13 @@ type neighbours struct {
 
 const otherDomain = "other.example"
 
-func living(t *testing.T, relay relayurl.Relay) *neighbours {
+func startTwoTeams(t *testing.T, relay relayurl.Relay) *twoTeams {
 	r := testserver.NewRelayOf(relay, nil)
 	w := testserver.Start(t, r)
-	return &neighbours{w, r, w.AddTeam("Other", otherDomain)}
+	return &twoTeams{w, r, w.AddTeam("Other", otherDomain)}
 }
 
-func (n *neighbours) sendOther(to ...string) string {
+func (n *twoTeams) sendOther(to ...string) string {
 	n.T.Helper()
 	in := testserver.Message(to...)
 	in.From = "x@" + otherDomain
@@ -39,8 +39,8 @@ func (n *neighbours) sendOther(to ...string) string {
 	return id
 }
 
-// ofOther has the other team's mail met with an answer, and all other taken.
-func (n *neighbours) ofOther(a testserver.Answer) {
+// ofOther makes the relay answer the other team's mail with a and accept all other mail.
+func (n *twoTeams) ofOther(a testserver.Answer) {
 	n.relay.SetScript(func(m *app.Outgoing, _ int) testserver.Answer {
 		if m.TeamID == n.other.TeamID {
 			return a
@@ -49,8 +49,8 @@ func (n *neighbours) ofOther(a testserver.Answer) {
 	})
 }
 
-// wait is how long an email waited for its first transaction; -1: it had none.
-func (n *neighbours) wait(id string, since time.Time) time.Duration {
+// wait is how long an email waited for its first transaction; -1: there was none.
+func (n *twoTeams) wait(id string, since time.Time) time.Duration {
 	seen := n.relay.Transactions(id)
 	if len(seen) == 0 {
 		return -1
@@ -58,9 +58,9 @@ func (n *neighbours) wait(id string, since time.Time) time.Duration {
 	return seen[0].At.Sub(since)
 }
 
-// steady sends an email of the world's team twice a second for a while and checks that
-// each leaves soon.
-func (n *neighbours) steady(span time.Duration) {
+// steady sends an email of the test team twice a second for a while and checks that each is sent
+// soon.
+func (n *twoTeams) steady(span time.Duration) {
 	n.T.Helper()
 	for range int(span / (500 * time.Millisecond)) {
 		at := time.Now()
@@ -71,14 +71,14 @@ func (n *neighbours) steady(span time.Duration) {
 			n.T.Fatalf("an email of the team that has no trouble left after %v", d)
 		}
 		n.WantLastEvent(id, app.Sent)
-		if story := n.Timeline(id); strings.Contains(story, otherDomain) || strings.Contains(story, "relay_trouble") {
-			n.T.Fatalf("it tells of another's trouble:\n%s", story)
+		if timeline := n.Timeline(id); strings.Contains(timeline, otherDomain) || strings.Contains(timeline, "relay_trouble") {
+			n.T.Fatalf("it shows the trouble of another team:\n%s", timeline)
 		}
 	}
 }
 
-// laterOther checks that mail of the other team leaves by itself, each once.
-func (n *neighbours) laterOther(ids []string, within time.Duration) {
+// laterOther checks that mail of the other team is sent automatically, each once.
+func (n *twoTeams) laterOther(ids []string, within time.Duration) {
 	n.T.Helper()
 	n.relay.SetScript(nil)
 	time.Sleep(within)
@@ -100,7 +100,7 @@ func TestRefusedDomainDoesNotStopOthers(t *testing.T) {
 	for _, stage := range []app.Stage{app.StageMail, app.StageData, app.StageDot} {
 		t.Run(string(stage), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
-				n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
+				n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
 				n.ofOther(testserver.ReplyWith(stage, 554, notVerified))
 				hook, err := n.Services.Webhooks.CreateWebhook(t.Context(), n.other, webhook.Input{Endpoint: "https://o.example/in", Events: []webhook.EventName{webhook.DeliverabilityPaused}})
 				testserver.Must(t, err)
@@ -116,8 +116,8 @@ func TestRefusedDomainDoesNotStopOthers(t *testing.T) {
 				}
 				events, _, err := n.Services.Mail.ListEvents(t.Context(), n.other, ids[150], app.Page{Limit: 50})
 				testserver.Must(t, err)
-				if story := fmt.Sprint(events); !strings.Contains(story, "is not verified") || !strings.Contains(story, "relay_trouble") {
-					t.Errorf("its own timeline says %s", story)
+				if timeline := fmt.Sprint(events); !strings.Contains(timeline, "is not verified") || !strings.Contains(timeline, "relay_trouble") {
+					t.Errorf("its own timeline says %s", timeline)
 				}
 				if !n.Log.Contains("relay takes nothing of a sender's domain") || !n.Log.Contains("waiting=200") || n.Log.Contains("x@"+otherDomain) || n.Log.Contains("relay can't be used") {
 					t.Errorf("log:\n%.2000s", n.Log.Text.String())
@@ -127,7 +127,7 @@ func TestRefusedDomainDoesNotStopOthers(t *testing.T) {
 				}
 				n.laterOther(ids, 11*time.Minute)
 				if !n.Log.Contains("relay takes mail of the sender again") {
-					t.Error("the end is not told")
+					t.Error("the end is not logged")
 				}
 			})
 		})
@@ -144,7 +144,7 @@ func TestRelayRefusingEverythingBouncesNothing(t *testing.T) {
 		return res
 	}
 	testserver.Synctest(t, func(t *testing.T) {
-		n := living(t, relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Connections: 4})
+		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Connections: 4})
 		n.relay.SetScript(testserver.Always(refuse))
 		var own, others []string
 		for i := range 100 {
@@ -192,7 +192,7 @@ func TestReplyIsHiddenFromOtherTeams(t *testing.T) {
 	for _, stage := range []app.Stage{app.StageMail, app.StageRcpt, app.StageData} {
 		t.Run(string(stage), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
-				n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
+				n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
 				n.relay.SetScript(testserver.Always(testserver.RelayTrouble(stage, "not an SMTP reply: nonsense of x@"+otherDomain)))
 				for range 12 {
 					n.Send("bob@example.net")
@@ -206,8 +206,8 @@ func TestReplyIsHiddenFromOtherTeams(t *testing.T) {
 				testserver.Must(t, err)
 				events, _, err := n.Services.Mail.ListEvents(t.Context(), lone, id, app.Page{Limit: 50})
 				testserver.Must(t, err)
-				if story := fmt.Sprint(events); !strings.Contains(story, "not an SMTP reply") || strings.Contains(story, "nonsense") {
-					t.Errorf("a stranger's timeline says %s", story)
+				if timeline := fmt.Sprint(events); !strings.Contains(timeline, "not an SMTP reply") || strings.Contains(timeline, "nonsense") {
+					t.Errorf("the timeline of another team says %s", timeline)
 				}
 			})
 		})
@@ -216,8 +216,8 @@ func TestReplyIsHiddenFromOtherTeams(t *testing.T) {
 
 func TestPolicyRefusalBouncesAtSecondTry(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
-		n.relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
+		n.relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 			for _, to := range m.Recipients {
 				v := app.RecipientResult{Address: to, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
@@ -226,7 +226,7 @@ func TestPolicyRefusalBouncesAtSecondTry(t *testing.T) {
 				}
 				res.Recipients = append(res.Recipients, v)
 			}
-			if res.Recipients[0].Outcome == app.Accepted && hold() != nil {
+			if res.Recipients[0].Outcome == app.Accepted && authorize() != nil {
 				return app.Result{Kind: app.ResultWithdrawn}
 			}
 			return res
@@ -249,10 +249,10 @@ func TestPolicyRefusalBouncesAtSecondTry(t *testing.T) {
 }
 
 func TestVerdictsSurviveLostConnection(t *testing.T) {
-	const limit = 20 // refused recipients that a connection may have
+	const limit = 20 // refused recipients per connection
 	testserver.Synctest(t, func(t *testing.T) {
-		n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
-		n.ofOther(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
+		n.ofOther(func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 			refused := 0
 			for _, to := range m.Recipients {
@@ -265,7 +265,7 @@ func TestVerdictsSurviveLostConnection(t *testing.T) {
 				}
 				res.Recipients = append(res.Recipients, v)
 			}
-			if hold() != nil {
+			if authorize() != nil {
 				return app.Result{Kind: app.ResultWithdrawn}
 			}
 			return res
@@ -291,7 +291,7 @@ func TestLostConnectionsOfSenderDoNotStopOthers(t *testing.T) {
 	for name, answer := range map[string]testserver.Answer{"before the dot": testserver.RelayTrouble(app.StageData, "the relay closed the connection"), "after the dot": testserver.LoseReply} {
 		t.Run(name, func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
-				n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
+				n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
 				n.ofOther(answer)
 				var ids []string
 				for i := range 50 {
@@ -308,7 +308,7 @@ func TestRelayRateIsSharedBetweenTeams(t *testing.T) {
 	for _, rate := range []float64{0.5, 1, 2, 14} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
-				n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 8, Rate: rate})
+				n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 8, Rate: rate})
 				for i := range 300 {
 					n.sendOther(fmt.Sprintf("u%d@example.net", i))
 				}
@@ -317,8 +317,8 @@ func TestRelayRateIsSharedBetweenTeams(t *testing.T) {
 				id := n.Send("bob@example.net")
 				time.Sleep(30 * time.Second)
 				synctest.Wait()
-				// What was claimed before it, one second's worth, its own turn, and those of others
-				// that were claimed with it and whose workers came to the rate sooner.
+				// One second's worth claimed before, the email itself, and emails claimed with it
+				// whose workers reached the rate limit first.
 				if d, most := n.wait(id, at), time.Second+time.Duration(3*float64(time.Second)/rate); d < 0 || d > most {
 					t.Errorf("it waited %v, at most %v is fair", d, most)
 				}
@@ -329,7 +329,7 @@ func TestRelayRateIsSharedBetweenTeams(t *testing.T) {
 
 func TestEndOfDailyLimitIsShared(t *testing.T) {
 	testserver.SynctestDays(t, func(t *testing.T) {
-		n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 8, Daily: 50, MaxWait: -1})
+		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 8, Daily: 50, MaxWait: -1})
 		var ids []string
 		for i := range 100 {
 			ids = append(ids, n.sendOther(fmt.Sprintf("u%d@example.net", i)))
@@ -337,12 +337,12 @@ func TestEndOfDailyLimitIsShared(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := len(n.relay.Transactions("")); got != 40 {
-			t.Errorf("%d of the other team left before its neighbour came", got)
+			t.Errorf("%d of the other team left before the test team sent", got)
 		}
 		events, _, err := n.Services.Mail.ListEvents(t.Context(), n.other, ids[99], app.Page{Limit: 50})
 		testserver.Must(t, err)
-		if story := fmt.Sprint(events); !strings.Contains(story, "its share of the limit of 50") {
-			t.Errorf("its timeline says %s", story)
+		if timeline := fmt.Sprint(events); !strings.Contains(timeline, "its share of the limit of 50") {
+			t.Errorf("its timeline says %s", timeline)
 		}
 		for range 10 {
 			at := time.Now()
@@ -350,7 +350,7 @@ func TestEndOfDailyLimitIsShared(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if d := n.wait(id, at); d < 0 {
-				t.Fatal("the neighbour's email waits for tomorrow")
+				t.Fatal("the test team's email waits for the next day")
 			}
 		}
 		n.StopFor(23 * time.Hour)
@@ -370,7 +370,7 @@ func TestEndOfDailyLimitIsShared(t *testing.T) {
 
 func TestProbeUsesAnotherSender(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		n := living(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 1})
+		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 1})
 		n.relay.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "no route")))
 		bad := n.sendOther("a@example.net")
 		synctest.Wait()

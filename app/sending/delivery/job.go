@@ -7,83 +7,81 @@ import (
 	"mailer/app/rules/reputation"
 )
 
-// job is a claimed unit on its way through one transaction.
+// job is a claimed unit in its transaction.
 type job struct {
-	unit    app.Unit  // Attempts counts the one that begins now
-	line    *line     // that it was claimed by
-	paced   bool      // it waits for the relay's rate no more
-	began   time.Time // its transaction
-	tls     string    // of what the relay took, and how long that was: see app.Result
-	took    time.Duration
-	minute  int64 // whose place it has in the daily limit
-	placed  bool  // it has one
-	strikes int   // lines that its email lost in a row
-	state   state
-	dot     dot        // taken before its mark is written
-	letter  *letter    // its message; nil: not read yet
-	ahead   *readEmail // what was read of it with others; nil: nothing
-	// standings are those of which it is known that they keep the email from nobody it still
-	// has (see db.Tx); 0: none.
-	standings uint64
-	to        *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
+	unit           app.Unit    // Attempts includes the current attempt
+	dispatcher     *dispatcher // that claimed the unit
+	paced          bool        // it does not wait for the rate limit
+	began          time.Time   // when the transaction began
+	tls            string      // of the transaction, with its duration in took: see app.Result
+	took           time.Duration
+	reservedMinute int64 // Unix minute in which it is counted in the daily limit
+	reserved       bool  // it is counted in the daily limit
+	strikes        int   // connections lost in a row
+	state          state
+	commitSlot     commitSlot // taken before the unit is marked as committed
+	message        *message   // nil: not read yet
+	prefetched     *readEmail // nil: not prefetched
+	// checkedVersion is the version of suppressions and opt-outs (see db.Tx) at which no open
+	// recipient was blocked; 0: not checked.
+	checkedVersion uint64
+	recipient      *app.BroadcastRecipient // of a broadcast's first attempt; nil: read it
 }
 
-// bulk reports whether the unit is of a broadcast.
+// bulk reports whether the unit belongs to a broadcast.
 func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
 
 // mayBeSent reports whether the relay may have the message.
 func (j *job) mayBeSent() bool { return j.state == stateCommitted }
 
-// dueAgain reports whether the unit may be due sooner than its line looks: at once
-// for the recipients that are left, or what it was moved to, or with the next turn of
-// its broadcast.
+// dueAgain reports whether a unit may be due before its dispatcher looks again: recipients are
+// left, the email was rescheduled, or the broadcast has more recipients.
 func (j *job) dueAgain() bool {
 	return j.state == stateBlocked || j.state == stateWithdrawn || j.bulk()
 }
 
-// state is how far a job came. One whose dot was asked for ends in one of the last
-// six, and stays there.
+// state is the progress of a job. A job whose commit was decided keeps the state that authorize
+// set.
 type state int
 
 const (
-	stateClaimed      state = iota // its dot was not asked for: nothing of it left
-	stateAuthorizing               // the Write that decides on its dot is under way
-	stateCommitted                 // it is marked dotted: the dot may be sent
-	stateBlocked                   // recipients are blocked: they were left out, the others are due
-	stateWithdrawn                 // it was withdrawn or moved meanwhile, or has expired
-	statePaused                    // its sender rests, or its team is suspended, since it began
-	stateLimitReached              // other servers have used the relay's daily limit up since it began
-	stateStoreFailed               // storage could not mark it
+	stateClaimed      state = iota // not authorized yet
+	stateAuthorizing               // the Write that authorizes the final dot runs
+	stateCommitted                 // marked as committed: the final dot may be sent
+	stateBlocked                   // recipients are blocked and were removed; the others are due
+	stateWithdrawn                 // canceled, rescheduled or expired meanwhile
+	statePaused                    // its breaker opened, or its team was suspended meanwhile
+	stateLimitReached              // other servers used up the daily limit meanwhile
+	stateStoreFailed               // the commit could not be stored
 )
 
-// letter is the message of a unit as it was read for sending.
-type letter struct {
+// message is the message of a unit, composed for sending.
+type message struct {
 	*app.Outgoing
-	private  bool                  // of Mailer's own to a person: no copy of it is kept
-	insights *app.Insights         // of what it says; nil: not known
-	blocked  app.Blocked           // what was found of its recipients when it was read
-	counts   reputation.OutcomeKey // where its outcomes count
+	private    bool                  // sent by Mailer to an account: no captured copy is kept
+	insights   *app.Insights         // nil: unknown
+	blocked    app.Blocked           // recipients that were blocked when it was read
+	outcomeKey reputation.OutcomeKey // of the counters for its outcomes
 }
 
-// dots are tokens, one a connection. One is taken before a unit is marked dotted
-// and given back once the result is queued behind the mark: Writes are committed in
-// their order, so at any moment at most one unit a connection is marked dotted
-// without a result.
-type dots chan struct{}
+// commitSlots is a semaphore with one slot per connection. A slot is acquired before a unit is
+// marked as committed and released once the result is queued after that write. Writes commit in
+// order, so at most one unit per connection is committed without a result.
+type commitSlots chan struct{}
 
-// dot is a token of dots; the zero one is none.
-type dot struct{ of dots }
+// commitSlot is an acquired slot; the zero value is none.
+type commitSlot struct{ slots commitSlots }
 
-// take waits for a token.
-func (d dots) take() dot {
+// take waits for a slot.
+func (d commitSlots) take() commitSlot {
 	d <- struct{}{}
-	return dot{d}
+	return commitSlot{d}
 }
 
-// release returns a token, once.
-func (d *dot) release() {
-	if d.of != nil {
-		<-d.of
-		d.of = nil
+// release returns the slot. Later calls do nothing.
+func (d *commitSlot) release() {
+	if d.slots != nil {
+		<-d.slots
+		d.slots = nil
 	}
 }

@@ -8,60 +8,59 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// judge rules on what a relay answered in a transaction, by whose trouble it is, and
-// records what follows:
-//   - a refusal at RCPT that speaks of a mailbox is the recipient's, who bounces;
-//   - any other 5xx may be the message's, the sender's or the relay's: what others met
-//     tells, and until then nothing is given up;
-//   - a line that is lost in the midst of a transaction is the connection's: who was
-//     answered keeps the answer, the others are tried again on another one.
-func (l *lane) judge(v leave, j *job, res app.Result) {
+// judge decides whose fault a relay's answer is and records what follows:
+//   - a refusal at RCPT about a mailbox is the recipient's: it bounces;
+//   - any other 5xx may be about the message, the sender or the relay: the refusals of other
+//     emails decide, and until then nothing is given up;
+//   - a connection lost during a transaction proves nothing: recipients that were answered keep
+//     their outcomes, the others are tried again.
+func (l *relayQueue) judge(p permits, j *job, res app.Result) {
 	s := senderOf(j.unit)
 	if anyAccepted(res) {
-		l.breaker.accepted(s)
+		l.refusals.accepted(s)
 	}
-	met, judged := refusalIn(res)
+	cause, judged := refusalIn(res)
 	if !judged {
-		l.unjudged(v, j, res)
+		l.recordUnjudged(p, j, res)
 		return
 	}
-	if lost := met == connectionLost; !lost {
+	if lost := cause == connectionLost; !lost {
 		l.strike(j, false)
 	} else if j.strikes = l.strike(j, true); j.strikes == 1 {
-		met.loose = true
+		cause.ambiguous = true
 	}
-	switch ruling := l.breaker.refused(s, j.unit.EmailID, met, !l.several.Load()); ruling {
+	switch ruling := l.refusals.refused(s, j.unit.EmailID, cause, !l.manyTeams.Load()); ruling {
 	case rulingRelay:
-		until := l.shut(l.gate, v.relay, sender{}, breakerTrouble(l, s, met), withJudgedReply(res))
-		l.hesitate(j, res, met, until, "it refuses mail of others this way too, so nothing is given up and the relay rests")
+		until := l.trip(l.breaker, p.relay, sender{}, breakerTrouble(l, s, cause), withJudgedReply(res))
+		l.retryUncounted(j, res, cause, until, "it refuses mail of others this way too, so nothing is given up and the relay rests")
 	case rulingSender:
-		l.answered(v)
-		g := l.rests.at(s)
-		until := l.shut(g, v.through(g), s, breakerTrouble(l, s, met), withJudgedReply(res))
-		l.hesitate(j, res, met, until, "it refuses everything of this domain this way, so nothing is given up and mail of the domain rests")
+		l.relaySucceeded(p)
+		b := l.senderBreakers.getOrCreate(s)
+		until := l.trip(b, p.permitOf(b), s, breakerTrouble(l, s, cause), withJudgedReply(res))
+		l.retryUncounted(j, res, cause, until, "it refuses everything of this domain this way, so nothing is given up and mail of the domain rests")
 	case rulingFail, rulingWait:
-		l.recordUnproven(v, j, res, met, ruling)
+		l.recordUnproven(p, j, res, cause, ruling)
 	}
 }
 
-// recordUnproven records a refusal that is the email's own, as far as is known.
-func (l *lane) recordUnproven(v leave, j *job, res app.Result, met refusal, r ruling) {
+// recordUnproven records a refusal for which only the email is to blame, as far as known.
+func (l *relayQueue) recordUnproven(p permits, j *job, res app.Result, cause refusal, r ruling) {
 	if res.Kind == app.ResultTrouble {
-		l.answered(v)
+		l.relaySucceeded(p)
 	} else {
-		l.healthy(v)
+		l.succeeded(p)
 	}
 	switch {
-	case met.class == connectionLost.class:
-		l.lost(j, res)
+	case cause.class == connectionLost.class:
+		l.retryConnectionLost(j, res)
 	case r == rulingFail:
-		l.settle(j, res, verdictForOthers(res, true), again{})
+		l.settle(j, res, outcomeForOthers(res, true), retryPlan{})
 	default:
-		l.wait(j, res)
+		l.retryBeforeJudging(j, res)
 	}
 }
 
-// refusalIn returns the refusal in a result that others may meet too; judged is false where
+// refusalIn returns the refusal in a result that other emails may meet too; judged is false if
 // there is none.
 func refusalIn(res app.Result) (r refusal, judged bool) {
 	if res.Kind == app.ResultRefused {
@@ -75,11 +74,10 @@ func refusalIn(res app.Result) (r refusal, judged bool) {
 			return refusalOf(app.StageRcpt, v.Reply), true
 		}
 	}
-	return connectionLost, res.Kind == app.ResultTrouble && !decides(res)
+	return connectionLost, res.Kind == app.ResultTrouble && !isFinal(res)
 }
 
-// withJudgedReply is a result as a trouble tells of it: with the reply that was judged, where it
-// was a recipient's.
+// withJudgedReply returns a result with the reply that was judged, which may be a recipient's.
 func withJudgedReply(res app.Result) app.Result {
 	if i := slices.IndexFunc(res.Recipients, isAmbiguous); i >= 0 && res.Kind != app.ResultRefused {
 		res.Stage, res.Reply = app.StageRcpt, res.Recipients[i].Reply
@@ -87,25 +85,25 @@ func withJudgedReply(res app.Result) app.Result {
 	return res
 }
 
-// isAmbiguous reports whether a recipient was refused in words that may be about more.
+// isAmbiguous reports whether a recipient was refused with a reply that may not be about it.
 func isAmbiguous(v app.RecipientResult) bool {
 	return v.Outcome == app.Refused && !concernsRecipient(v.Reply)
 }
 
-// decides reports whether a result settles somebody for good.
-func decides(res app.Result) bool {
+// isFinal reports whether a result settles a recipient.
+func isFinal(res app.Result) bool {
 	return slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome != app.Postponed })
 }
 
-// breakerTrouble is what shuts a gate because of a refusal.
-func breakerTrouble(l *lane, s sender, met refusal) trouble {
-	if met.class == connectionLost.class {
-		return trouble{sender: s, refusing: true, delay: l.relayPause}
+// breakerTrouble returns the trouble for a breaker that opens because of a refusal.
+func breakerTrouble(l *relayQueue, s sender, cause refusal) trouble {
+	if cause.class == connectionLost.class {
+		return trouble{sender: s, refused: true, delay: l.relayPause}
 	}
-	return trouble{sender: s, refusing: true, delay: breakerDelay}
+	return trouble{sender: s, refused: true, delay: breakerDelay}
 }
 
-func (l *lane) relayPause(failures int) time.Duration {
+func (l *relayQueue) relayPause(failures int) time.Duration {
 	return app.BreakerDelay(failures, l.s.Jitter())
 }
 
@@ -113,29 +111,29 @@ func breakerDelay(failures int) time.Duration {
 	return min(breakerPause<<min(failures-1, 10), maxBreakerPause)
 }
 
-// unjudged records a result that tells nothing against the relay or the sender.
-func (l *lane) unjudged(v leave, j *job, res app.Result) {
+// recordUnjudged records a result that proves nothing about the relay or the sender.
+func (l *relayQueue) recordUnjudged(p permits, j *job, res app.Result) {
 	l.strike(j, false)
-	if res.Kind == app.ResultTrouble { // it decided on some before its line was lost
-		l.settle(j, res, app.Postponed, again{next: clock.Now(), uncounted: true, why: "the recipients that are left are tried again on another connection"})
+	if res.Kind == app.ResultTrouble { // some recipients were answered before the connection was lost
+		l.settle(j, res, app.Postponed, retryPlan{next: clock.Now(), uncounted: true, reason: "the recipients that are left are tried again on another connection"})
 		return
 	}
-	l.healthy(v)
-	try := again{}
+	l.succeeded(p)
+	try := retryPlan{}
 	for i, r := range res.Recipients {
-		// Others of this email were not refused so: once more, before it counts.
-		if isAmbiguous(r) && !l.breaker.again(j.unit.EmailID, refusalOf(app.StageRcpt, r.Reply)) {
+		// Other recipients were not refused like this one: try it once more before it bounces.
+		if isAmbiguous(r) && !l.refusals.repeated(j.unit.EmailID, refusalOf(app.StageRcpt, r.Reply)) {
 			res.Recipients = slices.Clone(res.Recipients)
 			res.Recipients[i].Outcome = app.Postponed
 			try.next = clock.Now().Add(max(recipientRetryDelay, app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
 		}
 	}
-	l.settle(j, res, verdictForOthers(res, false), try)
+	l.settle(j, res, outcomeForOthers(res, false), try)
 }
 
-// verdictForOthers is the verdict on the recipients that a result does not name. fail: what was
-// refused without naming one is refused for good.
-func verdictForOthers(res app.Result, fail bool) app.Outcome {
+// outcomeForOthers is the outcome of the recipients that a result does not name. fail: a refused
+// message is refused for good.
+func outcomeForOthers(res app.Result, fail bool) app.Outcome {
 	switch {
 	case res.Kind == app.ResultDone:
 		return ""
@@ -145,7 +143,7 @@ func verdictForOthers(res app.Result, fail bool) app.Outcome {
 	return app.Postponed
 }
 
-// postponed is a result in which nobody is refused in words that may be about more.
+// postponed returns a result with ambiguous refusals of recipients turned into postponements.
 func postponed(res app.Result) app.Result {
 	res.Recipients = slices.Clone(res.Recipients)
 	for i, r := range res.Recipients {
@@ -156,33 +154,32 @@ func postponed(res app.Result) app.Result {
 	return res
 }
 
-// wait has an email tried once more before a refusal counts.
-func (l *lane) wait(j *job, res app.Result) {
+// retryBeforeJudging tries an email once more before its refusal counts.
+func (l *relayQueue) retryBeforeJudging(j *job, res app.Result) {
 	if res.Kind == app.ResultRefused {
-		l.settle(j, postponed(res), app.Postponed, again{next: clock.Now().Add(messageRetryDelay), uncounted: true,
-			why: "whether it refuses this message or everything shows at the next try"})
+		l.settle(j, postponed(res), app.Postponed, retryPlan{next: clock.Now().Add(messageRetryDelay), uncounted: true,
+			reason: "whether it refuses this message or everything shows at the next try"})
 		return
 	}
-	l.settle(j, postponed(res), verdictForOthers(res, false), again{next: clock.Now().Add(recipientRetryDelay), uncounted: true,
-		why: "whether it refuses this recipient or more shows at the next try, and nothing bounces before"})
+	l.settle(j, postponed(res), outcomeForOthers(res, false), retryPlan{next: clock.Now().Add(recipientRetryDelay), uncounted: true,
+		reason: "whether it refuses this recipient or more shows at the next try, and nothing bounces before"})
 }
 
-// hesitate keeps a refused email for another try without counting the attempt, unless
-// its time is over.
-func (l *lane) hesitate(j *job, res app.Result, met refusal, next time.Time, why string) {
-	if met.class == connectionLost.class {
+// retryUncounted tries a refused email again without counting the attempt, unless it has expired.
+func (l *relayQueue) retryUncounted(j *job, res app.Result, cause refusal, next time.Time, reason string) {
+	if cause.class == connectionLost.class {
 		l.handBack(j)
 		return
 	}
-	l.settle(j, postponed(res), verdictForOthers(res, false), again{next: next, uncounted: true, why: why})
+	l.settle(j, postponed(res), outcomeForOthers(res, false), retryPlan{next: next, uncounted: true, reason: reason})
 }
 
-// lost has an email tried again whose line was lost before anybody was decided on: soon,
-// and when that comes to nothing, as the retry table has it.
-func (l *lane) lost(j *job, res app.Result) {
+// retryConnectionLost tries an email again whose connection was lost before any recipient was
+// answered: soon, and after maxStrikes by the retry table.
+func (l *relayQueue) retryConnectionLost(j *job, res app.Result) {
 	if j.strikes >= maxStrikes {
-		l.settle(j, res, app.Postponed, again{})
+		l.settle(j, res, app.Postponed, retryPlan{})
 		return
 	}
-	l.settle(j, res, app.Postponed, again{next: clock.Now().Add(time.Duration(j.strikes) * strikePause), uncounted: true, why: "the connection alone may have been the reason"})
+	l.settle(j, res, app.Postponed, retryPlan{next: clock.Now().Add(time.Duration(j.strikes) * strikePause), uncounted: true, reason: "the connection alone may have been the reason"})
 }

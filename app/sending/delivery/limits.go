@@ -13,44 +13,43 @@ import (
 	"mailer/db"
 )
 
-// dayMinutes is the window of a relay's daily limit.
+// dayMinutes is the window of a relay's daily limit in minutes.
 const dayMinutes = pacing.DayMinutes
 
-// mailPriority is how long a place that comes free is kept for transactional mail that
-// was told to wait for it.
+// mailPriority is how long free capacity of the daily limit is kept for transactional mail that was
+// promised capacity after a wait.
 const mailPriority = 5 * time.Second
 
-// limits are what a relay allows: messages a second (see rateLimit) and messages
-// in any 24 hours, counted by minutes. The Write that marks a unit dotted keeps the
-// count in the database; without a daily limit it is kept in memory alone, for the
-// planner.
+// limits enforces what a relay allows: messages per second (see rateLimit) and messages in any 24
+// hours, counted by minute. The Write that commits a unit stores the count; without a daily limit
+// it is only kept in memory, for forecasts.
 type limits struct {
 	*rateLimit
-	relay string
-	part  float64 // of daily, that broadcasts may use
-	// warned reports whether a team is in warning, so that its broadcasts drip; nil:
-	// none is. It must not block, and is set before the lane starts.
-	warned func(teamID string) bool
+	relay        string
+	bulkFraction float64 // fraction of daily that broadcasts may use
+	// inWarning reports whether a team's broadcasts are throttled; nil: none are. It must not block
+	// and is set before the queue starts.
+	inWarning func(teamID string) bool
 
 	mu                sync.Mutex
-	rate              float64           // messages a second of all servers; 0: any
-	among             int               // servers that share it
-	stale             bool              // others were there that may have used something since it was counted anew
-	open              usage             // places that are reserved and not stored yet
+	rate              float64           // messages a second of all servers; 0: no limit
+	serverCount       int               // servers that share the relay
+	stale             bool              // other servers may have sent since the last reload
+	reservedUsage     usage             // reservations that are not stored yet
 	daily             int64             // 0: no limit
-	share             int64             // of daily, what broadcasts may use
-	loaded            bool              // what was sent before this process is counted
-	minutes           [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
-	latest            int64             // the last minute that is counted
-	total             usage             // of all minutes
-	mailPriorityUntil time.Time         // until then, free places are those of mail that waits
+	bulkLimit         int64             // how much of daily broadcasts may use
+	loaded            bool              // stored usage of earlier processes was read
+	minutes           [dayMinutes]usage // messages committed or reserved, by Unix minute % dayMinutes
+	latest            int64             // last Unix minute of the window
+	total             usage             // sum of minutes
+	mailPriorityUntil time.Time         // until then, free capacity is kept for waiting mail
 	teams             map[string]*teamUse
 	meter             meter
-	after             string               // broadcast that the last round of turns ended with
-	dripped           map[string]time.Time // team -> when it may have its next message
+	lastBroadcast     string               // last broadcast of the last shareBulk
+	nextDrip          map[string]time.Time // by team: when a throttled team may send its next message
 }
 
-// usage counts messages, bulk of them of broadcasts.
+// usage counts messages: all, and those of broadcasts.
 type usage struct{ sent, bulk int64 }
 
 func (u *usage) add(n int64, bulk bool) {
@@ -60,64 +59,64 @@ func (u *usage) add(n int64, bulk bool) {
 	}
 }
 
-// newLimits makes the limits of a relay of whose daily limit broadcasts may use a
-// part (0: app.DefaultBulkShare).
-func newLimits(r relayurl.Relay, part float64) *limits {
-	if part == 0 {
-		part = pacing.DefaultBulkShare
+// newLimits makes the limits of a relay. bulkFraction is the fraction of its daily limit that
+// broadcasts may use; 0: pacing.DefaultBulkShare.
+func newLimits(r relayurl.Relay, bulkFraction float64) *limits {
+	if bulkFraction == 0 {
+		bulkFraction = pacing.DefaultBulkShare
 	}
-	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, part: part, rate: r.Rate, among: 1, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
-		meter: newMeter(r), dripped: map[string]time.Time{}, teams: map[string]*teamUse{}}
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, bulkFraction: bulkFraction, rate: r.Rate, serverCount: 1, daily: r.Daily, bulkLimit: pacing.BulkShare(r.Daily, bulkFraction),
+		meter: newMeter(r), nextDrip: map[string]time.Time{}, teams: map[string]*teamUse{}}
 }
 
-// setServers has each of n servers take an equal part of the rate.
+// setServers divides the rate by the number of servers.
 func (l *limits) setServers(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stale = l.stale || n != l.among
-	l.among = n
-	l.apportion()
+	l.stale = l.stale || n != l.serverCount
+	l.serverCount = n
+	l.applyServerShare()
 }
 
-// apportion has this server's part of the rate be what it keeps to. l.mu is held.
-func (l *limits) apportion() {
-	part := l.rate / float64(l.among)
+// applyServerShare sets this server's part of the rate. l.mu is held.
+func (l *limits) applyServerShare() {
+	part := l.rate / float64(l.serverCount)
 	l.setRate(part)
 	l.meter.rate = part
 }
 
-// servers is how many share the rate.
+// servers is how many servers share the rate.
 func (l *limits) servers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.among
+	return l.serverCount
 }
 
-// become has them be those of a relay that changed; what it was used for stays.
-func (l *limits) become(r relayurl.Relay) {
+// setRelay applies a changed relay configuration. The usage stays.
+func (l *limits) setRelay(r relayurl.Relay) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rate = r.Rate
-	l.apportion()
-	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
+	l.applyServerShare()
+	l.daily, l.bulkLimit = r.Daily, pacing.BulkShare(r.Daily, l.bulkFraction)
 }
 
-// setBulkShare changes the part of the daily limit that broadcasts may use.
-func (l *limits) setBulkShare(part float64) {
+// setBulkShare changes the fraction of the daily limit that broadcasts may use.
+func (l *limits) setBulkShare(bulkFraction float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.part, l.share = part, pacing.BulkShare(l.daily, part)
+	l.bulkFraction, l.bulkLimit = bulkFraction, pacing.BulkShare(l.daily, bulkFraction)
 }
 
-// caps are the messages that may leave in any 24 hours, and those of broadcasts among
-// them; 0: as many as there are.
+// caps returns how many messages may be sent in any 24 hours, and how many of broadcasts among
+// them; 0: no limit.
 func (l *limits) caps() (daily, share int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.daily, l.share
+	return l.daily, l.bulkLimit
 }
 
-// load reads what was sent in the last 24 hours, once.
+// load reads the usage of the last 24 hours, once.
 func (l *limits) load(ctx context.Context, store *db.DB) error {
 	l.mu.Lock()
 	known := l.daily == 0 || l.loaded
@@ -133,23 +132,23 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 		}
 		use, err := r.RegionUse(l.relay, now/60-teamHours+1)
 		if err != nil {
-			return fmt.Errorf("read what teams used: %w", err)
+			return fmt.Errorf("read the usage of teams: %w", err)
 		}
-		l.fill(now, rows, use)
+		l.restore(now, rows, use)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read use of relay %s: %w", l.relay, err)
+		return fmt.Errorf("read the usage of relay %s: %w", l.relay, err)
 	}
 	return nil
 }
 
-// fill counts what the database knows of the time before, of which now is the Unix
-// minute. What a clock that was ahead wrote counts as of now.
-func (l *limits) fill(now int64, rows []db.UsageMinute, use []db.TeamUse) {
+// restore adds stored usage; now is the current Unix minute. Usage stored by a clock that was ahead
+// counts as of now.
+func (l *limits) restore(now int64, rows []db.UsageMinute, use []db.TeamUse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(now)
+	l.advance(now)
 	l.fillMinutes(rows)
 	for _, row := range use {
 		l.use(row.TeamID, time.Unix(min(row.Hour, now/60)*3600, 0), row.Sent)
@@ -157,17 +156,17 @@ func (l *limits) fill(now int64, rows []db.UsageMinute, use []db.TeamUse) {
 	l.loaded = true
 }
 
-// reserve takes a place in the daily limit for a team's message, for one of a broadcast
-// (bulk) in the share of broadcasts too; without one it answers when the next is free.
-// The place must be given back (unreserve) unless a dot follows.
+// reserve counts a team's message in the daily limit, and a message of a broadcast (bulk) in the
+// limit of broadcasts too. If there is no capacity, free is when there may be. The reservation must
+// be returned by unreserve unless the unit is committed.
 func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, free time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	minute = l.forget(now.Unix() / 60)
-	all, share := l.daily > 0 && l.total.sent >= l.daily, bulk && l.daily > 0 && l.total.bulk >= l.share
+	minute = l.advance(now.Unix() / 60)
+	all, share := l.daily > 0 && l.total.sent >= l.daily, bulk && l.daily > 0 && l.total.bulk >= l.bulkLimit
 	switch {
 	case all || share:
-		free = l.free(all, share)
+		free = l.nextFree(all, share)
 		if !bulk {
 			l.mailPriorityUntil = free.Add(mailPriority)
 		}
@@ -176,14 +175,14 @@ func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, f
 		return minute, l.mailPriorityUntil, false
 	}
 	l.use(team, now, 1)
-	l.move(minute, 1, bulk)
-	l.open.add(1, bulk)
+	l.addAt(minute, 1, bulk)
+	l.reservedUsage.add(1, bulk)
 	return minute, time.Time{}, true
 }
 
-// free is when the oldest message that is counted leaves the window: the oldest of
-// all, of broadcasts (share), or the later of both.
-func (l *limits) free(all, share bool) time.Time {
+// nextFree is when the oldest counted message leaves the window: the oldest of all, of broadcasts
+// (share), or the later of both.
+func (l *limits) nextFree(all, share bool) time.Time {
 	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
 		u := l.minutes[minute%dayMinutes]
 		all, share = all && u.sent == 0, share && u.bulk == 0
@@ -191,27 +190,26 @@ func (l *limits) free(all, share bool) time.Time {
 			return time.Unix((minute+dayMinutes)*60, 0)
 		}
 	}
-	return time.Unix((l.latest+dayMinutes)*60, 0) // there is no share at all
+	return time.Unix((l.latest+dayMinutes)*60, 0) // broadcasts may use nothing
 }
 
-// window is how many messages of broadcasts the daily limit allows now; negative:
-// there is none.
-func (l *limits) window(now time.Time) int64 {
+// bulkRemaining is how many messages of broadcasts the daily limit allows now; negative: no limit.
+func (l *limits) bulkRemaining(now time.Time) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.daily == 0 {
 		return -1
 	}
-	l.forget(now.Unix() / 60)
+	l.advance(now.Unix() / 60)
 	if now.Before(l.mailPriorityUntil) {
 		return 0
 	}
-	return max(0, min(l.share-l.total.bulk, l.daily-l.total.sent))
+	return max(0, min(l.bulkLimit-l.total.bulk, l.daily-l.total.sent))
 }
 
-// forget drops minutes that are out of the window of one, and answers which minute
-// counts: that one, or the latest where the clock was put back.
-func (l *limits) forget(minute int64) int64 {
+// advance moves the window to a minute and returns the minute to count in: that one, or the latest
+// one if the clock moved back.
+func (l *limits) advance(minute int64) int64 {
 	if minute-l.latest >= dayMinutes {
 		l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, minute
 	}
@@ -225,9 +223,9 @@ func (l *limits) forget(minute int64) int64 {
 	return l.latest
 }
 
-// clockMovedBack keeps the window with a clock that was put back: what was counted in
-// minutes that lie ahead by now leaves it as long from now as it would have. What
-// was counted before stays where it is: it may leave too late, never too early.
+// clockMovedBack adjusts the window to a clock that moved back: usage counted in minutes that are
+// now in the future is moved by the same time. Usage of earlier minutes stays, so it may expire too
+// late but never too early.
 func (l *limits) clockMovedBack(now time.Time, by time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,50 +241,49 @@ func (l *limits) clockMovedBack(now time.Time, by time.Duration) {
 			to = min(minute-int64(by/time.Minute), current)
 		}
 		u := old[minute%dayMinutes]
-		l.move(to, u.sent-u.bulk, false)
-		l.move(to, u.bulk, true)
+		l.addAt(to, u.sent-u.bulk, false)
+		l.addAt(to, u.bulk, true)
 	}
 }
 
-// move counts n messages, which may be negative, in a minute. What was counted in
-// a minute that is out of the window was forgotten with it.
-func (l *limits) move(minute, n int64, bulk bool) {
+// addAt adds n messages, which may be negative, to a minute. Minutes out of the window are ignored.
+func (l *limits) addAt(minute, n int64, bulk bool) {
 	if minute <= l.latest-dayMinutes {
 		return
 	}
-	minute = min(minute, l.latest) // the clock may have been put back since the place was taken
+	minute = min(minute, l.latest) // the clock may have moved back since the reservation
 	l.minutes[minute%dayMinutes].add(n, bulk)
 	l.total.add(n, bulk)
 }
 
-// renew moves a place to the minute of now: the message may have waited long
-// for its turn, and the 24 hours run from its dot.
-func (l *limits) renew(minute int64, now time.Time, bulk bool) int64 {
+// moveToNow moves a reservation to the current minute: the message may have waited, and the 24
+// hours count from its final dot.
+func (l *limits) moveToNow(minute int64, now time.Time, bulk bool) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.meter.left(now)
-	current := l.forget(now.Unix() / 60)
-	l.move(minute, -1, bulk)
-	l.move(current, 1, bulk)
+	l.meter.sent(now)
+	current := l.advance(now.Unix() / 60)
+	l.addAt(minute, -1, bulk)
+	l.addAt(current, 1, bulk)
 	return current
 }
 
-// unreserve returns a team's place.
+// unreserve returns a reservation.
 func (l *limits) unreserve(minute int64, team string, bulk bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.use(team, time.Unix(minute*60, 0), -1)
-	l.move(minute, -1, bulk)
-	l.open.add(-1, bulk)
+	l.addAt(minute, -1, bulk)
+	l.reservedUsage.add(-1, bulk)
 }
 
-// errDailyLimit: other servers have used the daily limit up, of which this one had not heard.
+// errDailyLimit reports that other servers used up the daily limit.
 var errDailyLimit = errors.New("the daily limit is used up")
 
-// count stores a dotted message in the transaction that marks it. Error: errDailyLimit.
+// count stores a committed message in the transaction that commits it. Error: errDailyLimit.
 func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	l.mu.Lock()
-	daily, share, alone := l.daily, l.share, l.among == 1 && !l.stale
+	daily, share, alone := l.daily, l.bulkLimit, l.serverCount == 1 && !l.stale
 	l.mu.Unlock()
 	if daily == 0 {
 		return nil
@@ -309,22 +306,22 @@ func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	} else if err := tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n); err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { l.stored(bulk) })
+	tx.AfterCommit(func() { l.markStored(bulk) })
 	return nil
 }
 
-// stored notes that a place is in the database.
-func (l *limits) stored(bulk bool) {
+// markStored notes that a reservation was stored.
+func (l *limits) markStored(bulk bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open.add(-1, bulk)
+	l.reservedUsage.add(-1, bulk)
 }
 
-// reload counts anew what all servers used, where this one is not alone and somebody wrote
-// (changed), or just was not alone.
+// reload reads the usage of all servers if other servers may have sent: the database changed
+// (changed) while there were others, or the number of servers changed.
 func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 	l.mu.Lock()
-	known, among := l.daily == 0 || !l.stale && (l.among == 1 || !changed), l.among
+	known, count := l.daily == 0 || !l.stale && (l.serverCount == 1 || !changed), l.serverCount
 	l.mu.Unlock()
 	if known {
 		return nil
@@ -332,34 +329,32 @@ func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 	now := clock.Now().Unix() / 60
 	rows, err := db.Get(ctx, store, func(r *db.Reader) ([]db.UsageMinute, error) { return r.Usage(l.relay, now-dayMinutes+1) })
 	if err != nil {
-		return fmt.Errorf("read use of relay %s: %w", l.relay, err)
+		return fmt.Errorf("read the usage of relay %s: %w", l.relay, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stale = l.stale && among != l.among
+	l.stale = l.stale && count != l.serverCount
 	l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, now
 	l.fillMinutes(rows)
-	l.minutes[now%dayMinutes].add(l.open.sent, false)
-	l.minutes[now%dayMinutes].bulk += l.open.bulk
-	l.total = usage{l.total.sent + l.open.sent, l.total.bulk + l.open.bulk}
+	l.minutes[now%dayMinutes].add(l.reservedUsage.sent, false)
+	l.minutes[now%dayMinutes].bulk += l.reservedUsage.bulk
+	l.total = usage{l.total.sent + l.reservedUsage.sent, l.total.bulk + l.reservedUsage.bulk}
 	return nil
 }
 
-// fillMinutes counts what the database knows. What a clock that was ahead wrote counts as of
-// now.
+// fillMinutes adds stored usage. Usage stored by a clock that was ahead counts as of now.
 func (l *limits) fillMinutes(rows []db.UsageMinute) {
 	for _, row := range rows {
-		l.move(row.Minute, row.Sent-row.Bulk, false)
-		l.move(row.Minute, row.Bulk, true)
+		l.addAt(row.Minute, row.Sent-row.Bulk, false)
+		l.addAt(row.Minute, row.Bulk, true)
 	}
 }
 
-// counted returns the minutes of the window that have messages, places that are only
-// reserved with them.
-func (l *limits) counted(now time.Time) []pacing.UsageMinute {
+// usageMinutes returns the minutes of the window that have messages, including reservations.
+func (l *limits) usageMinutes(now time.Time) []pacing.UsageMinute {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(now.Unix() / 60)
+	l.advance(now.Unix() / 60)
 	var rows []pacing.UsageMinute
 	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
 		if u := l.minutes[minute%dayMinutes]; u.sent > 0 {

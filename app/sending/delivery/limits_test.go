@@ -11,15 +11,15 @@ import (
 	"mailer/db"
 )
 
-// reservedSlot is a place that a test took in a daily limit.
+// reservedSlot is a reservation of a test.
 type reservedSlot struct {
 	minute int64
 	bulk   bool
 }
 
-// countReserved counts those of the window of a minute, in the plainest way.
-func countReserved(places []reservedSlot, minute int64) (all, bulk int64) {
-	for _, p := range places {
+// countReserved counts the reservations in the window of a minute, without optimizations.
+func countReserved(reservations []reservedSlot, minute int64) (all, bulk int64) {
+	for _, p := range reservations {
 		if p.minute > minute-dayMinutes {
 			all++
 			if p.bulk {
@@ -51,21 +51,21 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 				held = slices.Delete(held, i, i+1)
 			case n == 1 && len(held) > 0 && held[len(held)-1].minute > minute-dayMinutes:
 				p := &held[len(held)-1]
-				p.minute = l.renew(p.minute, now, p.bulk)
+				p.minute = l.moveToNow(p.minute, now, p.bulk)
 			default:
 				p := reservedSlot{minute, n%2 == 0}
 				want := all < 20 && (!p.bulk || bulk < 10 && !now.Before(l.mailPriorityUntil))
 				_, free, ok := l.reserve(now, "team", p.bulk)
 				if ok != want || !ok && !free.After(now) {
-					t.Fatalf("%d places, %d of broadcasts, are taken: reserve(bulk=%v) is %v, free %v", all, bulk, p.bulk, ok, free.Sub(now))
+					t.Fatalf("%d messages, %d of broadcasts, are reserved: reserve(bulk=%v) is %v, free %v", all, bulk, p.bulk, ok, free.Sub(now))
 				}
 				if ok {
 					held = append(held, p)
 				}
 			}
 			all, bulk = countReserved(held, minute)
-			if want := max(0, min(20-all, 10-bulk)); !now.Before(l.mailPriorityUntil) && l.window(now) != want {
-				t.Fatalf("%d messages of broadcasts are allowed, want %d", l.window(now), want)
+			if want := max(0, min(20-all, 10-bulk)); !now.Before(l.mailPriorityUntil) && l.bulkRemaining(now) != want {
+				t.Fatalf("%d messages of broadcasts are allowed, want %d", l.bulkRemaining(now), want)
 			}
 		}
 	}
@@ -96,8 +96,8 @@ func TestBroadcastsLeaveReserveForMail(t *testing.T) {
 		t.Errorf("mail 21: %v, free at %v, want %v", ok, free, want)
 	}
 	day := start.Add(dayMinutes * time.Minute)
-	if n := l.window(day); n != 70 {
-		t.Errorf("%d places are open a day later", n)
+	if n := l.bulkRemaining(day); n != 70 {
+		t.Errorf("%d messages are allowed a day later", n)
 	}
 }
 
@@ -109,11 +109,11 @@ func TestMailWaitingForDailyLimitGoesFirst(t *testing.T) {
 		l.reserve(start, "team", false)
 	}
 	_, free, _ := l.reserve(start.Add(time.Hour), "team", false)
-	if _, _, ok := l.reserve(free, "team", true); ok || l.window(free) != 0 {
-		t.Error("a broadcast took the place that mail waits for")
+	if _, _, ok := l.reserve(free, "team", true); ok || l.bulkRemaining(free) != 0 {
+		t.Error("a broadcast used the capacity that mail waits for")
 	}
 	if _, _, ok := l.reserve(free.Add(time.Second), "team", false); !ok {
-		t.Error("mail does not get the place that it was told of")
+		t.Error("mail does not get the capacity at the promised time")
 	}
 	if _, _, ok := l.reserve(free.Add(mailPriority), "team", true); !ok {
 		t.Error("broadcasts get nothing though no mail waits any more")
@@ -129,17 +129,17 @@ func TestLimitsAfterClockMovedBack(t *testing.T) {
 	}
 	before := now.Add(-10 * time.Hour)
 	minute, _, ok := l.reserve(before, "team", true)
-	if !ok || minute != now.Unix()/60 || l.window(before) != 0 {
-		t.Errorf("counted in minute %d of %d, %d places are open", minute, now.Unix()/60, l.window(before))
+	if !ok || minute != now.Unix()/60 || l.bulkRemaining(before) != 0 {
+		t.Errorf("counted in minute %d of %d, %d messages are allowed", minute, now.Unix()/60, l.bulkRemaining(before))
 	}
 	l.unreserve(minute, "team", true)
-	if n := l.window(now); n != 1 {
-		t.Errorf("%d places are open", n)
+	if n := l.bulkRemaining(now); n != 1 {
+		t.Errorf("%d messages are allowed", n)
 	}
 }
 
 func TestLimitsLoadUsageAtStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		store := openStore(t)
 		now := time.Now()
 		must(t, store.Write(t.Context(), func(tx *db.Tx) error {
@@ -155,13 +155,13 @@ func TestLimitsLoadUsageAtStart(t *testing.T) {
 		if want := (usage{400, 240}); l.total != want {
 			t.Errorf("%+v, want %+v", l.total, want)
 		}
-		if n := l.window(now); n != 700-240 {
+		if n := l.bulkRemaining(now); n != 700-240 {
 			t.Errorf("%d are allowed", n)
 		}
 	})
 }
 
-// BenchmarkReserve takes and moves a place a message, as time goes on.
+// BenchmarkReserve reserves and moves one reservation per message as time passes.
 func BenchmarkReserve(b *testing.B) {
 	l := newLimits(relayurl.Relay{Daily: 1 << 60}, 0)
 	now := time.Unix(1_800_000_000, 0)
@@ -173,6 +173,6 @@ func BenchmarkReserve(b *testing.B) {
 	for b.Loop() {
 		now = now.Add(time.Second)
 		minute, _, _ := l.reserve(now, "team", true)
-		l.renew(minute, now, true)
+		l.moveToNow(minute, now, true)
 	}
 }

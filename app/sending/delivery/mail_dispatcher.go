@@ -8,17 +8,17 @@ import (
 	"mailer/db"
 )
 
-// idleMail is how long a dispatcher of emails sleeps where nothing is due; it
-// is woken when the database changes.
+// idleMail is how long the mail dispatcher sleeps while nothing is due. A change of the database
+// wakes it.
 const idleMail = time.Minute
 
-// mailDispatcher is the line of emails.
-type mailDispatcher struct{ *line }
+// mailDispatcher is the dispatcher of emails.
+type mailDispatcher struct{ *dispatcher }
 
-// claim takes up to room due units of emails, stores that their attempts begin,
-// and hands them to the workers. It answers how long to sleep.
-func (n *mailDispatcher) claim(ctx context.Context, room int) (time.Duration, error) {
-	units, next, err := n.due(ctx, room)
+// claim claims up to capacity due emails, stores that their attempts begin, and hands them to the
+// workers. It returns how long to sleep.
+func (n *mailDispatcher) claim(ctx context.Context, capacity int) (time.Duration, error) {
+	units, next, err := n.claimDue(ctx, capacity)
 	if err != nil || len(units) == 0 {
 		return next, err
 	}
@@ -29,27 +29,27 @@ func (n *mailDispatcher) claim(ctx context.Context, room int) (time.Duration, er
 	}
 	n.s.prefetch(ctx, jobs)
 	for _, j := range jobs {
-		n.send(j)
+		n.enqueue(j)
 	}
 	return next, err
 }
 
-// What is read ahead at one claim, so that its units share one view of the
-// database, whose cost is that of several emails.
+// Limits of what one claim prefetches. Its units share one read transaction, which costs as much
+// as several emails.
 const (
-	maxPrefetchMail  = 64 << 10 // a larger one costs little more by itself
+	maxPrefetchMail  = 64 << 10 // a larger email costs little more when it is read alone
 	maxPrefetchBytes = 1 << 20
 )
 
-// readEmail is an email as it was read for sending, the recipients that waited and
-// what keeps it from them.
+// readEmail is an email read for sending: its open recipients, and those that are suppressed or
+// opted out.
 type readEmail struct {
 	email   *app.Email
 	open    []string
 	blocked app.Blocked
 }
 
-// readUnit reads what the transaction of an email's unit needs.
+// readUnit reads what the transaction of an email needs.
 func (s *Service) readUnit(r *db.Reader, u app.Unit) (*readEmail, error) {
 	email, open, err := r.Outgoing(u.TeamID, u.EmailID)
 	if err != nil {
@@ -62,10 +62,10 @@ func (s *Service) readUnit(r *db.Reader, u app.Unit) (*readEmail, error) {
 	return &readEmail{email, open, blocked}, nil
 }
 
-// prefetch reads the emails of jobs that are claimed together, where no copy is
-// left from their acceptance. It comes after their attempts began: who changes what
-// is read here outdates the unit, so its dot is refused. Only a first attempt is
-// read ahead, since a report may settle recipients of the others meanwhile.
+// prefetch reads the emails of jobs that were claimed together in one read transaction, except
+// those in the cache of recently accepted mail. It runs after the attempts began, so a later change
+// of the email outdates the unit and its commit fails. Only first attempts are prefetched, because
+// a provider event may settle recipients of later ones meanwhile.
 func (s *Service) prefetch(ctx context.Context, jobs []*job) {
 	var some []*job
 	var size int64
@@ -77,11 +77,11 @@ func (s *Service) prefetch(ctx context.Context, jobs []*job) {
 	if len(some) < 2 {
 		return
 	}
-	// What can't be read stays unread: its own transaction tries again and says why.
+	// An email that can't be read here is read again in its own transaction, which reports the error.
 	_ = s.DB.Read(ctx, func(r *db.Reader) error {
 		r.Concurrently(len(some), func(r *db.Reader, i int) {
 			if read, err := s.readUnit(r, some[i].unit); err == nil {
-				some[i].ahead = read
+				some[i].prefetched = read
 			}
 		})
 		return nil

@@ -12,11 +12,11 @@ import (
 )
 
 func TestLargeMessagesWaitForMemory(t *testing.T) {
-	slow := func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	slow := func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		time.Sleep(time.Second)
-		return testserver.Accept(ctx, m, hold)
+		return testserver.Accept(ctx, m, authorize)
 	}
-	for memory, want := range map[int64]int{0: 3, 256 << 20: 1} { // three of 20 MB are within 64 MB
+	for memory, want := range map[int64]int{0: 3, 256 << 20: 1} { // three messages of 20 MB fit into 64 MB
 		t.Run(fmt.Sprint(memory), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.Always(slow))
@@ -28,7 +28,7 @@ func TestLargeMessagesWaitForMemory(t *testing.T) {
 				w.Start()
 				testserver.Sleep(10 * time.Second)
 				if n := len(relay.Transactions("")); n != 3 || relay.MaxOpen != want {
-					t.Errorf("%d messages were sent, %d at once, want %d", n, relay.MaxOpen, want)
+					t.Errorf("%d messages were sent, %d concurrently, want %d", n, relay.MaxOpen, want)
 				}
 			})
 		})

@@ -12,10 +12,10 @@ import (
 	"mailer/db"
 )
 
-// FeedbackPurpose binds the hashes of reports' ids.
+// FeedbackPurpose is the purpose of the hashes of provider event ids.
 const FeedbackPurpose = "feedback"
 
-// CountOutcome adds to the counters in the Write that makes it happen.
+// CountOutcome adds to the counters in the Write that stores the outcome.
 func (s *Service) CountOutcome(tx *db.Tx, key reputation.OutcomeKey, o reputation.Outcome) {
 	if o == (reputation.Outcome{}) {
 		return
@@ -24,11 +24,11 @@ func (s *Service) CountOutcome(tx *db.Tx, key reputation.OutcomeKey, o reputatio
 	tx.AfterCommit(func() { s.Guardrails.Touch(key.TeamID) })
 }
 
-// outcomeSource stands among the sources of reports for what was counted.
+// outcomeSource is the source under which counted outcomes are stored among provider events.
 const outcomeSource = "outcome"
 
-// CountOnce is 1 for the first bounce or complaint of a recipient of an email, and 0
-// for the others: several doors may report the same.
+// CountOnce returns 1 for the first bounce or complaint of a recipient of an email and 0 for
+// others, because several endpoints may report the same one.
 func (s *Service) CountOnce(tx *db.Tx, kind feedback.Kind, emailID string, recipient app.AddressKey) (int64, error) {
 	id := s.Sealer.Hash(FeedbackPurpose, []byte(outcomeSource+"\x00"+string(kind)+"\x00"+emailID+"\x00"+recipient.String()))
 	err := tx.InsertFeedback(outcomeSource, id)
@@ -38,7 +38,7 @@ func (s *Service) CountOnce(tx *db.Tx, kind feedback.Kind, emailID string, recip
 	return 1, err
 }
 
-// PurgeOutcomes forgets counters that no window reaches.
+// PurgeOutcomes deletes counters that are older than every window.
 func (s *Service) PurgeOutcomes(ctx context.Context) error {
 	teams, err := s.teams.ListTeams(ctx)
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 	"mailer/db"
 )
 
-// refusing is a relay that refuses what is addressed to a code, like "5.1.1@…",
-// with it, and takes the rest.
+// refusing is a relay that refuses recipients like "5.1.1@…" with that code and accepts others.
 func refusing() *testserver.FakeRelay {
-	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for _, to := range m.Recipients {
 			local, _, _ := strings.Cut(to, "@")
@@ -30,7 +29,7 @@ func refusing() *testserver.FakeRelay {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if err := hold(); err != nil {
+		if err := authorize(); err != nil {
 			return app.Result{Kind: app.ResultWithdrawn}
 		}
 		return res
@@ -42,7 +41,7 @@ func TestRelayResultsAreCounted(t *testing.T) {
 		w := testserver.Start(t, refusing())
 		w.Send("bob@example.net", "5.1.1@example.net", "5.7.1@example.net", "test@example.net")
 		synctest.Wait()
-		wantCounts(w, 2, 1, 0) // what may be about more than a recipient is asked once more
+		wantCounts(w, 2, 1, 0) // ambiguous refusals are tried once more
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
 		wantCounts(w, 3, 1, 0)
@@ -55,14 +54,14 @@ func TestReportsAreCountedOncePerRecipient(t *testing.T) {
 		w := testserver.Start(t, refusing())
 		id := w.SendTaken("bob@example.net", "eve@example.net")
 		w.Report(testserver.HardBounce(id, "bob@example.net", "5.1.1"))
-		w.Report(testserver.HardBounce(id, "BOB@example.net", "5.1.2"))  // another door, other words
+		w.Report(testserver.HardBounce(id, "BOB@example.net", "5.1.2"))  // another endpoint, another text
 		w.Report(testserver.HardBounce(id, "eve@example.net", "5.7.1"))  // policy
-		w.Report(testserver.HardBounce(id, "carl@example.net", "5.1.1")) // a stranger
+		w.Report(testserver.HardBounce(id, "carl@example.net", "5.1.1")) // not a recipient
 		w.Report(feedback.Report{EmailID: id, Recipient: "eve@example.net", Kind: feedback.Complained})
 		wantCounts(w, 2, 1, 1)
 		refused := w.Send("5.1.1@example.net")
 		synctest.Wait()
-		w.Report(testserver.HardBounce(refused, "5.1.1@example.net", "5.1.1")) // the relay said so before
+		w.Report(testserver.HardBounce(refused, "5.1.1@example.net", "5.1.1")) // the relay refused it before
 		wantCounts(w, 3, 2, 1)
 	})
 }

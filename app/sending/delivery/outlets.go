@@ -12,28 +12,29 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Outlets are the lanes of a service. They come and go while it runs; who reads them has
-// those of one moment.
+// Outlets is the set of relay queues of a Service. Relays are added and removed while the service
+// runs; readers see the set of one moment.
 type Outlets struct {
 	s        *Service
-	changing sync.Mutex // held by who changes them
+	changing sync.Mutex // held while the set changes
 	running  bool
-	now      atomic.Pointer[[]*lane]
-	// ending are lanes whose relay is gone or another; gone are the standings of relays
-	// that were taken away, by name.
-	mu     sync.Mutex
-	ending map[*lane]bool
-	gone   map[string]*standing
+	queues   atomic.Pointer[[]*relayQueue]
+
+	mu sync.Mutex
+	// ending holds queues whose relay was removed or replaced and that still have work; removed
+	// holds the state of removed relays by name.
+	ending  map[*relayQueue]bool
+	removed map[string]*relayState
 }
 
-func (o *Outlets) all() []*lane {
-	if now := o.now.Load(); now != nil {
+func (o *Outlets) all() []*relayQueue {
+	if now := o.queues.Load(); now != nil {
 		return *now
 	}
 	return nil
 }
 
-// start sets all to work, and reports whether they were not at work before.
+// start starts all queues. It reports whether they were stopped before.
 func (o *Outlets) start(ctx context.Context) (began bool, err error) {
 	o.changing.Lock()
 	defer o.changing.Unlock()
@@ -49,19 +50,19 @@ func (o *Outlets) start(ctx context.Context) (began bool, err error) {
 	return true, nil
 }
 
-// lead settles what is noted of relays that this server carries, which leads from now on.
-func (o *Outlets) lead(ctx context.Context) error {
+// becomeLeader closes the open troubles that an earlier leader stored for the relays.
+func (o *Outlets) becomeLeader(ctx context.Context) error {
 	for _, l := range o.all() {
-		if err := l.lead(ctx); err != nil {
+		if err := l.becomeLeader(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *Outlets) add(l *lane) { o.set(append(slices.Clone(o.all()), l)) }
+func (o *Outlets) add(l *relayQueue) { o.set(append(slices.Clone(o.all()), l)) }
 
-// Publish has this server accept mail for the relays that it has, whatever another one has.
+// Publish makes this server accept mail for its own relays, whatever relays another server has.
 func (o *Outlets) Publish() {
 	var routes []Route
 	for _, l := range o.all() {
@@ -70,35 +71,37 @@ func (o *Outlets) Publish() {
 	o.s.Settings.SetRelays(base.NewRelays(RegionsOf(routes, o.s.Settings.Capture)))
 }
 
-func (o *Outlets) set(all []*lane) { o.now.Store(&all) }
+func (o *Outlets) set(all []*relayQueue) { o.queues.Store(&all) }
 
-// end notes a lane that ends, over that it has; open are those that have not.
-func (o *Outlets) end(l *lane) {
+// markEnding adds a queue that is draining; markEnded removes it.
+func (o *Outlets) markEnding(l *relayQueue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ending == nil {
-		o.ending = map[*lane]bool{}
+		o.ending = map[*relayQueue]bool{}
 	}
 	o.ending[l] = true
 }
 
-func (o *Outlets) over(l *lane) {
+func (o *Outlets) markEnded(l *relayQueue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.ending, l)
 }
 
-func (o *Outlets) open() []*lane {
+// withEnding returns all queues, including those that are draining.
+func (o *Outlets) withEnding() []*relayQueue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	out := slices.Clone(o.all())
+	all := slices.Clone(o.all())
 	for l := range o.ending {
-		out = append(out, l)
+		all = append(all, l)
 	}
-	return out
+	return all
 }
 
-// RegionsOf are relays as the DNS sees them; those of the capture transport need nothing.
+// RegionsOf returns the regions of routes with the DNS records that their relays need. Relays of
+// the capture transport need none.
 func RegionsOf(routes []Route, capture bool) []base.Region {
 	var out []base.Region
 	for _, route := range routes {
@@ -111,15 +114,15 @@ func RegionsOf(routes []Route, capture bool) []base.Region {
 	return out
 }
 
-// SetRelays has the lanes be those of these relays, the first being the default region.
-// A relay that is gone drains: what is past MAIL ends, the rest goes back to the queue in
-// its place. One that changed is another from now on, with what it was used for and its
-// pace as they were; it is tried at once, whatever it rested for.
+// SetRelays replaces the relays. The first is the default region. The queue of a removed relay
+// drains: transactions past MAIL finish, other units go back to the database queue with their next
+// time unchanged. A changed relay keeps its usage counts and measured speed and is tried
+// immediately, whatever its circuit breaker was doing.
 func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	before := o.all()
-	next, routes := make([]*lane, 0, len(list)), make([]Route, 0, len(list))
+	next, routes := make([]*relayQueue, 0, len(list)), make([]Route, 0, len(list))
 	for _, relay := range list {
 		l := o.s.queueOf(relay.Region)
 		if l == nil || l.relay != relay {
@@ -130,14 +133,14 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 	o.set(next)
 	o.s.Settings.SetRelays(base.NewRelays(RegionsOf(routes, o.s.Settings.Capture)))
 	err := o.replace(ctx, before, next)
-	if !o.running || !o.s.leads.Load() {
+	if !o.running || !o.s.leader.Load() {
 		return err
 	}
 	return errors.Join(err, o.s.SaveSettings(ctx), o.s.ReportUnroutable(ctx))
 }
 
-// Reconnect makes the senders anew of relays that read a file, since it may hold
-// something else now. One that can't be read leaves its relay as it was.
+// Reconnect makes new senders for relays that read a CA file, because the file may have changed. A
+// relay whose file can't be read keeps its sender.
 func (o *Outlets) Reconnect(ctx context.Context) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
@@ -153,28 +156,28 @@ func (o *Outlets) Reconnect(ctx context.Context) error {
 			failed = append(failed, err)
 			continue
 		}
-		next[i] = newRelayQueue(o.s, Route{l.relay, sender}, l.standing)
+		next[i] = newRelayQueue(o.s, Route{l.relay, sender}, l.relayState)
 	}
 	o.set(next)
 	return errors.Join(append(failed, o.replace(ctx, before, next))...)
 }
 
-// queueFor makes the lane of a relay, in the place of one of its name where there is one.
-func (o *Outlets) queueFor(relay relayurl.Relay, old *lane) *lane {
+// queueFor makes the queue of a relay. old is the queue that it replaces, or nil.
+func (o *Outlets) queueFor(relay relayurl.Relay, old *relayQueue) *relayQueue {
 	sender, err := o.connect(relay)
 	if err != nil {
 		o.s.Log.Error("a relay can't be used as it is configured", "relay", relay.String(), "err", err, "help", "mailer relays test "+relay.Region)
 		sender = unusable{err}
 	}
 	o.mu.Lock()
-	known := o.gone[relay.Region]
-	delete(o.gone, relay.Region)
+	known := o.removed[relay.Region]
+	delete(o.removed, relay.Region)
 	o.mu.Unlock()
 	if old != nil {
-		known = old.standing
+		known = old.relayState
 	}
 	if known != nil {
-		known.limits.become(relay)
+		known.limits.setRelay(relay)
 	}
 	return newRelayQueue(o.s, Route{relay, sender}, known)
 }
@@ -186,11 +189,11 @@ func (o *Outlets) connect(relay relayurl.Relay) (Sender, error) {
 	return o.s.Connect(relay)
 }
 
-// replace ends the lanes that are no more and sets the new ones to work.
-func (o *Outlets) replace(ctx context.Context, before, next []*lane) error {
+// replace drains the queues that are not in next and starts the new ones.
+func (o *Outlets) replace(ctx context.Context, before, next []*relayQueue) error {
 	for _, l := range before {
 		if !slices.Contains(next, l) {
-			o.drop(l)
+			o.retire(l)
 		}
 	}
 	if !o.running {
@@ -201,39 +204,39 @@ func (o *Outlets) replace(ctx context.Context, before, next []*lane) error {
 		if slices.Contains(before, l) {
 			continue
 		}
-		succeeds := slices.ContainsFunc(before, func(old *lane) bool { return old.name == l.name })
-		if !succeeds && o.s.leads.Load() {
-			failed = append(failed, l.lead(ctx))
+		replaces := slices.ContainsFunc(before, func(old *relayQueue) bool { return old.name == l.name })
+		if !replaces && o.s.leader.Load() {
+			failed = append(failed, l.becomeLeader(ctx))
 		}
 		failed = append(failed, l.start(ctx))
-		l.gate.again()
+		l.breaker.retryNow()
 		l.wake()
 		o.s.Log.Info("mail leaves through", "relay", l.relay.String())
 	}
 	return errors.Join(failed...)
 }
 
-// drop ends a lane.
-func (o *Outlets) drop(l *lane) {
+// retire drains a queue and, if its relay was removed, resets the circuit breakers.
+func (o *Outlets) retire(l *relayQueue) {
 	if o.s.queueOf(l.name) == nil {
 		o.s.Log.Info("relay removed: its queued mail stays queued", "relay", l.relay.String())
-		l.gate.forget()
-		l.rests.forget()
+		l.breaker.reset()
+		l.senderBreakers.reset()
 		o.mu.Lock()
-		if o.gone == nil {
-			o.gone = map[string]*standing{}
+		if o.removed == nil {
+			o.removed = map[string]*relayState{}
 		}
-		o.gone[l.name] = l.standing
+		o.removed[l.name] = l.relayState
 		o.mu.Unlock()
 	}
-	o.end(l)
-	l.retire(func() {
-		o.over(l)
-		if heir := o.s.queueOf(l.name); heir != nil {
-			heir.wake() // what came back is its own
+	o.markEnding(l)
+	l.drain(func() {
+		o.markEnded(l)
+		if successor := o.s.queueOf(l.name); successor != nil {
+			successor.wake() // units that were handed back are due again
 			return
 		}
-		if !o.s.leads.Load() {
+		if !o.s.leader.Load() {
 			return
 		}
 		if err := o.s.ReportUnroutable(o.s.Claiming); err != nil && o.s.Claiming.Err() == nil {
@@ -242,10 +245,10 @@ func (o *Outlets) drop(l *lane) {
 	})
 }
 
-// unusable is the sender of a relay that can't be used as it is configured.
+// unusable is the Sender of a relay whose configuration is invalid. Send always fails.
 type unusable struct{ err error }
 
-// Send implements Sender: nothing is sent.
+// Send implements Sender.
 func (u unusable) Send(context.Context, *app.Outgoing, func(context.Context, string) error) app.Result {
 	return app.Result{Kind: app.ResultTrouble, Stage: app.StageConnect, Reply: app.Reply{Text: u.err.Error()}}
 }
@@ -253,7 +256,7 @@ func (u unusable) Send(context.Context, *app.Outgoing, func(context.Context, str
 // Drain implements Sender.
 func (unusable) Drain() {}
 
-// Trip implements Sender.
+// Close implements Sender.
 func (unusable) Close() {}
 
 // Bound implements Sender.

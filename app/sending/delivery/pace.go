@@ -13,30 +13,29 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// rateLimit spaces messages by a token bucket on the monotonic clock. At most one
-// message of a broadcast has a place in the row of those that wait for a token,
-// always its end: a transactional message that comes takes this place over. So
-// broadcasts get what transactional mail leaves, and delay it by no more than the
-// one that has just left.
+// rateLimit spaces messages by a token bucket on the monotonic clock. At most one message of a
+// broadcast holds a reserved token, always the last one: a transactional message takes that token
+// over. So broadcasts get the tokens that transactional mail leaves, and delay it by at most one
+// message.
 type rateLimit struct {
-	bucket *rate.Limiter
-	turn   chan struct{} // held by the one message of broadcasts that waits
+	bucket   *rate.Limiter
+	bulkSlot chan struct{} // held by the message of a broadcast that waits for a token
 
-	row   sync.Mutex
-	place *place // of the one that waits; nil: it has none
+	tokenMu   sync.Mutex
+	bulkToken *bulkReservation // of the waiting message of a broadcast; nil: none
 }
 
-// place is a token that is reserved for a message of a broadcast.
-type place struct {
+// bulkReservation is a token reserved for a message of a broadcast.
+type bulkReservation struct {
 	token *rate.Reservation
-	lost  chan struct{} // closed when a transactional message took it
+	taken chan struct{} // closed when a transactional message took the token
 }
 
 func newRateLimit(perSecond float64) *rateLimit {
-	return &rateLimit{turn: make(chan struct{}, 1), bucket: rate.NewLimiter(limitOf(perSecond), 1)}
+	return &rateLimit{bulkSlot: make(chan struct{}, 1), bucket: rate.NewLimiter(limitOf(perSecond), 1)}
 }
 
-// limitOf is a rate as the bucket has it; 0: no limit.
+// limitOf converts a rate for the bucket; 0: no limit.
 func limitOf(perSecond float64) rate.Limit {
 	if perSecond == 0 {
 		return rate.Inf
@@ -44,14 +43,14 @@ func limitOf(perSecond float64) rate.Limit {
 	return rate.Limit(perSecond)
 }
 
-// setRate changes the rate for those that come; who waits keeps his token.
+// setRate changes the rate. Reserved tokens stay.
 func (r *rateLimit) setRate(perSecond float64) {
 	if limit := limitOf(perSecond); limit != r.bucket.Limit() {
 		r.bucket.SetLimit(limit)
 	}
 }
 
-// wait takes a token of the rate; it answers false when ctx ends.
+// wait waits for a token. It returns false when ctx ends.
 func (r *rateLimit) wait(ctx context.Context, bulk bool) bool {
 	switch {
 	case r.bucket.Limit() == rate.Inf:
@@ -62,28 +61,28 @@ func (r *rateLimit) wait(ctx context.Context, bulk bool) bool {
 		return r.waitMail(ctx)
 	}
 	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
+	case r.bulkSlot <- struct{}{}:
+		defer func() { <-r.bulkSlot }()
 	case <-ctx.Done():
 		return false
 	}
 	for {
-		p := r.enqueue()
-		switch await(ctx, p.token, p.lost) {
+		p := r.reserveBulk()
+		switch await(ctx, p.token, p.taken) {
 		case gaveUp:
-			r.leave(p, true)
+			r.finishBulk(p, true)
 			return false
 		case gotToken:
-			if r.leave(p, false) {
+			if r.finishBulk(p, false) {
 				return true
 			}
 		}
 	}
 }
 
-// waitMail waits for a token of a transactional message.
+// waitMail waits for the token of a transactional message.
 func (r *rateLimit) waitMail(ctx context.Context) bool {
-	token := r.overtake()
+	token := r.reserveMail()
 	if await(ctx, token, nil) == gaveUp {
 		token.Cancel()
 		return false
@@ -91,50 +90,50 @@ func (r *rateLimit) waitMail(ctx context.Context) bool {
 	return true
 }
 
-// overtake reserves a token for a transactional message.
-func (r *rateLimit) overtake() *rate.Reservation {
-	r.row.Lock()
-	defer r.row.Unlock()
-	if p := r.place; p != nil {
-		r.place = nil
-		close(p.lost)
+// reserveMail reserves a token for a transactional message.
+func (r *rateLimit) reserveMail() *rate.Reservation {
+	r.tokenMu.Lock()
+	defer r.tokenMu.Unlock()
+	if p := r.bulkToken; p != nil {
+		r.bulkToken = nil
+		close(p.taken)
 		return p.token
 	}
 	return r.bucket.Reserve()
 }
 
-// enqueue reserves a token for a message of a broadcast.
-func (r *rateLimit) enqueue() *place {
-	r.row.Lock()
-	defer r.row.Unlock()
-	r.place = &place{token: r.bucket.Reserve(), lost: make(chan struct{})}
-	return r.place
+// reserveBulk reserves a token for a message of a broadcast.
+func (r *rateLimit) reserveBulk() *bulkReservation {
+	r.tokenMu.Lock()
+	defer r.tokenMu.Unlock()
+	r.bulkToken = &bulkReservation{token: r.bucket.Reserve(), taken: make(chan struct{})}
+	return r.bulkToken
 }
 
-// leave ends the waiting at a place; it answers false where the place was lost.
-func (r *rateLimit) leave(p *place, cancel bool) bool {
-	r.row.Lock()
-	defer r.row.Unlock()
-	if r.place != p {
+// finishBulk ends a reservation. It returns false if its token was taken.
+func (r *rateLimit) finishBulk(p *bulkReservation, cancel bool) bool {
+	r.tokenMu.Lock()
+	defer r.tokenMu.Unlock()
+	if r.bulkToken != p {
 		return false
 	}
-	r.place = nil
+	r.bulkToken = nil
 	if cancel {
 		p.token.Cancel()
 	}
 	return true
 }
 
-type awaited int
+type waitResult int
 
 const (
-	gotToken awaited = iota
+	gotToken waitResult = iota
 	tokenTaken
 	gaveUp
 )
 
 // await waits until a token is due, lost is closed or ctx ends.
-func await(ctx context.Context, token *rate.Reservation, lost <-chan struct{}) awaited {
+func await(ctx context.Context, token *rate.Reservation, lost <-chan struct{}) waitResult {
 	delay := token.Delay()
 	if delay == 0 {
 		return gotToken
@@ -151,12 +150,11 @@ func await(ctx context.Context, token *rate.Reservation, lost <-chan struct{}) a
 	}
 }
 
-// turns says how many messages of each queue begin now, room at most in all:
-// app.ShareBulk with the day's window, of which pending messages were begun that
-// have not reserved their places yet, and with the dripping of teams in warning,
-// which it notes in queues.
-func (l *limits) turns(now time.Time, queues []pacing.BulkQueue, pending int64, room int) []pacing.BulkBatch {
-	window := l.window(now)
+// shareBulk returns how many messages of each queue may begin now, at most capacity in all: it
+// applies pacing.ShareBulk to the daily limit, minus pending messages that were begun without a
+// reservation yet. It sets Drip and Rests of queues whose team is throttled.
+func (l *limits) shareBulk(now time.Time, queues []pacing.BulkQueue, pending int64, capacity int) []pacing.BulkBatch {
+	window := l.bulkRemaining(now)
 	if window > 0 {
 		window = max(0, window-pending)
 	}
@@ -165,69 +163,68 @@ func (l *limits) turns(now time.Time, queues []pacing.BulkQueue, pending int64, 
 	for i := range queues {
 		q := &queues[i]
 		q.Drip = l.drips(q.TeamID)
-		q.AtLimit = q.Drip && now.Before(l.dripped[q.TeamID])
+		q.AtLimit = q.Drip && now.Before(l.nextDrip[q.TeamID])
 	}
-	turns := pacing.ShareBulk(queues, window, room, l.after)
+	turns := pacing.ShareBulk(queues, window, capacity, l.lastBroadcast)
 	if len(turns) > 0 {
-		l.after = turns[len(turns)-1].ID
+		l.lastBroadcast = turns[len(turns)-1].ID
 	}
-	l.recordBulk(now, queues, turns, room)
+	l.recordBulk(now, queues, turns, capacity)
 	return turns
 }
 
-// drips reports whether a team is in warning.
-func (l *limits) drips(teamID string) bool { return l.warned != nil && l.warned(teamID) }
+// drips reports whether a team is throttled.
+func (l *limits) drips(teamID string) bool { return l.inWarning != nil && l.inWarning(teamID) }
 
-// recordBulk has the teams rest that dripped, and the meter run while broadcasts
-// have more than the lane can take.
-func (l *limits) recordBulk(now time.Time, queues []pacing.BulkQueue, turns []pacing.BulkBatch, room int) {
-	got, all, more := map[string]int64{}, 0, false
+// recordBulk schedules the next message of throttled teams, and runs the meter while broadcasts
+// have more messages than the relay can take.
+func (l *limits) recordBulk(now time.Time, queues []pacing.BulkQueue, turns []pacing.BulkBatch, capacity int) {
+	begun, all, more := map[string]int64{}, 0, false
 	for _, t := range turns {
-		got[t.ID] = int64(t.N)
+		begun[t.ID] = int64(t.N)
 		all += t.N
 	}
 	for _, q := range queues {
-		n := got[q.ID]
+		n := begun[q.ID]
 		if q.Drip && n > 0 {
 			l.drip(q.TeamID, now)
 		}
 		more = more || !q.Drip && q.Remaining > n
 	}
-	l.meter.busy(more && all == room)
-	maps.DeleteFunc(l.dripped, func(_ string, next time.Time) bool { return now.Sub(next) > time.Minute })
+	l.meter.busy(more && all == capacity)
+	maps.DeleteFunc(l.nextDrip, func(_ string, next time.Time) bool { return now.Sub(next) > time.Minute })
 }
 
-// drip notes that a team had a message. One that is late by up to half a second
-// makes up for it, since a lane does not look at every moment.
+// drip records that a throttled team sent a message. A message up to half a second late does not
+// delay the next one.
 func (l *limits) drip(teamID string, now time.Time) {
 	const every = time.Second / pacing.DripRate
-	next, ok := l.dripped[teamID]
+	next, ok := l.nextDrip[teamID]
 	if !ok || now.Sub(next) > every/2 {
 		next = now
 	}
-	l.dripped[teamID] = next.Add(every)
+	l.nextDrip[teamID] = next.Add(every)
 }
 
-// initialSpeed is how many messages a second one connection is thought to carry
-// until it was measured.
+// initialSpeed is the assumed speed of a connection, in messages a second, until it was measured.
 const initialSpeed = 20
 
-// meter measures how many messages a second a relay really takes: those of all
-// kinds, while broadcasts have more than it can take.
+// meter measures how many messages a second a relay takes. It counts messages of all kinds while
+// broadcasts have more than the relay can take.
 type meter struct {
-	running bool
-	last    time.Time // when a message left; zero: none since it runs
-	n       float64
-	span    time.Duration // in which n left
-	seen    time.Duration // measured so far
-	speed   float64
-	rate    float64 // that the relay allows; 0: any
+	running  bool
+	last     time.Time // when the last message was sent; zero: none since it runs
+	n        float64
+	span     time.Duration // time in which n messages were sent
+	measured time.Duration // time measured so far
+	speed    float64
+	rate     float64 // rate limit of the relay; 0: none
 }
 
 const (
-	meterSample = time.Second      // what is averaged at once
-	meterMemory = 30 * time.Second // older samples fade
-	meterGap    = 10 * time.Second // a longer one tells of other things than speed
+	meterSample = time.Second      // time of one sample
+	meterMemory = 30 * time.Second // weight of older samples fades after this time
+	meterGap    = 10 * time.Second // a longer gap between messages is not measured
 )
 
 func newMeter(r relayurl.Relay) meter {
@@ -241,8 +238,8 @@ func (m *meter) busy(running bool) {
 	}
 }
 
-// left notes that a message leaves.
-func (m *meter) left(now time.Time) {
+// sent records that a message was sent.
+func (m *meter) sent(now time.Time) {
 	if !m.running {
 		return
 	}
@@ -256,26 +253,25 @@ func (m *meter) left(now time.Time) {
 	if m.span += gap; m.span < meterSample {
 		return
 	}
-	m.seen = min(m.seen+m.span, meterMemory)
-	weight := min(1, m.span.Seconds()/m.seen.Seconds())
+	m.measured = min(m.measured+m.span, meterMemory)
+	weight := min(1, m.span.Seconds()/m.measured.Seconds())
 	m.speed += weight * (m.n/m.span.Seconds() - m.speed)
 	m.n, m.span = 0, 0
 }
 
-// messages is how many a second to reckon with: the relay's rate, unless it was
-// seen to be out of reach.
-func (m *meter) messages() float64 {
+// estimate returns the messages a second to expect: the relay's rate limit, unless the measured
+// speed is clearly lower.
+func (m *meter) estimate() float64 {
 	const reached = 0.9
-	if m.rate > 0 && (m.seen == 0 || m.speed >= reached*m.rate) {
+	if m.rate > 0 && (m.measured == 0 || m.speed >= reached*m.rate) {
 		return m.rate
 	}
 	return math.Max(m.speed, 1e-3)
 }
 
-// speed is how many messages a second the relay takes of all servers, if the others are like
-// this one.
+// speed is the expected messages a second of all servers, assuming that they are equally fast.
 func (l *limits) speed() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.meter.messages() * float64(l.among)
+	return l.meter.estimate() * float64(l.serverCount)
 }

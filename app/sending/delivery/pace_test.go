@@ -16,13 +16,12 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// TestBroadcastsDelayMailByOneMessage has more of broadcasts than the rate takes,
-// and mail that comes in bursts: each mail leaves at most one message's time later
-// than without broadcasts, and no token of the rate is lost.
+// With more broadcast messages than the rate allows and bursts of mail, each mail is delayed by at
+// most one message, and no token is lost.
 func TestBroadcastsDelayMailByOneMessage(t *testing.T) {
 	for _, perSecond := range []float64{0.1, 10, 333} {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				const messages = 2000
 				one := time.Duration(float64(time.Second) / perSecond)
 				r := newRateLimit(perSecond)
@@ -40,7 +39,7 @@ func TestBroadcastsDelayMailByOneMessage(t *testing.T) {
 				random := rand.New(rand.NewPCG(1, 1))
 				start := time.Now()
 				var mu sync.Mutex
-				var without, with []time.Time // when mails leave
+				var without, with []time.Time // when mails are sent
 				for time.Since(start) < messages*one {
 					time.Sleep(time.Duration(random.ExpFloat64() * 12 * float64(one)))
 					for range 1 + random.IntN(10) {
@@ -79,7 +78,7 @@ func TestBroadcastsDelayMailByOneMessage(t *testing.T) {
 }
 
 func TestMailAboveRateStopsBroadcasts(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		r := newRateLimit(10)
 		var mails sync.WaitGroup
 		for range 100 {
@@ -98,7 +97,7 @@ func TestMailAboveRateStopsBroadcasts(t *testing.T) {
 func TestRateWaitEndsWithContext(t *testing.T) {
 	for _, mails := range []int{0, 5} {
 		t.Run(fmt.Sprint(mails), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				r := newRateLimit(0.1)
 				if !r.wait(t.Context(), true) {
 					t.Fatal("the first token is not free")
@@ -115,7 +114,7 @@ func TestRateWaitEndsWithContext(t *testing.T) {
 				synctest.Wait()
 				stop()
 				waiting.Wait()
-				if r.place != nil || len(r.turn) != 0 || r.wait(ctx, false) || r.wait(ctx, true) {
+				if r.bulkToken != nil || len(r.bulkSlot) != 0 || r.wait(ctx, false) || r.wait(ctx, true) {
 					t.Error("something is left behind")
 				}
 				start := time.Now()
@@ -130,14 +129,14 @@ func TestRateWaitEndsWithContext(t *testing.T) {
 func TestLimitsThrottleTeamsInWarning(t *testing.T) {
 	t.Parallel()
 	l := newLimits(relayurl.Relay{Daily: 10_000}, 0)
-	l.warned = func(teamID string) bool { return teamID == "slow" }
+	l.inWarning = func(teamID string) bool { return teamID == "slow" }
 	slow, fast := int64(100), int64(100_000)
 	now := time.Unix(1_800_000_000, 0)
 	begun := map[string]int64{}
-	for range 400 { // a lane looks every 0.26 s
+	for range 400 { // a scan every 0.26 s
 		now = now.Add(260 * time.Millisecond)
 		queues := []pacing.BulkQueue{{ID: "a", TeamID: "slow", Remaining: slow - begun["a"]}, {ID: "b", TeamID: "slow", Remaining: slow}, {ID: "c", TeamID: "fast", Remaining: fast}}
-		for _, turn := range l.turns(now, queues, 0, 10) {
+		for _, turn := range l.shareBulk(now, queues, 0, 10) {
 			begun[turn.ID] += int64(turn.N)
 		}
 	}
@@ -156,7 +155,7 @@ func TestBulkSharesLeaveRoomForPending(t *testing.T) {
 	queue := []pacing.BulkQueue{{ID: "a", TeamID: "a", Remaining: 1000}}
 	for _, test := range []struct{ pending, want int64 }{{0, 70}, {30, 40}, {70, 0}, {90, 0}} {
 		n := int64(0)
-		for _, turn := range l.turns(now, queue, test.pending, 1000) {
+		for _, turn := range l.shareBulk(now, queue, test.pending, 1000) {
 			n += int64(turn.N)
 		}
 		if n != test.want {
@@ -177,8 +176,8 @@ func TestSpeedIsMeasured(t *testing.T) {
 		want   float64
 	}{
 		{"nothing is known yet", relayurl.Relay{Connections: 3}, nil, time.Second, 60},
-		{"a lane that is busy", relayurl.Relay{Connections: 3}, busy, 2 * time.Millisecond, 500},
-		{"a lane that could do more", relayurl.Relay{Connections: 3}, last, 2 * time.Second, 60},
+		{"a busy relay", relayurl.Relay{Connections: 3}, busy, 2 * time.Millisecond, 500},
+		{"a relay with spare capacity", relayurl.Relay{Connections: 3}, last, 2 * time.Second, 60},
 		{"a relay that stood still", relayurl.Relay{Connections: 3}, busy, time.Minute, 60},
 		{"a rate", relayurl.Relay{Rate: 14}, nil, time.Second, 14},
 		{"a rate that is reached", relayurl.Relay{Rate: 14}, busy, time.Second / 13, 14},
@@ -188,10 +187,10 @@ func TestSpeedIsMeasured(t *testing.T) {
 			l := newLimits(test.relay, 0)
 			now := time.Unix(1_800_000_000, 0)
 			for range 5000 {
-				l.turns(now, test.queues, 0, 10)
+				l.shareBulk(now, test.queues, 0, 10)
 				minute, _, _ := l.reserve(now, "team", true)
 				now = now.Add(test.every)
-				l.renew(minute, now, true)
+				l.moveToNow(minute, now, true)
 			}
 			if got := l.speed(); math.Abs(got-test.want) > test.want/50 {
 				t.Errorf("%.1f messages a second, want %.1f", got, test.want)
@@ -211,10 +210,10 @@ func TestMeasuredSpeedAdapts(t *testing.T) {
 	}{{10 * time.Millisecond, 20_000}, {40 * time.Millisecond, 5000}} {
 		for range step.n {
 			now = now.Add(step.every)
-			m.left(now)
+			m.sent(now)
 		}
-		if want := 1 / step.every.Seconds(); math.Abs(m.messages()-want) > want/20 {
-			t.Errorf("%.1f messages a second, want %.1f", m.messages(), want)
+		if want := 1 / step.every.Seconds(); math.Abs(m.estimate()-want) > want/20 {
+			t.Errorf("%.1f messages a second, want %.1f", m.estimate(), want)
 		}
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// Emails that are claimed together are read together; what happens to one of them
-// before its turn must count all the same.
+// Emails that are claimed together are read together. A later change of one still takes effect.
 func TestPrefetchedEmailCanBeCanceled(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
@@ -22,7 +21,7 @@ func TestPrefetchedEmailCanBeCanceled(t *testing.T) {
 		}
 		hang := make(chan struct{})
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 6}, testserver.InOrder(testserver.After(hang, testserver.Accept)))
-		w = w.Crash(relay) // no copy is left from their acceptance
+		w = w.Crash(relay) // no cached copy is left
 		w.Start()
 		synctest.Wait()
 		if n := w.Services.Delivery.Queues()[0].Busy(); n != len(ids) {

@@ -17,16 +17,14 @@ import (
 	"mailer/db"
 )
 
-// ledger writes down what a relay decided: the states of recipients, the events of
-// their emails, and what is counted and announced of them. All of it runs inside
-// Write.
-type ledger struct {
+// recorder stores what a relay decided: the states of recipients, the events of their emails,
+// counters and webhook events. Its methods run inside a Write.
+type recorder struct {
 	s     *Service
 	relay relayurl.Relay
 }
 
-// simulated says what a test recipient stands for: the state that it ends in
-// and the words of its event.
+// simulated maps the outcome of a test recipient to its final state and the text of its event.
 var simulated = map[app.Outcome]struct {
 	state app.LastEvent
 	words string
@@ -38,8 +36,8 @@ var simulated = map[app.Outcome]struct {
 	app.SimulatedBlock:   {app.Suppressed, verdict.TestWords + "suppressed, without leaving this server"},
 }
 
-// detail words a relay's answer.
-func (l *ledger) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
+// detail describes a relay's answer for a timeline.
+func (l *recorder) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
 	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.relay.Region, Attempt: u.Attempts}
 	d.Message = d.Description(l.label())
 	if !next.IsZero() {
@@ -49,37 +47,37 @@ func (l *ledger) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time
 	return d
 }
 
-// label names the relay in words for the sender of an email.
-func (l *ledger) label() string {
+// label names the relay in texts for the sender of an email.
+func (l *recorder) label() string {
 	if l.s.Settings.Capture {
 		return l.relay.Region
 	}
 	return l.relay.String()
 }
 
-// settleRecipient records the verdict on one recipient; of one that is postponed, why
-// says more than the reply.
-func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, why string) error {
+// settleRecipient stores the outcome of one recipient. reason is added to the event of a postponed
+// one.
+func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, reason string) error {
 	u := j.unit
-	if sim, ok := simulated[v.Outcome]; ok {
+	if test, ok := simulated[v.Outcome]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
-		d.Message = sim.words
-		if sim.state != app.Suppressed {
+		d.Message = test.words
+		if test.state != app.Suppressed {
 			tx.CountSent(u.TeamID, u.Domain, u.BroadcastID, 1)
 		}
-		return l.finish(tx, u, v.Address, sim.state, d)
+		return l.finish(tx, u, v.Address, test.state, d)
 	}
 	switch v.Outcome {
 	case app.Accepted:
 		d := l.detail(u, v.Stage, v.Reply, time.Time{})
 		d.TLS, d.DurationMs = j.tls, j.took.Milliseconds()
 		if u.BroadcastID != "" {
-			d.Message = "" // put in words when it is read: a million of them take room
+			d.Message = "" // composed when it is read, to save space in large broadcasts
 		}
 		if err := l.countResult(tx, j, v, app.Sent); err != nil {
 			return err
 		}
-		return l.finished(tx, u, v.Address, app.Sent, d)
+		return l.recordFinished(tx, u, v.Address, app.Sent, d)
 	case app.Refused:
 		if err := l.s.audience.SuppressRefused(tx, u, v); err != nil {
 			return err
@@ -87,19 +85,19 @@ func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next 
 		if err := l.countResult(tx, j, v, app.Bounced); err != nil {
 			return err
 		}
-		return l.finished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
+		return l.recordFinished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
-	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.because(u, v.Stage, v.Reply, next, why)))
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.detailWithReason(u, v.Stage, v.Reply, next, reason)))
 }
 
-// attempt keeps the conversation of a transaction that the relay did not take for all of
-// its recipients. What it took stands in the event of each.
-func (l *ledger) attempt(tx *db.Tx, j *job, res app.Result) error {
+// recordAttempt stores the SMTP conversation of a transaction that the relay did not accept for all
+// recipients.
+func (l *recorder) recordAttempt(tx *db.Tx, j *job, res app.Result) error {
 	j.tls, j.took = res.TLS, res.Took
 	if res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome == app.Refused || v.Outcome == app.Postponed }) {
 		return nil
 	}
-	if res.Kind == app.ResultDone { // the words of whom it is about
+	if res.Kind == app.ResultDone { // the reply of a refused or postponed recipient
 		for _, v := range res.Recipients {
 			if v.Outcome == app.Refused || v.Outcome == app.Postponed {
 				res.Stage, res.Reply = v.Stage, v.Reply
@@ -111,7 +109,7 @@ func (l *ledger) attempt(tx *db.Tx, j *job, res app.Result) error {
 	return tx.InsertAttempt(j.unit.EmailID, db.Attempt{ID: app.NewID(), CreatedAt: tx.Now, Outcome: attemptOutcome(res), Detail: d, Conversation: res.Conversation})
 }
 
-// attemptOutcome names what came of an attempt that did not end in success.
+// attemptOutcome returns the stored outcome of an attempt that was not fully successful.
 func attemptOutcome(res app.Result) string {
 	switch {
 	case res.Kind == app.ResultDoubt:
@@ -126,17 +124,16 @@ func attemptOutcome(res app.Result) string {
 	return "deferred"
 }
 
-// because is detail with why in more words; empty: none.
-func (l *ledger) because(u app.Unit, stage app.Stage, r app.Reply, next time.Time, why string) app.EventDetail {
+// detailWithReason is detail with a reason added; empty: none.
+func (l *recorder) detailWithReason(u app.Unit, stage app.Stage, r app.Reply, next time.Time, reason string) app.EventDetail {
 	d := l.detail(u, stage, r, next)
-	if why != "" {
-		d.Message += "; " + why
+	if reason != "" {
+		d.Message += "; " + reason
 	}
 	return d
 }
 
-// anySent reports whether an email left for some recipient, or would have for one that
-// is a test.
+// anySent reports whether an email was sent to some recipient, or simulated for a test recipient.
 func anySent(res app.Result) bool {
 	return anyAccepted(res) || slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool {
 		_, simulates := simulated[r.Outcome]
@@ -144,9 +141,9 @@ func anySent(res app.Result) bool {
 	})
 }
 
-// settleEach records what was decided on each recipient, and the message where
-// the capture transport kept it.
-func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, why string) error {
+// settleEach stores the outcomes of all recipients, and the message if the capture transport
+// returned it.
+func (l *recorder) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, reason string) error {
 	u := j.unit
 	if anySent(res) {
 		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
@@ -154,7 +151,7 @@ func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, re
 		}
 	}
 	for _, v := range res.Recipients {
-		if err := l.settleRecipient(tx, j, v, next, why); err != nil {
+		if err := l.settleRecipient(tx, j, v, next, reason); err != nil {
 			return err
 		}
 	}
@@ -163,21 +160,20 @@ func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, re
 			return err
 		}
 	}
-	if res.Captured != nil && !j.letter.private {
+	if res.Captured != nil && !j.message.private {
 		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
 			return err
 		}
 	}
-	return l.settleRest(tx, u, open, res, rest, next, why)
+	return l.settleRest(tx, u, open, res, rest, next, reason)
 }
 
-// settleRest applies the verdict on the message to the recipients that have
-// none of their own. A refused message is failed, not bounced: no recipient
-// refused it.
-func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Outcome, next time.Time, why string) error {
+// settleRest applies the outcome of the message to the recipients without an outcome of their own. A
+// refused message is failed, not bounced, because no recipient refused it.
+func (l *recorder) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Outcome, next time.Time, reason string) error {
 	switch rest {
 	case app.Postponed:
-		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.because(u, res.Stage, res.Reply, next, why)))
+		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.detailWithReason(u, res.Stage, res.Reply, next, reason)))
 	case app.Refused:
 		for _, address := range open {
 			if err := l.finish(tx, u, address, app.Failed, l.detail(u, res.Stage, res.Reply, time.Time{})); err != nil {
@@ -188,10 +184,9 @@ func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result
 	return nil
 }
 
-// markDeferred notes that the relay put an email off, and announces the first time. open are
-// the recipients that the result says nothing of one by one. A connection that broke is
-// no answer of the relay.
-func (l *ledger) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []string) error {
+// markDeferred stores that the relay deferred an email, and announces it the first time. open are
+// the recipients without an outcome of their own. A broken connection is not an answer.
+func (l *recorder) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []string) error {
 	if !u.DeferredAt.IsZero() {
 		return nil
 	}
@@ -214,8 +209,8 @@ func (l *ledger) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []stri
 	return l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailDeliveryDelayed, u.EmailID, extra)
 }
 
-// failExpired fails what is left of an email that has expired; detail says how.
-func (l *ledger) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
+// failExpired fails the open recipients of an expired email, with detail in their events.
+func (l *recorder) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
@@ -244,16 +239,16 @@ func (l *ledger) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) erro
 	return base.IgnoreNotFound(tx.DeleteUnit(u))
 }
 
-// finish moves one recipient to its last state, with its event.
-func (l *ledger) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+// finish moves one recipient to its final state and records the event.
+func (l *recorder) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
 	if err := base.IgnoreNotFound(tx.SettleRecipient(u, address, state)); err != nil {
 		return err
 	}
-	return l.finished(tx, u, address, state, detail)
+	return l.recordFinished(tx, u, address, state, detail)
 }
 
-// finished notes the event of a recipient that was moved to its last state.
-func (l *ledger) finished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+// recordFinished records the event of a recipient that was moved to its final state.
+func (l *recorder) recordFinished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(state), address, detail)); err != nil {
 		return err
 	}
@@ -266,14 +261,14 @@ func (l *ledger) finished(tx *db.Tx, u app.Unit, address string, state app.LastE
 	return l.s.mail.AnnounceState(tx, u, address, state, &detail)
 }
 
-// requeue has an email tried again that the relay put off.
+// requeue schedules the next attempt of a unit that the relay deferred.
 func requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) error {
 	return base.IgnoreNotFound(tx.RequeueUnit(u, attempts, next))
 }
 
-// countResult moves a recipient on whom the relay decided to its last state, and
-// counts it unless a report did so before.
-func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
+// countResult moves a recipient on which the relay decided to its final state, and counts it unless
+// a provider event did so before.
+func (l *recorder) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
 	err := tx.SettleRecipient(j.unit, v.Address, state)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -282,15 +277,15 @@ func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app
 		return err
 	}
 	o := reputation.Outcome{Sent: 1}
-	if j.letter.insights != nil {
-		o.Scored, o.Points = 1, j.letter.insights.Points()
+	if j.message.insights != nil {
+		o.Scored, o.Points = 1, j.message.insights.Points()
 	}
 	if state == app.Bounced && audience.IsHardBounce(v) {
 		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.KeyOf(v.Address)); err != nil {
 			return err
 		}
 	}
-	l.s.CountOutcome(tx, j.letter.counts, o)
+	l.s.CountOutcome(tx, j.message.outcomeKey, o)
 	tx.CountSent(j.unit.TeamID, j.unit.Domain, j.unit.BroadcastID, 1)
 	return nil
 }

@@ -9,89 +9,89 @@ import (
 	"mailer/app"
 )
 
-// sender is whose mail something is about: a domain of a team, or with an empty
-// domain all of them.
+// sender is a domain of a team, or the whole team if domain is empty.
 type sender struct{ team, domain string }
 
 func senderOf(u app.Unit) sender { return sender{u.TeamID, u.Domain} }
 
-// ruling is what becomes of an email that was refused, as the others that met the
-// same tell.
+// ruling is what to do with an email that was refused, judged by the refusals of other emails.
 type ruling int
 
 const (
-	rulingWait   ruling = iota // once more, soon: the relay may refuse more than this email
-	rulingFail                 // refused twice while other mail was not: it is the message
-	rulingSender               // many emails of one sender, one refusal: it is the sender
-	rulingRelay                // senders that have nothing in common met it: it is the relay
+	rulingWait   ruling = iota // try once more soon: the relay may refuse other emails too
+	rulingFail                 // refused twice while other mail was accepted: the message is at fault
+	rulingSender               // many emails of one sender met the same refusal: the sender is at fault
+	rulingRelay                // unrelated senders met the same refusal: the relay is at fault
 )
 
 const (
-	// breakerTrips is how many different emails of a sender must meet the same refusal,
-	// with no message of it accepted in between, before it counts as the sender's.
+	// breakerTrips is how many emails of a sender must meet the same refusal, with no accepted
+	// message in between, before the sender's breaker opens.
 	breakerTrips = 3
-	// looseTrips is breakerTrips where only the codes are the same: a relay may put
-	// something else into its words each time.
+	// looseTrips replaces breakerTrips where only the reply codes are the same, because a relay may
+	// vary its text.
 	looseTrips = 10
-	// maxFirstRefusals bounds the memory of first refusals, in two generations.
+	// maxFirstRefusals bounds each of the two generations of remembered first refusals.
 	maxFirstRefusals = 10_000
-	// maxFailingSenders bounds the senders that are remembered.
+	// maxFailingSenders bounds the remembered senders.
 	maxFailingSenders = 10_000
 )
 
-// refusal is what an email met, so that it can be told whether others met the same.
+// refusal is a relay's refusal in a form that can be compared between emails.
 type refusal struct {
-	signature string // of the words, for different emails of one sender
-	class     string // of the codes, for one email, and for senders that have nothing in common
-	loose     bool   // it may come of the connection: only many count
+	signature string // codes and normalized text; compared between emails of one sender
+	class     string // stage and codes; compared between tries of one email and between senders
+	ambiguous bool   // the connection may be at fault: counts towards looseTrips only
 }
 
-// breaker tells a message that a relay refuses from a sender of whom it takes nothing
-// (a domain that is not verified there), and from a relay that takes nothing at all
-// (an account suspended, a list that blocks us): a queue must not be bounced for the
-// latter two, and nobody must wait for another's trouble.
-type breaker struct {
-	mu      sync.Mutex
-	accused map[sender]*charge
-	era     uint64 // counts messages that were accepted, whoever's they were
-	tripped string // the class of the refusal that everybody met since; empty: none
-	// suspects have the class of the refusal that an email met first; the older
-	// generation goes when the newer is full.
-	suspects, older map[string]string
+// refusalClassifier decides whether a refusal is the fault of the message, of the sender (a domain
+// that the relay does not accept) or of the relay (a suspended account, a block list). Mail must
+// not bounce for the latter two, and one sender's fault must not delay others.
+type refusalClassifier struct {
+	mu          sync.Mutex
+	failing     map[sender]*senderFailures
+	acceptCount uint64 // accepted messages of all senders
+	tripped     string // class of the refusal that all senders met since; empty: none
+	// firstRefusals holds the class of the first refusal by email. When it is full it becomes
+	// olderRefusals, and the older ones are forgotten.
+	firstRefusals, olderRefusals map[string]string
 }
 
-// charge is what a sender's mail has met since a message of it was accepted.
-type charge struct {
+// senderFailures are the refusals of a sender since its last accepted message.
+type senderFailures struct {
 	refusal
-	emails map[string]bool // different ones in the same words, breakerTrips at most
-	anyhow map[string]bool // and in whatever words, looseTrips at most
-	era    uint64          // of the latest
+	emails      map[string]bool // emails with the same signature, at most breakerTrips
+	anyText     map[string]bool // emails with the same class, at most looseTrips
+	acceptCount uint64          // at the latest refusal
 }
 
-func (c *charge) proven() bool { return len(c.emails) >= breakerTrips || len(c.anyhow) >= looseTrips }
+func (c *senderFailures) proven() bool {
+	return len(c.emails) >= breakerTrips || len(c.anyText) >= looseTrips
+}
 
-// refused rules on an email's refusal. alone: no other team has mail for this relay.
-func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) ruling {
+// refused records an email's refusal and returns the ruling. alone: no other team has mail for this
+// relay.
+func (b *refusalClassifier) refused(s sender, emailID string, r refusal, alone bool) ruling {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.accused[s]
+	c := b.failing[s]
 	if c == nil || c.class != r.class {
-		c = &charge{refusal: r, emails: map[string]bool{}, anyhow: map[string]bool{}}
-		if b.accused == nil || len(b.accused) >= maxFailingSenders {
-			b.accused = map[sender]*charge{}
+		c = &senderFailures{refusal: r, emails: map[string]bool{}, anyText: map[string]bool{}}
+		if b.failing == nil || len(b.failing) >= maxFailingSenders {
+			b.failing = map[sender]*senderFailures{}
 		}
-		b.accused[s] = c
+		b.failing[s] = c
 	}
-	c.era = b.era
+	c.acceptCount = b.acceptCount
 	if !c.proven() {
 		if c.signature != r.signature {
 			c.signature, c.emails = r.signature, map[string]bool{}
 		}
-		if c.anyhow[emailID] = true; !r.loose {
+		if c.anyText[emailID] = true; !r.ambiguous {
 			c.emails[emailID] = true
 		}
 	}
-	if c.proven() && b.everybody(r.class, alone) {
+	if c.proven() && b.affectsRelay(r.class, alone) {
 		b.tripped = r.class
 	}
 	switch {
@@ -99,19 +99,18 @@ func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) rulin
 		return rulingRelay
 	case c.proven():
 		return rulingSender
-	case b.suspect(emailID, r.class):
+	case b.repeatedLocked(emailID, r.class):
 		return rulingFail
 	}
 	return rulingWait
 }
 
-// everybody reports whether senders that have nothing in common met a refusal, and
-// nobody was accepted in between: those of two teams, or where there is but one, two
-// of its domains.
-func (b *breaker) everybody(class string, alone bool) bool {
+// affectsRelay reports whether unrelated senders met a refusal with no accepted message in between:
+// senders of two teams, or, if there is only one team, two of its domains.
+func (b *refusalClassifier) affectsRelay(class string, alone bool) bool {
 	senders, team := 0, ""
-	for s, c := range b.accused {
-		if !c.proven() || c.era != b.era || c.class != class {
+	for s, c := range b.failing {
+		if !c.proven() || c.acceptCount != b.acceptCount || c.class != class {
 			continue
 		}
 		if senders++; team != "" && team != s.team {
@@ -122,49 +121,49 @@ func (b *breaker) everybody(class string, alone bool) bool {
 	return alone && senders > 1
 }
 
-// suspect notes what an email met, and reports whether it met the same before.
-func (b *breaker) suspect(emailID, class string) bool {
-	if b.suspects[emailID] == class || b.suspects[emailID] == "" && b.older[emailID] == class {
-		delete(b.suspects, emailID)
-		delete(b.older, emailID)
+// repeatedLocked records the class of an email's refusal. It reports whether the email met the same
+// class before.
+func (b *refusalClassifier) repeatedLocked(emailID, class string) bool {
+	if b.firstRefusals[emailID] == class || b.firstRefusals[emailID] == "" && b.olderRefusals[emailID] == class {
+		delete(b.firstRefusals, emailID)
+		delete(b.olderRefusals, emailID)
 		return true
 	}
-	if b.suspects == nil || len(b.suspects) >= maxFirstRefusals {
-		b.suspects, b.older = map[string]string{}, b.suspects
+	if b.firstRefusals == nil || len(b.firstRefusals) >= maxFirstRefusals {
+		b.firstRefusals, b.olderRefusals = map[string]string{}, b.firstRefusals
 	}
-	b.suspects[emailID] = class
+	b.firstRefusals[emailID] = class
 	return false
 }
 
-// again is suspect for an email of which the relay took a part: what it refuses of
-// such a one says nothing of the others.
-func (b *breaker) again(emailID string, r refusal) bool {
+// repeated is repeatedLocked for an email that the relay accepted for some recipients: its refusal
+// says nothing of other emails.
+func (b *refusalClassifier) repeated(emailID string, r refusal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.suspect(emailID, r.class)
+	return b.repeatedLocked(emailID, r.class)
 }
 
-// accepted notes that the relay took a message of a sender: what it refuses of that
-// one now it refuses for the message's sake, and what it refuses of others, for theirs.
-func (b *breaker) accepted(s sender) {
+// accepted records that the relay accepted a message of a sender. Later refusals are then the fault
+// of single messages.
+func (b *refusalClassifier) accepted(s sender) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.era++
+	b.acceptCount++
 	b.tripped = ""
-	delete(b.accused, s)
+	delete(b.failing, s)
 }
 
-// innocent reports whether a sender has not met what everybody meets since the last
-// message was accepted.
-func (b *breaker) innocent(s sender) bool {
+// unaffected reports whether a sender has not met the refusal that opened the relay's breaker.
+func (b *refusalClassifier) unaffected(s sender) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.accused[s]
-	return c == nil || c.era != b.era || c.class != b.tripped
+	c := b.failing[s]
+	return c == nil || c.acceptCount != b.acceptCount || c.class != b.tripped
 }
 
-// refusalOf is a refusal without what differs from message to message: words with
-// digits, dots or an @ inside (queue ids, addresses, hosts, times) are left out.
+// refusalOf normalizes a reply: words with digits, dots or an @ inside (queue ids, addresses,
+// hosts, times) are left out of its signature.
 func refusalOf(stage app.Stage, r app.Reply) refusal {
 	words := strings.FieldsFunc(r.Text, unicode.IsSpace)
 	kept := words[:0]
@@ -177,17 +176,16 @@ func refusalOf(stage app.Stage, r app.Reply) refusal {
 	return refusal{signature: class + " " + strings.Join(kept, " "), class: class}
 }
 
-// connectionLost is what an email meets whose connection ends in the midst of its
-// transaction.
+// connectionLost is the refusal of an email whose connection ended during its transaction.
 var connectionLost = refusal{signature: "line lost", class: "line lost"}
 
-// replyLost is what an email meets whose connection ends after its final dot, before
-// the reply.
+// replyLost is the refusal of an email whose connection ended after the final dot, before the
+// reply.
 var replyLost = refusal{signature: "reply lost", class: "reply lost"}
 
-// concernsRecipient reports whether a refusal at RCPT says something of the recipient alone
-// (RFC 3463 3.2 and 3.3): a mailbox or its address, but for the codes that speak of the
-// sender's. What this program refuses itself is meant so too.
+// concernsRecipient reports whether a refusal at RCPT is about the recipient alone (RFC 3463 3.2
+// and 3.3): its mailbox or address, but not the codes about the sender's address. Refusals by
+// Mailer itself, without a code, are about the recipient too.
 func concernsRecipient(r app.Reply) bool {
 	switch {
 	case r.Code == 0:

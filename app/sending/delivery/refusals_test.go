@@ -20,16 +20,16 @@ func TestRefusalsOfSenderAndMessage(t *testing.T) {
 		}
 	}
 	refused("a", "554 one", delivery.RulingWait)
-	refused("a", "554 one", delivery.RulingFail) // twice while nothing else was refused
+	refused("a", "554 one", delivery.RulingFail) // twice, with no other refusal
 	refused("b", "554 one", delivery.RulingWait)
 	refused("c", "554 one", delivery.RulingSender) // the third email
 	refused("b", "554 one", delivery.RulingSender)
-	refused("a", "550 two", delivery.RulingWait) // other codes begin anew
+	refused("a", "550 two", delivery.RulingWait) // other codes start over
 	refused("b", "550 two", delivery.RulingWait)
-	refused("b", "550 three", delivery.RulingFail) // its second time, whatever the words
+	refused("b", "550 three", delivery.RulingFail) // the second time, whatever the text
 	b.Accepted(s)
 	refused("c", "550 two", delivery.RulingWait)
-	refused("a", "550 two", delivery.RulingFail) // met before the success, and still its second time
+	refused("a", "550 two", delivery.RulingFail) // refused before the success, still the second time
 }
 
 func TestRefusalsWithVaryingText(t *testing.T) {
@@ -50,14 +50,14 @@ func TestRefusalsOfRelayAndSender(t *testing.T) {
 	first, second, third := delivery.NewSender("a", "a.test"), delivery.NewSender("a", "b.test"), delivery.NewSender("b", "c.test")
 	for _, c := range []struct {
 		what          string
-		alone, passed bool // between the two
+		alone, passed bool // alone: one team; passed: a message was accepted in between
 		other         delivery.SenderKey
 		want          delivery.Ruling
 	}{
 		{"another team", false, false, third, delivery.RulingRelay},
 		{"another domain of the one team", true, false, second, delivery.RulingRelay},
-		{"another domain of a team that has neighbours", false, false, second, delivery.RulingSender},
-		{"another team, but somebody's mail passed in between", false, true, third, delivery.RulingSender},
+		{"another domain of one of several teams", false, false, second, delivery.RulingSender},
+		{"another team, but mail of others was accepted in between", false, true, third, delivery.RulingSender},
 	} {
 		var b delivery.Classifier
 		for i := range delivery.BreakerTrips {
@@ -73,13 +73,13 @@ func TestRefusalsOfRelayAndSender(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: ruling %d, want %d", c.what, got, c.want)
 		}
-		stranger := delivery.NewSender("e", "e.test")
+		uninvolved := delivery.NewSender("e", "e.test")
 		if got == delivery.RulingRelay {
-			if !b.Unaffected(stranger) || b.Unaffected(first) {
-				t.Errorf("%s: who has not met it: %v, who has: %v", c.what, b.Unaffected(stranger), b.Unaffected(first))
+			if !b.Unaffected(uninvolved) || b.Unaffected(first) {
+				t.Errorf("%s: unaffected senders: %v, %v", c.what, b.Unaffected(uninvolved), b.Unaffected(first))
 			}
-			if r := b.Refused(stranger, "x", "s", c.alone); r != delivery.RulingRelay || b.Unaffected(stranger) {
-				t.Errorf("%s: a stranger's single email is ruled %d, innocent %v", c.what, r, b.Unaffected(stranger))
+			if r := b.Refused(uninvolved, "x", "s", c.alone); r != delivery.RulingRelay || b.Unaffected(uninvolved) {
+				t.Errorf("%s: the single email of an uninvolved sender is ruled %d, unaffected %v", c.what, r, b.Unaffected(uninvolved))
 			}
 		}
 	}
@@ -108,31 +108,31 @@ func TestRefusalMemoryIsBounded(t *testing.T) {
 	for i := range 5 * delivery.MaxFirstRefusals {
 		b.Refused(delivery.NewSender("team", fmt.Sprint(i)), fmt.Sprint(i), "s", false)
 	}
-	if suspects, accused := b.Sizes(); suspects > 2*delivery.MaxFirstRefusals || accused > 10_000 {
-		t.Errorf("%d emails and %d senders are remembered", suspects, accused)
+	if suspects, failing := b.Sizes(); suspects > 2*delivery.MaxFirstRefusals || failing > 10_000 {
+		t.Errorf("%d emails and %d senders are remembered", suspects, failing)
 	}
 }
 
 func TestUnaffectedSenderProbesOpenBreaker(t *testing.T) {
-	var g delivery.CircuitBreaker
+	var b delivery.CircuitBreaker
 	pause := func(int) time.Duration { return time.Hour }
-	p, _ := g.Allow(true)
-	if _, _, fresh := g.Trip(p, true, pause); !fresh || g.IsClosed() {
-		t.Fatal("the gate is not shut")
+	p, _ := b.Allow(true)
+	if _, _, fresh := b.Trip(p, true, pause); !fresh || b.IsClosed() {
+		t.Fatal("the breaker is not open")
 	}
-	if _, ok := g.Allow(false); ok {
-		t.Error("who has met it passes")
+	if _, ok := b.Allow(false); ok {
+		t.Error("an affected sender is allowed")
 	}
-	early, ok := g.Allow(true)
-	if _, again := g.Allow(true); !ok || again {
-		t.Errorf("a first stranger passes: %v, a second beside it: %v", ok, again)
+	early, ok := b.Allow(true)
+	if _, again := b.Allow(true); !ok || again {
+		t.Errorf("first probe allowed: %v, second: %v", ok, again)
 	}
-	if failures, _, fresh := g.Trip(early, true, pause); fresh || failures != 1 {
-		t.Errorf("an early probe that is refused makes the pause longer: %d failures", failures)
+	if failures, _, fresh := b.Trip(early, true, pause); fresh || failures != 1 {
+		t.Errorf("a refused early probe opens the breaker longer: %d failures", failures)
 	}
-	next, ok := g.Allow(true)
-	if !ok || !g.Success(next) || !g.IsClosed() {
-		t.Error("an early probe that is taken does not open the gate")
+	next, ok := b.Allow(true)
+	if !ok || !b.Success(next) || !b.IsClosed() {
+		t.Error("a successful early probe does not close the breaker")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"mailer/db/engine"
 )
 
-// watchStore wakes the dispatchers when the database changed, until the service stops:
-// until then, what they read of it holds, so that they sleep until something is due.
+// watchStore wakes the dispatchers when the database changed, until the service stops. Between
+// changes the dispatchers can sleep until the next unit is due.
 func (s *Service) watchStore() {
 	last, changed := engine.Version{}, true
 	tick := time.NewTicker(s.PollEvery)
@@ -26,7 +26,7 @@ func (s *Service) watchStore() {
 		before := changed
 		now := s.DB.Version()
 		last, changed = now, now != last
-		lately := changed || before // what another process commits may be seen before it can be read
+		lately := changed || before // the version may change before the commit of another process can be read
 		if s.Tick != nil {
 			s.Tick(lately)
 		}
@@ -41,7 +41,7 @@ func (s *Service) watchStore() {
 	}
 }
 
-// reloadUsage has the daily limits of relays know what other servers used of them.
+// reloadUsage updates the daily limits with what other servers sent.
 func (s *Service) reloadUsage(changed bool) {
 	for _, l := range s.Outlets.all() {
 		if err := l.limits.reload(s.Claiming, s.DB, changed); err != nil && s.Claiming.Err() == nil {
@@ -50,15 +50,15 @@ func (s *Service) reloadUsage(changed bool) {
 	}
 }
 
-// reshare has the relays' rates be shared among as many servers as there are now.
-func (o *Outlets) reshare() {
+// updateServerShare divides the relays' rates by the current number of servers.
+func (o *Outlets) updateServerShare() {
 	n := o.s.DB.Cluster().Partition().Count
 	for _, l := range o.all() {
 		l.limits.setServers(n)
 	}
 }
 
-// regions are the names of all lanes.
+// regions returns the names of all relays.
 func (o *Outlets) regions() (names []string) {
 	for _, l := range o.all() {
 		names = append(names, l.name)
@@ -66,15 +66,15 @@ func (o *Outlets) regions() (names []string) {
 	return names
 }
 
-// wakeBulk has broadcasts go on that rested.
+// wakeBulk wakes the dispatchers of broadcasts.
 func (o *Outlets) wakeBulk() {
 	for _, l := range o.all() {
-		l.bulk.woken.Notify()
+		l.bulk.wakeup.Notify()
 	}
 }
 
-// queueOf returns the lane of a region, nil where this process has none.
-func (s *Service) queueOf(region string) *lane {
+// queueOf returns the queue of a region; nil: this process has no such relay.
+func (s *Service) queueOf(region string) *relayQueue {
 	for _, l := range s.Outlets.all() {
 		if l.name == region {
 			return l
@@ -96,49 +96,49 @@ func (s *Service) Wake(region string) {
 // WakeMail implements Outlet.
 func (s *Service) WakeMail(region string) {
 	if l := s.queueOf(region); l != nil {
-		l.mail.woken.Notify()
+		l.mail.wakeup.Notify()
 	}
 }
 
-// WakeQueues has every lane look for due mail.
+// WakeQueues makes every relay queue look for due mail.
 func (s *Service) WakeQueues() {
 	for _, l := range s.Outlets.all() {
 		l.wake()
 	}
 }
 
-// ClockMovedBack tells the limits of all lanes that the wall clock was put back.
+// ClockMovedBack tells all limits that the wall clock moved back.
 func (s *Service) ClockMovedBack(now time.Time, by time.Duration) {
 	for _, l := range s.Outlets.all() {
 		l.limits.clockMovedBack(now, by)
 	}
 }
 
-// RetryRelays ends the pauses of all lanes.
+// RetryRelays makes all circuit breakers half-open immediately.
 func (s *Service) RetryRelays() {
 	for _, l := range s.Outlets.all() {
-		l.gate.again()
-		l.rests.again()
+		l.breaker.retryNow()
+		l.senderBreakers.retryNow()
 		l.wake()
 	}
 }
 
-// AdvanceUsage moves what the relays were used for with a clock that was put back.
+// AdvanceUsage moves the stored usage of all relays by the time that the clock moved.
 func (s *Service) AdvanceUsage(tx *db.Tx, by time.Duration) error {
 	for _, l := range s.Outlets.all() {
 		if err := tx.AdvanceUsage(l.name, by); err != nil {
-			return fmt.Errorf("move the use of relay %s: %w", l.name, err)
+			return fmt.Errorf("move the usage of relay %s: %w", l.name, err)
 		}
 	}
 	return nil
 }
 
-// Sends reports whether this process has a relay to send through.
+// Sends reports whether this process has a relay.
 func (s *Service) Sends() bool { return len(s.Outlets.all()) > 0 }
 
-// WakeBulk has the lane of a region look for broadcasts' due mail.
+// WakeBulk wakes the broadcast dispatcher of a region.
 func (s *Service) WakeBulk(region string) {
 	if l := s.queueOf(region); l != nil {
-		l.bulk.woken.Notify()
+		l.bulk.wakeup.Notify()
 	}
 }

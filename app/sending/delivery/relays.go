@@ -11,32 +11,31 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Sender carries out one SMTP transaction. Just before the final dot it calls
-// hold with the DKIM-Signature field used (empty: unsigned); an error from hold
-// means that the dot must not be sent, and leads to ResultWithdrawn. hold is
-// called at most once, and not at all when the transaction ends earlier. Send
-// is safe for concurrent use and blocks while all connections are busy. When
-// ctx ends before the dot, the transaction is dropped with ResultTrouble.
+// Sender carries out SMTP transactions with one relay.
 type Sender interface {
-	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
-	// Drain has it begin no other transaction: a Send that has none yet ends with
-	// ResultTrouble of StageConnect, one that is past MAIL goes on. It does not wait.
+	// Send sends m in one transaction. Just before the final dot it calls authorize with the
+	// DKIM-Signature field used (empty: unsigned); if that fails, the dot is not sent and the
+	// result is ResultWithdrawn. authorize is called at most once, and not if the transaction ends
+	// earlier. Send is safe for concurrent use and blocks while all connections are busy. If ctx
+	// ends before the dot, the transaction is dropped with ResultTrouble.
+	Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result
+	// Drain makes later transactions impossible: a Send without a connection ends with
+	// ResultTrouble of StageConnect, one past MAIL finishes. Drain does not wait.
 	Drain()
-	// Bound is how many connections the relay lets us have at once, as far as is known;
-	// 0: nobody can say.
+	// Bound is how many concurrent connections the relay allows, as far as known; 0: unknown.
 	Bound() int
-	// Trip says QUIT on idle connections and drops the others: a Send that waits
-	// for the reply to its dot ends with ResultDoubt. It may be called again.
+	// Close sends QUIT on idle connections and drops the others: a Send that waits for the reply to
+	// its dot ends with ResultDoubt. It may be called again.
 	Close()
 }
 
-// Route is a relay and the Sender that speaks to it.
+// Route is a relay and its Sender.
 type Route struct {
 	Relay  relayurl.Relay
 	Sender Sender
 }
 
-// RelaysOf are the relays of routes, in their order.
+// RelaysOf returns the relays of routes in their order.
 func RelaysOf(routes []Route) (out []relayurl.Relay) {
 	for _, route := range routes {
 		out = append(out, route.Relay)
@@ -44,14 +43,14 @@ func RelaysOf(routes []Route) (out []relayurl.Relay) {
 	return out
 }
 
-// CloseSenders closes the senders of all lanes, as Sender says, also of those that end.
+// CloseSenders closes the senders of all queues, including those that drain.
 func (s *Service) CloseSenders() {
-	for _, l := range s.Outlets.open() {
+	for _, l := range s.Outlets.withEnding() {
 		l.sender.Close()
 	}
 }
 
-// Relays names the relays in their order, without credentials.
+// Relays returns the relays in their order, without credentials.
 func (s *Service) Relays() []string {
 	var names []string
 	for _, l := range s.Outlets.all() {
@@ -62,31 +61,31 @@ func (s *Service) Relays() []string {
 	return names
 }
 
-// Captures reports whether no mail leaves.
+// Captures reports whether mail is captured instead of sent.
 func (s *Service) Captures() bool { return s.Settings.Capture }
 
-// How a relay is.
+// States of a relay.
 const (
 	RelayOpen    = "open"
-	RelayResting = "resting" // for a while: it refuses, or its daily limit is used up
+	RelayResting = "resting" // its circuit breaker is open: it refuses mail, or its daily limit is used up
 	RelayPaused  = "paused"  // by the operator
-	RelayFailing = "failing" // it could not be used, again and again
+	RelayFailing = "failing" // it could not be used several times in a row
 )
 
-// failingFrom is how many times in a row a relay that can't be used counts as failing.
+// failingFrom is the number of failures in a row after which a relay is RelayFailing.
 const failingFrom = 2
 
-// State is how a relay is at a moment.
+// State is the state of a relay at one moment.
 type State struct {
-	Relay       relayurl.Relay // with its password: not to be shown
+	Relay       relayurl.Relay // with its password: never show it
 	State       string         // RelayOpen and so on
-	Reason      string         // in the relay's words, or ours; empty: it is open
-	Since       time.Time      // zero: it is open
-	NextTry     time.Time      // zero: at once, or nobody knows
-	Connections int            // that it lets us have at once, as far as is known
+	Reason      string         // reply of the relay or text of ours; empty: open
+	Since       time.Time      // zero: open
+	NextTry     time.Time      // zero: immediately or unknown
+	Connections int            // concurrent connections that it allows, as far as known
 }
 
-// States are those of all relays, in their order.
+// States returns the states of all relays in their order.
 func (o *Outlets) States() []State {
 	var all []State
 	for _, l := range o.all() {
@@ -95,7 +94,7 @@ func (o *Outlets) States() []State {
 	return all
 }
 
-func stateOf(l *lane) State {
+func stateOf(l *relayQueue) State {
 	st := State{Relay: l.relay, State: RelayOpen, Connections: l.relay.Connections}
 	if n := l.sender.Bound(); n > 0 {
 		st.Connections = n
@@ -104,21 +103,21 @@ func stateOf(l *lane) State {
 		st.State, st.Reason, st.Since, st.NextTry = RelayPaused, p.Text(), p.Since, p.Until
 		return st
 	}
-	o, _, until := l.gate.look()
-	l.gate.mu.Lock()
-	defer l.gate.mu.Unlock()
-	t := l.gate.trouble
-	if o == open || t == nil {
+	o, _, until := l.breaker.state()
+	l.breaker.mu.Lock()
+	defer l.breaker.mu.Unlock()
+	t := l.breaker.trouble
+	if o == breakerClosed || t == nil {
 		return st
 	}
-	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, until, replyText(l.gate.met)
-	if t.Failures >= failingFrom && l.gate.met.Kind == app.ResultTrouble && !inTransaction(l.gate.met.Stage) && l.gate.met.Stage != app.StageDot {
+	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, until, replyText(l.breaker.lastResult)
+	if t.Failures >= failingFrom && l.breaker.lastResult.Kind == app.ResultTrouble && !inTransaction(l.breaker.lastResult.Stage) && l.breaker.lastResult.Stage != app.StageDot {
 		st.State = RelayFailing
 	}
 	return st
 }
 
-// replyText is what a relay said, and at which step.
+// replyText is the stage and reply of a result.
 func replyText(res app.Result) string {
 	words := []string{string(res.Stage) + ":"}
 	if res.Reply.Code != 0 {

@@ -8,9 +8,8 @@ import (
 	"mailer/app/kit/metrics"
 )
 
-// resultOf is what the verdict on a recipient means for the log and the metrics; ok is
-// false for a test recipient, of whom no relay said anything. over: who is put off is
-// given up.
+// resultOf returns the log message and metric of the outcome of a recipient; ok is false for test
+// recipients. over: postponed recipients have expired.
 func resultOf(v app.Outcome, over bool) (r metrics.Result, ok bool) {
 	switch v {
 	case app.Accepted:
@@ -26,28 +25,27 @@ func resultOf(v app.Outcome, over bool) (r metrics.Result, ok bool) {
 	return "", false
 }
 
-// tell writes a line for each recipient of an attempt and counts them, once the result
-// is stored: those that it names, and the others, of whom rest is the verdict ("": there
-// are none).
-func (l *lane) tell(j *job, res app.Result, rest app.Outcome, over, stored bool) {
+// logResults logs and counts each recipient of an attempt after the result was stored: the
+// recipients that res names by their own outcome, the others by rest ("": there are none).
+func (l *relayQueue) logResults(j *job, res app.Result, rest app.Outcome, over, stored bool) {
 	counts := map[metrics.Result]int{}
 	for _, v := range res.Recipients {
 		if r, ok := resultOf(v.Outcome, over); ok {
-			l.say(r, j, v.Address, v.Reply)
+			l.logRecipient(r, j, v.Address, v.Reply)
 			counts[r]++
 		}
 	}
 	if rest != "" {
-		r := metrics.Failed // a refused message is failed, not bounced: no recipient refused it
+		r := metrics.Failed // failed, not bounced: no recipient refused the message
 		if rest == app.Postponed && !over {
 			r = metrics.Deferred
 		}
-		for _, address := range undecided(j.letter.Recipients, res) {
-			l.say(r, j, address, res.Reply)
+		for _, address := range undecided(j.message.Recipients, res) {
+			l.logRecipient(r, j, address, res.Reply)
 			counts[r]++
 		}
 	}
-	if !stored { // deleted, or canceled before its dot
+	if !stored { // the email was deleted or canceled
 		return
 	}
 	for r, n := range counts {
@@ -55,9 +53,9 @@ func (l *lane) tell(j *job, res app.Result, rest app.Outcome, over, stored bool)
 	}
 }
 
-// say writes the line of a recipient: the words of the log are the states of emails, but
-// for mail that left, of which postmasters say that it was delivered.
-func (l *lane) say(r metrics.Result, j *job, address string, reply app.Reply) {
+// logRecipient logs the result of a recipient. The message is the metric's name, except that sent
+// mail is logged as delivered.
+func (l *relayQueue) logRecipient(r metrics.Result, j *job, address string, reply app.Reply) {
 	msg := string(r)
 	if r == metrics.Sent {
 		msg = "delivered"

@@ -16,26 +16,25 @@ import (
 	"mailer/db/engine"
 )
 
-// runSetting is the name of what a server notes of its life.
+// runSetting is the setting that holds the runRecord.
 const runSetting = "life"
 
-// life is what a server leaves for the next one.
-type life struct {
-	Running bool `json:"running,omitzero"` // it has not ended well so far
-	Crashes int  `json:"crashes,omitzero"` // in a row, before it
+// runRecord is what a server stores about its run for the next one.
+type runRecord struct {
+	Running bool `json:"running,omitzero"` // not shut down cleanly so far
+	Crashes int  `json:"crashes,omitzero"` // crashes in a row before this run
 }
 
-// Resume turns the transactions that an earlier process left between their dot and its
-// reply into doubts, and has those tried again at once that it left before. What was in
-// work at several crashes in a row may be what ends the process: it leaves one at a
-// time until a life ends well, and what was alone in work at a crash waits longer each
-// time. What other servers have in work that share the database is their own.
+// Resume turns the committed transactions that an earlier process left without a result into doubts
+// and makes its other units due. Units that were in work at several crashes in a row may be their
+// cause: they are sent one at a time until a clean shutdown, and a unit that was in work alone at a
+// crash waits longer each time. Units of other running servers are left alone.
 func (s *Service) Resume(ctx context.Context) error {
-	var r resumed
+	var r resumeCounts
 	var crashes int
 	damaged, err := s.damagedDoubts(ctx)
 	if err != nil {
-		return fmt.Errorf("read what was past its dot: %w", err)
+		return fmt.Errorf("read committed units: %w", err)
 	}
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		last, err := lastRun(&tx.Reader)
@@ -51,10 +50,10 @@ func (s *Service) Resume(ctx context.Context) error {
 		if r, err = s.resume(tx, damaged, crashes > 0); err != nil {
 			return err
 		}
-		return setRun(tx, life{Running: true, Crashes: crashes})
+		return setRun(tx, runRecord{Running: true, Crashes: crashes})
 	})
 	if err != nil {
-		return fmt.Errorf("resume what was in work: %w", err)
+		return fmt.Errorf("resume units in work: %w", err)
 	}
 	s.logResumed(r)
 	if crashes > 0 {
@@ -63,26 +62,26 @@ func (s *Service) Resume(ctx context.Context) error {
 	return nil
 }
 
-// resumed is how much was left in work: past its dot, and before.
-type resumed struct{ doubts, begun int }
+// resumeCounts counts the units that an earlier process left in work: committed, and before.
+type resumeCounts struct{ doubts, begun int }
 
-// resume takes over what servers had in work that are gone; crashed: that of a file did not
-// end well.
-func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r resumed, err error) {
-	gone, err := tx.DeadNodes()
+// resume takes over the units of servers that are gone. crashed: the last server on an SQLite file
+// was not shut down cleanly.
+func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r resumeCounts, err error) {
+	stopped, err := tx.DeadNodes()
 	if err != nil {
-		return r, fmt.Errorf("look which servers are gone: %w", err)
+		return r, fmt.Errorf("find servers that are gone: %w", err)
 	}
-	if r.doubts, err = s.recoverDoubts(tx, gone, damaged); err != nil {
+	if r.doubts, err = s.recoverDoubts(tx, stopped, damaged); err != nil {
 		return r, err
 	}
-	if r.begun, err = resumeBegun(tx, gone, crashed, r.doubts); err != nil {
+	if r.begun, err = resumeBegun(tx, stopped, crashed, r.doubts); err != nil {
 		return r, err
 	}
-	return r, tx.MarkFreed(gone)
+	return r, tx.MarkFreed(stopped)
 }
 
-func (s *Service) logResumed(r resumed) {
+func (s *Service) logResumed(r resumeCounts) {
 	if r.doubts > 0 {
 		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", r.doubts, "again_after", s.tuning.Load().DoubtDelay, "help", "mailer doubts lists them")
 	}
@@ -97,25 +96,25 @@ func (s *Service) watchPeers() {
 			return
 		}
 		if err := s.takeOver(s.Claiming); err != nil && s.Claiming.Err() == nil {
-			s.LogUnlessUnavailable("take over from a server that is gone", err) // it is told of at each beat
+			s.LogUnlessUnavailable("take over from a server that is gone", err) // reported again at each heartbeat
 		}
 	}
 }
 
-// takeOver is Resume while this server works.
+// takeOver is Resume for other servers while this one runs.
 func (s *Service) takeOver(ctx context.Context) error {
 	damaged, err := s.damagedDoubts(ctx)
 	if err != nil {
-		return fmt.Errorf("read what was past its dot: %w", err)
+		return fmt.Errorf("read committed units: %w", err)
 	}
-	var r resumed
+	var r resumeCounts
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
-		gone, err := tx.DeadNodes()
+		stopped, err := tx.DeadNodes()
 		if err != nil {
 			return err
 		}
 		for _, l := range s.Outlets.all() {
-			if err := tx.CloseTroublesOf(gone, l.name); err != nil {
+			if err := tx.CloseTroublesOf(stopped, l.name); err != nil {
 				return err
 			}
 		}
@@ -131,52 +130,52 @@ func (s *Service) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// MarkCleanShutdown notes that this life ended well: nothing is in work any more.
+// MarkCleanShutdown stores that this run ended with nothing in work.
 func (s *Service) MarkCleanShutdown(ctx context.Context) error {
 	s.DB.Cluster().EndCleanly()
-	if !s.leads.Load() {
+	if !s.leader.Load() {
 		return nil
 	}
 	err := s.DB.WriteCritical(ctx, WriteCleanShutdown)
 	if err != nil {
-		return fmt.Errorf("note the end of this server: %w", err)
+		return fmt.Errorf("store the clean shutdown: %w", err)
 	}
 	return nil
 }
 
 // WriteCleanShutdown is MarkCleanShutdown for a database on which no server runs.
-func WriteCleanShutdown(tx *db.Tx) error { return setRun(tx, life{}) }
+func WriteCleanShutdown(tx *db.Tx) error { return setRun(tx, runRecord{}) }
 
-func lastRun(r *db.Reader) (l life, err error) {
-	note, err := r.Setting(runSetting)
+func lastRun(r *db.Reader) (l runRecord, err error) {
+	data, err := r.Setting(runSetting)
 	if errors.Is(err, db.ErrNotFound) {
 		return l, nil
 	}
 	if err != nil {
 		return l, fmt.Errorf("read how the last server ended: %w", err)
 	}
-	if err := json.Unmarshal(note, &l); err != nil {
+	if err := json.Unmarshal(data, &l); err != nil {
 		return l, fmt.Errorf("read how the last server ended: %w", err)
 	}
 	return l, nil
 }
 
-func setRun(tx *db.Tx, l life) error {
-	note, err := json.Marshal(l)
+func setRun(tx *db.Tx, l runRecord) error {
+	data, err := json.Marshal(l)
 	if err != nil {
-		return fmt.Errorf("encode how this server is: %w", err)
+		return fmt.Errorf("encode the record of this run: %w", err)
 	}
-	return tx.SetSetting(runSetting, note)
+	return tx.SetSetting(runSetting, data)
 }
 
-// resumeBegun has units tried again that were in work when their process ended; dotted is how
-// many others were past their dot.
-func resumeBegun(tx *db.Tx, gone engine.DeadNodes, crashed bool, dotted int) (int, error) {
+// resumeBegun makes units due that were in work when their process ended. committed is how many others
+// were committed.
+func resumeBegun(tx *db.Tx, stopped engine.DeadNodes, crashed bool, committed int) (int, error) {
 	units, err := tx.BegunUnits()
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.HasLeft(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.HasLeft(u.Owner) })
 	suspects := 0
 	for _, u := range units {
 		if suspected(u) {
@@ -186,13 +185,13 @@ func resumeBegun(tx *db.Tx, gone engine.DeadNodes, crashed bool, dotted int) (in
 	for _, u := range units {
 		wait := time.Duration(0)
 		switch {
-		case len(units)+dotted == 1:
+		case len(units)+committed == 1:
 			wait = app.CrashDelay(u.Crashes + 1)
-		case suspects == 1 && suspected(u): // others were in work, but none so often
+		case suspects == 1 && suspected(u): // other units were in work, but at fewer crashes
 			wait = min(app.CrashDelay(u.Crashes+1), maxSuspectWait)
 		}
 		if u.Owner != "" {
-			crashed = !gone.CleanShutdown(u.Owner)
+			crashed = !stopped.CleanShutdown(u.Owner)
 		}
 		if err := resumeUnit(tx, u, crashed, wait); err != nil {
 			return 0, err
@@ -201,11 +200,11 @@ func resumeBegun(tx *db.Tx, gone engine.DeadNodes, crashed bool, dotted int) (in
 	return len(units), nil
 }
 
-// maxSuspectWait bounds how long an email waits that was in work with others.
+// maxSuspectWait bounds how long a suspect waits that was in work together with others.
 const maxSuspectWait = 30 * time.Second
 
-// resumeUnit has one unit tried again: at once, or after a crash in which it was alone in
-// work, or alone under suspicion, after a while.
+// resumeUnit makes one unit due: immediately, or after wait if a crash is suspected to be its
+// fault.
 func resumeUnit(tx *db.Tx, u app.Unit, crashed bool, wait time.Duration) error {
 	if !crashed {
 		return base.IgnoreNotFound(tx.ResumeUnit(u, 0, tx.Now))

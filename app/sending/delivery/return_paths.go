@@ -10,32 +10,29 @@ import (
 )
 
 const (
-	// returnPathTTL is how long the return path host of a domain is used before the
-	// database is asked again.
+	// returnPathTTL is how long the return path host of a domain is cached.
 	returnPathTTL = 10 * time.Second
-	// maxCachedHosts is of how many domains hosts are remembered.
+	// maxCachedHosts is how many domains' hosts are cached.
 	maxCachedHosts = 10_000
 )
 
-// returnPathHosts remembers where bounces of domains arrive, by team and domain;
-// empty: not here.
+// returnPathHosts caches the host for bounces by team and domain; empty: bounces do not come to
+// this server.
 type returnPathHosts = *cache.Cache[string, string]
 
-// emailReturnPath is returnPath of a transaction for open, those of an email's
-// recipients that still wait.
+// emailReturnPath is returnPath for a transaction to the open recipients of an email.
 func (c *composer) emailReturnPath(ctx context.Context, teamID string, email *app.Email, open []string) string {
 	return c.returnPath(ctx, teamID, email.ID, email.From, func() (int, error) { return c.recipientNumber(ctx, email, open) })
 }
 
-// onlyRecipient is the number of a recipient who has the email for himself.
+// onlyRecipient is the number of the single recipient of an email.
 func onlyRecipient() (int, error) { return 0, nil }
 
-// returnPath returns the envelope sender of a transaction: id is that of its email,
-// or of its recipient in a broadcast, and number finds whom in its envelope it is
-// for. It is a signed return path where bounces come to this server: the listener
-// is on, the relay's provider does not want them itself, and
-// app.Domain.TakesBounces. Everywhere else it is the From address, also when the
-// database can't tell: mail goes before bounces.
+// returnPath returns the envelope sender of a transaction: id is the email, or the recipient of a
+// broadcast, and number returns the recipient's number in the envelope. If bounces come to this
+// server, it is a signed return path: the bounce listener is on, the relay's provider does not take
+// bounces, and app.Domain.TakesBounces. Otherwise, and if the database can't be read, it is the
+// From address, because sending matters more than bounces.
 func (c *composer) returnPath(ctx context.Context, teamID, id string, from app.Address, number func() (int, error)) string {
 	if c.s.Settings.BounceHost == "" || c.s.Settings.Capture || c.relay.Needs().Feedback != "" {
 		return from.Mailbox()
@@ -51,10 +48,10 @@ func (c *composer) returnPath(ctx context.Context, teamID, id string, from app.A
 	return c.s.Sealer.ReturnPath(host, app.ReturnPath{EmailID: id, Recipient: n})
 }
 
-// returnPathHost returns the host that bounces of a domain's mail go to; empty:
-// they do not come here.
+// returnPathHost returns the host for bounces of a domain's mail; empty: bounces do not come to
+// this server.
 func (c *composer) returnPathHost(ctx context.Context, teamID, domain string) (string, error) {
-	return c.s.paths.Load(ctx, teamID+" "+domain, func(ctx context.Context) (string, error) {
+	return c.s.returnPaths.Load(ctx, teamID+" "+domain, func(ctx context.Context) (string, error) {
 		d, err := c.s.domains.DomainByName(ctx, teamID, domain)
 		if err != nil || !d.ReceivesBounces() {
 			return "", err
@@ -63,8 +60,7 @@ func (c *composer) returnPathHost(ctx context.Context, teamID, domain string) (s
 	})
 }
 
-// recipientNumber returns the number in the envelope of the one recipient that a
-// transaction is for.
+// recipientNumber returns the number of a transaction's only recipient in its email.
 func (c *composer) recipientNumber(ctx context.Context, email *app.Email, open []string) (int, error) {
 	switch {
 	case len(open) != 1:

@@ -13,8 +13,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// returning is a world that takes bounces, whose domain's return path has a
-// found MX or, with live empty, was never checked.
+// returning is a test server that receives bounces. The MX of its domain's return path was found as
+// live says, or was never checked if live is empty.
 func returning(t *testing.T, live app.Live, relay *testserver.FakeRelay) *testserver.Server {
 	t.Helper()
 	w := testserver.New(t, relay)
@@ -173,7 +173,7 @@ func TestBounceOfOtherAddressSuppressesNobody(t *testing.T) {
 		id := w.SendTaken("bob@example.net")
 		testserver.Must(t, w.ReceiveBounce(relay.Transactions(id)[0].Message.EnvelopeFrom, statusReport("victim@example.net", "5.1.1")))
 		w.WantRecipientStates(other, "victim@example.net sent")
-		w.WantRecipientStates(id, "bob@example.net bounced") // what was passed on came back
+		w.WantRecipientStates(id, "bob@example.net bounced") // a forwarded mail bounced
 		for _, address := range []string{"victim@example.net", "bob@example.net"} {
 			if s := w.Suppression(address); s.ID != "" {
 				t.Errorf("suppressed %+v", s)
@@ -208,7 +208,7 @@ func TestRecipientCannotReportAnother(t *testing.T) {
 		path := relay.Transactions(id)[0].Message.EnvelopeFrom
 		testserver.Must(t, w.ReceiveBounce(path, statusReport("victim@example.net", "5.1.1")))
 		testserver.Must(t, w.ReceiveBounce(path, strings.Replace(abuseReport(), "Version: 1", "Original-Rcpt-To: <victim@example.net>", 1)))
-		w.WantRecipientStates(id, "mallory@example.net sent, victim@example.net bounced") // it is noted, and nothing follows
+		w.WantRecipientStates(id, "mallory@example.net sent, victim@example.net bounced") // recorded without consequences
 		if ev := w.OnlyEvent(id, app.EventType(app.Bounced)); ev.Detail.BounceType != string(app.BounceUndetermined) || !strings.Contains(ev.Detail.Message, "not proven") {
 			t.Errorf("%+v", ev)
 		}

@@ -16,19 +16,18 @@ import (
 	"mailer/db/pgtest"
 )
 
-// counted runs fn with a server on PostgreSQL and the way to it. The clock of the bubble stands
-// still while anything runs: a group of writes takes all that can come to it, on a slow machine
-// as on a fast one.
-func counted(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Wire)) {
+// countTrips runs fn with a server on PostgreSQL and the connection to it. The clock of the bubble
+// stands still while anything runs, so that groups of writes have the same size on slow machines.
+func countTrips(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Wire)) {
 	testserver.PostgresOnly(t)
-	wire := pgtest.NewWire(t, pgtest.Server(t)) // outside of the bubble: it waits for the network
+	wire := pgtest.NewWire(t, pgtest.Server(t)) // outside the bubble: it waits for the network
 	testserver.Synctest(t, func(t *testing.T) {
 		testserver.UseWire(t, wire)
 		fn(t, testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 16}, nil)), wire)
 	})
 }
 
-// wantTrips checks how many round trips, and statements, the trips are for each of n emails.
+// wantTrips checks the number of round trips and statements for each of n emails.
 func wantTrips(t *testing.T, trips []pgtest.Trip, n int, most, mostStatements float64) {
 	t.Helper()
 	statements := 0
@@ -42,7 +41,7 @@ func wantTrips(t *testing.T, trips []pgtest.Trip, n int, most, mostStatements fl
 	}
 }
 
-// kindsOf tells of trips which of them are alike, the most frequent first.
+// kindsOf groups equal trips, the most frequent first.
 func kindsOf(trips []pgtest.Trip) string {
 	times := map[string]int{}
 	for _, trip := range trips {
@@ -65,7 +64,7 @@ func kindsOf(trips []pgtest.Trip) string {
 }
 
 func TestRoundTripsPerEmail(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
 		const clients, each = 16, 30
 		send := func(n int) {
 			var all sync.WaitGroup
@@ -83,22 +82,22 @@ func TestRoundTripsPerEmail(t *testing.T) {
 			}
 			all.Wait()
 			synctest.Wait()
-			time.Sleep(time.Second) // what is gathered still
+			time.Sleep(time.Second) // writes that are still buffered
 			synctest.Wait()
 		}
-		send(10) // what is prepared takes ways of its own once
+		send(10) // preparing statements takes extra round trips once
 		wire.Take()
 		send(each)
 		trips := wire.Take()
 		if open := w.SQL(`SELECT count(*)::text FROM units`)[0]; open != "0" {
 			t.Errorf("%s emails wait", open)
 		}
-		wantTrips(t, trips, clients*each, 0.3, 18) // one of them notes when the contact was sent to
+		wantTrips(t, trips, clients*each, 0.3, 18) // one statement stores the contact's last mail
 	})
 }
 
 func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
 		const n = 600
 		w.AddSubscribers(n)
 		send := func() {
@@ -112,7 +111,7 @@ func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
 			}
 			t.Fatal("it is not sent in a minute")
 		}
-		send() // what is prepared takes ways of its own once
+		send() // preparing statements takes extra round trips once
 		wire.Take()
 		send()
 		wantTrips(t, wire.Take(), n, 0.4, 9)

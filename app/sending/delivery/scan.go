@@ -6,90 +6,91 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/db"
 	"mailer/db/engine"
 )
 
-// look is one look of a dispatcher at what is due.
-type look struct {
-	line    *line
-	opening opening
-	avoid   sender // is left out
-	room    int
-	seen    seen
-	late    bool       // units wait still whose time has come
-	units   []app.Unit // what was claimed
-	next    time.Duration
+// scan is one search of a dispatcher for due units.
+type scan struct {
+	dispatcher  *dispatcher
+	state       breakerState
+	avoid       sender // sender to skip
+	capacity    int
+	prefetched  scanPrefetch
+	needsSetDue bool       // scheduled units must be made due first
+	units       []app.Unit // claimed so far
+	next        time.Duration
 }
 
-// read claims what is due, unless there are units first to be made due.
-func (l *look) read(r *db.Reader) error {
-	if err := l.see(r); err != nil || l.late {
+// read claims due units, unless scheduled units must be made due first.
+func (l *scan) read(r *db.Reader) error {
+	if err := l.prefetch(r); err != nil || l.needsSetDue {
 		return err
 	}
-	shares := &l.line.shares
-	if err := shares.take(r, l); err != nil || len(l.units) > 0 || l.avoid == (sender{}) {
+	shares := &l.dispatcher.rotation
+	if err := shares.claimTeams(r, l); err != nil || len(l.units) > 0 || l.avoid == (sender{}) {
 		return err
 	}
 	l.avoid = sender{}
-	return shares.take(r, l)
+	return shares.claimTeams(r, l)
 }
 
-// until has the dispatcher look again at a time, or sooner.
-func (l *look) until(at time.Time) { l.next = min(l.next, max(0, clock.Until(at))) }
+// wakeBy makes the dispatcher scan again at a time or earlier.
+func (l *scan) wakeBy(at time.Time) { l.next = min(l.next, max(0, clock.Until(at))) }
 
-// may says how many of a sender's units may be claimed, want at most.
-func (l *look) may(s sender, want int) int {
-	if s == l.avoid || l.opening == innocents && !l.line.breaker.innocent(s) {
+// claimable returns how many of a sender's units may be claimed, at most want.
+func (l *scan) claimable(s sender, want int) int {
+	if s == l.avoid || l.state == halfOpenUnaffected && !l.dispatcher.refusals.unaffected(s) {
 		return 0
 	}
-	n, again := l.line.may(s, want)
+	n, again := l.dispatcher.claimable(s, want)
 	if !again.IsZero() {
-		l.until(again)
+		l.wakeBy(again)
 	}
 	return n
 }
 
-// shares remember whose turn it is.
-type shares struct {
-	team   string            // that the last round ended with
-	domain map[string]string // team -> the domain that its last share ended with
-	found  []sender          // of whom mail was claimed lately, the latest first
+// rotation remembers which team and domain were served last, so that the next scan goes on with the
+// following ones.
+type rotation struct {
+	lastTeam   string            // served last
+	lastDomain map[string]string // by team: the domain served last
+	recent     []sender          // senders whose units were claimed lately, the latest first
 }
 
 const (
-	// teamsPerScan is how many teams one look asks for their mail at most.
+	// teamsPerScan is how many teams one scan serves at most.
 	teamsPerScan = 256
-	// maxRotation bounds the memory of whose turn it is.
+	// maxRotation bounds lastDomain.
 	maxRotation = 10_000
-	// extraRead is how many units are read beyond what is wanted: those that somebody
-	// works on still are passed over.
+	// extraRead is how many units are read beyond those wanted, because some may be claimed
+	// already.
 	extraRead = 8
 )
 
-// take claims for each team that has due mail an equal part of the room, beginning
-// after the one that the last round ended with, so that a long queue of one does not
-// delay the others.
-func (sh *shares) take(r *db.Reader, l *look) error {
-	n := l.line
-	teams, err := l.teamsAfter(r, sh.team, teamsPerScan)
+// claimTeams claims an equal part of the capacity for each team that has due mail, beginning after
+// the team that was served last, so that a long queue of one team does not delay the others.
+func (sh *rotation) claimTeams(r *db.Reader, l *scan) error {
+	n := l.dispatcher
+	teams, err := l.teamsAfter(r, sh.lastTeam, teamsPerScan)
 	if err != nil {
 		return err
 	}
-	if len(teams) < teamsPerScan && sh.team != "" {
-		first, err := l.teamsAfter(r, "", teamsPerScan-len(teams))
+	if len(teams) < teamsPerScan && sh.lastTeam != "" {
+		wrapped, err := l.teamsAfter(r, "", teamsPerScan-len(teams))
 		if err != nil {
 			return err
 		}
-		for _, team := range first {
-			if team <= sh.team {
+		for _, team := range wrapped {
+			if team <= sh.lastTeam {
 				teams = append(teams, team)
 			}
 		}
 	}
 	for i, team := range teams {
-		left := l.room - len(l.units)
+		left := l.capacity - len(l.units)
 		if left <= 0 {
 			return nil
 		}
@@ -102,28 +103,28 @@ func (sh *shares) take(r *db.Reader, l *look) error {
 				return err
 			}
 		}
-		sh.team = team
+		sh.lastTeam = team
 	}
-	if len(teams) == teamsPerScan && len(l.units) < l.room { // there may be others
-		l.until(clock.Now().Add(100 * time.Millisecond))
+	if len(teams) == teamsPerScan && len(l.units) < l.capacity { // there may be more teams
+		l.wakeBy(clock.Now().Add(100 * time.Millisecond))
 	}
 	return nil
 }
 
-// claimTeam claims up to want units of a team, of each of its domains in turn.
-func (sh *shares) claimTeam(r *db.Reader, l *look, team string, want int) error {
-	n := l.line
+// claimTeam claims up to want units of a team, alternating between its domains.
+func (sh *rotation) claimTeam(r *db.Reader, l *scan, team string, want int) error {
+	n := l.dispatcher
 	domains, err := l.domainsOf(r, team)
 	if err != nil {
 		return err
 	}
-	first := max(0, slices.IndexFunc(domains, func(d string) bool { return d > sh.domain[team] }))
+	first := max(0, slices.IndexFunc(domains, func(d string) bool { return d > sh.lastDomain[team] }))
 	for i := range domains {
 		if want <= 0 {
 			break
 		}
 		domain := domains[(first+i)%len(domains)]
-		part := l.may(sender{team, domain}, max(1, want/(len(domains)-i)))
+		part := l.claimable(sender{team, domain}, max(1, want/(len(domains)-i)))
 		if part == 0 {
 			continue
 		}
@@ -131,34 +132,35 @@ func (sh *shares) claimTeam(r *db.Reader, l *look, team string, want int) error 
 		if err != nil {
 			return err
 		}
-		if share := n.s.DB.Cluster().Partition(); share.Count > 1 {
-			units = l.own(units, share, clock.Now())
+		if partition := n.s.DB.Cluster().Partition(); partition.Count > 1 {
+			units = l.ownPartition(units, partition, clock.Now())
 		}
 		units = n.claims.take(units, part)
 		l.units = append(l.units, units...)
 		want -= len(units)
-		sh.note(team, domain, len(units) > 0)
+		sh.advance(team, domain, len(units) > 0)
 	}
 	return nil
 }
 
-// Several servers on one database find the same mail due. Each leaves to the others what they
-// have at hand, and their part of the rest, unless they do not come to it.
+// Servers on one database find the same due mail. Each server sends the mail that it accepted
+// lately and its partition of the rest, and takes over the others' mail after a grace period.
 const (
-	// acceptorGrace is how long after its acceptance an email is left to the server that accepted it,
-	// which has it in memory.
+	// acceptorGrace is how long after its acceptance an email is left to the server that accepted
+	// it and has it in memory.
 	acceptorGrace = time.Second
-	// ownerGrace is how long what is due is left to the server whose part it is.
+	// ownerGrace is how long a due unit is left to the server to whose partition it belongs.
 	ownerGrace = 3 * time.Second
 )
 
-// own are those of some units that this server is to send. For others it looks again.
-func (l *look) own(units []app.Unit, share engine.Partition, now time.Time) []app.Unit {
+// ownPartition returns the units that this server should send now, and schedules another scan for
+// the others.
+func (l *scan) ownPartition(units []app.Unit, partition engine.Partition, now time.Time) []app.Unit {
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		until := time.Time{}
 		switch {
-		case l.line.s.mail.IsRecent(u.EmailID):
-		case partitionOf(u.EmailID, share.Count) != share.Index:
+		case l.dispatcher.s.mail.IsRecent(u.EmailID):
+		case partitionOf(u.EmailID, partition.Count) != partition.Index:
 			until = u.NextAt.Add(ownerGrace)
 		case u.Attempts == 0 && u.EmailID >= app.FirstID(now.Add(-acceptorGrace)):
 			until = now.Add(acceptorGrace)
@@ -166,32 +168,132 @@ func (l *look) own(units []app.Unit, share engine.Partition, now time.Time) []ap
 		if !until.After(now) {
 			return false
 		}
-		l.until(until)
+		l.wakeBy(until)
 		return true
 	})
 }
 
-// partitionOf is whose of n servers an email is.
+// partitionOf returns the partition, of n, that an email belongs to.
 func partitionOf(emailID string, n int) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(emailID)) // which does not fail
+	_, _ = h.Write([]byte(emailID)) // never fails
 	return int(h.Sum32() % uint32(n))
 }
 
-// note notes whose share ended a turn, and whether there was anything.
-func (sh *shares) note(team, domain string, any bool) {
-	if sh.domain == nil || len(sh.domain) >= maxRotation {
-		sh.domain = map[string]string{}
+// advance records that a domain was served, and whether units were claimed.
+func (sh *rotation) advance(team, domain string, any bool) {
+	if sh.lastDomain == nil || len(sh.lastDomain) >= maxRotation {
+		sh.lastDomain = map[string]string{}
 	}
-	sh.domain[team] = domain
-	if s := (sender{team, domain}); any && !slices.Contains(sh.found, s) {
-		sh.found = append([]sender{s}, sh.found[:min(len(sh.found), maxRecentSenders-1)]...)
+	sh.lastDomain[team] = domain
+	if s := (sender{team, domain}); any && !slices.Contains(sh.recent, s) {
+		sh.recent = append([]sender{s}, sh.recent[:min(len(sh.recent), maxRecentSenders-1)]...)
 	}
 }
 
-// forget drops those of whom nothing is due, but for the latest.
-func (sh *shares) forget(none func(s sender) bool) {
-	if len(sh.found) > 1 {
-		sh.found = append(sh.found[:1], slices.DeleteFunc(sh.found[1:], none)...)
+// prune drops recent senders without due units, except the latest.
+func (sh *rotation) prune(idle func(s sender) bool) {
+	if len(sh.recent) > 1 {
+		sh.recent = append(sh.recent[:1], slices.DeleteFunc(sh.recent[1:], idle)...)
 	}
+}
+
+// scanPrefetch holds the answers of queries that a scan sent together.
+type scanPrefetch struct {
+	teams   map[string][]string // by cursor: the teams with due mail after it
+	domains map[string][]string // by team
+	units   map[sender][]app.Unit
+}
+
+// maxRecentSenders bounds the senders whose due units are queried in advance.
+const maxRecentSenders = 4
+
+// prefetch sends the queries that every scan needs in one round trip. With PostgreSQL it adds
+// queries that are probably needed: the due units of the senders that had mail lately.
+func (l *scan) prefetch(r *db.Reader) error {
+	n := l.dispatcher
+	var later time.Time
+	var several bool
+	asks := []func(r *db.Reader) error{
+		func(r *db.Reader) (err error) {
+			later, err = r.NextLater(n.name, n.bulk)
+			return base.IgnoreNotFound(err)
+		},
+		func(r *db.Reader) (err error) {
+			several, err = r.SeveralTeams()
+			return err
+		},
+		func(r *db.Reader) (err error) {
+			l.prefetched.teams[n.rotation.lastTeam], err = r.DueTeams(n.name, n.bulk, n.rotation.lastTeam, teamsPerScan)
+			return err
+		},
+	}
+	l.prefetched = scanPrefetch{map[string][]string{}, map[string][]string{}, map[sender][]app.Unit{}}
+	if n.s.DB.Cluster().Shared() {
+		asks = append(asks, l.guessQueries()...)
+	}
+	if err := r.Ask(asks...); err != nil {
+		return err
+	}
+	n.manyTeams.Store(several)
+	n.rotation.prune(func(s sender) bool { return len(l.prefetched.units[s]) == 0 })
+	if l.needsSetDue = !later.IsZero() && !later.After(clock.Now()); !later.IsZero() && !l.needsSetDue {
+		l.wakeBy(later)
+	}
+	return nil
+}
+
+// guessQueries returns queries for due units, guessed from earlier scans.
+func (l *scan) guessQueries() []func(r *db.Reader) error {
+	n := l.dispatcher
+	asks := []func(r *db.Reader) error{func(r *db.Reader) (err error) {
+		l.prefetched.teams[""], err = r.DueTeams(n.name, n.bulk, "", teamsPerScan)
+		return err
+	}}
+	for _, s := range n.rotation.recent {
+		asks = append(asks, func(r *db.Reader) (err error) {
+			l.prefetched.domains[s.team], err = r.DueSenders(n.name, n.bulk, s.team)
+			return err
+		}, func(r *db.Reader) (err error) {
+			l.prefetched.units[s], err = l.dueUnits(r, s, l.capacity)
+			return err
+		})
+	}
+	return asks
+}
+
+// teamsAfter returns up to limit teams with due mail after a team, in their order.
+func (l *scan) teamsAfter(r *db.Reader, after string, limit int) ([]string, error) {
+	if teams, ok := l.prefetched.teams[after]; ok {
+		return teams[:min(len(teams), limit)], nil
+	}
+	return r.DueTeams(l.dispatcher.name, l.dispatcher.bulk, after, limit)
+}
+
+// domainsOf returns the domains of a team's due mail.
+func (l *scan) domainsOf(r *db.Reader, team string) ([]string, error) {
+	if domains, ok := l.prefetched.domains[team]; ok {
+		return domains, nil
+	}
+	return r.DueSenders(l.dispatcher.name, l.dispatcher.bulk, team)
+}
+
+// unitsOf returns due units of a sender, of which at most want are to be claimed.
+func (l *scan) unitsOf(r *db.Reader, s sender, want int) ([]app.Unit, error) {
+	if units, ok := l.prefetched.units[s]; ok {
+		return slices.Clone(units[:min(len(units), l.readLimit(want))]), nil // cloned: the caller deletes from them
+	}
+	return l.dueUnits(r, s, want)
+}
+
+// readLimit is how many units are read if want are to be claimed: others may be claimed already, or
+// belong to other servers.
+func (l *scan) readLimit(want int) int {
+	return want*l.dispatcher.s.DB.Cluster().Partition().Count + extraRead
+}
+
+// dueUnits reads due units of a sender, of which at most want are to be claimed.
+func (l *scan) dueUnits(r *db.Reader, s sender, want int) ([]app.Unit, error) {
+	n := l.dispatcher
+	return r.DueUnits(n.name, n.bulk, s.team, s.domain, n.claims.maxCrashes(), l.readLimit(want))
 }

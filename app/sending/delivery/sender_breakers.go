@@ -9,185 +9,185 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// rest is a gate, and what is noted of its being shut.
-type rest struct {
-	gate
-	mu      sync.Mutex
-	trouble *app.RelayTrouble // nil: it is open
-	met     app.Result        // the latest of it
+// troubleBreaker is a circuitBreaker with the trouble that opened it.
+type troubleBreaker struct {
+	circuitBreaker
+	mu         sync.Mutex
+	trouble    *app.RelayTrouble // nil: closed
+	lastResult app.Result        // result of the latest failed transaction
 }
 
-// rests are the senders of whom a relay takes nothing for now.
-type rests struct {
-	n  atomic.Int64 // how many: mostly none
-	mu sync.Mutex
-	of map[sender]*rest
+// senderBreakers holds the open circuit breakers of senders at one relay.
+type senderBreakers struct {
+	n        atomic.Int64 // len(bySender), read without the lock; usually 0
+	mu       sync.Mutex
+	bySender map[sender]*troubleBreaker
 }
 
-// before returns the gates that mail of a sender must pass: its team's and its own.
-func (r *rests) before(s sender) []*rest {
+// matching returns the breakers that apply to a sender: that of its team and its own.
+func (r *senderBreakers) matching(s sender) []*troubleBreaker {
 	if r.n.Load() == 0 {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []*rest
-	for _, who := range [...]sender{{team: s.team}, s} {
-		if g := r.of[who]; g != nil {
-			out = append(out, g)
+	var out []*troubleBreaker
+	for _, key := range [...]sender{{team: s.team}, s} {
+		if b := r.bySender[key]; b != nil {
+			out = append(out, b)
 		}
 	}
 	return out
 }
 
-// find returns the gate of a sender; nil: it does not rest.
-func (r *rests) find(s sender) *rest {
+// find returns the breaker of a sender; nil: none is open.
+func (r *senderBreakers) find(s sender) *troubleBreaker {
 	if r.n.Load() == 0 {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.of[s]
+	return r.bySender[s]
 }
 
-// at returns the gate of a sender, and makes one where there is none.
-func (r *rests) at(s sender) *rest {
+// getOrCreate returns the breaker of a sender, and makes one if there is none.
+func (r *senderBreakers) getOrCreate(s sender) *troubleBreaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	g := r.of[s]
-	if g == nil {
-		if r.of == nil {
-			r.of = map[sender]*rest{}
+	b := r.bySender[s]
+	if b == nil {
+		if r.bySender == nil {
+			r.bySender = map[sender]*troubleBreaker{}
 		}
-		g = &rest{}
-		r.of[s] = g
-		r.n.Store(int64(len(r.of)))
+		b = &troubleBreaker{}
+		r.bySender[s] = b
+		r.n.Store(int64(len(r.bySender)))
 	}
-	return g
+	return b
 }
 
-// drop forgets a gate that is open again.
-func (r *rests) drop(g *rest) {
+// remove drops a breaker that has closed.
+func (r *senderBreakers) remove(b *troubleBreaker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for s, known := range r.of {
-		if known == g {
-			delete(r.of, s)
+	for s, known := range r.bySender {
+		if known == b {
+			delete(r.bySender, s)
 		}
 	}
-	r.n.Store(int64(len(r.of)))
+	r.n.Store(int64(len(r.bySender)))
 }
 
-// again has all of them tried now.
-func (r *rests) again() {
+// retryNow makes all breakers half-open immediately.
+func (r *senderBreakers) retryNow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range r.of {
-		g.again()
+	for _, b := range r.bySender {
+		b.retryNow()
 	}
 }
 
-// forget ends what is noted of troubles, and has all be tried now: the relay was taken
-// away, and may be another when it comes back.
-func (r *rest) forget() {
-	r.again()
+// reset forgets the trouble and makes the breaker half-open. It is called when a relay is removed,
+// because another relay may come back under its name.
+func (r *troubleBreaker) reset() {
+	r.retryNow()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trouble = nil
 }
 
-// forget is that of all of them.
-func (r *rests) forget() {
+// reset resets all breakers.
+func (r *senderBreakers) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range r.of {
-		g.forget()
+	for _, b := range r.bySender {
+		b.reset()
 	}
 }
 
-// leave is the passes of one transaction.
-type leave struct {
-	relay pass
-	own   []senderPermit // through the gates of its sender
+// permits are the permits of one transaction.
+type permits struct {
+	relay   permit
+	senders []senderPermit // of the breakers that apply to its sender
 }
 
 type senderPermit struct {
-	gate *rest
-	pass pass
+	breaker *troubleBreaker
+	permit  permit
 }
 
-// through returns the pass that a transaction has of a gate. One that began before
-// the gate was there has the first.
-func (v leave) through(g *rest) pass {
-	for _, own := range v.own {
-		if own.gate == g {
-			return own.pass
+// permitOf returns the transaction's permit of a breaker: the zero permit if the breaker was made
+// after the transaction began.
+func (p permits) permitOf(b *troubleBreaker) permit {
+	for _, own := range p.senders {
+		if own.breaker == b {
+			return own.permit
 		}
 	}
-	return pass{}
+	return permit{}
 }
 
-// enter returns the leave to begin a unit's transaction, unless the relay rests or
-// takes nothing of its sender.
-func (l *lane) enter(u app.Unit) (v leave, ok bool) {
+// allow returns the permits to begin a unit's transaction. It reports false while the relay is
+// paused or a breaker that applies to the unit is open.
+func (l *relayQueue) allow(u app.Unit) (v permits, ok bool) {
 	s := senderOf(u)
-	if l.halted() {
+	if l.paused() {
 		return v, false
 	}
-	if v.relay, ok = l.gate.enter(l.breaker.innocent(s)); !ok {
+	if v.relay, ok = l.breaker.allow(l.refusals.unaffected(s)); !ok {
 		return v, false
 	}
-	for _, g := range l.rests.before(s) {
-		p, ok := g.enter(false)
+	for _, b := range l.senderBreakers.matching(s) {
+		p, ok := b.allow(false)
 		if !ok {
-			l.unclear(v)
+			l.release(v)
 			return v, false
 		}
-		v.own = append(v.own, senderPermit{g, p})
+		v.senders = append(v.senders, senderPermit{b, p})
 	}
 	return v, true
 }
 
-// openedSince reports whether a sender's domain rests since a transaction of it began.
-func (l *standing) openedSince(v leave, s sender) bool {
-	g := l.rests.find(s)
-	if g == nil {
+// openedSince reports whether the breaker of a sender opened after a transaction of it began.
+func (l *relayState) openedSince(p permits, s sender) bool {
+	b := l.senderBreakers.find(s)
+	if b == nil {
 		return false
 	}
-	o, _, _ := g.look()
-	return o != open && !v.through(g).probe
+	o, _, _ := b.state()
+	return o != breakerClosed && !p.permitOf(b).probe
 }
 
-// unclear passes a transaction's rights to probe on to others, where it has not used them.
-func (l *standing) unclear(v leave) {
-	l.gate.unclear(v.relay)
-	for _, own := range v.own {
-		own.gate.unclear(own.pass)
+// release ends the probes of a transaction that did not use them.
+func (l *relayState) release(p permits) {
+	l.breaker.release(p.relay)
+	for _, own := range p.senders {
+		own.breaker.release(own.permit)
 	}
 }
 
-// may says how many units of a sender may be claimed, want at most; of one that rests,
-// again is when that changes by itself.
-func (l *standing) may(s sender, want int) (n int, again time.Time) {
-	for _, g := range l.rests.before(s) {
-		switch o, _, until := g.look(); {
-		case o < probe && until.After(clock.Now()):
+// claimable returns how many units of a sender may be claimed, at most want. If none, again is when
+// to look again; zero: when the running probe ends.
+func (l *relayState) claimable(s sender, want int) (n int, again time.Time) {
+	for _, b := range l.senderBreakers.matching(s) {
+		switch o, _, until := b.state(); {
+		case o < halfOpen && until.After(clock.Now()):
 			return 0, until
-		case o < probe: // its probe is on the way; how that ends wakes us
+		case o < halfOpen: // a probe runs; its end wakes the dispatcher
 			return 0, time.Time{}
-		case o == probe:
+		case o == halfOpen:
 			want = min(want, 1)
 		}
 	}
 	return want, time.Time{}
 }
 
-// probes reports whether how the transaction ends decides for others.
-func (v leave) probes() bool {
-	for _, own := range v.own {
-		if own.pass.probe {
+// probes reports whether the transaction is a probe, so that others wait for its outcome.
+func (p permits) probes() bool {
+	for _, own := range p.senders {
+		if own.permit.probe {
 			return true
 		}
 	}
-	return v.relay.probe
+	return p.relay.probe
 }

@@ -1,9 +1,9 @@
-// Package delivery carries mail from the database to the relays: a lane for each
-// relay with its gate, breaker and pace, the results of attempts, and doubts. broadcasts, reports and upkeep may
-// import it; main hands it the Senders.
+// Package delivery sends queued mail through SMTP relays. Each relay has a queue with a dispatcher
+// for emails and one for broadcasts, a circuit breaker per relay and sender domain, rate and daily
+// limits, and the recording of results.
 //
-// Failure policy: an unknown failure is temporary; what was past the final dot
-// and has no reply is a doubt that is told and sent again with the same bytes.
+// Failure policy: an unknown failure is temporary. A transaction that got no reply after its final
+// dot is a doubt: it is logged, listed and sent again with the same bytes.
 package delivery
 
 import (
@@ -25,24 +25,24 @@ import (
 	"mailer/app/tenants/webhooks"
 )
 
-// Config is what the service needs beside the Base.
+// Config holds what the service needs besides the Base.
 type Config struct {
-	Routes []Route // the first is the default region; none: no mail leaves
-	// Connect makes the Sender of a relay that comes, or changes, while the service runs.
+	Routes []Route // the first is the default region; empty: no mail is sent
+	// Connect makes the Sender of a relay that is added or changed while the service runs.
 	Connect func(relayurl.Relay) (Sender, error)
-	// Tick is called every PollEvery while the service runs, from one goroutine; changed:
-	// somebody has written to the database lately. nil: nobody asks.
+	// Tick is called from one goroutine every PollEvery while the service runs. changed reports
+	// whether the database was written since the last call or the one before. nil: not called.
 	Tick       func(changed bool)
-	PeerWrote  func()         // called by it once another server is known to have written
+	PeerWrote  func()         // called after another server wrote to the database
 	DoubtDelay time.Duration  // 0: 60 s
-	MaxWait    time.Duration  // how long mail is tried, where neither it nor its relay says; 0: app.DefaultMaxWait, negative: for ever
-	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.ComposeWorkers
-	Memory     int64          // bytes that the process may have; 0: as many as there are
-	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: pacing.DefaultBulkShare
-	Jitter     func() float64 // 0 to 1; nil: at random
+	MaxWait    time.Duration  // how long mail is tried unless the email or its relay sets it; 0: app.DefaultMaxWait, negative: no limit
+	Builders   int            // messages composed and signed concurrently by the senders of Routes; 0: app.ComposeWorkers
+	Memory     int64          // memory limit of the process in bytes; 0: none
+	BulkShare  float64        // fraction of a relay's daily limit that broadcasts may use; 0: pacing.DefaultBulkShare
+	Jitter     func() float64 // returns 0 to 1; nil: random
 }
 
-// Service is the lanes to the relays.
+// Service sends queued mail through the configured relays.
 type Service struct {
 	*base.Base
 	Config
@@ -51,19 +51,19 @@ type Service struct {
 	domains  *domains.Service
 	audience *audience.Service
 	mail     *mail.Service
-	// Outlets are the lanes as they come and go.
-	Outlets *Outlets
-	began   clock.Mark
-	leads   atomic.Bool // what happens by itself happens here, but for sending
-	suspect atomic.Bool // a unit that may be what ends the process is in work
-	// Guardrails hold teams and regions back.
-	Guardrails *guardrails.Service
-	paths      returnPathHosts
-	tuning     atomic.Pointer[Tuning]
+	// Outlets holds the relay queues.
+	Outlets       *Outlets
+	began         clock.Mark
+	leader        atomic.Bool // this server runs the background jobs
+	suspectInWork atomic.Bool // a unit that may crash the process is in work
+	// Guardrails pauses teams and regions whose bounce or complaint rates are too high.
+	Guardrails  *guardrails.Service
+	returnPaths returnPathHosts
+	tuning      atomic.Pointer[Tuning]
 }
 
-// New makes the service.
-func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders *domains.Service, people *audience.Service, emails *mail.Service, cfg Config) *Service {
+// New makes a Service.
+func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, domainService *domains.Service, audienceService *audience.Service, mailService *mail.Service, cfg Config) *Service {
 	if cfg.DoubtDelay == 0 {
 		cfg.DoubtDelay = time.Minute
 	}
@@ -76,25 +76,25 @@ func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
-		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
+	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: events, teams: teamService, domains: domainService, audience: audienceService, mail: mailService,
+		returnPaths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	s.tuning.Store(&Tuning{DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare})
 	s.Outlets = &Outlets{s: s}
-	s.Guardrails = guardrails.New(base, told, owners, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
-	base.DB.Cluster().OnChange(s.Outlets.reshare)
+	s.Guardrails = guardrails.New(base, events, teamService, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
+	base.DB.Cluster().OnChange(s.Outlets.updateServerShare)
 	for _, route := range cfg.Routes {
 		s.Outlets.add(newRelayQueue(s, route, nil))
 	}
 	return s
 }
 
-// Tuning holds those settings of Config that can change while mail leaves.
+// Tuning holds the settings of Config that can change while the service runs.
 type Tuning struct {
 	DoubtDelay, MaxWait time.Duration
 	BulkShare           float64
 }
 
-// Tune changes these settings, also for mail that waits already.
+// Tune changes these settings, also for mail that is already queued.
 func (s *Service) Tune(t Tuning) {
 	s.tuning.Store(&t)
 	for _, l := range s.Outlets.all() {
@@ -104,14 +104,14 @@ func (s *Service) Tune(t Tuning) {
 	s.WakeQueues()
 }
 
-// Start judges teams and regions anew and sets the lanes to work, unless they are. Of servers
-// that share a database it is for the one that leads.
+// Start judges teams and regions again and starts the relay queues unless they run. Where servers
+// share a database, only the leader calls Start.
 func (s *Service) Start(ctx context.Context) error {
 	if err := s.Guardrails.Start(ctx); err != nil {
 		return err
 	}
-	s.leads.Store(true)
-	if err := s.Outlets.lead(ctx); err != nil {
+	s.leader.Store(true)
+	if err := s.Outlets.becomeLeader(ctx); err != nil {
 		return err
 	}
 	if s.DB.Cluster().Shared() {
@@ -120,7 +120,7 @@ func (s *Service) Start(ctx context.Context) error {
 	return s.send(ctx)
 }
 
-// StartFollower sets the lanes to work beside another server that leads.
+// StartFollower starts the relay queues of a server that is not the leader.
 func (s *Service) StartFollower(ctx context.Context) error {
 	if err := s.Guardrails.Follow(ctx); err != nil {
 		return err

@@ -4,4 +4,4 @@ package delivery
 
 import "testing"
 
-func TestLongForecastsOfAYear(t *testing.T) { promises(t, 365, 0.95) }
+func TestLongForecastsOfAYear(t *testing.T) { simulateForecasts(t, 365, 0.95) }

@@ -17,11 +17,11 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// simWorld is a relay with its traffic.
+// simWorld is a relay and its traffic.
 type simWorld struct {
 	name  string
 	relay relayurl.Relay
-	speed float64 // messages a second that the relay takes where it has no rate
+	speed float64 // messages a second that the relay takes without a rate limit
 	mail  float64 // transactional messages a day
 	teams int
 	each  float64 // broadcasts of a team in a year
@@ -33,7 +33,7 @@ var simWorlds = []simWorld{
 	{name: "slow rate, much mail", relay: relayurl.Relay{Rate: 0.05}, mail: 800, teams: 3, each: 30, size: 100},
 	{name: "fast rate", relay: relayurl.Relay{Rate: 14}, mail: 300, teams: 4, each: 40, size: 500},
 	{name: "daily", relay: relayurl.Relay{Daily: 500}, speed: 20, mail: 80, teams: 2, each: 30, size: 200},
-	// More mail than is kept for it: what broadcasts get is left to chance.
+	// More mail than the reserve: what broadcasts get is random.
 	{name: "daily, full of mail", relay: relayurl.Relay{Daily: 400}, speed: 20, mail: 180, teams: 2, each: 15, size: 100},
 	{name: "small, both", relay: relayurl.Relay{Rate: 0.05, Daily: 1000}, mail: 150, teams: 2, each: 40, size: 250},
 	{name: "large, both", relay: relayurl.Relay{Rate: 5, Daily: 10_000}, mail: 400, teams: 3, each: 15, size: 2500},
@@ -41,19 +41,19 @@ var simWorlds = []simWorld{
 	{name: "no limits", relay: relayurl.Relay{Connections: 2}, speed: 30, mail: 100, teams: 3, each: 30, size: 800},
 }
 
-// So few promises as 40 days make are at the mercy of which of them overlap.
-func TestForecastsOfFortyDays(t *testing.T) { promises(t, 40, 0.9) }
+// The few forecasts of 40 days depend on which of them overlap.
+func TestForecastsOfFortyDays(t *testing.T) { simulateForecasts(t, 40, 0.9) }
 
-// promises has the real limits, shares and plans carry days of mixed traffic, and compares
-// each promise that was made at a send with what came. kept is the part of them that must
-// be within 10 %.
-func promises(t *testing.T, days int, kept float64) {
+// simulateForecasts runs the real limits, shares and forecasts with days of mixed traffic and
+// compares each forecast of a sent broadcast with the outcome. kept is the fraction that must be
+// within 10 %.
+func simulateForecasts(t *testing.T, days int, kept float64) {
 	var mu sync.Mutex
 	var all simResults
 	t.Run("worlds", func(t *testing.T) {
 		for i, w := range simWorlds {
 			t.Run(w.name, func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
 					s := newSimulation(t, w, uint64(i))
 					s.run(time.Duration(days) * 24 * time.Hour)
 					r := s.results()
@@ -69,7 +69,7 @@ func promises(t *testing.T, days int, kept float64) {
 	if good := all.within(0.1); good < kept || len(all.errors) < days {
 		t.Errorf("%.1f %% of %d promises were kept, %g are needed", 100*good, len(all.errors), 100*kept)
 	}
-	if good := within(all.alone, 0.1); good < 0.95 {
+	if good := within(all.undisturbed, 0.1); good < 0.95 {
 		t.Errorf("%.1f %% of those that nothing came in between were kept, 95 are needed", 100*good)
 	}
 	if all.tooLarge*100 > len(all.errors) {
@@ -77,19 +77,19 @@ func promises(t *testing.T, days int, kept float64) {
 	}
 }
 
-// simResults are relative errors of promises.
+// simResults are the relative errors of forecasts.
 type simResults struct {
-	errors   []float64 // positive: later than promised
-	alone    []float64 // of them, those that nothing came in between
-	mails    int
-	bulk     int
-	tooLarge int
-	paced    int
-	delay    time.Duration // the longest that broadcasts put a mail off
+	errors      []float64 // positive: later than forecast
+	undisturbed []float64 // those without another broadcast in between
+	mails       int
+	bulk        int
+	tooLarge    int
+	paced       int
+	delay       time.Duration // longest delay of a mail by broadcasts
 }
 
 func (r *simResults) add(o simResults) {
-	r.errors, r.alone = append(r.errors, o.errors...), append(r.alone, o.alone...)
+	r.errors, r.undisturbed = append(r.errors, o.errors...), append(r.undisturbed, o.undisturbed...)
 	r.mails, r.bulk, r.tooLarge, r.paced = r.mails+o.mails, r.bulk+o.bulk, r.tooLarge+o.tooLarge, r.paced+o.paced
 	r.delay = max(r.delay, o.delay)
 }
@@ -97,6 +97,7 @@ func (r *simResults) add(o simResults) {
 // within is the part of the promises whose error is no larger than a limit.
 func (r simResults) within(limit float64) float64 { return within(r.errors, limit) }
 
+// within is the fraction of errors that are no larger than a limit.
 func within(errors []float64, limit float64) float64 {
 	n := 0
 	for _, e := range errors {
@@ -117,10 +118,10 @@ func (r simResults) String() string {
 		q = append(q, fmt.Sprintf("%g%%: %+.1f %%", 100*p, 100*sorted[int(p*float64(len(sorted)-1))]))
 	}
 	return fmt.Sprintf("%d promises (%d with a warning, %d refused), %d mails, %d of broadcasts, mail put off by %v at most; within 10 %%: %.1f %% (%.1f %% of the %d that nothing came in between), within 2 %%: %.1f %%; errors: %s",
-		len(r.errors), r.paced, r.tooLarge, r.mails, r.bulk, r.delay, 100*r.within(0.1), 100*within(r.alone, 0.1), len(r.alone), 100*r.within(0.02), strings.Join(q, ", "))
+		len(r.errors), r.paced, r.tooLarge, r.mails, r.bulk, r.delay, 100*r.within(0.1), 100*within(r.undisturbed, 0.1), len(r.undisturbed), 100*r.within(0.02), strings.Join(q, ", "))
 }
 
-// simulation is a lane without database and relay.
+// simulation is a relay queue without database and relay.
 type simulation struct {
 	simWorld
 	t      *testing.T
@@ -133,39 +134,39 @@ type simulation struct {
 	mails  sync.WaitGroup
 
 	mu        sync.Mutex
-	open      []*simBroadcast // in the order of their sends
+	open      []*simBroadcast // in the order in which they were sent
 	ended     []*simBroadcast
 	sent      []int32 // by minute since start
 	bulk      []int32
-	reference time.Time // when the next mail could leave if there were no broadcasts
+	reference time.Time // when the next mail could be sent without broadcasts
 	r         simResults
 }
 
 type simBroadcast struct {
 	pacing.BulkQueue
-	audience     int64
-	at           time.Time
-	promise      time.Time
-	finished     time.Time
-	comesBetween bool // another one was sent before it ended
+	audience   int64
+	at         time.Time
+	forecast   time.Time
+	finished   time.Time
+	overlapped bool // another broadcast was sent before it ended
 }
 
 func newSimulation(t *testing.T, w simWorld, seed uint64) *simulation {
 	s := &simulation{simWorld: w, t: t, l: newLimits(w.relay, 0), random: rand.New(rand.NewPCG(seed, 7)), start: time.Now(), ctx: t.Context(), woken: make(chan struct{}, 1)}
 	if w.drip {
-		s.l.warned = func(teamID string) bool { return teamID == "team 0" }
+		s.l.inWarning = func(teamID string) bool { return teamID == "team 0" }
 	}
 	return s
 }
 
-// run has traffic for a time, and then only what is queued.
+// run simulates traffic for a time, and then sends what is queued.
 func (s *simulation) run(d time.Duration) {
 	s.end = s.start.Add(d)
 	s.sent, s.bulk = make([]int32, int(d.Minutes())+40*24*60), make([]int32, int(d.Minutes())+40*24*60)
 	ctx, stop := context.WithCancel(s.ctx)
 	s.ctx = ctx
-	var lane, senders sync.WaitGroup
-	lane.Go(s.lane)
+	var queue, senders sync.WaitGroup
+	queue.Go(s.sendQueued)
 	mail := rand.New(rand.NewPCG(s.random.Uint64(), 1))
 	senders.Go(func() { s.sendMails(mail) })
 	for i := range s.teams {
@@ -175,12 +176,11 @@ func (s *simulation) run(d time.Duration) {
 	senders.Wait()
 	s.mails.Wait()
 	stop()
-	lane.Wait()
+	queue.Wait()
 }
 
-// sendMails sends transactional mail: a day has its high and its low, weekends have
-// less, and no hour is like the same one of the day before. A few messages stand
-// for many here, so they do not come as irregularly as so few would.
+// sendMails sends transactional mail with daily and weekly patterns and random hours. A few
+// messages stand for many, so they are sent more regularly than independent ones.
 func (s *simulation) sendMails(random *rand.Rand) {
 	hour, factor, day := -1, 1.0, 1.0
 	for {
@@ -203,8 +203,8 @@ func (s *simulation) sendMails(random *rand.Rand) {
 	}
 }
 
-// mailOne is one transactional message. It must not wait for broadcasts longer than
-// for one of them.
+// mailOne sends one transactional message and checks that it waits for at most one message of a
+// broadcast.
 func (s *simulation) mailOne() {
 	minute, free, ok := s.l.reserve(time.Now(), "team", false)
 	for !ok {
@@ -224,7 +224,7 @@ func (s *simulation) mailOne() {
 		return
 	}
 	now = time.Now()
-	s.l.renew(minute, now, false)
+	s.l.moveToNow(minute, now, false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.r.mails++
@@ -235,7 +235,7 @@ func (s *simulation) mailOne() {
 	s.sent[s.minuteOf(now)]++
 }
 
-// sendBroadcasts sends the broadcasts of a team, at any hour.
+// sendBroadcasts sends the broadcasts of a team at random times.
 func (s *simulation) sendBroadcasts(teamID string, random *rand.Rand) {
 	for n := 0; ; n++ {
 		time.Sleep(time.Duration(random.ExpFloat64() / s.each * 365 * 24 * float64(time.Hour)))
@@ -243,7 +243,7 @@ func (s *simulation) sendBroadcasts(teamID string, random *rand.Rand) {
 			return
 		}
 		s.send(teamID, n, s.audience(random))
-		if random.IntN(12) == 0 { // and another one
+		if random.IntN(12) == 0 { // another one
 			time.Sleep(time.Duration(random.Int64N(int64(20 * time.Minute))))
 			n++
 			s.send(teamID, n, s.audience(random))
@@ -255,13 +255,13 @@ func (s *simulation) audience(random *rand.Rand) int64 {
 	return 1 + int64(s.size*math.Exp(1.1*random.NormFloat64()))
 }
 
-// send plans a broadcast, as planBroadcast does, and queues it.
+// send forecasts a broadcast, like PlanBroadcast, and queues it.
 func (s *simulation) send(teamID string, n int, audience int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	b := &simBroadcast{audience: audience, at: now, BulkQueue: pacing.BulkQueue{ID: fmt.Sprint(teamID, "/", n), TeamID: teamID, Remaining: audience}}
-	f := pacing.Forecast{Now: now, Speed: s.l.speed(), Daily: s.l.daily, Share: s.l.share, Usage: s.l.counted(now)}
+	f := pacing.Forecast{Now: now, Speed: s.l.speed(), Daily: s.l.daily, Share: s.l.bulkLimit, Usage: s.l.usageMinutes(now)}
 	for _, o := range append(slices.Clone(s.open), b) {
 		q := o.BulkQueue
 		q.Drip = s.l.drips(q.TeamID)
@@ -274,9 +274,9 @@ func (s *simulation) send(teamID string, n int, audience int64) {
 		return
 	}
 	for _, o := range s.open {
-		o.comesBetween = true
+		o.overlapped = true
 	}
-	b.promise = plan.FinishesAt
+	b.forecast = plan.FinishesAt
 	s.open = append(s.open, b)
 	select {
 	case s.woken <- struct{}{}:
@@ -284,8 +284,7 @@ func (s *simulation) send(teamID string, n int, audience int64) {
 	}
 }
 
-// checkPlan proves that a plan agrees with itself and promises nothing that can't
-// be.
+// checkPlan checks that a plan is consistent and possible.
 func (s *simulation) checkPlan(b *simBroadcast, plan pacing.Plan) {
 	if w := plan.Warning; w != nil {
 		s.r.paced++
@@ -308,8 +307,8 @@ func (s *simulation) checkPlan(b *simBroadcast, plan pacing.Plan) {
 
 func (s *simulation) minuteOf(t time.Time) int { return int(t.Sub(s.start) / time.Minute) }
 
-// possible is how many messages of broadcasts can leave at most from now until at
-// if nothing else did: by the rate, and by the share less what was sent before.
+// possible is the maximum number of messages of broadcasts from now until at: by the rate, and by
+// the bulk limit less what was sent before.
 func (s *simulation) possible(now, at time.Time) float64 {
 	n := math.Inf(1)
 	if s.relay.Rate > 0 {
@@ -329,12 +328,12 @@ func (s *simulation) possible(now, at time.Time) float64 {
 	return min(n, whole+share)
 }
 
-// lane carries the broadcasts.
-func (s *simulation) lane() {
+// sendQueued sends the queued broadcasts.
+func (s *simulation) sendQueued() {
 	random := rand.New(rand.NewPCG(9, 9))
-	for s.ctx.Err() == nil || s.waiting() {
+	for s.ctx.Err() == nil || s.hasOpen() {
 		now := time.Now()
-		turns := s.l.turns(now, s.queues(), 0, 8)
+		turns := s.l.shareBulk(now, s.queues(), 0, 8)
 		for _, turn := range turns {
 			for range turn.N {
 				if !s.sendOne(turn.ID, random) {
@@ -349,14 +348,14 @@ func (s *simulation) lane() {
 		if s.drip {
 			next = min(next, time.Second)
 		}
-		if !s.waiting() {
+		if !s.hasOpen() {
 			next = time.Hour
 		}
 		base.Sleep(s.ctx, next, s.woken)
 	}
 }
 
-func (s *simulation) waiting() bool {
+func (s *simulation) hasOpen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open) > 0
@@ -374,7 +373,7 @@ func (s *simulation) queues() (queues []pacing.BulkQueue) {
 // sendOne sends one message of a broadcast.
 func (s *simulation) sendOne(id string, random *rand.Rand) bool {
 	minute, _, ok := s.l.reserve(time.Now(), "team", true)
-	if !ok { // mail took the place
+	if !ok { // mail used the capacity
 		return false
 	}
 	if s.relay.Rate == 0 {
@@ -384,7 +383,7 @@ func (s *simulation) sendOne(id string, random *rand.Rand) bool {
 		return false
 	}
 	now := time.Now()
-	s.l.renew(minute, now, true)
+	s.l.moveToNow(minute, now, true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.minuteOf(now)
@@ -401,23 +400,23 @@ func (s *simulation) sendOne(id string, random *rand.Rand) bool {
 	return true
 }
 
-// results compares, and proves that no limit was passed in any 24 hours.
+// results compares forecasts with outcomes, and checks that no limit was exceeded in any 24 hours.
 func (s *simulation) results() simResults {
 	for _, b := range s.ended {
 		took := b.finished.Sub(b.at)
-		off := b.finished.Sub(b.promise)
+		off := b.finished.Sub(b.forecast)
 		relative := 0.0
 		if off.Abs() > time.Minute {
 			relative = off.Seconds() / took.Seconds()
 		}
 		s.r.errors = append(s.r.errors, relative)
-		if !b.comesBetween {
-			s.r.alone = append(s.r.alone, relative)
+		if !b.overlapped {
+			s.r.undisturbed = append(s.r.undisturbed, relative)
 		}
 	}
 	if s.relay.Daily > 0 {
 		s.checkDay(s.sent, s.relay.Daily, "messages")
-		s.checkDay(s.bulk, s.l.share, "messages of broadcasts")
+		s.checkDay(s.bulk, s.l.bulkLimit, "messages of broadcasts")
 	}
 	synctest.Wait()
 	return s.r

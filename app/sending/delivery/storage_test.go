@@ -17,7 +17,7 @@ import (
 	"mailer/db/engine"
 )
 
-// brokenStorage returns an error as SQLite does for a file that it can't open.
+// brokenStorage returns the error of SQLite for a file that it can't open.
 func brokenStorage(t *testing.T) error {
 	t.Helper()
 	testserver.SQLiteOnly(t)
@@ -50,7 +50,7 @@ func TestStorageFailureStopsEverything(t *testing.T) {
 		synctest.Wait()
 		w.WantLastEvent(id, app.Queued)
 		if n := len(relay.Transactions("")); n != 1 || len(w.CommittedUnits()) != 0 {
-			t.Errorf("%d transactions, dotted %v", n, w.CommittedUnits())
+			t.Errorf("%d transactions, committed %v", n, w.CommittedUnits())
 		}
 	})
 }
@@ -89,7 +89,7 @@ func TestServerStartsOnFullDisk(t *testing.T) {
 		if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		if err := w.Services.CheckMasterKey(t.Context()); err != nil { // as New does
+		if err := w.Services.CheckMasterKey(t.Context()); err != nil { // like New
 			t.Error(err)
 		}
 		w.Start()
@@ -106,8 +106,8 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var kinds []app.ResultKind
-		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.InOrder(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.Accept(ctx, m, hold)
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.InOrder(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.Accept(ctx, m, authorize)
 			kinds = append(kinds, res.Kind)
 			return res
 		})))
@@ -119,7 +119,7 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 		synctest.Wait()
 		w.WantLastEvent(id, app.Queued)
 		if len(kinds) != 1 || kinds[0] != app.ResultWithdrawn || len(w.CommittedUnits()) != 0 {
-			t.Errorf("results %v, dotted %v", kinds, w.CommittedUnits())
+			t.Errorf("results %v, committed %v", kinds, w.CommittedUnits())
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -128,7 +128,7 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 			t.Errorf("attempt %d was counted", ev.Detail.Attempt)
 		}
 		if n := w.Services.Delivery.Queues()[0].Limits().Total().Sent(); n != 1 {
-			t.Errorf("%d places of the daily limit are taken", n)
+			t.Errorf("%d messages of the daily limit are reserved", n)
 		}
 		if len(w.Doubts()) != 0 {
 			t.Errorf("doubts %+v", w.Doubts())

@@ -20,9 +20,9 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 		w := testserver.Start(t, relay)
 		other := w.AddTeam("Other", "other.example")
 		begun := expiring(w, w.Key, "10m")
-		synctest.Wait() // it waits for the relay's leave, before its dot
-		beside := w.CommandServices()
-		out, err := beside.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "unpaid")
+		synctest.Wait() // it waits for authorize, before the final dot
+		command := w.CommandServices()
+		out, err := command.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "unpaid")
 		testserver.Must(t, err)
 		if !out.Changed || out.Reason != "unpaid" {
 			t.Errorf("%+v", out)
@@ -52,7 +52,7 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 		if got := len(relay.Transactions(begun)); got != n {
 			t.Errorf("it was tried %d times while its team was suspended", got-n)
 		}
-		_, err = beside.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
+		_, err = command.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
 		testserver.Must(t, err)
 		testserver.Sleep(3 * time.Second)
 		w.WantLastEvent(begun, app.Sent)
@@ -64,14 +64,14 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 
 func TestExpiryClockStopsDuringSuspension(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := testserver.Start(t, dead())
+		w := testserver.Start(t, deadRelay())
 		other := w.AddTeam("Other", "other.example")
 		id, theirs := expiring(w, w.Key, "10m"), expiring(w, other, "10m")
 		testserver.Sleep(4 * time.Minute)
 		_, err := w.Services.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "")
 		testserver.Must(t, err)
 		testserver.Sleep(time.Hour)
-		w = w.Crash(dead())
+		w = w.Crash(deadRelay())
 		w.Start()
 		testserver.Sleep(time.Hour)
 		w.WantLastEvent(id, app.Queued)

@@ -2,20 +2,20 @@ package delivery
 
 import "time"
 
-// sharedFraction is the part of a relay's daily limit that is shared equally between teams:
-// the last fifth. Up to there who comes first is served first.
+// sharedFraction: the last 1/sharedFraction of a relay's daily limit is shared equally between
+// teams. The rest is used by whoever sends first.
 const sharedFraction = 5
 
-// teamHours is the window in which a team's use is counted, the hour that runs with it.
+// teamHours is the window of a team's use in hours, including the current one.
 const teamHours = 25
 
-// teamUse is what a team used of a relay's daily limit, by Unix hour % teamHours.
+// teamUse is how much of a relay's daily limit a team used, by Unix hour % teamHours.
 type teamUse struct {
 	hours  [teamHours]int64
 	latest int64
 }
 
-// at is the counter of an hour, once what is out of the window is forgotten.
+// at returns the counter of an hour after dropping hours that are out of the window.
 func (u *teamUse) at(hour int64) *int64 {
 	if hour-u.latest >= teamHours {
 		u.hours, u.latest = [teamHours]int64{}, hour
@@ -24,7 +24,7 @@ func (u *teamUse) at(hour int64) *int64 {
 		u.latest++
 		u.hours[u.latest%teamHours] = 0
 	}
-	if u.latest-hour >= teamHours { // the clock was put back
+	if u.latest-hour >= teamHours { // the clock moved back
 		hour = u.latest
 	}
 	return &u.hours[hour%teamHours]
@@ -38,7 +38,7 @@ func (u *teamUse) sum(hour int64) (n int64) {
 	return n
 }
 
-// use counts messages of a team, which may be negative. l.mu is held.
+// use adds n messages of a team, which may be negative. l.mu is held.
 func (l *limits) use(team string, now time.Time, n int64) {
 	if l.daily == 0 {
 		return
@@ -51,20 +51,19 @@ func (l *limits) use(team string, now time.Time, n int64) {
 	*u.at(now.Unix() / 3600) += n
 }
 
-// short reports whether little is left of the daily limit.
-func (l *limits) short(now time.Time) bool {
+// runningLow reports whether only the shared part of the daily limit is left.
+func (l *limits) runningLow(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.daily == 0 {
 		return false
 	}
-	l.forget(now.Unix() / 60)
+	l.advance(now.Unix() / 60)
 	return l.daily-l.total.sent <= l.daily/sharedFraction
 }
 
-// mayUse reports whether a team may take another place for transactional mail while
-// little is left, where there are so many teams: those may that used less than their
-// equal part.
+// mayUse reports whether a team may send another transactional message from the shared part of the
+// daily limit: it may if it used less than its equal part among teams.
 func (l *limits) mayUse(now time.Time, team string, teams int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

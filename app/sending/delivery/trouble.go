@@ -13,40 +13,39 @@ import (
 	"mailer/db"
 )
 
-// rest shuts the lane after a trouble that is nobody's but the relay's, for a pause
-// that grows with each one in a row, and notes why.
-func (l *lane) rest(v leave, s sender, res app.Result) {
-	l.shut(l.gate, v.relay, sender{}, trouble{sender: s, delay: l.relayPause}, res)
+// tripRelay opens the relay's breaker after a trouble of the relay itself.
+func (l *relayQueue) tripRelay(p permits, s sender, res app.Result) {
+	l.trip(l.breaker, p.relay, sender{}, trouble{sender: s, delay: l.relayPause}, res)
 }
 
-// shut closes a gate and notes why: the relay's, or that of whose mail it takes
-// nothing. It returns when the next try is.
-func (l *lane) shut(g *rest, p pass, whose sender, t trouble, res app.Result) time.Time {
-	failures, until, fresh := g.close(p, t)
+// trip opens a breaker and records the trouble. affected is the sender of a sender's breaker. It
+// returns when the next try is.
+func (l *relayQueue) trip(b *troubleBreaker, p permit, affected sender, t trouble, res app.Result) time.Time {
+	failures, until, fresh := b.trip(p, t)
 	if fresh {
 		if t.quota {
 			failures = 0
 		}
-		l.recordTrouble(g, whose, failures, until, res)
-		l.wake() // it looks when the pause ends
+		l.recordTrouble(b, affected, failures, until, res)
+		l.wake() // dispatch schedules the next try
 	}
 	return until
 }
 
-// answered notes that the relay can be used, whatever it made of the mail.
-func (l *lane) answered(v leave) {
-	if l.gate.healthy(v.relay) {
-		l.endTrouble(l.gate, "relay takes mail again")
+// relaySucceeded records that the relay could be used, whatever it decided on the mail.
+func (l *relayQueue) relaySucceeded(p permits) {
+	if l.breaker.success(p.relay) {
+		l.endTrouble(l.breaker, "relay takes mail again")
 	}
 }
 
-// healthy notes that the relay answered, and takes mail of the sender.
-func (l *lane) healthy(v leave) {
-	l.answered(v)
-	for _, own := range v.own {
-		if own.gate.healthy(own.pass) {
-			l.rests.drop(own.gate)
-			l.endTrouble(own.gate, "relay takes mail of the sender again")
+// succeeded records that the relay could be used and accepts mail of the sender.
+func (l *relayQueue) succeeded(p permits) {
+	l.relaySucceeded(p)
+	for _, own := range p.senders {
+		if own.breaker.success(own.permit) {
+			l.senderBreakers.remove(own.breaker)
+			l.endTrouble(own.breaker, "relay takes mail of the sender again")
 		}
 	}
 }
@@ -54,79 +53,79 @@ func (l *lane) healthy(v leave) {
 // maxCounted bounds how many waiting units are counted for the log.
 const maxCounted = 1_000_000
 
-// recordTrouble keeps a trouble for the timelines of the emails that wait for its end, and
-// tells the operator, and the team where it is the team's.
-func (l *lane) recordTrouble(g *rest, whose sender, failures int, until time.Time, res app.Result) {
-	g.mu.Lock()
-	first := g.trouble == nil
+// recordTrouble stores a trouble for the timelines of waiting emails, logs it, and announces it to
+// the team if it is about a sender.
+func (l *relayQueue) recordTrouble(b *troubleBreaker, affected sender, failures int, until time.Time, res app.Result) {
+	b.mu.Lock()
+	first := b.trouble == nil
 	other := ""
-	if !first && (g.trouble.Failures == 0) != (failures == 0) { // a used daily limit and a failing relay are told apart
-		other = g.trouble.ID
+	if !first && (b.trouble.Failures == 0) != (failures == 0) { // a used daily limit and a failing relay are separate troubles
+		other = b.trouble.ID
 	}
 	if first || other != "" {
-		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: clock.Now()}
+		b.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: affected.team, Domain: affected.domain, StartedAt: clock.Now()}
 	}
-	g.trouble.Failures, g.met = failures, res
-	g.trouble.Detail = l.troubleDetail(whose, res, until)
-	note := *g.trouble
-	g.mu.Unlock()
-	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) { return l.waiting(r, whose) })
+	b.trouble.Failures, b.lastResult = failures, res
+	b.trouble.Detail = l.troubleDetail(affected, res, until)
+	copied := *b.trouble
+	b.mu.Unlock()
+	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) { return l.countWaiting(r, affected) })
 	if err != nil {
 		l.s.Log.Error("count what waits for a relay", "relay", l.name, "err", err)
 	}
-	l.warn(whose, res, "waiting", waiting, "since", note.StartedAt.UTC().Format(time.RFC3339), "next_try", until.UTC().Format(time.RFC3339))
+	l.warn(affected, res, "waiting", waiting, "since", copied.StartedAt.UTC().Format(time.RFC3339), "next_try", until.UTC().Format(time.RFC3339))
 	err = l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		if err := tx.CloseTrouble(other); err != nil {
 			return err
 		}
-		if err := tx.OpenTrouble(note); err != nil {
+		if err := tx.OpenTrouble(copied); err != nil {
 			return err
 		}
-		if !first || whose.domain == "" {
+		if !first || affected.domain == "" {
 			return nil
 		}
-		return l.s.announcePaused(tx, &note)
+		return l.s.announcePaused(tx, &copied)
 	})
 	if err != nil {
 		l.s.Log.Error("note a relay's trouble", "relay", l.name, "err", err)
 	}
 }
 
-// waiting counts the mail of everybody, of a team or of its domain that this relay has
-// not taken yet and could: recipients of broadcasts too whose turn has not come.
-func (l *lane) waiting(r *db.Reader, whose sender) (int64, error) {
-	n, err := r.CountWaiting(l.name, whose.team, whose.domain, maxCounted)
+// countWaiting counts the waiting mail of a sender for this relay, including recipients of
+// broadcasts that have not begun. The zero sender means all.
+func (l *relayQueue) countWaiting(r *db.Reader, affected sender) (int64, error) {
+	n, err := r.CountWaiting(l.name, affected.team, affected.domain, maxCounted)
 	if err != nil {
 		return 0, err
 	}
-	working, err := r.CountInWork(l.claims.of(whose)) // what went back to the queue is counted there
+	working, err := r.CountInWork(l.claims.emailsOf(affected)) // units that went back to the queue are counted above
 	if err != nil {
 		return 0, err
 	}
 	open, err := r.OpenBroadcasts(app.QueuedBroadcast)
 	for i := range open {
 		b := &open[i]
-		if b.Relay == l.name && (whose.team == "" || whose.team == b.TeamID) && (whose.domain == "" || whose.domain == b.From.Domain) {
+		if b.Relay == l.name && (affected.team == "" || affected.team == b.TeamID) && (affected.domain == "" || affected.domain == b.From.Domain) {
 			n += b.Remaining()
 		}
 	}
 	return n + working, err
 }
 
-// warn tells the operator of a trouble.
-func (l *lane) warn(whose sender, res app.Result, more ...any) {
-	words := append([]any{"relay", l.name}, more...)
+// warn logs a trouble.
+func (l *relayQueue) warn(affected sender, res app.Result, more ...any) {
+	attrs := append([]any{"relay", l.name}, more...)
 	msg := "relay can't be used"
 	switch {
-	case whose.domain != "":
-		msg, words = "relay takes nothing of a sender's domain", append(words, "team", whose.team, "domain", whose.domain)
-	case whose.team != "":
-		msg, words = "a team has used its share of the relay's daily limit", append(words, "team", whose.team)
+	case affected.domain != "":
+		msg, attrs = "relay takes nothing of a sender's domain", append(attrs, "team", affected.team, "domain", affected.domain)
+	case affected.team != "":
+		msg, attrs = "a team has used its share of the relay's daily limit", append(attrs, "team", affected.team)
 	}
-	l.s.Log.Warn(msg, append(words, "stage", res.Stage, "code", res.Reply.Code, "enhanced_code", res.Reply.Enhanced, "reply", maskAddresses(res.Reply.Text))...)
+	l.s.Log.Warn(msg, append(attrs, "stage", res.Stage, "code", res.Reply.Code, "enhanced_code", res.Reply.Enhanced, "reply", maskAddresses(res.Reply.Text))...)
 }
 
-// maskAddresses leaves the domains alone of the addresses in a relay's words.
+// maskAddresses hides the local parts of addresses in a relay's reply.
 func maskAddresses(text string) string {
 	words := strings.Split(text, " ")
 	for i, w := range words {
@@ -137,21 +136,21 @@ func maskAddresses(text string) string {
 	return strings.Join(words, " ")
 }
 
-// troubleDetail is what timelines show of a trouble. What the relay said in a
-// transaction is for those alone whose transaction it was: it may name others.
-func (l *lane) troubleDetail(whose sender, res app.Result, until time.Time) app.EventDetail {
+// troubleDetail describes a trouble for timelines. The reply in a transaction is only shown to the
+// team whose transaction it was, because it may name others.
+func (l *relayQueue) troubleDetail(affected sender, res app.Result, until time.Time) app.EventDetail {
 	reply := res.Reply
-	if whose.team == "" && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
-		if reply.Text, _, _ = strings.Cut(reply.Text, ": "); reply.Code != 0 { // without a code they are ours, and what they quote
+	if affected.team == "" && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
+		if reply.Text, _, _ = strings.Cut(reply.Text, ": "); reply.Code != 0 { // without a code the text is ours, and the quote was cut
 			reply.Text = ""
 		}
 	}
-	d := l.ledger.detail(app.Unit{}, res.Stage, reply, until)
+	d := l.recorder.detail(app.Unit{}, res.Stage, reply, until)
 	d.Message += "; no attempt is counted"
 	return d
 }
 
-// announcePaused tells a team's webhooks that a relay takes nothing of its domain.
+// announcePaused announces to a team's webhooks that a relay accepts no mail of its domain.
 func (s *Service) announcePaused(tx *db.Tx, t *app.RelayTrouble) error {
 	return s.events.Announce(tx, t.TeamID, webhook.DeliverabilityPaused, func() (any, error) {
 		return reputation.BreakerData{TeamID: t.TeamID, Status: reputation.GuardrailPaused, Domain: t.Domain, Region: t.Relay,
@@ -159,41 +158,42 @@ func (s *Service) announcePaused(tx *db.Tx, t *app.RelayTrouble) error {
 	})
 }
 
-// endTrouble notes that a gate is open again.
-func (l *lane) endTrouble(g *rest, msg string) {
+// endTrouble logs and stores that a breaker closed.
+func (l *relayQueue) endTrouble(b *troubleBreaker, msg string) {
 	l.wake()
-	g.mu.Lock()
-	t := g.trouble
-	g.trouble = nil
-	g.mu.Unlock()
+	b.mu.Lock()
+	t := b.trouble
+	b.trouble = nil
+	b.mu.Unlock()
 	if t == nil {
 		return
 	}
-	words := []any{"relay", l.name, "after", clock.Since(t.StartedAt).Round(time.Second).String()}
+	attrs := []any{"relay", l.name, "after", clock.Since(t.StartedAt).Round(time.Second).String()}
 	if t.TeamID != "" {
-		words = append(words, "team", t.TeamID, "domain", t.Domain)
+		attrs = append(attrs, "team", t.TeamID, "domain", t.Domain)
 	}
-	l.s.Log.Info(msg, words...)
+	l.s.Log.Info(msg, attrs...)
 	if err := l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(t.ID) }); err != nil {
 		l.s.Log.Error("note the end of a relay's trouble", "relay", l.name, "err", err)
 	}
 }
 
-// tripDailyLimit rests the lane until the daily limit has a place again.
-func (l *lane) tripDailyLimit(v leave, j *job, free time.Time) {
-	l.shut(l.gate, v.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return clock.Until(free) }},
+// tripDailyLimit opens the relay's breaker until the daily limit has capacity again.
+func (l *relayQueue) tripDailyLimit(p permits, j *job, free time.Time) {
+	l.trip(l.breaker, p.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return clock.Until(free) }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
 	l.handBack(j)
 }
 
-// shareRecheck is how soon a team that used its share of a daily limit is looked at again.
+// shareRecheck is how long a team waits that used its share of a daily limit, before the next try.
 const shareRecheck = time.Minute
 
-// tripTeamShare rests a team that used its share of the daily limit while little is left.
-func (l *lane) tripTeamShare(v leave, j *job) {
-	whose := sender{team: j.unit.TeamID}
-	g := l.rests.at(whose)
-	l.shut(g, v.through(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareRecheck }},
+// tripTeamShare opens the breaker of a team that used its share of the daily limit while little is
+// left.
+func (l *relayQueue) tripTeamShare(p permits, j *job) {
+	affected := sender{team: j.unit.TeamID}
+	b := l.senderBreakers.getOrCreate(affected)
+	l.trip(b, p.permitOf(b), affected, trouble{sender: affected, quota: true, delay: func(int) time.Duration { return shareRecheck }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})
 	l.handBack(j)
 }

@@ -54,8 +54,8 @@ func TestRelayTroubleCountsNoAttempt(t *testing.T) {
 				}
 				after := w.Send("after@example.net")
 				synctest.Wait()
-				if story := w.Timeline(after); strings.Contains(story, "relay_trouble") {
-					t.Errorf("a later email shows an earlier trouble:\n%s", story)
+				if timeline := w.Timeline(after); strings.Contains(timeline, "relay_trouble") {
+					t.Errorf("a later email shows an earlier trouble:\n%s", timeline)
 				}
 			})
 		})
@@ -65,11 +65,11 @@ func TestRelayTroubleCountsNoAttempt(t *testing.T) {
 func TestRelayPausesGrow(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		begun := time.Now()
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			if time.Since(begun) < time.Second {
-				time.Sleep(time.Second) // so that all connections are in use when it begins
+				time.Sleep(time.Second) // all connections are in use when the trouble begins
 			}
-			return testserver.RelayTrouble(app.StageConnect, "no route")(ctx, m, hold)
+			return testserver.RelayTrouble(app.StageConnect, "no route")(ctx, m, authorize)
 		}))
 		w := testserver.New(t, relay)
 		for i := range 30 {
@@ -78,7 +78,7 @@ func TestRelayPausesGrow(t *testing.T) {
 		w.Start()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		// The first wave is what was under way when the trouble began.
+		// The first group was in progress when the trouble began.
 		tries := relay.Transactions("")
 		if !tries[3].At.Equal(tries[0].At) {
 			t.Fatal("no wave")
@@ -174,8 +174,8 @@ func TestPoisonEmailDoesNotStopOthers(t *testing.T) {
 		if u.Attempts != 1 {
 			t.Errorf("%d attempts counted after %d troubles", u.Attempts, len(relay.Transactions(poison)))
 		}
-		if story := w.Timeline(poison); !strings.Contains(story, "connection reset") {
-			t.Errorf("timeline:\n%s", story)
+		if timeline := w.Timeline(poison); !strings.Contains(timeline, "connection reset") {
+			t.Errorf("timeline:\n%s", timeline)
 		}
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
@@ -207,22 +207,22 @@ func TestTroubleOfTwoRelaysIsSeparate(t *testing.T) {
 }
 
 func TestStaleProbeDoesNotReleaseLaterProbe(t *testing.T) {
-	var g delivery.CircuitBreaker
+	var b delivery.CircuitBreaker
 	at := func(int) time.Duration { return 0 }
 	enter := func() delivery.Permit {
-		p, ok := g.Allow(false)
+		p, ok := b.Allow(false)
 		if !ok {
 			t.Fatal("no pass")
 		}
 		return p
 	}
-	g.Trip(enter(), false, at)
+	b.Trip(enter(), false, at)
 	early := enter()
-	g.Success(early)
-	g.Trip(enter(), false, at)
-	enter() // the probe of now
-	g.Release(early)
-	if _, ok := g.Allow(false); ok {
+	b.Success(early)
+	b.Trip(enter(), false, at)
+	enter() // the current probe
+	b.Release(early)
+	if _, ok := b.Allow(false); ok {
 		t.Error("a second probe beside the first")
 	}
 }

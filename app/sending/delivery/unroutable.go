@@ -12,28 +12,28 @@ import (
 	"mailer/db"
 )
 
-// Counts of what waits end here: a log line of each minute need not be exact, and a
-// refusal need not count millions.
+// Counts of waiting mail stop at these limits: a log line of each minute need not be exact, and
+// a refusal to capture need not count millions.
 const (
 	maxLoggedCount  = 10_000
 	maxCaptureCount = 1_000_000
 )
 
-// waiting is what waits for a relay.
-type waiting struct {
+// waitingMail is the mail that waits for a relay.
+type waitingMail struct {
 	relay      string
-	emails     int64 // transactions: emails, and recipients of broadcasts whose turn came
+	emails     int64 // open units: emails, and begun recipients of broadcasts
 	broadcasts int   // scheduled or queued
 }
 
-// String words it for a person.
-func (w waiting) String() string {
+// String describes the waiting mail.
+func (w waitingMail) String() string {
 	return fmt.Sprintf("%d emails and %d broadcasts wait for the relay %s", w.emails, w.broadcasts, w.relay)
 }
 
-// waitingUnroutable returns what waits for relays other than those that are carried,
+// waitingUnroutable returns the mail that waits for relays other than those that are carried,
 // counting up to limit emails for each.
-func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int) ([]waiting, error) {
+func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int) ([]waitingMail, error) {
 	relays, err := r.UnitRelays()
 	if err != nil {
 		return nil, err
@@ -49,26 +49,26 @@ func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int)
 	for _, name := range broadcasts {
 		all[name]++
 	}
-	var found []waiting
+	var found []waitingMail
 	for name, n := range all {
 		if carried(name) {
 			continue
 		}
-		w := waiting{relay: name, broadcasts: n}
+		w := waitingMail{relay: name, broadcasts: n}
 		if w.emails, err = r.CountOpen(name, limit); err != nil {
 			return nil, err
 		}
 		found = append(found, w)
 	}
-	slices.SortStableFunc(found, func(a, b waiting) int { return strings.Compare(a.relay, b.relay) })
+	slices.SortStableFunc(found, func(a, b waitingMail) int { return strings.Compare(a.relay, b.relay) })
 	return found, nil
 }
 
-// ReportUnroutable logs what waits for relays that this server does not have, notes it
-// for the timelines of that mail, and ends the notes of what waits no more. Nothing
-// is moved: an operator who mistyped a name must not find mail gone elsewhere.
+// ReportUnroutable logs the mail that waits for relays that this server does not have, records a
+// trouble for its timelines, and closes such troubles when no mail waits. It moves no mail: after a
+// mistyped relay name, mail must not go through another relay.
 func (s *Service) ReportUnroutable(ctx context.Context) error {
-	var found []waiting
+	var found []waitingMail
 	var open []string
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if found, err = waitingUnroutable(r, s.SendsRegion, maxLoggedCount); err != nil {
@@ -78,13 +78,13 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("look for mail without a relay: %w", err)
+		return fmt.Errorf("find mail without a relay: %w", err)
 	}
 	over := slices.DeleteFunc(open, func(name string) bool {
-		return s.SendsRegion(name) || slices.ContainsFunc(found, func(w waiting) bool { return w.relay == name })
+		return s.SendsRegion(name) || slices.ContainsFunc(found, func(w waitingMail) bool { return w.relay == name })
 	})
 	for _, w := range found {
-		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", w.relay, "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.remedy(w.relay))
+		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", w.relay, "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.unroutableHelp(w.relay))
 	}
 	if len(found)+len(over) == 0 {
 		return nil
@@ -103,12 +103,12 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("note mail without a relay: %w", err)
+		return fmt.Errorf("store that mail has no relay: %w", err)
 	}
 	return nil
 }
 
-// countText words a count that ended at a limit.
+// countText formats a count that stops at a limit.
 func countText(n, limit int64) string {
 	if n >= limit {
 		return "at least " + strconv.FormatInt(limit, 10)
@@ -116,8 +116,8 @@ func countText(n, limit int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// remedy says what has mail of a relay leave that this server does not have.
-func (s *Service) remedy(relay string) string {
+// unroutableHelp says how an operator gets the mail of a missing relay sent.
+func (s *Service) unroutableHelp(relay string) string {
 	switch relay {
 	case app.CaptureRegion:
 		return "it was accepted while mail was captured and leaves through no real relay: cancel it, or start with --capture once more"
@@ -130,7 +130,7 @@ func (s *Service) remedy(relay string) string {
 // MarkUnroutable implements mail.Delivery.
 func (s *Service) MarkUnroutable(tx *db.Tx, relay string) error {
 	lack := s.Settings.MissingRelay(relay)
-	if lack == "" { // a command beside the server, which has it
+	if lack == "" { // a command, while the server has the relay
 		return nil
 	}
 	troubles, err := tx.Troubles(relay, "", "", tx.Now, tx.Now)
@@ -142,24 +142,24 @@ func (s *Service) MarkUnroutable(tx *db.Tx, relay string) error {
 			return nil
 		}
 	}
-	if err := tx.CloseTroubles(relay); err != nil { // what an earlier server knew of it
+	if err := tx.CloseTroubles(relay); err != nil { // troubles of an earlier server
 		return err
 	}
 	return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: relay, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Relay: relay, Message: lack}})
 }
 
-// unfinished counts what an earlier process left in work, by relay: it waits too.
-func unfinished(r *db.Reader) (map[string]int64, error) {
+// countInProgress counts the units that an earlier process left in work, by relay.
+func countInProgress(r *db.Reader) (map[string]int64, error) {
 	begun, err := r.BegunUnits()
 	if err != nil {
 		return nil, err
 	}
-	dotted, err := r.CommittedUnits()
+	committed, err := r.CommittedUnits()
 	if err != nil {
 		return nil, err
 	}
 	n := map[string]int64{}
-	for _, u := range append(begun, dotted...) {
+	for _, u := range append(begun, committed...) {
 		if u.Relay != app.CaptureRegion {
 			n[u.Relay]++
 		}
@@ -167,35 +167,35 @@ func unfinished(r *db.Reader) (map[string]int64, error) {
 	return n, nil
 }
 
-// MayCapture refuses to capture where mail waits for a real relay: it would be counted
-// as sent and never arrive.
+// MayCapture refuses to capture while mail waits for a real relay: that mail would be counted as
+// sent and never arrive.
 func (s *Service) MayCapture(ctx context.Context) error {
 	if !s.Settings.Capture {
 		return nil
 	}
-	var words []string
+	var lines []string
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
-		words = nil
+		lines = nil
 		found, err := waitingUnroutable(r, func(relay string) bool { return relay == app.CaptureRegion }, maxCaptureCount)
 		if err != nil {
 			return err
 		}
-		left, err := unfinished(r)
+		left, err := countInProgress(r)
 		for _, w := range found {
 			w.emails += left[w.relay]
 			delete(left, w.relay)
-			words = append(words, w.String())
+			lines = append(lines, w.String())
 		}
 		for _, relay := range slices.Sorted(maps.Keys(left)) {
-			words = append(words, waiting{relay: relay, emails: left[relay]}.String())
+			lines = append(lines, waitingMail{relay: relay, emails: left[relay]}.String())
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("look for mail that waits: %w", err)
+		return fmt.Errorf("read waiting mail: %w", err)
 	}
-	if len(words) == 0 {
+	if len(lines) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s, and capturing would keep them from ever leaving: start with --relay, or without --capture and --dev, or capture on another --db", strings.Join(words, ", "))
+	return fmt.Errorf("%s, and capturing would keep them from ever leaving: start with --relay, or without --capture and --dev, or capture on another --db", strings.Join(lines, ", "))
 }

@@ -13,12 +13,12 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// euRelay is a relay of another region than the default one.
+// euRelay is a relay of a region other than the default one.
 func euRelay() *testserver.FakeRelay {
 	return testserver.NewRelayOf(relayurl.Relay{Region: "eu-west-1", Connections: 1}, nil)
 }
 
-// sendFrom has an email of a domain accepted.
+// sendFrom sends an email from a domain.
 func sendFrom(w *testserver.Server, domain string) string {
 	w.T.Helper()
 	in := testserver.Message("bob@example.net")
@@ -29,7 +29,7 @@ func sendFrom(w *testserver.Server, domain string) string {
 	return id
 }
 
-// wantUnroutable checks that an email waits for its own relay and says why.
+// wantUnroutable checks that an email waits for its own relay and shows the reason.
 func wantUnroutable(w *testserver.Server, id, relay, reason string) {
 	w.T.Helper()
 	w.WantLastEvent(id, app.Queued)
@@ -119,12 +119,12 @@ func TestMailWaitsWithoutAnyRelay(t *testing.T) {
 		wantUnroutable(w, id, app.DefaultRegion, "no relay is configured")
 		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, &app.EmailInput{From: "x@nowhere.example", To: []string{"b@example.net"}, Subject: "s", Text: new(string)}, mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeValidation)
-		beside, err := w.CommandServices().Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
+		command, err := w.CommandServices().Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.Must(t, err)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		wantUnroutable(w, id, app.DefaultRegion, "no relay is configured")
-		wantUnroutable(w, beside, app.DefaultRegion, "no relay is configured")
+		wantUnroutable(w, command, app.DefaultRegion, "no relay is configured")
 		if !w.Log.Contains(`level=ERROR msg="no relay is configured" relay=us-east-1 waiting=2`) {
 			t.Error("the log does not say what waits")
 		}
@@ -134,7 +134,7 @@ func TestMailWaitsWithoutAnyRelay(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		w.WantLastEvent(id, app.Sent)
-		w.WantLastEvent(beside, app.Sent)
+		w.WantLastEvent(command, app.Sent)
 	})
 }
 
@@ -156,7 +156,7 @@ func TestCaptureIsRefusedWhileMailWaits(t *testing.T) {
 		if after := w.Email(id); after.Relay != before.Relay || after.LastEvent != before.LastEvent {
 			t.Errorf("it changed to %+v", after)
 		}
-		if beside := w.CommandServices(); beside.Settings.Capture {
+		if command := w.CommandServices(); command.Settings.Capture {
 			t.Error("commands beside it capture")
 		}
 	})

@@ -73,8 +73,8 @@ func TestCanceledEmailStaysCanceled(t *testing.T) {
 				if n := len(relay.Transactions(id)); n != 1 || w.Unit(id) != nil || len(w.CommittedUnits()) != 0 {
 					t.Errorf("%d attempts, unit %v", n, w.Unit(id))
 				}
-				if story := w.Timeline(id); strings.Contains(story, "250") {
-					t.Errorf("it left:\n%s", story)
+				if timeline := w.Timeline(id); strings.Contains(timeline, "250") {
+					t.Errorf("it left:\n%s", timeline)
 				}
 				testserver.WantCode(t, w.Services.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
 			})
@@ -126,8 +126,8 @@ func TestCommittedEmailCannotBeWithdrawn(t *testing.T) {
 }
 
 func TestCancelRacesWithDelivery(t *testing.T) {
-	w := testserver.New(t, testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-		return testserver.Accept(ctx, m, hold)
+	w := testserver.New(t, testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+		return testserver.Accept(ctx, m, authorize)
 	})))
 	var ids []string
 	for range 200 {
@@ -170,7 +170,7 @@ func TestRescheduledEmailStartsOver(t *testing.T) {
 		synctest.Wait()
 		at := time.Now().Add(20 * 24 * time.Hour)
 		testserver.Must(t, w.Services.Mail.RescheduleEmail(t.Context(), w.Key, id, app.FormatTime(at)))
-		close(hang) // the attempt under way must not leave
+		close(hang) // the running attempt must not be sent
 		synctest.Wait()
 		if u := w.Unit(id); u == nil || u.Attempts != 0 || !u.NextAt.Equal(at) || len(w.CommittedUnits()) != 0 {
 			t.Fatalf("unit %+v", u)

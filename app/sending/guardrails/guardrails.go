@@ -1,9 +1,9 @@
-// Package guardrails holds back teams and regions whose mail bounces, or is complained of, too
-// often: it judges them by the counters in the database, tells their webhooks, and answers
-// whether they may send. delivery counts what becomes of mail and may import it.
+// Package guardrails pauses teams and regions whose mail bounces or is reported as spam too often.
+// It judges them by counters in the database, announces changes to the teams' webhooks, and answers
+// whether they may send. The delivery package counts the outcomes.
 //
-// Failure policy: a state that can't be judged stays as it was and is judged again; a team's
-// stands in the database, so that a restart tells nobody again.
+// Failure policy: a state that can't be judged stays and is judged again. Team states are stored,
+// so that a restart announces nothing twice.
 package guardrails
 
 import (
@@ -26,42 +26,41 @@ import (
 	"mailer/db"
 )
 
-// Every is how often states are looked at: a crossed line takes effect within
-// 10 s.
+// Every is how often states are judged. A crossed limit takes effect within 10 s.
 const Every = 5 * time.Second
 
-// Service knows the states of teams and regions.
+// Service judges teams and regions.
 type Service struct {
 	*base.Base
 	Config
 	events *webhooks.Service
 	teams  *teams.Service
-	states atomic.Pointer[states] // nil: no server runs in this process
+	states atomic.Pointer[states] // nil: this process is not a server
 
-	mu      sync.Mutex
-	touched map[string]bool // teams that something was counted of since they were judged
-	hour    int64           // in which all teams were judged last: windows move with it
-	heard   atomic.Bool     // another process wrote: all are judged once more
+	mu        sync.Mutex
+	touched   map[string]bool // teams whose counters changed since they were judged
+	hour      int64           // hour in which all teams were judged last, because the windows move hourly
+	peerWrote atomic.Bool     // another process wrote: judge all teams
 }
 
-// Config is what the service needs of those above it.
+// Config connects the service with the relay queues.
 type Config struct {
-	Regions func() []string // those of the relays of this process
-	Changed func()          // broadcasts may go on that rested, or rest
+	Regions func() []string // regions of the relays of this process
+	Changed func()          // called when broadcasts were paused or resumed
 }
 
-// New makes the service.
-func New(base *base.Base, told *webhooks.Service, owners *teams.Service, cfg Config) *Service {
-	return &Service{Base: base, Config: cfg, events: told, teams: owners}
+// New makes a Service.
+func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, cfg Config) *Service {
+	return &Service{Base: base, Config: cfg, events: events, teams: teamService}
 }
 
-// states never change; a new one takes their place.
+// states is immutable; a change replaces it.
 type states struct {
 	teams   map[string]reputation.Guardrail // absent: ok
-	regions map[string]bool                 // those whose broadcasts rest
+	regions map[string]bool                 // regions whose broadcasts are paused
 }
 
-// Touch has a team judged soon, of which something was counted.
+// Touch makes Judge include a team whose counters changed.
 func (s *Service) Touch(teamID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,10 +70,10 @@ func (s *Service) Touch(teamID string) {
 	s.touched[teamID] = true
 }
 
-// PeerWrote has all teams judged soon, since another process wrote.
-func (s *Service) PeerWrote() { s.heard.Store(true) }
+// PeerWrote makes Judge include all teams, because another process wrote.
+func (s *Service) PeerWrote() { s.peerWrote.Store(true) }
 
-// change puts other states in the place of those that are known.
+// change replaces the states by a changed copy.
 func (s *Service) change(fn func(next *states)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *Service) change(fn func(next *states)) {
 	s.states.Store(&next)
 }
 
-// Team is the state of a team as this process knows it.
+// Team returns the state of a team as this process knows it.
 func (s *Service) Team(teamID string) reputation.Guardrail {
 	if now := s.states.Load(); now != nil && now.teams[teamID] != "" {
 		return now.teams[teamID]
@@ -95,13 +94,13 @@ func (s *Service) Team(teamID string) reputation.Guardrail {
 	return reputation.GuardrailOK
 }
 
-// region reports whether broadcasts of a region rest.
-func (s *Service) region(name string) bool {
+// regionPaused reports whether broadcasts of a region are paused.
+func (s *Service) regionPaused(name string) bool {
 	now := s.states.Load()
 	return now != nil && now.regions[name]
 }
 
-// Start reads the states that an earlier process left and judges anew.
+// Start reads the stored states of teams and judges all states.
 func (s *Service) Start(ctx context.Context) error {
 	teams, err := db.Get(ctx, s.DB, (*db.Reader).Guardrails)
 	if err != nil {
@@ -111,8 +110,7 @@ func (s *Service) Start(ctx context.Context) error {
 	return s.IgnoreFull(s.Judge(ctx))
 }
 
-// Follow has this server know how the one that leads judged teams, and judge regions as that one
-// does.
+// Follow reads the states of teams that the leading server stored, and judges regions as it does.
 func (s *Service) Follow(ctx context.Context) error {
 	teams, err := db.Get(ctx, s.DB, (*db.Reader).Guardrails)
 	if err != nil {
@@ -130,11 +128,11 @@ func (s *Service) Follow(ctx context.Context) error {
 	return nil
 }
 
-// Judge looks at the rates of teams that sent since the last time or are not ok, once
-// an hour at those of all, and at those of the regions.
+// Judge judges the teams that sent since the last time or are not OK, all teams once an hour, and
+// the regions.
 func (s *Service) Judge(ctx context.Context) error {
 	teams, err := s.teamsToJudge(ctx)
-	if err != nil || len(teams) == 0 { // neither counters nor windows moved: regions are as they were
+	if err != nil || len(teams) == 0 { // neither counters nor windows changed, so regions did not change
 		return err
 	}
 	var failed []error
@@ -155,7 +153,7 @@ func (s *Service) Judge(ctx context.Context) error {
 func (s *Service) teamsToJudge(ctx context.Context) ([]string, error) {
 	hour := reputation.OutcomeHour(clock.Now())
 	var all []app.Team
-	if s.heard.Swap(false) || hour != s.hour { // which only this goroutine changes
+	if s.peerWrote.Swap(false) || hour != s.hour { // s.hour is used by this goroutine only
 		var err error
 		if all, err = s.teams.ListTeams(ctx); err != nil {
 			return nil, err
@@ -178,25 +176,25 @@ func (s *Service) teamsToJudge(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(due)), nil
 }
 
-// teamRates reads what a team is judged by.
-func teamRates(r *db.Reader, teamID string, now time.Time) (week, lately reputation.Outcome, err error) {
+// teamRates reads the outcomes that a team is judged by.
+func teamRates(r *db.Reader, teamID string, now time.Time) (week, sinceYesterday reputation.Outcome, err error) {
 	week, err = r.TeamOutcome(teamID, reputation.OutcomesOver(reputation.GuardrailWeek, now))
 	if err != nil {
-		return week, lately, fmt.Errorf("read outcomes: %w", err)
+		return week, sinceYesterday, fmt.Errorf("read outcomes: %w", err)
 	}
-	lately, err = r.TeamOutcome(teamID, reputation.OutcomesSinceYesterday(now))
-	return week, lately, err
+	sinceYesterday, err = r.TeamOutcome(teamID, reputation.OutcomesSinceYesterday(now))
+	return week, sinceYesterday, err
 }
 
 func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
-	var week, lately reputation.Outcome
+	var week, sinceYesterday reputation.Outcome
 	now := clock.Now()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		week, lately, err = teamRates(r, teamID, now)
+		week, sinceYesterday, err = teamRates(r, teamID, now)
 		return err
 	})
 	before := s.Team(teamID)
-	judged := reputation.JudgeTeam(before, week, lately)
+	judged := reputation.JudgeTeam(before, week, sinceYesterday)
 	state := judged.State
 	if err != nil || state == before {
 		return err
@@ -223,7 +221,7 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 	return nil
 }
 
-// announce tells of a line that was crossed.
+// announce announces that a team's state got worse.
 func (s *Service) announce(tx *db.Tx, teamID string, before reputation.Guardrail, j reputation.Judgement) error {
 	if !j.State.Worse(before) {
 		return nil
@@ -245,7 +243,7 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 		day, week, paused, err = regionState(r, region, now)
 		return err
 	})
-	if err != nil || paused == s.region(region) {
+	if err != nil || paused == s.regionPaused(region) {
 		return err
 	}
 	s.change(func(next *states) { next.regions[region] = paused })
@@ -255,8 +253,8 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 	return nil
 }
 
-// regionState judges a region. Its teams are looked at only where the rates of all of
-// them together cross a line, which is seldom: the sums are cheap, the teams may be many.
+// regionState judges a region. It reads the teams only if the sums of all teams cross a limit,
+// which is rare.
 func regionState(r *db.Reader, region string, now time.Time) (day, week reputation.RegionOutcome, paused bool, err error) {
 	sums := []*reputation.RegionOutcome{&day, &week}
 	from := []int64{reputation.OutcomesOver(reputation.GuardrailDay, now), reputation.OutcomesOver(reputation.GuardrailWeek, now)}
@@ -276,8 +274,8 @@ func regionState(r *db.Reader, region string, now time.Time) (day, week reputati
 	return day, week, reputation.JudgeRegion(day, week), nil
 }
 
-// MayAccept refuses what a paused team sends. A command beside the server asks the
-// database. Errors: CodeSendingPaused.
+// MayAccept refuses the mail of a paused team. In a command it reads the state from the database.
+// Errors: CodeSendingPaused.
 func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 	if err := teams.MaySend(r, teamID); err != nil {
 		return err
@@ -298,30 +296,30 @@ func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 	return app.Errorf(app.CodeSendingPaused, "Sending is paused: too many recipients of the last days bounced or complained. It resumes automatically once the rates fall; GET /deliverability shows the rates")
 }
 
-// MayBroadcast refuses broadcasts of a paused team, or in a region that recovers.
-// Errors: CodeSendingPaused, CodeBroadcastsPaused.
+// MayBroadcast refuses broadcasts of a paused team or in a paused region. Errors:
+// CodeSendingPaused, CodeBroadcastsPaused.
 func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 	if err := s.MayAccept(r, teamID); err != nil {
 		return err
 	}
-	if !s.Settings.Rules().Enforce || !s.region(region) {
+	if !s.Settings.Rules().Enforce || !s.regionPaused(region) {
 		return nil
 	}
 	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail is sent as usual, and the pause ends automatically", region)
 }
 
-// BroadcastsPaused reports whether nothing of a team's broadcasts is begun in a region now.
+// BroadcastsPaused reports whether a team's broadcasts in a region are paused.
 func (s *Service) BroadcastsPaused(teamID, region string) bool {
-	return s.Settings.Rules().Enforce && (s.region(region) || s.Team(teamID) == reputation.GuardrailPaused)
+	return s.Settings.Rules().Enforce && (s.regionPaused(region) || s.Team(teamID) == reputation.GuardrailPaused)
 }
 
-// Drips reports whether broadcasts of a team leave one a second.
+// Drips reports whether broadcasts of a team are throttled to one message a second.
 func (s *Service) Drips(teamID string) bool {
 	return s.Settings.Rules().Enforce && s.Team(teamID) == reputation.GuardrailWarning
 }
 
-// Deliverability returns how well the mail of the key's team fared in the last 30 days,
-// and how the team stands to the guardrails at this moment.
+// Deliverability returns the outcomes of the mail of the key's team in the last 30 days and the
+// current state of the team.
 func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputation.Deliverability, err error) {
 	now := clock.Now()
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
@@ -329,8 +327,8 @@ func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputatio
 		if err != nil {
 			return fmt.Errorf("read outcomes: %w", err)
 		}
-		week, lately, err := teamRates(r, key.TeamID, now)
-		d = reputation.NewDeliverability(month, reputation.JudgeTeam(s.Team(key.TeamID), week, lately).State)
+		week, sinceYesterday, err := teamRates(r, key.TeamID, now)
+		d = reputation.NewDeliverability(month, reputation.JudgeTeam(s.Team(key.TeamID), week, sinceYesterday).State)
 		return err
 	})
 	return d, base.Unavailable(err)

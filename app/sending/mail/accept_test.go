@@ -113,7 +113,7 @@ func TestRefusedSendLeavesNothing(t *testing.T) {
 		"attachments":       {w.Key, big, app.CodePayloadTooLarge, "attachments"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 2 { // the second call shows that the first left its key free
+			for range 2 { // the second call shows that the first released its key
 				_, err := w.Services.Mail.SendEmail(t.Context(), c.key, c.in, mail.SendOptions{IdempotencyKey: name, Payload: []byte("x")})
 				testserver.WantCode(t, err, c.code)
 				if err != nil && !strings.Contains(err.Error(), c.word) {
@@ -173,7 +173,7 @@ func TestCaptureAcceptsAnyDomain(t *testing.T) {
 	if got := w.Email(id).Relay; got != app.CaptureRegion {
 		t.Errorf("relay %q", got)
 	}
-	// A command beside the server goes by the server's transport.
+	// A command uses the transport of the server.
 	cfg := w.Config
 	cfg.Routes, cfg.Capture = nil, false
 	cli, err := server.New(t.Context(), cfg)

@@ -11,22 +11,21 @@ import (
 	"mailer/db/engine"
 )
 
-// SourceAccount is the source of mail of Mailer's own to people, about their accounts.
+// SourceAccount is the source of Mailer's own mail about accounts.
 const SourceAccount = "account"
 
-// AccountPurpose is what the text of such a mail is sealed for; the email's id is the
+// AccountPurpose is the purpose that the text of account mail is sealed for; the email's id is the
 // context.
 const AccountPurpose = "account mail"
 
-// accountText stands in place of that text wherever it is shown.
+// accountText is shown in place of the text of account mail.
 const accountText = "Mailer wrote this mail to a person, about an account. Its content is not shown: it may contain a private link."
 
-// Accounts is mail of Mailer's own to people, about their accounts.
+// Accounts implements Mailer's own mail about accounts.
 type Accounts struct{ service *Service }
 
-// Send accepts a mail of Mailer's own to a person, from a domain of a team. What the
-// team shows of its mail has the subject, and not the text. Suppressions of the team don't
-// keep it from the person. Errors: those of SendEmail.
+// Send accepts a mail of Mailer's own to a person, from a domain of a team. The team can see its
+// subject, but not its text. Suppressions of the team do not stop it. Errors: those of SendEmail.
 func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text string) error {
 	s := a.service
 	defer s.Load.Enter()()
@@ -48,7 +47,7 @@ func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text str
 	}))
 }
 
-// Outgoing returns an email as it leaves: of Mailer's own with the text that is not shown.
+// Outgoing returns an email as it is sent: account mail with its real text.
 func (a *Accounts) Outgoing(ctx context.Context, email *app.Email) (*app.Email, error) {
 	if email.Source != SourceAccount {
 		return email, nil
@@ -62,15 +61,15 @@ func (a *Accounts) Outgoing(ctx context.Context, email *app.Email) (*app.Email, 
 		text, err = a.service.Sealer.Open(AccountPurpose, email.ID, sealed)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the text of a mail to a person: %w", err)
+		return nil, fmt.Errorf("read the text of an account mail: %w", err)
 	}
 	out := *email
 	out.Text = string(text)
 	return &out, nil
 }
 
-// BlockedRecipients returns what keeps an email from recipients: nothing of what a team wrote
-// down keeps mail of Mailer's own from a person.
+// BlockedRecipients returns the blocked recipients of an email. Account mail has none: suppressions
+// of the team do not apply.
 func (a *Accounts) BlockedRecipients(r *db.Reader, teamID, topicID, emailID string, recipients []string) (app.Blocked, error) {
 	blocked, err := a.service.audience.BlockedRecipients(r, teamID, topicID, recipients)
 	if err != nil || len(blocked) == 0 {

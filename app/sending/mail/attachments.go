@@ -16,12 +16,13 @@ import (
 	"mailer/db"
 )
 
-// ListAttachments returns a page of the metadata of an email's attachments.
+// ListAttachments returns a page of the metadata of an email's attachments. Errors: CodeNotFound,
+// CodeValidation for an unknown cursor.
 func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) (rows []app.Attachment, more bool, err error) {
-	var unknown error // of the email, which is not the cursor
+	var unknown error // an unknown email, as opposed to an unknown cursor
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if unknown = r.OwnsEmail(key.TeamID, emailID); errors.Is(unknown, db.ErrNotFound) {
-			if _, _, unknown = audience.RecipientOf(r, key.TeamID, emailID); unknown == nil { // a broadcast has none
+			if _, _, unknown = audience.RecipientOf(r, key.TeamID, emailID); unknown == nil { // emails of broadcasts have none
 				rows, more, err = base.Paginate(rows, page, func(a *app.Attachment) string { return a.ID })
 				return err
 			}
@@ -38,7 +39,7 @@ func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID str
 	return rows, more, base.Cursor(page, err)
 }
 
-// GetAttachment returns the metadata of one attachment.
+// GetAttachment returns the metadata of one attachment. Errors: CodeNotFound.
 func (s *Service) GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
 	f, err := s.attachment(ctx, key.TeamID, emailID, id)
 	return &f.Attachment, err
@@ -49,13 +50,13 @@ func (s *Service) attachment(ctx context.Context, teamID, emailID, id string) (d
 	return f, s.lookupContent(ctx, teamID, emailID, "attachment", err)
 }
 
-// downloadTTL is how long a download address works.
+// downloadTTL is how long a download URL works.
 const downloadTTL = time.Hour
 
 const downloadPurpose = "attachment v1"
 
-// AttachmentToken makes the signed part of a download address and says when it
-// ends. It holds ids and a time, and its MAC.
+// AttachmentToken returns the signed part of a download URL, and when it expires. It contains ids,
+// the time and a MAC.
 func (s *Service) AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time) {
 	expires = clock.Now().Add(downloadTTL).Truncate(time.Second)
 	message := binary.BigEndian.AppendUint64(nil, uint64(expires.Unix()))
@@ -63,20 +64,20 @@ func (s *Service) AttachmentToken(key *app.Key, emailID, id string) (token strin
 	return base64.RawURLEncoding.EncodeToString(append(message, s.Sealer.MAC(downloadPurpose, message)...)), expires
 }
 
-// Download is an attachment whose content is read piece by piece, each in a short
-// Read, so that a slow client holds no connection to the database.
+// Download is an attachment whose content is read in pieces, each in a short Read, so that a slow
+// client does not hold a database connection.
 type Download struct {
 	app.Attachment // without its content
-	// Next returns the next piece, of AttachmentPiece bytes at most; nil behind the last.
-	// Errors: CodeNotFound where the attachment was deleted or rewritten meanwhile.
+	// Next returns the next piece, of AttachmentPiece bytes at most; nil after the last. Errors:
+	// CodeNotFound if the attachment was deleted or rewritten meanwhile.
 	Next func(context.Context) ([]byte, error)
 }
 
-// AttachmentPiece is how many bytes of a download are in memory at once, at most.
+// AttachmentPiece is the largest part of a download in memory, in bytes.
 const AttachmentPiece = db.AttachmentPiece
 
-// OpenAttachment returns the attachment that a download token names. Errors:
-// CodeNotFound for a forged or ended token.
+// OpenAttachment returns the attachment of a download token. Errors: CodeNotFound for an invalid or
+// expired token.
 func (s *Service) OpenAttachment(ctx context.Context, token string) (*Download, error) {
 	const idLen, macLen = 36, 16
 	raw, err := app.DecodeToken(token)
@@ -95,8 +96,8 @@ func (s *Service) OpenAttachment(ctx context.Context, token string) (*Download, 
 	return &Download{Attachment: f.Attachment, Next: s.pieces(f)}, nil
 }
 
-// pieces returns what reads a file piece by piece. They are in memory one at a time,
-// so that they don't add up in an answer's room.
+// pieces returns a function that reads a file in pieces. Only one piece is in memory at a time, so
+// they do not count in the memory budget.
 func (s *Service) pieces(f db.AttachmentFile) func(context.Context) ([]byte, error) {
 	n, remaining := 0, f.Size
 	return func(ctx context.Context) ([]byte, error) {

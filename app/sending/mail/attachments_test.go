@@ -10,8 +10,8 @@ import (
 	"mailer/db"
 )
 
-// TestDownloadEndsWithAttachment: a file leaves piece by piece, and nothing of one
-// that was deleted or rewritten meanwhile; that of another email goes on.
+// A file is read in pieces. Reading ends with an error if the attachment was deleted or rewritten
+// meanwhile; that of another email continues.
 func TestDownloadEndsWithAttachment(t *testing.T) {
 	testserver.BothEngines(t)
 	content := make([]byte, 2*mail.AttachmentPiece+1)

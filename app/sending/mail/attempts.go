@@ -12,18 +12,18 @@ import (
 	"mailer/db"
 )
 
-// Outcomes of attempts beyond those that delivery names.
+// Outcomes of attempts besides those of package delivery.
 const (
 	attemptSent    = "sent"
-	attemptTrouble = "relay_trouble" // the relay could not be used at all
+	attemptTrouble = "relay_trouble" // the relay could not be used
 )
 
-// Attempt is a transaction with a relay, or the try to begin one.
+// Attempt is a transaction with a relay, or a failed connection.
 type Attempt = db.Attempt
 
-// Attempts returns a page of the attempts to hand an email to its relay, newest first:
-// those that did not end in success, of which the newest are kept, those that the relay
-// took, as its events tell, and the times when the relay could not be used.
+// Attempts returns a page of the attempts to send an email, newest first: the newest failed ones,
+// successful ones from the timeline, and the times when the relay could not be used. Errors:
+// CodeNotFound, CodeValidation.
 func (s *Search) Attempts(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]Attempt, bool, error) {
 	attempts, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]Attempt, error) {
 		email, err := r.EmailRow(key.TeamID, emailID)
@@ -54,7 +54,7 @@ func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := map[int64]bool{} // when an attempt ended of which there is a row
+	seen := map[int64]bool{} // end times of stored attempts
 	for _, a := range attempts {
 		seen[a.CreatedAt.UnixMilli()] = true
 	}
@@ -62,7 +62,7 @@ func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
 		at := ev.CreatedAt.UnixMilli()
 		switch {
 		case ev.Type == app.EventType(app.Sent) && ev.Detail.Attempt > 0 && !seen[at]:
-			seen[at] = true // one for all recipients of the transaction
+			seen[at] = true // one attempt for all recipients of the transaction
 			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptSent, Detail: ev.Detail})
 		case ev.Type == app.EventRelayTrouble && ev.Detail.Stage != "":
 			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptTrouble, Detail: ev.Detail})

@@ -15,24 +15,23 @@ import (
 	"mailer/db/engine"
 )
 
-// BatchItem is one send of a batch: what it says, or what is wrong with its
-// shape.
+// BatchItem is one send of a batch: its input, or the error of its shape.
 type BatchItem struct {
 	Input *app.EmailInput
 	Err   error
 }
 
-// BatchResult is the answer to a batch: the ids of what was accepted, in the
-// order of the request, and what was not.
+// BatchResult is the answer to a batch: the ids of accepted emails, in the order of the request,
+// and the errors of the others.
 type BatchResult struct {
 	IDs    []string         `json:"ids"`
 	Errors []app.BatchError `json:"errors"`
 }
 
-// SendBatch accepts up to app.MaxBatch emails in one Write. A strict batch is
-// accepted whole, or refused with the error of its first bad item, whose message
-// then begins with "emails.{index}: "; a permissive one accepts the good items
-// and lists the others. Errors: those of SendEmail.
+// SendBatch accepts up to app.MaxBatch emails in one Write. A strict batch is accepted whole, or
+// refused with the error of its first bad item, whose message then begins with "emails.{index}: ".
+// A permissive batch accepts the good items and lists the errors of the others. Errors: those of
+// SendEmail.
 func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem, permissive bool, opts SendOptions) (*BatchResult, error) {
 	defer s.Load.Enter()()
 	if err := s.Ready(); err != nil {
@@ -87,16 +86,16 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 	return result, nil
 }
 
-// batch is the work on one batch.
+// batch processes one batch.
 type batch struct {
 	s          *Service
 	permissive bool
 	emails     []*app.Email // nil where refusals has an error
-	refusals   []error      // found before the database was asked
-	unsent     *app.Email   // refuses a strict batch, all of its recipients being suppressed; nil: none does
+	refusals   []error      // found without the database
+	unsent     *app.Email   // refuses a strict batch, since all of its recipients are suppressed; nil: none does
 }
 
-// prepare makes the email of an item. Its error refuses the batch.
+// prepare makes the email of an item. An error refuses the batch.
 func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
 	err := item.Err
 	if err == nil {
@@ -107,8 +106,7 @@ func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
 	return batchErr
 }
 
-// render makes the email of an item that names a template. Its error
-// refuses the batch.
+// render makes the email of an item with a template. An error refuses the batch.
 func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) error {
 	if b.refusals[i] != nil || item.Input.Template == nil {
 		return nil
@@ -118,18 +116,19 @@ func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) 
 	return batchErr
 }
 
-// itemError returns what an item's error means, as app.RefuseItem says.
+// itemError returns what the error of an item means (app.RefuseItem).
 func (b *batch) itemError(i int, err error) (item *app.BatchError, batchErr error) {
 	return app.RefuseItem("emails", i, b.permissive, err)
 }
 
-// accept writes the good items, or none where one exceeds the quota. It runs inside Write, perhaps twice.
+// accept writes the good items, or none if one exceeds the quota. It runs inside Write, possibly
+// twice.
 func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 	result := &BatchResult{IDs: []string{}, Errors: []app.BatchError{}}
-	var quota error // refuses all, after what else is wrong with an item
+	var quota error // refuses the batch, unless an item has another error
 	errs := slices.Clone(b.refusals)
 	b.unsent = nil
-	broken := false // the store: nothing more is tried in this transaction
+	broken := false // the store failed: the rest of the batch is skipped
 	tx.Concurrently(len(errs), func(tx *db.Tx, i int) {
 		if errs[i] == nil && !broken {
 			errs[i] = b.s.Accept(tx, b.emails[i])

@@ -19,7 +19,7 @@ func TestStrictBatchIsRefusedWhole(t *testing.T) {
 	for name, bad := range w.BadItems() {
 		t.Run(name, func(t *testing.T) {
 			items := append(testserver.GoodItems("a@example.net"), bad.Item, testserver.GoodItems("c@example.net")[0])
-			for range 2 { // the second call shows that the first left its key free
+			for range 2 { // the second call shows that the first released its key
 				_, err := w.Services.Mail.SendBatch(t.Context(), bad.Key(w.Key), items, false, mail.SendOptions{IdempotencyKey: name, Payload: []byte("x")})
 				testserver.WantCode(t, err, bad.Code)
 				if err != nil && (!strings.HasPrefix(err.Error(), string(bad.Code)+": emails.1: ") || !strings.Contains(err.Error(), bad.Message)) {
@@ -140,7 +140,7 @@ func TestRepeatedBatchReturnsSameAnswer(t *testing.T) {
 	}
 	_, err := w.Batch("k", "strict")
 	testserver.WantCode(t, err, app.CodeInvalidIdempotent)
-	// The routes do not share their keys.
+	// Routes have separate idempotency keys.
 	id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte("one")})
 	testserver.Must(t, err)
 	if slices.Contains(first.IDs, id) {
@@ -169,7 +169,7 @@ func TestConcurrentBatchAndCrash(t *testing.T) {
 		_, err = w.Batch("k", "y")
 		testserver.WantCode(t, err, app.CodeConcurrentIdempotent)
 
-		before := w.Crash(testserver.NewRelay(nil)) // the batch was not answered and is not on disk
+		before := w.Crash(testserver.NewRelay(nil)) // the batch was neither answered nor stored
 		second := wantBatch(before, "k", "another body")
 		if n := before.Count("emails"); n != "2" || len(second.IDs) != 2 {
 			t.Errorf("%s emails after a crash before the commit, answer %+v", n, second)
@@ -180,27 +180,27 @@ func TestConcurrentBatchAndCrash(t *testing.T) {
 		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(answered, again) {
 			t.Errorf("first %+v, then %+v", answered, again)
 		}
-		after := w.Crash(testserver.NewRelay(nil)) // answered: it is on disk with its key
+		after := w.Crash(testserver.NewRelay(nil)) // answered: stored with its key
 		if again := wantBatch(after, "k", "x"); !reflect.DeepEqual(answered, again) {
 			t.Errorf("before the crash %+v, after it %+v", answered, again)
 		}
 	})
 }
 
-// batchAnswer is what a caller of Batch heard.
+// batchAnswer is the result of a call of Batch.
 type batchAnswer struct {
 	result *mail.BatchResult
 	err    error
 }
 
-// must is the answer, or that to a second try where the database elsewhere broke the
-// connections of the server while it was copied, which refuses the batch. The server refuses
-// further ones until it has connected again.
+// must returns the result. With PostgreSQL the copy of the database may have broken the connections
+// of the server, so that the batch is refused until the server has connected again; then must
+// returns the result of a second call.
 func (a batchAnswer) must(w *testserver.Server) *mail.BatchResult {
 	w.T.Helper()
 	if a.err != nil && testserver.IsPostgres() {
 		testserver.WantCode(w.T, a.err, app.CodeServiceUnavailable)
-		time.Sleep(time.Minute) // of the bubble's time, which stands while it connects
+		time.Sleep(time.Minute) // synctest time, which stands still while the server connects
 		return wantBatch(w, "k", "x")
 	}
 	testserver.Must(w.T, a.err)
@@ -216,11 +216,11 @@ func TestBatchKeyExpiresDespiteClockChanges(t *testing.T) {
 		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(first, again) {
 			t.Error("forgotten before 24 hours")
 		}
-		w.SQL("UPDATE idempotency SET created_at = created_at + 48*3600*1000") // the clock was set back by two days
+		w.SQL("UPDATE idempotency SET created_at = created_at + 48*3600*1000") // as if the clock was set back by two days
 		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(first, again) {
 			t.Error("forgotten when the clock was set back")
 		}
-		w.SQL("UPDATE idempotency SET created_at = created_at - 96*3600*1000") // and on by four
+		w.SQL("UPDATE idempotency SET created_at = created_at - 96*3600*1000") // and forward by four
 		second := wantBatch(w, "k", "y")
 		if slices.Contains(second.IDs, first.IDs[0]) {
 			t.Error("kept beyond 24 hours")

@@ -13,11 +13,10 @@ import (
 	"mailer/db"
 )
 
-// broadcastMailBytes bounds the contents of broadcasts that are kept compiled; one
-// that is larger is kept alone.
+// broadcastMailBytes bounds the cache of compiled broadcasts. A larger broadcast is cached alone.
 const broadcastMailBytes = 32 << 20
 
-// BroadcastMail is the content of one broadcast, parsed once.
+// BroadcastMail is the compiled content of one broadcast.
 type BroadcastMail struct {
 	*render.Broadcast
 	id       string
@@ -26,16 +25,16 @@ type BroadcastMail struct {
 	Audience app.Audience
 }
 
-// broadcastMails keeps contents of broadcasts. What one says never changes once it
-// is queued but by erasures. The zero value is ready.
+// broadcastMails caches compiled broadcasts. The content of a queued broadcast changes only by an
+// erasure. The zero value is ready to use.
 type broadcastMails struct {
 	mu    sync.Mutex
-	kept  []*BroadcastMail // the last one was used last
+	kept  []*BroadcastMail // most recently used last
 	bytes int64
-	drops int // how often one was dropped
+	drops int // how many times entries were dropped
 }
 
-// get returns a content that is kept, else nil.
+// get returns a cached content; nil: none.
 func (m *broadcastMails) get(id string) *BroadcastMail {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,14 +49,14 @@ func (m *broadcastMails) get(id string) *BroadcastMail {
 	return c
 }
 
-// dropCount is what put asks for: to be read before the content is.
+// dropCount returns the count that put needs. It must be read before the content is.
 func (m *broadcastMails) dropCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.drops
 }
 
-// drop forgets a content that was changed.
+// drop removes a content that was changed.
 func (m *broadcastMails) drop(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +69,7 @@ func (m *broadcastMails) drop(id string) {
 	})
 }
 
-// dropAll forgets all of them.
+// dropAll removes all contents.
 func (m *broadcastMails) dropAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +77,8 @@ func (m *broadcastMails) dropAll() {
 	m.kept, m.bytes = nil, 0
 }
 
-// put keeps a content in place of those that were used least lately, unless it
-// may have changed since it was read.
+// put caches a content in place of the least recently used ones, unless it may have changed since
+// it was read.
 func (m *broadcastMails) put(c *BroadcastMail, state int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +93,7 @@ func (m *broadcastMails) put(c *BroadcastMail, state int) {
 	}
 }
 
-// BroadcastMail returns the compiled content of a broadcast that was queued.
+// BroadcastMail returns the compiled content of a queued broadcast.
 func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*BroadcastMail, error) {
 	if c := s.mails.get(id); c != nil {
 		return c, nil
@@ -124,5 +123,5 @@ func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*Broadc
 	return c, nil
 }
 
-// DropBroadcastMail forgets the compiled content of a broadcast that was changed.
+// DropBroadcastMail removes a changed broadcast from the cache.
 func (s *Service) DropBroadcastMail(id string) { s.mails.drop(id) }

@@ -11,13 +11,12 @@ import (
 	"mailer/db"
 )
 
-// compiledFactor is how much memory a broadcast takes that is compiled and filled in for a
-// recipient, in its content.
+// compiledFactor is the memory of a broadcast that is compiled and rendered for a recipient,
+// relative to its content.
 const compiledFactor = 2
 
-// broadcastEmail returns an email to a recipient of a broadcast as it leaves, or
-// would leave, but for tracking: who reads it here opens nothing. Error:
-// db.ErrNotFound.
+// broadcastEmail returns the email to a recipient of a broadcast as it is sent, but without
+// tracking: reading it here must not count as an open. Error: db.ErrNotFound.
 func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*app.Email, error) {
 	var rec app.BroadcastRecipient
 	var email *app.Email

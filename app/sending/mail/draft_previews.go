@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// What is kept of drafts for their previews, in bytes of HTML and text.
+// Limits of drafts in memory, in bytes of HTML and text.
 const (
 	maxKept     = 16 << 20
 	maxTeamKept = 8 << 20
-	// maxTeamDrafts is how many of a team are kept at once.
+	// maxTeamDrafts is how many drafts of a team are kept.
 	maxTeamDrafts = 32
 )
 
-// keptPreviews holds what drafts say for the time that the addresses of their previews
-// work. A team that renders much loses its own oldest ones, and nobody else's: where all is
-// full, the team with most of it makes room. The zero value is ready.
+// keptPreviews keeps drafts for previewTTL. Each team has its own limits and loses its own oldest
+// drafts first. If the total limit is reached, the team with the most bytes loses its oldest draft.
+// The zero value is ready to use.
 type keptPreviews struct {
 	mu    sync.Mutex
 	teams map[string]*teamPreviews
 	size  int
 }
 
-// teamPreviews are those of a team, oldest first.
+// teamPreviews are the drafts of a team, oldest first.
 type teamPreviews struct {
 	drafts []keptDraft
 	size   int
@@ -31,12 +31,12 @@ type teamPreviews struct {
 type keptDraft struct {
 	id    string
 	shown *PreviewContent
-	timer *time.Timer // which lets go of it
+	timer *time.Timer // removes the draft
 }
 
 func (d *keptDraft) size() int { return len(d.shown.HTML) + len(d.shown.Text) }
 
-// record holds what a draft says; false: it is too large to.
+// keep keeps the content of a draft; false: it is too large.
 func (k *keptPreviews) keep(teamID, id string, shown *PreviewContent) bool {
 	d := keptDraft{id: id, shown: shown}
 	n := d.size()
@@ -66,7 +66,7 @@ func (k *keptPreviews) keep(teamID, id string, shown *PreviewContent) bool {
 	return true
 }
 
-// largest is the team that has most.
+// largest returns the team with the most bytes.
 func (k *keptPreviews) largest() (teamID string) {
 	maxSize := -1
 	for id, t := range k.teams {
@@ -77,7 +77,7 @@ func (k *keptPreviews) largest() (teamID string) {
 	return teamID
 }
 
-// drop lets go of a team's draft.
+// drop removes a draft of a team.
 func (k *keptPreviews) drop(teamID string, i int) {
 	t := k.teams[teamID]
 	d := t.drafts[i]
@@ -90,7 +90,7 @@ func (k *keptPreviews) drop(teamID string, i int) {
 	}
 }
 
-// expire lets go of a draft whose time is over.
+// expire removes an expired draft.
 func (k *keptPreviews) expire(teamID, id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,7 +99,7 @@ func (k *keptPreviews) expire(teamID, id string) {
 	}
 }
 
-// find returns where a draft is; -1: it is not kept.
+// find returns the index of a draft; -1: not kept.
 func (k *keptPreviews) find(teamID, id string) int {
 	if t := k.teams[teamID]; t != nil {
 		for i := range t.drafts {
@@ -111,7 +111,7 @@ func (k *keptPreviews) find(teamID, id string) int {
 	return -1
 }
 
-// get returns what a draft says; nil: it is not kept any more.
+// get returns the content of a draft; nil: no longer kept.
 func (k *keptPreviews) get(teamID, id string) *PreviewContent {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -17,36 +17,36 @@ import (
 	"mailer/db/engine"
 )
 
-// SendOptions are what a send carries beside its body.
+// SendOptions are the options of a send besides its body.
 type SendOptions struct {
 	IdempotencyKey string // empty: none
-	Payload        []byte // canonical form of the body, what idempotency compares
+	Payload        []byte // canonical form of the body, which idempotency compares
 }
 
-// Delivery is what accepting needs to know of delivery.
+// Delivery is what acceptance needs of package delivery.
 type Delivery interface {
 	// SendsRegion reports whether this process sends the mail of a region.
 	SendsRegion(region string) bool
-	// MarkUnroutable notes for timelines that what was just accepted waits for a region that
-	// has no relay. It runs inside Write.
+	// MarkUnroutable records for timelines that accepted mail waits for a region without a relay.
+	// It runs inside Write.
 	MarkUnroutable(tx *db.Tx, region string) error
-	// Wake has the lane of a region look for due mail of every kind; WakeMail for
-	// transactional mail alone. Neither blocks.
+	// Wake makes the queue of a region look for due mail of every kind, and WakeMail for
+	// transactional mail only. Neither blocks.
 	Wake(region string)
 	WakeMail(region string)
 }
 
-// The operations in the idempotency table.
+// Operations in the idempotency table.
 const (
 	routeEmails = "POST /emails"
 	routeBatch  = "POST /emails/batch"
 )
 
-// SendEmail accepts one email and returns its id once it is safe on disk. Errors, in
-// the order of the checks: CodeServiceUnavailable, CodeValidation,
-// CodeRestrictedAPIKey, those of idempotency, CodeNotFound for topic or template,
-// CodeValidation for the from-domain, CodeSendingPaused, CodePayloadTooLarge,
-// CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded.
+// SendEmail accepts one email and returns its id once the email is safe on disk. Errors, in the
+// order of the checks: CodeServiceUnavailable, CodeValidation, CodeRestrictedAPIKey, those of
+// idempotency, CodeNotFound for topic or template, CodeValidation for the from-domain,
+// CodeSendingPaused, CodePayloadTooLarge, CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded,
+// CodeMonthlyQuotaExceeded.
 func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer s.Load.Enter()()
 	if err := s.Ready(); err != nil {
@@ -88,16 +88,15 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 	return cmp.Or(answer, email.ID), nil
 }
 
-// withCompat is a send as the mode of this server reads it.
+// withCompat returns an input with the compatibility mode of this server.
 func (s *Service) withCompat(in *app.EmailInput) *app.EmailInput {
 	out := *in
 	out.Compat = s.Compat()
 	return &out
 }
 
-// prepare makes the email of a send, after the checks that come before
-// idempotency. Of a send that names a template there is none yet: a renderer
-// makes it.
+// prepare makes the email of a send, after the checks that come before idempotency. For a send with
+// a template it returns nil: a renderer makes the email.
 func (s *Service) prepare(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 	complete := in
 	if in.Template != nil {
@@ -113,8 +112,8 @@ func (s *Service) prepare(key *app.Key, in *app.EmailInput) (*app.Email, error) 
 	return email, s.addPageLink(email)
 }
 
-// NewEmail makes an email of a send, after the checks that need no database:
-// shape, then the key's domain.
+// NewEmail makes the email of a send, after the checks that need no database: shape, then the key's
+// domain.
 func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 	mail, err := in.Validate()
 	if err != nil {
@@ -123,8 +122,7 @@ func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 	return newEmail(key, in, mail)
 }
 
-// newEmail makes an email of a mail that is checked. Of in it needs but when it leaves,
-// and until when.
+// newEmail makes the email of a validated mail. It uses only the schedule and the expiry of in.
 func newEmail(key *app.Key, in *app.EmailInput, mail *app.Mail) (email *app.Email, err error) {
 	now := clock.Now()
 	id := app.NewID()
@@ -149,7 +147,7 @@ func newEmail(key *app.Key, in *app.EmailInput, mail *app.Mail) (email *app.Emai
 	return email, nil
 }
 
-// expiresIn reads how long an email is worth something; empty: as the relay has it.
+// expiresIn parses how long an email is tried; an empty text selects the default of the relay.
 func expiresIn(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -164,8 +162,8 @@ func expiresIn(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Accept proves that an email may be sent and writes it with all that belongs
-// to it. It runs inside Write; an *app.Error comes before anything is written.
+// Accept checks that an email may be sent, and writes it with its unit and events. It runs inside
+// Write. An *app.Error is returned before anything is written.
 func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	recipients := envelopeOf(email)
 	domain, blocked, err := s.checkSendable(tx, email, recipients)
@@ -209,8 +207,8 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	return s.handToDelivery(tx, email, unit, AcceptedState{open, asOf})
 }
 
-// composedSize is what an email weighs while it is sent: what was handed in whole is there
-// twice where tracking changes it.
+// composedSize returns the memory that an email needs while it is sent. A tracked raw message is in
+// memory twice.
 func composedSize(email *app.Email) int64 {
 	n := email.Size()
 	if email.Tracking != nil {
@@ -219,8 +217,8 @@ func composedSize(email *app.Email) int64 {
 	return n
 }
 
-// handToDelivery has the lane of a new unit look for it. Where there is none, the timeline
-// says so.
+// handToDelivery wakes the queue of a new unit. Without a relay it marks the unit as unroutable in
+// the timeline.
 func (s *Service) handToDelivery(tx *db.Tx, email *app.Email, unit app.Unit, state AcceptedState) error {
 	if !s.Delivery.SendsRegion(unit.Relay) {
 		return s.Delivery.MarkUnroutable(tx, unit.Relay)
@@ -234,9 +232,8 @@ func (s *Service) handToDelivery(tx *db.Tx, email *app.Email, unit app.Unit, sta
 	return nil
 }
 
-// checkSendable proves that the team may send an email now, and sets its relay. It answers what
-// DomainStatus tells of its domain, and what keeps mail from recipients. What it asks leaves
-// together.
+// checkSendable checks that the team may send an email now, and sets its relay. It returns the
+// domain (as DomainStatus does) and the blocked recipients. Its queries are sent together.
 func (s *Service) checkSendable(tx *db.Tx, email *app.Email, recipients []string) (domain app.Domain, blocked app.Blocked, err error) {
 	checks := []func(r *db.Reader) error{
 		func(r *db.Reader) (err error) {
@@ -264,8 +261,8 @@ func (s *Service) checkSendable(tx *db.Tx, email *app.Email, recipients []string
 	return domain, blocked, err
 }
 
-// SendingRegion proves that a team may send from a domain and returns the relay
-// that its mail leaves through, and what DomainStatus tells of the domain.
+// SendingRegion checks that a team may send from a domain. It returns the relay of the domain's
+// mail, and the domain as DomainStatus does.
 func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, app.Domain, error) {
 	d, err := r.DomainStatus(teamID, domain)
 	switch {
@@ -281,7 +278,7 @@ func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, ap
 	return s.Settings.RegionOf(d.Region), d, nil
 }
 
-// unverified says why nothing may be sent from a domain yet.
+// unverified returns the error of an unverified domain.
 func (s *Service) unverified(r *db.Reader, teamID, name string) error {
 	d, err := r.DomainByName(teamID, name)
 	if err != nil {
@@ -290,15 +287,15 @@ func (s *Service) unverified(r *db.Reader, teamID, name string) error {
 	return d.Unverified(s.domains.DomainRecords(&d))
 }
 
-// ListEmails returns a page of the team's emails, newest first, without bodies
-// and attachments, and whether there are more.
+// ListEmails returns a page of the team's emails, newest first, without content, and whether there
+// are more.
 func (s *Service) ListEmails(ctx context.Context, key *app.Key, page app.Page) (emails []app.Email, more bool, err error) {
 	emails, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Email, bool, error) { return r.ListEmails(key.TeamID, page) })
 	return emails, more, base.Cursor(page, err)
 }
 
-// GetEmail returns one email with its bodies and the metadata of its attachments.
-// An email to a recipient of a broadcast is as it leaves to that recipient.
+// GetEmail returns one email with its bodies and the metadata of its attachments. An email of a
+// broadcast is rendered for its recipient. Errors: CodeNotFound.
 func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
 	email, err = base.GetWithinBudget(ctx, s.DB,
 		func(r *db.Reader) (int64, error) { return r.EmailSize(key.TeamID, id) },
@@ -309,9 +306,8 @@ func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email 
 	return email, base.Lookup("email", err)
 }
 
-// GetCaptured returns the whole message as the capture transport kept it, else one that was
-// handed in whole, as it leaves but for its signature and for tracking. Errors: CodeNotFound where there is
-// neither.
+// GetCaptured returns the complete message that capture mode stored, or a submitted message as it
+// is sent, without signature and tracking. Errors: CodeNotFound without either.
 func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error) {
 	message, err := base.GetWithinBudget(ctx, s.DB,
 		func(r *db.Reader) (int64, error) { return r.CaptureSize(key.TeamID, emailID) },
@@ -328,8 +324,8 @@ func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string)
 	return message, s.lookupContent(ctx, key.TeamID, emailID, "captured message", err)
 }
 
-// lookupContent is base.Lookup for what belongs to an email's content: where that was
-// deleted for its age, the words say so.
+// lookupContent is base.Lookup for a part of an email's content. If the content was deleted by age,
+// the error says so.
 func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind string, err error) error {
 	if !errors.Is(err, db.ErrNotFound) {
 		return base.Lookup(kind, err)
@@ -339,4 +335,26 @@ func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind strin
 		return base.Lookup(kind, err)
 	}
 	return errContentDeleted(email)
+}
+
+// addPageLink sets the unsubscribe URL of an email that needs one. It is the same for all attempts.
+// With one recipient the link applies to that address, with several to each of them. Then the email
+// is complete, and addPageLink sets its insights. Errors: CodeValidation if the base URL is
+// unknown, since no server has run yet.
+func (s *Service) addPageLink(email *app.Email) error {
+	if !email.NeedsUnsubscribePage() {
+		s.Inspect(email)
+		return nil
+	}
+	base := s.Settings.BaseURL
+	if base == "" {
+		return app.Errorf(app.CodeValidation, "This email needs an unsubscribe link, and where the pages of this server are reached is not known before `mailer serve` ran on its database")
+	}
+	link := app.PageLink{TeamID: email.TeamID, TopicID: email.TopicID, Source: email.ID}
+	if recipients := envelopeOf(email); len(recipients) == 1 {
+		link.Address = s.Sealer.AddressHash(email.TeamID, app.KeyOf(recipients[0]))
+	}
+	email.Unsubscribe = s.Sealer.UnsubscribeURL(base, link)
+	s.Inspect(email)
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"mailer/db"
 )
 
-// What the tests of this package from outside reach into it for.
+// Exports for the external tests of this package.
 
 const (
 	JudgeEvery   = judgeEvery
@@ -18,7 +18,7 @@ const (
 	TrackQueue   = trackQueue
 )
 
-// NewIdempotencyClaim is a claim that nobody else can hold.
+// NewIdempotencyClaim returns a claim that no other send can hold.
 func NewIdempotencyClaim(team, route, key string, hash [32]byte) *idempotencyClaim {
 	return &idempotencyClaim{owner: &inflight{}, key: db.IdempotencyKey{TeamID: team, Route: route, Key: key}, hash: hash}
 }
@@ -33,7 +33,7 @@ func (r *renderer) Fill(ctx context.Context, in *app.EmailInput, c *app.Template
 	return r.fill(ctx, in, c)
 }
 
-// Attachment is an attachment with its content.
+// Attachment returns an attachment with its content.
 func (s *Service) Attachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
 	token, _ := s.AttachmentToken(key, emailID, id)
 	d, err := s.OpenAttachment(ctx, token)
@@ -54,7 +54,7 @@ func (s *Service) EmailData(tx *db.Tx, teamID, emailID string) (webhook.EmailDat
 	return s.emailData(tx, teamID, emailID)
 }
 
-// ForgetMails drops the compiled contents of broadcasts.
+// ForgetMails drops the cache of compiled broadcasts.
 func (s *Service) ForgetMails() { s.mails = broadcastMails{} }
 
 func (s *Service) RecordHit(tx *db.Tx, hit *tracking.Hit, email db.TrackedEmail, kind app.EventType, reason string) error {

@@ -11,10 +11,10 @@ import (
 	"mailer/db"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
-// sendHTML has an email with that html accepted and, where a relay is due to,
-// taken.
+// sendHTML sends an email with an HTML body and waits until the relay has accepted it, if a relay
+// is due to.
 func sendHTML(w *testserver.Server, html string, to ...string) string {
 	w.T.Helper()
 	in := testserver.Message(to...)
@@ -25,7 +25,7 @@ func sendHTML(w *testserver.Server, html string, to ...string) string {
 	return id
 }
 
-// wantNothing checks that no email and no unit is there.
+// wantNothing checks that no email and no unit exists.
 func wantNothing(w *testserver.Server) {
 	w.T.Helper()
 	emails, _, err := w.Services.Mail.ListEmails(w.T.Context(), w.Key, app.Page{Limit: 100})
@@ -46,7 +46,7 @@ func wantBatch(w *testserver.Server, k, payload string) *mail.BatchResult {
 	return result
 }
 
-// blockWriter keeps the writer busy until the channel is closed.
+// blockWriter blocks all writes until the channel is closed.
 func blockWriter(w *testserver.Server) chan struct{} {
 	hang := make(chan struct{})
 	go func() { _ = w.DB.Write(w.T.Context(), func(*db.Tx) error { <-hang; return nil }) }()

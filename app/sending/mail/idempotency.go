@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"mailer/app"
 	"mailer/app/base"
@@ -14,28 +17,25 @@ import (
 	"mailer/db"
 )
 
-// IdempotencyTTL is how long the answer of a send is kept for its key.
+// IdempotencyTTL is how long the answer of a send is stored for its key.
 const IdempotencyTTL = 24 * time.Hour
 
-// inflight are the keys of sends that are being answered. They live in memory,
-// so that a crash leaves none stuck.
+// inflight holds the keys of sends in progress. They are in memory, so a crash releases them.
 type inflight struct {
 	mu   sync.Mutex
 	keys map[db.IdempotencyKey]bool
 }
 
-// idempotencyClaim is the right to answer a key. The zero claim is that of a
-// send without one.
+// idempotencyClaim is the right to answer a key. The zero value is that of a send without a key.
 type idempotencyClaim struct {
 	owner    *inflight
 	key      db.IdempotencyKey
 	hash     [sha256.Size]byte
-	deferred bool // whether it is a repeated send is still to be asked: look
+	deferred bool // the stored answer is to be read inside the Write (storedAnswer)
 }
 
-// claimIdempotency returns the kept answer of a repeated send, or the claim to
-// make one. Errors: CodeInvalidIdempotencyKey, CodeConcurrentIdempotent,
-// CodeInvalidIdempotent.
+// claimIdempotency returns the stored answer of a repeated send, or a claim to make one. Errors:
+// CodeInvalidIdempotencyKey, CodeConcurrentIdempotent, CodeInvalidIdempotent.
 func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
 	c, err := s.beginClaim(key, route, opts)
 	if err != nil || c.owner == nil {
@@ -49,8 +49,8 @@ func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route stri
 	return c, "", nil
 }
 
-// claimInWrite is claimIdempotency for a send of which nothing is read before its Write: of a
-// database elsewhere that asks for the kept answer (look), so that it takes no way of its own.
+// claimInWrite is claimIdempotency for a send that reads nothing before its Write. With a shared
+// database the Write reads the stored answer (storedAnswer), which saves a round trip.
 func (s *Service) claimInWrite(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
 	if !s.DB.Cluster().Shared() {
 		return s.claimIdempotency(ctx, key, route, opts)
@@ -62,7 +62,7 @@ func (s *Service) claimInWrite(ctx context.Context, key *app.Key, route string, 
 	return c, "", err
 }
 
-// beginClaim takes the right to answer a key that nobody has at this moment.
+// beginClaim claims a key that no other send has at this moment.
 func (s *Service) beginClaim(key *app.Key, route string, opts SendOptions) (*idempotencyClaim, error) {
 	if opts.IdempotencyKey == "" {
 		return &idempotencyClaim{}, nil
@@ -86,7 +86,8 @@ func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer s
 	return answer, base.Unavailable(err)
 }
 
-// storedAnswer is the kept answer of a repeated send, where that was not asked before; empty: none.
+// storedAnswer returns the stored answer of a repeated send, if it was not read before; empty:
+// none.
 func (c *idempotencyClaim) storedAnswer(tx *db.Tx) (answer string, err error) {
 	if !c.deferred {
 		return "", nil
@@ -94,7 +95,7 @@ func (c *idempotencyClaim) storedAnswer(tx *db.Tx) (answer string, err error) {
 	return c.answerIn(&tx.Reader, tx.Now)
 }
 
-// answerIn is the kept answer; empty: none. Error: CodeInvalidIdempotent.
+// answerIn returns the stored answer; empty: none. Error: CodeInvalidIdempotent.
 func (c *idempotencyClaim) answerIn(r *db.Reader, now time.Time) (string, error) {
 	hash, answer, err := r.IdempotentAnswer(c.key, now.Add(-IdempotencyTTL))
 	switch {
@@ -121,7 +122,7 @@ func (f *inflight) take(k db.IdempotencyKey) bool {
 	return true
 }
 
-// release frees the key; a claim without a key has nothing to free.
+// release releases the key, if there is one.
 func (c *idempotencyClaim) release() {
 	if c.owner == nil {
 		return
@@ -131,7 +132,7 @@ func (c *idempotencyClaim) release() {
 	delete(c.owner.keys, c.key)
 }
 
-// record stores the answer in the transaction that makes it true.
+// keep stores the answer inside the Write of the send.
 func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
 	if c.owner == nil {
 		return nil
@@ -139,8 +140,8 @@ func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
 	return tx.KeepAnswer(c.key, c.hash[:], answer, tx.Now.Add(-IdempotencyTTL))
 }
 
-// resolveFailure is the end of a send that failed: with the answer of another server where that was
-// asked the same at this moment.
+// resolveFailure returns the result of a send that failed. If another server has answered the same
+// key meanwhile, it is that answer.
 func (c *idempotencyClaim) resolveFailure(ctx context.Context, s *Service, failed error) (answer string, err error) {
 	if c.owner == nil {
 		return "", failed
@@ -151,4 +152,51 @@ func (c *idempotencyClaim) resolveFailure(ctx context.Context, s *Service, faile
 		return answer, err
 	}
 	return "", failed
+}
+
+// Operations on broadcasts in the idempotency table.
+const (
+	RouteBroadcasts    = "POST /broadcasts"
+	RouteBroadcastSend = "POST /broadcasts/{id}/send"
+	RouteBroadcastTest = "POST /broadcasts/{id}/test"
+)
+
+// Keeper stores the answer to a call inside its Write.
+type Keeper[T any] func(tx *db.Tx, answer *T) error
+
+// Once makes the answer to a call with answer, or returns the stored answer if the call repeats one
+// with the same idempotency key. Errors: those of idempotency.
+func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, opts SendOptions, answer func(keep Keeper[T]) (T, error)) (out T, err error) {
+	claim, kept, err := s.claimIdempotency(ctx, key, route, opts)
+	if err != nil {
+		return out, err
+	}
+	if kept != "" {
+		return decodeAnswer[T](kept)
+	}
+	defer claim.release()
+	out, err = answer(func(tx *db.Tx, answer *T) error {
+		if claim.owner == nil {
+			return nil
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			return fmt.Errorf("encode answer: %w", err)
+		}
+		return claim.keep(tx, string(text))
+	})
+	if err == nil {
+		return out, nil
+	}
+	if kept, err = claim.resolveFailure(ctx, s, err); err != nil {
+		return out, err
+	}
+	return decodeAnswer[T](kept)
+}
+
+func decodeAnswer[T any](kept string) (out T, err error) {
+	if err := json.Unmarshal([]byte(kept), &out); err != nil {
+		return out, fmt.Errorf("decode stored answer: %w", err)
+	}
+	return out, nil
 }

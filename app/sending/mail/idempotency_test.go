@@ -8,7 +8,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// sendingKey is a sending-only key of the world's team.
+// sendingKey returns a sending-only key of the team.
 func sendingKey(w *testserver.Server) *app.Key {
 	return &app.Key{ID: app.NewID(), TeamID: w.Key.TeamID, Permission: app.SendingAccess, Role: app.RoleMember}
 }

@@ -8,14 +8,13 @@ import (
 	"mailer/db"
 )
 
-// Inspect looks at a mail that is whole; what hangs on its domain comes with its
-// acceptance.
+// Inspect sets the insights of a complete email. Acceptance adds those that depend on its domain.
 func (s *Service) Inspect(email *app.Email) {
 	email.Insights = insights.OfMail(email.FinalMail(), false, s.Settings.BaseURL)
 }
 
-// GetInsights returns what was found in an email when it was accepted, or in the
-// broadcast that it is of. Errors: CodeNotFound, also for one that nobody looked at.
+// GetInsights returns the insights of an email, or of its broadcast. Errors: CodeNotFound, also for
+// an email without insights.
 func (s *Service) GetInsights(ctx context.Context, key *app.Key, emailID string) (*app.Insights, error) {
 	email, err := s.GetEmail(ctx, key, emailID)
 	if err != nil {

@@ -84,13 +84,14 @@ func TestBroadcastEmailHasBroadcastInsights(t *testing.T) {
 	})
 }
 
-// historyEntry is what was counted of a team at a time.
+// historyEntry is the count of a team at a time.
 type historyEntry struct {
 	at time.Time
 	reputation.Outcome
 }
 
-// Windows of 30 days, 7 days, and today and yesterday, a second time: by the clock.
+// outcomesSince computes the windows of 30 days, 7 days, and today and yesterday from the times of
+// the entries.
 func outcomesSince(history []historyEntry, now time.Time) (month, week, recent reputation.Outcome) {
 	hour := now.Truncate(time.Hour)
 	yesterday := time.Date(now.Year(), now.Month(), now.Day()-1, 0, 0, 0, 0, time.UTC)
@@ -108,7 +109,7 @@ func outcomesSince(history []historyEntry, now time.Time) (month, week, recent r
 	return month, week, recent
 }
 
-// state is that of the lines between good, fair and poor, in percent.
+// guardrailOf returns the state for the limits between good, fair and poor, in percent.
 func guardrailOf(week, recent reputation.Outcome) reputation.Guardrail {
 	percent := func(n, of int64) float64 { return 100 * float64(n) / math.Max(1, float64(of)) }
 	switch {
@@ -157,8 +158,8 @@ func TestReputationWindowsOfRandomHistories(t *testing.T) {
 		}
 		seen := map[reputation.Guardrail]int{}
 		for i, id := range ids {
-			month, week, lately := outcomesSince(histories[i], time.Now().UTC())
-			state := guardrailOf(week, lately)
+			month, week, recent := outcomesSince(histories[i], time.Now().UTC())
+			state := guardrailOf(week, recent)
 			want := reputation.NewDeliverability(month, state)
 			got, err := w.Services.Guardrails.Deliverability(t.Context(), &app.Key{TeamID: id})
 			testserver.Must(t, err)

@@ -9,8 +9,7 @@ import (
 	"mailer/db"
 )
 
-// LeaveOut settles those recipients of an email that are blocked and still wait,
-// each with its line in the timeline.
+// LeaveOut settles blocked recipients of an email that still wait, each with an event.
 func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
 	for _, address := range recipients {
 		reason := blocked.Reason(address)
@@ -19,7 +18,7 @@ func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked a
 		}
 		err := tx.SettleRecipient(u, address, app.Suppressed)
 		if errors.Is(err, db.ErrNotFound) {
-			continue // it is settled already
+			continue // settled already
 		}
 		if err != nil {
 			return err
@@ -38,14 +37,14 @@ func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked a
 	return nil
 }
 
-// announceLeftOut notes that a recipient was left out, with what led to that.
+// announceLeftOut announces that a recipient was left out, with the bounce that caused it.
 func (s *Service) announceLeftOut(tx *db.Tx, u app.Unit, address, text string) error {
 	return s.announceWith(tx, u.TeamID, webhook.EmailSuppressed, u.EmailID, func() (webhook.EmailExtra, error) {
 		data := &webhook.SuppressedData{Message: text, Type: webhook.AccountSuppressedType, Reason: webhook.Unsubscribed, Diagnostic: []string{}}
 		extra := webhook.EmailExtra{Recipient: address, Suppressed: data}
 		suppression, err := tx.SuppressionByAddress(u.TeamID, s.Sealer.AddressHash(u.TeamID, app.KeyOf(address)))
 		if errors.Is(err, db.ErrNotFound) {
-			return extra, nil // it opted out
+			return extra, nil // the recipient opted out
 		}
 		if err != nil {
 			return extra, fmt.Errorf("look up suppression: %w", err)
@@ -56,8 +55,7 @@ func (s *Service) announceLeftOut(tx *db.Tx, u app.Unit, address, text string) e
 	})
 }
 
-// bounceDiagnostic returns what the other server said of an address in the bounce that a
-// suppression stands for, where that is known.
+// bounceDiagnostic returns the reply of the bounce that caused a suppression, if it is known.
 func bounceDiagnostic(r *db.Reader, s *app.Suppression, address string) ([]string, error) {
 	if s.Origin != app.OriginBounce || s.SourceID == "" {
 		return []string{}, nil
@@ -74,9 +72,9 @@ func bounceDiagnostic(r *db.Reader, s *app.Suppression, address string) ([]strin
 	return []string{}, nil
 }
 
-// ignoreLeftOut returns an email's head with the last event that it would have if
-// nobody had been left out: one that waits for others can still be moved and
-// canceled, though it shows as suppressed.
+// ignoreLeftOut returns an email's row with the last event that it would have without left out
+// recipients. Such an email shows as suppressed, but can be moved and canceled while it waits for
+// other recipients.
 func ignoreLeftOut(tx *db.Tx, email app.Email) (app.Email, error) {
 	if email.LastEvent != app.Suppressed {
 		return email, nil

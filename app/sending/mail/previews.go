@@ -17,8 +17,8 @@ import (
 	"mailer/db"
 )
 
-// Previews shows what mails say in frames, at signed addresses that live minutes: emails,
-// whose addresses name them, and drafts, of which what was rendered is kept that long.
+// Previews implements previews of mail in frames, at signed URLs that work for minutes. The URL of
+// an email names the email; a rendered draft is kept in memory for that time.
 type Previews struct {
 	service *Service
 	kept    keptPreviews
@@ -26,33 +26,33 @@ type Previews struct {
 
 const (
 	previewPurpose = "preview v1"
-	// previewTTL is how long an address of a preview works.
+	// previewTTL is how long a preview URL works.
 	previewTTL = 10 * time.Minute
-	previewLen = 8 + 1 + 2*36 // a time, flags and two ids
-	// The flags in an address.
+	previewLen = 8 + 1 + 2*36 // a time, a byte of flags and two ids
+	// Flags of a preview URL.
 	withImages = 1
 	ofDraft    = 2
-	// maxInline bounds the pictures of an email that its preview shows, in bytes.
+	// maxInline bounds the inline images that the preview of an email shows, in bytes.
 	maxInline = 8 << 20
 )
 
-// Preview is an address at which a frame shows a mail.
+// Preview is the URL of a preview, with what the page around the frame needs.
 type Preview struct {
-	Token        string // the signed part of the address; empty: the draft is too large to be kept
+	Token        string // the signed part of the URL; empty: the draft is too large to be kept
 	Expires      time.Time
-	RemoteImages int // pictures that the mail fetches from elsewhere
-	Height       int // of the page, in CSS pixels, as far as it can be estimated
+	RemoteImages int // images that the mail loads from other servers
+	Height       int // estimated height of the page, in CSS pixels
 }
 
-// PreviewContent is what a frame shows.
+// PreviewContent is the content of a frame.
 type PreviewContent struct {
-	HTML   string // empty: the mail has text alone
+	HTML   string // empty: the mail has text only
 	Text   string
-	Images bool // pictures from elsewhere too
+	Images bool // with images from other servers
 }
 
-// PreviewEmail returns the address of a preview of an email; with images set its frame
-// shows pictures from elsewhere too. Errors: CodeNotFound.
+// PreviewEmail returns the URL of a preview of an email; images shows images from other servers
+// too. Errors: CodeNotFound.
 func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, images bool) (out Preview, err error) {
 	email, err := p.service.GetEmail(ctx, key, id)
 	if err != nil {
@@ -68,8 +68,7 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 	return out, nil
 }
 
-// KeepDraft keeps what a draft says, and returns the address of its preview. Error: that of
-// ctx.
+// KeepDraft keeps the content of a draft and returns the URL of its preview. Error: that of ctx.
 func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (out Preview, err error) {
 	id := app.NewID()
 	if err = p.measure(ctx, key, content, &out); err != nil {
@@ -82,8 +81,8 @@ func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text st
 	return out, nil
 }
 
-// storedAnswer counts the pictures that a mail fetches from elsewhere and estimates its height: of a
-// large mail with a permit, and not for a caller who is gone. Error: that of ctx.
+// measure counts the remote images of a mail and estimates its height. A large mail needs a permit.
+// Error: that of ctx.
 func (p *Previews) measure(ctx context.Context, key *app.Key, content string, out *Preview) error {
 	if len(content) > SmallRender {
 		permits := p.service.NewRenderer(key)
@@ -96,7 +95,7 @@ func (p *Previews) measure(ctx context.Context, key *app.Key, content string, ou
 	return ctx.Err()
 }
 
-// address signs the address of a preview.
+// address returns the signed part of a preview URL.
 func (p *Previews) address(teamID, id string, images bool, flags byte) (token string, expires time.Time) {
 	if images {
 		flags |= withImages
@@ -106,8 +105,8 @@ func (p *Previews) address(teamID, id string, images bool, flags byte) (token st
 	return p.service.Sealer.SealToken(previewPurpose, append(append(message, flags), teamID+id...)), expires
 }
 
-// ShowPreview returns what the frame of an address shows. Errors: CodeNotFound, one text
-// for whatever is wrong.
+// ShowPreview returns the content of a preview. Errors: CodeNotFound, with the same message for any
+// invalid token.
 func (p *Previews) ShowPreview(ctx context.Context, token string) (*PreviewContent, error) {
 	message, ok := p.service.Sealer.OpenToken(previewPurpose, token, previewLen, previewLen)
 	if !ok || clock.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
@@ -129,7 +128,7 @@ func (p *Previews) ShowPreview(ctx context.Context, token string) (*PreviewConte
 		return nil, errPreviewGone()
 	}
 	shown := &PreviewContent{HTML: email.HTML, Text: email.Text, Images: flags&withImages != 0}
-	if err := membudget.Reserve(ctx, int64(len(shown.HTML))); err != nil { // the copy below
+	if err := membudget.Reserve(ctx, int64(len(shown.HTML))); err != nil { // for the copy below
 		return nil, err
 	}
 	shown.HTML, err = p.inlineImages(ctx, teamID, id, htmltext.DisableLinkElements(shown.HTML))
@@ -140,7 +139,7 @@ func errPreviewGone() error {
 	return app.Errorf(app.CodeNotFound, "This preview has ended; open it again")
 }
 
-// inlineImages puts the pictures of an email where its HTML shows them by their Content-ID.
+// inlineImages replaces cid: URLs in the HTML of an email with its inline images.
 func (p *Previews) inlineImages(ctx context.Context, teamID, id, content string) (string, error) {
 	refs := findCIDReferences(content)
 	if len(refs) == 0 {
@@ -161,7 +160,7 @@ func (p *Previews) inlineImages(ctx context.Context, teamID, id, content string)
 	copied, budget := 0, maxInline
 	for _, ref := range refs {
 		picture := pictures[ref.id]
-		if picture == "" || len(picture) > budget { // one that stands there very often
+		if picture == "" || len(picture) > budget { // an image used very often
 			continue
 		}
 		budget -= len(picture)
@@ -173,13 +172,13 @@ func (p *Previews) inlineImages(ctx context.Context, teamID, id, content string)
 	return out.String(), nil
 }
 
-// cidReference is where HTML names an attachment that it shows.
+// cidReference is a cid: URL in HTML.
 type cidReference struct {
-	id       string // of the content
+	id       string // Content-ID
 	from, to int
 }
 
-// findCIDReferences finds what stands as cid: behind a quote, a bracket or an equals sign.
+// findCIDReferences finds cid: URLs after a quote, a parenthesis or an equals sign.
 func findCIDReferences(content string) (out []cidReference) {
 	const scheme = "cid:"
 	for at := 1; ; {
@@ -202,7 +201,7 @@ func findCIDReferences(content string) (out []cidReference) {
 	}
 }
 
-// contentIDOf is the Content-ID that an address in HTML means.
+// contentIDOf returns the Content-ID of a cid: URL in HTML.
 func contentIDOf(address string) string {
 	address = html.UnescapeString(address)
 	if plain, err := url.PathUnescape(address); err == nil {
@@ -211,8 +210,7 @@ func contentIDOf(address string) string {
 	return address
 }
 
-// inlinePictures reads the pictures that HTML shows, each as a data: address, up to
-// maxInline in all.
+// inlinePictures reads the referenced images, each as a data: URL, up to maxInline in total.
 func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, refs []cidReference) (map[string]string, error) {
 	shown := map[string]bool{}
 	for _, ref := range refs {
@@ -232,7 +230,7 @@ func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, refs [
 	if err != nil || total == 0 {
 		return nil, base.Unavailable(err)
 	}
-	if err := membudget.Reserve(ctx, total*3); err != nil { // as bytes, and as text
+	if err := membudget.Reserve(ctx, total*3); err != nil { // as bytes and as base64 text
 		return nil, err
 	}
 	out := map[string]string{}
@@ -244,7 +242,7 @@ func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, refs [
 	return out, nil
 }
 
-// dataURL reads a picture as a data: address.
+// dataURL reads an image as a data: URL.
 func (p *Previews) dataURL(ctx context.Context, f db.AttachmentFile) (string, error) {
 	var content []byte
 	next := p.service.pieces(f)
@@ -261,7 +259,7 @@ func (p *Previews) dataURL(ctx context.Context, f db.AttachmentFile) (string, er
 	kind := strings.ToLower(f.ContentType)
 	kind, _, _ = strings.Cut(kind, ";")
 	if strings.ContainsFunc(kind, func(c rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789/+.-", c) }) {
-		kind = "image/png" // browsers look at the bytes
+		kind = "image/png" // browsers detect the type from the bytes
 	}
 	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(content), nil
 }

@@ -8,46 +8,45 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// maxRecentBytes bounds the mail that is kept in memory between its acceptance and
-// its first attempt, so that sending it needs no reading back. What has no room is
-// read ahead with others, which costs little more.
+// maxRecentBytes bounds the emails that are cached between acceptance and first attempt, so that
+// sending them needs no read. Further ones are read in batches, which costs little more.
 const maxRecentBytes = 8 << 20
 
-// maxRecentEmail is the largest email that is kept: one with attachments of
-// megabytes costs little more to read than to keep.
+// maxRecentEmail is the largest cached email. Large attachments cost little more to read than to
+// cache.
 const maxRecentEmail = 256 << 10
 
-// recentCache holds emails that were just accepted. What an email says never
-// changes after acceptance, so an entry is as good as its rows; only the first
-// attempt uses it, when all those wait that waited then.
+// recentCache caches emails that were just accepted. An email does not change after acceptance, so
+// an entry is valid for the first attempt, while all recipients still wait that waited at
+// acceptance.
 type recentCache struct {
 	mu         sync.Mutex
 	emails     map[string]recentEmail
 	bytes      int64
 	shared     bool      // other servers send too
-	lastExpiry time.Time // when old ones were dropped last
+	lastExpiry time.Time // time of the last expire
 }
 
-// recentFor is how long an email is kept where room is short and another server may have sent
-// it.
+// recentFor is how long an email stays cached while the cache is full and another server may have
+// sent it.
 const recentFor = time.Minute
 
-// recentEmail is an email that is kept.
+// recentEmail is a cached email.
 type recentEmail struct {
 	*app.Email
 	AcceptedState
 	addedAt time.Time
 }
 
-// AcceptedState is what an email was accepted with.
+// AcceptedState is what was known of an email at its acceptance.
 type AcceptedState struct {
-	Recipients []string // recipients but those left out
-	AsOf       uint64   // as of which they were (see db.Tx); 0: not known
+	Recipients []string // without those left out
+	AsOf       uint64   // version of the suppressions that Recipients depends on (see db.Tx); 0: unknown
 }
 
-// put keeps an email where there is room.
+// put caches an email if there is space.
 func (f *recentCache) put(e *app.Email, state AcceptedState) {
-	if e.Raw != nil { // which has them in it
+	if e.Raw != nil { // the raw message contains the attachments
 		small := *e
 		small.Attachments = nil
 		e = &small
@@ -70,7 +69,7 @@ func (f *recentCache) put(e *app.Email, state AcceptedState) {
 	f.bytes += size
 }
 
-// expire drops those that were kept for long.
+// expire removes old entries.
 func (f *recentCache) expire(now time.Time) {
 	for id, e := range f.emails {
 		if now.Sub(e.addedAt) >= recentFor {
@@ -80,11 +79,10 @@ func (f *recentCache) expire(now time.Time) {
 	}
 }
 
-// ForgetRecent has an email that never leaves keep no room in memory.
+// ForgetRecent removes an email from the cache that will not be sent.
 func (s *Service) ForgetRecent(emailID string) { s.recent.take(emailID) }
 
-// add returns an email and what it was accepted with, once, and forgets them; nil where
-// it is not kept.
+// take removes and returns an email and its state at acceptance; nil: not cached.
 func (f *recentCache) take(id string) (*app.Email, AcceptedState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +94,7 @@ func (f *recentCache) take(id string) (*app.Email, AcceptedState) {
 	return e.Email, e.AcceptedState
 }
 
-// has reports whether an email is kept.
+// has reports whether an email is cached.
 func (f *recentCache) has(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,16 +102,16 @@ func (f *recentCache) has(id string) bool {
 	return ok
 }
 
-// clear drops all of them.
+// clear removes all entries.
 func (f *recentCache) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.emails, f.bytes = nil, 0
 }
 
-// TakeRecent returns an email that was accepted a moment ago and what it was accepted with,
-// and forgets it; nil: it has to be read.
+// TakeRecent removes and returns an email that was just accepted, and its state at acceptance; nil:
+// it must be read.
 func (s *Service) TakeRecent(id string) (*app.Email, AcceptedState) { return s.recent.take(id) }
 
-// IsRecent reports whether TakeRecent has an email.
+// IsRecent reports whether TakeRecent would return an email.
 func (s *Service) IsRecent(id string) bool { return s.recent.has(id) }

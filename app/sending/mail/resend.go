@@ -14,15 +14,15 @@ import (
 	"mailer/db"
 )
 
-// Resends sends emails once more, each as a new one.
+// Resends sends existing emails again, each as a new email.
 type Resends struct{ service *Service }
 
 const routeResend = "POST /emails/{id}/resend"
 
-// ResendEmail accepts a new email that says what one said that was accepted before, to
-// its recipients or to others (empty: to its own), and returns its id. Errors:
-// CodeNotFound, CodeConflict where what it said is deleted, CodeValidation for what can't
-// be sent by itself, and those of SendEmail.
+// ResendEmail accepts a new email with the content of an earlier one, to the recipients of the
+// earlier one or, if to is not empty, to others. It returns the id of the new email. Errors:
+// CodeNotFound, CodeConflict if the content is deleted, CodeValidation for an email of a broadcast,
+// and those of SendEmail.
 func (a *Resends) ResendEmail(ctx context.Context, key *app.Key, id string, to []string, opts SendOptions) (string, error) {
 	defer a.service.Load.Enter()()
 	if err := a.service.Ready(); err != nil {
@@ -58,7 +58,7 @@ func (a *Resends) ResendEmail(ctx context.Context, key *app.Key, id string, to [
 	return email.ID, nil
 }
 
-// parseRecipients reads other recipients. Errors: CodeValidation.
+// parseRecipients parses other recipients. Errors: CodeValidation.
 func parseRecipients(to []string) ([]app.Address, error) {
 	if len(to) > app.MaxRecipients {
 		return nil, app.Invalid("to", "can hold at most %d recipients", app.MaxRecipients)
@@ -74,7 +74,7 @@ func parseRecipients(to []string) ([]app.Address, error) {
 	return out, nil
 }
 
-// copyEmail is a new email that says what another one says.
+// copyEmail returns a new email with the content of another.
 func (a *Resends) copyEmail(ctx context.Context, key *app.Key, id string, to []app.Address) (*app.Email, error) {
 	old, err := base.GetWithinBudget(ctx, a.service.DB,
 		func(r *db.Reader) (int64, error) { return r.OutgoingSize(key.TeamID, id) },
@@ -114,7 +114,7 @@ func (a *Resends) copyEmail(ctx context.Context, key *app.Key, id string, to []a
 	return email, cmp.Or(a.service.addPageLink(email), a.service.tryTracking(ctx, email))
 }
 
-// newCopy has nothing of the old email but what it says.
+// newCopy returns a new email that shares only the content with old.
 func newCopy(key *app.Key, old *app.Email, to []app.Address) *app.Email {
 	id := app.NewID()
 	email := &app.Email{ID: id, TeamID: key.TeamID, KeyID: key.ID, Source: SourceResend, TemplateID: old.TemplateID,

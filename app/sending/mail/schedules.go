@@ -12,10 +12,10 @@ import (
 	"mailer/db"
 )
 
-// RescheduleEmail moves a scheduled email to another time; the past sends it at
-// once. It holds up to the moment at which the email is marked dotted, also for
-// a transaction under way, which is then dropped. Errors: CodeNotFound,
-// CodeValidation for a bad time or an email that is not scheduled.
+// RescheduleEmail moves a scheduled email to another time; a time in the past sends it immediately.
+// It applies until the email is marked as committed, also during a transaction, which is then
+// dropped. Errors: CodeNotFound, CodeValidation for an invalid time or an email that is not
+// scheduled.
 func (s *Service) RescheduleEmail(ctx context.Context, key *app.Key, id, scheduledAt string) error {
 	if scheduledAt == "" {
 		return app.Invalid("scheduled_at", "is required")
@@ -52,9 +52,9 @@ func (s *Service) RescheduleEmail(ctx context.Context, key *app.Key, id, schedul
 	}))
 }
 
-// CancelEmail withdraws an email that is scheduled or queued, up to the moment
-// at which it is marked dotted: nothing of it leaves after the answer. Errors:
-// CodeNotFound, CodeValidation for an email that left, ended or is leaving.
+// CancelEmail cancels a scheduled or queued email, until it is marked as committed: nothing of it
+// leaves after the answer. Errors: CodeNotFound, CodeValidation for an email that was sent, has
+// ended or is past its final dot.
 func (s *Service) CancelEmail(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		email, err := ownEmail(tx, key, id)
@@ -73,13 +73,13 @@ func (s *Service) CancelEmail(ctx context.Context, key *app.Key, id string) erro
 	return base.Unavailable(err)
 }
 
-// Withdraw ends the work on a unit that waits: nothing more of it leaves, who waited is
-// canceled, and what it owed to a quota is forgiven. words say so in its timeline. Error:
-// db.ErrNotFound, and nothing changed, when it is past its final dot, or over.
+// Withdraw ends the work on a waiting unit: nothing more of it leaves, its waiting recipients are
+// canceled, and its backlog is released. message is its event. Error: db.ErrNotFound, without any
+// change, if the unit is past its final dot, or has ended.
 func (s *Service) Withdraw(tx *db.Tx, u app.Unit, text string) error {
 	owed, err := tx.EmailBacklog(u.EmailID)
 	if err != nil {
-		return fmt.Errorf("read what is owed: %w", err)
+		return fmt.Errorf("read the backlog of an email: %w", err)
 	}
 	if err := tx.WithdrawUnit(u); err != nil {
 		return err
@@ -107,8 +107,8 @@ func cancelRecipients(tx *db.Tx, u app.Unit) error {
 	return base.IgnoreNotFound(tx.SettleRecipient(u, "", app.Canceled))
 }
 
-// DeleteEmail removes an email with all that belongs to it; one that waits
-// never goes out. Errors: CodeNotFound, CodeConflict while it is leaving.
+// DeleteEmail deletes an email with all its data. A waiting email never leaves. Errors:
+// CodeNotFound, CodeConflict while it is past its final dot.
 func (s *Service) DeleteEmail(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if _, err := ownEmail(tx, key, id); err != nil {
@@ -132,9 +132,9 @@ func (s *Service) DeleteEmail(ctx context.Context, key *app.Key, id string) erro
 	return base.Unavailable(err)
 }
 
-// IfCurrent drops the result of an attempt whose email was canceled, deleted or
-// moved before its dot: nothing left, and the rows that it would touch may be
-// gone.
+// IfCurrent runs fn only if u is still the current attempt. The email of an attempt may have been
+// canceled, deleted or moved before its final dot: then nothing was sent, and its rows may be
+// deleted.
 func IfCurrent(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
 	return func(tx *db.Tx) error {
 		if current, err := tx.IsAttempt(u); err != nil || !current {
@@ -144,8 +144,8 @@ func IfCurrent(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
 	}
 }
 
-// ownEmail returns an email that the key may change: any of its team, or with
-// sending access those that it sent itself.
+// ownEmail returns an email that the key may change: any of its team, or with sending access those
+// that the key sent.
 func ownEmail(tx *db.Tx, key *app.Key, id string) (app.Email, error) {
 	email, err := tx.EmailHead(key.TeamID, id)
 	if errors.Is(err, db.ErrNotFound) && key.Permission == app.FullAccess {

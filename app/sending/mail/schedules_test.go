@@ -115,7 +115,7 @@ func TestScheduleLimitIsThirtyDays(t *testing.T) {
 func TestRescheduledEmailLeavesOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		at    string
-		after time.Duration // from the move, at 30 minutes, to its time
+		after time.Duration // from the call, at 30 minutes, to the new time
 	}{
 		"later": {"in 2 hours", 2 * time.Hour}, "earlier": {"in 10 minutes", 10 * time.Minute},
 		"now": {"2000-01-01T00:30:00Z", 0}, "past": {"1999-01-01T00:00:00Z", 0},
@@ -133,7 +133,7 @@ func TestRescheduledEmailLeavesOnce(t *testing.T) {
 				if got := w.Email(id).ScheduledAt; c.after > 0 && !got.Equal(due) {
 					t.Errorf("scheduled at %v, want %v", got, due)
 				}
-				testserver.Sleep(c.after + 40*time.Minute) // its old time too
+				testserver.Sleep(c.after + 40*time.Minute) // past its old time too
 				if tries := relay.Transactions(id); len(tries) != 1 || tries[0].At.Before(due) || tries[0].At.After(due.Add(time.Second)) {
 					t.Errorf("left at %+v, want once at %v", tries, due)
 				}
@@ -161,7 +161,7 @@ func TestRescheduledEmailExpiryStartsAtFirstAttempt(t *testing.T) {
 		w := testserver.Start(t, relay)
 		id := w.SendAt("in 1 hour")
 		testserver.Must(t, w.Reschedule(id, "in 1 minute"))
-		w.SQL("UPDATE units SET since = since - 3*24*3600*1000") // the relay was down for three days
+		w.SQL("UPDATE units SET since = since - 3*24*3600*1000") // as if the relay was down for three days
 		testserver.Sleep(90 * time.Second)
 		w.WantLastEvent(id, app.Scheduled)
 		testserver.Sleep(time.Minute)
@@ -301,7 +301,7 @@ func TestClockSetForwardSendsDueMail(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := w.SendAt("in 3 hours")
 		testserver.Sleep(time.Minute)
-		w.SQL("UPDATE units SET next_at = next_at - 3*3600*1000") // seen from a clock that is 3 hours on
+		w.SQL("UPDATE units SET next_at = next_at - 3*3600*1000") // as seen from a clock that was set forward by 3 hours
 		testserver.Sleep(base.SweepEvery)
 		w.WantLastEvent(id, app.Sent)
 	})

@@ -15,20 +15,20 @@ import (
 	"mailer/db"
 )
 
-// How emails came. Those of broadcasts have no source of their own.
+// Sources of emails. Emails of broadcasts have none.
 const (
 	SourceAPI       = "api"
 	SourceCLI       = "cli"
 	SourceDashboard = "dashboard"
 	SourceMCP       = "mcp"
-	SourceResend    = "resend" // sent once more: see Again
+	SourceResend    = "resend" // sent again: see Resends
 	SourceSMTP      = "smtp"
 )
 
-// Sources are all of them.
+// Sources are all sources.
 var Sources = []string{SourceAccount, SourceAPI, SourceCLI, SourceDashboard, SourceMCP, SourceResend, SourceSMTP}
 
-// sourceOf says how what a key sends came.
+// sourceOf returns the source of emails sent with a key.
 func sourceOf(key *app.Key) string {
 	switch {
 	case key.Via != "":
@@ -41,40 +41,40 @@ func sourceOf(key *app.Key) string {
 	return SourceAPI
 }
 
-// Search finds emails of a team.
+// Search implements searches for emails of a team.
 type Search struct {
 	service *Service
 	slots   *base.TeamSemaphore
-	indexed string // how far IndexRecipients came since this process began
+	indexed string // the last id that IndexRecipients indexed in this process
 }
 
 func newSearch(s *Service) *Search {
 	return &Search{service: s, slots: base.NewTeamSemaphore(maxSearches, maxWaitingSearches)}
 }
 
-// searches at once, of all teams, leave the database to others; so many of a team wait.
+// Limits of concurrent searches of all teams, and of waiting ones of one team.
 const (
 	maxSearches        = 2
 	maxWaitingSearches = 20
 )
 
-// searchBound bounds what one request looks at.
+// searchBound bounds the rows and the time of one search request.
 var searchBound = db.SearchBound{Rows: 20_000, Time: 100 * time.Millisecond}
 
-// FoundEmails is what a search came to.
+// FoundEmails is the result of a search.
 type FoundEmails = db.FoundEmails
 
-// SearchQuery is what a caller looks for, as it was written; empty strings pick all.
+// SearchQuery holds the filters of a search as given; empty strings match all.
 type SearchQuery struct {
 	To, From, Subject, Status, State, Domain, Tag, Source, KeyID, BroadcastID, CreatedAfter, CreatedBefore string
 }
 
-// maxSearchText bounds a filter that is held against texts, in bytes.
+// maxSearchText bounds a text filter, in bytes.
 const maxSearchText = 320
 
-// Emails returns a page of the team's emails that fit a query, without bodies and
-// attachments. It looks at a bounded number of them: SearchedTo of the answer says how
-// far it came. Errors: CodeValidation naming the filter, CodeNotFound for a broadcast.
+// Emails returns a page of the team's emails that match a query, without content. It searches a
+// bounded number of emails; SearchedTo of the result is the last one. Errors: CodeValidation naming
+// the filter, CodeNotFound for a broadcast.
 func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
 	if q.BroadcastID != "" {
 		return s.broadcastEmails(ctx, key, q, page)
@@ -93,9 +93,8 @@ func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page a
 	return &found, base.Unavailable(err)
 }
 
-// Reasons returns, by id, the newest line of the timeline of each of a team's emails that
-// is of the type of its last event, or that says why it is put off or held; of an email
-// without one nothing.
+// Reasons returns, by id, the newest event of each email that explains its state: the event of its
+// last_event, or why it is deferred or held. An email without such an event has no entry.
 func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]app.Event, error) {
 	out := map[string]app.Event{}
 	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
@@ -105,7 +104,7 @@ func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]ap
 			case err == nil:
 				out[ev.EmailID] = ev
 			case !errors.Is(err, db.ErrNotFound):
-				return fmt.Errorf("read why: %w", err)
+				return fmt.Errorf("read the reason of a state: %w", err)
 			}
 		}
 		return nil
@@ -113,7 +112,7 @@ func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]ap
 	return out, base.Unavailable(err)
 }
 
-// reasonOf is the type of the line of a timeline that says why an email is as it is.
+// reasonOf returns the type of the event that explains the state of an email.
 func reasonOf(e *app.Email) app.EventType {
 	switch e.State() {
 	case app.Deferred:
@@ -124,7 +123,7 @@ func reasonOf(e *app.Email) app.EventType {
 	return app.EventType(e.LastEvent)
 }
 
-// filter checks a query. Errors: CodeValidation.
+// filter validates a query. Errors: CodeValidation.
 func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 	f := &db.EmailFilter{Subject: q.Subject, Source: q.Source}
 	valid := true
@@ -155,7 +154,7 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 		}
 	}
 	f.Tag.Name, f.TagName = q.Tag, true
-	if i := strings.IndexAny(q.Tag, ":="); i >= 0 { // tags contain neither sign
+	if i := strings.IndexAny(q.Tag, ":="); i >= 0 { // tags contain neither character
 		f.Tag, f.TagName = app.Tag{Name: q.Tag[:i], Value: q.Tag[i+1:]}, false
 	}
 	switch {
@@ -171,7 +170,7 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 	return f, nil
 }
 
-// stateNames are all states of emails, for people.
+// stateNames lists all states of emails, for an error message.
 func stateNames() string {
 	var names []string
 	for _, state := range app.States() {
@@ -180,8 +179,8 @@ func stateNames() string {
 	return strings.Join(names, ", ")
 }
 
-// addressPattern reads what addresses are held against: a whole address fits itself,
-// @example.com its domain, and what ends in * or has no @ those that begin so.
+// addressPattern parses an address filter: a complete address matches itself, @example.com its
+// domain, and a text that ends in * or has no @ a prefix.
 func addressPattern(name, text string) (p db.AddressPattern, err error) {
 	start, prefix := strings.CutSuffix(text, "*")
 	local, domain, hasAt := strings.Cut(text, "@")
@@ -203,7 +202,7 @@ func addressPattern(name, text string) (p db.AddressPattern, err error) {
 	return p, err
 }
 
-// searchDomain reads the name of a domain as addresses hold it.
+// searchDomain normalizes a domain name as in addresses.
 func searchDomain(name, text string) (string, error) {
 	if text == "" && name == "domain" {
 		return "", nil
@@ -237,8 +236,8 @@ func searchID(name, text string) (string, error) {
 	return id, nil
 }
 
-// refuseBroadcastEmail lists the emails of a broadcast to its recipients: there is nothing else to
-// pick them by, which is what the list of its recipients is for.
+// broadcastEmails lists the emails of a broadcast. It supports no other filters: the list of
+// recipients has them.
 func (s *Search) broadcastEmails(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
 	id, err := searchID("broadcast_id", q.BroadcastID)
 	if err != nil {
@@ -286,7 +285,7 @@ func (s *Search) broadcastEmails(ctx context.Context, key *app.Key, q SearchQuer
 	return &found, nil
 }
 
-// cursorOf is from where the page behind a full one goes on.
+// cursorOf returns the cursor after a full page.
 func cursorOf(emails []app.Email, page app.Page) string {
 	if page.Before != "" {
 		return emails[0].ID
@@ -294,20 +293,20 @@ func cursorOf(emails []app.Email, page app.Page) string {
 	return emails[len(emails)-1].ID
 }
 
-// The index of recipients is filled behind acceptance, since a message would wait for it.
+// The index of recipients is filled after acceptance, so that sends do not wait for it.
 const (
-	// indexDelay is how long after an email's id its Write is surely over.
+	// indexDelay is how long after its id an email is surely committed.
 	indexDelay = time.Minute
-	// reindexWindow is how much of what was indexed is looked at anew by a new process: the
-	// clock may have been put back meanwhile, so that ids came out of their order.
+	// reindexWindow is how much of the index a new process checks again: ids are out of order if
+	// the clock was set back.
 	reindexWindow = 24 * time.Hour
-	// indexPauseFactor is how much longer than it works the job rests: mail that is sent
-	// meanwhile is slowed down by less than 3 %.
+	// indexPauseFactor is how much longer than it works the job pauses, so that it slows sending by
+	// less than 3 %.
 	indexPauseFactor = 40
 )
 
-// IndexRecipients is the job that has Emails find mail by its recipients. It runs by
-// itself alone, each minute.
+// IndexRecipients is the cron job that indexes emails by recipient, so that Emails finds them. It
+// runs every minute, at most once at a time.
 func (s *Search) IndexRecipients(ctx context.Context) error {
 	for {
 		began, last := time.Now(), ""
@@ -331,7 +330,7 @@ func (s *Search) IndexRecipients(ctx context.Context) error {
 	}
 }
 
-// idBefore is the first id of a time before that of an id.
+// idBefore returns the first id of a time earlier than the time of an id.
 func idBefore(id string, by time.Duration) string {
 	ms, err := strconv.ParseInt(strings.ReplaceAll(id[:min(len(id), 13)], "-", ""), 16, 64)
 	if err != nil {

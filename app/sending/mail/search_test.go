@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// TestSearchTagSyntaxes: as the API writes them, and as lists show them.
+// A tag filter can be written as in the API, and as lists show it.
 func TestSearchTagSyntaxes(t *testing.T) {
 	for text, want := range map[string]app.Tag{
 		"kind": {Name: "kind"}, "kind:invoice": {Name: "kind", Value: "invoice"}, "kind=invoice": {Name: "kind", Value: "invoice"}, "kind=": {Name: "kind"},

@@ -1,10 +1,10 @@
-// Package mail is single emails from the caller's request to the row that waits
-// for its relay: accepting, batches, idempotency, schedules, cancels, templates,
-// timelines, attachments, and opens and clicks. delivery and all above it may
+// Package mail implements single emails from the request to the stored unit that waits for its
+// relay: acceptance, batches, SMTP submissions, idempotency, schedules, cancellation, templates,
+// timelines, attachments, and open and click tracking. delivery and all packages above it may
 // import it.
 //
-// Failure policy: an id is answered only once its email is safe on disk; an
-// *app.Error comes before anything is written.
+// Failure policy: the id of an email is returned only once the email is safe on disk. An *app.Error
+// is returned before anything is written.
 package mail
 
 import (
@@ -16,12 +16,12 @@ import (
 	"mailer/db"
 )
 
-// Service is emails, accepted and told of.
+// Service implements emails from acceptance to timeline.
 type Service struct {
 	*base.Base
-	// Delivery is delivery, which knows of this service in turn. Set before use.
+	// Delivery is package delivery, which imports this package. Set before use.
 	Delivery Delivery
-	// MayAccept refuses what a paused team sends. Errors: CodeSendingPaused. Set before use.
+	// MayAccept refuses sends of a paused team. Errors: CodeSendingPaused. Set before use.
 	MayAccept func(r *db.Reader, teamID string) error
 	events    *webhooks.Service
 	teams     *teams.Service
@@ -44,10 +44,10 @@ type Service struct {
 	Submissions *Submissions
 }
 
-// Templates is contents that sends refer to by name.
+// Templates implements stored contents that sends refer to.
 type Templates struct{ service *Service }
 
-// New makes the service; its Outlet is set afterwards.
+// New makes the service. The caller sets Delivery and MayAccept.
 func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, domainService *domains.Service, audienceService *audience.Service) *Service {
 	s := &Service{Base: base, events: events, teams: teamService, domains: domainService, audience: audienceService,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
@@ -63,5 +63,5 @@ func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, 
 	return s
 }
 
-// Start sets the worker going that records opens and clicks.
+// Start starts the worker that records opens and clicks.
 func (s *Service) Start() { s.Workers.Go(s.track) }

@@ -13,18 +13,19 @@ import (
 	"mailer/db"
 )
 
-// Shares are public links to emails: whoever has one can read the email until it ends.
+// Shares implements public links to emails. Anybody with a link can read the email until the link
+// expires.
 type Shares struct{ service *Service }
 
 const (
 	sharePurpose = "shared email v1"
-	// maxShareTime is how long a link works at most, and where nothing else is asked for.
+	// maxShareTime is the longest and the default lifetime of a link.
 	maxShareTime = 48 * time.Hour
-	shareLen     = 8 + 2*36 // a time and two ids
+	shareLen     = 8 + 2*36 // an expiry and two ids
 )
 
-// ShareEmail returns the signed part of the address of a page that shows an email.
-// Errors: CodeNotFound, CodeValidation.
+// ShareEmail returns the signed part of the URL of a page with an email. Errors: CodeNotFound,
+// CodeValidation.
 func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn string) (token string, err error) {
 	span, err := parseShareSpan(expiresIn)
 	if err != nil {
@@ -41,7 +42,7 @@ func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn str
 	return s.service.Sealer.SealToken(sharePurpose, append(message, key.TeamID+id...)), nil
 }
 
-// errContentDeleted is said of an email that is asked to be shown.
+// errContentDeleted is the error of an email without content.
 func errContentDeleted(email *app.Email) error {
 	if email.Unsent {
 		return app.Errorf(app.CodeNotFound, "This send was refused, since all of its recipients are suppressed: its content was not kept")
@@ -58,7 +59,7 @@ func (s *Shares) sharedHead(ctx context.Context, teamID, id string) (*app.Email,
 	return s.service.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
 }
 
-// parseShareSpan reads how long a link works: like 10m, or 2 hours. Errors: CodeValidation.
+// parseShareSpan parses the lifetime of a link, like 10m or 2 hours. Errors: CodeValidation.
 func parseShareSpan(text string) (time.Duration, error) {
 	if text == "" {
 		return maxShareTime, nil
@@ -77,8 +78,8 @@ func parseShareSpan(text string) (time.Duration, error) {
 	return span, nil
 }
 
-// SharedEmail returns the email that a token shows. Errors: CodeNotFound, one text for
-// whatever is wrong.
+// SharedEmail returns the email of a token. Errors: CodeNotFound, with the same message for any
+// invalid token.
 func (s *Shares) SharedEmail(ctx context.Context, token string) (*app.Email, error) {
 	message, ok := s.service.Sealer.OpenToken(sharePurpose, token, shareLen, shareLen)
 	if !ok || clock.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
@@ -92,7 +93,7 @@ func (s *Shares) SharedEmail(ctx context.Context, token string) (*app.Email, err
 	return email, nil
 }
 
-// hideSharedError has a page of an email that is not there look like one of a wrong token.
+// hideSharedError makes the page of a deleted email look like one with an invalid token.
 func hideSharedError(err error) error {
 	var refusal *app.Error
 	if err == nil || errors.As(err, &refusal) && refusal.Code == app.CodeNotFound {

@@ -16,27 +16,27 @@ import (
 	"mailer/db"
 )
 
-// Submission is a message that a program handed in by SMTP (RFC 6409).
+// Submission is a message that a program submitted by SMTP (RFC 6409).
 type Submission struct {
-	// Recipients are the addresses of RCPT, in their order: whom the message goes to,
-	// whatever its headers say.
+	// Recipients are the addresses of RCPT, in order. They receive the message, whatever its header
+	// fields contain.
 	Recipients []string
-	// Message is the message as it came, with CRLF line ends, without dot stuffing.
+	// Message is the message as received, with CRLF line ends, without dot stuffing.
 	Message []byte
 }
 
-// Submissions is messages handed in by SMTP, accepted.
+// Submissions implements the acceptance of messages submitted by SMTP.
 type Submissions struct{ service *Service }
 
 const routeSubmissions = "SMTP"
 
-// Check refuses what a key may not hand in at all, before the message is sent: called
-// once somebody has signed in.
+// Check refuses a key that may not submit at all. It is called after authentication, before the
+// message is sent.
 func (s *Submissions) Check(_ context.Context, _ *app.Key) error { return s.service.Ready() }
 
-// Accept makes an email of a message and returns its id once it is safe on disk; of a
-// message that was accepted before under the same idempotency key the first id. The bytes
-// of in.Message are its own from then on. Errors: those of SendEmail.
+// Accept makes an email of a message and returns its id once the email is safe on disk. A message
+// with an idempotency key that was accepted before gets the first id. Accept takes ownership of
+// in.Message. Errors: those of SendEmail.
 func (s *Submissions) Accept(ctx context.Context, key *app.Key, in *Submission) (id string, err error) {
 	defer s.service.Load.Enter()()
 	if err := s.service.Ready(); err != nil {
@@ -70,11 +70,11 @@ func (s *Submissions) Accept(ctx context.Context, key *app.Key, in *Submission) 
 	return email.ID, nil
 }
 
-// readSubmission is a message that was read, and checked as far as that needs no database.
+// readSubmission is a parsed message, checked as far as possible without the database.
 type readSubmission struct {
 	email   *app.Email
 	opts    SendOptions
-	removed []string // names of headers that gave orders to somebody else
+	removed []string // names of removed header fields that instruct other mail providers
 }
 
 // read makes an email of a message.
@@ -110,7 +110,7 @@ func (s *Submissions) read(key *app.Key, in *Submission) (*readSubmission, error
 	return sub, err
 }
 
-// readEnvelope reads the recipients, each once. Errors: CodeValidation.
+// readEnvelope parses the recipients, each once. Errors: CodeValidation.
 func readEnvelope(list []string) (out []app.Address, err error) {
 	seen := map[app.AddressKey]bool{}
 	for _, text := range list {
@@ -132,7 +132,7 @@ func readEnvelope(list []string) (out []app.Address, err error) {
 	return out, nil
 }
 
-// mailOf is what a message says, and to whom: who is named in neither To nor Cc gets a
+// mailOf returns the content and recipients of a message. A recipient in neither To nor Cc gets a
 // blind copy.
 func mailOf(m *rawmail.Message, orders rawmail.Instructions, envelope []app.Address) *app.Mail {
 	out := &app.Mail{From: m.From, To: m.To, Cc: m.Cc, ReplyTo: m.ReplyTo, Subject: m.Subject, HTML: m.HTML, Text: m.Text,
@@ -144,7 +144,7 @@ func mailOf(m *rawmail.Message, orders rawmail.Instructions, envelope []app.Addr
 	return out
 }
 
-// blindRecipients are those of an envelope who stand in neither To nor Cc.
+// blindRecipients returns the recipients of an envelope that are in neither To nor Cc.
 func blindRecipients(m *app.Mail, envelope []app.Address) (out []app.Address) {
 	named := map[app.AddressKey]bool{}
 	for _, a := range slices.Concat(m.To, m.Cc) {
@@ -166,7 +166,7 @@ func mailboxes(list []app.Address) []string {
 	return out
 }
 
-// envelopeOf is whom an email goes to.
+// envelopeOf returns the recipients of an email.
 func envelopeOf(email *app.Email) []string {
 	if email.Envelope != nil {
 		return email.Envelope
@@ -174,8 +174,9 @@ func envelopeOf(email *app.Email) []string {
 	return email.Recipients()
 }
 
-// idempotencyPayload is what idempotency compares of a message: what it says, and to whom. Its
-// Message-ID, Date and boundaries are new whenever a program makes it again.
+// idempotencyPayload returns what idempotency compares of a message: content and recipients. It
+// excludes Message-ID, Date and boundaries, which differ each time that a program makes the
+// message.
 func idempotencyPayload(email *app.Email, orders *rawmail.Instructions) ([]byte, error) {
 	content := email.Mail
 	content.Raw, content.Headers = nil, nil
@@ -191,13 +192,12 @@ func idempotencyPayload(email *app.Email, orders *rawmail.Instructions) ([]byte,
 		Orders   *rawmail.Instructions
 	}{&content, files, email.Envelope, orders}, json.Deterministic(true))
 	if err != nil {
-		return nil, fmt.Errorf("encode what idempotency compares: %w", err)
+		return nil, fmt.Errorf("encode the idempotency payload: %w", err)
 	}
 	return payload, nil
 }
 
-// recordRemovedHeaders notes in the timeline which headers of a message do not leave, though
-// somebody gave orders by them.
+// recordRemovedHeaders adds an event with the header fields that were removed from a message.
 func recordRemovedHeaders(tx *db.Tx, email *app.Email, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -211,9 +211,8 @@ func recordRemovedHeaders(tx *db.Tx, email *app.Email, names []string) error {
 		app.EventDetail{Message: "Taken out of the message, since only this server may give orders to a mail provider: " + text}))
 }
 
-// copyRaw has an email that is sent again leave as the message that the old one left as,
-// but as a message of its own: with a Message-ID and Date of its own. Its headers name
-// whom they named.
+// copyRaw makes an email that is sent again a copy of the raw message of the old one, without its
+// Message-ID and Date. The address fields of the header stay.
 func copyRaw(email, old *app.Email, to []app.Address) {
 	email.Raw = rawmail.RemoveFields(old.Raw, "Message-ID", "Date")
 	email.Envelope = old.Envelope
@@ -223,9 +222,8 @@ func copyRaw(email, old *app.Email, to []app.Address) {
 	}
 }
 
-// raw returns the message that an email leaves as, but for its signature and for tracking:
-// who reads it here opens nothing. Error:
-// db.ErrNotFound where it is made of what the email says.
+// raw returns the raw message of an email without signature and tracking: reading it here must not
+// count as an open. Error: db.ErrNotFound for an email without a raw message.
 func (s *Submissions) raw(ctx context.Context, teamID, id string) ([]byte, error) {
 	return base.GetWithinBudget(ctx, s.service.DB,
 		func(r *db.Reader) (int64, error) {

@@ -13,12 +13,12 @@ import (
 	"mailer/db"
 )
 
-// submit hands a message in.
+// submit submits a message.
 func submit(w *testserver.Server, message string, to ...string) (string, error) {
 	return w.Services.Mail.Submissions.Accept(w.T.Context(), w.Key, &mail.Submission{Recipients: to, Message: []byte(message)})
 }
 
-// lines makes a message of lines.
+// lines joins lines to a message.
 func lines(s ...string) string { return strings.Join(s, "\r\n") + "\r\n" }
 
 func plainMessage(fields ...string) string {
@@ -138,7 +138,7 @@ func TestSubmissionIdempotency(t *testing.T) {
 	testserver.WantCode(t, err, app.CodeInvalidIdempotent)
 }
 
-// rawOf is the message that an email leaves as.
+// rawOf returns the raw message of an email.
 func rawOf(w *testserver.Server, id string) (raw []byte) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
@@ -202,7 +202,7 @@ func TestSubmissionLeavesOutSuppressed(t *testing.T) {
 	w.WantRecipientStates(id, "bob@example.net suppressed, carol@example.net queued")
 	_, err = submit(w, plainMessage(), "bob@example.net")
 	testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
-	// Who stands in To and gets nothing does not count.
+	// An address in To that is no recipient does not count.
 	_, err = submit(w, plainMessage(), "carol@example.net")
 	testserver.Must(t, err)
 	_, err = submit(w, lines("From: a@example.com", "To: carol@example.net", "", "x"), "bob@example.net")

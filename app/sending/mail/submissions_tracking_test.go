@@ -11,7 +11,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// htmlMessage is a message of a tool with an HTML part and a file.
+// htmlMessage returns a message with an HTML part and a file.
 func htmlMessage(html string, fields ...string) string {
 	return lines(append(append([]string{"From: ann@example.com", "To: bo@example.org", "Subject: Hello", "Message-ID: <1@tool.example>", "Date: Mon, 23 Nov 2026 08:00:00 +0100"}, fields...),
 		"Content-Type: multipart/mixed; boundary=b", "", "--b", "Content-Type: text/html; charset=utf-8", "", html,
@@ -26,7 +26,7 @@ func TestSubmissionOpensAndClicks(t *testing.T) {
 		html := "<body>" + testserver.Links(2) + "</body>"
 		id, err := submit(w, htmlMessage(html), "bo@example.org")
 		testserver.Must(t, err)
-		w.SetTracking(app.Domain{}) // what was accepted keeps its tracking
+		w.SetTracking(app.Domain{}) // accepted mail keeps its tracking
 		plain, err := w.Services.Mail.Submissions.Accept(t.Context(), other, &mail.Submission{Recipients: []string{"bo@example.org"},
 			Message: []byte(strings.Replace(htmlMessage(html), "ann@example.com", "ann@other.example", 1))})
 		testserver.Must(t, err)
@@ -120,7 +120,7 @@ func TestResentSubmissionIsTracked(t *testing.T) {
 	})
 }
 
-// BenchmarkSubmission is what accepting a message with HTML costs.
+// BenchmarkSubmission measures the acceptance of a message with HTML.
 func BenchmarkSubmission(b *testing.B) {
 	for name, d := range map[string]app.Domain{"tracked": {OpenTracking: true, ClickTracking: true}, "untracked": {}} {
 		b.Run(name, func(b *testing.B) {

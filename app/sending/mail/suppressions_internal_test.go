@@ -51,8 +51,8 @@ func TestSuppressionChangesOnFullDisk(t *testing.T) {
 	})
 }
 
-// BenchmarkAccept is what accepting an email costs inside its Write: all
-// but the commit, which others share.
+// BenchmarkAccept measures the acceptance of an email inside its Write, without the commit, which
+// several writes share.
 func BenchmarkAccept(b *testing.B) {
 	for _, n := range []int{1, 3, 50} {
 		b.Run(fmt.Sprint("recipients=", n), func(b *testing.B) {

@@ -8,8 +8,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// As that of a broadcast: the design goes when other HTML comes without one, and comes
-// back with the version.
+// The design is removed by HTML without a design, and restored with its version, as that of a
+// broadcast.
 func TestTemplateDesign(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t)

@@ -12,13 +12,12 @@ import (
 	"mailer/db"
 )
 
-// PreviewPage stands in previews where the path of a hosted page would: nobody is
-// unsubscribed there.
+// PreviewPage is the path of the unsubscribe page in previews. It unsubscribes nobody.
 const PreviewPage = "/unsubscribe/preview"
 
-// RenderTemplate fills a template, named by id or alias, with values as a send would:
-// the version that is edited, or the published one. Errors: CodeNotFound, CodeValidation, also for a draft of
-// which the published version is asked.
+// RenderTemplate renders a template, named by id or alias, with values as a send does: the edited
+// version or the published one. Errors: CodeNotFound, CodeValidation, also for the published
+// version of a draft.
 func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name string, published bool, values map[string]app.PropertyValue) (*render.Rendered, error) {
 	content, err := s.versionOf(ctx, key, name, published)
 	if err != nil {
@@ -37,7 +36,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 		return nil, wrapVariablesError(err)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err // nobody waits for the text
+		return nil, err // the caller has canceled
 	}
 	page := s.service.Settings.BaseURL + PreviewPage
 	out.HTML = render.ReplaceUnsubscribe(out.HTML, page)
@@ -70,7 +69,7 @@ func (s *Templates) versionOf(ctx context.Context, key *app.Key, name string, pu
 	return &content, base.Lookup("template", err)
 }
 
-// wrapVariablesError words a refusal of values where they stand in no send.
+// wrapVariablesError renames the field of an error that is not about a send.
 func wrapVariablesError(err error) error {
 	var refusal *app.Error
 	if !errors.As(err, &refusal) {

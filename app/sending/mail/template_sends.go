@@ -10,44 +10,42 @@ import (
 	"mailer/db"
 )
 
-// What templates of a request may come to in memory: a request may make
-// smallRender bytes at once, and up to app.MaxRendered as one of largeRenders.
+// Limits of rendered templates in memory: a request may render SmallRender bytes without a permit,
+// and up to app.MaxRendered with one of largeRenders permits.
 const (
 	SmallRender  = 512 << 10
 	largeRenders = 4
 )
 
-// renders are the permits to make large mails of templates. The bodies that
-// callers send are bounded by the HTTP layer, what a few bytes of them turn into
-// is bounded here.
+// renders holds the permits to render large mails. The HTTP layer bounds request bodies, but a
+// small body with a template can become a large mail.
 type renders chan struct{}
 
-// renderer makes whole sends of those of one request that name a template. It
-// reads each template once, so that a batch is of one version.
+// renderer renders the sends of one request that use templates. It reads each template once, so
+// that a batch uses one version.
 type renderer struct {
 	s             *Service
 	key           *app.Key
 	templates     map[string]*app.TemplateContent
 	renderedBytes int  // bytes of all bodies so far, templates included
-	permit        bool // to make app.MaxRendered
+	permit        bool // it may render app.MaxRendered
 }
 
-// NewRenderer makes the renderer of one request of a key; it must be closed.
+// NewRenderer makes the renderer of one request. It must be closed.
 func (s *Service) NewRenderer(key *app.Key) *renderer {
 	return &renderer{s: s, key: key, templates: map[string]*app.TemplateContent{}}
 }
 
-// Close returns the permit.
+// Close releases the permit.
 func (r *renderer) Close() {
 	if r.permit {
 		<-r.s.renders
 	}
 }
 
-// email makes the email of a send that names a template, after the checks that
-// come before the one of the from-domain. Errors: CodeNotFound
-// for the topic or the template, CodeValidation, CodePayloadTooLarge,
-// CodeRestrictedAPIKey.
+// email makes the email of a send with a template, after the checks that come before that of the
+// from-domain. Errors: CodeNotFound for the topic or the template, CodeValidation,
+// CodePayloadTooLarge, CodeRestrictedAPIKey.
 func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, error) {
 	if err := r.topic(ctx, in.TopicID); err != nil {
 		return nil, err
@@ -71,13 +69,13 @@ func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, e
 func (r *renderer) topic(ctx context.Context, id string) error {
 	id, ok := app.ParseID(id)
 	if !ok {
-		return nil // none: its shape was checked
+		return nil // no topic: the input was validated
 	}
 	return base.Lookup("topic", r.s.DB.Read(ctx, func(rd *db.Reader) error { return rd.TopicExists(r.key.TeamID, id) }))
 }
 
-// content returns the published version of a template. It is read outside of
-// Write: a version never changes, so that nobody has to wait for it.
+// content returns the published version of a template. It reads outside of Write, since a version
+// never changes.
 func (r *renderer) content(ctx context.Context, name string) (*app.TemplateContent, error) {
 	if c := r.templates[name]; c != nil {
 		return c, nil
@@ -97,7 +95,7 @@ func (r *renderer) content(ctx context.Context, name string) (*app.TemplateConte
 	return c, nil
 }
 
-// errNeedsPermit: what is asked for is more than smallRender.
+// errNeedsPermit: the template exceeds SmallRender.
 var errNeedsPermit = errors.New("a large template needs a permit")
 
 func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.TemplateContent, err error) {
@@ -116,7 +114,7 @@ func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.T
 		switch {
 		case !permit && !r.permit && r.renderedBytes+size > SmallRender:
 			return errNeedsPermit
-		case r.renderedBytes+size > 2*app.MaxRendered: // as much again as it may become
+		case r.renderedBytes+size > 2*app.MaxRendered: // the template and its rendered text
 			return app.Errorf(app.CodePayloadTooLarge, "The templates of a request may hold %d bytes together", app.MaxRendered)
 		}
 		content, err := rd.TemplateContent(r.key.TeamID, t.PublishedID)
@@ -127,8 +125,7 @@ func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.T
 	return c, err
 }
 
-// fill renders the template; one that turns out large is rendered again with a
-// permit.
+// fill renders the template. A large result is rendered again with a permit.
 func (r *renderer) fill(ctx context.Context, in *app.EmailInput, c *app.TemplateContent) (*app.EmailInput, error) {
 	if !r.permit {
 		filled, err := r.fillUpTo(in, c, SmallRender)
@@ -142,7 +139,7 @@ func (r *renderer) fill(ctx context.Context, in *app.EmailInput, c *app.Template
 	return r.fillUpTo(in, c, 2*app.MaxRendered)
 }
 
-// fillUpTo renders while all of the request stays within most bytes.
+// fillUpTo renders while the total of the request stays within limit bytes.
 func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
 	filled, err := render.Fill(in, c, min(limit-r.renderedBytes, app.MaxRendered))
 	if err != nil {
@@ -155,9 +152,9 @@ func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, limit in
 	return filled, nil
 }
 
-// TakePermit waits for a permit, of which a renderer never holds two.
+// TakePermit waits for a permit. A renderer holds at most one.
 func (r *renderer) TakePermit(ctx context.Context) error {
-	if r.permit || ctx.Err() != nil { // with a place free, select would take it for a caller who is gone
+	if r.permit || ctx.Err() != nil { // otherwise select could choose a free permit for a canceled ctx
 		return ctx.Err()
 	}
 	select {

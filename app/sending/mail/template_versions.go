@@ -8,8 +8,8 @@ import (
 	"mailer/db"
 )
 
-// ListTemplateVersions returns a page of what a template, named by id or alias, said
-// before, newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
+// ListTemplateVersions returns a page of the earlier versions of a template, named by id or alias,
+// newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name string, page app.Page) ([]base.Version, bool, error) {
 	rows, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]base.Version, error) {
 		t, err := r.Template(key.TeamID, name)
@@ -24,8 +24,8 @@ func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name
 	return base.Paginate(rows, page, func(v *base.Version) string { return v.ID })
 }
 
-// ReadTemplateVersion returns what a template, named by id or alias, said before, by the
-// number of the version or its id. Errors: CodeNotFound.
+// ReadTemplateVersion returns an earlier version of a template, named by id or alias, by number or
+// id. Errors: CodeNotFound.
 func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (v base.Version, content app.TemplateContent, err error) {
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		t, err := r.Template(key.TeamID, name)
@@ -38,9 +38,9 @@ func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name,
 	return v, content, base.Lookup("template", err)
 }
 
-// RestoreTemplateVersion has what is edited of a template say again what a version says,
-// which is named by its number or its id. What is edited now becomes a version, and what
-// is published stays. Errors: CodeNotFound.
+// RestoreTemplateVersion copies a version, named by number or id, to the edited content of a
+// template. The previous edited content becomes a version; the published content stays. Errors:
+// CodeNotFound.
 func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error) {
 	var content app.TemplateContent
 	var id string
@@ -62,7 +62,7 @@ func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, na
 	if content.Text != nil {
 		patch.Text.Value = *content.Text
 	}
-	if _, err := app.ParseAddress(content.From); err == nil || content.From == "" { // else it was erased since
+	if _, err := app.ParseAddress(content.From); err == nil || content.From == "" { // otherwise the address was erased
 		patch.From = text(content.From)
 	}
 	for _, a := range content.ReplyTo {

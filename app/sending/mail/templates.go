@@ -11,8 +11,8 @@ import (
 	"mailer/db"
 )
 
-// CreateTemplate adds a template as a draft. Errors: CodeValidation, for a team with
-// base.CapTemplates too; CodeConflict for an alias that another template of the team has.
+// CreateTemplate adds a template as a draft. Errors: CodeValidation, also for a team with
+// base.CapTemplates templates; CodeConflict for an alias of another template.
 func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
 	t, err := in.Validate(clock.Now())
 	if err == nil {
@@ -37,7 +37,7 @@ func (s *Templates) insertTemplate(ctx context.Context, t app.Template) (app.Tem
 	return t, base.Unavailable(err)
 }
 
-// wrapAliasConflict words an alias that another template has.
+// wrapAliasConflict turns the conflict of an alias into an *app.Error.
 func wrapAliasConflict(err error) error {
 	if errors.Is(err, db.ErrConflict) {
 		return app.Errorf(app.CodeConflict, "A template with this alias exists already")
@@ -45,16 +45,15 @@ func wrapAliasConflict(err error) error {
 	return err
 }
 
-// ListTemplates returns a page of the team's templates, newest first and without
-// content, and whether there are more. Errors: CodeValidation for a cursor that
-// is not in the list.
+// ListTemplates returns a page of the team's templates, newest first, without content, and whether
+// there are more. Errors: CodeValidation for an unknown cursor.
 func (s *Templates) ListTemplates(ctx context.Context, key *app.Key, page app.Page) (rows []app.Template, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Template, bool, error) { return r.ListTemplates(key.TeamID, page) })
 	return rows, more, base.Cursor(page, err)
 }
 
-// GetTemplate returns one template, named by id or alias, with the version that is
-// edited. Errors: CodeNotFound.
+// GetTemplate returns one template, named by id or alias, with the edited version. Errors:
+// CodeNotFound.
 func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
 	size := func(r *db.Reader) (int64, error) {
 		t, err := r.Template(key.TeamID, name)
@@ -74,22 +73,21 @@ func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) 
 	return t, base.Lookup("template", err)
 }
 
-// ErrChanged: somebody else changed the resource since it was read.
-var ErrChanged = errors.New("it was changed meanwhile")
+// ErrChanged: another request changed the resource since it was read.
+var ErrChanged = errors.New("changed by another request")
 
-// MaxEditRetries is how often an edit begins anew because of others.
+// MaxEditRetries is how often an edit is tried because of concurrent edits.
 const MaxEditRetries = 10
 
-// UpdateTemplate changes a template, named by id or alias, and returns it as it
-// stands then. Content is checked outside of Write, since it may be megabytes;
-// whatever changes it makes another version, and sends keep the published one.
-// Errors: CodeNotFound, CodeValidation, CodeConflict for an alias that another
-// template has, and where another version is edited than the patch's.
+// UpdateTemplate changes a template, named by id or alias, and returns it. Content may be megabytes
+// and is validated outside of Write. Changed content makes another version; sends keep using the
+// published one. Errors: CodeNotFound, CodeValidation, CodeConflict for an alias of another
+// template, and for a patch of another version than the edited one.
 func (s *Templates) UpdateTemplate(ctx context.Context, key *app.Key, name string, patch app.TemplatePatch) (app.Template, error) {
 	return s.changeTemplate(ctx, key, name, &patch, false)
 }
 
-// changeTemplate changes a template and keeps what it said, always or now and then.
+// changeTemplate changes a template and saves its previous content as a version (base.SaveVersion).
 func (s *Templates) changeTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch, always bool) (app.Template, error) {
 	for range MaxEditRetries {
 		t, err := s.editTemplate(ctx, key, name, patch, always)
@@ -147,8 +145,8 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 	return t, base.Lookup("template", err)
 }
 
-// replaceVersion writes the current version of t and drops the one before it,
-// unless that is what is sent.
+// replaceVersion writes the edited version of t and deletes the previous one, unless it is
+// published.
 func replaceVersion(tx *db.Tx, old, t *app.Template) error {
 	if old.Edited() {
 		if err := tx.DeleteTemplateVersion(old.TeamID, old.CurrentID); err != nil {
@@ -158,8 +156,8 @@ func replaceVersion(tx *db.Tx, old, t *app.Template) error {
 	return tx.InsertTemplateVersion(t)
 }
 
-// DeleteTemplate removes a template, named by id or alias, and returns its id.
-// Mail that was sent by it stays as it is. Errors: CodeNotFound.
+// DeleteTemplate deletes a template, named by id or alias, and returns its id. Sent mail stays.
+// Errors: CodeNotFound.
 func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error) {
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		t, err := tx.Template(key.TeamID, name)
@@ -172,9 +170,9 @@ func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name strin
 	return id, base.Lookup("template", err)
 }
 
-// PublishTemplate has sends use the current version of a template, named by id
-// or alias, from its answer on. Publishing what is published changes nothing.
-// Errors: CodeNotFound, CodeValidation for tags of other services in its content.
+// PublishTemplate publishes the edited version of a template, named by id or alias. Sends use it
+// from then on. Publishing a published version changes nothing. Errors: CodeNotFound,
+// CodeValidation for merge tags of other services in its content.
 func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if t, err = tx.Template(key.TeamID, name); err != nil || !t.Edited() {
@@ -197,8 +195,7 @@ func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name stri
 	return t, base.Lookup("template", err)
 }
 
-// refuseRawTags refuses tags of other services in what a template says. Errors:
-// CodeValidation.
+// refuseRawTags refuses merge tags of other services in a template. Errors: CodeValidation.
 func refuseRawTags(c *app.TemplateContent) error {
 	fields := []mergetags.Field{{Name: "subject", Text: c.Subject}, {Name: "html", Text: c.HTML}}
 	if c.Text != nil {
@@ -207,8 +204,8 @@ func refuseRawTags(c *app.TemplateContent) error {
 	return mergetags.RefuseRaw(mergetags.FindRaw(fields...))
 }
 
-// DuplicateTemplate makes a draft of what is edited of a template, named by id
-// or alias, and returns it. Errors: CodeNotFound.
+// DuplicateTemplate makes a draft of the edited version of a template, named by id or alias, and
+// returns it. Errors: CodeNotFound.
 func (s *Templates) DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error) {
 	t, err := s.GetTemplate(ctx, key, name)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// templateSend is a send by a template that fills X.
+// templateSend returns a send by template with a value of X.
 func templateSend(name, x string) *app.EmailInput {
 	return &app.EmailInput{To: []string{"bob@example.org"}, Template: &app.TemplateUse{ID: name,
 		Variables: map[string]app.PropertyValue{"X": {Type: app.StringProperty, Text: x}}}}
@@ -81,7 +81,7 @@ func TestOnlyLargeTemplatesNeedPermit(t *testing.T) {
 	}
 	_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, templateSend("small", "x"), mail.SendOptions{})
 	testserver.Must(t, err)
-	<-w.Services.Mail.Renders() // one is free again
+	<-w.Services.Mail.Renders() // releases one permit
 	for range 2 {
 		items := []mail.BatchItem{{Input: templateSend("large", "x")}, {Input: templateSend("grows", strings.Repeat("x", 2000))}, {Input: templateSend("large", "y")}}
 		result, err := w.Services.Mail.SendBatch(t.Context(), w.Key, items, false, mail.SendOptions{})
@@ -111,7 +111,7 @@ func TestTemplateWithForeignTagsIsNotPublished(t *testing.T) {
 	testserver.BothEngines(t)
 	w := testserver.New(t)
 	made, err := w.Services.Templates.CreateTemplate(t.Context(), w.Key, app.TemplateInput{Name: "t", TemplateContent: app.TemplateContent{HTML: "<p>x\n{{ if .x }}</p>"}})
-	testserver.Must(t, err) // a draft may wait for its author
+	testserver.Must(t, err) // a draft may be incomplete
 	_, err = w.Services.Templates.PublishTemplate(t.Context(), w.Key, made.ID)
 	testserver.WantCode(t, err, app.CodeValidation)
 	if !strings.Contains(err.Error(), "{{ if .x }} (html, line 2)") {

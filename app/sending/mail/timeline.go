@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,18 +13,19 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/rules/plan"
+	"mailer/app/tenants/audience"
 	"mailer/db"
 )
 
-// NewEvent makes an event of a unit that happens in tx. recipient is empty where it is
-// about all of them.
+// NewEvent makes an event of a unit at the time of tx. recipient is empty for an event of all
+// recipients.
 func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
 	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
 }
 
-// ListEvents returns a page of an email's timeline, newest first. Three sources
-// make it: the email's own events, its acceptance (which is the email's row),
-// and the times when its relay could not be used while it waited.
+// ListEvents returns a page of an email's timeline, newest first. It combines the email's events,
+// its acceptance (the row of the email), and the times when its relay could not be used while the
+// email waited.
 func (s *Service) ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error) {
 	events, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Event, error) { return timeline(r, key.TeamID, emailID) })
 	if err != nil {
@@ -51,15 +53,14 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	return events, nil
 }
 
-// TimelineOf returns the events of an email and the troubles of its relay while it
-// waited.
+// TimelineOf returns the events of an email and the troubles of its relay while the email waited.
 func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 	emailID := email.ID
 	events, err := r.Events(emailID)
 	if err != nil {
 		return nil, err
 	}
-	if history, err := r.IsHistory(emailID); err != nil || history { // the troubles of its relay came with it
+	if history, err := r.IsHistory(emailID); err != nil || history { // its events include relay troubles
 		return events, err
 	}
 	until := clock.Now()
@@ -80,13 +81,13 @@ func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 	return events, nil
 }
 
-// sortTimeline puts the newest first.
+// sortTimeline sorts events newest first.
 func sortTimeline(events []app.Event) {
 	slices.SortStableFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
 }
 
-// lastOfDelivery is when the newest event happened that is none of a reader's;
-// until where there is none. events stand newest first.
+// lastOfDelivery returns the time of the newest event that no reader caused; until if there is
+// none. events are sorted newest first.
 func lastOfDelivery(events []app.Event, until time.Time) time.Time {
 	for _, ev := range events {
 		switch ev.Type {
@@ -98,7 +99,7 @@ func lastOfDelivery(events []app.Event, until time.Time) time.Time {
 	return until
 }
 
-// acceptedEvent is the first line of a timeline; its id is the email's.
+// acceptedEvent returns the first event of a timeline; its id is that of the email.
 func acceptedEvent(email *app.Email) app.Event {
 	ev := app.Event{ID: email.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventType(app.Queued), CreatedAt: email.CreatedAt,
 		Detail: app.EventDetail{Message: "Accepted and stored; it waits for its turn at the relay " + email.Relay, Relay: email.Relay}}
@@ -113,7 +114,7 @@ func acceptedEvent(email *app.Email) app.Event {
 func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
 	detail := t.Detail
 	switch {
-	case t.Failures == 0: // there is no relay, so nothing was tried
+	case t.Failures == 0: // without a relay nothing was tried
 		detail.Message += " (" + troubleTime(t) + ")"
 	case t.EndedAt.IsZero():
 		detail.Message += fmt.Sprintf(" (%d failed tries since %s)", t.Failures, app.FormatTime(t.StartedAt))
@@ -124,7 +125,7 @@ func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
 	return app.Event{ID: t.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventRelayTrouble, CreatedAt: t.StartedAt, Detail: detail}
 }
 
-// troubleTime is when a trouble began or, once it is over, ended.
+// troubleTime returns when a trouble began or, if it is over, ended.
 func troubleTime(t app.RelayTrouble) string {
 	if t.EndedAt.IsZero() {
 		return "since " + app.FormatTime(t.StartedAt)
@@ -132,22 +133,68 @@ func troubleTime(t app.RelayTrouble) string {
 	return "over at " + app.FormatTime(t.EndedAt)
 }
 
-// timelinePage cuts a page out of a timeline that stands newest first.
+// timelinePage returns a page of a timeline that is sorted newest first.
 func timelinePage(events []app.Event, page app.Page) ([]app.Event, bool, error) {
 	return base.Paginate(events, page, func(ev *app.Event) string { return ev.ID })
 }
 
-// QuotaWait is the line in the timeline of an email that waits for another day.
+// QuotaWait returns the event of an email that waits for the next day's quota.
 func QuotaWait(tx *db.Tx, u app.Unit) app.Event {
 	return NewEvent(tx, u, app.EventQuotaWait, "", app.EventDetail{Message: "The quota of this day is used; the email waits for the next UTC day",
 		Relay: u.Relay, NextAttemptAt: app.FormatTime(plan.DayEnd(tx.Now))})
 }
 
-// SetLastEvent moves the last_event of a unit's email. For a recipient of a
-// broadcast it follows from what settled it.
+// SetLastEvent sets the last_event of a unit's email. That of a broadcast recipient is derived from
+// its outcome.
 func SetLastEvent(tx *db.Tx, u app.Unit, event app.LastEvent) error {
 	if u.BroadcastID != "" {
 		return nil
 	}
 	return tx.SetLastEvent(u.EmailID, event)
+}
+
+// refuseBroadcastEmail refuses to change a single email of a broadcast. It returns db.ErrNotFound
+// for an id that is none of the team.
+func refuseBroadcastEmail(tx *db.Tx, teamID, emailID string) error {
+	b, _, err := audience.RecipientOf(&tx.Reader, teamID, emailID)
+	if err != nil {
+		return err
+	}
+	return app.Errorf(app.CodeValidation, "This email belongs to the broadcast %s, so it can't be moved, canceled or deleted separately; cancel the broadcast instead", b.ID)
+}
+
+// headOf returns the email to a recipient of a broadcast without content.
+func headOf(b *app.Broadcast, rec *app.BroadcastRecipient) *app.Email {
+	head := &app.Email{
+		ID: rec.ID, TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, MessageID: app.EmailMessageID(rec.ID, cmp.Or(b.From.Domain, app.Erased)),
+		CreatedAt: b.QueuedAt, LastEvent: b.SeenOf(rec).LastEvent(),
+	}
+	head.From = b.From
+	return head
+}
+
+// broadcastTimeline returns the timeline of the email to a recipient of a broadcast.
+func broadcastTimeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
+	b, rec, err := audience.RecipientOf(r, teamID, emailID)
+	if err != nil {
+		return nil, err
+	}
+	head := headOf(&b, &rec)
+	events, err := TimelineOf(r, head)
+	if err != nil {
+		return nil, err
+	}
+	for i := range events {
+		if events[i].Type != app.EventRelayTrouble {
+			events[i].TeamID, events[i].BroadcastID, events[i].Recipient = teamID, b.ID, rec.Email
+		}
+	}
+	if b.SeenOf(&rec) != rec.Seen {
+		events = append(events, app.Event{ID: app.IDAfter(rec.ID, b.CanceledAt), TeamID: teamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventType(app.Canceled),
+			CreatedAt: b.CanceledAt, Detail: app.EventDetail{Message: "Canceled with its broadcast, before its turn"}})
+	}
+	events = append(events, app.Event{ID: rec.ID, TeamID: teamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventType(app.Queued), CreatedAt: b.QueuedAt,
+		Detail: app.EventDetail{Message: fmt.Sprintf("Accepted with the broadcast %s; it waits for its turn at the relay %s", b.ID, b.Relay), Relay: b.Relay}})
+	sortTimeline(events)
+	return events, nil
 }

@@ -13,7 +13,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// pages walks a list with a limit and returns the ids of each page.
+// pages reads a list with a limit and returns the ids of each page.
 func pages(t *testing.T, limit int, read func(app.Page) ([]string, bool, error), back bool, start string) (all [][]string) {
 	t.Helper()
 	page := app.Page{Limit: limit}
@@ -36,7 +36,7 @@ func pages(t *testing.T, limit int, read func(app.Page) ([]string, bool, error),
 	}
 }
 
-// wantPages checks that walking a list both ways yields all of it.
+// wantPages checks that reading a list forwards and backwards returns all of it.
 func wantPages(t *testing.T, read func(app.Page) ([]string, bool, error)) {
 	t.Helper()
 	all, more, err := read(app.Page{Limit: 100})

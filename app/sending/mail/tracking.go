@@ -19,26 +19,25 @@ import (
 )
 
 const (
-	// trackQueue is how many hits wait to be looked at; more are not counted.
+	// trackQueue is the size of the queue of hits. Hits beyond it are not counted.
 	trackQueue = 4096
-	// trackWaiting is how many hits wait for others of their emails; then all
-	// are judged early.
+	// trackWaiting is how many hits wait for others of their emails. Beyond it all are judged
+	// early.
 	trackWaiting = 10_000
-	// trackRecent is how many hits are remembered so that they count once.
+	// trackRecent is how many recorded hits are remembered, so that repeated ones count once.
 	trackRecent = 50_000
-	// judgeEvery is how often hits are looked for whose time has come.
+	// judgeEvery is how often due hits are judged.
 	judgeEvery = 250 * time.Millisecond
 	// hitsPerWrite is how many hits one Write records.
 	hitsPerWrite = 100
 )
 
-// tracker counts opens and clicks, in short hits. They lie in memory until they
-// are judged, 12 seconds at most: a crash loses at most those seconds of
-// counting, and never a redirect, which needs nothing but its token.
+// tracker counts opens and clicks (hits). Hits stay in memory until they are judged, 12 seconds at
+// most. A crash loses these seconds of counting, but never a redirect, which needs only its token.
 //
-// All but queue and dropped belong to the goroutine of track.
+// Only the goroutine of track uses the fields, except queue and dropped.
 type tracker struct {
-	queue   chan *tracking.Hit // the room of a full one is half a megabyte
+	queue   chan *tracking.Hit // a full queue takes half a megabyte
 	dropped atomic.Int64
 	waiting map[string]*tracking.Pending // by email
 	hits    int                          // in waiting
@@ -46,13 +45,13 @@ type tracker struct {
 	recent  map[recentHit]time.Time
 }
 
-// judgedHit is a hit to record, and whether it came in a burst.
+// judgedHit is a hit to record, and whether it belongs to a burst.
 type judgedHit struct {
 	tracking.Hit
 	burst bool
 }
 
-// recentHit is a hit that was recorded a moment ago.
+// recentHit is a hit that was just recorded.
 type recentHit struct {
 	tracking.HitKey
 	counted bool // as an open or a click
@@ -62,9 +61,8 @@ func newTracker() *tracker {
 	return &tracker{queue: make(chan *tracking.Hit, trackQueue), waiting: map[string]*tracking.Pending{}, recent: map[recentHit]time.Time{}}
 }
 
-// trackingOf is how an email is tracked: as its domain wants it now. nil: not at
-// all, also where nobody knows where this server is reached, and for mail that was handed
-// in whole where tryTracking did not find that it can be.
+// trackingOf returns the current tracking settings of an email's domain; nil: no tracking, also if
+// the base URL is unknown, and for a submitted message that tryTracking found not trackable.
 func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	if email.HTML == "" || !d.OpenTracking && !d.ClickTracking {
 		return nil
@@ -76,8 +74,8 @@ func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	return t
 }
 
-// tryTracking looks whether an email that was handed in whole can be tracked as its domain
-// wants it, and notes that. It takes as long as composing does, and others wait for Write.
+// tryTracking sets the tracking of a submitted message if the message can be tracked. It takes as
+// long as composing, so it runs outside of Write.
 func (s *Service) tryTracking(ctx context.Context, email *app.Email) error {
 	if email.Raw == nil || email.HTML == "" {
 		return nil
@@ -92,8 +90,8 @@ func (s *Service) tryTracking(ctx context.Context, email *app.Email) error {
 	return nil
 }
 
-// NoteOpen notes that the pixel of an email was loaded; by nil notes nothing.
-// It never waits. It answers false for a token that this server did not make.
+// NoteOpen records an open of an email; a nil by records nothing. It never blocks. It returns false
+// for a token that this server did not make.
 func (s *Service) NoteOpen(token string, by *tracking.Visitor) bool {
 	id, ok := tracking.ReadOpenToken(s.Sealer, token)
 	if ok && by != nil {
@@ -102,9 +100,8 @@ func (s *Service) NoteOpen(token string, by *tracking.Visitor) bool {
 	return ok
 }
 
-// FollowLink returns where a tracked link leads that was asked for at a host, and notes
-// that it was followed; by nil notes nothing. It answers false for a token that this
-// server did not make for that host.
+// FollowLink returns the target of a tracked link on a host, and records a click; a nil by records
+// nothing. It returns false for a token that this server did not make for that host.
 func (s *Service) FollowLink(ctx context.Context, host, token string, by *tracking.Visitor) (to tracking.Destination, ok bool) {
 	link, ok := tracking.ReadClickToken(s.Sealer, token, tracking.HostOf(host))
 	if !ok {
@@ -117,12 +114,12 @@ func (s *Service) FollowLink(ctx context.Context, host, token string, by *tracki
 	return to, true
 }
 
-// linkLookupTimeout is how long somebody who clicks waits for the store.
+// linkLookupTimeout is how long a click waits for the store.
 const linkLookupTimeout = time.Second
 
-// orphaned reports whether the email or broadcast that a link stood in was deleted, or
-// the domain that it came from: nobody answers for the link any more. Where the store
-// can't say, it leads on: mail that was sent is not to break with its server.
+// orphaned reports whether the email or broadcast of a link, or its domain, was deleted, so that
+// nobody is responsible for the link. If the store fails, the link still redirects: sent mail must
+// work while the server has problems.
 func (s *Service) orphaned(ctx context.Context, link *tracking.ClickLink) bool {
 	ctx, cancel := context.WithTimeout(ctx, linkLookupTimeout)
 	defer cancel()
@@ -133,7 +130,7 @@ func (s *Service) orphaned(ctx context.Context, link *tracking.ClickLink) bool {
 	return err == nil && !exists
 }
 
-// enqueueHit puts a hit in the queue where there is room.
+// enqueueHit adds a hit to the queue, if there is space.
 func (s *Service) enqueueHit(f tracking.Hit) {
 	select {
 	case s.tracker.queue <- &f:
@@ -144,7 +141,7 @@ func (s *Service) enqueueHit(f tracking.Hit) {
 	}
 }
 
-// track judges hits until the service stops, then those that wait.
+// track judges hits until the service stops, and then all waiting ones.
 func (s *Service) track() {
 	t := s.tracker
 	var tick <-chan time.Time
@@ -169,7 +166,7 @@ func (s *Service) track() {
 	}
 }
 
-// drain takes what is in the queue, as much as it can hold.
+// drain processes the hits in the queue, at most as many as it can hold.
 func (t *tracker) drain() {
 	for range trackQueue {
 		select {
@@ -181,9 +178,8 @@ func (t *tracker) drain() {
 	}
 }
 
-// add has a hit wait for others of its email. The only link of an email has
-// none to wait for. A repeated hit of one of several links waits too: it may
-// belong to a burst.
+// add makes a hit wait for others of its email. The only link of an email has none to wait for. A
+// repeated hit of one of several links waits too, since it may belong to a burst.
 func (t *tracker) add(f tracking.Hit) {
 	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
 		return
@@ -205,14 +201,14 @@ func (t *tracker) add(f tracking.Hit) {
 	}
 }
 
-// repeats reports whether a hit repeats one that was recorded within the last
-// minute as counted, or as not counted.
+// repeats reports whether a hit repeats one that was recorded within tracking.RepeatWindow, as
+// counted or as not counted.
 func (t *tracker) repeats(f tracking.Hit, counted bool) bool {
 	at, ok := t.recent[recentHit{f.Key(), counted}]
 	return ok && f.At.Sub(at) < tracking.RepeatWindow
 }
 
-// judgeDue makes those hits ready whose time has come.
+// judgeDue judges due hits.
 func (t *tracker) judgeDue(now time.Time) {
 	for id, g := range t.waiting {
 		if !g.Due().After(now) {
@@ -236,8 +232,8 @@ func (t *tracker) judge(id string, g *tracking.Pending) {
 	delete(t.waiting, id)
 }
 
-// recordHits writes down what is ready. What can't be written is not counted:
-// nothing waits for it, and the disk may be full.
+// recordHits stores judged hits. A hit that can't be stored is not counted: counting must not
+// block, and the disk may be full.
 func (s *Service) recordHits() {
 	t := s.tracker
 	defer func() {
@@ -265,7 +261,7 @@ func (s *Service) recordHits() {
 	}
 }
 
-// remember keeps what was recorded, so that it counts once.
+// remember adds recorded hits to recent, so that repeated ones count once.
 func (t *tracker) remember(recorded map[recentHit]time.Time) {
 	maps.Copy(t.recent, recorded)
 	if len(t.recent) <= trackRecent {
@@ -277,8 +273,7 @@ func (t *tracker) remember(recorded map[recentHit]time.Time) {
 	}
 }
 
-// record writes the events of hits and returns those that count as recorded,
-// with their times.
+// record writes the events of hits and returns the recorded hits with their times.
 func (s *Service) record(tx *db.Tx, hits []judgedHit) (map[recentHit]time.Time, error) {
 	recorded := map[recentHit]time.Time{}
 	for _, f := range hits {
@@ -302,8 +297,7 @@ func (s *Service) record(tx *db.Tx, hits []judgedHit) (map[recentHit]time.Time, 
 	return recorded, nil
 }
 
-// recordHit writes the event of a hit, where the timeline has room, and
-// moves last_event.
+// recordHit writes the event of a hit, if the timeline has space, and updates last_event.
 func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, reason string) error {
 	if tracking.TimelineFits(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
@@ -329,9 +323,8 @@ func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, k
 	return tx.SetLastEvent(f.EmailID, app.LastEvent(kind))
 }
 
-// countHit counts an open or a click of a broadcast. Of mail whose outcome at
-// the relay is in doubt it is the proof that it arrived, so that it is not sent
-// again.
+// countHit counts an open or a click of a broadcast. If the outcome of the email at the relay is in
+// doubt, it proves that the email arrived, so it is not sent again.
 func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEvent) error {
 	if email.Pending {
 		if err := settleArrived(tx, f.EmailID, email, kind); err != nil {
@@ -347,7 +340,7 @@ func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEv
 	return tx.CountClick(email.Broadcast, f.EmailID, f.Link)
 }
 
-// settleArrived ends the work on mail of a broadcast whose outcome was in doubt.
+// settleArrived ends the work on an email of a broadcast whose outcome was in doubt.
 func settleArrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEvent) error {
 	first, err := tx.MarkRecipient(email.Broadcast, emailID, app.SeenSent)
 	if err != nil {
@@ -360,14 +353,14 @@ func settleArrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.La
 		return err
 	}
 	unit, committed, err := tx.OpenUnit(email.TeamID, emailID)
-	if err != nil || committed { // its outcome comes
+	if err != nil || committed { // its outcome is about to be stored
 		return base.IgnoreNotFound(err)
 	}
 	unit.BroadcastID = email.Broadcast
 	return tx.DeleteUnit(unit)
 }
 
-// announceHit notes an open or a click for webhooks.
+// announceHit announces an open or a click.
 func (s *Service) announceHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType) error {
 	switch kind {
 	case app.EventType(app.Opened):

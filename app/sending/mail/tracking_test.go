@@ -21,7 +21,7 @@ func TestAttemptsSendSameTrackedBytes(t *testing.T) {
 		w := testserver.StartTracking(t, relay)
 		const html = `<body><a href="https://a.test/0">x</a></body>`
 		id := sendHTML(w, html, "bo@example.org")
-		w.SetTracking(app.Domain{}) // what was accepted keeps its tracking
+		w.SetTracking(app.Domain{}) // accepted mail keeps its tracking
 		testserver.SleepAndSettle(time.Hour)
 		tries := relay.Transactions(id)
 		if len(tries) != 3 {
@@ -68,7 +68,7 @@ func TestTrackingFollowsDomainSettings(t *testing.T) {
 	})
 }
 
-// TestCommandTracksToServersAddress: the command itself has none.
+// A command has no base URL of its own.
 func TestCommandTracksToServersAddress(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
@@ -101,7 +101,7 @@ func TestOpensAndClicksAreRecorded(t *testing.T) {
 		testserver.SleepAndSettle(time.Minute)
 		w.LoadPixel(id, testserver.Chrome)
 		synctest.Wait()
-		w.WantTrackingEvents(id, "", app.Sent) // it waits for others
+		w.WantTrackingEvents(id, "", app.Sent) // the hit waits for others
 		opened := time.Now()
 		testserver.SleepAndSettle(4 * time.Second)
 		w.WantTrackingEvents(id, "opened", app.Opened)
@@ -120,7 +120,7 @@ func TestOpensAndClicksAreRecorded(t *testing.T) {
 		testserver.SleepAndSettle(time.Minute)
 		w.LoadPixel(id, testserver.Chrome)
 		testserver.SleepAndSettle(4 * time.Second)
-		w.WantTrackingEvents(id, "opened clicked1 opened", app.Clicked) // within a minute once; last_event by rank
+		w.WantTrackingEvents(id, "opened clicked1 opened", app.Clicked) // once within a minute; last_event by rank
 	})
 }
 
@@ -162,7 +162,7 @@ func TestScannerFetchesArePrefetched(t *testing.T) {
 		w.Click(soon, 0, 1, testserver.Chrome)
 		testserver.SleepAndSettle(4 * time.Second)
 		w.WantTrackingEvents(soon, "prefetched prefetched0", app.Sent)
-		w.Click(soon, 0, 1, testserver.Chrome) // the reader comes after the scanner
+		w.Click(soon, 0, 1, testserver.Chrome) // a reader after the scanner
 		testserver.SleepAndSettle(time.Second)
 		w.WantTrackingEvents(soon, "prefetched prefetched0 clicked0", app.Clicked)
 
@@ -186,7 +186,7 @@ func TestFetchBeforeAcceptanceIsPrefetched(t *testing.T) {
 	})
 }
 
-// TestOpenOfMailInDoubt: the relay may have accepted it.
+// The relay may have accepted the mail.
 func TestOpenOfMailInDoubt(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.StartTracking(t, testserver.NewRelay(testserver.Always(testserver.LoseReply)))
@@ -218,8 +218,7 @@ func TestBurstOverAllLinksIsPrefetched(t *testing.T) {
 	})
 }
 
-// TestBurstAfterReaderIsPrefetched: the link that the reader followed
-// belongs to it.
+// The link that the reader followed belongs to the burst.
 func TestBurstAfterReaderIsPrefetched(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
@@ -229,7 +228,7 @@ func TestBurstAfterReaderIsPrefetched(t *testing.T) {
 		testserver.SleepAndSettle(20 * time.Second)
 		for i := range 3 {
 			w.Click(id, i, 3, testserver.Chrome)
-			testserver.SleepAndSettle(time.Millisecond) // the order of the events
+			testserver.SleepAndSettle(time.Millisecond) // keeps the order of the events
 		}
 		testserver.SleepAndSettle(4 * time.Second)
 		w.WantTrackingEvents(id, "clicked1 prefetched0 prefetched1 prefetched2", app.Clicked)
@@ -276,7 +275,7 @@ func TestShutdownJudgesQueuedHits(t *testing.T) {
 		testserver.SleepAndSettle(time.Minute)
 		w.Services.StopClaiming()
 		w.Services.Workers.Wait()
-		for i := range 20 { // which of its doors it looks at first is left to chance
+		for i := range 20 { // select chooses its case at random
 			w.LoadPixel(id, testserver.Chrome)
 			w.Services.Mail.Track()
 			if got := strings.Count(w.TrackingEvents(id), "opened"); got != i+1 {
@@ -328,7 +327,7 @@ func TestLinksOfDeletedEmailRedirect(t *testing.T) {
 		w.Click(id, 0, 1, testserver.Chrome)
 		w.Click(other, 0, 1, testserver.Chrome)
 		testserver.SleepAndSettle(time.Second)
-		w.WantTrackingEvents(other, "clicked0", app.Clicked) // the gone one harms no other
+		w.WantTrackingEvents(other, "clicked0", app.Clicked) // the deleted email does not affect others
 		if w.Log.Contains("not counted") {
 			t.Error("a deleted email is an error in the log")
 		}
@@ -369,7 +368,7 @@ func TestUncountedFetchesAreNotRecorded(t *testing.T) {
 
 func TestDroppedFetchesAreLogged(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := testserver.New(t, testserver.NewRelay(nil)) // nobody takes from the queue
+		w := testserver.New(t, testserver.NewRelay(nil)) // nothing reads the queue
 		token := tracking.OpenToken(w.Services.Sealer, app.NewID())
 		for range mail.TrackQueue {
 			w.Services.Mail.NoteOpen(token, &tracking.Visitor{})
@@ -390,7 +389,7 @@ func TestClickAddsNoRelayTrouble(t *testing.T) {
 		id := sendHTML(w, testserver.Links(1), "bo@example.org")
 		testserver.SleepAndSettle(time.Hour)
 		relay.SetScript(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "down")))
-		w.Send("cy@example.org") // meets the trouble, an hour after the first left
+		w.Send("cy@example.org") // fails, an hour after the first email was sent
 		testserver.SleepAndSettle(time.Hour)
 		w.Click(id, 0, 1, testserver.Chrome)
 		testserver.SleepAndSettle(time.Second)
@@ -464,7 +463,7 @@ func TestOrphanedBroadcastLinks(t *testing.T) {
 	})
 }
 
-// BenchmarkFollowLink is what a click costs.
+// BenchmarkFollowLink measures a click.
 func BenchmarkFollowLink(b *testing.B) {
 	w := testserver.StartTracking(b)
 	id := w.Send("bo@example.org")

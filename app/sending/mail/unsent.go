@@ -10,19 +10,18 @@ import (
 	"mailer/db"
 )
 
-// Bounds of the records of refused sends.
+// Limits of the records of refused sends.
 const (
-	UnsentPerDay    = 1000                // for each team and UTC day
-	UnsentRetention = 30 * 24 * time.Hour // then Purge deletes them
+	UnsentPerDay    = 1000                // per team and UTC day
+	UnsentRetention = 30 * 24 * time.Hour // Purge deletes older ones
 )
 
-// Unsent keeps records of sends that were refused, since all of their recipients are
-// suppressed.
+// Unsent implements the records of sends that were refused because all recipients are suppressed.
 type Unsent struct{ service *Service }
 
-// recordRefusal is the end of a send that failed. Where all recipients are suppressed, a record
-// is kept for people to open, and the error names it. The record is in no quota and under
-// no idempotency key; beyond UnsentPerDay there is none.
+// recordRefusal returns the error of a send that failed. If all recipients are suppressed, it
+// stores a record of the send, and the error names it. The record counts in no quota and has no
+// idempotency key. At most UnsentPerDay are stored.
 func (n *Unsent) recordRefusal(ctx context.Context, email *app.Email, failed error) error {
 	var refusal *app.Error
 	if email == nil || !errors.As(failed, &refusal) || refusal.Code != app.CodeAllRecipientsSuppressed {
@@ -42,11 +41,11 @@ func (n *Unsent) recordRefusal(ctx context.Context, email *app.Email, failed err
 	return &app.Error{Code: refusal.Code, Message: unsentMessage(refusal.Message, email.ID), Err: refusal.Err, Record: email.ID}
 }
 
-// unsentMessage add the id of the record to the message of a refusal.
+// unsentMessage adds the id of the record to the message of a refusal.
 func unsentMessage(message, id string) string { return message + ": see the email " + id }
 
-// record writes the record of a refused send, unless there are enough of this day, or
-// its recipients are no longer suppressed.
+// record writes the record of a refused send, unless the limit of the day is reached, or its
+// recipients are no longer suppressed.
 func (n *Unsent) record(tx *db.Tx, email *app.Email) (recorded bool, err error) {
 	today, err := tx.CountUnsent(email.TeamID, tx.Now.Truncate(24*time.Hour))
 	if err != nil || today >= UnsentPerDay {
@@ -67,7 +66,7 @@ func (n *Unsent) record(tx *db.Tx, email *app.Email) (recorded bool, err error) 
 		if reason == "" {
 			reason = "Not sent, since all recipients in to are suppressed"
 		}
-		// A unit without a domain: the event is in no figures.
+		// A unit without a domain: the event is not counted in statistics.
 		line := NewEvent(tx, app.Unit{EmailID: email.ID, TeamID: email.TeamID}, app.EventType(app.Suppressed), address, app.EventDetail{Message: reason})
 		if err := tx.InsertEvent(line); err != nil {
 			return false, err
@@ -76,7 +75,7 @@ func (n *Unsent) record(tx *db.Tx, email *app.Email) (recorded bool, err error) 
 	return true, nil
 }
 
-// Purge deletes records of refused sends that are too old.
+// Purge deletes old records of refused sends.
 func (n *Unsent) Purge(ctx context.Context, teams []string) error {
 	for _, team := range teams {
 		err := n.service.InChunks(ctx, "old records of refused sends", func(tx *db.Tx) (bool, error) {

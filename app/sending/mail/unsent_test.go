@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// listUnsent are the subjects that a search finds; an empty query is the plain list.
+// listUnsent returns the subjects that a search finds; an empty query lists all.
 func listUnsent(w *testserver.Server, q mail.SearchQuery) string {
 	w.T.Helper()
 	var found db.FoundEmails
@@ -34,7 +34,7 @@ func listUnsent(w *testserver.Server, q mail.SearchQuery) string {
 	return strings.Join(out, " ")
 }
 
-// recordID is the id that a refusal names.
+// recordID returns the id that a refusal names.
 func recordID(t *testing.T, text string) string {
 	t.Helper()
 	_, id, ok := strings.Cut(text, "All recipients are suppressed: see the email ")

@@ -15,16 +15,15 @@ import (
 	"mailer/db"
 )
 
-// AnnounceEmail notes an event of a team's email, also of one to a recipient of
-// a broadcast; of one that is not in the database, or no longer, there is nothing
-// to tell. extra is what this event says beyond others. Where no webhook wants
-// the event it costs two look-ups in memory: callers need not ask before.
+// AnnounceEmail announces an event of a team's email, or of an email of a broadcast. It does
+// nothing for an unknown email. extra is the data of this event. Without a subscriber it costs two
+// lookups in memory, so callers need not check before.
 func (s *Service) AnnounceEmail(tx *db.Tx, teamID string, name webhook.EventName, emailID string, extra webhook.EmailExtra) error {
 	return s.announceWith(tx, teamID, name, emailID, func() (webhook.EmailExtra, error) { return extra, nil })
 }
 
-// announceWith is AnnounceEmail where it costs something to know what an event says:
-// extra is called where a webhook wants it.
+// announceWith is AnnounceEmail for data that is costly to read: extra is called only if there is a
+// subscriber.
 func (s *Service) announceWith(tx *db.Tx, teamID string, name webhook.EventName, emailID string, extra func() (webhook.EmailExtra, error)) error {
 	return s.events.Announce(tx, teamID, name, func() (any, error) {
 		data, err := s.emailData(tx, teamID, emailID)
@@ -41,7 +40,7 @@ func (s *Service) announceWith(tx *db.Tx, teamID string, name webhook.EventName,
 	})
 }
 
-// emailData reads what every event of an email says. Error: db.ErrNotFound.
+// emailData reads the data that all events of an email contain. Error: db.ErrNotFound.
 func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (webhook.EmailData, error) {
 	email, err := tx.WebhookEmail(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -53,7 +52,7 @@ func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (webhook.EmailDat
 	return webhook.EmailDataOf(&email), nil
 }
 
-// broadcastData is emailData for the email to a recipient of a broadcast.
+// broadcastData is emailData for an email of a broadcast.
 func (s *Service) broadcastData(tx *db.Tx, teamID, emailID string) (data webhook.EmailData, err error) {
 	b, err := tx.BroadcastOfMail(teamID, emailID)
 	if err != nil {
@@ -73,7 +72,7 @@ func (s *Service) broadcastData(tx *db.Tx, teamID, emailID string) (data webhook
 	}, nil
 }
 
-// subjectFor is the subject of the mail to one recipient of a broadcast.
+// subjectFor returns the subject of the email to one recipient of a broadcast.
 func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRecipient) (string, error) {
 	if !strings.Contains(b.Subject, "{{{") {
 		return b.Subject, nil
@@ -85,7 +84,7 @@ func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRe
 	if err != nil {
 		return "", err
 	}
-	none := "none" // the bodies would take long, and nobody reads them here
+	none := "none" // compiling the bodies would take long, and only the subject is needed
 	full.HTML, full.Text = "", &none
 	content, err := render.Compile(full)
 	if err != nil {
@@ -94,8 +93,8 @@ func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRe
 	return content.Subject(to), nil
 }
 
-// scrubErasing takes addresses out of an event whose email came before their
-// erasure, which is under way: what is noted now is not looked at any more.
+// scrubErasing removes addresses that are being erased from an event: the running erasure does not
+// scan events that are stored now.
 func (s *Service) scrubErasing(tx *db.Tx, teamID string, data *webhook.EmailData) (any, error) {
 	erasing, err := tx.HasErasures(teamID)
 	if err != nil || !erasing {
@@ -110,7 +109,7 @@ func (s *Service) scrubErasing(tx *db.Tx, teamID string, data *webhook.EmailData
 		if row.TeamID != teamID {
 			continue
 		}
-		if job, err := s.audience.OpenErasure(row); err == nil { // else the eraser says so
+		if job, err := s.audience.OpenErasure(row); err == nil { // the eraser logs the error
 			jobs.Jobs = append(jobs.Jobs, job)
 		}
 	}
@@ -122,7 +121,7 @@ func (s *Service) scrubErasing(tx *db.Tx, teamID string, data *webhook.EmailData
 	return jsontext.Value(clean), err
 }
 
-// AnnounceState notes that a recipient of an email came to a state.
+// AnnounceState announces the new state of a recipient.
 func (s *Service) AnnounceState(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail *app.EventDetail) error {
 	name, extra := webhook.StateEvent(address, state, detail)
 	if name == "" {

@@ -16,7 +16,7 @@ import (
 	"mailer/db"
 )
 
-// emailEvents are those that a webhook hears of an email.
+// emailEvents returns the names of events of emails.
 func emailEvents() []webhook.EventName {
 	return slices.DeleteFunc(webhook.EventNames(), func(name webhook.EventName) bool { return !strings.HasPrefix(string(name), "email.") })
 }
@@ -91,7 +91,7 @@ func TestBroadcastEvents(t *testing.T) {
 		if want := []string{"email.bounced " + testserver.SubscriberAddress(1), "email.sent zoe@example.net"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		// Without the compiled content at hand it is the same.
+		// The same without the cached content.
 		w.Services.Mail.ForgetMails()
 		first := w.Deliveries(hook)[0]
 		d, err := w.Services.Webhooks.GetWebhookEvent(t.Context(), w.Key, hook.ID, first.ID)
@@ -108,8 +108,7 @@ func TestBroadcastEvents(t *testing.T) {
 	})
 }
 
-// TestEventDuringErasureIsScrubbed: the eraser looks at nothing that is
-// noted after it began.
+// A running erasure does not scan events that are stored after it began.
 func TestEventDuringErasureIsScrubbed(t *testing.T) {
 	w := testserver.New(t)
 	hook := w.AddWebhook("in", emailEvents()...)

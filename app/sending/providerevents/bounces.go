@@ -11,15 +11,14 @@ import (
 	"mailer/db"
 )
 
-// ReadReturnPath tells what an address stands for that is a return path of ours;
-// ok is false for any other.
+// ReadReturnPath decodes an address that is a return path of this server; ok is false for others.
 func (s *Service) ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool) {
 	return s.Sealer.ReadReturnPath(mailbox)
 }
 
-// TakeBounce takes what came to a return path, as far as the path proves it
-// (feedback.Authenticate), until feedback.ReturnPathRetention after the email was accepted. nil: it is
-// on disk, or there is nothing to store.
+// TakeBounce stores reports that came to a return path, as far as the path proves them
+// (feedback.Believe), until feedback.ReturnPathsKept after the email was accepted. If it returns
+// nil, the reports are on disk or were dropped.
 func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
 	envelope, ended := map[int]string{}, false
 	err := s.DB.Read(ctx, func(r *db.Reader) error {

@@ -17,35 +17,35 @@ import (
 	"mailer/db"
 )
 
-// SourceBounces is the listener that takes bounces and complaints as mail.
+// SourceBounces is the source of the listener that receives bounces and complaints as mail.
 const SourceBounces = "bounces"
 
 const (
-	// usesSetting is the setting with when each door was used.
+	// usesSetting is the setting that holds when each endpoint was used.
 	usesSetting = "ingest.seen"
-	// maxReason bounds what is kept of a refusal's words, in bytes.
+	// maxReason bounds the stored reason of a refusal, in bytes.
 	maxReason = 300
 )
 
-// Endpoints notes when reports came in by which door, and what was refused there. It is in
-// memory first, and stored each minute: how often strangers knock costs no write.
+// Endpoints records when reports came in at which endpoint and which were refused. Uses are kept in
+// memory and stored each minute, so that requests from unknown clients cost no write.
 type Endpoints struct {
 	base *base.Base
 
 	mu      sync.Mutex
-	noted   map[string]use // since the start
-	changed bool           // since it was stored
+	uses    map[string]endpointUse // since the start
+	changed bool                   // since it was stored last
 }
 
-// use is when a door was used last.
-type use struct {
+// endpointUse is when an endpoint was last used.
+type endpointUse struct {
 	Seen    time.Time `json:"seen,omitzero"`
 	Refused time.Time `json:"refused,omitzero"`
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// later is what of two is newer.
-func (u use) later(v use) use {
+// latest combines two uses, keeping the newer times.
+func (u endpointUse) latest(v endpointUse) endpointUse {
 	if v.Seen.After(u.Seen) {
 		u.Seen = v.Seen
 	}
@@ -55,37 +55,37 @@ func (u use) later(v use) use {
 	return u
 }
 
-// NoteSeen notes that something came from a source and was taken.
-func (d *Endpoints) NoteSeen(source string) { d.note(source, use{Seen: clock.Now()}) }
+// NoteSeen records that a report of a source was accepted.
+func (d *Endpoints) NoteSeen(source string) { d.record(source, endpointUse{Seen: clock.Now()}) }
 
-// NoteRefused notes that something came to the door of a source and was refused, with the
-// reason in words. Sources that there are not are left out.
+// NoteRefused records that a report to the endpoint of a source was refused, with the reason.
+// Unknown sources are ignored.
 func (d *Endpoints) NoteRefused(source, reason string) {
-	d.note(source, use{Refused: clock.Now(), Reason: app.CutText(reason, maxReason)})
+	d.record(source, endpointUse{Refused: clock.Now(), Reason: app.CutText(reason, maxReason)})
 }
 
-func (d *Endpoints) note(source string, u use) {
+func (d *Endpoints) record(source string, u endpointUse) {
 	if !slices.Contains(endpointNames(), source) {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.noted == nil {
-		d.noted = map[string]use{}
+	if d.uses == nil {
+		d.uses = map[string]endpointUse{}
 	}
-	d.noted[source] = d.noted[source].later(u)
+	d.uses[source] = d.uses[source].latest(u)
 	d.changed = true
 }
 
-// endpointNames are the sources of all doors.
+// endpointNames returns the sources of all endpoints.
 func endpointNames() []string {
 	return append(append([]string{app.SourceSES}, app.FeedbackSources()...), SourceBounces)
 }
 
-// StoreUses stores what was noted since it was stored last.
+// StoreUses stores the uses since they were stored last.
 func (d *Endpoints) StoreUses(ctx context.Context) error {
 	d.mu.Lock()
-	noted, changed := maps.Clone(d.noted), d.changed
+	noted, changed := maps.Clone(d.uses), d.changed
 	d.changed = false
 	d.mu.Unlock()
 	if !changed {
@@ -97,11 +97,11 @@ func (d *Endpoints) StoreUses(ctx context.Context) error {
 			return err
 		}
 		for source, u := range noted {
-			all[source] = all[source].later(u)
+			all[source] = all[source].latest(u)
 		}
 		text, err := json.Marshal(all)
 		if err != nil {
-			return fmt.Errorf("encode when reports came: %w", err)
+			return fmt.Errorf("encode the use of endpoints: %w", err)
 		}
 		return tx.SetSetting(usesSetting, text)
 	})
@@ -113,9 +113,9 @@ func (d *Endpoints) StoreUses(ctx context.Context) error {
 	return err
 }
 
-// readUses reads what was stored.
-func readUses(r *db.Reader) (map[string]use, error) {
-	all := map[string]use{}
+// readUses reads the stored uses.
+func readUses(r *db.Reader) (map[string]endpointUse, error) {
+	all := map[string]endpointUse{}
 	text, err := r.Setting(usesSetting)
 	if errors.Is(err, db.ErrNotFound) {
 		return all, nil
@@ -124,24 +124,24 @@ func readUses(r *db.Reader) (map[string]use, error) {
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read when reports came: %w", err)
+		return nil, fmt.Errorf("read the use of endpoints: %w", err)
 	}
 	return all, nil
 }
 
-// IngestRoute is a door for reports and how it was used.
+// IngestRoute is an endpoint for reports and its last uses.
 type IngestRoute struct {
 	Source  string
-	Address string // where reports are sent to: a URL, or the host name of the listener; empty: none
-	Open    bool   // something is listening there, and believed
+	Address string // a URL, or the host name of the listener; empty: none
+	Open    bool   // requests are accepted
 	Seen    time.Time
 	Refused time.Time
 	Reason  string // of the last refusal
 }
 
-// IngestRoutes returns all doors; ses tells whether topics of SNS are believed.
+// IngestRoutes returns all endpoints. ses reports whether SNS topics are configured.
 func (s *Service) IngestRoutes(ctx context.Context, ses bool) ([]IngestRoute, error) {
-	doors, err := s.IngestEndpoints(ctx)
+	endpoints, err := s.IngestEndpoints(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,16 +150,16 @@ func (s *Service) IngestRoutes(ctx context.Context, ses bool) ([]IngestRoute, er
 		return nil, base.Unavailable(err)
 	}
 	s.mu.Lock()
-	for source, u := range s.noted {
-		used[source] = used[source].later(u)
+	for source, u := range s.uses {
+		used[source] = used[source].latest(u)
 	}
 	s.mu.Unlock()
-	doors = append(doors, IngestEndpoint{SourceBounces, s.Settings.BounceHost})
-	out := make([]IngestRoute, len(doors))
-	for i, door := range doors {
-		u := used[door.Source]
-		out[i] = IngestRoute{Source: door.Source, Address: door.URL, Open: door.URL != "", Seen: u.Seen, Refused: u.Refused, Reason: u.Reason}
-		if door.Source == app.SourceSES {
+	endpoints = append(endpoints, IngestEndpoint{SourceBounces, s.Settings.BounceHost})
+	out := make([]IngestRoute, len(endpoints))
+	for i, endpoint := range endpoints {
+		u := used[endpoint.Source]
+		out[i] = IngestRoute{Source: endpoint.Source, Address: endpoint.URL, Open: endpoint.URL != "", Seen: u.Seen, Refused: u.Refused, Reason: u.Reason}
+		if endpoint.Source == app.SourceSES {
 			out[i].Open = ses
 		}
 	}

@@ -1,5 +1,5 @@
 package providerevents
 
-// What the tests of this package from outside reach into it for.
+// Access for the tests in package providerevents_test.
 
 const FeedbackPerWrite = feedbackPerWrite

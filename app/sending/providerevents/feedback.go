@@ -15,18 +15,18 @@ import (
 	"mailer/db"
 )
 
-// feedbackPerWrite is how many reports one Write takes: others wait behind it.
+// feedbackPerWrite is how many reports one Write stores, so that other writers wait only briefly.
 const feedbackPerWrite = 500
 
-// TakeFeedback takes what the outside reports of emails, from a door that has
-// proved where it comes from. Once it answers nil, all of it is stored; after an
-// error it may be given all of it again, since each report counts once. Reports
-// of emails that nobody knows are forgotten. Error: CodeServiceUnavailable.
+// TakeFeedback stores reports about emails from an endpoint that has authenticated its sender. If
+// it returns nil, all reports are stored; after an error, all may be given again, because each
+// report counts once. Reports of unknown emails are logged and dropped. Error:
+// CodeServiceUnavailable.
 func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Report) error {
 	for part := range slices.Chunk(reports, feedbackPerWrite) {
 		var unknown []feedback.Report
 		write := s.DB.Write
-		if slices.ContainsFunc(part, grave) {
+		if slices.ContainsFunc(part, isCritical) {
 			write = s.DB.WriteCritical
 		}
 		err := write(ctx, func(tx *db.Tx) error {
@@ -52,14 +52,14 @@ func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Report) e
 	return nil
 }
 
-// grave tells reports that are stored on a full disk too: what follows from them
-// keeps mail from leaving. The provider tries again with all others.
-func grave(f feedback.Report) bool {
+// isCritical reports whether a report is stored even on a full disk, because it may suppress an
+// address. The provider sends other reports again.
+func isCritical(f feedback.Report) bool {
 	return f.Kind == feedback.Bounced || f.Kind == feedback.Complained || f.Kind == feedback.Failed
 }
 
-// takeReport records one report; a repeated one changes nothing. It reports whether
-// the email is known.
+// takeReport stores one report; a repeated one changes nothing. known reports whether the email is
+// known.
 func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err error) {
 	f = f.Bound(time.Time{}, tx.Now)
 	err = tx.InsertFeedback(f.Source, s.Sealer.Hash(delivery.FeedbackPurpose, []byte(f.Source+"\x00"+f.ID)))
@@ -77,14 +77,13 @@ func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err erro
 		return false, err
 	}
 	r := report{Report: f.Bound(subject.AcceptedAt, tx.Now), subject: subject}
-	r.address()
+	r.findRecipient()
 	return true, s.applyReport(tx, &r)
 }
 
-// findSubject finds the email that a report is about: by our id in it, by the id
-// that the relay gave the message, by its Message-ID, which begins with our id or,
-// rewritten by the provider, with its own. No index is needed for our Message-IDs.
-// Error: db.ErrNotFound.
+// findSubject finds the email of a report: by our id in it, by the id that the relay gave the
+// message, or by its Message-ID, which begins with our id or, if the provider rewrote it, with the
+// provider's. Error: db.ErrNotFound.
 func findSubject(r *db.Reader, f feedback.Report) (*db.Subject, error) {
 	if s, err := subject(r, f.EmailID); !errors.Is(err, db.ErrNotFound) {
 		return s, err
@@ -113,8 +112,8 @@ func emailOfProvider(r *db.Reader, id string) (string, error) {
 	return r.EmailOfProvider(id)
 }
 
-// subject returns what feedback can be about by the id that its message carries: an
-// email, or that of a broadcast's recipient. Error: db.ErrNotFound.
+// subject returns what a report can be about: an email or the email of a broadcast's recipient, by
+// the id in its message. Error: db.ErrNotFound.
 func subject(r *db.Reader, id string) (*db.Subject, error) {
 	id, ok := app.ParseID(id)
 	if !ok {
@@ -123,19 +122,18 @@ func subject(r *db.Reader, id string) (*db.Subject, error) {
 	return r.Subject(id)
 }
 
-// report is a report and what it is about.
+// report is a report and its email.
 type report struct {
 	feedback.Report
-	subject *db.Subject
-	of      *db.Recipient // whom it is about; nil: nobody by name, or a stranger
-	gone    bool          // that one's address was erased: what the report says of it is not kept
+	subject   *db.Subject
+	recipient *db.Recipient // recipient that it names; nil: none, or not a recipient of the email
+	erased    bool          // the address was erased: the report's text is not kept
 }
 
-// address finds the recipient that the report is about. One without a recipient
-// is about the only one. A name that is not in the envelope may be that of a
-// recipient who was erased; else it is somebody to whom the mail was passed on,
-// which says nothing about our recipients.
-func (r *report) address() {
+// findRecipient finds the recipient of the report. A report without a recipient is about the only
+// one. An address that is not in the envelope may be that of an erased recipient; else the mail was
+// forwarded, and the report says nothing of our recipients.
+func (r *report) findRecipient() {
 	all := r.subject.Recipients
 	key := app.KeyOf(r.Recipient)
 	at := slices.IndexFunc(all, func(v db.Recipient) bool { return app.KeyOf(v.Address) == key })
@@ -145,21 +143,21 @@ func (r *report) address() {
 	case key.IsZero() && len(all) == 1:
 		at = 0
 	case !key.IsZero() && slices.ContainsFunc(all, erased):
-		r.gone = true
+		r.erased = true
 		if at = slices.IndexFunc(all, erased); slices.ContainsFunc(all[at+1:], erased) {
 			at = -1
 		}
 	}
 	if at >= 0 {
-		r.of = &all[at]
+		r.recipient = &all[at]
 	}
 	r.Recipient = key.String()
 	if slices.ContainsFunc(all, erased) {
-		r.Diagnostic = "" // a server's words often repeat the address
+		r.Diagnostic = "" // the server's text often repeats the address
 	}
 }
 
-// applyReport records the event and what follows from it.
+// applyReport records the event and its consequences.
 func (s *Service) applyReport(tx *db.Tx, r *report) error {
 	ev, shown, err := r.event(tx)
 	if err != nil {
@@ -173,16 +171,16 @@ func (s *Service) applyReport(tx *db.Tx, r *report) error {
 			return fmt.Errorf("announce report: %w", err)
 		}
 	}
-	happened := lastEventOf(ev.Type)
+	lastEvent := lastEventOf(ev.Type)
 	if r.subject.BroadcastID == "" {
-		if err := tx.SetLastEvent(ev.EmailID, happened); err != nil {
+		if err := tx.SetLastEvent(ev.EmailID, lastEvent); err != nil {
 			return fmt.Errorf("move last_event: %w", err)
 		}
-		if r.of != nil {
-			tx.NoteActivity(r.subject.TeamID, s.delivery.Sealer.AddressHash(r.subject.TeamID, app.KeyOf(r.of.Address)), ev.Type, ev.CreatedAt)
+		if r.recipient != nil {
+			tx.NoteActivity(r.subject.TeamID, s.delivery.Sealer.AddressHash(r.subject.TeamID, app.KeyOf(r.recipient.Address)), ev.Type, ev.CreatedAt)
 		}
 	}
-	waited, err := r.moveRecipients(tx, happened, feedback.RecipientState(ev.Type))
+	waited, err := r.moveRecipients(tx, lastEvent, feedback.RecipientState(ev.Type))
 	if err != nil {
 		return fmt.Errorf("move recipients: %w", err)
 	}
@@ -197,8 +195,8 @@ func (s *Service) applyReport(tx *db.Tx, r *report) error {
 	return s.suppressReported(tx, r)
 }
 
-// lastEventOf is the value of last_event that an event leads to. A prefetch
-// proves that the relay took the mail, and no more.
+// lastEventOf returns the last_event that an event leads to. A prefetch only proves that the relay
+// accepted the mail.
 func lastEventOf(t app.EventType) app.LastEvent {
 	if t == app.EventPrefetched {
 		return app.Sent
@@ -206,12 +204,12 @@ func lastEventOf(t app.EventType) app.LastEvent {
 	return app.LastEvent(t)
 }
 
-// moveRecipients moves those that the report is about up by rank, and tells
-// how many of them waited until now. A message that the provider dropped is
-// dropped for all.
-func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.LastEvent) (waited int, err error) {
-	about := []*db.Recipient{r.of}
-	if r.of == nil {
+// moveRecipients moves the reported recipients to the new state, unless theirs has a higher rank,
+// and returns how many of them had no result until now. A message that the provider dropped is
+// dropped for all recipients.
+func (r *report) moveRecipients(tx *db.Tx, lastEvent app.LastEvent, state app.LastEvent) (waited int, err error) {
+	about := []*db.Recipient{r.recipient}
+	if r.recipient == nil {
 		about = nil
 		if r.Kind == feedback.Failed && r.Recipient == "" {
 			for i := range r.subject.Recipients {
@@ -220,7 +218,7 @@ func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.Las
 		}
 	}
 	for _, v := range about {
-		if err := tx.MoveRecipient(r.subject, v, happened, app.NextLastEvent(v.State, state)); err != nil {
+		if err := tx.MoveRecipient(r.subject, v, lastEvent, app.NextLastEvent(v.State, state)); err != nil {
 			return 0, err
 		}
 		if v.State == app.Queued {
@@ -230,13 +228,12 @@ func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.Las
 	return waited, nil
 }
 
-// settleByReport ends what the reported recipients need no more: a unit that
-// waits for nobody else, and its doubts. One that waits for others, or that is
-// being tried at this moment, is tried without them. A unit whose dot is on its
-// way is left to its result.
+// settleByReport ends the open work on the reported recipients: it deletes a unit without other
+// open recipients, with its doubts, and outdates a running attempt otherwise. A committed unit is
+// left to its result.
 func settleByReport(tx *db.Tx, s *db.Subject) error {
-	u, dotted, err := tx.OpenUnit(s.TeamID, s.EmailID)
-	if errors.Is(err, db.ErrNotFound) || dotted {
+	u, committed, err := tx.OpenUnit(s.TeamID, s.EmailID)
+	if errors.Is(err, db.ErrNotFound) || committed {
 		return nil
 	}
 	if err != nil {
@@ -256,25 +253,24 @@ func settleByReport(tx *db.Tx, s *db.Subject) error {
 	return tx.DeleteUnit(u)
 }
 
-// suppressReported takes the recipient off further mail where the report says
-// that it must. Only recipients of the email are: nobody's report about a
-// stranger counts.
+// suppressReported suppresses the recipient if the report requires it. Only recipients of the email
+// are suppressed.
 func (s *Service) suppressReported(tx *db.Tx, r *report) error {
 	if !feedback.Suppresses(r.Report) {
 		return nil
 	}
 	address, listed := app.KeyOf(r.Recipient), ""
 	switch {
-	case r.gone: // it goes on to be unlisted
-	case r.of == nil || r.of.Address == app.Erased:
+	case r.erased: // suppressed by hash, without its address
+	case r.recipient == nil || r.recipient.Address == app.Erased:
 		return nil
 	default:
-		address, listed = app.KeyOf(r.of.Address), strings.ToLower(r.of.Address)
+		address, listed = app.KeyOf(r.recipient.Address), strings.ToLower(r.recipient.Address)
 	}
 	return s.audience.SuppressForEmail(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
 }
 
-// PurgeFeedback forgets old reports and providers' ids.
+// PurgeFeedback deletes old reports and provider ids.
 func (s *Service) PurgeFeedback(ctx context.Context) error {
 	err := s.InChunks(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
 		return tx.PurgeFeedback(tx.Now.Add(-feedback.ReportRetention), base.PurgeChunk)

@@ -10,7 +10,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// BenchmarkTakeFeedback takes 500 reports about as many emails, in one Write.
+// BenchmarkTakeFeedback stores 500 reports about as many emails in one Write.
 func BenchmarkTakeFeedback(b *testing.B) {
 	w := testserver.New(b, testserver.NewRelay(nil))
 	n := 0

@@ -12,22 +12,21 @@ import (
 	"mailer/db"
 )
 
-// event makes the line of the timeline, and reports whether the timeline has room
-// for it.
-func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
-	kind, words := r.words()
+// event returns the timeline event of the report, and whether it is shown there.
+func (r *report) event(tx *db.Tx) (ev app.Event, shown bool, err error) {
+	kind, text := r.describe()
 	var domain string
-	if !r.stranger() {
+	if !r.notRecipient() {
 		domain = r.subject.Domain
 	}
 	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Domain: domain, Type: kind, CreatedAt: r.At,
-		Detail: app.EventDetail{Message: words, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
+		Detail: app.EventDetail{Message: text, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
 			BounceSubType: r.SubType, Diagnostic: r.Diagnostic, Link: r.Link, UserAgent: r.UserAgent, IPAddress: r.IPAddress}}
-	if r.of != nil {
-		ev.Recipient = r.of.Address
+	if r.recipient != nil {
+		ev.Recipient = r.recipient.Address
 	}
-	if r.Kind == feedback.Accepted { // news only where the relay's reply is not known
-		return ev, r.of != nil && r.of.State == app.Queued, nil
+	if r.Kind == feedback.Accepted { // shown only if the relay's reply is unknown
+		return ev, r.recipient != nil && r.recipient.State == app.Queued, nil
 	}
 	if !isHit(r.Kind) {
 		return ev, true, nil
@@ -40,8 +39,8 @@ func isHit(k feedback.Kind) bool {
 	return k == feedback.Opened || k == feedback.Clicked
 }
 
-// words says as what the report is recorded, and in words what it says.
-func (r *report) words() (app.EventType, string) {
+// describe returns the event type of the report and its text.
+func (r *report) describe() (app.EventType, string) {
 	who := "The provider reports"
 	if r.Source == "bounce" {
 		who = "A message to the bounce address reports"
@@ -80,16 +79,15 @@ func (r *report) quoted() string {
 	return ": " + r.Diagnostic
 }
 
-// hit judges an open or a click by the rules for our own pixel and links, so
-// far as the report tells enough; nothing else is asked, so that the order of
-// reports changes nothing.
+// hit judges an open or a click by the rules for our own pixel and links, with what the report
+// contains only, so that the order of reports does not matter.
 func (r *report) hit() (app.EventType, string) {
 	taken := r.AcceptedBy
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt
 	}
 	f := tracking.Hit{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
-	if r.UserAgent != "" { // not every provider tells it
+	if r.UserAgent != "" { // not every provider reports it
 		f.Scanner = tracking.ScannerName(r.UserAgent)
 	}
 	if r.Kind == feedback.Clicked {
@@ -101,9 +99,8 @@ func (r *report) hit() (app.EventType, string) {
 	return f.Judge(taken, false)
 }
 
-// reported are the webhook events of what is reported. Prefetches are nobody's
-// business.
-var reported = map[app.EventType]webhook.EventName{
+// webhookEvents are the webhook events of reports. Prefetches are not announced.
+var webhookEvents = map[app.EventType]webhook.EventName{
 	app.EventType(app.Sent):            webhook.EmailSent,
 	app.EventType(app.Delivered):       webhook.EmailDelivered,
 	app.EventType(app.DeliveryDelayed): webhook.EmailDeliveryDelayed,
@@ -114,9 +111,9 @@ var reported = map[app.EventType]webhook.EventName{
 	app.EventType(app.Failed):          webhook.EmailFailed,
 }
 
-// announceReport tells webhooks what the timeline shows.
+// announceReport announces a report to webhooks.
 func (s *Service) announceReport(tx *db.Tx, ev *app.Event) error {
-	name, ok := reported[ev.Type]
+	name, ok := webhookEvents[ev.Type]
 	if !ok {
 		return nil
 	}

@@ -88,8 +88,8 @@ func TestReportsFindEmail(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		const reply = "Ok 010001944a3b2c1d-4f5e6d7c-000000"
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Profile: relayurl.ProfileSES},
-			testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-				res := testserver.Accept(ctx, m, hold)
+			testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+				res := testserver.Accept(ctx, m, authorize)
 				res.Reply.Text = reply
 				return res
 			}))
@@ -129,7 +129,7 @@ func TestReportsFindEmail(t *testing.T) {
 	})
 }
 
-// permutations returns all orders of n things.
+// permutations returns all orders of n items.
 func permutations(n int) [][]int {
 	if n == 0 {
 		return [][]int{nil}
@@ -177,7 +177,7 @@ func TestOrderOfReportsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// forget takes addresses off the list.
+// forget removes addresses from the suppression list.
 func forget(w *testserver.Server, addresses ...string) error {
 	_, err := w.Services.Suppressions.RemoveSuppressions(w.T.Context(), w.Key, app.SuppressionRemoval{Emails: addresses})
 	return err
@@ -186,8 +186,8 @@ func forget(w *testserver.Server, addresses ...string) error {
 func TestReportBeforeResult(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.Accept(ctx, m, hold)
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.Accept(ctx, m, authorize)
 			<-hang
 			return res
 		}))
@@ -273,8 +273,8 @@ func TestReportDuringRetryWithdrawsIt(t *testing.T) {
 func TestReportBeforeLostReplyLeavesNoDoubt(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.LoseReply(ctx, m, hold)
+		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.LoseReply(ctx, m, authorize)
 			<-hang
 			return res
 		}))
@@ -282,7 +282,7 @@ func TestReportBeforeLostReplyLeavesNoDoubt(t *testing.T) {
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		w.Report(feedback.Report{EmailID: id, Kind: feedback.Delivered})
-		next := w.Crash(testserver.NewRelay(nil)) // the same in a process that finds the unit dotted
+		next := w.Crash(testserver.NewRelay(nil)) // the same in a process that finds the unit committed
 		next.Start()
 		close(hang)
 		time.Sleep(time.Hour)
@@ -303,10 +303,10 @@ func TestReportLeavesOtherRecipientsAlone(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := w.SendTaken("bob@example.net", "eve@example.net")
-		w.Report(testserver.HardBounce(id, "", "5.1.1"), testserver.HardBounce(id, "stranger@example.net", "5.1.1"))
+		w.Report(testserver.HardBounce(id, "", "5.1.1"), testserver.HardBounce(id, "other@example.net", "5.1.1"))
 		w.WantRecipientStates(id, "bob@example.net sent, eve@example.net sent")
 		w.WantLastEvent(id, app.Bounced)
-		for _, address := range []string{"bob@example.net", "eve@example.net", "stranger@example.net"} {
+		for _, address := range []string{"bob@example.net", "eve@example.net", "other@example.net"} {
 			if s := w.Suppression(address); s.ID != "" {
 				t.Errorf("suppression %+v", s)
 			}
@@ -367,7 +367,7 @@ func TestHardRefusalSuppresses(t *testing.T) {
 		}))
 		w := testserver.Start(t, relay)
 		id := w.Send(slices.Sorted(maps.Keys(codes))...)
-		time.Sleep(time.Hour) // refusals that may be about more are asked for again
+		time.Sleep(time.Hour) // ambiguous refusals are tried again
 		synctest.Wait()
 		w.WantLastEvent(id, app.Bounced)
 		for address := range codes {

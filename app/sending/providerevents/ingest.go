@@ -19,26 +19,24 @@ import (
 	"mailer/db"
 )
 
-// ingestSetting is the sealed setting with the secrets of ingestSecrets.
+// ingestSetting is the sealed setting that holds ingestSecrets.
 const ingestSetting = "ingest"
 
-// MaxIngestOverlap is how long an old secret can work beside a new one.
+// MaxIngestOverlap is how long an old secret may stay valid beside a new one.
 const MaxIngestOverlap = 30 * 24 * time.Hour
 
-// DefaultIngestOverlap is how long it does by itself.
+// DefaultIngestOverlap is how long an old secret stays valid by default.
 const DefaultIngestOverlap = 72 * time.Hour
 
-// ingestSecrets are the secrets in the paths that reports come to, by source, the
-// newest first.
+// ingestSecrets are the secrets in the URL paths of endpoints, by source, newest first.
 type ingestSecrets map[string][]ingestSecret
 
 type ingestSecret struct {
 	Secret string    `json:"secret"`
-	Until  time.Time `json:"until,omitzero"` // when it ends; zero: it is the newest
+	Until  time.Time `json:"until,omitzero"` // when it becomes invalid; zero: the newest
 }
 
-// renew makes a new secret for a source. The old ones end at until, or before where
-// that was said earlier.
+// renew adds a new secret for a source. Old ones end at until, or earlier if that was set before.
 func (s ingestSecrets) renew(source string, now, until time.Time) {
 	kept := []ingestSecret{{Secret: newIngestSecret()}}
 	for _, old := range s[source] {
@@ -52,8 +50,8 @@ func (s ingestSecrets) renew(source string, now, until time.Time) {
 	s[source] = kept
 }
 
-// open tells, in constant time, whether a secret is one of a source.
-func (s ingestSecrets) open(source, secret string, now time.Time) bool {
+// valid reports, in constant time, whether a secret is valid for a source.
+func (s ingestSecrets) valid(source, secret string, now time.Time) bool {
 	ok := 0
 	for _, known := range s[source] {
 		if same := subtle.ConstantTimeCompare([]byte(known.Secret), []byte(secret)); known.Until.IsZero() || now.Before(known.Until) {
@@ -69,23 +67,23 @@ func newIngestSecret() string {
 	return hex.EncodeToString(b)
 }
 
-// IngestEndpoint is an address that reports of a source come to.
+// IngestEndpoint is the address of the endpoint of a source.
 type IngestEndpoint struct {
 	Source string
-	URL    string // a path alone where the server's address is not known
+	URL    string // a path only if the server's URL is not configured
 }
 
-// IngestEndpoints returns the addresses of all sources. Those with a secret prove by it
-// who reports: whoever has them can suppress addresses of every team. A source that
-// has no secret yet gets one.
+// IngestEndpoints returns the addresses of all endpoints. A secret in an address authenticates the
+// provider: whoever has it can suppress addresses of every team. A source without a secret gets
+// one.
 func (s *Service) IngestEndpoints(ctx context.Context) ([]IngestEndpoint, error) {
 	secrets, err := db.Get(ctx, s.DB, s.ingestSecrets)
-	if err == nil && len(lacking(secrets)) > 0 {
+	if err == nil && len(withoutSecret(secrets)) > 0 {
 		err = s.DB.Write(ctx, func(tx *db.Tx) error {
 			if secrets, err = s.ingestSecrets(&tx.Reader); err != nil {
 				return err
 			}
-			for _, source := range lacking(secrets) {
+			for _, source := range withoutSecret(secrets) {
 				secrets.renew(source, tx.Now, tx.Now)
 			}
 			return s.storeIngestSecrets(tx, secrets)
@@ -94,41 +92,41 @@ func (s *Service) IngestEndpoints(ctx context.Context) ([]IngestEndpoint, error)
 	if err != nil {
 		return nil, base.Unavailable(fmt.Errorf("read the secrets of providers: %w", err))
 	}
-	return s.doors(secrets), nil
+	return s.endpoints(secrets), nil
 }
 
-func (s *Service) doors(secrets ingestSecrets) []IngestEndpoint {
-	doors := []IngestEndpoint{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}
+func (s *Service) endpoints(secrets ingestSecrets) []IngestEndpoint {
+	endpoints := []IngestEndpoint{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}
 	for _, source := range app.FeedbackSources() {
-		doors = append(doors, IngestEndpoint{source, s.Settings.BaseURL + "/ingest/" + source + "/" + secrets[source][0].Secret})
+		endpoints = append(endpoints, IngestEndpoint{source, s.Settings.BaseURL + "/ingest/" + source + "/" + secrets[source][0].Secret})
 	}
-	return doors
+	return endpoints
 }
 
-// lacking are the sources that have no secret yet.
-func lacking(secrets ingestSecrets) []string {
+// withoutSecret returns the sources that have no secret yet.
+func withoutSecret(secrets ingestSecrets) []string {
 	return slices.DeleteFunc(app.FeedbackSources(), func(source string) bool { return len(secrets[source]) > 0 })
 }
 
-// CheckIngestSecret tells, in constant time, whether a secret is that of a source. Errors:
+// CheckIngestSecret reports, in constant time, whether a secret is valid for a source. Errors:
 // CodeServiceUnavailable.
 func (s *Service) CheckIngestSecret(ctx context.Context, source, secret string) (bool, error) {
 	secrets, err := db.Get(ctx, s.DB, s.ingestSecrets)
 	if err != nil {
 		return false, base.Unavailable(fmt.Errorf("read the secrets of providers: %w", err))
 	}
-	return secrets.open(source, secret, clock.Now()), nil
+	return secrets.valid(source, secret, clock.Now()), nil
 }
 
-// IngestRotation says of which sources the secrets are to be replaced.
+// IngestRotation is the input of RotateIngest.
 type IngestRotation struct {
 	Source  string        // empty: all
-	Overlap time.Duration // how long the old ones work, at most MaxIngestOverlap
+	Overlap time.Duration // how long the old secrets stay valid, at most MaxIngestOverlap
 }
 
-// RotateIngest makes new secrets, and returns all addresses and when the old ones end.
-// Errors: CodeValidation.
-func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (doors []IngestEndpoint, until time.Time, err error) {
+// RotateIngest makes new secrets. It returns all addresses and when the old secrets end. Errors:
+// CodeValidation.
+func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (endpoints []IngestEndpoint, until time.Time, err error) {
 	sources := app.FeedbackSources()
 	if in.Source != "" {
 		if !slices.Contains(sources, in.Source) {
@@ -145,19 +143,19 @@ func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (doors []
 			return err
 		}
 		until = tx.Now.Add(in.Overlap)
-		for _, source := range append(lacking(secrets), sources...) {
+		for _, source := range append(withoutSecret(secrets), sources...) {
 			secrets.renew(source, tx.Now, until)
 		}
-		doors = s.doors(secrets)
+		endpoints = s.endpoints(secrets)
 		if err := s.storeIngestSecrets(tx, secrets); err != nil {
 			return err
 		}
 		return base.Audit(ctx, tx, "", "ingest.rotate", in.Source, nil, map[string]any{"sources": sources, "old_until": app.FormatTime(until)})
 	})
-	return doors, until, base.Unavailable(err)
+	return endpoints, until, base.Unavailable(err)
 }
 
-// ingestSecrets reads the secrets; none yet is no error.
+// ingestSecrets reads the secrets; none are not an error.
 func (s *Service) ingestSecrets(r *db.Reader) (ingestSecrets, error) {
 	plain, err := s.SealedSetting(r, ingestSetting)
 	if errors.Is(err, db.ErrNotFound) {
@@ -167,7 +165,7 @@ func (s *Service) ingestSecrets(r *db.Reader) (ingestSecrets, error) {
 		return nil, err
 	}
 	var secrets ingestSecrets
-	if json.Unmarshal(plain, &secrets) != nil { // its error might repeat them
+	if json.Unmarshal(plain, &secrets) != nil { // the error of json might contain secrets
 		return nil, errors.New("the secrets of providers can't be read")
 	}
 	return secrets, nil

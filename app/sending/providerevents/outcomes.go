@@ -7,15 +7,14 @@ import (
 	"mailer/db"
 )
 
-// countReport counts a report: the recipients that had no result until then, and a
-// bounce or complaint that is about the email's own recipients. waited is how many
-// of them waited for their result.
+// countReport counts a report: waited recipients that had no result until now, and a bounce or
+// complaint of one of the email's recipients.
 func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	o := reputation.Outcome{Sent: int64(waited)}
-	if feedback.Suppresses(r.Report) && !r.stranger() {
+	if feedback.Suppresses(r.Report) && !r.notRecipient() {
 		who := app.KeyOf(r.Recipient)
-		if r.of != nil && r.of.Address != app.Erased {
-			who = app.KeyOf(r.of.Address)
+		if r.recipient != nil && r.recipient.Address != app.Erased {
+			who = app.KeyOf(r.recipient.Address)
 		}
 		n, err := s.delivery.CountOnce(tx, r.Kind, r.subject.EmailID, who)
 		if err != nil {
@@ -33,5 +32,5 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	return nil
 }
 
-// stranger reports whether the report is about somebody who is no recipient of the email.
-func (r *report) stranger() bool { return r.of == nil && !r.gone && r.Recipient != "" }
+// notRecipient reports whether the report names an address that is not a recipient of the email.
+func (r *report) notRecipient() bool { return r.recipient == nil && !r.erased && r.Recipient != "" }

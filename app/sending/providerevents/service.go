@@ -1,9 +1,9 @@
-// Package reports is what others say of mail that left: providers' feedback and
-// bounces, matched with the emails that they are of and settled. upkeep may
-// import it.
+// Package providerevents stores what email providers and other mail servers report about sent mail:
+// it matches reports with emails, records them in timelines, settles doubts, suppresses addresses
+// and counts bounces and complaints.
 //
-// Failure policy: a report is taken once however often it comes; one that fits no
-// email changes nothing.
+// Failure policy: a report is stored once, however often it comes. A report that matches no email
+// changes nothing.
 package providerevents
 
 import (
@@ -13,7 +13,7 @@ import (
 	"mailer/app/tenants/audience"
 )
 
-// Service takes reports.
+// Service stores reports.
 type Service struct {
 	*base.Base
 	*Endpoints
@@ -22,7 +22,7 @@ type Service struct {
 	delivery *delivery.Service
 }
 
-// New makes the service.
-func New(base *base.Base, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
-	return &Service{Base: base, Endpoints: &Endpoints{base: base}, audience: people, mail: emails, delivery: lanes}
+// New makes a Service.
+func New(base *base.Base, audienceService *audience.Service, mailService *mail.Service, deliveryService *delivery.Service) *Service {
+	return &Service{Base: base, Endpoints: &Endpoints{base: base}, audience: audienceService, mail: mailService, delivery: deliveryService}
 }

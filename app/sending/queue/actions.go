@@ -13,92 +13,91 @@ import (
 	"mailer/db"
 )
 
-// Result is what an act came to: emails, and recipients of broadcasts. What was past its
-// final dot, or was so already, is matched and not changed.
+// Result counts emails and recipients of broadcasts. Committed mail, and mail that is already in
+// the requested state, is matched but not changed.
 type Result struct {
 	Matched int64 `json:"matched"`
 	Changed int64 `json:"changed"`
-	// Notes say what a person should know beside the numbers.
+	// Notes are remarks for the operator.
 	Notes []string `json:"-"`
 }
 
-// act is something that is done to mail of the queue.
-type act struct {
+// action is a change of mail in the queue.
+type action struct {
 	name string // in the audit log
-	// unit acts on a unit. Error: db.ErrNotFound where nothing is to be changed.
+	// unit changes a unit. Error: db.ErrNotFound if there is nothing to change.
 	unit func(tx *db.Tx, u *db.QueuedUnit) error
-	// broadcast acts on what has not begun of a broadcast. nil: that is left alone.
+	// broadcast changes a broadcast's recipients that have not begun. nil: they do not change.
 	broadcast func(tx *db.Tx, b *app.Broadcast) error
 }
 
-// writeBatch is how many units one Write acts on: nobody waits long behind it.
+// writeBatch is how many units one Write changes, so that other writers wait only briefly.
 const writeBatch = 100
 
-// Hold has mail wait until it is released. It takes effect up to the final dot.
+// Hold makes mail wait until it is released. It takes effect until the final dot is authorized.
 func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
-	words := "Held by " + app.ActorOf(ctx).Description() + "; not sent until it is released"
-	return s.do(ctx, f, act{name: "queue.hold",
+	text := "Held by " + app.ActorOf(ctx).Description() + "; not sent until it is released"
+	return s.apply(ctx, f, action{name: "queue.hold",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
 			if err := tx.HoldWaiting(u.EmailID, app.HoldManual); err != nil {
 				return err
 			}
-			return note(tx, u, app.EventHeld, words)
+			return insertEvent(tx, u, app.EventHeld, text)
 		},
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.HoldBroadcast(b.TeamID, b.ID, app.HoldManual) },
 	})
 }
 
-// Release has held mail be as it was; what is overdue leaves at once.
+// Release ends the hold of mail. Overdue mail becomes due immediately.
 func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
-	words := "Released by " + app.ActorOf(ctx).Description()
-	return s.do(ctx, f, act{name: "queue.release",
+	text := "Released by " + app.ActorOf(ctx).Description()
+	return s.apply(ctx, f, action{name: "queue.release",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
 			if err := tx.ReleaseUnit(u.EmailID); err != nil {
 				return err
 			}
-			return note(tx, u, app.EventReleased, words)
+			return insertEvent(tx, u, app.EventReleased, text)
 		},
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.ReleaseBroadcast(b.TeamID, b.ID) },
 	})
 }
 
-// Retry has mail that was put off be tried now. What waits for its own time, for a quota
-// or for its relay stays as it is.
+// Retry makes deferred mail due now. Mail that waits for its scheduled time, a quota or its relay
+// does not change.
 func (s *Service) Retry(ctx context.Context, f Filter) (Result, error) {
-	return s.do(ctx, f, act{name: "queue.retry",
+	return s.apply(ctx, f, action{name: "queue.retry",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error { return tx.RetryUnit(u.EmailID) },
 	})
 }
 
-// Drop cancels mail, up to the final dot: a broadcast as a whole.
+// Drop cancels mail until the final dot is authorized; a broadcast as a whole.
 func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
-	words := "Canceled by " + app.ActorOf(ctx).Description() + "; no more of it is sent"
-	res, err := s.do(ctx, f, act{name: "queue.drop",
-		unit:      func(tx *db.Tx, u *db.QueuedUnit) error { return s.mail.Withdraw(tx, u.Unit, words) },
+	text := "Canceled by " + app.ActorOf(ctx).Description() + "; no more of it is sent"
+	res, err := s.apply(ctx, f, action{name: "queue.drop",
+		unit:      func(tx *db.Tx, u *db.QueuedUnit) error { return s.mail.Withdraw(tx, u.Unit, text) },
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.CancelBroadcast(b.TeamID, b.ID) },
 	})
 	return res, err
 }
 
-// Move has mail leave through another relay. Errors: CodeValidation for a relay through
-// which nothing leaves.
+// Move routes mail through another relay. Errors: CodeValidation for a relay that can't send.
 func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, error) {
 	if err := s.mayMoveTo(relay); err != nil {
 		return Result{}, err
 	}
-	words := "Moved to the relay " + relay + " by " + app.ActorOf(ctx).Description()
+	text := "Moved to the relay " + relay + " by " + app.ActorOf(ctx).Description()
 	senders := map[routeKey]bool{}
-	res, err := s.do(ctx, f, act{name: "queue.move",
+	res, err := s.apply(ctx, f, action{name: "queue.move",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
-			stood, err := tx.ClockStopsOf(u.Relay)
+			stopTimes, err := tx.ClockStopsOf(u.Relay)
 			if err != nil {
-				return fmt.Errorf("read when clocks stood: %w", err)
+				return fmt.Errorf("read when expiry clocks stopped: %w", err)
 			}
-			if err := tx.Reroute(&u.Unit, relay, stood); err != nil {
+			if err := tx.Reroute(&u.Unit, relay, stopTimes); err != nil {
 				return err
 			}
 			senders[routeKey{team: u.TeamID, domain: u.Domain}] = true
-			return note(tx, u, app.EventMoved, words)
+			return insertEvent(tx, u, app.EventMoved, text)
 		},
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error {
 			senders[routeKey{team: b.TeamID, domain: b.From.Domain}] = true
@@ -106,12 +105,12 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 		},
 	})
 	if err == nil {
-		res.Notes, err = s.strangers(ctx, senders, relay)
+		res.Notes, err = s.spfNotes(ctx, senders, relay)
 	}
 	return res, err
 }
 
-// mayMoveTo refuses a relay that mail must not be moved to.
+// mayMoveTo refuses a relay to which mail must not be moved.
 func (s *Service) mayMoveTo(relay string) error {
 	var names []string
 	for _, r := range s.Settings.Relays().Regions {
@@ -127,14 +126,14 @@ func (s *Service) mayMoveTo(relay string) error {
 	case !slices.Contains(names, relay):
 		return app.Invalid("to_relay", "must be a relay of this server: there is no %q%s", relay, nearestHint(relay, names))
 	}
-	if lack := s.Settings.MissingRelay(relay); lack != "" {
-		return app.Invalid("to_relay", "must be a relay of this server: %s", lack)
+	if missing := s.Settings.MissingRelay(relay); missing != "" {
+		return app.Invalid("to_relay", "must be a relay of this server: %s", missing)
 	}
 	return nil
 }
 
-// strangers names the senders whose DNS records were made for another relay.
-func (s *Service) strangers(ctx context.Context, senders map[routeKey]bool, relay string) (notes []string, err error) {
+// spfNotes returns notes on senders whose DNS records were made for another relay.
+func (s *Service) spfNotes(ctx context.Context, senders map[routeKey]bool, relay string) (notes []string, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		notes = nil
 		for k := range senders {
@@ -155,13 +154,13 @@ func (s *Service) strangers(ctx context.Context, senders map[routeKey]bool, rela
 	return notes, base.Unavailable(err)
 }
 
-// note puts an act into the timeline of a unit.
-func note(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, words string) error {
-	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: words, Relay: u.Relay})))
+// insertEvent records an action in the timeline of a unit.
+func insertEvent(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, text string) error {
+	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: text, Relay: u.Relay})))
 }
 
-// do carries an act out on all that fits a filter, and writes it into the audit log.
-func (s *Service) do(ctx context.Context, f Filter, a act) (res Result, err error) {
+// apply applies an action to all mail that matches a filter and records it in the audit log.
+func (s *Service) apply(ctx context.Context, f Filter, a action) (res Result, err error) {
 	if !f.FailedSince.IsZero() || f.Captured {
 		return res, app.Errorf(app.CodeValidation, "`failed_since` and `captured` are for requeue only: that mail is no longer queued")
 	}
@@ -176,7 +175,7 @@ func (s *Service) do(ctx context.Context, f Filter, a act) (res Result, err erro
 		return res, err
 	}
 	defer s.walks.Release(1)
-	defer s.told.forget()
+	defer s.summaries.clear()
 	if a.broadcast != nil {
 		err = s.applyToBroadcasts(ctx, p, a, &res)
 	}
@@ -190,14 +189,15 @@ func (s *Service) do(ctx context.Context, f Filter, a act) (res Result, err erro
 	return res, base.Unavailable(err)
 }
 
-// wake has this process look at what was changed; a server beside it sees that by itself.
+// wake makes this process look at the changed mail. A server in another process sees the change of
+// the database.
 func (s *Service) wake() {
 	s.delivery.WakeQueues()
 	s.broadcasts.WakeBroadcaster()
 }
 
-// audit puts an act into the audit log: the filter and the counts.
-func (s *Service) audit(ctx context.Context, action string, p *prepared, f Filter, res Result) error {
+// audit records an action in the audit log with the filter and the counts.
+func (s *Service) audit(ctx context.Context, action string, p *preparedFilter, f Filter, res Result) error {
 	target := f.Broadcast
 	if f.IsSingle() {
 		target = f.IDs[0]
@@ -206,13 +206,13 @@ func (s *Service) audit(ctx context.Context, action string, p *prepared, f Filte
 		return base.Audit(ctx, tx, p.team, action, target, f, res)
 	})
 	if err != nil {
-		return fmt.Errorf("note %s in the audit log: %w", action, err)
+		return fmt.Errorf("write %s to the audit log: %w", action, err)
 	}
 	return nil
 }
 
-// applyToBroadcasts acts on the broadcasts that fit, each in a Write of its own.
-func (s *Service) applyToBroadcasts(ctx context.Context, p *prepared, a act, res *Result) error {
+// applyToBroadcasts applies an action to the matching broadcasts, each in its own Write.
+func (s *Service) applyToBroadcasts(ctx context.Context, p *preparedFilter, a action, res *Result) error {
 	open, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return openBroadcasts(r, p) })
 	if err != nil {
 		return err
@@ -244,8 +244,8 @@ func (s *Service) applyToBroadcasts(ctx context.Context, p *prepared, a act, res
 	return nil
 }
 
-// applyToUnits acts on the units that fit, in small Writes.
-func (s *Service) applyToUnits(ctx context.Context, p *prepared, a act, res *Result) error {
+// applyToUnits applies an action to the matching units in small Writes.
+func (s *Service) applyToUnits(ctx context.Context, p *preparedFilter, a action, res *Result) error {
 	after := ""
 	for {
 		units, err := db.Get(ctx, s.DB, func(r *db.Reader) (units []db.QueuedUnit, err error) {
@@ -267,16 +267,16 @@ func (s *Service) applyToUnits(ctx context.Context, p *prepared, a act, res *Res
 	}
 }
 
-// applyToBatch acts on a few units in one Write, then leaves the database to others for as
-// long as that took.
-func (s *Service) applyToBatch(ctx context.Context, p *prepared, a act, piece []db.QueuedUnit, res *Result) error {
+// applyToBatch applies an action to units in one Write and then sleeps for as long as the Write
+// took, so that other writers are not starved.
+func (s *Service) applyToBatch(ctx context.Context, p *preparedFilter, a action, piece []db.QueuedUnit, res *Result) error {
 	var changed int64
 	began := time.Now()
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		changed = 0
 		for i := range piece {
 			u, err := tx.QueuedUnit(piece[i].EmailID)
-			if err == nil && p.fits(&u) {
+			if err == nil && p.matches(&u) {
 				if err = a.unit(tx, &u); err == nil {
 					changed++
 				}

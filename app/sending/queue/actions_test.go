@@ -15,7 +15,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// want checks what an act came to.
+// want checks the result of an action.
 func want(t *testing.T, res queue.Result, err error, matched, changed int64) {
 	t.Helper()
 	testserver.Must(t, err)
@@ -24,7 +24,7 @@ func want(t *testing.T, res queue.Result, err error, matched, changed int64) {
 	}
 }
 
-// sendAs has another team's email accepted.
+// sendAs sends an email of another team.
 func sendAs(w *testserver.Server, key *app.Key, domain string, to string) string {
 	w.T.Helper()
 	in := testserver.Message(to)
@@ -34,7 +34,7 @@ func sendAs(w *testserver.Server, key *app.Key, domain string, to string) string
 	return id
 }
 
-// lastOf is the last event of an email of another team.
+// lastOf returns the last event of an email of another team.
 func lastOf(w *testserver.Server, key *app.Key, id string) app.LastEvent {
 	w.T.Helper()
 	email, err := w.Services.Mail.GetEmail(w.T.Context(), key, id)
@@ -52,7 +52,7 @@ func TestHeldMailIsNotSentUntilReleased(t *testing.T) {
 				w := testserver.Start(t, relay)
 				other := w.AddTeam("other", "other.example")
 				id, theirs := w.Send("bob@example.net"), sendAs(w, other, "other.example", "eve@example.net")
-				synctest.Wait() // both stand before their dot
+				synctest.Wait() // both wait before the final dot
 				act := w.Services.Queue.Drop
 				if held {
 					act = w.Services.Queue.Hold

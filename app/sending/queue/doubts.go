@@ -8,11 +8,11 @@ import (
 	"mailer/db"
 )
 
-// Doubts returns a page of the transactions of a team whose outcome at the relay is or was
-// unknown, of all teams where none is named, the newest first, and whether there are more.
-// Errors: CodeNotFound for the team, CodeValidation for the cursor.
+// Doubts returns a page of the transactions of a team whose outcome at the relay is or was unknown,
+// newest first, and whether there are more; for all teams if team is empty. Errors: CodeNotFound
+// for the team, CodeValidation for the cursor.
 func (s *Service) Doubts(ctx context.Context, team string, page app.Page) (doubts []app.Doubt, more bool, err error) {
-	var unknown error // of the team, which is not the cursor
+	var unknown error // error about the team, not about the cursor
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		var id string
 		if id, unknown = findTeam(r, team); unknown != nil {

@@ -12,47 +12,47 @@ import (
 	"mailer/app/kit/nearest"
 )
 
-// State says what mail waits for.
+// State is what mail waits for.
 type State string
 
-// The states. What is held is in no other state, whatever it was before.
+// The states. Held mail has no other state.
 const (
-	Due       State = "due"       // it can leave now
-	Scheduled State = "scheduled" // for its own time
-	Retry     State = "retry"     // for its next try
-	Held      State = "held"      // until it is released
-	Relay     State = "relay"     // for its relay, which rests, is paused or is not there
-	Quota     State = "quota"     // for another day of a quota
-	Paced     State = "paced"     // a recipient of a broadcast whose turn has not come
+	Due       State = "due"       // can be sent now
+	Scheduled State = "scheduled" // waits for its scheduled time
+	Retry     State = "retry"     // waits for its next try
+	Held      State = "held"      // waits until it is released
+	Relay     State = "relay"     // waits for its relay, whose breaker is open or which is paused or missing
+	Quota     State = "quota"     // waits for the next day of a quota
+	Paced     State = "paced"     // recipient of a broadcast that has not begun
 )
 
-// States are all of them.
+// States are all states.
 var States = []string{string(Due), string(Scheduled), string(Retry), string(Held), string(Relay), string(Quota), string(Paced)}
 
-// Filter picks mail of the queue: what fits all that is set.
+// Filter selects mail of the queue. Mail must match all fields that are set.
 type Filter struct {
 	IDs        []string  `json:"ids,omitzero"`  // of emails, of emails to a broadcast's recipients, or of broadcasts
 	Team       string    `json:"team,omitzero"` // name or id
 	Relay      string    `json:"relay,omitzero"`
 	FromDomain string    `json:"from_domain,omitzero"`
-	ToDomain   string    `json:"to_domain,omitzero"` // of a recipient that still waits
+	ToDomain   string    `json:"to_domain,omitzero"` // of an open recipient
 	State      State     `json:"state,omitzero"`
-	OlderThan  Age       `json:"older_than,omitzero"` // accepted longer ago
+	OlderThan  Age       `json:"older_than,omitzero"` // accepted before this age
 	Broadcast  string    `json:"broadcast,omitzero"`
-	Restored   bool      `json:"restored,omitzero"` // held since a backup was restored
-	After      time.Time `json:"after,omitzero"`    // accepted since then
-	// FailedSince and Captured are for Requeue alone: what failed since then, and what
-	// was captured.
+	Restored   bool      `json:"restored,omitzero"` // held because a backup was restored
+	After      time.Time `json:"after,omitzero"`    // accepted at this time or later
+	// FailedSince and Captured are for Requeue only: mail that failed since a time, and captured
+	// mail.
 	FailedSince time.Time `json:"failed_since,omitzero"`
 	Captured    bool      `json:"captured,omitzero"`
-	// All says that no filter is meant.
+	// All confirms that no filter is intended.
 	All bool `json:"all,omitzero"`
 }
 
 // MaxIDs is how many ids a filter may have.
 const MaxIDs = 1000
 
-// Validate checks the fields and writes ids and domains in their canonical form. Errors:
+// Validate checks the fields and converts ids and domains to their canonical form. Errors:
 // CodeValidation.
 func (f *Filter) Validate() error {
 	if len(f.IDs) > MaxIDs {
@@ -92,7 +92,7 @@ func (f *Filter) Validate() error {
 	return nil
 }
 
-// domainOf checks a domain of a filter and writes it as addresses have it.
+// domainOf checks a domain of a filter and converts it to the form in addresses.
 func domainOf(name string, domain *string) error {
 	if *domain == "" {
 		return nil
@@ -105,14 +105,14 @@ func domainOf(name string, domain *string) error {
 	return nil
 }
 
-// isEmpty reports whether a filter picks nothing out, but for the team.
+// isEmpty reports whether no field is set, including the team.
 func (f *Filter) isEmpty() bool {
 	return len(f.IDs) == 0 && f.Team == "" && f.Relay == "" && f.FromDomain == "" && f.ToDomain == "" && f.State == "" && f.OlderThan == 0 &&
 		f.Broadcast == "" && !f.Restored && f.After.IsZero() && f.FailedSince.IsZero() && !f.Captured
 }
 
-// RequireCriteria refuses a filter that an act must not go by: without a word, all mail would be
-// acted on. Errors: CodeValidation.
+// RequireCriteria refuses an empty filter without All, so that no action affects all mail by
+// mistake. Errors: CodeValidation.
 func (f *Filter) RequireCriteria() error {
 	if f.All || !f.isEmpty() {
 		return nil
@@ -120,8 +120,8 @@ func (f *Filter) RequireCriteria() error {
 	return app.Errorf(app.CodeValidation, "This would affect all queued mail. Add a filter, or `all` (--all on the command line)")
 }
 
-// RequireTeamCriteria refuses a filter of one team that picks nothing else out, unless all is meant.
-// Errors: CodeValidation.
+// RequireTeamCriteria refuses a filter that selects a whole team, unless all is set. Errors:
+// CodeValidation.
 func (f *Filter) RequireTeamCriteria(all bool) error {
 	rest := *f
 	rest.Team = ""
@@ -131,16 +131,16 @@ func (f *Filter) RequireTeamCriteria(all bool) error {
 	return rest.RequireCriteria()
 }
 
-// IsSingle reports whether a filter names a single email, on which commands act unasked.
+// IsSingle reports whether a filter names a single id. Commands act on it without confirmation.
 func (f *Filter) IsSingle() bool { return len(f.IDs) == 1 }
 
-// Age is how long ago something was.
+// Age is a duration before now.
 type Age time.Duration
 
 // MarshalText implements encoding.TextMarshaler.
 func (a Age) MarshalText() ([]byte, error) { return []byte(time.Duration(a).String()), nil }
 
-// ParseAge reads how long ago something was: what time.ParseDuration reads, and days, as "3d".
+// ParseAge parses a duration for time.ParseDuration, or a number of days like "3d".
 func ParseAge(s string) (Age, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
@@ -153,7 +153,7 @@ func ParseAge(s string) (Age, error) {
 	return 0, fmt.Errorf("%q is not a duration: use one like 90m, 2h or 3d", s)
 }
 
-// ParseSince reads a time: RFC 3339, or how long ago it was.
+// ParseSince parses a time in RFC 3339, or an Age before now.
 func ParseSince(s string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return at, nil

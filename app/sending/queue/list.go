@@ -15,18 +15,18 @@ import (
 	"mailer/db"
 )
 
-// Item is a row of the queue: an email, an email to a recipient of a broadcast, or a
-// broadcast with its recipients that have not begun.
+// Item is a row of the queue: an email, an email to a recipient of a broadcast, or a broadcast with
+// its recipients that have not begun.
 type Item struct {
 	ID        string   `json:"id"`
 	Team      string   `json:"team"` // id
 	Relay     string   `json:"relay"`
 	From      string   `json:"from"`
-	To        []string `json:"to"` // who still waits
+	To        []string `json:"to"` // open recipients
 	State     State    `json:"state"`
 	Reason    string   `json:"reason"`
 	CreatedAt string   `json:"created_at"`
-	NextAt    *string  `json:"next_at"` // null: nobody can say, since something else has to happen first
+	NextAt    *string  `json:"next_at"` // null: unknown, because something else must happen first
 	Attempts  int      `json:"attempts"`
 	Broadcast string   `json:"broadcast,omitzero"`
 	Count     int64    `json:"count,omitzero"` // of a broadcast: recipients
@@ -35,16 +35,16 @@ type Item struct {
 // MaxRows is how many rows List returns at most.
 const MaxRows = 1000
 
-// List returns rows of the queue that fit a filter, the oldest first, at most limit of
-// them behind the row with an id, and whether there are more. Broadcasts come first, one
-// row each: their recipients that have not begun, and what is held with them.
+// List returns up to limit rows of the queue that match a filter, oldest first, after the row with
+// an id, and whether there are more. Broadcasts come first, one row each: it stands for their
+// recipients that have not begun and their held units.
 func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (items []Item, more bool, err error) {
-	err = s.list(ctx, f, "after", after, limit, func(l *listing) error {
+	err = s.list(ctx, f, "after", after, limit, func(l *itemReader) error {
 		if err := l.broadcasts(after); err != nil {
 			return err
 		}
 		from := after
-		if l.behind { // the cursor is a broadcast
+		if l.afterBroadcast { // the cursor is a broadcast
 			from = ""
 		}
 		err := s.walk(l.r, l.p, from, l.units)
@@ -57,10 +57,10 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 	return items, more, err
 }
 
-// ListBefore returns the rows that List has before the row with an id, in the same order:
-// the last of them, at most limit, and whether there are more before those.
+// ListBefore returns up to limit rows of List directly before the row with an id, in the same
+// order, and whether there are more before those.
 func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit int) (items []Item, more bool, err error) {
-	err = s.list(ctx, f, "before", before, limit, func(l *listing) error {
+	err = s.list(ctx, f, "before", before, limit, func(l *itemReader) error {
 		if err := l.broadcasts(""); err != nil {
 			return err
 		}
@@ -81,9 +81,9 @@ func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit
 	return items, more, err
 }
 
-// list checks what a list is asked for, waits for its share of the walks and calls read
-// with an empty list that takes one row more than limit. name is that of the cursor.
-func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit int, read func(l *listing) error) error {
+// list checks the arguments of a list, waits for the team's turn to scan, and calls read with an
+// itemReader that accepts one row more than limit. name is the name of the cursor parameter.
+func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit int, read func(l *itemReader) error) error {
 	if limit < 1 || limit > MaxRows {
 		return app.Invalid("limit", "must be a number between 1 and %d", MaxRows)
 	}
@@ -96,15 +96,15 @@ func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit
 	}
 	defer s.walks.Release(1)
 	return base.Unavailable(s.DB.Read(ctx, func(r *db.Reader) error {
-		if err := p.owns(r, name, cursor); err != nil {
+		if err := p.checkCursor(r, name, cursor); err != nil {
 			return err
 		}
-		return read(&listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}})
+		return read(&itemReader{r: r, p: p, limit: limit + 1, stopped: map[string]bool{}})
 	}))
 }
 
-// owns refuses a cursor that is nobody's or another team's, both in the same words.
-func (p *prepared) owns(r *db.Reader, name, cursor string) error {
+// checkCursor refuses a cursor that is unknown or belongs to another team, with the same error.
+func (p *preparedFilter) checkCursor(r *db.Reader, name, cursor string) error {
 	if cursor == "" {
 		return nil
 	}
@@ -118,28 +118,28 @@ func (p *prepared) owns(r *db.Reader, name, cursor string) error {
 	return err
 }
 
-// listing is a list on its way.
-type listing struct {
-	r      *db.Reader
-	p      *prepared
-	limit  int
-	items  []Item
-	held   map[string]bool // broadcasts whose row stands for what is held of them
-	behind bool            // the row that the list begins behind is a broadcast's
+// itemReader collects the rows of a list.
+type itemReader struct {
+	r              *db.Reader
+	p              *preparedFilter
+	limit          int
+	items          []Item
+	stopped        map[string]bool // broadcasts whose row includes their held units
+	afterBroadcast bool            // the cursor is the row of a broadcast
 }
 
-// broadcasts adds the rows of broadcasts, where the list begins among them.
-func (l *listing) broadcasts(after string) error {
+// broadcasts adds the rows of broadcasts if the list begins among them.
+func (l *itemReader) broadcasts(after string) error {
 	open, err := openBroadcasts(l.r, l.p)
 	if err != nil {
 		return err
 	}
 	at := slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == after })
-	l.behind = at >= 0
+	l.afterBroadcast = at >= 0
 	for i := range open {
 		b := &open[i]
-		l.held[b.ID] = stopped(b)
-		if after != "" && (!l.behind || i <= at) {
+		l.stopped[b.ID] = isStopped(b)
+		if after != "" && (!l.afterBroadcast || i <= at) {
 			continue
 		}
 		item, err := l.broadcastItem(b)
@@ -151,17 +151,17 @@ func (l *listing) broadcasts(after string) error {
 	return nil
 }
 
-// stopped reports whether a broadcast is held or paused.
-func stopped(b *app.Broadcast) bool { return b.Held != "" || !b.PausedAt.IsZero() }
+// isStopped reports whether a broadcast is held or paused.
+func isStopped(b *app.Broadcast) bool { return b.Held != "" || !b.PausedAt.IsZero() }
 
-func (l *listing) broadcastItem(b *app.Broadcast) (Item, error) {
+func (l *itemReader) broadcastItem(b *app.Broadcast) (Item, error) {
 	state, reason := l.p.broadcast(b)
 	item := Item{ID: b.ID, Team: b.TeamID, Relay: b.Relay, From: b.From.Mailbox(), To: []string{}, State: state, Reason: reason,
 		CreatedAt: app.FormatTime(b.CreatedAt), Broadcast: b.ID, Count: b.Remaining()}
 	if state == Scheduled {
 		item.NextAt = app.FormatTimePtr(b.ScheduledAt)
 	}
-	if !stopped(b) {
+	if !isStopped(b) {
 		return item, nil
 	}
 	n, err := l.r.CountHeldUnits(b.ID)
@@ -169,17 +169,17 @@ func (l *listing) broadcastItem(b *app.Broadcast) (Item, error) {
 	return item, err
 }
 
-// units adds the rows of units, until there are enough.
-func (l *listing) units(units []db.QueuedUnit) (more bool, err error) {
+// units adds the rows of units until there are enough.
+func (l *itemReader) units(units []db.QueuedUnit) (more bool, err error) {
 	for i := range units {
 		u := &units[i]
-		if u.Held != "" && l.held[u.BroadcastID] {
+		if u.Held != "" && l.stopped[u.BroadcastID] {
 			continue
 		}
 		if len(l.items) >= l.limit {
 			return false, nil
 		}
-		item, err := itemOf(l.r, l.p.standing, u)
+		item, err := itemOf(l.r, l.p.queueStatus, u)
 		if err != nil {
 			return false, err
 		}
@@ -188,8 +188,8 @@ func (l *listing) units(units []db.QueuedUnit) (more bool, err error) {
 	return true, nil
 }
 
-// itemOf is the row of a unit. What is damaged is left out: it is held for that reason.
-func itemOf(r *db.Reader, st *standing, u *db.QueuedUnit) (Item, error) {
+// itemOf returns the row of a unit. Damaged data is left out, because the unit is held for it.
+func itemOf(r *db.Reader, st *queueStatus, u *db.QueuedUnit) (Item, error) {
 	state, reason := st.unit(u)
 	item := Item{ID: u.EmailID, Team: u.TeamID, Relay: u.Relay, To: []string{}, State: state, Reason: reason,
 		CreatedAt: app.FormatTime(timeOf(u.EmailID)), Attempts: u.Attempts, Broadcast: u.BroadcastID}
@@ -224,7 +224,7 @@ func (i *Item) sender(r *db.Reader, u *db.QueuedUnit) error {
 	return err
 }
 
-// lastReply has the reason of a row be what the relay said last.
+// lastReply sets the reason of a row to the relay's last reply.
 func (i *Item) lastReply(r *db.Reader) error {
 	events, err := r.Events(i.ID)
 	if errors.Is(err, db.ErrDamaged) {
@@ -239,15 +239,15 @@ func (i *Item) lastReply(r *db.Reader) error {
 	return err
 }
 
-// Shown is one email of the queue, or one that was, with all that happened to it.
+// Shown is one email, queued or not, with its timeline.
 type Shown struct {
 	Verdict *verdict.Verdict `json:"verdict,omitzero"` // nil: a broadcast
 	Item
-	State     app.State     `json:"state"`                // as the API has it
-	Waits     State         `json:"queue_state,omitzero"` // that of Item; empty: it is not queued
+	State     app.State     `json:"state"`                // the state in the API
+	Waits     State         `json:"queue_state,omitzero"` // state of Item; empty: not queued
 	LastEvent app.LastEvent `json:"last_event"`
 	Subject   string        `json:"subject"`
-	Events    []ShownEvent  `json:"events"` // the oldest first
+	Events    []ShownEvent  `json:"events"` // oldest first
 }
 
 // ShownEvent is a line of a timeline.
@@ -261,8 +261,8 @@ type ShownEvent struct {
 // maxShownEvents is how many lines of a timeline are shown: the newest.
 const maxShownEvents = 1000
 
-// Show returns one email with its attempts and the relay's words; team is as in a Filter.
-// Errors: CodeNotFound, CodeValidation for what is no id.
+// Show returns one email with its attempts and the relay's replies. team is as in a Filter. Errors:
+// CodeNotFound, CodeValidation for an invalid id.
 func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 	p, err := s.prepare(ctx, Filter{Team: team, IDs: []string{id}})
 	if err != nil {
@@ -299,8 +299,8 @@ func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 	return out, err
 }
 
-// showBroadcast is Show for a broadcast: its row of the queue, which has no events.
-func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error) {
+// showBroadcast is Show for a broadcast: its row of the queue, without events.
+func (s *Service) showBroadcast(ctx context.Context, p *preparedFilter) (*Shown, error) {
 	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Broadcast, error) {
 		owner, err := r.TeamOfBroadcast(p.Broadcast)
 		if err != nil {
@@ -325,15 +325,15 @@ func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error
 	return out, err
 }
 
-// show fills in what is known of an email but its events.
-func (s *Service) show(r *db.Reader, p *prepared, team, id string, out *Shown) error {
+// show fills in an email without its events.
+func (s *Service) show(r *db.Reader, p *preparedFilter, team, id string, out *Shown) error {
 	u, err := r.QueuedUnit(id)
 	open := err == nil
 	if base.IgnoreNotFound(err) != nil {
 		return err
 	}
 	if open {
-		if out.Item, err = itemOf(r, p.standing, &u); err != nil {
+		if out.Item, err = itemOf(r, p.queueStatus, &u); err != nil {
 			return err
 		}
 		out.Waits = out.Item.State
@@ -373,7 +373,7 @@ func (s *Service) showRecipient(r *db.Reader, team, id string, open bool, out *S
 	return nil
 }
 
-// millisOf reads the time out of an id.
+// millisOf returns the time in an id, in milliseconds.
 func millisOf(id string) (int64, error) {
 	return strconv.ParseInt(strings.ReplaceAll(id[:min(len(id), 13)], "-", ""), 16, 64)
 }

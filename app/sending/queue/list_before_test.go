@@ -9,8 +9,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// TestListBefore: the rows before a row are the end of what comes before it
-// in the whole list, whatever the row is and however the list is filtered.
+// The rows before a row are the end of the rows that the whole list has before it, for every row
+// and filter.
 func TestListBefore(t *testing.T) {
 	w := testserver.New(t)
 	w.AddSubscribers(3)

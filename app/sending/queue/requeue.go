@@ -15,10 +15,10 @@ import (
 	"mailer/db"
 )
 
-// Requeue sends again what failed, bounced by policy or was captured: to recipients that
-// no real relay accepted and that are not suppressed. An id stays, and so does what the
-// message says; its rank, attempts and expiry begin anew, and no quota counts it twice.
-// Who is no valid recipient (a hard bounce) is asked for again only where the id is named.
+// Requeue sends mail again that failed, bounced or was captured, to the recipients that no real
+// relay accepted and that are not suppressed. Id and content stay the same; priority, attempts and
+// expiry start over, and quotas do not count it twice. Invalid recipients (hard bounces) are only
+// tried again if the id is named.
 func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	var res Result
 	if len(f.IDs) == 0 && f.FailedSince.IsZero() && !f.Captured && f.Broadcast == "" {
@@ -35,8 +35,8 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 		return res, err
 	}
 	defer s.walks.Release(1)
-	defer s.told.forget()
-	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Description() + ": sent again", skipped: map[string]int{}}
+	defer s.summaries.clear()
+	q := &requeueRun{s: s, p: p, message: "Requeued by " + app.ActorOf(ctx).Description() + ": sent again", skipped: map[string]int{}}
 	err = q.run(ctx)
 	res = q.res
 	for _, why := range slices.Sorted(maps.Keys(q.skipped)) {
@@ -49,22 +49,22 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	return res, base.Unavailable(err)
 }
 
-// requeuing is a Requeue on its way.
-type requeuing struct {
+// requeueRun is one call of Requeue.
+type requeueRun struct {
 	s       *Service
-	p       *prepared
-	words   string
+	p       *preparedFilter
+	message string
 	res     Result
-	skipped map[string]int // how many of what matched were left alone, by the reason
+	skipped map[string]int // matched but not changed, by reason
 }
 
-// again is what of an email is to be sent again.
-type again struct {
+// requeuePlan is the unit and the recipients of an email that is sent again.
+type requeuePlan struct {
 	unit       app.Unit
 	recipients []db.RecipientState
 }
 
-// Reasons why something is not sent again.
+// Reasons why mail is not sent again.
 const (
 	skipWaits      = "still waiting"
 	skipContent    = "the content was deleted, by retention or because it was asked for"
@@ -78,44 +78,44 @@ const (
 	skipDomain     = "the team can't send from its domain any more: "
 )
 
-func (q *requeuing) run(ctx context.Context) error {
+func (q *requeueRun) run(ctx context.Context) error {
 	switch {
 	case q.p.Broadcast != "":
 		return q.requeueBroadcast(ctx)
 	case len(q.p.IDs) > 0:
-		return q.named(ctx)
+		return q.requeueNamed(ctx)
 	}
 	after := ""
 	for {
 		var found []db.RequeueCandidate
 		err := q.s.DB.Read(ctx, func(r *db.Reader) (err error) {
 			found = nil
-			var upto string
-			if upto, err = r.RequeueRange(after, readBatch); err != nil {
+			var last string
+			if last, err = r.RequeueRange(after, readBatch); err != nil {
 				return err
 			}
 			scope := &db.RequeueScope{TeamID: q.p.team, Relay: q.p.Filter.Relay, Captured: q.p.Captured}
-			found, err = r.RequeueCandidates(scope, after, upto)
-			after = upto
+			found, err = r.RequeueCandidates(scope, after, last)
+			after = last
 			return err
 		})
 		if errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read what failed: %w", err)
+			return fmt.Errorf("read failed mail: %w", err)
 		}
 		found = slices.DeleteFunc(found, func(c db.RequeueCandidate) bool {
 			return q.p.scope.To != "" && c.ID >= q.p.scope.To || c.ID < q.p.scope.From
 		})
-		if err := q.pieces(ctx, found); err != nil {
+		if err := q.requeueEmails(ctx, found); err != nil {
 			return err
 		}
 	}
 }
 
-// named requeues what a filter names by its id, also recipients of broadcasts.
-func (q *requeuing) named(ctx context.Context) error {
+// requeueNamed requeues the emails and recipients of broadcasts that a filter names by id.
+func (q *requeueRun) requeueNamed(ctx context.Context) error {
 	var mails []db.RequeueCandidate
 	bulk := map[string][]string{} // by broadcast
 	heads := map[string]app.Broadcast{}
@@ -141,19 +141,19 @@ func (q *requeuing) named(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read what is to be sent again: %w", err)
+		return fmt.Errorf("read mail to requeue: %w", err)
 	}
 	for id, recipients := range bulk {
 		b := heads[id]
-		if err := q.recipients(ctx, &b, recipients); err != nil {
+		if err := q.requeueRecipients(ctx, &b, recipients); err != nil {
 			return err
 		}
 	}
-	return q.pieces(ctx, mails)
+	return q.requeueEmails(ctx, mails)
 }
 
-// pieces requeues emails in small Writes.
-func (q *requeuing) pieces(ctx context.Context, found []db.RequeueCandidate) error {
+// requeueEmails requeues emails in small Writes.
+func (q *requeueRun) requeueEmails(ctx context.Context, found []db.RequeueCandidate) error {
 	for piece := range slices.Chunk(found, writeBatch) {
 		began := time.Now()
 		plans, err := q.plans(ctx, piece)
@@ -183,10 +183,10 @@ func (q *requeuing) pieces(ctx context.Context, found []db.RequeueCandidate) err
 	return ctx.Err()
 }
 
-// plans says what of some emails is to be sent again.
-func (q *requeuing) plans(ctx context.Context, piece []db.RequeueCandidate) (plans []again, err error) {
+// plans returns the plans of some emails.
+func (q *requeueRun) plans(ctx context.Context, piece []db.RequeueCandidate) (plans []requeuePlan, err error) {
 	for _, c := range piece {
-		var a again
+		var a requeuePlan
 		var why string
 		var matched bool
 		err := q.s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -212,9 +212,9 @@ func (q *requeuing) plans(ctx context.Context, piece []db.RequeueCandidate) (pla
 	return plans, nil
 }
 
-// plan says what of an email is to be sent again, or why nothing is. matched: it fits the
-// filter.
-func (q *requeuing) plan(r *db.Reader, c db.RequeueCandidate) (a again, why string, matched bool, err error) {
+// plan returns the plan of an email, or the reason why it is not sent again. matched: the email
+// matches the filter.
+func (q *requeueRun) plan(r *db.Reader, c db.RequeueCandidate) (a requeuePlan, why string, matched bool, err error) {
 	email, err := r.EmailRow(c.TeamID, c.ID)
 	if err != nil {
 		return a, "", false, base.IgnoreNotFound(err)
@@ -234,14 +234,14 @@ func (q *requeuing) plan(r *db.Reader, c db.RequeueCandidate) (a again, why stri
 	if !fits {
 		return a, "", false, nil
 	}
-	a = again{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, recipients: chosen}
-	why, err = q.hindrance(r, &a, events)
+	a = requeuePlan{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, recipients: chosen}
+	why, err = q.skipReason(r, &a, events)
 	return a, why, true, err
 }
 
-// choose picks the recipients to whom an email is sent again. fits: some of it is what
-// the filter is about, whether or not it can be sent again.
-func (q *requeuing) choose(email *app.Email, states []db.RecipientState, events []app.Event) (chosen []db.RecipientState, fits bool) {
+// choose returns the recipients to whom an email is sent again. fits: the email is of the kind that
+// the filter selects, whether or not it can be sent again.
+func (q *requeueRun) choose(email *app.Email, states []db.RecipientState, events []app.Event) (chosen []db.RecipientState, fits bool) {
 	byID := len(q.p.IDs) > 0
 	for _, v := range states {
 		if q.p.ToDomain != "" && domainOfAddress(v.Address) != q.p.ToDomain {
@@ -274,15 +274,15 @@ func (q *requeuing) choose(email *app.Email, states []db.RecipientState, events 
 	return chosen, fits
 }
 
-// history is what a timeline says of a recipient.
-type history struct {
-	accepted bool      // a real relay took the message for it
-	hard     bool      // it was refused for what it is
-	ended    time.Time // when it failed or bounced last
+// recipientHistory is what a timeline says of a recipient.
+type recipientHistory struct {
+	accepted bool      // a real relay accepted the message
+	hard     bool      // the address itself was refused
+	ended    time.Time // when it last failed or bounced
 }
 
-func historyOf(events []app.Event, address string) (h history) {
-	for _, ev := range events { // the newest first
+func historyOf(events []app.Event, address string) (h recipientHistory) {
+	for _, ev := range events { // newest first
 		if ev.Recipient != address {
 			continue
 		}
@@ -298,14 +298,14 @@ func historyOf(events []app.Event, address string) (h history) {
 	return h
 }
 
-// isHard reports whether a code is about the address itself: 5.1.7 and 5.1.8 are about
-// the sender's.
+// isHard reports whether an enhanced code is about the recipient's address: 5.1.7 and 5.1.8 are
+// about the sender's.
 func isHard(enhanced string) bool {
 	return strings.HasPrefix(enhanced, "5.1.") && enhanced != "5.1.7" && enhanced != "5.1.8"
 }
 
-// hindrance says why an email can't be sent again, and completes its unit where it can.
-func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why string, err error) {
+// skipReason returns why an email can't be sent again, or completes its unit.
+func (q *requeueRun) skipReason(r *db.Reader, a *requeuePlan, events []app.Event) (why string, err error) {
 	u := &a.unit
 	if open, err := r.HasUnit(u.EmailID); err != nil || open {
 		return skipWaits, err
@@ -344,8 +344,8 @@ func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why s
 	return "", err
 }
 
-// route finds the relay of what was captured: that of its domain.
-func (q *requeuing) route(r *db.Reader, u *app.Unit) (why string, err error) {
+// route sets the relay of a captured email to that of its domain.
+func (q *requeueRun) route(r *db.Reader, u *app.Unit) (why string, err error) {
 	if u.Relay != app.CaptureRegion {
 		return "", nil
 	}
@@ -363,7 +363,7 @@ func (q *requeuing) route(r *db.Reader, u *app.Unit) (why string, err error) {
 
 // inDoubt reports whether the last attempt of an email ended in a doubt.
 func inDoubt(events []app.Event) bool {
-	for _, ev := range events { // the newest first
+	for _, ev := range events { // newest first
 		switch ev.Type {
 		case app.EventInDoubt:
 			return true
@@ -374,8 +374,8 @@ func inDoubt(events []app.Event) bool {
 	return false
 }
 
-// apply has an email be sent again, as it was planned, unless that changed meanwhile.
-func (q *requeuing) apply(tx *db.Tx, a *again) (done bool, err error) {
+// apply requeues an email as planned, unless it changed meanwhile.
+func (q *requeueRun) apply(tx *db.Tx, a *requeuePlan) (done bool, err error) {
 	u := a.unit
 	if open, err := tx.HasUnit(u.EmailID); err != nil || open {
 		return false, err
@@ -393,7 +393,7 @@ func (q *requeuing) apply(tx *db.Tx, a *again) (done bool, err error) {
 	if err := tx.RequeueEmail(u.EmailID, u.Relay); err != nil {
 		return false, err
 	}
-	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.words, Relay: u.Relay})); err != nil {
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.message, Relay: u.Relay})); err != nil {
 		return false, err
 	}
 	u.NextAt = tx.Now

@@ -12,8 +12,8 @@ import (
 	"mailer/db"
 )
 
-// requeueBroadcast requeues the recipients of a broadcast whose mail failed.
-func (q *requeuing) requeueBroadcast(ctx context.Context) error {
+// requeueBroadcast requeues the failed recipients of a broadcast.
+func (q *requeueRun) requeueBroadcast(ctx context.Context) error {
 	var b app.Broadcast
 	err := q.s.DB.Read(ctx, func(r *db.Reader) error {
 		team, err := r.TeamOfBroadcast(q.p.Broadcast)
@@ -32,15 +32,15 @@ func (q *requeuing) requeueBroadcast(ctx context.Context) error {
 			return err
 		}
 		after = ids[len(ids)-1]
-		if err := q.recipients(ctx, &b, ids); err != nil {
+		if err := q.requeueRecipients(ctx, &b, ids); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recipients requeues some recipients of a broadcast.
-func (q *requeuing) recipients(ctx context.Context, b *app.Broadcast, ids []string) error {
+// requeueRecipients requeues recipients of a broadcast by id.
+func (q *requeueRun) requeueRecipients(ctx context.Context, b *app.Broadcast, ids []string) error {
 	content, err := q.s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
 	if err != nil {
 		q.res.Matched += int64(len(ids))
@@ -53,7 +53,7 @@ func (q *requeuing) recipients(ctx context.Context, b *app.Broadcast, ids []stri
 	err = q.s.DB.Write(ctx, func(tx *db.Tx) error {
 		matched, changed, skipped = 0, 0, map[string]int{}
 		for _, id := range ids {
-			fits, why, err := q.recipient(tx, b, id, content.Size())
+			fits, why, err := q.requeueRecipient(tx, b, id, content.Size())
 			if err != nil {
 				return fmt.Errorf("requeue %s: %w", id, err)
 			}
@@ -81,8 +81,8 @@ func (q *requeuing) recipients(ctx context.Context, b *app.Broadcast, ids []stri
 	return ctx.Err()
 }
 
-// recipient requeues one recipient of a broadcast, or says why not.
-func (q *requeuing) recipient(tx *db.Tx, b *app.Broadcast, id string, size int64) (fits bool, why string, err error) {
+// requeueRecipient requeues one recipient of a broadcast, or returns the reason why not.
+func (q *requeueRun) requeueRecipient(tx *db.Tx, b *app.Broadcast, id string, size int64) (fits bool, why string, err error) {
 	byID := len(q.p.IDs) > 0
 	to, err := tx.BroadcastRecipient(id)
 	if err != nil {
@@ -119,7 +119,7 @@ func (q *requeuing) recipient(tx *db.Tx, b *app.Broadcast, id string, size int64
 	if err != nil {
 		return true, "", err
 	}
-	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.words, Relay: u.Relay})); err != nil {
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.message, Relay: u.Relay})); err != nil {
 		return true, "", err
 	}
 	return true, "", tx.InsertUnit(u)

@@ -58,7 +58,7 @@ func TestHoldAndReleaseBroadcast(t *testing.T) {
 		w.AddSubscribers(60)
 		b := w.AddDraft()
 		w.Queue(b)
-		testserver.Sleep(10 * time.Second) // some have begun and stand before their dot
+		testserver.Sleep(10 * time.Second) // some wait before the final dot
 		if n := w.Broadcast(b.ID).Started; n == 0 || n == 60 {
 			t.Fatalf("%d have begun", n)
 		}

@@ -9,8 +9,8 @@ import (
 	"mailer/db"
 )
 
-// RetryEmail has one email of a team that was put off be tried now. Errors: CodeNotFound,
-// CodeConflict where it does not wait for its next try.
+// RetryEmail makes one deferred email of a team due now. Errors: CodeNotFound; CodeConflict if it
+// does not wait for its next try.
 func (s *Service) RetryEmail(ctx context.Context, key *app.Key, id string) error {
 	if err := s.checkEmail(ctx, key, id); err != nil {
 		return err
@@ -27,8 +27,8 @@ func (s *Service) RetryEmail(ctx context.Context, key *app.Key, id string) error
 	return nil
 }
 
-// checkEmail is nil for an email of a team, or one of its broadcasts' recipients. Error:
-// CodeNotFound.
+// checkEmail checks that an email belongs to a team, or to a recipient of one of its broadcasts.
+// Error: CodeNotFound.
 func (s *Service) checkEmail(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		err := r.OwnsEmail(key.TeamID, id)

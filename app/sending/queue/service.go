@@ -20,7 +20,7 @@ import (
 	"mailer/db"
 )
 
-// Service looks at the queue and acts on it.
+// Service lists the queue and acts on it.
 type Service struct {
 	*base.Base
 	teams      *teams.Service
@@ -29,40 +29,40 @@ type Service struct {
 	delivery   *delivery.Service
 	broadcasts *broadcasts.Service
 	walks      *base.TeamSemaphore
-	told       told
+	summaries  summaryCache
 }
 
-// crowd is how many walks over the queue of one team wait for their turn.
-const crowd = 10
+// maxWaitingWalks is how many scans of the queue may wait for each team; one runs at a time.
+const maxWaitingWalks = 10
 
 // New makes a Service.
-func New(b *base.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, bulk *broadcasts.Service) *Service {
-	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: bulk, walks: base.NewTeamSemaphore(1, crowd)}
+func New(b *base.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, broadcastService *broadcasts.Service) *Service {
+	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: broadcastService, walks: base.NewTeamSemaphore(1, maxWaitingWalks)}
 }
 
-// prepared is a filter that was checked, and what it is held against.
-type prepared struct {
+// preparedFilter is a checked filter with the database scope and the queue status.
+type preparedFilter struct {
 	Filter
 	team  string // id; empty: all
 	scope db.QueueScope
-	*standing
+	*queueStatus
 }
 
-// prepare checks a filter and finds what it names. Errors: CodeValidation, CodeNotFound.
-func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
+// prepare checks a filter and resolves the names in it. Errors: CodeValidation, CodeNotFound.
+func (s *Service) prepare(ctx context.Context, f Filter) (*preparedFilter, error) {
 	f.IDs = slices.Clone(f.IDs)
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
-	p := &prepared{Filter: f}
+	p := &preparedFilter{Filter: f}
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if p.team, err = findTeam(r, f.Team); err != nil {
 			return err
 		}
-		if p.standing, err = s.look(r, clock.Now()); err != nil {
+		if p.queueStatus, err = s.readStatus(r, clock.Now()); err != nil {
 			return err
 		}
-		if err := s.knows(r, f.Relay); err != nil {
+		if err := s.checkRelay(r, f.Relay); err != nil {
 			return err
 		}
 		if err := p.resolveBroadcast(r); err != nil {
@@ -74,8 +74,8 @@ func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
 	return p, base.Unavailable(err)
 }
 
-// resolveBroadcast has the one id of a filter that is a broadcast's mean all of it.
-func (p *prepared) resolveBroadcast(r *db.Reader) error {
+// resolveBroadcast turns a filter with the id of a single broadcast into one for all of its mail.
+func (p *preparedFilter) resolveBroadcast(r *db.Reader) error {
 	if !p.IsSingle() || p.Broadcast != "" {
 		return nil
 	}
@@ -106,8 +106,8 @@ func findTeam(r *db.Reader, nameOrID string) (string, error) {
 	return "", app.Errorf(app.CodeNotFound, "There is no team %q; the nearest is %s", nameOrID, nearest.Of(nameOrID, names))
 }
 
-// knows refuses a relay that is neither configured nor waited for.
-func (s *Service) knows(r *db.Reader, relay string) error {
+// checkRelay refuses a relay that is not configured and that no mail waits for.
+func (s *Service) checkRelay(r *db.Reader, relay string) error {
 	if relay == "" {
 		return nil
 	}
@@ -125,7 +125,7 @@ func nearestHint(word string, names []string) string {
 	return ""
 }
 
-// relayNames are the relays that are configured or that mail waits for.
+// relayNames returns the relays that are configured or that mail waits for.
 func (s *Service) relayNames(r *db.Reader) ([]string, error) {
 	names, err := r.UnitRelays()
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *Service) relayNames(r *db.Reader) ([]string, error) {
 	return append(names, app.CaptureRegion), nil
 }
 
-// scopeOf is what of a filter the database looks at.
-func (p *prepared) scopeOf(r *db.Reader) (db.QueueScope, error) {
+// scopeOf returns the part of a filter that the database evaluates.
+func (p *preparedFilter) scopeOf(r *db.Reader) (db.QueueScope, error) {
 	scope := db.QueueScope{TeamID: p.team, Relay: p.Filter.Relay, Domain: p.FromDomain, ToDomain: p.ToDomain, Broadcasts: true}
 	if p.Restored {
 		scope.Held = app.HoldRestored
@@ -169,7 +169,7 @@ func (p *prepared) scopeOf(r *db.Reader) (db.QueueScope, error) {
 		return scope, err
 	}
 	mails := b.EmailIDPrefix
-	if mails == "" { // nothing of it has begun
+	if mails == "" { // no recipient has begun
 		mails = "~"
 	}
 	scope.From = max(scope.From, mails)
@@ -179,9 +179,9 @@ func (p *prepared) scopeOf(r *db.Reader) (db.QueueScope, error) {
 	return scope, nil
 }
 
-// fits reports whether a unit fits the filter: what the database did not look at, and,
-// since it may have changed meanwhile, what an act depends on.
-func (p *prepared) fits(u *db.QueuedUnit) bool {
+// matches reports whether a unit matches the part of the filter that the database does not
+// evaluate, and the fields that an action depends on, which may have changed meanwhile.
+func (p *preparedFilter) matches(u *db.QueuedUnit) bool {
 	if p.State != "" {
 		if state, _ := p.unit(u); state != p.State {
 			return false
@@ -190,19 +190,18 @@ func (p *prepared) fits(u *db.QueuedUnit) bool {
 	return (p.team == "" || u.TeamID == p.team) && (!p.Restored || u.Held == app.HoldRestored)
 }
 
-// inScope reports whether a unit that was named by its id fits what the database looks
-// at where none is named.
-func (p *prepared) inScope(u *db.QueuedUnit) bool {
+// inScope evaluates the scope for a unit that was found by its id.
+func (p *preparedFilter) inScope(u *db.QueuedUnit) bool {
 	c := &p.scope
 	return (c.Relay == "" || u.Relay == c.Relay) && (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
 }
 
-// readBatch is how many units a walk reads at once.
+// readBatch is how many units a walk reads with one query.
 const readBatch = 2000
 
-// walk hands the units that fit to take, in pieces, in the order of their ids behind one.
-// take reports whether it wants more.
-func (s *Service) walk(r *db.Reader, p *prepared, after string, take func([]db.QueuedUnit) (bool, error)) error {
+// walk passes the matching units to take in batches, in the order of their ids, after an id. take
+// reports whether it wants more.
+func (s *Service) walk(r *db.Reader, p *preparedFilter, after string, take func([]db.QueuedUnit) (bool, error)) error {
 	if len(p.IDs) > 0 {
 		units, err := named(r, p, after)
 		if err != nil || len(units) == 0 {
@@ -218,15 +217,15 @@ func (s *Service) walk(r *db.Reader, p *prepared, after string, take func([]db.Q
 		}
 		after = units[len(units)-1].EmailID
 		last := len(units) < readBatch
-		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
-		if err != nil || last || !more {
+		continues, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.matches(&u) }))
+		if err != nil || last || !continues {
 			return err
 		}
 	}
 }
 
-// walkBack is walk towards the oldest, from the unit before one on.
-func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUnit) (bool, error)) error {
+// walkBack is walk in descending order, from the unit before an id on.
+func walkBack(r *db.Reader, p *preparedFilter, before string, take func([]db.QueuedUnit) (bool, error)) error {
 	if len(p.IDs) > 0 {
 		units, err := named(r, p, "")
 		if err != nil {
@@ -244,15 +243,15 @@ func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUni
 		}
 		before = units[len(units)-1].EmailID
 		last := len(units) < readBatch
-		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
+		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.matches(&u) }))
 		if err != nil || last || !more {
 			return err
 		}
 	}
 }
 
-// named returns the units that a filter names by their ids.
-func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
+// named returns the matching units among the ids of a filter.
+func named(r *db.Reader, p *preparedFilter, after string) ([]db.QueuedUnit, error) {
 	ids := slices.Clone(p.IDs)
 	slices.Sort(ids)
 	var units []db.QueuedUnit
@@ -275,22 +274,22 @@ func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
 			}
 			to = slices.ContainsFunc(open, func(address string) bool { return domainOfAddress(address) == p.ToDomain })
 		}
-		if to && p.inScope(&u) && p.fits(&u) {
+		if to && p.inScope(&u) && p.matches(&u) {
 			units = append(units, u)
 		}
 	}
 	return units, nil
 }
 
-// domainOfAddress is the domain of a recipient, in lower-case A-labels.
+// domainOfAddress returns the domain of a recipient, in lower-case A-labels.
 func domainOfAddress(address string) string {
 	_, domain, _ := strings.Cut(app.KeyOf(address).String(), "@")
 	return domain
 }
 
-// openBroadcasts returns the broadcasts, scheduled or queued, of which something waits
-// that has not begun, or that are held, and that fit the filter.
-func openBroadcasts(r *db.Reader, p *prepared) ([]app.Broadcast, error) {
+// openBroadcasts returns the scheduled and queued broadcasts that match the filter and that have
+// recipients left to begin, or are held or paused.
+func openBroadcasts(r *db.Reader, p *preparedFilter) ([]app.Broadcast, error) {
 	if p.ToDomain != "" {
 		return nil, nil
 	}
@@ -305,8 +304,8 @@ func openBroadcasts(r *db.Reader, p *prepared) ([]app.Broadcast, error) {
 	return slices.DeleteFunc(append(queued, scheduled...), func(b app.Broadcast) bool { return !p.matchesBroadcast(&b) }), nil
 }
 
-func (p *prepared) matchesBroadcast(b *app.Broadcast) bool {
-	if b.Remaining() == 0 && !stopped(b) {
+func (p *preparedFilter) matchesBroadcast(b *app.Broadcast) bool {
+	if b.Remaining() == 0 && !isStopped(b) {
 		return false
 	}
 	if len(p.IDs) > 0 && !slices.Contains(p.IDs, b.ID) || p.Broadcast != "" && p.Broadcast != b.ID {
@@ -325,7 +324,7 @@ func (p *prepared) matchesBroadcast(b *app.Broadcast) bool {
 	return (p.OlderThan == 0 || at.Before(p.now.Add(-time.Duration(p.OlderThan)))) && !at.Before(p.After)
 }
 
-// acceptedAt is since when a broadcast waits.
+// acceptedAt is when a broadcast was queued, or created if it is not queued yet.
 func acceptedAt(b *app.Broadcast) time.Time {
 	if b.QueuedAt.IsZero() {
 		return b.CreatedAt

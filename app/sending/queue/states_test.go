@@ -12,8 +12,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// wantState checks that an email's page, the list of emails, and the filter by state
-// agree on its state.
+// wantState checks that the email's page, the list of emails and the state filter agree.
 func wantState(w *testserver.Server, id string, want app.State) {
 	w.T.Helper()
 	if got := w.Email(id).State(); got != want {

@@ -11,36 +11,37 @@ import (
 	"mailer/db"
 )
 
-// standing is how relays and teams stand at a time: why mail that is due does not leave.
-type standing struct {
+// queueStatus is the state of relays and teams at one time, from which follows why due mail is not
+// sent.
+type queueStatus struct {
 	now       time.Time
-	lack      func(relay string) string
-	bare      bool // there is no relay at all
+	missing   func(relay string) string
+	noRelay   bool // no relay is configured
 	paused    []db.RelayPause
 	suspended map[string]db.Suspension
 	troubles  map[string][]app.RelayTrouble // by relay
-	gates     map[routeKey]gate
+	blocks    map[routeKey]blockReason
 }
 
-// routeKey is whose mail it is, and where it is to leave.
+// routeKey is a relay and a sender.
 type routeKey struct{ relay, team, domain string }
 
-// gate says why nothing of somebody leaves; without a state it does.
-type gate struct {
-	state  State
-	reason string
-	door   verdict.Blocker
+// blockReason is why mail of a routeKey is not sent. Without a state it is sent.
+type blockReason struct {
+	state   State
+	reason  string
+	blocker verdict.Blocker
 }
 
-// standing is how things stand at a time, as far as the settings tell.
-func (s *Service) standing(now time.Time) *standing {
-	return &standing{now: now, lack: s.Settings.MissingRelay, bare: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
-		troubles: map[string][]app.RelayTrouble{}, gates: map[routeKey]gate{}}
+// newStatus returns the queue status without what the database knows.
+func (s *Service) newStatus(now time.Time) *queueStatus {
+	return &queueStatus{now: now, missing: s.Settings.MissingRelay, noRelay: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
+		troubles: map[string][]app.RelayTrouble{}, blocks: map[routeKey]blockReason{}}
 }
 
-// look reads how relays and teams stand.
-func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
-	st := s.standing(now)
+// readStatus reads the status of all relays and teams.
+func (s *Service) readStatus(r *db.Reader, now time.Time) (*queueStatus, error) {
+	st := s.newStatus(now)
 	open, err := r.OpenTroubleRows()
 	if err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
@@ -60,9 +61,9 @@ func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
 	return st, st.readPauses(r)
 }
 
-// readSenderStatus reads how things stand for one sender at one relay.
-func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*standing, error) {
-	st := s.standing(now)
+// readSenderStatus reads the status for one sender at one relay.
+func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*queueStatus, error) {
+	st := s.newStatus(now)
 	var err error
 	if st.troubles[k.relay], err = r.OpenTroublesOf(k.relay, k.team, k.domain); err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
@@ -73,7 +74,7 @@ func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*st
 	return st, st.readPauses(r)
 }
 
-func (st *standing) readSuspension(r *db.Reader, team string) error {
+func (st *queueStatus) readSuspension(r *db.Reader, team string) error {
 	why, err := r.Suspension(team)
 	if err != nil {
 		return fmt.Errorf("read why team %s is suspended: %w", team, err)
@@ -84,7 +85,7 @@ func (st *standing) readSuspension(r *db.Reader, team string) error {
 	return nil
 }
 
-func (st *standing) readPauses(r *db.Reader) (err error) {
+func (st *queueStatus) readPauses(r *db.Reader) (err error) {
 	if st.paused, err = r.RelayPauses(); err != nil {
 		return fmt.Errorf("read paused relays: %w", err)
 	}
@@ -92,7 +93,7 @@ func (st *standing) readPauses(r *db.Reader) (err error) {
 	return nil
 }
 
-// Reasons of mail that nothing is wrong with.
+// Reasons of mail that waits normally, and of paused relays and suspended teams.
 const (
 	reasonLeaving   = "leaving"
 	reasonDue       = "due"
@@ -104,8 +105,8 @@ const (
 	reasonSuspended = "the team is suspended"
 )
 
-// unit says what a unit waits for, and why in words.
-func (st *standing) unit(u *db.QueuedUnit) (State, string) {
+// unit returns what a unit waits for, and the reason as text.
+func (st *queueStatus) unit(u *db.QueuedUnit) (State, string) {
 	switch {
 	case u.State == "held":
 		return Held, string(u.Held)
@@ -119,14 +120,14 @@ func (st *standing) unit(u *db.QueuedUnit) (State, string) {
 	default:
 		return Scheduled, reasonScheduled
 	}
-	if g := st.gate(routeKey{u.Relay, u.TeamID, u.Domain}); g.state != "" {
+	if g := st.block(routeKey{u.Relay, u.TeamID, u.Domain}); g.state != "" {
 		return g.state, g.reason
 	}
 	return Due, reasonDue
 }
 
-// broadcast says what the recipients of a broadcast wait for that have not begun.
-func (st *standing) broadcast(b *app.Broadcast) (State, string) {
+// broadcast returns what the recipients of a broadcast that have not begun wait for.
+func (st *queueStatus) broadcast(b *app.Broadcast) (State, string) {
 	switch {
 	case b.Held != "":
 		return Held, string(b.Held)
@@ -135,55 +136,55 @@ func (st *standing) broadcast(b *app.Broadcast) (State, string) {
 	case b.Status == app.ScheduledBroadcast && b.ScheduledAt.After(st.now):
 		return Scheduled, reasonScheduled
 	}
-	if g := st.gate(routeKey{b.Relay, b.TeamID, b.From.Domain}); g.state != "" {
+	if g := st.block(routeKey{b.Relay, b.TeamID, b.From.Domain}); g.state != "" {
 		return Paced, g.reason
 	}
 	return Paced, reasonPaced
 }
 
-// gate says why nothing of somebody leaves now.
-func (st *standing) gate(k routeKey) gate {
-	g, known := st.gates[k]
+// block returns why mail of a sender is not sent through a relay.
+func (st *queueStatus) block(k routeKey) blockReason {
+	g, known := st.blocks[k]
 	if !known {
 		g = st.findBlock(k)
-		st.gates[k] = g
+		st.blocks[k] = g
 	}
 	return g
 }
 
-func (st *standing) findBlock(k routeKey) gate {
+func (st *queueStatus) findBlock(k routeKey) blockReason {
 	if why, suspended := st.suspended[k.team]; suspended {
 		reason := reasonSuspended
 		if why.Reason != "" {
 			reason += ": " + why.Reason
 		}
-		return gate{Relay, reason, verdict.Blocker{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
+		return blockReason{Relay, reason, verdict.Blocker{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
 	}
-	if lack := st.lack(k.relay); lack != "" {
-		door := verdict.Blocker{Kind: verdict.NoRegion}
-		if st.bare && k.relay != app.CaptureRegion {
-			door.Kind = verdict.NoRelay
+	if missing := st.missing(k.relay); missing != "" {
+		blocker := verdict.Blocker{Kind: verdict.NoRegion}
+		if st.noRelay && k.relay != app.CaptureRegion {
+			blocker.Kind = verdict.NoRelay
 		}
-		return gate{Relay, lack, door}
+		return blockReason{Relay, missing, blocker}
 	}
 	for _, p := range st.paused {
 		if p.Region == k.relay {
-			return gate{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
+			return blockReason{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
 		}
 	}
 	for _, t := range st.troubles[k.relay] {
-		words := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
+		text := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
 		switch {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
-		case strings.Contains(words, dailyLimit):
-			return gate{Quota, words, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
-		case t.Failures > 0: // else there was no relay
-			return gate{Relay, words, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
+		case strings.Contains(text, dailyLimit):
+			return blockReason{Quota, text, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
+		case t.Failures > 0: // 0: the trouble of a missing relay
+			return blockReason{Relay, text, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
 		}
 	}
-	return gate{}
+	return blockReason{}
 }
 
-// dailyLimit stands in the words of a relay's limit that is used up, and of a team's
-// share of it.
+// dailyLimit is part of the trouble text when a relay's daily limit, or a team's share of it, is
+// used up.
 const dailyLimit = "messages in 24 hours"

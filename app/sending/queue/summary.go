@@ -13,15 +13,15 @@ import (
 	"mailer/db"
 )
 
-// Summary is how much waits and why.
+// Summary counts the waiting mail by reason.
 type Summary struct {
 	Waiting   int64         `json:"waiting"`    // emails, and recipients of broadcasts
-	Oldest    *string       `json:"oldest"`     // when the oldest was accepted of what does not wait for a time of its own; null: none waits
-	By        []Count       `json:"by"`         // the most first
-	ToDomains []DomainCount `json:"to_domains"` // of what has begun or could: the twenty with most
+	Oldest    *string       `json:"oldest"`     // when the oldest mail that is not scheduled was accepted; null: none waits
+	By        []Count       `json:"by"`         // largest first
+	ToDomains []DomainCount `json:"to_domains"` // the twenty largest, of begun units
 }
 
-// Count is how much of a team waits for a relay for one reason.
+// Count is how much mail of a team waits for a relay for one reason.
 type Count struct {
 	Relay  string `json:"relay"`
 	Team   string `json:"team"` // id
@@ -30,26 +30,26 @@ type Count struct {
 
 	State    State     `json:"-"`
 	TeamName string    `json:"-"`
-	Oldest   time.Time `json:"-"` // when the first of them was accepted
+	Oldest   time.Time `json:"-"` // when the oldest was accepted
 }
 
-// DomainCount is how much waits for recipients of a domain.
+// DomainCount is how much mail waits for recipients at a domain.
 type DomainCount struct {
 	Domain string `json:"domain"`
 	Count  int64  `json:"count"`
 }
 
-// maxToDomains is how many domains of recipients a Summary has, and maxAddresses how many
-// recipients are looked at for them.
+// maxToDomains is how many domains of recipients a Summary has; maxAddresses is how many
+// recipients are read for them.
 const (
 	maxToDomains = 20
 	maxAddresses = 500_000
 )
 
-// Summary counts what waits, of one team or, with an empty name, of all. Where that takes
-// long, what was counted is told again for a while.
+// Summary counts the waiting mail of one team or, if team is empty, of all. The result of a slow
+// count is reused for a while.
 func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
-	return s.told.of(team, func() (Summary, error) {
+	return s.summaries.get(team, func() (Summary, error) {
 		c := newCounter()
 		if err := s.count(ctx, team, c, true); err != nil {
 			return Summary{}, err
@@ -63,15 +63,15 @@ func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
 	})
 }
 
-// Counts is Summary without what has to be read of each recipient: for who asks often.
+// Counts is Summary without domains of recipients, for frequent callers.
 func (s *Service) Counts(ctx context.Context) ([]Count, error) {
 	c := newCounter()
 	err := s.count(ctx, "", c, false)
 	return c.counts(), err
 }
 
-// counting is a Summary on its way.
-type counting struct {
+// counter counts waiting mail.
+type counter struct {
 	rows    map[countKey]*Count
 	domains []DomainCount
 	oldest  time.Time
@@ -82,12 +82,12 @@ type countKey struct {
 	state               State
 }
 
-func newCounter() *counting {
-	return &counting{rows: map[countKey]*Count{}, domains: []DomainCount{}}
+func newCounter() *counter {
+	return &counter{rows: map[countKey]*Count{}, domains: []DomainCount{}}
 }
 
-// count counts the open work of a team, or of all, as it stands at one time.
-func (s *Service) count(ctx context.Context, team string, c *counting, domains bool) error {
+// count counts the open units of a team, or of all, in one read transaction.
+func (s *Service) count(ctx context.Context, team string, c *counter, domains bool) error {
 	p, err := s.prepare(ctx, Filter{Team: team})
 	if err != nil {
 		return err
@@ -100,9 +100,9 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 		*c = *newCounter()
 		groups, err := r.QueuedGroups(p.team, p.now)
 		if err != nil {
-			return fmt.Errorf("count what waits: %w", err)
+			return fmt.Errorf("count waiting mail: %w", err)
 		}
-		c.groups(p.standing, groups)
+		c.groups(p.queueStatus, groups)
 		if domains {
 			if c.domains, err = domainsOf(r, p.team); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 		}
 		open, err := openBroadcasts(r, p)
 		for i := range open {
-			c.broadcast(p.standing, &open[i])
+			c.broadcast(p.queueStatus, &open[i])
 		}
 		return err
 	})
@@ -120,11 +120,11 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 	return s.nameTeams(ctx, c)
 }
 
-// domainsOf are the domains that most waits for.
+// domainsOf returns the domains that most mail waits for.
 func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
 	rows, err := r.QueuedDomains(team, maxToDomains, maxAddresses)
 	if err != nil {
-		return nil, fmt.Errorf("count the recipients that wait: %w", err)
+		return nil, fmt.Errorf("count waiting recipients: %w", err)
 	}
 	out := make([]DomainCount, len(rows))
 	for i, row := range rows {
@@ -133,7 +133,7 @@ func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
 	return out, nil
 }
 
-func (c *counting) add(k countKey, n int64, accepted time.Time) {
+func (c *counter) add(k countKey, n int64, accepted time.Time) {
 	row := c.rows[k]
 	if row == nil {
 		row = &Count{Relay: k.relay, Team: k.team, Reason: k.reason, State: k.state, Oldest: accepted}
@@ -148,7 +148,7 @@ func (c *counting) add(k countKey, n int64, accepted time.Time) {
 	}
 }
 
-func (c *counting) groups(st *standing, groups []db.QueuedGroup) {
+func (c *counter) groups(st *queueStatus, groups []db.QueuedGroup) {
 	for i := range groups {
 		g := &groups[i]
 		state, reason := st.unit(&g.QueuedUnit)
@@ -156,14 +156,14 @@ func (c *counting) groups(st *standing, groups []db.QueuedGroup) {
 	}
 }
 
-func (c *counting) broadcast(st *standing, b *app.Broadcast) {
+func (c *counter) broadcast(st *queueStatus, b *app.Broadcast) {
 	if n := b.Remaining(); n > 0 {
 		state, reason := st.broadcast(b)
 		c.add(countKey{b.Relay, b.TeamID, reason, state}, n, acceptedAt(b))
 	}
 }
 
-func (c *counting) counts() []Count {
+func (c *counter) counts() []Count {
 	out := make([]Count, 0, len(c.rows))
 	for _, row := range c.rows {
 		out = append(out, *row)
@@ -174,8 +174,8 @@ func (c *counting) counts() []Count {
 	return out
 }
 
-// nameTeams puts the names of teams beside their ids.
-func (s *Service) nameTeams(ctx context.Context, c *counting) error {
+// nameTeams fills in the names of teams.
+func (s *Service) nameTeams(ctx context.Context, c *counter) error {
 	names := map[string]string{}
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		for k, row := range c.rows {
@@ -194,7 +194,7 @@ func (s *Service) nameTeams(ctx context.Context, c *counting) error {
 	return base.Unavailable(err)
 }
 
-// timeOf is when an id was made: UUIDs of version 7 begin with it.
+// timeOf returns the time in an id (UUID version 7).
 func timeOf(id string) time.Time {
 	ms, err := millisOf(id)
 	if err != nil {

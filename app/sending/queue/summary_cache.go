@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// What a count that took long is told again for: so many times as long as it took. A count
-// of few emails takes less than shortCount, and is made each time.
+// A count that took at least shortCount is reused for cacheFactor times as long as it took.
 const (
 	cacheFactor = 5
 	shortCount  = 100 * time.Millisecond
 	maxCached   = 100 // teams
 )
 
-// told are counts that took long, by team.
-type told struct {
+// summaryCache keeps the results of slow counts by team.
+type summaryCache struct {
 	mu   sync.Mutex
 	sums map[string]cachedSummary
 }
@@ -24,8 +23,8 @@ type cachedSummary struct {
 	until time.Time
 }
 
-// of is what was told of a team, or what is counted now.
-func (t *told) of(team string, count func() (Summary, error)) (Summary, error) {
+// get returns the kept summary of a team, or calls count.
+func (t *summaryCache) get(team string, count func() (Summary, error)) (Summary, error) {
 	t.mu.Lock()
 	kept, ok := t.sums[team]
 	t.mu.Unlock()
@@ -47,8 +46,8 @@ func (t *told) of(team string, count func() (Summary, error)) (Summary, error) {
 	return sum, nil
 }
 
-// forget has the next count be a new one: something was done to what waits.
-func (t *told) forget() {
+// clear drops all summaries. It is called after an action changed the queue.
+func (t *summaryCache) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.sums)

@@ -14,16 +14,16 @@ import (
 	"mailer/db"
 )
 
-// Verdict says what became of an email of a team, or of one of its broadcasts'
-// recipients, why, and what to do. Error: CodeNotFound.
+// Verdict says what became of an email of a team, or of a recipient of one of its broadcasts, why,
+// and what to do. Error: CodeNotFound.
 func (s *Service) Verdict(ctx context.Context, key *app.Key, id string) (verdict.Verdict, error) {
 	v, err := db.Get(ctx, s.DB, func(r *db.Reader) (verdict.Verdict, error) { return s.verdict(r, key.TeamID, id) })
 	return v, base.Lookup("email", err)
 }
 
-// verdict is Verdict in a read that is under way. Error: db.ErrNotFound.
+// verdict is Verdict inside a read transaction. Error: db.ErrNotFound.
 func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err error) {
-	c := &evidence{s: s, r: r, team: team, id: id, now: clock.Now()}
+	c := &factReader{s: s, r: r, team: team, id: id, now: clock.Now()}
 	email, err := r.EmailRow(team, id)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -37,18 +37,18 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 	if c.facts.Events, err = ignoreDamaged(r.NewestEvents(id, maxFactEvents)); err != nil {
 		return v, fmt.Errorf("read the timeline: %w", err)
 	}
-	if err := c.listed(); err != nil {
+	if err := c.readSuppressions(); err != nil {
 		return v, fmt.Errorf("look up suppressions: %w", err)
 	}
 	return verdict.Of(&c.facts), nil
 }
 
-// maxFactEvents is how many lines of a timeline a verdict looks at, the newest: those of each
-// recipient of an email, and those who read it.
+// maxFactEvents is how many lines of a timeline a verdict uses: the newest, enough for the results
+// of all recipients and their opens.
 const maxFactEvents = 400
 
-// evidence collects what a verdict needs.
-type evidence struct {
+// factReader collects the facts for a verdict.
+type factReader struct {
 	s        *Service
 	r        *db.Reader
 	team, id string
@@ -56,7 +56,8 @@ type evidence struct {
 	facts    verdict.Facts
 }
 
-// ignoreDamaged has what can't be read be absent: the email is held for that, or over.
+// ignoreDamaged treats rows that can't be read as absent: the email is held for the damage, or has
+// ended.
 func ignoreDamaged[T any](rows []T, err error) ([]T, error) {
 	if errors.Is(err, db.ErrDamaged) {
 		return nil, nil
@@ -64,7 +65,7 @@ func ignoreDamaged[T any](rows []T, err error) ([]T, error) {
 	return rows, err
 }
 
-func (c *evidence) readEmail(email *app.Email) error {
+func (c *factReader) readEmail(email *app.Email) error {
 	c.facts.Relay, c.facts.FromDomain = email.Relay, email.From.Domain
 	recipients, err := ignoreDamaged(c.r.Recipients(c.id))
 	if err != nil {
@@ -73,13 +74,13 @@ func (c *evidence) readEmail(email *app.Email) error {
 	for _, v := range recipients {
 		c.facts.Recipients = append(c.facts.Recipients, verdict.Recipient{Address: v.Address, State: v.State})
 	}
-	_, err = c.unit()
+	_, err = c.readUnit()
 	return err
 }
 
-// requeueBroadcast is readEmail for an email to a recipient of a broadcast, which may not have
-// begun. Error: db.ErrNotFound.
-func (c *evidence) readRecipient() error {
+// readRecipient is readEmail for an email to a recipient of a broadcast, which may not have begun.
+// Error: db.ErrNotFound.
+func (c *factReader) readRecipient() error {
 	b, rec, err := audience.RecipientOf(c.r, c.team, c.id)
 	if err != nil {
 		return err
@@ -90,15 +91,15 @@ func (c *evidence) readRecipient() error {
 		to.State = seen.LastEvent()
 	}
 	c.facts.Recipients = []verdict.Recipient{to}
-	begun, err := c.unit()
+	begun, err := c.readUnit()
 	if err != nil || begun || to.State != app.Queued {
 		return err
 	}
-	return c.unbegun(&b)
+	return c.readUnbegun(&b)
 }
 
-// unit reads the open work on the email, and reports whether there is any.
-func (c *evidence) unit() (bool, error) {
+// readUnit reads the open unit of the email, and reports whether there is one.
+func (c *factReader) readUnit() (bool, error) {
 	u, err := c.r.QueuedUnit(c.id)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
@@ -106,7 +107,7 @@ func (c *evidence) unit() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read its unit: %w", err)
 	}
-	c.facts.Relay = u.Relay // an email of a broadcast may have been moved alone
+	c.facts.Relay = u.Relay // a single email of a broadcast may have been moved
 	k := routeKey{u.Relay, u.TeamID, u.Domain}
 	st, err := c.s.readSenderStatus(c.r, c.now, k)
 	if err != nil {
@@ -119,8 +120,8 @@ func (c *evidence) unit() (bool, error) {
 	return true, err
 }
 
-// work is how a unit stands, in the words of verdicts.
-func (st *standing) work(u *db.QueuedUnit) *verdict.Work {
+// work converts the status of a unit for the verdict rules.
+func (st *queueStatus) work(u *db.QueuedUnit) *verdict.Work {
 	w := &verdict.Work{Wait: verdict.WaitTurn, NextAt: u.NextAt, Attempts: u.Attempts, Held: u.Held, HeldAt: u.HeldAt}
 	state, reason := st.unit(u)
 	switch {
@@ -135,13 +136,13 @@ func (st *standing) work(u *db.QueuedUnit) *verdict.Work {
 	case reason == reasonQuota:
 		w.Wait = verdict.WaitQuota
 	case state == Relay || state == Quota:
-		w.Wait, w.Blocker = verdict.WaitBlocked, st.gate(routeKey{u.Relay, u.TeamID, u.Domain}).door
+		w.Wait, w.Blocker = verdict.WaitBlocked, st.block(routeKey{u.Relay, u.TeamID, u.Domain}).blocker
 	}
 	return w
 }
 
-// unbegun is how that stands what has not begun of a broadcast.
-func (c *evidence) unbegun(b *app.Broadcast) error {
+// readUnbegun adds the status of a broadcast's recipients that have not begun.
+func (c *factReader) readUnbegun(b *app.Broadcast) error {
 	if b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 	case state == Scheduled:
 		w.Wait = verdict.WaitTime
 	default:
-		w.Blocker = st.gate(k).door
+		w.Blocker = st.block(k).blocker
 		if w.Blocker.Kind == "" {
 			w.Blocker.Kind, err = c.guardrail(b)
 		}
@@ -172,8 +173,8 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 	return err
 }
 
-// guardrail says which guardrail has a broadcast rest; empty: none.
-func (c *evidence) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
+// guardrail returns which guardrail stops a broadcast; empty: none.
+func (c *factReader) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
 	err := c.s.delivery.Guardrails.MayBroadcast(c.r, b.TeamID, b.Relay)
 	switch app.CodeOf(err) {
 	case app.CodeSendingPaused:
@@ -184,8 +185,8 @@ func (c *evidence) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
 	return "", err
 }
 
-// listed looks up which of the recipients are suppressed that nothing reached.
-func (c *evidence) listed() error {
+// readSuppressions looks up which of the failed recipients are suppressed.
+func (c *factReader) readSuppressions() error {
 	var hashes []app.AddressHash
 	at := map[app.AddressHash]int{}
 	for i, v := range c.facts.Recipients {

@@ -18,7 +18,7 @@ import (
 	"mailer/db"
 )
 
-// verdictOf is the verdict on an email of a team.
+// verdictOf returns the verdict on an email of a team.
 func verdictOf(w *testserver.Server, key *app.Key, id string) verdict.Verdict {
 	w.T.Helper()
 	v, err := w.Services.Queue.Verdict(w.T.Context(), key, id)
@@ -26,12 +26,12 @@ func verdictOf(w *testserver.Server, key *app.Key, id string) verdict.Verdict {
 	return v
 }
 
-// wantVerdict checks what is said of an email, and that `mailer queue show` says the same.
-func wantVerdict(w *testserver.Server, id string, code verdict.Code, words string) {
+// wantVerdict checks the verdict on an email, and that `mailer queue show` prints the same.
+func wantVerdict(w *testserver.Server, id string, code verdict.Code, text string) {
 	w.T.Helper()
 	v := verdictOf(w, w.Key, id)
-	if v.Code != code || !strings.Contains(v.Text+" "+v.Fix, words) {
-		w.T.Errorf("%s: %s / %s, want %s: %s", v.Code, v.Text, v.Fix, code, words)
+	if v.Code != code || !strings.Contains(v.Text+" "+v.Fix, text) {
+		w.T.Errorf("%s: %s / %s, want %s: %s", v.Code, v.Text, v.Fix, code, text)
 	}
 	shown, err := w.Services.Queue.Show(w.T.Context(), "", id)
 	testserver.Must(w.T, err)
@@ -133,8 +133,8 @@ func TestVerdictShowsExpiry(t *testing.T) {
 		testserver.Sleep(10 * time.Minute)
 		until := app.FormatTime(began.Add(time.Hour))
 		wantVerdict(w, id, verdict.Deferred, "it is retried automatically until "+until)
-		beside := w.CommandServices() // a command, which has no relays, does not know
-		v, err := beside.Queue.Verdict(t.Context(), w.Key, id)
+		command := w.CommandServices() // unknown in a command, which has no relays
+		v, err := command.Queue.Verdict(t.Context(), w.Key, id)
 		testserver.Must(t, err)
 		if v.Code != verdict.Deferred || v.Params.GivesUpAt != "" {
 			t.Errorf("beside the server: %+v", v)

@@ -1,6 +1,6 @@
-// Package routing is the operator's way to the relays: it adds, removes, tests and pauses
-// them while a server runs, and says how each is.
+// Package relays adds, removes, tests and pauses SMTP relays while a server runs, and reports their
+// states.
 //
-// Failure policy: a relay that can't be read, sealed or reached is an error in words that
-// never repeat its password; mail waits meanwhile.
+// Failure policy: a relay that can't be read, decrypted or reached is an error whose text never
+// contains its password. Mail waits meanwhile.
 package relays

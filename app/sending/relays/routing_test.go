@@ -18,8 +18,8 @@ import (
 	"mailer/db"
 )
 
-// without makes a world whose server has no relay.
-func without(t *testing.T) *testserver.Server {
+// newWithoutRelays starts a test server without relays.
+func newWithoutRelays(t *testing.T) *testserver.Server {
 	t.Helper()
 	w := testserver.New(t)
 	testserver.Must(t, w.DB.Close())
@@ -29,32 +29,32 @@ func without(t *testing.T) *testserver.Server {
 	return w
 }
 
-// plug has connections to a region end at a relay.
-func plug(w *testserver.Server, region string, script testserver.Script) *testserver.FakeRelay {
+// connectFake makes the server connect to a fake relay for a region.
+func connectFake(w *testserver.Server, region string, script testserver.Script) *testserver.FakeRelay {
 	r := testserver.NewRelayOf(relayurl.Relay{Region: region, Host: "relay.test", Port: 587, Connections: 4}, script)
 	w.Relays = append(w.Relays, r)
 	return r
 }
 
-func add(w *testserver.Server, text string) {
+func addRelay(w *testserver.Server, text string) {
 	w.T.Helper()
 	_, err := w.CommandServices().Relays.Add(w.T.Context(), text)
 	testserver.Must(w.T, err)
-	settle()
+	waitForTick()
 }
 
-// shadow stores a relay under the name of one of the flags, as a server that was started
-// without them did.
-func shadow(w *testserver.Server, text string) {
+// insertRelay stores a relay under the name of a relay of the flags, as a server without those
+// flags would.
+func insertRelay(w *testserver.Server, text string) {
 	w.T.Helper()
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		return tx.SetRelay(app.DefaultRegion, w.Config.Sealer.Seal(base.RelayPurpose, app.DefaultRegion, []byte(text)))
 	}))
-	settle()
+	waitForTick()
 }
 
-// settle waits until a server has looked at what changed.
-func settle() {
+// waitForTick waits until the server has read a change.
+func waitForTick() {
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
 }
@@ -71,7 +71,7 @@ func statusOf(w *testserver.Server, region string) relays.Status {
 	return relays.Status{}
 }
 
-func reason(st relays.Status) string {
+func reasonOf(st relays.Status) string {
 	if st.Reason == nil {
 		return ""
 	}
@@ -81,15 +81,15 @@ func reason(st relays.Status) string {
 func TestAddedRelaySendsWaitingMail(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
-		w := without(t)
+		w := newWithoutRelays(t)
 		other := w.AddTeam("Beta", "beta.example")
 		id := w.Send("bob@example.net")
 		in := testserver.Message("carl@example.net")
 		in.From = "x@beta.example"
 		second, err := w.Services.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{})
 		testserver.Must(t, err)
-		relay := plug(w, app.DefaultRegion, nil)
-		add(w, "smtp://relay.test")
+		relay := connectFake(w, app.DefaultRegion, nil)
+		addRelay(w, "smtp://relay.test")
 		if w.WantLastEvent(id, app.Sent); len(relay.Transactions(id)) != 1 || len(relay.Transactions(second)) != 1 {
 			t.Errorf("it was sent %d and %d times", len(relay.Transactions(id)), len(relay.Transactions(second)))
 		}
@@ -112,10 +112,10 @@ func TestMailOfRemovedRelayWaits(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
 		testserver.FastHeartbeat(t)
-		w := without(t)
+		w := newWithoutRelays(t)
 		hang := make(chan struct{})
-		relay := plug(w, app.DefaultRegion, testserver.Always(testserver.After(hang, testserver.Accept)))
-		add(w, "smtp://relay.test?connections=4")
+		relay := connectFake(w, app.DefaultRegion, testserver.Always(testserver.After(hang, testserver.Accept)))
+		addRelay(w, "smtp://relay.test?connections=4")
 		var ids []string
 		for i := range 20 {
 			ids = append(ids, w.Send(fmt.Sprintf("b%d@example.net", i)))
@@ -127,10 +127,10 @@ func TestMailOfRemovedRelayWaits(t *testing.T) {
 		}
 		_, err := w.CommandServices().Relays.Remove(t.Context(), app.DefaultRegion)
 		testserver.Must(t, err)
-		settle()
+		waitForTick()
 		w.Send("late@example.net")
 		close(hang)
-		settle()
+		waitForTick()
 		sent := 0
 		for _, id := range ids {
 			if w.Email(id).LastEvent == app.Sent {
@@ -140,8 +140,8 @@ func TestMailOfRemovedRelayWaits(t *testing.T) {
 			if u := w.Unit(id); u == nil || u.Attempts != 0 {
 				t.Errorf("%s waits as %+v", id, u)
 			}
-			if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "no relay is configured") {
-				t.Errorf("its timeline says %q", words)
+			if text := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(text, "no relay is configured") {
+				t.Errorf("its timeline says %q", text)
 			}
 		}
 		if got := w.Services.RelayMode(); got != base.RelayNone || sent == 0 || sent == len(ids) {
@@ -150,8 +150,8 @@ func TestMailOfRemovedRelayWaits(t *testing.T) {
 		if got := w.SQL("SELECT count(*) FROM relay_states")[0]; got != "0" {
 			t.Errorf("%s states are left", got)
 		}
-		again := plug(w, app.DefaultRegion, nil)
-		add(w, "smtp://relay.test?connections=4")
+		again := connectFake(w, app.DefaultRegion, nil)
+		addRelay(w, "smtp://relay.test?connections=4")
 		for _, id := range ids {
 			if w.WantLastEvent(id, app.Sent); relay.FinalDots(id)+again.FinalDots(id) != 1 {
 				t.Errorf("%s left %d times", id, relay.FinalDots(id)+again.FinalDots(id))
@@ -163,21 +163,21 @@ func TestMailOfRemovedRelayWaits(t *testing.T) {
 func TestChangedPasswordIsTriedImmediately(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		testserver.FastHeartbeat(t)
-		w := without(t)
-		old := plug(w, app.DefaultRegion, nil)
-		add(w, "smtp://u:old@relay.test?daily=100")
+		w := newWithoutRelays(t)
+		old := connectFake(w, app.DefaultRegion, nil)
+		addRelay(w, "smtp://u:old@relay.test?daily=100")
 		w.Send("first@example.net")
-		settle()
+		waitForTick()
 		old.SetScript(testserver.Always(testserver.RelayTrouble(app.StageAuth, "bad password")))
 		id := w.Send("bob@example.net")
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if st := statusOf(w, app.DefaultRegion); st.State != "failing" || !strings.Contains(reason(st), "bad password") || st.Since == nil || st.NextTry == nil {
-			t.Fatalf("status %+v %s", st, reason(st))
+		if st := statusOf(w, app.DefaultRegion); st.State != "failing" || !strings.Contains(reasonOf(st), "bad password") || st.Since == nil || st.NextTry == nil {
+			t.Fatalf("status %+v %s", st, reasonOf(st))
 		}
-		plug(w, app.DefaultRegion, nil)
+		connectFake(w, app.DefaultRegion, nil)
 		before := time.Now()
-		add(w, "smtp://u:new@relay.test?daily=100")
+		addRelay(w, "smtp://u:new@relay.test?daily=100")
 		if ev := w.OnlyEvent(id, app.EventType(app.Sent)); ev.CreatedAt.Sub(before) > 2*time.Second {
 			t.Errorf("it left %v later", ev.CreatedAt.Sub(before))
 		}
@@ -197,17 +197,17 @@ func TestPausedRelayResumesAutomatically(t *testing.T) {
 				var w *testserver.Server
 				if from == "flag" {
 					w = testserver.Start(t, relay)
-					settle()
+					waitForTick()
 				} else {
-					w = without(t)
+					w = newWithoutRelays(t)
 					w.Relays = append(w.Relays, relay)
-					add(w, "smtp://relay.test")
+					addRelay(w, "smtp://relay.test")
 				}
 				paused, err := w.CommandServices().Relays.Pause(t.Context(), app.DefaultRegion, 2*time.Hour)
 				testserver.Must(t, err)
-				settle()
-				if said := "until=" + *paused.Until; !w.Log.Contains(said) {
-					t.Errorf("the log does not say %s", said)
+				waitForTick()
+				if published := "until=" + *paused.Until; !w.Log.Contains(published) {
+					t.Errorf("the log does not say %s", published)
 				}
 				id := w.Send("bob@example.net")
 				time.Sleep(time.Hour)
@@ -219,8 +219,8 @@ func TestPausedRelayResumesAutomatically(t *testing.T) {
 				if u := w.Unit(id); u.Attempts != 0 {
 					t.Errorf("attempts %d", u.Attempts)
 				}
-				if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "The relay is paused by the operator until ") {
-					t.Errorf("its timeline says %q", words)
+				if text := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(text, "The relay is paused by the operator until ") {
+					t.Errorf("its timeline says %q", text)
 				}
 				cfg := w.Config
 				w = w.Crash(relay)
@@ -246,16 +246,16 @@ func TestResumeEndsPause(t *testing.T) {
 		testserver.FastHeartbeat(t)
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
-		settle()
+		waitForTick()
 		_, err := w.CommandServices().Relays.Pause(t.Context(), app.DefaultRegion, 0)
 		testserver.Must(t, err)
-		settle()
+		waitForTick()
 		id := w.Send("bob@example.net")
-		settle()
+		waitForTick()
 		if _, err = w.CommandServices().Relays.Resume(t.Context(), app.DefaultRegion); err != nil || len(relay.Transactions(id)) > 0 {
 			t.Fatal(err, len(relay.Transactions(id)))
 		}
-		settle()
+		waitForTick()
 		w.WantLastEvent(id, app.Sent)
 	})
 }
@@ -265,7 +265,7 @@ func TestFlagRelayIsReadOnly(t *testing.T) {
 		testserver.FastHeartbeat(t)
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
-		settle()
+		waitForTick()
 		_, err := w.CommandServices().Relays.Remove(t.Context(), app.DefaultRegion)
 		if testserver.WantCode(t, err, app.CodeValidation); !strings.Contains(err.Error(), "--relay") || !strings.Contains(err.Error(), "MAILER_RELAY") {
 			t.Errorf("error %v", err)
@@ -276,15 +276,15 @@ func TestFlagRelayIsReadOnly(t *testing.T) {
 		if testserver.WantCode(t, err, app.CodeConflict); !strings.Contains(err.Error(), "MAILER_RELAY") {
 			t.Errorf("error %v", err)
 		}
-		shadow(w, "smtp://other.test")
-		settle()
+		insertRelay(w, "smtp://other.test")
+		waitForTick()
 		if st := statusOf(w, app.DefaultRegion); st.From != relays.FromFlag || !strings.Contains(st.Note, "is ignored") || st.Host != "relay.test:587" {
 			t.Errorf("status %+v", st)
 		}
 		if !w.Log.Contains("a relay of the database is not used, since a flag has its name") {
 			t.Error("the log does not say it")
 		}
-		add(w, "eu-west-1=smtp://eu.test")
+		addRelay(w, "eu-west-1=smtp://eu.test")
 		if got := w.Services.Domains.Regions(); len(got) != 2 || got[0] != app.DefaultRegion {
 			t.Errorf("regions %q", got)
 		}
@@ -295,11 +295,11 @@ func TestFlagRelaySurvivesRemovalOfShadow(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		testserver.FastHeartbeat(t)
 		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
-		settle()
-		shadow(w, app.DefaultRegion+"=smtp://other.test?tls=off")
+		waitForTick()
+		insertRelay(w, app.DefaultRegion+"=smtp://other.test?tls=off")
 		_, err := w.CommandServices().Relays.Remove(t.Context(), app.DefaultRegion)
 		testserver.Must(t, err)
-		settle()
+		waitForTick()
 		if st := statusOf(w, app.DefaultRegion); st.From != "flag" || st.Note != "" {
 			t.Errorf("%+v", st)
 		}
@@ -310,15 +310,15 @@ func TestFlagRelaySurvivesRemovalOfShadow(t *testing.T) {
 
 func TestErrorsHidePassword(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := without(t)
+		w := newWithoutRelays(t)
 		for _, text := range []string{"smtp://u:hunter2@", "smtp://u:hunter2@h?x=1", "smtp://u:hunter2@mail.test?tls=off"} {
 			if _, err := w.Services.Relays.Add(t.Context(), text); err == nil || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v", err)
 			}
 		}
-		add(w, "smtp://u:hunter2@relay.test")
+		addRelay(w, "smtp://u:hunter2@relay.test")
 		if got := fmt.Sprint(statusOf(w, app.DefaultRegion)) + w.Log.Text.String() + strings.Join(w.SQL("SELECT coalesce(before, '') || coalesce(after, '') FROM audit_logs"), ""); strings.Contains(got, "hunter2") {
-			t.Error("the password is told")
+			t.Error("the password is shown")
 		}
 	})
 }
@@ -331,7 +331,7 @@ func TestRelaysAreTestedAtStart(t *testing.T) {
 			return []relayurl.Step{{Step: "dns", OK: true, Said: "192.0.2.1"}, {Step: "auth", OK: works, Said: "535 5.7.8 no"}}
 		}}, testserver.NewRelay(nil))
 		w.Start()
-		settle()
+		waitForTick()
 		if last := statusOf(w, app.DefaultRegion).LastTest; last == nil || last.OK || last.Step != "auth" || last.Said != "535 5.7.8 no" {
 			t.Errorf("the test of the start: %+v", last)
 		}
@@ -346,15 +346,14 @@ func TestRelaysAreTestedAtStart(t *testing.T) {
 		if last := all[0].LastTest; last == nil || !last.OK {
 			t.Errorf("right after a test that went well: %+v", last)
 		}
-		settle()
-		if beside, err := w.CommandServices().Relays.List(t.Context()); err != nil || beside[0].LastTest == nil || !beside[0].LastTest.OK {
-			t.Errorf("a command sees %+v, %v", beside, err)
+		waitForTick()
+		if command, err := w.CommandServices().Relays.List(t.Context()); err != nil || command[0].LastTest == nil || !command[0].LastTest.OK {
+			t.Errorf("a command sees %+v, %v", command, err)
 		}
 	})
 }
 
-// TestNoticeUsesFirstWorkingRelay: those that rest come last, and no email of a
-// team is made of it.
+// Relays with an open breaker come last, and the notice is no email of a team.
 func TestNoticeUsesFirstWorkingRelay(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		var tried []string

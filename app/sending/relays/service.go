@@ -18,14 +18,14 @@ import (
 	"mailer/db"
 )
 
-// Config is what the service needs beside the Base.
+// Config holds what the service needs besides the Base.
 type Config struct {
-	Flags []relayurl.Relay // those of this server's flags, in their order; a command has none
-	// Probe tries a relay, up to the first step that fails, and with send has it send m.
+	Flags []relayurl.Relay // of the server's flags, in their order; empty in a command
+	// Probe tests a relay up to the first step that fails. With send it sends m.
 	Probe func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
 }
 
-// Service is the use cases on relays.
+// Service holds the use cases of relays.
 type Service struct {
 	*base.Base
 	Config
@@ -33,21 +33,21 @@ type Service struct {
 	domains  *domains.Service
 	delivery *delivery.Service
 
-	mu     sync.Mutex // held by who brings the lanes up to date
-	seen   []db.Relay // as they were read last
-	pauses map[string]delivery.Pause
-	said   map[string]string // the states that were written last, by region
+	mu        sync.Mutex // held while the relay queues are updated
+	lastRows  []db.Relay // as read last
+	pauses    map[string]delivery.Pause
+	published map[string]string // states stored last, by region
 
 	testing sync.Mutex
-	tests   map[string]LastTest // by name and host
+	tests   map[string]LastTest // by testKey
 }
 
-// New makes the service.
-func New(base *base.Base, owners *teams.Service, senders *domains.Service, outlets *delivery.Service, cfg Config) *Service {
-	return &Service{Base: base, Config: cfg, teams: owners, domains: senders, delivery: outlets, tests: map[string]LastTest{}}
+// New makes a Service.
+func New(base *base.Base, teamService *teams.Service, domainService *domains.Service, deliveryService *delivery.Service, cfg Config) *Service {
+	return &Service{Base: base, Config: cfg, teams: teamService, domains: domainService, delivery: deliveryService, tests: map[string]LastTest{}}
 }
 
-// unseal reads the URL of a relay of the database.
+// unseal decrypts the URL of a relay of the database.
 func (s *Service) unseal(row db.Relay) (relayurl.Relay, error) {
 	text, err := s.Sealer.Open(base.RelayPurpose, row.Region, row.Sealed)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *Service) unseal(row db.Relay) (relayurl.Relay, error) {
 	return relay, nil
 }
 
-// AddNamed adds a relay under a name as Add does. text is its URL, perhaps with that name
-// before it. Errors never repeat it.
+// AddNamed adds a relay under a name, as Add does. text is its URL, with or without that name
+// before it. Errors never contain text.
 func (s *Service) AddNamed(ctx context.Context, region, text string) (Added, error) {
 	text, err := relayurl.ByRegion(region, strings.TrimSpace(text))
 	if err != nil {
@@ -70,16 +70,16 @@ func (s *Service) AddNamed(ctx context.Context, region, text string) (Added, err
 	return s.Add(ctx, text)
 }
 
-// Added is what became of a relay that was added.
+// Added is the result of Add.
 type Added struct {
 	Region  string `json:"region"`
 	Host    string `json:"host"`
-	Changed bool   `json:"changed"` // there was one of this name
+	Changed bool   `json:"changed"` // a relay of this name was replaced
 }
 
-// Add adds a relay to the database, or puts it in the place of the one of its name. text
-// is `[REGION=]URL`. Errors, which never repeat it: CodeConflict for the name of a relay of
-// the server's flags, CodeValidation.
+// Add adds a relay to the database or replaces the one of its name. text is `[REGION=]URL`. Errors,
+// which never contain text: CodeConflict for the name of a relay of the server's flags,
+// CodeValidation.
 func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 	relay, err := relayurl.ParseOne(text)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 		out.Changed = err == nil
 		var before any
 		if was, err := s.unseal(old); out.Changed && err == nil {
-			before = shown(was)
+			before = auditView(was)
 		}
 		states, err := tx.RelayStates()
 		if err != nil {
@@ -106,7 +106,7 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 		if err := tx.SetRelay(relay.Region, s.Sealer.Seal(base.RelayPurpose, relay.Region, []byte(text))); err != nil {
 			return err
 		}
-		return base.Audit(ctx, tx, "", "relay.add", relay.Region, before, shown(relay))
+		return base.Audit(ctx, tx, "", "relay.add", relay.Region, before, auditView(relay))
 	})
 	if err != nil {
 		return out, fmt.Errorf("add the relay %s: %w", relay.Region, err)
@@ -114,19 +114,19 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 	return out, nil
 }
 
-// shown is what may be shown of a relay.
-func shown(r relayurl.Relay) map[string]any {
+// auditView is the part of a relay that the audit log shows.
+func auditView(r relayurl.Relay) map[string]any {
 	return map[string]any{"host": hostOf(r), "user": r.User, "tls": r.TLS, "rate": r.Rate, "daily": r.Daily, "connections": r.Connections}
 }
 
-// Removed is what became of a relay that was removed.
+// Removed is the result of Remove.
 type Removed struct {
 	Region  string `json:"region"`
-	Waiting int64  `json:"waiting"` // emails that go on waiting for it, so many at most: maxWaiting
+	Waiting int64  `json:"waiting"` // emails that still wait for it, counted up to maxWaiting
 }
 
-// Remove removes a relay of the database. The server lets end what is past MAIL; what
-// waits goes on waiting. Error: app.CodeNotFound, or CodeValidation for one of the flags.
+// Remove removes a relay of the database. Transactions past MAIL finish; other mail goes on
+// waiting. Errors: app.CodeNotFound, CodeValidation for a relay of the flags.
 func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 	out := Removed{Region: region}
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
@@ -139,19 +139,19 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 		}
 		var before any
 		if was, err := s.unseal(row); err == nil {
-			before = shown(was)
+			before = auditView(was)
 		}
 		if out.Waiting, err = tx.CountWaiting(region, "", "", maxWaiting); err != nil {
 			return err
 		}
-		_, flag, err := s.flagged(&tx.Reader, region)
+		_, flag, err := s.flagRelay(&tx.Reader, region)
 		if err != nil {
 			return err
 		}
 		if err := tx.DeleteRelay(region); err != nil {
 			return err
 		}
-		if !flag { // else the flags' relay of that name goes on, with its pause
+		if !flag { // else the relay of the flags with that name is used, and keeps its pause
 			if err := errors.Join(base.IgnoreNotFound(tx.ResumeRelay(region)), tx.DeleteRelayState(region)); err != nil {
 				return err
 			}
@@ -161,34 +161,34 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 	return out, wrap("remove", region, err)
 }
 
-// notRemovable says why there is no relay of a name in the database.
+// notRemovable returns the error for a relay that is not in the database.
 func (s *Service) notRemovable(r *db.Reader, region string) error {
-	_, flag, err := s.flagged(r, region)
+	_, flag, err := s.flagRelay(r, region)
 	if err != nil {
 		return err
 	}
 	if flag {
 		return app.Errorf(app.CodeValidation, "The relay %s is set by --relay or MAILER_RELAY: remove it there and restart the server", region)
 	}
-	return unknown(region)
+	return errUnknownRelay(region)
 }
 
-func unknown(region string) error {
+func errUnknownRelay(region string) error {
 	return app.Errorf(app.CodeNotFound, "There is no relay %s; `mailer relays list` shows all relays", region)
 }
 
-// wrap names what was done, unless the error is for the caller.
-func wrap(act, region string, err error) error {
-	var told *app.Error
-	if err == nil || errors.As(err, &told) {
+// wrap adds the action and the relay to an error, unless it is an app.Error.
+func wrap(action, region string, err error) error {
+	var appErr *app.Error
+	if err == nil || errors.As(err, &appErr) {
 		return err
 	}
-	return fmt.Errorf("%s the relay %s: %w", act, region, err)
+	return fmt.Errorf("%s the relay %s: %w", action, region, err)
 }
 
-// flagged returns what the last server said of a relay of its flags; false: it has none
-// of that name.
-func (s *Service) flagged(r *db.Reader, region string) (db.RelayState, bool, error) {
+// flagRelay returns the stored state of a relay of the server's flags; false: there is none of that
+// name.
+func (s *Service) flagRelay(r *db.Reader, region string) (db.RelayState, bool, error) {
 	states, err := r.RelayStates()
 	for _, st := range states {
 		if st.Region == region && st.Sealed != nil {
@@ -198,15 +198,15 @@ func (s *Service) flagged(r *db.Reader, region string) (db.RelayState, bool, err
 	return db.RelayState{}, false, err
 }
 
-// Paused is a relay's pause as a command tells of it.
+// Paused is the result of Pause and Resume.
 type Paused struct {
 	Region string  `json:"region"`
 	State  string  `json:"state"`
-	Until  *string `json:"until"` // nil: until it is resumed
+	Until  *string `json:"until"` // nil: until resumed
 }
 
-// Pause has nothing leave through a relay, for a while or (0) until it is resumed; mail
-// waits in its place and no attempt counts. Error: app.CodeNotFound.
+// Pause stops sending through a relay for d or, if d is 0, until it is resumed. Waiting mail keeps
+// its place in the queue and no attempt is counted. Error: app.CodeNotFound.
 func (s *Service) Pause(ctx context.Context, region string, d time.Duration) (Paused, error) {
 	out := Paused{Region: region, State: delivery.RelayPaused}
 	if d < 0 {
@@ -229,8 +229,7 @@ func (s *Service) Pause(ctx context.Context, region string, d time.Duration) (Pa
 	return out, wrap("pause", region, err)
 }
 
-// Resume ends a pause; a relay that is not paused stays as it is. Error:
-// app.CodeNotFound.
+// Resume ends a pause. It does nothing for a relay that is not paused. Error: app.CodeNotFound.
 func (s *Service) Resume(ctx context.Context, region string) (Paused, error) {
 	out := Paused{Region: region, State: delivery.RelayOpen}
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
@@ -245,18 +244,18 @@ func (s *Service) Resume(ctx context.Context, region string) (Paused, error) {
 	return out, wrap("resume", region, err)
 }
 
-// find returns a relay, the server's own first. Error: app.CodeNotFound.
+// find returns a relay of the server's flags or of the database. Error: app.CodeNotFound.
 func (s *Service) find(r *db.Reader, region string) (relayurl.Relay, error) {
-	said, flag, err := s.flagged(r, region)
+	published, flag, err := s.flagRelay(r, region)
 	if err != nil {
 		return relayurl.Relay{}, err
 	}
 	if flag {
-		return s.openFlag(said)
+		return s.openFlag(published)
 	}
 	row, err := r.Relay(region)
 	if errors.Is(err, db.ErrNotFound) {
-		return relayurl.Relay{}, unknown(region)
+		return relayurl.Relay{}, errUnknownRelay(region)
 	}
 	if err != nil {
 		return relayurl.Relay{}, err

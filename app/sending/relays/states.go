@@ -22,54 +22,53 @@ import (
 	"mailer/db"
 )
 
-// Where a relay is from.
+// Where a relay is configured.
 const (
 	FromFlag     = "flag"     // --relay or MAILER_RELAY: read-only
 	FromDatabase = "database" // `mailer relays add`
 )
 
-// maxWaiting is how far what waits for a relay is counted.
+// maxWaiting bounds the count of mail that waits for a relay.
 const maxWaiting = 1_000_000
 
-// Status is how a relay is, as the server last said it.
+// Status is the state of a relay as the server stored it last.
 type Status struct {
 	Region      string  `json:"region"`
 	From        string  `json:"from"` // FromFlag or FromDatabase
 	Host        string  `json:"host"` // with the port
 	User        string  `json:"user,omitzero"`
 	State       string  `json:"state"`  // open, resting, paused or failing
-	Reason      *string `json:"reason"` // in the relay's words, or the operator's pause
+	Reason      *string `json:"reason"` // reply of the relay, or the operator's pause
 	Since       *string `json:"since"`
 	NextTry     *string `json:"next_try"`
 	Rate        float64 `json:"rate"`        // messages a second; 0: no limit
 	Daily       int64   `json:"daily"`       // messages in 24 hours; 0: no limit
-	DailyUsed   int64   `json:"daily_used"`  // counted where there is a limit
-	Connections int     `json:"connections"` // that it lets us have at once
-	Waiting     int64   `json:"waiting"`     // emails; a million means at least that
-	// Note says that another relay of this name is not used.
+	DailyUsed   int64   `json:"daily_used"`  // counted if there is a limit
+	Connections int     `json:"connections"` // concurrent connections that it allows
+	Waiting     int64   `json:"waiting"`     // emails, counted up to a million
+	// Note says that the database has a relay of the same name, which is not used.
 	Note string `json:"note,omitzero"`
-	// LastTest is how it was tested last since the server started; nil: it was not.
+	// LastTest is the last test since the server started; nil: none.
 	LastTest *LastTest `json:"last_test,omitzero"`
 }
 
-// LastTest is how the last test of a relay ended.
+// LastTest is the result of the last test of a relay.
 type LastTest struct {
 	OK       bool      `json:"ok"`
 	TestedAt time.Time `json:"tested_at"`
-	Step     string    `json:"step"` // the one that failed, or the last one
-	Said     string    `json:"said"` // there, in the server's words or ours
+	Step     string    `json:"step"` // the failed step, or the last one
+	Said     string    `json:"said"` // the relay's reply or our error in that step
 }
 
 func hostOf(r relayurl.Relay) string { return net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) }
 
-// statusOf is how a relay is, of what is known without the database.
+// statusOf returns what is known of a relay without the database.
 func statusOf(r relayurl.Relay, from string) Status {
 	return Status{Region: r.Region, From: from, Host: hostOf(r), User: r.User, State: delivery.RelayOpen,
 		Rate: r.Rate, Daily: r.Daily, Connections: r.Connections}
 }
 
-// List returns how all relays are: those of the server's flags as it last said them, and
-// those of the database.
+// List returns the status of all relays: those of the server's flags and those of the database.
 func (s *Service) List(ctx context.Context) ([]Status, error) {
 	var all []Status
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -90,7 +89,7 @@ func (s *Service) List(ctx context.Context) ([]Status, error) {
 	return all, nil
 }
 
-// Get returns how one relay is. Error: app.CodeNotFound.
+// Get returns the status of one relay. Error: app.CodeNotFound.
 func (s *Service) Get(ctx context.Context, region string) (Status, error) {
 	var found Status
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
@@ -100,7 +99,7 @@ func (s *Service) Get(ctx context.Context, region string) (Status, error) {
 		}
 		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == region })
 		if i < 0 {
-			return unknown(region)
+			return errUnknownRelay(region)
 		}
 		found = all[i]
 		return found.count(r, clock.Now())
@@ -117,14 +116,14 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, unread := []Status{}, "the server has not told of it yet"
-	said := map[string]Status{}
+	all, unknown := []Status{}, "the server has not told of it yet"
+	published := map[string]Status{}
 	for _, st := range states {
 		var status Status
 		if err := json.Unmarshal(st.State, &status); err != nil {
-			return nil, fmt.Errorf("read how the relay %s is: %w", st.Region, err)
+			return nil, fmt.Errorf("read the state of relay %s: %w", st.Region, err)
 		}
-		if said[st.Region] = status; st.Sealed != nil {
+		if published[st.Region] = status; st.Sealed != nil {
 			all = append(all, status)
 		}
 	}
@@ -139,14 +138,14 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 			return nil, err
 		}
 		next := statusOf(relay, FromDatabase)
-		if last, ok := said[row.Region]; ok {
+		if last, ok := published[row.Region]; ok {
 			next.State, next.Reason, next.Since, next.NextTry, next.Connections, next.LastTest = last.State, last.Reason, last.Since, last.NextTry, last.Connections, last.LastTest
 		} else {
-			next.Reason = &unread
+			next.Reason = &unknown
 		}
 		all = append(all, next)
 	}
-	for i := range all { // what this process knows is newer than what it wrote down
+	for i := range all { // this process knows newer tests than the database
 		if last := s.lastTest(all[i].Region, all[i].Host); last.Step != "" {
 			all[i].LastTest = &last
 		}
@@ -154,8 +153,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 	return all, s.applyPauseRows(r, all)
 }
 
-// applyPauseRows has relays be paused, or not, as the operator said last: the server follows
-// within a second.
+// applyPauseRows applies the stored pauses, which the server follows within one second.
 func (s *Service) applyPauseRows(r *db.Reader, all []Status) error {
 	pauses, err := r.RelayPauses()
 	if err != nil {
@@ -172,14 +170,14 @@ func (s *Service) applyPauseRows(r *db.Reader, all []Status) error {
 			continue
 		}
 		if p := (delivery.Pause{Since: pauses[at].PausedAt, Until: pauses[at].Until}); p.Active(now) {
-			words := p.Text()
-			st.State, st.Reason, st.Since, st.NextTry = delivery.RelayPaused, &words, app.FormatTimePtr(p.Since), app.FormatTimePtr(p.Until)
+			text := p.Text()
+			st.State, st.Reason, st.Since, st.NextTry = delivery.RelayPaused, &text, app.FormatTimePtr(p.Since), app.FormatTimePtr(p.Until)
 		}
 	}
 	return nil
 }
 
-// count reads what a relay was used for, and what waits for it.
+// count reads the usage of a relay and how much mail waits for it.
 func (st *Status) count(r *db.Reader, now time.Time) (err error) {
 	if st.Waiting, err = r.CountWaiting(st.Region, "", "", maxWaiting); err != nil || st.Daily == 0 {
 		return err
@@ -191,7 +189,7 @@ func (st *Status) count(r *db.Reader, now time.Time) (err error) {
 	return err
 }
 
-// stateOf is how a lane is, as it is written for the commands beside the server.
+// stateOf converts the state of a relay queue for the database, where commands read it.
 func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 	from, sealed := FromDatabase, []byte(nil)
 	if s.isFlag(st.Relay.Region) {
@@ -212,12 +210,12 @@ func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 	}
 	text, err := json.Marshal(status)
 	if err != nil {
-		return db.RelayState{}, fmt.Errorf("encode how the relay %s is: %w", st.Relay.Region, err)
+		return db.RelayState{}, fmt.Errorf("encode the state of relay %s: %w", st.Relay.Region, err)
 	}
 	return db.RelayState{Region: st.Relay.Region, State: text, Sealed: sealed}, nil
 }
 
-// openFlag reads the relay that a server left of its flags.
+// openFlag decrypts a relay of a server's flags.
 func (s *Service) openFlag(st db.RelayState) (relay relayurl.Relay, err error) {
 	plain, err := s.Sealer.Open(base.RelayPurpose, st.Region, st.Sealed)
 	if err == nil {

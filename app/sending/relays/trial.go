@@ -15,27 +15,27 @@ import (
 	"mailer/db"
 )
 
-// TestInput is what a relay is tested with.
+// TestInput is the input of Test.
 type TestInput struct {
 	Region string
 	To     string // empty: no message is sent
 	From   string // empty: postmaster at a verified domain
 }
 
-// Tested is what came of a test.
+// Tested is the result of Test.
 type Tested struct {
-	OK    bool            `json:"ok"` // all went well
+	OK    bool            `json:"ok"` // all steps succeeded
 	Steps []relayurl.Step `json:"steps"`
 }
 
-// Test tries a relay from this process, step by step, and with a recipient sends one
-// signed message. Errors: app.CodeNotFound, CodeValidation.
+// Test tests a relay from this process, step by step, and with a recipient sends one signed
+// message. Errors: app.CodeNotFound, CodeValidation.
 func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 	relay, err := db.Get(ctx, s.DB, func(r *db.Reader) (relayurl.Relay, error) { return s.find(r, in.Region) })
 	if err != nil {
 		return Tested{}, wrap("test", in.Region, err)
 	}
-	m, err := s.trial(ctx, in)
+	m, err := s.testMessage(ctx, in)
 	if err != nil {
 		return Tested{}, err
 	}
@@ -58,18 +58,18 @@ func (s *Service) recordTest(relay relayurl.Relay, last LastTest) {
 	s.tests[testKey(relay.Region, hostOf(relay))] = last
 }
 
-// testKey is a relay in the list of tests: another host of the same name was not tested.
+// testKey is the key of a relay in tests: a changed host counts as not tested.
 func testKey(region, host string) string { return region + " " + host }
 
-// lastTest returns how a relay was tested last by this process; zero: it was not.
+// lastTest returns the last test of a relay by this process; zero: none.
 func (s *Service) lastTest(region, host string) LastTest {
 	s.testing.Lock()
 	defer s.testing.Unlock()
 	return s.tests[testKey(region, host)]
 }
 
-// TestAll tests every relay in the background, without sending a message: a wrong address or
-// password shows before the first email does.
+// TestAll tests every relay in the background, without sending a message, so that a wrong address
+// or password shows before the first email does.
 func (s *Service) TestAll() {
 	if s.Probe == nil || s.Settings.Capture {
 		return
@@ -90,9 +90,9 @@ func (s *Service) TestAll() {
 	}
 }
 
-// trial makes the message of a test. Without any verified domain it has no sender, and
-// nobody is asked for.
-func (s *Service) trial(ctx context.Context, in TestInput) (*app.Outgoing, error) {
+// testMessage composes the message of a test. Without a verified domain the message has no sender
+// and no recipient.
+func (s *Service) testMessage(ctx context.Context, in TestInput) (*app.Outgoing, error) {
 	team, domain, err := s.sender(ctx, in)
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ func orDefault(s, other string) string {
 	return s
 }
 
-// sender finds a verified domain that a test's message can be from, and its team; of the
-// relay's region where there is one. Empty: there is none.
+// sender returns a verified domain to send a test message from, and its team; preferably one of the
+// relay's region. Empty: there is none.
 func (s *Service) sender(ctx context.Context, in TestInput) (team, domain string, err error) {
 	wanted := ""
 	if in.From != "" {
@@ -165,39 +165,39 @@ func (s *Service) sender(ctx context.Context, in TestInput) (team, domain string
 	return team, domain, nil
 }
 
-// SendNotice sends a mail of the server to its operator through the first relay that takes it:
-// beside the queue, and in nobody's list, quota or suppressions.
+// SendNotice sends a mail of the server to its operator through the first relay that accepts it,
+// outside of the queue, quotas and suppressions.
 func (s *Service) SendNotice(ctx context.Context, to, subject, text string) error {
 	if s.Probe == nil {
 		return errors.New("this process makes no connections")
 	}
 	states := s.delivery.Outlets.States()
-	slices.SortStableFunc(states, func(a, b delivery.State) int { return open(b) - open(a) })
+	slices.SortStableFunc(states, func(a, b delivery.State) int { return isOpen(b) - isOpen(a) })
 	why := errors.New("no relay is configured")
 	for _, st := range states {
-		m, err := s.trial(ctx, TestInput{Region: st.Relay.Region, To: to})
+		m, err := s.testMessage(ctx, TestInput{Region: st.Relay.Region, To: to})
 		if err != nil {
 			return err
 		}
 		m.Mail.Subject, m.Mail.Text = subject, text
 		m.Mail.Headers = []app.Header{{Name: "Auto-Submitted", Value: "auto-generated"}}
-		if why = failed(s.Probe(ctx, st.Relay, m, true)); why == nil {
+		if why = firstFailure(s.Probe(ctx, st.Relay, m, true)); why == nil {
 			return nil
 		}
 	}
 	return why
 }
 
-// open is 1 for a relay that takes mail.
-func open(st delivery.State) int {
+// isOpen returns 1 for a relay that accepts mail, else 0, for sorting.
+func isOpen(st delivery.State) int {
 	if st.State == delivery.RelayOpen {
 		return 1
 	}
 	return 0
 }
 
-// failed says at which step a relay failed; nil: it took the message.
-func failed(steps []relayurl.Step) error {
+// firstFailure returns the step at which a relay failed as an error; nil: all steps succeeded.
+func firstFailure(steps []relayurl.Step) error {
 	for _, step := range steps {
 		if !step.OK {
 			return fmt.Errorf("%s: %s", step.Step, step.Said)

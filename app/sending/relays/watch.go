@@ -11,14 +11,14 @@ import (
 	"mailer/db"
 )
 
-// Load has the lanes be those of the flags and of the database, before they are set to
-// work. A server that captures uses none of the database.
+// Load sets the relay queues to the relays of the flags and of the database, before they start. A
+// server that captures ignores those of the database.
 func (s *Service) Load(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		states, err := tx.RelayStates()
-		for _, st := range states { // of an earlier server
+		for _, st := range states { // stored by an earlier server
 			if err := tx.DeleteRelayState(st.Region); err != nil {
 				return err
 			}
@@ -26,45 +26,45 @@ func (s *Service) Load(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("forget how relays were: %w", err)
+		return fmt.Errorf("delete old relay states: %w", err)
 	}
-	if err := s.follow(ctx); err != nil {
+	if err := s.sync(ctx); err != nil {
 		return err
 	}
-	return s.tell() // commands may name them from now on
+	return s.publishStates() // from now on commands know the relays
 }
 
-// LoadFollower is Load for a server beside one that leads, and that tells how relays are.
+// LoadFollower is Load for a server that is not the leader and does not store relay states.
 func (s *Service) LoadFollower(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.follow(ctx)
+	return s.sync(ctx)
 }
 
-// TickFollower is Tick for one.
+// TickFollower is Tick for a server that is not the leader.
 func (s *Service) TickFollower(changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if changed || s.ended() {
-		if err := s.follow(s.Claiming); err != nil && s.Claiming.Err() == nil {
+	if changed || s.pauseEnded() {
+		if err := s.sync(s.Claiming); err != nil && s.Claiming.Err() == nil {
 			s.LogUnlessUnavailable("follow the relays of the database", err)
 		}
 	}
 }
 
-// Tick is called each second: it has the lanes follow the database where that changed,
-// and tells there how they are.
+// Tick is called each second. It updates the relay queues if the database changed, and stores their
+// states.
 func (s *Service) Tick(changed bool) {
 	s.TickFollower(changed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.tell(); err != nil && s.Claiming.Err() == nil {
+	if err := s.publishStates(); err != nil && s.Claiming.Err() == nil {
 		s.LogUnlessUnavailable("tell how relays are", err)
 	}
 }
 
-// ended reports whether the time of a pause is over.
-func (s *Service) ended() bool {
+// pauseEnded reports whether the time of a pause is over.
+func (s *Service) pauseEnded() bool {
 	for _, p := range s.pauses {
 		if !p.Active(clock.Now()) {
 			return true
@@ -73,8 +73,8 @@ func (s *Service) ended() bool {
 	return false
 }
 
-// follow reads relays and pauses and has the lanes obey. s.mu is held.
-func (s *Service) follow(ctx context.Context) error {
+// sync reads relays and pauses and applies them. s.mu is held.
+func (s *Service) sync(ctx context.Context) error {
 	var rows []db.Relay
 	var paused []db.RelayPause
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -87,17 +87,17 @@ func (s *Service) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read relays: %w", err)
 	}
-	if !slices.EqualFunc(rows, s.seen, func(a, b db.Relay) bool { return a.Region == b.Region && slices.Equal(a.Sealed, b.Sealed) }) {
-		if err := s.use(ctx, rows); err != nil {
+	if !slices.EqualFunc(rows, s.lastRows, func(a, b db.Relay) bool { return a.Region == b.Region && slices.Equal(a.Sealed, b.Sealed) }) {
+		if err := s.applyRelays(ctx, rows); err != nil {
 			return err
 		}
-		s.seen = rows
+		s.lastRows = rows
 	}
-	return s.obey(ctx, paused)
+	return s.applyPauses(ctx, paused)
 }
 
-// use has the lanes be those of the flags, then of the database.
-func (s *Service) use(ctx context.Context, rows []db.Relay) error {
+// applyRelays sets the relay queues to the relays of the flags, then of the database.
+func (s *Service) applyRelays(ctx context.Context, rows []db.Relay) error {
 	if s.Settings.Capture {
 		s.Log.Warn("relays of the database are not used, since this server captures", "relays", len(rows))
 		return nil
@@ -118,8 +118,8 @@ func (s *Service) use(ctx context.Context, rows []db.Relay) error {
 	return s.delivery.Outlets.SetRelays(ctx, list)
 }
 
-// obey has the relays rest that are paused, and forgets pauses whose time is over.
-func (s *Service) obey(ctx context.Context, paused []db.RelayPause) error {
+// applyPauses pauses relays and deletes pauses whose time is over.
+func (s *Service) applyPauses(ctx context.Context, paused []db.RelayPause) error {
 	next, over := map[string]delivery.Pause{}, false
 	for _, row := range paused {
 		p := delivery.Pause{Since: row.PausedAt, Until: row.Until}
@@ -140,35 +140,35 @@ func (s *Service) obey(ctx context.Context, paused []db.RelayPause) error {
 	return nil
 }
 
-// tell writes how relays are, where that changed. s.mu is held.
-func (s *Service) tell() error {
+// publishStates stores the relay states that changed. s.mu is held.
+func (s *Service) publishStates() error {
 	if s.Settings.Capture {
 		return nil
 	}
-	said := map[string]string{}
-	var news []db.RelayState
+	published := map[string]string{}
+	var changed []db.RelayState
 	for _, st := range s.delivery.Outlets.States() {
-		words := fmt.Sprint(st, s.lastTest(st.Relay.Region, hostOf(st.Relay)))
-		if said[st.Relay.Region] = words; s.said[st.Relay.Region] == words {
+		text := fmt.Sprint(st, s.lastTest(st.Relay.Region, hostOf(st.Relay)))
+		if published[st.Relay.Region] = text; s.published[st.Relay.Region] == text {
 			continue
 		}
 		row, err := s.stateOf(st)
 		if err != nil {
 			return err
 		}
-		news = append(news, row)
+		changed = append(changed, row)
 	}
-	gone := slices.DeleteFunc(slices.Collect(maps.Keys(s.said)), func(region string) bool { return said[region] != "" })
-	if len(news)+len(gone) == 0 {
+	removed := slices.DeleteFunc(slices.Collect(maps.Keys(s.published)), func(region string) bool { return published[region] != "" })
+	if len(changed)+len(removed) == 0 {
 		return nil
 	}
 	err := s.DB.WriteCritical(s.Claiming, func(tx *db.Tx) error {
-		for _, region := range gone {
+		for _, region := range removed {
 			if err := tx.DeleteRelayState(region); err != nil {
 				return err
 			}
 		}
-		for _, row := range news {
+		for _, row := range changed {
 			if err := tx.SetRelayState(row); err != nil {
 				return err
 			}
@@ -176,13 +176,13 @@ func (s *Service) tell() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("write how relays are: %w", err)
+		return fmt.Errorf("store relay states: %w", err)
 	}
-	s.said = said
+	s.published = published
 	return nil
 }
 
-// ReloadFiles has relays read the files that their URLs name again.
+// ReloadFiles makes relays read the CA files in their URLs again.
 func (s *Service) ReloadFiles(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

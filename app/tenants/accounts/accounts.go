@@ -9,16 +9,16 @@ import (
 	"mailer/db"
 )
 
-// Account is a person as the operator sees him.
+// Account is a user as the operator sees him.
 type Account struct {
 	Member
 	Teams []Membership
 }
 
-// accountsPerRead is how many people one snapshot reads.
+// accountsPerRead is how many accounts one snapshot reads.
 const accountsPerRead = 200
 
-// Accounts calls fn for each person of the server, oldest account first.
+// Accounts calls fn for each account of the server, oldest first.
 func (s *Service) Accounts(ctx context.Context, fn func(Account)) error {
 	for after := ""; ; {
 		var rows []Account
@@ -46,8 +46,8 @@ func (s *Service) Accounts(ctx context.Context, fn func(Account)) error {
 	}
 }
 
-// CreateAccount makes an account without a password, in a team, and a link that signs in.
-// Errors: CodeValidation, CodeConflict, CodeServiceUnavailable where no server ran yet.
+// CreateAccount makes an account without a password, as a member of a team, and returns a sign-in
+// link. Errors: CodeValidation, CodeConflict, CodeServiceUnavailable if no server has run yet.
 func (s *Service) CreateAccount(ctx context.Context, address, team string, role app.Role, operator bool) (u User, link string, err error) {
 	if u, err = NewUser(address, ""); err != nil {
 		return u, "", err
@@ -66,7 +66,7 @@ func (s *Service) CreateAccount(ctx context.Context, address, team string, role 
 	return u, link, base.Unavailable(err)
 }
 
-// withAccount runs fn in a Write for the person of an address. Errors: CodeNotFound.
+// withAccount runs fn in a Write for the user with an address. Errors: CodeNotFound.
 func (s *Service) withAccount(ctx context.Context, address string, fn func(tx *db.Tx, u *User) error) error {
 	return base.Unavailable(s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.UserByAddress(app.KeyOf(address).String())
@@ -80,8 +80,8 @@ func (s *Service) withAccount(ctx context.Context, address string, fn func(tx *d
 	}))
 }
 
-// NewLink makes a link that signs a person in. Errors: CodeNotFound,
-// CodeServiceUnavailable where no server ran yet.
+// NewLink makes a sign-in link. Errors: CodeNotFound, CodeServiceUnavailable if no server has run
+// yet.
 func (s *Service) NewLink(ctx context.Context, address string) (link string, err error) {
 	err = s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
 		link, err = s.signInLink(ctx, tx, u.ID)
@@ -97,9 +97,9 @@ func (s *Service) signInLink(ctx context.Context, tx *db.Tx, userID string) (lin
 	return link, base.Audit(ctx, tx, "", "user.link", userID, nil, nil)
 }
 
-// Reset is the way back for somebody who lost what he signs in with: password, second
-// factors, links, known browsers and sessions end, and a new link signs in. To whom the
-// operator hands it has the address. Errors: as NewLink.
+// Reset restores access for a user who lost his credentials. It removes password, second factors,
+// links and known browsers, ends all sessions, and returns a new sign-in link. The address counts
+// as proven, since the operator hands the link to its owner. Errors: those of NewLink.
 func (s *Service) Reset(ctx context.Context, address string) (link string, err error) {
 	var user User
 	factors := 0
@@ -110,7 +110,7 @@ func (s *Service) Reset(ctx context.Context, address string) (link string, err e
 			return err
 		}
 		factors = len(factorNames)
-		// Without its second factor the password alone would open the account.
+		// The password is removed too: without the second factor it alone would give access.
 		ended, err := revokeAccess(tx, u.ID, "")
 		if err != nil {
 			return err
@@ -126,9 +126,9 @@ func (s *Service) Reset(ctx context.Context, address string) (link string, err e
 	return link, err
 }
 
-// AssignRole makes a person something in a team, to which he then belongs; sessions from
-// before reach that team no more. Errors: CodeNotFound, CodeConflict for the last owner and
-// for an account that may not belong to the team (checkMayJoin), CodeValidation.
+// AssignRole sets the role of a user in a team and adds him to the team if necessary. Earlier
+// sessions lose access to that team. Errors: CodeNotFound, CodeValidation, CodeConflict for the
+// last owner and for an account that may not join the team (checkMayJoin).
 func (s *Service) AssignRole(ctx context.Context, address, team string, role app.Role) error {
 	if err := checkRole(role); err != nil {
 		return err
@@ -148,8 +148,8 @@ func (s *Service) AssignRole(ctx context.Context, address, team string, role app
 	})
 }
 
-// LeaveTeam ends that a person belongs to a team. left are the API keys of the team that the
-// person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner.
+// LeaveTeam removes a user from a team. keys are the API keys of the team that the user made and
+// that stay valid. Errors: CodeNotFound, CodeConflict for the last owner.
 func (s *Service) LeaveTeam(ctx context.Context, address, team string) (keys []app.Key, err error) {
 	return keys, s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
 		m, err := tx.Member(team, u.ID)
@@ -166,9 +166,9 @@ func (s *Service) LeaveTeam(ctx context.Context, address, team string) (keys []a
 	})
 }
 
-// RemoveAccount removes a person from all teams, and the account. left are the API keys that
-// the person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner of
-// a team and the last operator.
+// RemoveAccount deletes an account and its memberships. keys are the API keys that the user made
+// and that stay valid. Errors: CodeNotFound, CodeConflict for the last owner of a team and for the
+// last operator.
 func (s *Service) RemoveAccount(ctx context.Context, address string) (keys []app.Key, err error) {
 	return keys, s.withAccount(ctx, address, func(tx *db.Tx, u *User) (err error) {
 		keys, err = removeAccount(ctx, tx, u)
@@ -206,7 +206,7 @@ func removeUser(ctx context.Context, tx *db.Tx, u *User) error {
 	return base.Audit(ctx, tx, "", "user.delete", u.ID, map[string]any{"operator": u.Operator}, nil)
 }
 
-// checkNotLastOperator refuses what would leave the server without an operator.
+// checkNotLastOperator refuses a change that would leave the server without an operator.
 func checkNotLastOperator(r *db.Reader, u *User) error {
 	if !u.Operator {
 		return nil
@@ -218,8 +218,8 @@ func checkNotLastOperator(r *db.Reader, u *User) error {
 	return app.Errorf(app.CodeConflict, "%s is the last operator: make another one first", u.Address)
 }
 
-// EndAllSessions ends the sessions of a person, and the links that would begin one, and
-// returns how many sessions they were. Errors: CodeNotFound.
+// EndAllSessions ends the sessions and sign-in links of a user and returns how many sessions ended.
+// Errors: CodeNotFound.
 func (s *Service) EndAllSessions(ctx context.Context, address string) (n int64, err error) {
 	err = s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
 		if n, err = tx.EndSessions(u.ID, ""); err != nil {

@@ -10,9 +10,9 @@ import (
 	"mailer/db"
 )
 
-// checkMayJoin is nil where a person may belong to a team. An account that somebody made with
-// a link which was shown to who invited may be anybody's: it belongs to that team alone
-// until its holder proves to have the address. Errors: CodeConflict.
+// checkMayJoin returns nil if a user may join a team. The address of an account that was made with
+// a link shown to the inviter is unproven: the account may belong to anybody, and belongs to that
+// team alone until its owner proves the address. Errors: CodeConflict.
 func checkMayJoin(u *User, teamID string) error {
 	if u.OnlyTeam == "" || u.OnlyTeam == teamID {
 		return nil
@@ -24,10 +24,10 @@ func errUnproven(u *User) error {
 	return app.Errorf(app.CodeConflict, "The address of the account %s was never confirmed: open the link in the invitation mail, or ask an operator to run `mailer users reset %s` and pass on the link", u.Address, u.Address)
 }
 
-// takeOverAccount lets into an account whose address nobody had proved who proves it by an
-// invitation, with the password that he sets, and returns the session. All that opened it until then ends, and so do
-// its other memberships, which somebody else agreed to; where it is the last owner of a
-// team, it stays that. failed is an error from before.
+// takeOverAccount makes a person who proves the address of an unproven account by an invitation the
+// owner of the account, with the password that he sets, and signs him in. All earlier credentials
+// and sessions end. So do the other memberships, which somebody else agreed to, except where the
+// account is the last owner of a team. matchErr is an error of the password check.
 func (s *Service) takeOverAccount(ctx context.Context, v *Visitor, in *AcceptInput, c *candidate, matchErr error) (n NewSession, err error) {
 	if matchErr != nil {
 		return n, matchErr
@@ -39,7 +39,7 @@ func (s *Service) takeOverAccount(ctx context.Context, v *Visitor, in *AcceptInp
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(c.user.ID)
 		if errors.Is(err, db.ErrNotFound) || err == nil && (u.OnlyTeam == "" || u.Password != c.user.Password) {
-			return errWrongCredentials() // it was changed meanwhile
+			return errWrongCredentials() // changed meanwhile
 		}
 		if err != nil {
 			return err
@@ -64,8 +64,7 @@ func (s *Service) takeOverAccount(ctx context.Context, v *Visitor, in *AcceptInp
 	return n, base.Unavailable(err)
 }
 
-// resetAccount ends all that opens an account and all that it belongs to, and sets its
-// password.
+// resetAccount revokes all access to an account, removes its memberships, and sets its password.
 func resetAccount(ctx context.Context, tx *db.Tx, u *User, hash string) error {
 	ended, err := revokeAccess(tx, u.ID, hash)
 	if err != nil {
@@ -88,8 +87,8 @@ func resetAccount(ctx context.Context, tx *db.Tx, u *User, hash string) error {
 	return base.Audit(ctx, tx, "", "user.reset", u.ID, nil, map[string]any{"second_factor": false, "sessions_ended": ended})
 }
 
-// revokeAccess ends all that opens an account, sets its password, and notes that its address is
-// proven: by who is handed what opens it next. It returns how many sessions ended.
+// revokeAccess revokes all access to an account, sets its password, and marks its address as
+// proven, by the person who gets the next credentials. It returns how many sessions ended.
 func revokeAccess(tx *db.Tx, userID, hash string) (ended int64, err error) {
 	if ended, err = tx.EndSessions(userID, ""); err != nil {
 		return ended, err
@@ -98,17 +97,17 @@ func revokeAccess(tx *db.Tx, userID, hash string) (ended int64, err error) {
 	return ended, errors.Join(err, tx.SetPassword(userID, hash), tx.ForgetDevices(userID, nil), tx.DropSignInCodes(userID), tx.SetProven(userID))
 }
 
-// maxOwnInvitations is how many invitations of a person are shown.
+// maxOwnInvitations is how many invitations of a user are listed.
 const maxOwnInvitations = 100
 
-// OwnInvitations are the teams that ask a person who is signed in to join.
+// OwnInvitations implements the invitations to a signed-in user.
 type OwnInvitations struct{ service *Service }
 
-// NewOwnInvitations makes them for the accounts of a service.
+// NewOwnInvitations makes OwnInvitations for the accounts of a service.
 func NewOwnInvitations(s *Service) *OwnInvitations { return &OwnInvitations{s} }
 
-// OwnInvitations returns the teams that ask a person who is signed in to join, newest
-// first. Of an account whose address is not proven nobody knows whom they ask: none.
+// OwnInvitations returns the invitations to a signed-in user, newest first. The list is empty for
+// an account with an unproven address, which may not be that of the invited person.
 func (o *OwnInvitations) OwnInvitations(ctx context.Context, key *app.Key) (rows []Invitation, err error) {
 	now := clock.Now()
 	rows, err = db.Get(ctx, o.service.DB, func(r *db.Reader) ([]Invitation, error) {
@@ -121,8 +120,7 @@ func (o *OwnInvitations) OwnInvitations(ctx context.Context, key *app.Key) (rows
 	return rows, signedOut(err)
 }
 
-// findSession runs fn in a Write for an invitation to a person who is signed in. Errors:
-// CodeNotFound.
+// withInvitation runs fn in a Write for an invitation to a signed-in user. Errors: CodeNotFound.
 func (o *OwnInvitations) withInvitation(ctx context.Context, key *app.Key, id string, fn func(tx *db.Tx, u *User, i *Invitation) error) error {
 	return base.Lookup("invitation", o.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(key.ID)
@@ -145,8 +143,8 @@ func (o *OwnInvitations) withInvitation(ctx context.Context, key *app.Key, id st
 	}))
 }
 
-// AcceptOwn has a person who is signed in join a team that asks for it. Errors:
-// CodeNotFound; CodeForbidden where who invited may not any more.
+// AcceptOwn adds a signed-in user to a team that invited him. Errors: CodeNotFound; CodeForbidden
+// if the inviter may no longer invite.
 func (o *OwnInvitations) AcceptOwn(ctx context.Context, key *app.Key, id string) (m Membership, err error) {
 	err = o.withInvitation(ctx, key, id, func(tx *db.Tx, u *User, i *Invitation) error {
 		if err := checkInviter(&tx.Reader, i); err != nil {
@@ -164,7 +162,7 @@ func (o *OwnInvitations) AcceptOwn(ctx context.Context, key *app.Key, id string)
 	return m, err
 }
 
-// Decline ends an invitation to a person who is signed in. Errors: CodeNotFound.
+// Decline deletes an invitation to a signed-in user. Errors: CodeNotFound.
 func (o *OwnInvitations) Decline(ctx context.Context, key *app.Key, id string) error {
 	return o.withInvitation(ctx, key, id, func(tx *db.Tx, _ *User, i *Invitation) error {
 		if err := tx.DeleteInvitation(i.TeamID, i.ID); err != nil {

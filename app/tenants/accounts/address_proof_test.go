@@ -18,7 +18,7 @@ func TestJoiningNeedsConsent(t *testing.T) {
 		bob := w.AddTeam("Bob", "bob.example")
 		token, u := inviteAndAccept(w, bob, "bob@example.net", app.RoleOwner)
 		w.SQL(`UPDATE users SET only_team = NULL`)
-		for _, address := range []string{"bob@example.net", "nobody@example.net"} { // they are answered alike
+		for _, address := range []string{"bob@example.net", "nobody@example.net"} { // the answers must not differ
 			i, link, err := s.Invite(ctx, w.Key, address, app.RoleMember)
 			testserver.Must(t, err)
 			if i.Address != address || link == "" {
@@ -27,7 +27,7 @@ func TestJoiningNeedsConsent(t *testing.T) {
 			_, err = s.Accept(ctx, visitor("192.0.2.1"), &accounts.AcceptInput{Code: codeIn(link), Password: "short"})
 			testserver.WantCode(t, err, app.CodeValidation)
 		}
-		key, err := signedIn(w, token, "") // as before
+		key, err := signedIn(w, token, "") // unchanged
 		testserver.Must(t, err)
 		if key.TeamID != bob.TeamID {
 			t.Errorf("he is in %s", key.TeamID)
@@ -56,7 +56,7 @@ func TestJoiningNeedsConsent(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 
-		// What a team does with its people it does to itself alone.
+		// What a team does with its members affects only that team.
 		in := func(team string) error { _, err := signedIn(w, token, team); return err }
 		testserver.Sleep(time.Second)
 		_, err = s.ChangeRole(ctx, w.Key, u.ID, app.RoleMember)
@@ -77,7 +77,7 @@ func TestPreregisteredAccountGainsNothing(t *testing.T) {
 		s := w.Services.Accounts
 		own := w.Services.OwnInvitations
 		evil, good := w.AddTeam("Evil", "evil.example"), w.AddTeam("Good", "good.example")
-		token, cfo := inviteAndAccept(w, evil, "cfo@example.net", app.RoleMember) // by the link that the inviter saw
+		token, cfo := inviteAndAccept(w, evil, "cfo@example.net", app.RoleMember) // with the link shown to the inviter
 		thief, err := signedIn(w, token, evil.TeamID)
 		testserver.Must(t, err)
 		old, err := s.NewLink(ctx, cfo.Address)
@@ -135,7 +135,7 @@ func TestAddressProofByMailOrOperator(t *testing.T) {
 
 	token, _ := inviteAndAccept(w, w.Key, "shown@example.net", app.RoleMember)
 	testserver.WantCode(t, mayJoin("shown@example.net"), app.CodeConflict)
-	_, err = s.NewLink(ctx, "shown@example.net") // a link leaves all else as it is
+	_, err = s.NewLink(ctx, "shown@example.net") // a link changes nothing else
 	testserver.Must(t, err)
 	testserver.WantCode(t, mayJoin("shown@example.net"), app.CodeConflict)
 	_, err = s.Reset(ctx, "shown@example.net")

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// commonText are the passwords that most people use, a word each, in lower case.
+// commonText holds the most common passwords, one word each, in lower case.
 //
 //go:embed common.txt
 var commonText string
@@ -20,16 +20,15 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
-// isCommon reports whether a password is one that most people use, or is made of such
-// ones as people do who need more characters: padded with digits, said twice, or two of
-// them one after the other.
+// isCommon reports whether a password is a common one, or is derived from common ones: padded with
+// digits, repeated, or a concatenation of two.
 func isCommon(password string) bool {
 	p := strings.ToLower(strings.Join(strings.Fields(password), ""))
 	core := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) })
 	return len(shortestPeriod(p)) < 5 || isKeyRun(p) || isMadeOfCommon(p) || isMadeOfCommon(core)
 }
 
-// isMadeOfCommon is isCommon for what has no padding.
+// isMadeOfCommon is isCommon for a password without padding.
 func isMadeOfCommon(p string) bool {
 	common := commonWords()
 	if common[shortestPeriod(p)] {
@@ -43,7 +42,7 @@ func isMadeOfCommon(p string) bool {
 	return false
 }
 
-// shortestPeriod is the shortest beginning of a text that the whole of it repeats.
+// shortestPeriod returns the shortest prefix whose repetition is the whole text.
 func shortestPeriod(p string) string {
 	for n := 1; n < len(p); n++ {
 		if strings.HasPrefix(p, p[n:]) {
@@ -53,10 +52,10 @@ func shortestPeriod(p string) string {
 	return p
 }
 
-// keyboardRows are texts of which parts are typed by running over keys.
+// keyboardRows are sequences of adjacent keys, and the alphabet.
 var keyboardRows = [...]string{"abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "azertyuiopqsdfghjklmwxcvbn", "1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p"}
 
-// isKeyRun reports whether a text is a part of a row, forwards or backwards.
+// isKeyRun reports whether a text is part of a keyboard row, forwards or backwards.
 func isKeyRun(p string) bool {
 	reversed := []rune(p)
 	for i, j := 0, len(reversed)-1; i < j; i, j = i+1, j-1 {

@@ -8,7 +8,7 @@ import (
 	"mailer/db"
 )
 
-// Directory is all accounts of the server, as its operator sees them.
+// Directory is all accounts of the server, for its operator.
 type Directory struct{ service *Service }
 
 // NewDirectory makes the directory of a service.
@@ -37,7 +37,7 @@ func accountOf(r *db.Reader, m Member) (Account, error) {
 	return Account{m, teams}, err
 }
 
-// withUser runs fn in a Write for a person. Errors: CodeNotFound.
+// withUser runs fn in a Write for a user. Errors: CodeNotFound.
 func (d *Directory) withUser(ctx context.Context, id string, fn func(tx *db.Tx, u *User) error) error {
 	return base.Lookup("user", d.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(id)
@@ -48,9 +48,8 @@ func (d *Directory) withUser(ctx context.Context, id string, fn func(tx *db.Tx, 
 	}))
 }
 
-// SetOperator makes a person an operator, or ends that; sessions of the person end where
-// that changes. Errors: CodeNotFound, CodeConflict for the last operator, and to make one of
-// an account whose address nobody proved.
+// SetOperator makes a user an operator, or ends that. A change ends the user's sessions. Errors:
+// CodeNotFound, CodeConflict for the last operator and for an account with an unproven address.
 func (d *Directory) SetOperator(ctx context.Context, id string, operator bool) (out Account, err error) {
 	err = d.withUser(ctx, id, func(tx *db.Tx, u *User) error {
 		if u.Operator != operator {
@@ -92,7 +91,7 @@ func (d *Directory) DeleteAccount(ctx context.Context, id string) (keys []app.Ke
 	})
 }
 
-// LinkAccount is NewLink by id; it returns the person's address besides.
+// LinkAccount is NewLink by id. It also returns the user's address.
 func (d *Directory) LinkAccount(ctx context.Context, id string) (address, link string, err error) {
 	err = d.withUser(ctx, id, func(tx *db.Tx, u *User) error {
 		address = u.Address

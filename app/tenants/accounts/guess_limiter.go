@@ -14,53 +14,52 @@ import (
 const (
 	// guessWindow is how long a wrong guess counts.
 	guessWindow = 15 * time.Minute
-	// freeGuesses is how many wrong ones of a source cost nothing: the next takes
-	// firstDelay, and each further one twice as long, up to slowest.
+	// freeGuesses is how many wrong guesses of a source cause no delay. The next one takes
+	// firstDelay, and each further one twice as long, up to maxDelay.
 	freeGuesses = 4
 	firstDelay  = time.Second
 	maxDelay    = 30 * time.Second
-	// maxTries is how many tries of one source are at work or wait, and maxWaiting how many
-	// wait of all. Those at few digits are tried one after the other.
+	// maxTries bounds the running and delayed tries of one source, maxWaiting the delayed tries of
+	// all sources. maxCodeTries is maxTries for one-time passwords, which have few digits.
 	maxTries     = 8
 	maxCodeTries = 1
 	maxWaiting   = 1000
-	// maxSources is how many sources are remembered.
+	// maxSources bounds the remembered sources.
 	maxSources = 20_000
 )
 
-// guessLimiter slow down those who guess at passwords and codes. A source is an address of the
-// network, an account from there, or a browser that somebody signed in with before.
-// Nobody is ever locked out, and what is remembered is bounded. It is safe for concurrent
-// use.
+// guessLimiter slows down guesses of passwords and codes. A source is a client network, an account
+// as tried from a client network, or a browser that was used to sign in before. It never locks out
+// an account, and its memory is bounded. It is safe for concurrent use.
 type guessLimiter struct {
 	mu      sync.Mutex
 	sources map[string]*source
 	waiting int
 }
 
-// source is what one source did lately.
+// source holds the recent tries of one source.
 type source struct {
-	since time.Time // when the first of wrong came
-	wrong int       // those at work count as wrong until they are through
-	tries int       // at work, or waiting
+	since time.Time // time of the first wrong try that counts
+	wrong int       // running tries count as wrong until they end
+	tries int       // running or delayed
 }
 
 func newGuessLimiter() *guessLimiter { return &guessLimiter{sources: map[string]*source{}} }
 
-// guesser is who tries something.
+// guesser identifies who tries what.
 type guesser struct {
 	client  netip.Prefix
-	known   string // the browser in which this person signed in before; empty: none
-	account string // what is guessed at; empty: no account's
-	// everywhere: guesses at the account count wherever they come from, since it is few
-	// digits that are guessed at, by somebody who has the password.
+	known   string // the browser, if this user signed in with it before; empty: no
+	account string // the account that is tried; empty: none
+	// everywhere makes tries at the account count from all clients together. It is set for one-time
+	// passwords: they have few digits, and whoever tries them has the password.
 	everywhere bool
 }
 
-// clientSource begins the name of a source that people of one network share.
+// clientSource is the prefix of sources that are a client network.
 const clientSource = "client "
 
-// sources of a guesser. That which comes first is forgotten with the right answer.
+// sources returns the names of the guesser's sources. A success resets the first one.
 func (w *guesser) sources() []string {
 	if w.known != "" {
 		return []string{"device " + w.known + " " + w.account}
@@ -73,7 +72,7 @@ func (w *guesser) sources() []string {
 	return out
 }
 
-// maxTries is how many tries of a source of the guesser are at work or wait.
+// maxTries returns how many tries of a source may run or wait.
 func (w *guesser) maxTries(source string) int {
 	if w.everywhere && !strings.HasPrefix(source, clientSource) {
 		return maxCodeTries
@@ -81,8 +80,8 @@ func (w *guesser) maxTries(source string) int {
 	return maxTries
 }
 
-// run runs a check of what somebody knows, later the more was wrong lately. Errors:
-// those of the check; CodeRateLimitExceeded where too many tries wait.
+// run runs check, after a delay that grows with the recent wrong guesses. Errors: those of check;
+// CodeRateLimitExceeded if too many tries wait.
 func (g *guessLimiter) run(ctx context.Context, by guesser, check func() error) error {
 	names := by.sources()
 	wait, err := g.begin(names, by.maxTries, time.Now())
@@ -105,9 +104,9 @@ func (g *guessLimiter) run(ctx context.Context, by guesser, check func() error) 
 	return err
 }
 
-// runCode runs the look-up of a code of 128 random bits, which nobody guesses: a right one
-// does not wait, whatever others did at that address; wrong ones count, and take longer.
-// Errors: those of the check; CodeRateLimitExceeded where too many tries wait.
+// runCode runs the lookup of a random code of 128 bits, which can't be guessed. A valid code is not
+// delayed, whatever others did from the same network; invalid ones count and are delayed. Errors:
+// those of check; CodeRateLimitExceeded if too many tries wait.
 func (g *guessLimiter) runCode(ctx context.Context, by guesser, check func() error) error {
 	err := check()
 	if app.CodeOf(err) != app.CodeForbidden {
@@ -116,7 +115,7 @@ func (g *guessLimiter) runCode(ctx context.Context, by guesser, check func() err
 	return g.run(ctx, by, func() error { return err })
 }
 
-// beginSession counts a try, as wrong for now, and returns how long it has to wait.
+// begin counts a try, as wrong for now, and returns its delay.
 func (g *guessLimiter) begin(names []string, limit func(source string) int, now time.Time) (wait time.Duration, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,7 +149,7 @@ func (g *guessLimiter) begin(names []string, limit func(source string) int, now 
 	return wait, nil
 }
 
-// end notes what became of a try.
+// end records the outcome of a try.
 func (g *guessLimiter) end(names []string, right bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -172,14 +171,13 @@ func (g *guessLimiter) end(names []string, right bool) {
 	}
 }
 
-// expired reports whether what was wrong counts no more. A clock that was set back ends it
-// too.
+// expired reports whether the wrong tries count no longer, also because the clock was set back.
 func (s *source) expired(now time.Time) bool {
 	age := now.Sub(s.since)
 	return age < 0 || age >= guessWindow
 }
 
-// delay is how long the next try takes longer.
+// delay returns the delay of the next try.
 func (s *source) delay(now time.Time) time.Duration {
 	if s.expired(now) || s.wrong < freeGuesses {
 		return 0
@@ -187,8 +185,8 @@ func (s *source) delay(now time.Time) time.Duration {
 	return min(maxDelay, firstDelay<<min(s.wrong-freeGuesses, 10))
 }
 
-// evict forgets sources where there are too many: first those that count no more, then
-// any, rather those that did little. To be forgotten does nobody harm but the guessed at.
+// evict removes sources if there are too many: first expired ones, then those without a delay, then
+// any. An evicted source only loses its delay.
 func (g *guessLimiter) evict(now time.Time) {
 	if len(g.sources) < maxSources {
 		return
@@ -199,7 +197,7 @@ func (g *guessLimiter) evict(now time.Time) {
 		func(*source) bool { return true },
 	} {
 		visited := 0
-		for name, s := range g.sources { // in no order
+		for name, s := range g.sources { // in random order
 			if s.tries == 0 && evictable(s) {
 				delete(g.sources, name)
 			}
@@ -213,7 +211,7 @@ func (g *guessLimiter) evict(now time.Time) {
 	}
 }
 
-// errTooManyTries refuses a try that nobody has room for.
+// errTooManyTries refuses a try.
 func errTooManyTries(wait time.Duration) error {
 	return &app.Error{Code: app.CodeRateLimitExceeded, Message: "Too many tries to sign in; try again later", RetryAfter: wait}
 }

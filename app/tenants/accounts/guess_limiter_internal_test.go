@@ -23,11 +23,11 @@ var errWrong = errors.New("wrong")
 
 func failGuess() error { return errWrong }
 
-// guessTime is how long a guess took.
-func guessTime(t *testing.T, g *guessLimiter, who guesser, check func() error) time.Duration {
+// guessTime returns how long a guess took.
+func guessTime(t *testing.T, g *guessLimiter, by guesser, check func() error) time.Duration {
 	t.Helper()
 	began := time.Now()
-	if err := g.run(t.Context(), who, check); err != nil && !errors.Is(err, errWrong) {
+	if err := g.run(t.Context(), by, check); err != nil && !errors.Is(err, errWrong) {
 		t.Fatal(err)
 	}
 	return time.Since(began)
@@ -46,11 +46,11 @@ func TestWrongGuessesAreSlowedFromTheFifth(t *testing.T) {
 		if d := guessTime(t, g, bob, failGuess); d != 30*time.Second {
 			t.Errorf("at another account from the same address: %v", d)
 		}
-		for name, who := range map[string]guesser{
+		for name, by := range map[string]guesser{
 			"another address": {client: clientPrefix("192.0.2.2"), account: "ann"},
 			"a known browser": {client: clientPrefix("192.0.2.1"), known: "x", account: "ann"},
 		} {
-			if d := guessTime(t, g, who, func() error { return nil }); d != 0 {
+			if d := guessTime(t, g, by, func() error { return nil }); d != 0 {
 				t.Errorf("%s is slowed: %v", name, d)
 			}
 		}
@@ -76,7 +76,7 @@ func TestSuccessResetsOnlyItsAccount(t *testing.T) {
 		few := guesser{client: clientPrefix("192.0.2.9"), account: "bob"}
 		guessTime(t, g, few, failGuess)
 		guessTime(t, g, few, func() error { return nil })
-		if n := len(g.sources); n != 3 { // eve's three
+		if n := len(g.sources); n != 3 { // the three sources of eve
 			t.Errorf("%d sources", n)
 		}
 	})
@@ -91,9 +91,9 @@ func TestCodeGuessesAreSlowedFromAllClients(t *testing.T) {
 		if d := guessTime(t, g, guesser{client: clientPrefix("192.0.2.99"), account: "second", everywhere: true}, failGuess); d != time.Second {
 			t.Errorf("the fifth took %v", d)
 		}
-		for _, who := range []guesser{{client: clientPrefix("192.0.2.50"), account: "second", everywhere: true}, {client: clientPrefix("192.0.2.50"), known: "x", account: "second", everywhere: true}} {
-			_ = g.run(t.Context(), who, func() error {
-				if err := g.run(t.Context(), who, failGuess); app.CodeOf(err) != app.CodeRateLimitExceeded {
+		for _, by := range []guesser{{client: clientPrefix("192.0.2.50"), account: "second", everywhere: true}, {client: clientPrefix("192.0.2.50"), known: "x", account: "second", everywhere: true}} {
+			_ = g.run(t.Context(), by, func() error {
+				if err := g.run(t.Context(), by, failGuess); app.CodeOf(err) != app.CodeRateLimitExceeded {
 					t.Errorf("two tries at a time: %v", err)
 				}
 				return nil
@@ -108,23 +108,23 @@ func TestTenThousandGuessesDelayNoOther(t *testing.T) {
 		g := newGuessLimiter()
 		work := hashSlots{free: maxConcurrentHashes}
 		var hashed, refused atomic.Int64
-		try := func(ctx context.Context, who guesser, first bool) error {
-			return g.run(ctx, who, func() error {
+		try := func(ctx context.Context, by guesser, first bool) error {
+			return g.run(ctx, by, func() error {
 				if err := work.acquire(ctx, first); err != nil {
 					return err
 				}
 				defer work.release()
 				hashed.Add(1)
-				<-time.After(40 * time.Millisecond) // what a hash takes
+				<-time.After(40 * time.Millisecond) // the time of a hash
 				return errWrong
 			})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var attempts sync.WaitGroup
 		for i := range 10_000 {
-			who := guesser{client: clientPrefix(fmt.Sprintf("198.51.100.%d", i%100)), account: "ann"}
+			by := guesser{client: clientPrefix(fmt.Sprintf("198.51.100.%d", i%100)), account: "ann"}
 			attempts.Go(func() {
-				if err := try(ctx, who, false); app.CodeOf(err) == app.CodeRateLimitExceeded {
+				if err := try(ctx, by, false); app.CodeOf(err) == app.CodeRateLimitExceeded {
 					refused.Add(1)
 				}
 			})

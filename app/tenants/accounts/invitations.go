@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// InvitationLife is how long an invitation counts.
+	// InvitationLife is how long an invitation is valid.
 	InvitationLife = 7 * 24 * time.Hour
-	// MaxInvitations is how many of a team can be open.
+	// MaxInvitations is how many open invitations a team can have.
 	MaxInvitations = 200
-	// invitationPath is where an invitation leads to, as linkPath has it.
+	// invitationPath is the path of an invitation link. The code follows in the fragment.
 	invitationPath = "/dashboard/invitation#"
 )
 
-// Invitation is somebody who was asked to join a team.
+// Invitation is an invitation to join a team.
 type Invitation = db.Invitation
 
-// Invite asks somebody to join a team, by a link that is shown once, and in place of an
-// earlier one. Another link is mailed, where Mailer can: it proves that who opens it reads
-// the mail of the address. Whether there is an account with the address makes no
-// difference. Errors: CodeValidation, CodeForbidden, CodeReauthentication, CodeConflict
-// where the person belongs to the team, CodeServiceUnavailable where no server ran yet.
+// Invite invites the owner of an address to join a team, in place of an earlier invitation. It
+// returns a link that is shown once, and mails another link if possible. The mailed link proves
+// that whoever opens it reads the mail of the address. The result does not depend on whether an
+// account exists. Errors: CodeValidation, CodeForbidden, CodeReauthentication, CodeConflict for a
+// member of the team, CodeServiceUnavailable if no server has run yet.
 func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i Invitation, link string, err error) {
 	if err := checkMayInvite(key, role); err != nil {
 		return i, "", err
@@ -55,7 +55,7 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 		if from, err = s.reserveInvitationMail(tx, &i); err != nil {
 			return err
 		}
-		if i.Mailed = before.Mailed; from.domain != "" { // else the link that the person has goes on
+		if i.Mailed = before.Mailed; from.domain != "" { // else the link mailed earlier stays valid
 			i.Mailed = mailedHash
 		}
 		if err := tx.InsertInvitation(&i); err != nil {
@@ -74,8 +74,8 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 	return i, s.Settings.BaseURL + invitationPath + code, nil
 }
 
-// checkMayInvite is checkMayAssign for who invites. A key that has an end, or works from some addresses
-// alone, must not let anybody in who has neither. Errors: as checkMayAssign.
+// checkMayInvite is checkMayAssign for invitations. It also refuses an API key with an expiry or
+// allowed addresses, since the invited person would have neither. Errors: those of checkMayAssign.
 func checkMayInvite(key *app.Key, role app.Role) error {
 	if key.Session == nil && (!key.ExpiresAt.IsZero() || len(key.AllowedIPs) > 0) {
 		return app.Errorf(app.CodeForbidden, "An API key that has an end or works from some addresses only can't invite people: they would stay beyond it")
@@ -85,9 +85,9 @@ func checkMayInvite(key *app.Key, role app.Role) error {
 
 func isOperator(key *app.Key) bool { return key.Session != nil && key.Session.Operator }
 
-// replaceInvitation takes back the invitation of an address, where there is one, and
-// returns it. Errors: CodeConflict where the person belongs to the team, CodeValidation
-// where the team has MaxInvitations, as checkMayAssign for the role of the earlier one.
+// replaceInvitation deletes and returns the open invitation of an address, if there is one. Errors:
+// CodeConflict for a member of the team, CodeValidation for a team with MaxInvitations, those of
+// checkMayAssign for the role of the earlier invitation.
 func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitation, err error) {
 	u, err := tx.UserByAddress(address)
 	if err == nil {
@@ -115,15 +115,15 @@ func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitati
 	return before, err
 }
 
-// Invitations returns a page of the invitations of a team, newest first, and whether there
-// are more. Errors: CodeValidation for a cursor that is none of them.
+// Invitations returns a page of the invitations of a team, newest first, and whether there are
+// more. Errors: CodeValidation for an unknown cursor.
 func (s *Service) Invitations(ctx context.Context, key *app.Key, page app.Page) (rows []Invitation, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Invitation, bool, error) { return r.Invitations(key.TeamID, page) })
 	return rows, more, base.Cursor(page, err)
 }
 
-// TakeBackInvitation ends an invitation. Errors: CodeNotFound, CodeForbidden for one above
-// the role of who asks, CodeReauthentication.
+// TakeBackInvitation deletes an invitation. Errors: CodeNotFound, CodeForbidden for a role above
+// that of the caller, CodeReauthentication.
 func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id string) error {
 	return base.Lookup("invitation", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		i, err := tx.Invitation(key.TeamID, id)
@@ -140,18 +140,18 @@ func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id strin
 	}))
 }
 
-// AcceptInput is what somebody says who follows an invitation.
+// AcceptInput is the input of an invited person.
 type AcceptInput struct{ Code, Password, Name string }
 
-// Invited is what an invitation tells who opens its link.
+// Invited is what the page of an invitation shows.
 type Invited struct {
 	Team, Address string
 	Role          app.Role
-	By            string // name or address of the person who invites; empty: not a person
+	By            string // name or address of the inviting person; empty: not a person
 }
 
-// ReadInvitation returns what the link with that code invites to. It changes nothing.
-// Errors: CodeForbidden for a code that does not count, CodeRateLimitExceeded.
+// ReadInvitation returns the invitation with a code and changes nothing. Errors: CodeForbidden for
+// an invalid code, CodeRateLimitExceeded.
 func (s *Service) ReadInvitation(ctx context.Context, v *Visitor, code string) (inv Invited, err error) {
 	err = s.guesses.runCode(ctx, guesser{client: v.Client}, func() error {
 		return s.DB.Read(ctx, func(r *db.Reader) error {
@@ -168,11 +168,10 @@ func (s *Service) ReadInvitation(ctx context.Context, v *Visitor, code string) (
 	return inv, base.Unavailable(err)
 }
 
-// Accept has somebody join the team that invited him, and lets him in: with the password
-// of the account that he has, or with a new account. Errors: CodeForbidden for a code that
-// does not count, CodeInvalidCredentials for a wrong password, CodeValidation,
-// CodeConflict for an account that may not belong to the team (checkMayJoin),
-// CodeRateLimitExceeded.
+// Accept makes an invited person a member of the team and signs him in, with the password of his
+// account or with a new account. Errors: CodeForbidden for an invalid code, CodeInvalidCredentials
+// for a wrong password, CodeValidation, CodeConflict for an account that may not join the team
+// (checkMayJoin), CodeRateLimitExceeded.
 func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n NewSession, err error) {
 	var i Invitation
 	err = s.guesses.runCode(ctx, guesser{client: v.Client}, func() (err error) {
@@ -184,7 +183,8 @@ func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n Ne
 		s.recordFailure(ctx, &signInAttempt{visitor: v, account: byLink, method: byLink}, err)
 		return n, base.Unavailable(err)
 	}
-	// It is checked of accounts that there are too: who invites must not learn of them.
+	// Checked for existing accounts too: the inviting person must not learn whether an account
+	// exists.
 	if err := CheckPassword("password", in.Password); err != nil {
 		return n, err
 	}
@@ -220,13 +220,13 @@ func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n Ne
 	return s.finishSignIn(asUser(ctx, c.user.ID), v, &c, signInEffects{invitation: in.Code})
 }
 
-// provesAddress reports whether who has a code of an invitation is believed to have its
-// address: the code was mailed there, or an operator made it.
+// provesAddress reports whether a code of an invitation proves its address: the code was mailed to
+// the address, or an operator invited.
 func provesAddress(i *Invitation, code string) bool {
 	return i.Vouched || bytes.Equal(i.Mailed, hashOf(code))
 }
 
-// acceptAsNewUser makes the account of somebody who was invited and has none.
+// acceptAsNewUser makes the account of an invited person who has none.
 func (s *Service) acceptAsNewUser(ctx context.Context, v *Visitor, in *AcceptInput, i *Invitation, proves bool) (n NewSession, err error) {
 	u, err := NewUser(i.Address, in.Name)
 	if err != nil {
@@ -252,7 +252,7 @@ func (s *Service) acceptAsNewUser(ctx context.Context, v *Visitor, in *AcceptInp
 	return n, base.Unavailable(err)
 }
 
-// invitationOf returns the invitation of a code. Errors: CodeForbidden.
+// invitationOf returns the invitation with a code. Errors: CodeForbidden.
 func invitationOf(r *db.Reader, code string, now time.Time) (i Invitation, err error) {
 	if !looksLikeSecret(code, codeBytes) {
 		return i, errInvalidCode()
@@ -263,8 +263,7 @@ func invitationOf(r *db.Reader, code string, now time.Time) (i Invitation, err e
 	return i, err
 }
 
-// useInvitation returns the invitation of a code, which counts no more. Errors:
-// CodeForbidden.
+// useInvitation deletes and returns the invitation with a code. Errors: CodeForbidden.
 func useInvitation(tx *db.Tx, code string) (i Invitation, err error) {
 	if i, err = invitationOf(&tx.Reader, code, tx.Now); err != nil {
 		return i, err
@@ -275,8 +274,8 @@ func useInvitation(tx *db.Tx, code string) (i Invitation, err error) {
 	return i, tx.DeleteInvitation(i.TeamID, i.ID)
 }
 
-// checkInviter is nil where who invited may still invite to that role: whoever was removed
-// or lowered must not come back by a link that he made before. Errors: CodeForbidden.
+// checkInviter returns nil if the inviter may still invite to the role. An inviter who was removed
+// or got a lower role must not come back by a link that he made before. Errors: CodeForbidden.
 func checkInviter(r *db.Reader, i *Invitation) error {
 	id, ok := app.ParseID(i.InvitedBy)
 	if !ok {
@@ -303,9 +302,8 @@ func checkInviter(r *db.Reader, i *Invitation) error {
 	return nil
 }
 
-// joinInvited has somebody with an account join the team that invited him. Who belongs to
-// it meanwhile stays what he is there. A code that proves the address counts for the
-// account too.
+// joinInvited adds a user with an account to the team that invited him. A member of the team keeps
+// his role. If the code proves the address, the address of the account becomes proven.
 func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
 	i, err := useInvitation(tx, code)
 	if err != nil {
@@ -323,7 +321,7 @@ func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
 	return joinByInvitation(ctx, tx, u, &i)
 }
 
-// joinByInvitation has a person belong to the team of an invitation.
+// joinByInvitation adds a user to the team of an invitation.
 func joinByInvitation(ctx context.Context, tx *db.Tx, u *User, i *Invitation) error {
 	if err := checkMayJoin(u, i.TeamID); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"mailer/db"
 )
 
-// AddLink makes a link that signs a person in, once, inside a Write. Errors:
-// CodeServiceUnavailable where no server ran yet.
+// AddLink makes a sign-in link, valid once, inside a Write. Errors: CodeServiceUnavailable if no
+// server has run yet.
 func (s *Service) AddLink(tx *db.Tx, userID string) (string, error) {
 	if s.Settings.BaseURL == "" {
 		return "", errNoServer()
@@ -21,8 +21,8 @@ func (s *Service) AddLink(tx *db.Tx, userID string) (string, error) {
 	return s.Settings.BaseURL + linkPath + code, tx.InsertSignInCode(hash, userID, tx.Now.Add(CodeLife))
 }
 
-// OpenLink lets in whom a link was made for, or half in where a second factor is to come.
-// The link counts no more then. Errors: CodeForbidden, CodeRateLimitExceeded.
+// OpenLink signs in the user of a sign-in link, pending a second factor if he has one. The link is
+// used up. Errors: CodeForbidden, CodeRateLimitExceeded.
 func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewSession, err error) {
 	var c candidate
 	err = s.guesses.runCode(ctx, guesser{client: v.Client}, func() error {
@@ -46,11 +46,11 @@ func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewS
 	return s.finishSignIn(ctx, v, &c, signInEffects{code: code})
 }
 
-// devAddress is who `serve --dev` signs in.
+// devAddress is the address of the user of `serve --dev`.
 const devAddress = "dev@example.com"
 
-// DevLink makes a link that signs in the person of `serve --dev`: operator, and owner of
-// the first team, made where he is missing.
+// DevLink makes a sign-in link for the user of `serve --dev`, an operator and owner of the first
+// team. It makes the user if he does not exist.
 func (s *Service) DevLink(ctx context.Context) (link string, err error) {
 	u, err := NewUser(devAddress, "Dev")
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Service) DevLink(ctx context.Context) (link string, err error) {
 			return err
 		}
 		if link, err = s.AddLink(tx, dev.ID); err == nil {
-			link = strings.Replace(link, "#", "?to=/emails#", 1) // to the inbox
+			link = strings.Replace(link, "#", "?to=/emails#", 1) // opens the list of emails
 		}
 		return err
 	})

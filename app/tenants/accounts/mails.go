@@ -11,12 +11,12 @@ import (
 	"mailer/db"
 )
 
-// mailSender is who mail of Mailer's own is from, at a verified domain.
+// mailSender is the beginning of the From address of Mailer's own mail, at a verified domain.
 const mailSender = "Mailer <mailer@"
 
-// How many invitations are mailed within mailWindow, whatever becomes of them: of a team to
-// an address, of a team at all, and to an address by all teams. Others are shown where they
-// are made and not mailed.
+// How many invitations are mailed within mailWindow, whatever becomes of them: by a team to an
+// address, by a team, and to an address by all teams. Further invitations are only shown to the
+// inviting person.
 const (
 	mailWindow         = 24 * time.Hour
 	maxMailsPerPair    = 1
@@ -24,11 +24,11 @@ const (
 	maxMailsPerAddress = 5
 )
 
-// mailOrigin is where a mail to a person comes from: a domain and its team. The zero one is
-// nowhere: no mail.
+// mailOrigin is the domain that a mail to a user is sent from, and its team. The zero value sends
+// no mail.
 type mailOrigin struct{ team, domain string }
 
-// mailDomainOf returns a verified domain of a team whose mail may leave. Error: db.ErrNotFound.
+// mailDomainOf returns a verified domain of a team that is not suspended. Error: db.ErrNotFound.
 func mailDomainOf(r *db.Reader, team string) (from mailOrigin, err error) {
 	suspended, err := r.IsSuspended(team)
 	if err == nil && suspended {
@@ -41,7 +41,8 @@ func mailDomainOf(r *db.Reader, team string) (from mailOrigin, err error) {
 	return mailOrigin{team, domain}, err
 }
 
-// firstMailDomain returns a domain of the first of some teams that has one; nowhere: none has.
+// firstMailDomain returns a domain of the first of some teams that has one; the zero value if none
+// has.
 func firstMailDomain(r *db.Reader, teams ...string) (mailOrigin, error) {
 	for _, team := range teams {
 		from, err := mailDomainOf(r, team)
@@ -52,8 +53,8 @@ func firstMailDomain(r *db.Reader, teams ...string) (mailOrigin, error) {
 	return mailOrigin{}, nil
 }
 
-// deliver sends a mail of Mailer's own to a person. What fails is logged without the text:
-// nobody's account waits for a mail.
+// deliver sends a mail of Mailer's own. A failure is logged without the text and not returned: no
+// action on an account depends on a mail.
 func (s *Service) deliver(ctx context.Context, from mailOrigin, to, subject, text string) {
 	if s.SendMail == nil || from.domain == "" {
 		return
@@ -63,9 +64,8 @@ func (s *Service) deliver(ctx context.Context, from mailOrigin, to, subject, tex
 	}
 }
 
-// notify sends a person a mail about the account: from a domain of the first team, which is
-// the operator's, or else of the team that the person joined first. Teams that the person
-// joined later have no part in it.
+// mailUser mails a user about his account, from a domain of the first team, which is the
+// operator's, or else of the team that the user joined first. Later teams are not used.
 func (s *Service) mailUser(ctx context.Context, u *User, subject, text string) {
 	if s.SendMail == nil {
 		return
@@ -94,9 +94,9 @@ func (s *Service) mailUser(ctx context.Context, u *User, subject, text string) {
 	s.deliver(ctx, from, u.Address, subject, text)
 }
 
-// reserveInvitationMail returns where the mail of an invitation comes from, and notes that it is sent:
-// from a domain of the team that invites, or else of the first team; nowhere for a team
-// that is suspended, where there is no such domain, and where enough were sent lately.
+// reserveInvitationMail returns the origin of an invitation's mail and counts the mail: a domain of
+// the inviting team, or else of the first team. It returns the zero value for a suspended team,
+// without such a domain, and if enough were sent recently.
 func (s *Service) reserveInvitationMail(tx *db.Tx, i *Invitation) (from mailOrigin, err error) {
 	if s.SendMail == nil {
 		return from, nil
@@ -120,8 +120,8 @@ func (s *Service) reserveInvitationMail(tx *db.Tx, i *Invitation) (from mailOrig
 	return from, tx.PutInvitationMail(i.TeamID, hash)
 }
 
-// mailInvitation tells somebody that he was invited. A mail from another team's domain than
-// that of the team which invites holds no word of the latter.
+// mailInvitation mails an invitation. A mail from a domain of another team contains no text of the
+// inviting team.
 func (s *Service) mailInvitation(ctx context.Context, from mailOrigin, i *Invitation, link string) {
 	team, subject := "a team", "You were invited to Mailer"
 	if from.team == i.TeamID {

@@ -13,22 +13,22 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// mailCatcher has a server's relay keep what it is given.
+// mailCatcher collects the mail that a server sends to its relay.
 type mailCatcher struct {
 	w     *testserver.Server
 	relay *testserver.FakeRelay
 }
 
-// caughtMail is a mail of Mailer's own that reached its relay.
+// caughtMail is a mail of Mailer's own that reached the relay.
 type caughtMail struct{ from, to, subject, text string }
 
-// newMailCatcher makes a world that sends.
+// newMailCatcher starts a test server that sends.
 func newMailCatcher(t *testing.T) *mailCatcher {
 	relay := testserver.NewRelay(nil)
 	return &mailCatcher{testserver.Start(t, relay), relay}
 }
 
-// last waits for the n-th mail that leaves and returns the last one.
+// last waits until n mails were sent and returns the last one.
 func (p *mailCatcher) last(n int) caughtMail {
 	p.w.T.Helper()
 	for range 1000 {
@@ -44,7 +44,7 @@ func (p *mailCatcher) last(n int) caughtMail {
 
 var linkInMail = regexp.MustCompile(`https://mail\.example\.com/dashboard/invitation#(\S+)`)
 
-// code is that of the link in a mail.
+// code returns the code of the link in a mail.
 func (m *caughtMail) code() string {
 	if found := linkInMail.FindStringSubmatch(m.text); found != nil {
 		return found[1]
@@ -52,7 +52,7 @@ func (m *caughtMail) code() string {
 	return ""
 }
 
-// shownMails is everything that the database shows of mail to a reader of all tables.
+// shownMails returns everything that the database shows of mail to a reader of all tables.
 func shownMails(w *testserver.Server) string {
 	return w.Rows(`SELECT subject FROM emails`) + w.Rows(`SELECT * FROM contents`) + w.Rows(`SELECT * FROM captures`) + w.Rows(`SELECT * FROM events`) +
 		w.Rows(`SELECT * FROM audit_logs`) + w.Rows(`SELECT * FROM webhook_events`) + w.Rows(`SELECT * FROM account_texts`) + w.Log.Text.String()
@@ -140,7 +140,7 @@ func TestInvitationMailLimits(t *testing.T) {
 			t.Errorf("mailed: %v, and again %v", first.Posted, again.Posted)
 		}
 		_, err := s.Accept(ctx, visitor("192.0.2.1"), &accounts.AcceptInput{Code: m.code(), Password: "short"})
-		testserver.WantCode(t, err, app.CodeValidation) // the link that she has goes on
+		testserver.WantCode(t, err, app.CodeValidation) // her earlier link stays valid
 		for range 3 {
 			rows, _, err := s.Invitations(ctx, w.Key, app.Page{Limit: 9})
 			testserver.Must(t, err)
@@ -149,7 +149,7 @@ func TestInvitationMailLimits(t *testing.T) {
 		}
 		want(1)
 		_, err = s.Accept(ctx, visitor("192.0.2.1"), &accounts.AcceptInput{Code: m.code(), Password: secret})
-		testserver.WantCode(t, err, app.CodeForbidden) // it was taken back
+		testserver.WantCode(t, err, app.CodeForbidden) // the invitation was deleted
 		for i := range 30 {
 			invite(w.Key, fmt.Sprintf("p%d@example.net", i))
 		}
@@ -187,7 +187,7 @@ func TestAccountMailIgnoresLaterTeams(t *testing.T) {
 			testserver.Must(t, err)
 			_, err = s.ChangePassword(ctx, visitor("192.0.2.1"), key, secret, secret)
 			testserver.Must(t, err)
-			for { // the sign-in is told too
+			for { // the sign-in is mailed too
 				if m := p.last(n); strings.Contains(m.subject, "password") {
 					return m
 				}

@@ -9,16 +9,16 @@ import (
 	"mailer/db"
 )
 
-// Me is a person as he sees himself.
+// Me is the signed-in user as he sees himself.
 type Me struct {
 	User
 	Teams   []Membership
 	Factors []string
 	Session Session
-	Codes   int // recovery codes that are left
+	Codes   int // unused recovery codes
 }
 
-// Me returns what is there of the person of a session. Errors: CodeInvalidCredentials.
+// Me returns the user of a session. Errors: CodeInvalidCredentials.
 func (s *Service) Me(ctx context.Context, key *app.Key) (m Me, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		m, err = readMe(r, key)
@@ -44,7 +44,7 @@ func readMe(r *db.Reader, key *app.Key) (m Me, err error) {
 	return m, err
 }
 
-// signedOut is what an error means to a person whose account or session is gone.
+// signedOut turns the error of a deleted account or session into that of a signed-out user.
 func signedOut(err error) error {
 	if app.CodeOf(base.Lookup("session", err)) == app.CodeNotFound {
 		return app.SignedOut()
@@ -52,16 +52,16 @@ func signedOut(err error) error {
 	return base.Unavailable(err)
 }
 
-// MeInput is what a person changes of himself; nil: it stays.
+// MeInput is a change that a user makes of himself; nil fields stay.
 type MeInput struct {
 	Name, Language, Theme *string
 }
 
-// languages are those that the dashboard speaks.
+// languages are the languages of the dashboard.
 const languages = " de en es fr it ja nl pl pt zh "
 
-// UpdateMe changes what a person says of himself. An empty language or theme is the
-// browser's. Errors: CodeValidation, CodeInvalidCredentials.
+// UpdateMe changes the settings of a user. An empty language or theme is that of the browser.
+// Errors: CodeValidation, CodeInvalidCredentials.
 func (s *Service) UpdateMe(ctx context.Context, key *app.Key, in *MeInput) (m Me, err error) {
 	if err := in.check(); err != nil {
 		return m, err

@@ -11,17 +11,17 @@ import (
 	"mailer/db"
 )
 
-// Member is a person as a team of his sees him.
+// Member is a user as a team sees him.
 type Member = db.Member
 
-// Members returns a page of the people of a team, and whether there are more. Errors:
-// CodeValidation for a cursor that is none of them.
+// Members returns a page of the members of a team, and whether there are more. Errors:
+// CodeValidation for an unknown cursor.
 func (s *Service) Members(ctx context.Context, key *app.Key, page app.Page) (rows []Member, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Member, bool, error) { return r.Members(key.TeamID, page) })
 	return rows, more, base.Cursor(page, err)
 }
 
-// join has a person belong to a team. Errors: CodeConflict where he does already.
+// join adds a user to a team. Errors: CodeConflict for a member.
 func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role) error {
 	err := tx.InsertMembership(&Membership{UserID: u.ID, TeamID: teamID, Role: role, CreatedAt: tx.Now})
 	if errors.Is(err, db.ErrConflict) {
@@ -33,9 +33,9 @@ func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role)
 	return base.Audit(ctx, tx, teamID, "member.add", u.ID, nil, map[string]any{"email": u.Address, "role": role})
 }
 
-// ChangeRole changes what a person is in a team; where it is another role, the person's
-// sessions reach that team no more, and others all the same. Errors: CodeNotFound, CodeForbidden, CodeReauthentication, CodeConflict for the last
-// owner.
+// ChangeRole changes the role of a member. If the role differs, the member's sessions lose access
+// to that team, but not to others. Errors: CodeNotFound, CodeForbidden, CodeReauthentication,
+// CodeConflict for the last owner.
 func (s *Service) ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (m Member, err error) {
 	if err := checkMayAssign(key, role); err != nil {
 		return m, err
@@ -69,9 +69,9 @@ func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.
 	return base.Audit(ctx, tx, teamID, "member.update", m.ID, map[string]any{"email": m.Address, "role": m.Role}, map[string]any{"email": m.Address, "role": role})
 }
 
-// RemoveMember ends that a person belongs to a team; the account stays, and its sessions
-// for other teams. left are the API keys of the team that the person made and that go on.
-// Errors: as ChangeRole.
+// RemoveMember removes a member from a team. His account stays, and so do its sessions for other
+// teams. keys are the API keys of the team that he made and that stay valid. Errors: those of
+// ChangeRole.
 func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) (keys []app.Key, err error) {
 	return keys, base.Lookup("member", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		m, err := tx.Member(key.TeamID, userID)
@@ -88,8 +88,8 @@ func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string)
 	}))
 }
 
-// remainingKeys returns the API keys that a person made and that work on, in a team or in all
-// for "".
+// remainingKeys returns the valid API keys that a user made, in a team, or in all teams for an
+// empty teamID.
 func remainingKeys(tx *db.Tx, userID, teamID string) ([]app.Key, error) {
 	keys, err := tx.KeysMadeBy(userID, teamID)
 	return slices.DeleteFunc(keys, func(k app.Key) bool { return !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(tx.Now) }), err
@@ -105,7 +105,7 @@ func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) erro
 	return base.Audit(ctx, tx, teamID, "member.remove", m.ID, map[string]any{"email": m.Address, "role": m.Role}, nil)
 }
 
-// checkNotLastOwner is nil unless a person is the last owner of a team. Errors: CodeConflict.
+// checkNotLastOwner returns nil unless a member is the last owner of a team. Errors: CodeConflict.
 func checkNotLastOwner(r *db.Reader, teamID string, m *Member) error {
 	if m.Role != app.RoleOwner {
 		return nil
@@ -117,9 +117,9 @@ func checkNotLastOwner(r *db.Reader, teamID string, m *Member) error {
 	return err
 }
 
-// checkMayAssign is nil where somebody may make, change or remove people of a role: nobody above
-// his own, and owners only with a fresh proof. Errors: CodeValidation for what is no role,
-// CodeForbidden, CodeReauthentication.
+// checkMayAssign returns nil if key may add, change or remove members with a role: not above its
+// own role, and owners only after recent reauthentication. Errors: CodeValidation for an unknown
+// role, CodeForbidden, CodeReauthentication.
 func checkMayAssign(key *app.Key, role app.Role) error {
 	if err := checkRole(role); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 
 const secret = "correct horse battery"
 
-// inviteAndAccept makes somebody join a team by an invitation, and returns the session's token.
+// inviteAndAccept makes a user join a team by an invitation, and returns the token of his session.
 func inviteAndAccept(w *testserver.Server, key *app.Key, address string, role app.Role) (token string, u accounts.User) {
 	w.T.Helper()
 	_, link, err := w.Services.Accounts.Invite(w.T.Context(), key, address, role)
@@ -27,7 +27,7 @@ func codeIn(link string) string {
 	return code
 }
 
-// signedIn is who a session's token stands for in a team.
+// signedIn returns the user of a session token in a team.
 func signedIn(w *testserver.Server, token, team string) (*app.Key, error) {
 	return w.Services.Accounts.SignedIn(w.T.Context(), token, team, false)
 }
@@ -60,7 +60,7 @@ func TestInvitationIsValidOnceForAWeek(t *testing.T) {
 		testserver.WantCode(t, err, app.CodeForbidden)
 		testserver.Must(t, accept(link, secret))
 		testserver.WantCode(t, accept(link, secret), app.CodeForbidden) // used
-		w.SQL(`UPDATE users SET only_team = NULL`)                      // she proved her address elsewhere
+		w.SQL(`UPDATE users SET only_team = NULL`)                      // she proved her address by other means
 		_, _, err = s.Invite(ctx, w.Key, "ann@example.net", app.RoleMember)
 		testserver.WantCode(t, err, app.CodeConflict)
 
@@ -90,7 +90,7 @@ func TestRoleChangeEndsOwnSessionsOnly(t *testing.T) {
 	s, ctx := w.Services.Accounts, t.Context()
 	owner, _ := inviteAndAccept(w, w.Key, "owner@example.net", app.RoleOwner)
 	token, ann := inviteAndAccept(w, w.Key, "ann@example.net", app.RoleMember)
-	_, err := s.ChangeRole(ctx, w.Key, ann.ID, app.RoleMember) // the same: nothing changes
+	_, err := s.ChangeRole(ctx, w.Key, ann.ID, app.RoleMember) // the same role: no change
 	testserver.Must(t, err)
 	_, err = signedIn(w, token, w.Key.TeamID)
 	testserver.Must(t, err)
@@ -147,7 +147,7 @@ func TestRoleLimitsAndLastOwner(t *testing.T) {
 		testserver.WantCode(t, change(owner, member.ID, app.RoleOwner), app.CodeReauthentication)
 		testserver.WantCode(t, invite(owner, app.RoleOwner), app.CodeReauthentication)
 		testserver.Must(t, change(owner, member.ID, app.RoleAdmin))
-		testserver.Must(t, change(w.Key, member.ID, app.RoleOwner)) // an API key needs no proof
+		testserver.Must(t, change(w.Key, member.ID, app.RoleOwner)) // an API key needs no reauthentication
 		testserver.Must(t, ignoreKeys(s.RemoveMember(ctx, w.Key, first.ID)))
 
 		other := w.AddTeam("Other", "other.example")

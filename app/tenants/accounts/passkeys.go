@@ -21,27 +21,27 @@ import (
 	"mailer/db"
 )
 
-// Passkey is a key of a person's device.
+// Passkey is a passkey of a user.
 type Passkey = db.Passkey
 
-// PasskeyService is how people sign in without a password.
+// PasskeyService implements sign-in without a password.
 type PasskeyService struct {
 	*base.Base
 	accounts *Service
 }
 
-// NewPasskeys makes the service of passkeys for the accounts of another.
+// NewPasskeys makes the passkey service for the accounts of a Service.
 func NewPasskeys(accounts *Service) *PasskeyService {
 	return &PasskeyService{Base: accounts.Base, accounts: accounts}
 }
 
-// What challenges are made for: each counts for its own purpose.
+// Purposes of challenges. A challenge is valid only for its own purpose.
 const (
 	addPasskey    = "add passkey"
 	signInPasskey = "sign in by passkey"
 )
 
-// webauthnUser is a person as the library knows one.
+// webauthnUser is a user as the WebAuthn library needs one.
 type webauthnUser struct {
 	user        User
 	credentials []webauthn.Credential
@@ -82,8 +82,8 @@ func (s *PasskeyService) webauthnUser(ctx context.Context, userID string) (h *we
 	return h, err
 }
 
-// relyingParty is this server as passkeys know it. Errors: CodeConflict where it has no name
-// that one can be bound to.
+// relyingParty returns this server as the WebAuthn relying party. Errors: CodeConflict without a
+// host name that a passkey can be bound to.
 func (s *PasskeyService) relyingParty() (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(s.Settings.BaseURL)
 	if err == nil && u.Hostname() == "" {
@@ -104,8 +104,8 @@ const (
 	challengeSize  = challengeNonce + 8
 )
 
-// challenge makes what a passkey has to sign: a random number and its end, authenticated,
-// so that nothing has to be kept for strangers who ask for one.
+// challenge returns a challenge for a passkey to sign: random bytes and an expiry, with a MAC, so
+// that the server stores nothing for unauthenticated callers.
 func (s *PasskeyService) challenge(purpose, userID string, now time.Time) protocol.URLEncodedBase64 {
 	b := make([]byte, challengeSize)
 	_, _ = rand.Read(b[:challengeNonce]) // never fails
@@ -113,8 +113,8 @@ func (s *PasskeyService) challenge(purpose, userID string, now time.Time) protoc
 	return append(b, s.Sealer.MAC(purpose, append(b[:challengeSize:challengeSize], userID...))...)
 }
 
-// checkChallenge returns when a challenge of ours was made; ok is false for any other, and for
-// one that has expired.
+// checkChallenge returns when a challenge was made. ok is false for a challenge of another server,
+// for another purpose or user, and for an expired one.
 func (s *PasskeyService) checkChallenge(purpose, userID, text string, now time.Time) (made time.Time, ok bool) {
 	b, err := app.DecodeToken(text)
 	if err != nil || len(b) != challengeSize+app.MacSize {
@@ -125,7 +125,7 @@ func (s *PasskeyService) checkChallenge(purpose, userID, text string, now time.T
 	return end.Add(-SecondFactorTimeout), ours && now.Before(end)
 }
 
-// PasskeyOptions are what a browser has to know to make a passkey. Errors: CodeConflict.
+// PasskeyOptions returns the options with which a browser makes a passkey. Errors: CodeConflict.
 func (s *PasskeyService) PasskeyOptions(ctx context.Context, key *app.Key) (any, error) {
 	w, err := s.relyingParty()
 	if err != nil {
@@ -147,8 +147,8 @@ func (s *PasskeyService) PasskeyOptions(ctx context.Context, key *app.Key) (any,
 	return creation, nil
 }
 
-// AddPasskey keeps a passkey that a browser made. codes are recovery codes, which nothing
-// keeps, where it is the first second factor. Errors: CodeValidation, CodeConflict.
+// AddPasskey stores a passkey that a browser made. If it is the first second factor, codes are
+// recovery codes, which are stored only hashed. Errors: CodeValidation, CodeConflict.
 func (s *PasskeyService) AddPasskey(ctx context.Context, key *app.Key, name string, answer []byte) (p Passkey, codes []string, err error) {
 	if err := CheckUserName(name); err != nil {
 		return p, nil, err
@@ -180,7 +180,7 @@ func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answ
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
 	if _, ok := s.checkChallenge(addPasskey, key.ID, challenge, clock.Now()); !ok {
-		return nil, errBadPasskey(errors.New("the challenge is not one of ours, or has expired"))
+		return nil, errBadPasskey(errors.New("the challenge is unknown or has expired"))
 	}
 	h, err := s.webauthnUser(ctx, key.ID)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answ
 	return credential, nil
 }
 
-// errBadPasskey refuses what a browser says of a new passkey.
+// errBadPasskey refuses a browser's response for a new passkey.
 func errBadPasskey(err error) error {
 	return &app.Error{Code: app.CodeValidation, Message: "The browser's answer is not that of a passkey for this server; begin again", Err: err}
 }
@@ -225,13 +225,13 @@ func (s *PasskeyService) insertPasskey(ctx context.Context, tx *db.Tx, p *Passke
 	return codes, base.Audit(ctx, tx, "", "passkey.add", p.UserID, nil, map[string]any{"id": p.ID, "name": p.Name})
 }
 
-// Passkeys returns the passkeys of a person, newest first.
+// Passkeys returns the passkeys of a user, newest first.
 func (s *PasskeyService) Passkeys(ctx context.Context, userID string) (keys []Passkey, err error) {
 	keys, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]Passkey, error) { return r.Passkeys(userID) })
 	return keys, base.Unavailable(err)
 }
 
-// DeletePasskey removes a passkey of a person. Errors: CodeNotFound.
+// DeletePasskey removes a passkey of a user. Errors: CodeNotFound.
 func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id string) error {
 	var u User
 	factorsLeft := 0
@@ -257,8 +257,8 @@ func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id str
 	return base.Lookup("passkey", err)
 }
 
-// SignInOptions are what a browser has to know to sign in by passkey; any of its own.
-// Errors: CodeConflict.
+// SignInOptions returns the options with which a browser signs in with any passkey. Errors:
+// CodeConflict.
 func (s *PasskeyService) SignInOptions() (any, error) {
 	w, err := s.relyingParty()
 	if err != nil {
@@ -272,8 +272,8 @@ func (s *PasskeyService) SignInOptions() (any, error) {
 	return assertion, nil
 }
 
-// SignInByPasskey lets somebody in by a passkey alone, which is two factors: the device,
-// and what unlocks it. Errors: CodeInvalidCredentials, CodeRateLimitExceeded.
+// SignInByPasskey signs in with a passkey alone, which is two factors: the device, and what unlocks
+// the device. Errors: CodeInvalidCredentials, CodeRateLimitExceeded.
 func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer []byte) (n NewSession, err error) {
 	g, err := s.passkeyGuesser(ctx, v)
 	if err != nil {
@@ -307,8 +307,8 @@ func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer
 	return n, base.Unavailable(err)
 }
 
-// passkeyGuesser is a browser as a source of passkeys, which say only later whose they are:
-// one in which anybody signed in before is not slowed by others.
+// passkeyGuesser returns the guesser of a sign-in with a passkey, whose user is not known yet. A
+// browser that was used to sign in before is not slowed by others.
 func (s *PasskeyService) passkeyGuesser(ctx context.Context, v *Visitor) (guesser, error) {
 	g := guesser{client: v.Client, account: "passkey"}
 	if !looksLikeSecret(v.Device, tokenBytes) {
@@ -321,7 +321,8 @@ func (s *PasskeyService) passkeyGuesser(ctx context.Context, v *Visitor) (guesse
 	return g, base.Unavailable(err)
 }
 
-// checkPasskey returns whose passkey signed in an answer, and when that was asked for.
+// checkPasskey verifies a browser's response. It returns the user, the updated credential, and when
+// the challenge was made.
 func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found *webauthnUser, credential *webauthn.Credential, asked time.Time, err error) {
 	w, err := s.relyingParty()
 	if err != nil {
@@ -334,7 +335,7 @@ func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found
 	challenge := parsed.Response.CollectedClientData.Challenge
 	asked, ok := s.checkChallenge(signInPasskey, "", challenge, clock.Now())
 	if !ok {
-		return nil, nil, asked, errWrongPasskey(errors.New("the challenge is not one of ours, or has expired"))
+		return nil, nil, asked, errWrongPasskey(errors.New("the challenge is unknown or has expired"))
 	}
 	credential, err = w.ValidateDiscoverableLogin(func(_, userHandle []byte) (webauthn.User, error) {
 		found, err = s.webauthnUser(ctx, string(userHandle))
@@ -344,12 +345,12 @@ func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found
 	case err != nil:
 		return nil, nil, asked, errWrongPasskey(err)
 	case credential.Authenticator.CloneWarning:
-		return nil, nil, asked, errWrongPasskey(errors.New("its counter went back: it may be a copy"))
+		return nil, nil, asked, errWrongPasskey(errors.New("the signature counter went back: the passkey may be cloned"))
 	}
 	return found, credential, asked, nil
 }
 
-// errWrongPasskey is the one answer to a passkey that does not count.
+// errWrongPasskey is the only error for an invalid passkey.
 func errWrongPasskey(err error) error {
 	return &app.Error{Code: app.CodeInvalidCredentials, Message: "This passkey does not count here", Err: err}
 }

@@ -17,7 +17,7 @@ import (
 	"mailer/app"
 )
 
-// How passwords are hashed: argon2id with what OWASP names as the least (RFC 9106).
+// Parameters of argon2id (RFC 9106): the minimum that OWASP recommends.
 const (
 	hashMemory = 19 << 10 // KiB
 	hashTime   = 2
@@ -26,7 +26,7 @@ const (
 	hashBytes  = 32
 )
 
-// What a password has to be, in characters.
+// Length limits of passwords, in characters.
 const (
 	MinPassword = 12
 	MaxPassword = 1000
@@ -45,7 +45,7 @@ func CheckPassword(field, password string) error {
 	return nil
 }
 
-// params are what a hash was made with.
+// params are the parameters of a hash.
 type params struct {
 	memory, time uint32
 	lanes        uint8
@@ -53,48 +53,48 @@ type params struct {
 
 var currentParams = params{hashMemory, hashTime, hashLanes}
 
-// passwordHash is the hash of a password as it is stored.
+// passwordHash is the stored hash of a password.
 type passwordHash struct {
 	params
 	salt, sum []byte
 }
 
-// String writes the hash in the form of the reference implementation, the PHC string.
+// String formats the hash as a PHC string, as the reference implementation does.
 func (k *passwordHash) String() string {
 	b64 := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, k.memory, k.time, k.lanes, b64(k.salt), b64(k.sum))
 }
 
-// parsePasswordHash reads a stored hash.
+// parsePasswordHash parses a stored hash.
 func parsePasswordHash(text string) (k passwordHash, err error) {
 	parts := strings.Split(text, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
-		return k, fmt.Errorf("a stored password is in no form that is known")
+		return k, fmt.Errorf("unknown format of a stored password hash")
 	}
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &k.memory, &k.time, &k.lanes); err != nil {
-		return k, fmt.Errorf("read the parameters of a stored password: %w", err)
+		return k, fmt.Errorf("read the parameters of a stored password hash: %w", err)
 	}
 	if k.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err == nil {
 		k.sum, err = base64.RawStdEncoding.DecodeString(parts[5])
 	}
 	if err != nil || len(k.sum) == 0 {
-		return k, fmt.Errorf("a stored password is damaged: %w", err)
+		return k, fmt.Errorf("damaged password hash: %w", err)
 	}
 	return k, nil
 }
 
-// sum hashes a password. Two spellings of one text are one.
+// sum hashes a password. Unicode spellings of the same text have the same hash.
 func (p params) sum(password string, salt []byte, size int) []byte {
 	return argon2.IDKey([]byte(norm.NFC.String(password)), salt, p.time, p.memory, p.lanes, uint32(size))
 }
 
-// hasher hashes passwords, few at once: each takes much memory and a processor.
+// hasher hashes passwords, few at the same time: a hash takes much memory and CPU time.
 type hasher struct {
 	slots hashSlots
-	dummy passwordHash // what passwords of nobody are compared with
+	dummy passwordHash // compared with if there is no account
 }
 
-// maxConcurrentHashes is how many passwords are hashed at once.
+// maxConcurrentHashes is how many passwords are hashed at the same time.
 const maxConcurrentHashes = 2
 
 func newHasher() *hasher {
@@ -104,8 +104,8 @@ func newHasher() *hasher {
 	return h
 }
 
-// hash returns what is kept of a new password. first: its turn comes before others'.
-// Errors: CodeRateLimitExceeded where too many wait, that of ctx.
+// hash hashes a new password. priority: it is hashed before those without. Errors:
+// CodeRateLimitExceeded if too many wait, that of ctx.
 func (h *hasher) hash(ctx context.Context, password string, priority bool) (string, error) {
 	if err := h.slots.acquire(ctx, priority); err != nil {
 		return "", err
@@ -117,9 +117,8 @@ func (h *hasher) hash(ctx context.Context, password string, priority bool) (stri
 	return k.String(), nil
 }
 
-// matches reports whether a password is the one that was kept; nothing kept: it is not,
-// after the same work. stale: it was hashed with other parameters than now. Errors: as
-// hash.
+// matches reports whether a password matches a stored hash. An empty hash never matches, after the
+// same work. stale: the hash has other parameters than new ones. Errors: those of hash.
 func (h *hasher) matches(ctx context.Context, stored, password string, priority bool) (ok, stale bool, err error) {
 	k := h.dummy
 	if stored != "" {
@@ -138,19 +137,17 @@ func (h *hasher) matches(ctx context.Context, stored, password string, priority 
 	return same && stored != "" && password != "", k.params != currentParams, nil
 }
 
-// maxHashQueue is how many wait for their turn in one of its lines: so many that the last
-// has it within about a second.
+// maxHashQueue bounds each queue of hashSlots, so that the last caller waits about a second.
 const maxHashQueue = 40
 
-// hashSlots are handed out to a number of takers at once. Of those that wait, those who were
-// here before come first.
+// hashSlots is a semaphore with two priorities: browsers that were used before come first.
 type hashSlots struct {
 	mu     sync.Mutex
 	free   int
 	queues [2][]chan struct{}
 }
 
-// acquire waits for a turn. Errors: CodeRateLimitExceeded where too many wait, that of ctx.
+// acquire waits for a slot. Errors: CodeRateLimitExceeded if too many wait, that of ctx.
 func (t *hashSlots) acquire(ctx context.Context, priority bool) error {
 	queue := 1
 	if priority {
@@ -182,11 +179,11 @@ func (t *hashSlots) acquire(ctx context.Context, priority bool) error {
 			return ctx.Err()
 		}
 	}
-	t.grant() // it came meanwhile
+	t.grant() // the slot was granted meanwhile
 	return ctx.Err()
 }
 
-// release hands a turn back.
+// release returns a slot.
 func (t *hashSlots) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

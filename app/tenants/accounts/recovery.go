@@ -13,11 +13,10 @@ import (
 
 const (
 	recoveryCodes = 10
-	recoveryBytes = 10 // of a code; so many that nobody tries them against its hash
+	recoveryBytes = 10 // bytes of a code: too many to search for the hash
 )
 
-// newRecoveryCodes makes recovery codes, in groups of four characters, and the hashes that
-// are kept of them.
+// newRecoveryCodes makes recovery codes, in groups of four characters, and their hashes.
 func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	for range recoveryCodes {
 		b := make([]byte, recoveryBytes)
@@ -29,13 +28,13 @@ func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	return codes, hashes
 }
 
-// plainRecoveryCode is a code as it is hashed, however somebody typed it.
+// plainRecoveryCode normalizes a typed recovery code for hashing.
 func plainRecoveryCode(code string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", " ", "").Replace(code))
 }
 
-// NewRecoveryCodes makes recovery codes in place of all others; nothing keeps them. Errors:
-// CodeConflict without a second factor.
+// NewRecoveryCodes replaces all recovery codes of a user and returns the new ones, which are stored
+// only hashed. Errors: CodeConflict without a second factor.
 func (s *Service) NewRecoveryCodes(ctx context.Context, key *app.Key) (codes []string, err error) {
 	codes, hashes := newRecoveryCodes()
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {

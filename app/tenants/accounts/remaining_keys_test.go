@@ -8,7 +8,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// ignoreKeys is the error of a removal.
+// ignoreKeys returns the error of a removal.
 func ignoreKeys(_ []app.Key, err error) error { return err }
 
 func TestRemovalListsRemainingKeys(t *testing.T) {

@@ -1,3 +1,8 @@
+// Package accounts implements who may sign in: users, sessions, second factors, invitations and
+// roles in teams. API keys, which are for programs, are in package teams.
+//
+// Failure policy: a failed sign-in gets the same error after the same work, whatever was wrong. A
+// change that ends sessions ends them in its own transaction.
 package accounts
 
 import (
@@ -13,20 +18,20 @@ import (
 // User is a person who can sign in.
 type User = db.User
 
-// Membership is what a person is in a team.
+// Membership is the role of a user in a team.
 type Membership = db.Membership
 
-// Session is a browser in which a person is signed in.
+// Session is a browser in which a user is signed in.
 type Session = db.Session
 
-// SendMail accepts a mail of Mailer's own to a person, from an address of a team's domain. The
-// team must not be able to read the text, nor keep it from the person.
+// SendMailFunc accepts a mail of Mailer's own to a person, sent from a team's domain. The team must
+// not be able to read the text, nor to stop the mail.
 type SendMailFunc func(ctx context.Context, team, from, to, subject, text string) error
 
-// Service is accounts and sessions.
+// Service implements users and sessions.
 type Service struct {
 	*base.Base
-	// SendMail mails people what was done with their accounts; nil: nobody does.
+	// SendMail mails users about changes of their accounts; nil: no mail.
 	SendMail SendMailFunc
 	teams    *teams.Service
 	guesses  *guessLimiter
@@ -39,19 +44,19 @@ func New(base *base.Base, teams *teams.Service) *Service {
 	return &Service{Base: base, teams: teams, guesses: newGuessLimiter(), hasher: newHasher()}
 }
 
-// Visitor is who asks to be let in: a browser that may have been here before.
+// Visitor is the browser of a request to sign in.
 type Visitor struct {
-	Address netip.Addr   // where the request came from
-	Client  netip.Prefix // what counts as one client
-	Agent   string       // the browser, as it names itself
-	Session string       // token of the session's cookie; empty: none
-	Device  string       // token of the device's cookie; empty: none
+	Address netip.Addr   // source address of the request
+	Client  netip.Prefix // the network that counts as one client
+	Agent   string       // User-Agent
+	Session string       // token of the session cookie; empty: none
+	Device  string       // token of the device cookie; empty: none
 }
 
-// maxAgent is how much is kept of what a browser calls itself, in bytes.
+// maxAgent is how much of a User-Agent is stored, in bytes.
 const maxAgent = 200
 
-// asUser has what is changed count as a person's doing, who is known only now.
+// asUser makes the user with an id the actor of audit entries.
 func asUser(ctx context.Context, id string) context.Context {
 	a := app.ActorOf(ctx)
 	a.Type, a.Name, a.Label = app.ActorPerson, id, ""

@@ -14,35 +14,34 @@ import (
 	"mailer/db"
 )
 
-// How long things last.
+// Lifetimes.
 const (
-	// SessionIdle ends a session that nobody uses, and SessionLife any.
+	// SessionIdle ends an unused session, and SessionLife any session.
 	SessionIdle = 14 * 24 * time.Hour
 	SessionLife = 90 * 24 * time.Hour
 	// SecondFactorTimeout is how long a session waits for its second factor.
 	SecondFactorTimeout = 5 * time.Minute
-	// DeviceLife is how long a browser is known in which nobody signs in.
+	// DeviceLife is how long a browser stays known without a sign-in.
 	DeviceLife = 400 * 24 * time.Hour
-	// seenInterval is how exactly it is known when a session was last used.
+	// seenInterval is the accuracy of the last use of a session.
 	seenInterval = 5 * time.Minute
 )
 
-// NewSession is what somebody who signed in gets.
+// NewSession is the result of a sign-in.
 type NewSession struct {
-	Token  string        // for the cookie; nothing keeps it
-	Keep   time.Duration // how long the cookie is kept
-	Device string        // for the cookie of the device; empty: it has one
-	// Factors are the second factors of which one is still to come; none: the person is
-	// signed in.
+	Token  string        // for the cookie; stored only hashed
+	Keep   time.Duration // lifetime of the cookie
+	Device string        // for the device cookie; empty: the browser has one
+	// Factors are the second factors of which one is still required; empty: the user is signed in.
 	Factors []string
 	User    User
 	Teams   []Membership
-	// newDevice: the person signed in before, and never with this browser.
+	// newDevice: the user signed in before, but never with this browser.
 	newDevice bool
 	id        string // of the session
 }
 
-// The second factors.
+// Second factors.
 const (
 	FactorTOTP    = "totp"
 	FactorPasskey = "passkey"
@@ -56,19 +55,20 @@ func isAlive(s *Session, now time.Time) bool {
 	return now.Sub(s.SeenAt) < SessionIdle && now.Sub(s.CreatedAt) < SessionLife
 }
 
-// sessionState is a session as a request needs it.
+// sessionState is a session with what a request needs of its user.
 type sessionState struct {
 	session Session
 	user    User
-	team    Membership // none: no team
-	factor  bool       // the person has a second factor
+	team    Membership // zero: no team
+	factor  bool       // the user has a second factor
 }
 
-// SignedIn returns the person of a session's token as a key of a team by its id. No team:
-// the only one of the person, where he is no operator, or a key without a team. half: the
-// session may still wait for its second factor. What is kept of it is asked for each time.
-// Errors: CodeInvalidCredentials, also for a team in which the person got another role since
-// he last proved to be there; CodeNotFound for a team that the person does not belong to; CodeForbidden for one that demands a second factor which the person has not.
+// SignedIn returns the user of a session token as a key of a team. An empty team selects the only
+// team of a user who is no operator, else the key has no team. allowHalf accepts a session that
+// still waits for its second factor. The database is read each time. Errors:
+// CodeInvalidCredentials, also for a team in which the user's role changed after the last
+// reauthentication of the session; CodeNotFound for a team that the user is no member of;
+// CodeForbidden for a team that requires a second factor if the user has none.
 func (s *Service) SignedIn(ctx context.Context, token, team string, allowHalf bool) (*app.Key, error) {
 	if !looksLikeSecret(token, tokenBytes) {
 		return nil, app.SignedOut()
@@ -87,7 +87,7 @@ func (s *Service) SignedIn(ctx context.Context, token, team string, allowHalf bo
 	return f.key()
 }
 
-// findSession reads what a request needs of a session.
+// findSession reads the state of a session.
 func findSession(r *db.Reader, hash []byte, team string) (f sessionState, err error) {
 	if f.session, err = r.FindSession(hash); err != nil {
 		return f, err
@@ -102,15 +102,15 @@ func findSession(r *db.Reader, hash []byte, team string) (f sessionState, err er
 	f.factor = totp || passkey
 	f.team, err = teamOf(r, &f.user, team)
 	if err == nil && !f.team.RoleSince.IsZero() && !f.session.ProvedAt.After(f.team.RoleSince) {
-		return f, db.ErrNotFound // in this team the session has ended
+		return f, db.ErrNotFound // the session has no access to this team
 	}
 	if err == nil && team == "" && f.team.SecondFactor && !f.factor {
-		f.team = Membership{} // he reaches what is his own, so that he can get one
+		f.team = Membership{} // the user's own settings stay accessible, where he can add a factor
 	}
 	return f, err
 }
 
-// teamOf returns what a person is in the team that he names.
+// teamOf returns the membership of a user in the team that he names.
 func teamOf(r *db.Reader, u *User, team string) (m Membership, err error) {
 	switch {
 	case team != "":
@@ -126,7 +126,7 @@ func teamOf(r *db.Reader, u *User, team string) (m Membership, err error) {
 	return m, base.IgnoreNotFound(err)
 }
 
-// key is the person as what a key is.
+// key returns the session as an API key.
 func (f *sessionState) key() (*app.Key, error) {
 	if f.team.SecondFactor && !f.factor {
 		return nil, app.Errorf(app.CodeForbidden, "This team demands a second factor: turn one on for your account first")
@@ -138,8 +138,7 @@ func (f *sessionState) key() (*app.Key, error) {
 	}, nil
 }
 
-// touchSession notes that a session was used. That it could not is no reason to refuse its
-// person.
+// touchSession stores the last use of a session. A failure does not fail the request.
 func (s *Service) touchSession(ctx context.Context, session *Session, now time.Time) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.TouchSession(session.ID, now.Add(-seenInterval)) })
 	if err != nil && !errors.Is(err, db.ErrFull) && ctx.Err() == nil {
@@ -147,8 +146,8 @@ func (s *Service) touchSession(ctx context.Context, session *Session, now time.T
 	}
 }
 
-// beginSession makes a session of a person, a half one where a second factor is to come, and ends
-// the one that the browser had. It may stand in any Write.
+// beginSession makes a session inside a Write, pending a second factor if factors is not empty. It
+// ends the previous session of the browser.
 func (s *Service) beginSession(tx *db.Tx, v *Visitor, u *User, factors []string) (n NewSession, err error) {
 	token, hash := newSecret(tokenBytes)
 	n = NewSession{Token: token, Keep: SessionLife, Factors: factors, User: *u}
@@ -160,20 +159,20 @@ func (s *Service) beginSession(tx *db.Tx, v *Visitor, u *User, factors []string)
 		CreatedAt: tx.Now, SeenAt: tx.Now, ProvedAt: tx.Now,
 	}
 	if err := tx.InsertSession(&row); err != nil {
-		return n, fmt.Errorf("keep a session: %w", err)
+		return n, fmt.Errorf("store a session: %w", err)
 	}
 	if row.Half {
 		n.Keep = SecondFactorTimeout
 		return n, nil
 	}
 	if n.Device, n.newDevice, err = rememberDevice(tx, v, u.ID); err != nil {
-		return n, fmt.Errorf("remember a browser: %w", err)
+		return n, fmt.Errorf("store a device: %w", err)
 	}
 	n.Teams, err = tx.Memberships(u.ID)
 	return n, err
 }
 
-// endSession ends the session of a token, where there is one.
+// endSession ends the session of a token, if there is one.
 func endSession(tx *db.Tx, token string) error {
 	if token == "" {
 		return nil
@@ -184,8 +183,8 @@ func endSession(tx *db.Tx, token string) error {
 	return nil
 }
 
-// renewSession returns a session with another token, since it may do more from now on: whoever knew the
-// old one must not gain by that. It goes on for as long as it would have.
+// renewSession replaces the token of a session that gains rights, so that the old token does not
+// gain them. The expiry stays.
 func renewSession(tx *db.Tx, userID, id string) (n NewSession, err error) {
 	old, err := tx.Session(userID, id)
 	if err != nil {
@@ -202,9 +201,9 @@ func renewSession(tx *db.Tx, userID, id string) (n NewSession, err error) {
 	return n, tx.InsertSession(&next)
 }
 
-// rememberDevice notes that a person signed in with a browser. It returns the token for
-// the browser's cookie, where it has none that is known: who brings one of his own making
-// gets another; and whether it is a new one of somebody who has others.
+// rememberDevice stores that a user signed in with a browser. It returns a token for the device
+// cookie if the browser has no known one; an unknown token is replaced. isNew: the browser is new,
+// and the user has others.
 func rememberDevice(tx *db.Tx, v *Visitor, userID string) (token string, isNew bool, err error) {
 	hash := hashOf(v.Device)
 	own, others, err := tx.Devices(userID, hash)
@@ -223,7 +222,7 @@ func rememberDevice(tx *db.Tx, v *Visitor, userID string) (token string, isNew b
 	return token, !own && others, tx.PutDevice(userID, hash)
 }
 
-// agentOf is what is kept of a browser's name for itself.
+// agentOf returns the stored form of a User-Agent.
 func agentOf(v *Visitor) string {
 	agent := strings.Map(func(r rune) rune {
 		if r < ' ' || r == utf8.RuneError || app.HasControl(string(r)) {
@@ -250,8 +249,8 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 	return base.Unavailable(s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return endSession(tx, token) }))
 }
 
-// Sessions returns a page of a person's sessions, newest first, and whether there are
-// more. Errors: CodeValidation for a cursor that is none of them.
+// Sessions returns a page of a user's sessions, newest first, and whether there are more. Errors:
+// CodeValidation for an unknown cursor.
 func (s *Service) Sessions(ctx context.Context, userID string, page app.Page) (rows []Session, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Session, bool, error) { return r.Sessions(userID, page) })
 	now, live := clock.Now(), rows[:0]
@@ -263,7 +262,7 @@ func (s *Service) Sessions(ctx context.Context, userID string, page app.Page) (r
 	return live, more, base.Cursor(page, err)
 }
 
-// EndSession ends a session of a person. Errors: CodeNotFound.
+// EndSession ends a session of a user. Errors: CodeNotFound.
 func (s *Service) EndSession(ctx context.Context, userID, id string) error {
 	return base.Lookup("session", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if err := tx.EndSession(userID, id); err != nil {
@@ -273,7 +272,7 @@ func (s *Service) EndSession(ctx context.Context, userID, id string) error {
 	}))
 }
 
-// EndOtherSessions ends all sessions of a person but one, and returns how many they were.
+// EndOtherSessions ends all sessions of a user except one and returns how many ended.
 func (s *Service) EndOtherSessions(ctx context.Context, userID, except string) (n int64, err error) {
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 		if n, err = tx.EndSessions(userID, except); err != nil || n == 0 {
@@ -284,7 +283,7 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID, except string) (
 	return n, base.Unavailable(err)
 }
 
-// Purge removes what has expired of sessions, codes, invitations and known browsers.
+// Purge removes expired sessions, codes, invitations and known browsers.
 func (s *Service) Purge(ctx context.Context) error {
 	err := s.InChunks(ctx, "invitations that expired", func(tx *db.Tx) (bool, error) { return tx.PurgeInvitations(tx.Now.Add(-mailWindow), base.PurgeChunk) })
 	if err != nil {

@@ -14,20 +14,20 @@ import (
 	"mailer/db"
 )
 
-// CodeLife is how long a link to set up or to sign in counts.
+// CodeLife is how long a setup link or a sign-in link is valid.
 const CodeLife = 30 * time.Minute
 
-// Where links lead to, under the base URL; the code stands in the fragment, which no proxy
-// gets to see.
+// Paths of links under the base URL. The code is in the fragment, which browsers do not send to
+// proxies and servers.
 const (
 	setupPath = "/dashboard/setup#"
 	linkPath  = "/dashboard/link#"
 )
 
-// MaxUserName is how long the name of a person may be, in characters.
+// MaxUserName is the longest name of a user, in characters.
 const MaxUserName = 100
 
-// CheckUserName checks the name of a person; empty: not said. Errors: CodeValidation.
+// CheckUserName checks the name of a user; empty: none. Errors: CodeValidation.
 func CheckUserName(name string) error {
 	if utf8.RuneCountInString(name) > MaxUserName {
 		return app.Invalid("name", "must be at most %d characters long", MaxUserName)
@@ -38,8 +38,7 @@ func CheckUserName(name string) error {
 	return nil
 }
 
-// NewUser makes a person out of an address; the store does not have him yet. Errors:
-// CodeValidation.
+// NewUser returns a user with an address, who is not stored yet. Errors: CodeValidation.
 func NewUser(address, name string) (u User, err error) {
 	a, err := app.ParseAddress(address)
 	if err != nil || a.Name != "" || len(address) > maxAddress {
@@ -52,8 +51,8 @@ func NewUser(address, name string) (u User, err error) {
 	return User{ID: app.NewID(), Address: a.Key().String(), Name: name, CreatedAt: clock.Now()}, nil
 }
 
-// SetupLink makes the link that makes the first account, in place of any other. Errors:
-// CodeConflict where there is an account; CodeServiceUnavailable where no server ran yet.
+// SetupLink makes the link for the first account, in place of an earlier one. Errors: CodeConflict
+// if an account exists; CodeServiceUnavailable if no server has run yet.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	if s.Settings.BaseURL == "" {
 		return "", errNoServer()
@@ -79,22 +78,22 @@ func errNoServer() error {
 	return app.Errorf(app.CodeServiceUnavailable, "No server has run on this database yet, so its URL is not known; start `mailer serve` once")
 }
 
-// NeedsSetup reports whether nobody has an account yet.
+// NeedsSetup reports whether no account exists yet.
 func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	has, err := db.Get(ctx, s.DB, (*db.Reader).HasUsers)
 	return !has, base.Unavailable(err)
 }
 
-// SetupInput is what the first person says.
+// SetupInput is the input for the first account.
 type SetupInput struct {
 	Code, Email, Password string
-	Name                  string // of the person; empty: not said
-	Team                  string // what the first team is to be called; empty: as it is
+	Name                  string // of the user; empty: none
+	Team                  string // new name of the first team; empty: unchanged
 }
 
-// Setup makes the first account, owner of the first team and operator, and signs it in.
-// Errors: CodeNotFound where there is an account, CodeForbidden for a code that does not
-// count, CodeValidation, CodeRateLimitExceeded.
+// Setup makes the first account, owner of the first team and operator, and signs it in. Errors:
+// CodeNotFound if an account exists, CodeForbidden for an invalid code, CodeValidation,
+// CodeRateLimitExceeded.
 func (s *Service) Setup(ctx context.Context, v *Visitor, in *SetupInput) (n NewSession, err error) {
 	needed, err := s.NeedsSetup(ctx)
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *Service) Setup(ctx context.Context, v *Visitor, in *SetupInput) (n NewS
 
 func errSetupDone() error { return app.Errorf(app.CodeNotFound, "There is an account already") }
 
-// errInvalidCode is the one answer to a code that does not count.
+// errInvalidCode is the only error for an invalid code.
 func errInvalidCode() error {
 	return app.Errorf(app.CodeForbidden, "This link does not count any more; ask for another")
 }
@@ -144,7 +143,7 @@ func (s *Service) setUp(ctx context.Context, v *Visitor, u *User, in *SetupInput
 		} else if has {
 			return errSetupDone()
 		}
-		if err := s.checkSetupCode(&tx.Reader, in.Code, tx.Now); err != nil { // it may have been used meanwhile
+		if err := s.checkSetupCode(&tx.Reader, in.Code, tx.Now); err != nil { // the code may have been used meanwhile
 			return err
 		}
 		if err := tx.DropSetupCodes(); err != nil {
@@ -168,8 +167,8 @@ func (s *Service) setUp(ctx context.Context, v *Visitor, u *User, in *SetupInput
 	return n, base.Unavailable(err)
 }
 
-// insertUser keeps a new person, with a role in a team. Error: CodeConflict for an address
-// that somebody has.
+// insertUser stores a new user with a role in a team. Error: CodeConflict for an address that an
+// account has.
 func insertUser(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role) error {
 	if err := tx.InsertUser(u); errors.Is(err, db.ErrConflict) {
 		return app.Errorf(app.CodeConflict, "There is an account with this address already")
@@ -182,7 +181,7 @@ func insertUser(ctx context.Context, tx *db.Tx, u *User, teamID string, role app
 	return base.Audit(ctx, tx, teamID, "user.create", u.ID, nil, map[string]any{"email": u.Address, "role": role, "operator": u.Operator})
 }
 
-// checkSetupCode is nil for the code of the first run. Errors: CodeForbidden.
+// checkSetupCode returns nil for a valid setup code. Errors: CodeForbidden.
 func (s *Service) checkSetupCode(r *db.Reader, code string, now time.Time) error {
 	userID, err := userOfCode(r, code, now)
 	if err == nil && userID != "" {
@@ -191,7 +190,7 @@ func (s *Service) checkSetupCode(r *db.Reader, code string, now time.Time) error
 	return err
 }
 
-// userOfCode returns whom a code signs in; empty: it is the first run's. Errors:
+// userOfCode returns the id of the user that a code signs in; empty for a setup code. Errors:
 // CodeForbidden.
 func userOfCode(r *db.Reader, code string, now time.Time) (userID string, err error) {
 	if !looksLikeSecret(code, codeBytes) {

@@ -10,18 +10,18 @@ import (
 	"mailer/db"
 )
 
-// errWrongCredentials is the one answer to whoever can't prove who he is.
+// errWrongCredentials is the only error of a failed sign-in.
 func errWrongCredentials() error {
 	return app.Errorf(app.CodeInvalidCredentials, "Address and password do not belong together")
 }
 
-// maxAddress is the longest address that is looked for, in bytes.
+// maxAddress is the longest address that is looked up, in bytes.
 const maxAddress = 320
 
-// candidate is somebody who wants to sign in, as far as that is known before he proves it.
+// candidate is the user that a visitor tries to sign in as.
 type candidate struct {
-	user  User // of the address that he said; none: an empty one
-	known bool // he signed in with this browser before
+	user  User // of the given address; zero: none
+	known bool // the user signed in with this browser before
 }
 
 func (s *Service) findCandidate(ctx context.Context, v *Visitor, find func(r *db.Reader) (User, error)) (c candidate, err error) {
@@ -38,7 +38,7 @@ func (s *Service) findCandidate(ctx context.Context, v *Visitor, find func(r *db
 	return c, base.Unavailable(err)
 }
 
-// guesser is the caller as a source of guesses at an account.
+// guesser returns the candidate as a source of guesses.
 func (c *candidate) guesser(v *Visitor, account string) guesser {
 	g := guesser{client: v.Client, account: account}
 	if c.known {
@@ -47,9 +47,8 @@ func (c *candidate) guesser(v *Visitor, account string) guesser {
 	return g
 }
 
-// SignIn lets somebody in by address and password, or half in where a second factor is to
-// come. Errors: CodeInvalidCredentials whatever is wrong, after equal work;
-// CodeRateLimitExceeded.
+// SignIn signs in with address and password, pending a second factor if the user has one. Errors:
+// CodeInvalidCredentials whatever is wrong, after the same work; CodeRateLimitExceeded.
 func (s *Service) SignIn(ctx context.Context, v *Visitor, address, password string) (n NewSession, err error) {
 	address = app.KeyOf(address).String()
 	if len(address) > maxAddress {
@@ -81,20 +80,20 @@ func (s *Service) SignIn(ctx context.Context, v *Visitor, address, password stri
 	return s.finishSignIn(ctx, v, &c, signInEffects{newHash: newHash})
 }
 
-// signInEffects is what goes with somebody's sign-in.
+// signInEffects are changes that are stored with a sign-in.
 type signInEffects struct {
-	newHash string // another hash of his password; empty: it stays
-	code    string // of a link, which counts once; empty: none
-	// invitation is the code of one that he follows; empty: none.
+	newHash string // replaces the password hash; empty: unchanged
+	code    string // of a sign-in link, which is used up; empty: none
+	// invitation is the code of an invitation to accept; empty: none.
 	invitation string
 }
 
-// finishSignIn begins the session of a person who proved by one thing who he is.
+// finishSignIn makes the session of a user whose first factor was verified.
 func (s *Service) finishSignIn(ctx context.Context, v *Visitor, c *candidate, effects signInEffects) (n NewSession, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(c.user.ID)
 		if errors.Is(err, db.ErrNotFound) || err == nil && u.Password != c.user.Password {
-			return errWrongCredentials() // it was changed meanwhile
+			return errWrongCredentials() // changed meanwhile
 		}
 		if err == nil {
 			err = effects.apply(ctx, tx, &u)
@@ -115,8 +114,7 @@ func (s *Service) finishSignIn(ctx context.Context, v *Visitor, c *candidate, ef
 	return n, base.Unavailable(err)
 }
 
-// apply writes down what goes with a sign-in. Errors: CodeForbidden for a code that was used
-// meanwhile.
+// apply stores the effects. Errors: CodeForbidden for a code that was used meanwhile.
 func (e *signInEffects) apply(ctx context.Context, tx *db.Tx, u *User) error {
 	if e.code != "" {
 		if _, err := userOfCode(&tx.Reader, e.code, tx.Now); err != nil {
@@ -137,7 +135,7 @@ func (e *signInEffects) apply(ctx context.Context, tx *db.Tx, u *User) error {
 	return tx.SetPassword(u.ID, e.newHash)
 }
 
-// factorsOf names the second factors of a person.
+// factorsOf returns the second factors of a user.
 func factorsOf(r *db.Reader, userID string) (factors []string, err error) {
 	totp, passkey, err := r.Factors(userID)
 	if totp {
@@ -149,8 +147,7 @@ func factorsOf(r *db.Reader, userID string) (factors []string, err error) {
 	return factors, err
 }
 
-// mailNewDevice tells a person who signed in before that somebody signed in with a browser
-// that is not known.
+// mailNewDevice mails a user about a sign-in with an unknown browser, if he signed in before.
 func (s *Service) mailNewDevice(ctx context.Context, v *Visitor, n *NewSession) {
 	if !n.newDevice {
 		return

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// failureInterval is how often a sign-in that failed is written down, of one account from one
-	// address of the network.
+	// failureInterval is the least time between two audit entries of failed sign-ins of one account
+	// from one client network.
 	failureInterval = time.Minute
-	// maxFailures is how many are written down within failureWindow, whoever they are of: the audit
-	// log must not be filled by who tries.
+	// maxFailures is how many failed sign-ins are audited within failureWindow in total, so that
+	// attempts can't fill the audit log.
 	maxFailures   = 1000
 	failureWindow = time.Hour
 )
 
-// How somebody tried to sign in.
+// Sign-in methods.
 const (
 	byPassword = "password"
 	byCode     = "code"
@@ -31,21 +31,21 @@ const (
 	byLink     = "link"
 )
 
-// failureLog are the sign-ins that failed lately and were written down. The zero value is ready.
+// failureLog limits the audit entries of failed sign-ins. The zero value is ready to use.
 type failureLog struct {
 	mu          sync.Mutex
 	last        map[failureKey]time.Time
-	windowStart time.Time // of the hour in which many counts
+	windowStart time.Time // of the window that count counts
 	count       int
 }
 
-// failureKey is what one note stands for.
+// failureKey identifies sign-ins that share audit entries.
 type failureKey struct {
 	account string
 	client  netip.Prefix
 }
 
-// acquire reports whether a sign-in that failed is to be written down.
+// allow reports whether a failed sign-in is to be audited.
 func (n *failureLog) allow(key failureKey, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,17 +60,17 @@ func (n *failureLog) allow(key failureKey, now time.Time) bool {
 	return true
 }
 
-// signInAttempt is somebody who tries to sign in.
+// signInAttempt is an attempt to sign in.
 type signInAttempt struct {
 	visitor *Visitor
-	account string // what it is tried at: an address, or an id
-	userID  string // whose account that is; empty: nobody's, or not known
-	email   string // the address; empty: not said
+	account string // what was tried: an address or an id
+	userID  string // the user; empty: none, or unknown
+	email   string // the address; empty: not given
 	method  string
 }
 
-// recordFailure writes down in the audit log and the log of the server that a sign-in failed,
-// where err says that. An account that there is and one that there is not take the same.
+// recordFailure writes a failed sign-in to the audit log and the server log, if err is one. It
+// takes the same time for accounts that exist and for those that don't.
 func (s *Service) recordFailure(ctx context.Context, a *signInAttempt, err error) {
 	switch app.CodeOf(err) {
 	case app.CodeInvalidCredentials:
@@ -85,7 +85,7 @@ func (s *Service) recordFailure(ctx context.Context, a *signInAttempt, err error
 		return
 	}
 	after := map[string]any{"by": a.method}
-	if _, err := NewUser(a.email, ""); err == nil { // else it may be a password in the wrong field
+	if _, err := NewUser(a.email, ""); err == nil { // otherwise it may be a password typed into the wrong field
 		after["email"] = a.email
 	}
 	s.Log.Info("a sign-in failed", "address", addressOf(a.visitor), "account", a.userID, "by", a.method)

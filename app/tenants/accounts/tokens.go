@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	tokenBytes = 32 // of cookies
-	codeBytes  = 16 // of links
+	tokenBytes = 32 // in cookies
+	codeBytes  = 16 // in links
 )
 
-// newSecret makes a random text of so many bytes, and the hash that is kept of it.
+// newSecret returns a random text of so many bytes, and its hash for storage.
 func newSecret(bytes int) (text string, hash []byte) {
 	b := make([]byte, bytes)
 	_, _ = rand.Read(b) // never fails: crypto/rand aborts the program instead
@@ -19,17 +19,16 @@ func newSecret(bytes int) (text string, hash []byte) {
 	return text, hashOf(text)
 }
 
-// hashOf is what is kept of a token or code: they are random, so that nobody can try
-// them against it.
+// hashOf returns the stored hash of a token or code. They are random, so a plain hash is enough.
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]
 }
 
-// looksLikeSecret reports whether a text can be a secret of so many bytes.
+// looksLikeSecret reports whether a text has the length of a secret of so many bytes.
 func looksLikeSecret(text string, bytes int) bool {
 	return len(text) == base64.RawURLEncoding.EncodedLen(bytes)
 }
 
-// NewCode makes a code for a link, of 128 random bits, and the hash that is kept of it.
+// NewCode returns a code for a link, of 128 random bits, and its hash for storage.
 func NewCode() (code string, hash []byte) { return newSecret(codeBytes) }

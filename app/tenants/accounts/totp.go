@@ -18,23 +18,21 @@ import (
 	"mailer/db"
 )
 
-// TOTPPurpose is what secrets of one-time passwords are sealed for; the person's id is the
-// context.
+// TOTPPurpose is the purpose that TOTP secrets are sealed for; the user's id is the context.
 const TOTPPurpose = "totp"
 
-// totpPeriod is how long a one-time password counts, in seconds: authenticators know no
-// other.
+// totpPeriod is the period of one-time passwords, in seconds. Authenticators support no other.
 const totpPeriod = 30
 
-// TOTPOffer is what an authenticator has to know, shown once.
+// TOTPOffer is the data for an authenticator, shown once.
 type TOTPOffer struct {
 	Secret string
 	URI    string
 	QR     string // SVG
 }
 
-// OfferTOTP makes a secret for one-time passwords, which is in force once ConfirmTOTP has
-// one of them. Errors: CodeConflict where one is in force.
+// OfferTOTP makes a TOTP secret. It is in force once ConfirmTOTP gets a one-time password of it.
+// Errors: CodeConflict if one is in force.
 func (s *Service) OfferTOTP(ctx context.Context, key *app.Key) (o TOTPOffer, err error) {
 	made, err := totp.Generate(totp.GenerateOpts{Issuer: "Mailer", AccountName: key.Name, Period: totpPeriod})
 	if err != nil {
@@ -56,8 +54,9 @@ func (s *Service) OfferTOTP(ctx context.Context, key *app.Key) (o TOTPOffer, err
 	return o, signedOut(err)
 }
 
-// ConfirmTOTP puts one-time passwords in force with one of them, and returns recovery
-// codes, which nothing keeps. Errors: CodeValidation for a wrong one.
+// ConfirmTOTP puts the TOTP secret in force with a one-time password, and returns recovery codes,
+// which are stored only hashed. Errors: CodeValidation for a wrong password, CodeConflict without
+// an offer.
 func (s *Service) ConfirmTOTP(ctx context.Context, key *app.Key, code string) (codes []string, err error) {
 	codes, hashes := newRecoveryCodes()
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -109,13 +108,13 @@ func (s *Service) DropTOTP(ctx context.Context, key *app.Key) error {
 	return base.Lookup("second factor", err)
 }
 
-// mailFactorOff tells a person that a second factor of his is off.
+// mailFactorOff mails a user that a second factor was turned off.
 func (s *Service) mailFactorOff(ctx context.Context, u *User) {
 	s.mailUser(ctx, u, "Second factor turned off",
 		"A second factor was turned off for your account "+u.Address+".\n\nIf it was not you, change your password, which ends all other sessions, and turn it on again.\n")
 }
 
-// dropUselessCodes ends the recovery codes of a person who has no second factor any more.
+// dropUselessCodes deletes the recovery codes of a user without a second factor.
 func dropUselessCodes(tx *db.Tx, userID string) error {
 	if factors, err := factorsOf(&tx.Reader, userID); err != nil || len(factors) > 0 {
 		return err
@@ -123,8 +122,8 @@ func dropUselessCodes(tx *db.Tx, userID string) error {
 	return tx.SetRecoveryCodes(userID, nil)
 }
 
-// useTOTP proves a one-time password of this moment, or of the one before or behind, and
-// ends it. Errors: CodeInvalidCredentials.
+// useTOTP verifies a one-time password of the current period or an adjacent one, and marks it as
+// used. Errors: CodeInvalidCredentials.
 func (s *Service) useTOTP(tx *db.Tx, userID string, t *db.TOTP, code string) error {
 	secret, err := s.Sealer.Open(TOTPPurpose, userID, t.Sealed)
 	if err != nil {
@@ -139,7 +138,7 @@ func (s *Service) useTOTP(tx *db.Tx, userID string, t *db.TOTP, code string) err
 		}
 		if subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
 			if err := tx.UseTOTP(userID, step); errors.Is(err, db.ErrConflict) {
-				return errWrongCode() // it was used
+				return errWrongCode() // already used
 			} else if err != nil {
 				return err
 			}
@@ -149,12 +148,12 @@ func (s *Service) useTOTP(tx *db.Tx, userID string, t *db.TOTP, code string) err
 	return errWrongCode()
 }
 
-// errWrongCode is the one answer to a wrong second factor.
+// errWrongCode is the only error for a wrong second factor.
 func errWrongCode() error {
 	return app.Errorf(app.CodeInvalidCredentials, "This code does not count: it is wrong, too old or was used")
 }
 
-// qrSVG draws a text as a QR code: a path of squares, with the margin that readers want.
+// qrSVG draws a text as a QR code in SVG, with the quiet zone that readers need.
 func qrSVG(text string) (string, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
@@ -175,14 +174,14 @@ func qrSVG(text string) (string, error) {
 	return b.String(), nil
 }
 
-// SecondFactor is what completes a sign-in: one of them.
+// SecondFactor completes a sign-in. One field is set.
 type SecondFactor struct {
 	Code     string // a one-time password
 	Recovery string // a recovery code
 }
 
-// Complete lets somebody in who signed in halfway, with a second factor. Errors:
-// CodeInvalidCredentials, CodeRateLimitExceeded.
+// Complete finishes a sign-in that waits for a second factor. Errors: CodeInvalidCredentials,
+// CodeRateLimitExceeded.
 func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f SecondFactor) (n NewSession, err error) {
 	c, err := s.findCandidate(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
 	if err != nil {
@@ -190,7 +189,7 @@ func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f Seco
 	}
 	g := c.guesser(v, "second "+key.ID)
 	if g.everywhere = f.Recovery == ""; !g.everywhere {
-		g.account = "recovery " + key.ID // nobody guesses them, nor keeps its owner from them
+		g.account = "recovery " + key.ID // recovery codes can't be guessed, and attempts must not lock out their owner
 	} else if err := checkCodeLimit(ctx, s.DB, key.ID, c.known); err != nil {
 		return n, err
 	}
@@ -227,7 +226,7 @@ func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f Seco
 	return n, base.Unavailable(err)
 }
 
-// proveSecondFactor proves a second factor as proveTOTP does.
+// proveSecondFactor verifies a second factor as proveTOTP does.
 func (s *Service) proveSecondFactor(tx *db.Tx, tried *codeAttempt, f SecondFactor) (refused, err error) {
 	if f.Recovery == "" {
 		return s.proveTOTP(tx, tried)
@@ -239,13 +238,13 @@ func (s *Service) proveSecondFactor(tx *db.Tx, tried *codeAttempt, f SecondFacto
 	return nil, err
 }
 
-// Proof is how a person proves to be there: one of them.
+// Proof reauthenticates a signed-in user. One field is set.
 type Proof struct {
 	Password string
 	Code     string // a one-time password
 }
 
-// Reauthenticate has a person prove anew that he is there, which counts for app.ReauthenticationAge. The
+// Reauthenticate verifies a proof of a signed-in user, which is valid for app.FreshProof. The
 // session gets another token. Errors: CodeInvalidCredentials, CodeRateLimitExceeded.
 func (s *Service) Reauthenticate(ctx context.Context, v *Visitor, key *app.Key, p Proof) (n NewSession, err error) {
 	c, err := s.findCandidate(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
@@ -289,11 +288,11 @@ func (s *Service) Reauthenticate(ctx context.Context, v *Visitor, key *app.Key, 
 	return n, signedOut(err)
 }
 
-// errWrongPassword refuses the password of somebody who is signed in.
+// errWrongPassword refuses the password of a signed-in user.
 func errWrongPassword() error { return app.Errorf(app.CodeInvalidCredentials, "The password is wrong") }
 
-// ChangePassword replaces a person's password, ends all other sessions, and gives this one
-// another token. Who has no password needs a fresh proof instead. Errors:
+// ChangePassword replaces a user's password, ends all other sessions, and gives this one another
+// token. A user without a password must have reauthenticated recently. Errors:
 // CodeInvalidCredentials, CodeValidation, CodeReauthentication, CodeRateLimitExceeded.
 func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, current, next string) (n NewSession, err error) {
 	if err := CheckPassword("new", next); err != nil {
@@ -316,7 +315,7 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 			return err
 		}
 		if u.Password != c.user.Password {
-			return errWrongPassword() // it was changed meanwhile
+			return errWrongPassword() // changed meanwhile
 		}
 		n, err = s.replacePassword(tx, v, key, hash)
 		if err != nil {
@@ -331,7 +330,7 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 	return n, signedOut(err)
 }
 
-// proveCurrent proves the password that a person has so far.
+// proveCurrent verifies the current password of a user.
 func (s *Service) proveCurrent(ctx context.Context, v *Visitor, c *candidate, key *app.Key, current string) error {
 	if c.user.Password == "" {
 		if !key.RecentlyAuthenticated(clock.Now()) {
@@ -348,9 +347,9 @@ func (s *Service) proveCurrent(ctx context.Context, v *Visitor, c *candidate, ke
 	})
 }
 
-// replacePassword keeps another password, and ends what the old one opened.
+// replacePassword stores another password, and revokes the access that the old one gave.
 func (s *Service) replacePassword(tx *db.Tx, v *Visitor, key *app.Key, hash string) (n NewSession, err error) {
-	// Who tried codes behind the old password is where he was before it.
+	// Whoever tried codes with the old password needs the new one first, so the count starts again.
 	if err := errors.Join(tx.SetPassword(key.ID, hash), tx.SetWrongCodes(key.ID, db.WrongCodes{})); err != nil {
 		return n, err
 	}

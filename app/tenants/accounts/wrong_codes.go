@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// codeWindow is how long a wrong one-time password counts against its person.
+	// codeWindow is how long a wrong one-time password counts.
 	codeWindow = 24 * time.Hour
-	// maxWrongCodes is how many wrong ones count in that time: more are refused, whatever
-	// they are. There are a million, of which three count at a time. Those tried in browsers
-	// that the person signed in with before are counted apart, so that a stranger does not
-	// lock the person out there.
+	// maxWrongCodes is how many wrong one-time passwords count in that time; further ones are
+	// refused, right or wrong. Of a million, three are valid at a time. Browsers that the user
+	// signed in with before are counted separately, so that an attacker does not lock the user out
+	// of them.
 	maxWrongCodes = 50
-	// wrongCodesNotice is after how many wrong codes the person gets a mail: whoever tries them knows
-	// the password.
+	// wrongCodesNotice is the number of wrong codes after which the user gets a mail: whoever tries
+	// codes knows the password.
 	wrongCodesNotice = 5
 )
 
-// currentWrongCodes are the wrong one-time passwords that count at a time.
+// currentWrongCodes returns the wrong one-time passwords that still count.
 func currentWrongCodes(w db.WrongCodes, now time.Time) db.WrongCodes {
 	if age := now.Sub(w.Since); age < 0 || age >= codeWindow {
 		return db.WrongCodes{Since: now}
@@ -32,8 +32,8 @@ func currentWrongCodes(w db.WrongCodes, now time.Time) db.WrongCodes {
 	return w
 }
 
-// checkCodeAttempts is nil where a person may try a one-time password, in a browser that is known
-// or not. Errors: CodeRateLimitExceeded.
+// checkCodeAttempts returns nil if a user may try a one-time password, in a known or an unknown
+// browser. Errors: CodeRateLimitExceeded.
 func checkCodeAttempts(w db.WrongCodes, known bool, now time.Time) error {
 	w = currentWrongCodes(w, now)
 	n := w.Unknown
@@ -47,7 +47,7 @@ func checkCodeAttempts(w db.WrongCodes, known bool, now time.Time) error {
 		Message: "Too many wrong codes today. Sign in with a recovery code or a passkey, in a browser that you signed in with before, or ask an operator for `mailer users reset`"}
 }
 
-// checkCodeLimit is checkCodeAttempts before a try waits for its turn.
+// checkCodeLimit is checkCodeAttempts before the delay of a try.
 func checkCodeLimit(ctx context.Context, d *db.DB, userID string, known bool) error {
 	t, err := db.Get(ctx, d, func(r *db.Reader) (db.TOTP, error) { return r.TOTP(userID) })
 	if errors.Is(err, db.ErrNotFound) {
@@ -59,16 +59,16 @@ func checkCodeLimit(ctx context.Context, d *db.DB, userID string, known bool) er
 	return checkCodeAttempts(t.Wrong, known, clock.Now())
 }
 
-// codeAttempt is a one-time password that is tried for a person.
+// codeAttempt is a one-time password that is tried for a user.
 type codeAttempt struct {
 	userID, code string
-	known        bool // in a browser that the person signed in with before
-	notify       bool // set where the person is to be told of wrong ones
+	known        bool // in a browser that the user signed in with before
+	notify       bool // set if the user is to be mailed about wrong codes
 }
 
-// proveTOTP proves a one-time password of a person inside a Write. What the password is
-// wrong for is refused, which is no error of the Write: it keeps how many were wrong.
-// refused: CodeInvalidCredentials, CodeRateLimitExceeded.
+// proveTOTP verifies a one-time password inside a Write. A wrong one is returned as refused and not
+// as err, since the Write must store the count of wrong ones. refused: CodeInvalidCredentials,
+// CodeRateLimitExceeded.
 func (s *Service) proveTOTP(tx *db.Tx, tried *codeAttempt) (refused, err error) {
 	tried.notify = false
 	t, err := tx.TOTP(tried.userID)
@@ -95,7 +95,7 @@ func (s *Service) proveTOTP(tx *db.Tx, tried *codeAttempt) (refused, err error) 
 	return err, tx.SetWrongCodes(tried.userID, w)
 }
 
-// mailWrongCodes tells a person that somebody who has the password tries codes.
+// mailWrongCodes mails a user that somebody with his password tries codes.
 func (s *Service) mailWrongCodes(ctx context.Context, v *Visitor, u *User) {
 	s.mailUser(ctx, u, "Wrong codes for your account",
 		"The correct password was entered for your account "+u.Address+" and then five wrong codes of your second factor.\n\n"+

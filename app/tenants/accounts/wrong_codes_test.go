@@ -12,8 +12,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// withTOTP turns one-time passwords on for the first account, and returns their secret, a
-// recovery code and the token of its browser.
+// withTOTP turns one-time passwords on for the first account, and returns their secret, a recovery
+// code and the token of its browser.
 func withTOTP(w *testserver.Server) (secret, recovery, device string) {
 	w.T.Helper()
 	n := setUp(w)
@@ -43,7 +43,7 @@ func TestWrongCodesAreLimitedAndMailed(t *testing.T) {
 			return err
 		}
 		right := func() accounts.SecondFactor {
-			testserver.Sleep(time.Minute) // each counts once
+			testserver.Sleep(time.Minute) // each one-time password is valid once
 			code, err := totp.GenerateCode(secret, time.Now())
 			testserver.Must(t, err)
 			return accounts.SecondFactor{Code: code}

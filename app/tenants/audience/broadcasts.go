@@ -5,8 +5,8 @@ import (
 	"mailer/db"
 )
 
-// FrozenAudience says whom a queued broadcast goes to. Neither
-// its segment nor its topic can be deleted while it is open.
+// FrozenAudience returns the audience of a queued broadcast. Its segment and topic can't be deleted
+// while the broadcast is open.
 func FrozenAudience(r *db.Reader, b *app.Broadcast) (app.Audience, error) {
 	a := app.Audience{TeamID: b.TeamID, SegmentID: b.SegmentID, TopicID: b.TopicID, Default: app.OptIn, MaxContactID: b.MaxContactID}
 	if b.Snapshot != nil {
@@ -20,8 +20,7 @@ func FrozenAudience(r *db.Reader, b *app.Broadcast) (app.Audience, error) {
 	return a, err
 }
 
-// RecipientOf returns the broadcast and the recipient that an email's id is of.
-// Error: db.ErrNotFound.
+// RecipientOf returns the broadcast and the recipient of an email. Error: db.ErrNotFound.
 func RecipientOf(r *db.Reader, teamID, emailID string) (app.Broadcast, app.BroadcastRecipient, error) {
 	b, err := r.BroadcastOfMail(teamID, emailID)
 	if err != nil {
@@ -31,8 +30,8 @@ func RecipientOf(r *db.Reader, teamID, emailID string) (app.Broadcast, app.Broad
 	return b, rec, err
 }
 
-// checkUnused refuses to delete what a broadcast that has not left uses.
-// Errors: CodeConflict.
+// checkUnused refuses to delete a segment or topic that an unsent broadcast uses. Errors:
+// CodeConflict.
 func checkUnused(tx *db.Tx, kind, id string) error {
 	used, err := tx.InOpenBroadcasts(id)
 	if err != nil || !used {

@@ -7,7 +7,7 @@ import (
 	"mailer/db"
 )
 
-// PurgeLeftovers removes what belonged to deleted topics, segments and webhooks.
+// PurgeLeftovers removes rows of deleted topics, segments, properties and webhooks.
 func (s *Service) PurgeLeftovers(ctx context.Context) error {
 	return s.InChunks(ctx, "leftovers", func(tx *db.Tx) (bool, error) { return tx.PurgeLeftovers(base.PurgeChunk) })
 }

@@ -11,8 +11,7 @@ import (
 	"mailer/db"
 )
 
-// checkSegments proves that c is in the segments that a patch repeats. Errors:
-// CodeValidation.
+// checkSegments returns nil if c is in the segments that a patch repeats. Errors: CodeValidation.
 func checkSegments(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 	if len(p.Segments) == 0 {
 		return nil
@@ -33,7 +32,7 @@ func checkSegments(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 		matches := false
 		if err == nil {
 			if matches, err = r.Picks(segment.Filter, c); err != nil {
-				return fmt.Errorf("look into a segment: %w", err)
+				return fmt.Errorf("evaluate the filter of a segment: %w", err)
 			}
 		}
 		if !matches {
@@ -43,8 +42,8 @@ func checkSegments(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 	return nil
 }
 
-// changeAddress has c move to the address that a patch names; was is the contact before.
-// Errors: CodeValidation, CodeConflict.
+// changeAddress sets the address of a patch in c, and checks it; before is the contact before the
+// patch. Errors: CodeValidation, CodeConflict.
 func (s *Service) changeAddress(tx *db.Tx, before, c *app.Contact, p *app.ContactPatch, byID bool) error {
 	if p.Email == "" {
 		return nil
@@ -78,9 +77,8 @@ func (s *Service) changeAddress(tx *db.Tx, before, c *app.Contact, p *app.Contac
 	return tx.MoveContact(before, c)
 }
 
-// transferOptOuts has what keeps mail from the address that a contact had keep it from the
-// new one, and the other way about where the contact alone knew of it. Choices about
-// topics are MoveContact's.
+// transferOptOuts applies the suppression of a contact's old address to its new address, and the
+// opt-out of the new address to the contact. MoveContact transfers topic choices.
 func (s *Service) transferOptOuts(tx *db.Tx, before, c *app.Contact, key app.AddressKey) error {
 	old, err := tx.SuppressionByAddress(c.TeamID, before.Hash)
 	if err == nil {
@@ -91,7 +89,7 @@ func (s *Service) transferOptOuts(tx *db.Tx, before, c *app.Contact, key app.Add
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("carry a suppression over: %w", err)
+		return fmt.Errorf("transfer a suppression: %w", err)
 	}
 	current, err := tx.SuppressionByAddress(c.TeamID, c.Hash)
 	switch {
@@ -104,8 +102,8 @@ func (s *Service) transferOptOuts(tx *db.Tx, before, c *app.Contact, key app.Add
 	return nil
 }
 
-// recordOptOut puts the address of a contact that is unsubscribed on the suppression list,
-// where that outlives the contact.
+// recordOptOut adds the address of an unsubscribed contact to the suppression list, which outlives
+// the contact.
 func (s *Service) recordOptOut(tx *db.Tx, c *app.Contact) error {
 	suppression := app.Suppression{ID: app.NewID(), TeamID: c.TeamID, Email: strings.ToLower(c.Email), Hash: c.Hash,
 		Origin: app.OriginUnsubscribe, SourceID: c.ID, CreatedAt: tx.Now}
@@ -114,13 +112,13 @@ func (s *Service) recordOptOut(tx *db.Tx, c *app.Contact) error {
 		err = s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 	}
 	if err != nil {
-		return fmt.Errorf("keep an opt-out: %w", err)
+		return fmt.Errorf("record an opt-out: %w", err)
 	}
 	return nil
 }
 
-// suppressFormerAddresses keeps the addresses that a contact had from mail that still waits for
-// them, now that the contact left all mailings.
+// suppressFormerAddresses adds the former addresses of a contact that unsubscribed to the
+// suppression list, since mail to them may still wait.
 func (s *Service) suppressFormerAddresses(tx *db.Tx, c *app.Contact) error {
 	former, err := tx.FormerAddresses(c.TeamID, c.ID)
 	if err != nil {

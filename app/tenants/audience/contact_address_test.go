@@ -16,7 +16,7 @@ func (a *contactTest) suppress(address string, origin app.SuppressionOrigin) {
 	testserver.Must(a.T, err)
 }
 
-// suppressed says what keeps mail of a topic from an address; empty: nothing.
+// blocked returns why an address gets no mail of a topic; empty: it does.
 func (a *contactTest) blocked(topicID, address string) (reason string) {
 	a.T.Helper()
 	a.Read(func(r *db.Reader) error {
@@ -68,7 +68,7 @@ func TestAddressChangeKeepsOptOutsOfBothAddresses(t *testing.T) {
 			if _, err := a.Services.Audience.GetContact(t.Context(), other, after); app.CodeOf(err) != app.CodeNotFound {
 				t.Errorf("another team: %v", err)
 			}
-			// What the new address was subscribed to is not opened by a move back.
+			// Changing the address back does not resubscribe it to topics of the new address.
 			a.patch(after, app.ContactPatch{Email: before})
 			if a.blocked(a.topics[0], before) == "" || a.blocked(a.topics[0], after) == "" {
 				t.Error("a move back opened it")
@@ -112,7 +112,7 @@ func TestOldLinkOptsOutAfterAddressChange(t *testing.T) {
 	if !a.contact(after).Unsubscribed || a.contact("bob@example.org").Unsubscribed {
 		t.Error("the link did not reach the contact, or reached another")
 	}
-	// Once somebody else has the address, its links are that contact's alone.
+	// Once another contact has the address, links to it apply to that contact alone.
 	a.patch(after, app.ContactPatch{Unsubscribed: new(false)})
 	a.patch("bob@example.org", app.ContactPatch{Email: before})
 	_, err = a.Services.Pages.Unsubscribe(t.Context(), all)

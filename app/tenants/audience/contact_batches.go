@@ -11,34 +11,32 @@ import (
 	"mailer/db"
 )
 
-// ContactItem is one contact of a batch: what it says, or what is wrong with
-// its shape.
+// ContactItem is one contact of a batch: its input, or the error of its shape.
 type ContactItem struct {
 	Input *app.ContactInput
 	Err   error
 }
 
-// ContactBatchRow says what became of one item: created, updated or skipped.
+// ContactBatchRow is the outcome of one item: created, updated or skipped.
 type ContactBatchRow struct {
 	Index  int
 	ID     string
 	Status string
 }
 
-// ContactBatchResult is the answer to a batch of contacts: a row or an error for
-// each item, both in the order of the request.
+// ContactBatchResult is the answer to a batch of contacts: a row or an error for each item, both in
+// the order of the request.
 type ContactBatchResult struct {
 	Rows                      []ContactBatchRow
 	Errors                    []app.BatchError
 	Created, Updated, Skipped int
 }
 
-// PutContacts creates 1 to app.MaxContactBatch contacts in one Write, and treats
-// those whose address has a contact already, or stood in the batch before, as
-// conflict says. A strict batch is written whole, or refused with the error of
-// its first bad item, whose message then begins with "contacts.{index}: "; a
-// permissive one writes the good items and lists the others. Errors: those of
-// CreateContact.
+// PutContacts creates 1 to app.MaxContactBatch contacts in one Write. conflict decides about items
+// whose address has a contact already, or appears earlier in the batch. A strict batch is written
+// whole, or refused with the error of its first bad item, whose message then begins with
+// "contacts.{index}: ". A permissive batch writes the good items and lists the others. Errors:
+// those of PutContact.
 func (s *Service) PutContacts(ctx context.Context, key *app.Key, items []ContactItem, conflict app.OnConflict, permissive bool) (result *ContactBatchResult, err error) {
 	if len(items) < 1 || len(items) > app.MaxContactBatch {
 		return nil, app.Errorf(app.CodeValidation, "The body must be an array of 1 to %d contacts", app.MaxContactBatch)
@@ -61,7 +59,7 @@ func (s *Service) PutContacts(ctx context.Context, key *app.Key, items []Contact
 	return result, nil
 }
 
-// preparedContact is an item that was checked by itself, or why it is refused.
+// preparedContact is an item that was validated alone, or its error.
 type preparedContact struct {
 	contact *app.NewContact
 	hash    app.AddressHash
@@ -79,18 +77,16 @@ func (s *Service) prepareContact(teamID string, item ContactItem) preparedContac
 	return preparedContact{contact: n, hash: s.Sealer.AddressHash(teamID, n.Key)}
 }
 
-// contactGroup is what is written for one address: an item, or several that
-// collapsed into one.
+// contactGroup is the contact that is written for one address: one item, or several merged ones.
 type contactGroup struct {
 	contact app.NewContact
 	hash    app.AddressHash
 	old     *app.Contact // to be merged into; nil: to be created
-	id      string       // once it is written
+	id      string       // set when written
 }
 
-// contactBatch is the work on one batch inside one Write. It decides about all
-// items in their order before it writes the first, so that a refusal has cost
-// the writer nothing but reads.
+// contactBatch processes a batch inside one Write. It decides about all items, in order, before it
+// writes the first one, so that a refusal costs the writer only reads.
 type contactBatch struct {
 	w          *ContactWriter
 	conflict   app.OnConflict
@@ -101,10 +97,10 @@ type contactBatch struct {
 	errors     []app.BatchError
 }
 
-// contactOutcome is what will be answered about an accepted item.
+// contactOutcome is the outcome of an accepted item.
 type contactOutcome struct {
 	index  int
-	group  *contactGroup // whose id it is; nil: id is known
+	group  *contactGroup // group whose id the item gets; nil: id is set
 	id     string
 	status contactStatus
 }
@@ -129,7 +125,7 @@ func (b *contactBatch) write(items []preparedContact) (*ContactBatchResult, erro
 	return b.result(), b.w.Finish()
 }
 
-// decide says what is to become of an item. An *app.Error refuses it.
+// decide decides about an item. An *app.Error refuses the item.
 func (b *contactBatch) decide(item *preparedContact) (contactOutcome, error) {
 	if item.err != nil {
 		return contactOutcome{}, item.err
@@ -158,7 +154,7 @@ func errContactExists() error {
 	return app.Errorf(app.CodeConflict, "A contact with this email address exists already")
 }
 
-// newGroup opens the group of an address.
+// newGroup adds the group of an address.
 func (b *contactBatch) newGroup(item *preparedContact, old *app.Contact, status contactStatus) (contactOutcome, error) {
 	g := &contactGroup{contact: *item.contact, hash: item.hash, old: old}
 	if err := g.fits(&g.contact); err != nil {
@@ -174,7 +170,7 @@ func (b *contactBatch) newGroup(item *preparedContact, old *app.Contact, status 
 	return contactOutcome{group: g, status: status}, nil
 }
 
-// mergeRepeat treats an item whose address stood in the batch before.
+// mergeRepeat handles an item whose address appeared earlier in the batch.
 func (b *contactBatch) mergeRepeat(g *contactGroup, item *preparedContact) (contactOutcome, error) {
 	switch b.conflict {
 	case app.ConflictSkip:
@@ -191,7 +187,7 @@ func (b *contactBatch) mergeRepeat(g *contactGroup, item *preparedContact) (cont
 	return contactOutcome{}, app.Errorf(app.CodeConflict, "An earlier item of this batch has the same email address")
 }
 
-// fits proves that the contact of the group can take all properties of n.
+// fits returns nil if the contact of the group can hold all properties of n.
 func (g *contactGroup) fits(n *app.NewContact) error {
 	var old app.Properties
 	if g.old != nil {
@@ -201,8 +197,8 @@ func (g *contactGroup) fits(n *app.NewContact) error {
 	return err
 }
 
-// refuse lists an error of a permissive batch, or returns the one that ends the
-// batch, as app.RefuseItem says.
+// refuse lists the error of an item of a permissive batch, or returns the error that ends the batch
+// (app.RefuseItem).
 func (b *contactBatch) refuse(i int, err error) error {
 	item, batchErr := app.RefuseItem("contacts", i, b.permissive, err)
 	if item != nil {
@@ -243,11 +239,10 @@ func (b *contactBatch) result() *ContactBatchResult {
 type FoundContacts struct {
 	Contacts []app.Contact
 	Include  app.Include
-	Missing  []int // places in the request of those that name no contact
+	Missing  []int // indexes in the request of keys without a contact
 }
 
-// GetContacts reads many contacts, in the order of the request. Errors:
-// CodeValidation.
+// GetContacts reads many contacts, in the order of the request. Errors: CodeValidation.
 func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*FoundContacts, error) {
 	keys, include, err := in.Validate()
 	if err != nil {
@@ -278,7 +273,7 @@ func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactR
 	return out, nil
 }
 
-// hashContacts returns the address hash of each key that has an address.
+// hashContacts returns the address hash of each key with an address.
 func (s *Service) hashContacts(teamID string, keys []app.ContactKey) []app.AddressHash {
 	out := make([]app.AddressHash, len(keys))
 	for i, k := range keys {
@@ -289,8 +284,8 @@ func (s *Service) hashContacts(teamID string, keys []app.ContactKey) []app.Addre
 	return out
 }
 
-// contactOf reads the contact that a key names; hash stands for its address.
-// Error: db.ErrNotFound, also where id and address are not of one contact.
+// contactOf reads the contact of a key; hash is the hash of its address. Error: db.ErrNotFound,
+// also if id and address belong to different contacts.
 func contactOf(r *db.Reader, teamID string, k app.ContactKey, hash app.AddressHash) (app.Contact, error) {
 	if k.ID == "" {
 		return r.ContactByAddress(teamID, hash)
@@ -302,9 +297,8 @@ func contactOf(r *db.Reader, teamID string, k app.ContactKey, hash app.AddressHa
 	return c, err
 }
 
-// RemoveContacts deletes many contacts in one Write, skips those that are not
-// there, and returns the ids of those that were, each once. Errors:
-// CodeValidation.
+// RemoveContacts deletes many contacts in one Write, skips unknown ones, and returns the ids of the
+// deleted ones, each once. Errors: CodeValidation.
 func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error) {
 	keys, err := in.Validate()
 	if err != nil {
@@ -328,8 +322,8 @@ func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.Conta
 	return ids, nil
 }
 
-// eraseAll erases the contacts that keys name and returns their ids, and the addresses
-// among the keys that no contact has.
+// eraseAll erases the contacts of keys and returns their ids. It also erases addresses among the
+// keys that have no contact.
 func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.ContactKey, hashes []app.AddressHash) ([]string, error) {
 	found, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Contact, error) { return contactsOf(r, teamID, keys, hashes) })
 	if err != nil {
@@ -351,7 +345,7 @@ func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.Contac
 	return ids, nil
 }
 
-// contactsOf reads those contacts that keys name, each once.
+// contactsOf reads the contacts of keys, each once.
 func contactsOf(r *db.Reader, teamID string, keys []app.ContactKey, hashes []app.AddressHash) ([]app.Contact, error) {
 	var out []app.Contact
 	seen := make(map[string]bool, len(keys))
@@ -369,8 +363,7 @@ func contactsOf(r *db.Reader, teamID string, keys []app.ContactKey, hashes []app
 	return out, nil
 }
 
-// deleteContacts deletes contacts, skips those that are gone, and returns the ids
-// of the others.
+// deleteContacts deletes contacts, skips deleted ones, and returns the ids of the others.
 func (s *Service) deleteContacts(tx *db.Tx, contacts []app.Contact) (ids []string, err error) {
 	for i := range contacts {
 		err := s.deleteContact(tx, &contacts[i])

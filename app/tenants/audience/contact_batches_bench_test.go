@@ -9,7 +9,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// thousand is a batch as clients send it: names, properties, no segment.
+// thousand returns a batch as clients send it: names, properties, no segment.
 func thousand(prefix string) []audience.ContactItem {
 	items := make([]audience.ContactItem, app.MaxContactBatch)
 	for i := range items {
@@ -24,8 +24,8 @@ func thousand(prefix string) []audience.ContactItem {
 	return items
 }
 
-// BenchmarkThousandContacts is one batch of 1,000 in one commit: all new, and
-// all merged into contacts that are there.
+// BenchmarkThousandContacts measures one batch of 1,000 contacts in one commit: all new, and all
+// merged into existing contacts.
 func BenchmarkThousandContacts(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		w := testserver.New(b)

@@ -14,8 +14,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// lines writes the rows of an answer as "index status" and its errors as
-// "index message".
+// lines formats the rows of an answer as "index status" and its errors as "index message".
 func lines(r *audience.ContactBatchResult) string {
 	var out []string
 	for _, row := range r.Rows {
@@ -33,7 +32,7 @@ func TestBatchConflictModes(t *testing.T) {
 	for _, c := range []struct {
 		conflict app.OnConflict
 		want     string
-		first    string // of fresh, afterwards
+		first    string // first name of the created contact
 	}{
 		{app.ConflictError, "1 created; 0 A contact with this email address exists already; 2 An earlier item of this batch has the same email address; " +
 			"3 A contact with this email address exists already", "A"},
@@ -178,7 +177,7 @@ func TestBatchMergesSegmentsAndTopics(t *testing.T) {
 	}
 }
 
-// sequential is what a permissive batch must come to, item after item.
+// sequential returns the statuses that a permissive batch must have, computed item after item.
 func sequential(state map[string]app.Contact, inputs []app.ContactInput, conflict app.OnConflict) (status []string) {
 	for _, in := range inputs {
 		address := strings.ToLower(in.Email)

@@ -8,13 +8,13 @@ import (
 	"mailer/db"
 )
 
-// announceContact notes an event about a contact. segments are those that it
-// was added to by hand.
+// announceContact announces an event of a contact. segments are those that it was added to
+// manually.
 func (s *Service) announceContact(tx *db.Tx, name webhook.EventName, c *app.Contact, segments []string) error {
 	return s.events.Announce(tx, c.TeamID, name, func() (any, error) { return webhook.ContactDataOf(c, segments), nil })
 }
 
-// announceChange notes that a contact changed.
+// announceChange announces that a contact changed.
 func (s *Service) announceChange(tx *db.Tx, c *app.Contact) error {
 	return s.events.Announce(tx, c.TeamID, webhook.ContactUpdated, func() (any, error) {
 		segments, err := tx.SegmentsOf(c.TeamID, c.ID)
@@ -25,7 +25,7 @@ func (s *Service) announceChange(tx *db.Tx, c *app.Contact) error {
 	})
 }
 
-// announceChoices notes the choices of an address that changed.
+// announceChoices announces changed topic choices of an address.
 func (s *Service) announceChoices(tx *db.Tx, teamID, email string, changed []app.TopicChoice) error {
 	if len(changed) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func (s *Service) announceSuppression(tx *db.Tx, name webhook.EventName, suppres
 	})
 }
 
-// AnnounceTopic notes an event about a topic in the Write that made it happen.
+// AnnounceTopic announces an event of a topic inside the Write of the change.
 func (s *Service) AnnounceTopic(tx *db.Tx, name webhook.EventName, t *app.Topic) error {
 	return s.events.Announce(tx, t.TeamID, name, func() (any, error) {
 		return webhook.TopicDataOf(name, t), nil

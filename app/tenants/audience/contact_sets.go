@@ -5,25 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mailer/app"
 	"mailer/db"
 )
 
-// ConflictFill leaves a contact that is there as it is but for what it lacks: absent
-// values are filled, segments joined, and it opts out where the item does.
+// ConflictFill adds missing values to an existing contact: empty fields are filled, segments
+// joined, and the contact opts out if the item does.
 const ConflictFill app.OnConflict = "fill"
 
-// SetResult is what became of one item of a set.
+// SetResult is the outcome of one item of a set.
 type SetResult struct {
-	ID       string // of its contact; empty: it was refused
+	ID       string // of its contact; empty: refused
 	Created  bool
-	OptedOut bool  // it unsubscribed, and its contact was not before
-	Refusal  error // an *app.Error; nil: the item was taken
+	OptedOut bool  // the item unsubscribed a contact that was subscribed, or created an unsubscribed one
+	Refusal  error // an *app.Error; nil: accepted
 }
 
-// contactSet is a set of items that is being written: changes of contacts that are stored at
-// once, everything else by flush.
+// contactSet writes a set of items. Changes of existing contacts are written immediately,
+// everything else by flush.
 type contactSet struct {
 	*ContactWriter
 	existing      map[app.AddressHash]*app.Contact
@@ -31,23 +32,23 @@ type contactSet struct {
 	subscriptions map[choiceKey]app.Subscription
 	usedIDs       map[string]bool // ids that items ask for and contacts have
 
-	newlySuppressed map[app.AddressHash]bool // in suppressions
-	inserts         []*app.Contact           // to be inserted, with all that follows
+	newlySuppressed map[app.AddressHash]bool // addresses added to newSuppressions
+	inserts         []*app.Contact           // contacts to be inserted
 	members         []db.SegmentMember
 	choices         []db.Choice
 	newSuppressions []app.Suppression
-	strongerOrigins []app.AddressHash // whose suppressions get another origin
+	strongerOrigins []app.AddressHash // addresses whose suppression gets another origin
 }
 
-// choiceKey is who chooses about what.
+// choiceKey is a topic and an address.
 type choiceKey struct {
 	topicID string
 	address app.AddressHash
 }
 
-// PutSet is Put for many items at once that choose about no topics; webhooks are not told.
-// An item whose contact has an id keeps it where the team has no
-// other of it, and likewise its times. Errors are those of the store.
+// PutSet is Put for many items without topic choices; it announces no events. A contact keeps the
+// id of its item if no other contact of the team has it, and the times of its item. Errors: those
+// of the store.
 func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict) ([]SetResult, error) {
 	hashes := make([]app.AddressHash, len(items))
 	var ids []string
@@ -74,7 +75,7 @@ func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict)
 	return out, s.flush()
 }
 
-// newSet reads what is there of the ids that items ask for, of topics and of addresses.
+// newSet reads the existing data of ids, topics and addresses.
 func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses []app.AddressHash) (*contactSet, error) {
 	s := &contactSet{ContactWriter: w, existing: map[app.AddressHash]*app.Contact{}, suppressed: map[app.AddressHash]app.SuppressionOrigin{},
 		subscriptions: map[choiceKey]app.Subscription{}, usedIDs: map[string]bool{}, newlySuppressed: map[app.AddressHash]bool{}}
@@ -107,7 +108,7 @@ func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses
 	return s, nil
 }
 
-// storeBatch is Put for one item of a set.
+// put is Put for one item of a set.
 func (s *contactSet) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConflict, out *SetResult) error {
 	if err := s.check(n); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (s *contactSet) put(n *app.NewContact, hash app.AddressHash, conflict app.O
 	return s.merge(n, old)
 }
 
-// insert keeps a contact to be inserted.
+// insert buffers a contact to be inserted.
 func (s *contactSet) insert(n *app.NewContact, hash app.AddressHash, out *SetResult) (err error) {
 	c := n.Contact
 	if c.Properties, err = n.Changes.Apply(nil); err != nil {
@@ -162,7 +163,7 @@ func (s *contactSet) insert(n *app.NewContact, hash app.AddressHash, out *SetRes
 	return nil
 }
 
-// merge brings a contact up to an item (NewContact.Merge).
+// merge merges an item into a contact (NewContact.Merge).
 func (s *contactSet) merge(n *app.NewContact, old *app.Contact) error {
 	c, changed, err := s.merged(n, *old)
 	if err != nil {
@@ -185,7 +186,7 @@ func (s *contactSet) merge(n *app.NewContact, old *app.Contact) error {
 	return nil
 }
 
-// deferJoins keeps the segments and choices of an item for flush.
+// deferJoins buffers the segments and choices of an item for flush.
 func (s *contactSet) deferJoins(n *app.NewContact, c *app.Contact) {
 	for _, id := range n.Segments {
 		s.members = append(s.members, db.SegmentMember{SegmentID: id, ContactID: c.ID})
@@ -195,7 +196,7 @@ func (s *contactSet) deferJoins(n *app.NewContact, c *app.Contact) {
 	}
 }
 
-// flush writes what is kept.
+// flush writes the buffered rows.
 func (s *contactSet) flush() error {
 	if err := s.flushSuppressions(); err != nil {
 		return err
@@ -216,7 +217,7 @@ func (s *contactSet) flush() error {
 	return err
 }
 
-// missingValues is what an item adds to a contact that has its own values.
+// missingValues returns the values of an item that a contact does not have yet.
 func missingValues(n *app.NewContact, old *app.Contact) *app.NewContact {
 	out := *n
 	if old.FirstName != "" {
@@ -237,28 +238,27 @@ func missingValues(n *app.NewContact, old *app.Contact) *app.NewContact {
 	return &out
 }
 
-// addsAnything reports whether an item that lacking made changes the contact.
+// addsAnything reports whether the result of missingValues changes the contact.
 func addsAnything(n *app.NewContact, old *app.Contact) bool {
 	return n.Contact.FirstName != "" || n.Contact.LastName != "" || len(n.Changes) > 0 || len(n.Segments) > 0 || n.Contact.Unsubscribed && !old.Unsubscribed
 }
 
-// DryRun says what PutSet with ConflictFill would do of sets of items, one after the
-// other, and writes nothing.
+// DryRun predicts what PutSet with ConflictFill would do with a series of sets, and writes nothing.
 type DryRun struct {
 	s            *Service
 	teamID       string
-	types        map[string]app.PropertyType // of properties, by key
-	contactsLeft int                         // contacts that the plan has a place for; negative: any number
-	seen         map[uint64]struct{}         // addresses of items before
+	types        map[string]app.PropertyType // by property key
+	contactsLeft int                         // contacts that the plan still allows; negative: no limit
+	seen         map[uint64]struct{}         // addresses of earlier items
 }
 
-// NewDryRun makes one. Properties of types count as declared.
+// NewDryRun makes a DryRun. It treats the properties in types as declared.
 func NewDryRun(s *Service, r *db.Reader, teamID string, types map[string]app.PropertyType) (*DryRun, error) {
 	contactsLeft, err := s.teams.ContactsLeft(r, teamID)
 	return &DryRun{s: s, teamID: teamID, types: types, contactsLeft: contactsLeft, seen: map[uint64]struct{}{}}, err
 }
 
-// Set foresees a set.
+// Set predicts the outcome of a set.
 func (f *DryRun) Set(r *db.Reader, items []*app.NewContact) ([]SetResult, error) {
 	hashes := make([]app.AddressHash, len(items))
 	for i, n := range items {
@@ -302,4 +302,97 @@ func (f *DryRun) item(n *app.NewContact, old *app.Contact, address uint64) SetRe
 	f.contactsLeft--
 	f.seen[address] = struct{}{}
 	return SetResult{Created: true, OptedOut: n.Contact.Unsubscribed}
+}
+
+// readChoices reads the choices of addresses about a topic.
+func (s *contactSet) readChoices(topicID string, hashes []app.AddressHash) error {
+	all, err := s.tx.ChoicesAmong(topicID, hashes)
+	if err != nil {
+		return fmt.Errorf("look up choices: %w", err)
+	}
+	for i := range all {
+		s.subscriptions[choiceKey{topicID, all[i].Address}] = all[i].Subscription
+	}
+	return nil
+}
+
+// choose buffers a choice that changes something. All items of a set make the same choice about a
+// topic. It ignores an opt-in of an address that opted out: an import, possibly of an old list,
+// resubscribes nobody.
+func (s *contactSet) choose(choice app.TopicChoice, address app.AddressHash) {
+	key := choiceKey{choice.ID, address}
+	if current := s.subscriptions[key]; current == choice.Subscription || current == app.OptOut {
+		return
+	}
+	s.subscriptions[key] = choice.Subscription
+	s.choices = append(s.choices, db.Choice{TopicID: choice.ID, Address: address, Subscription: choice.Subscription, At: s.tx.Now})
+}
+
+// optOut unsubscribes the contact of an address. It returns false if there is no contact, or if it
+// is unsubscribed already.
+func (s *contactSet) optOut(address app.AddressHash) (bool, error) {
+	old := s.existing[address]
+	if old == nil || old.Unsubscribed {
+		return false, nil
+	}
+	return true, s.merge(&app.NewContact{Contact: app.Contact{Unsubscribed: true}}, old)
+}
+
+// suppress adds an address to the suppression list, or changes the origin of its suppression to a
+// stronger one.
+func (s *contactSet) suppress(email string, address app.AddressHash, origin app.SuppressionOrigin) contactStatus {
+	if !s.newlySuppressed[address] { // an erased suppression becomes visible again
+		s.newlySuppressed[address] = true
+		s.newSuppressions = append(s.newSuppressions, app.Suppression{ID: app.NewID(), TeamID: s.teamID, Email: strings.ToLower(email), Hash: address, Origin: origin, CreatedAt: s.tx.Now})
+	}
+	current, exists := s.suppressed[address]
+	switch {
+	case !exists:
+		s.suppressed[address] = origin
+		return contactCreated
+	case current.WeakerThan(origin):
+		s.suppressed[address] = origin
+		s.strongerOrigins = append(s.strongerOrigins, address)
+		return contactUpdated
+	}
+	return contactSkipped
+}
+
+// flushSuppressions writes the suppressions that suppress buffered.
+func (s *contactSet) flushSuppressions() error {
+	if _, err := s.tx.AddSuppressions(s.newSuppressions); err != nil {
+		return fmt.Errorf("suppress: %w", err)
+	}
+	for _, address := range s.strongerOrigins {
+		current, err := s.tx.SuppressionByAddress(s.teamID, address)
+		if err != nil {
+			return fmt.Errorf("look up suppression: %w", err)
+		}
+		if err := s.tx.ReplaceOrigin(s.teamID, current.ID, s.suppressed[address], current.SourceID); err != nil {
+			return fmt.Errorf("change the origin of a suppression: %w", err)
+		}
+	}
+	s.newSuppressions, s.strongerOrigins = nil, nil
+	return nil
+}
+
+// suppressFormer suppresses the former addresses of a contact that unsubscribed, except those that
+// another contact has now. Contacts of earlier items are written first.
+func (s *contactSet) suppressFormer(c *app.Contact) error {
+	former, err := s.tx.FormerAddresses(c.TeamID, c.ID)
+	if err != nil {
+		return fmt.Errorf("read former addresses: %w", err)
+	}
+	if len(former) == 0 {
+		return nil
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	for _, f := range former { // later items may have these addresses
+		if s.existing[f.Hash] == nil && s.suppressed[f.Hash] == "" {
+			s.suppressed[f.Hash] = app.OriginUnsubscribe
+		}
+	}
+	return s.s.suppressFormerAddresses(s.tx, c)
 }

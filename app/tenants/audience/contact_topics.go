@@ -9,10 +9,9 @@ import (
 	"mailer/db"
 )
 
-// ListContactTopics returns a page of the team's topics, newest first, as they
-// stand for a contact, which is named by id or address, and whether there are
-// more. Errors: CodeNotFound for an unknown contact, CodeValidation for a cursor
-// that is not in the list.
+// ListContactTopics returns a page of the team's topics with the subscription of a contact, named
+// by id or address, newest first, and whether there are more. Errors: CodeNotFound for an unknown
+// contact, CodeValidation for an unknown cursor.
 func (s *Service) ListContactTopics(ctx context.Context, key *app.Key, idOrEmail string, page app.Page) (rows []app.ContactTopic, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.ContactTopic, bool, error) {
 		c, err := s.findContact(r, key.TeamID, idOrEmail)
@@ -24,10 +23,9 @@ func (s *Service) ListContactTopics(ctx context.Context, key *app.Key, idOrEmail
 	return rows, more, base.Cursor(page, err)
 }
 
-// SetContactTopics notes what a contact, which is named by id or address,
-// chooses about topics: all of it or, with an error, nothing. Of two choices
-// about one topic the last counts. It returns the contact's id and the topics that
-// were named, each once, as they stand then. Errors: CodeValidation,
+// SetContactTopics stores the topic choices of a contact, named by id or address: all of them or,
+// with an error, none. The last of several choices about a topic is used. It returns the contact's
+// id and the named topics, each once, with the new subscriptions. Errors: CodeValidation,
 // CodeNotFound for an unknown contact or topic.
 func (s *Service) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail string, choices []app.TopicChoice) (contactID string, rows []app.ContactTopic, err error) {
 	if len(choices) == 0 {
@@ -39,7 +37,7 @@ func (s *Service) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail 
 	choices = app.LastChoices(choices)
 	write := s.DB.Write
 	if slices.ContainsFunc(choices, func(c app.TopicChoice) bool { return c.Subscription == app.OptOut }) {
-		write = s.DB.WriteCritical // an opt-out must not wait for room on the disk
+		write = s.DB.WriteCritical // an opt-out must succeed on a full disk
 	}
 	err = write(ctx, func(tx *db.Tx) error {
 		c, err := s.findContact(&tx.Reader, key.TeamID, idOrEmail)
@@ -53,8 +51,7 @@ func (s *Service) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail 
 	return contactID, rows, base.Unavailable(err)
 }
 
-// choose writes choices of a contact, each topic once, and tells webhooks which
-// of them were new.
+// choose stores choices of a contact, each topic once, and announces the changes.
 func (s *Service) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) ([]app.ContactTopic, error) {
 	rows, changed := make([]app.ContactTopic, len(choices)), []app.TopicChoice(nil)
 	for i, choice := range choices {
@@ -75,9 +72,8 @@ func (s *Service) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) (
 	return rows, s.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
-// PreferencesLink makes the link to the page where a contact, which is named by
-// id or address, chooses for itself, and returns it with the contact's id. It
-// stores nothing, and the link never ends. Errors: CodeNotFound.
+// PreferencesLink returns the URL of the preferences page of a contact, named by id or address, and
+// the contact's id. It stores nothing. The link does not expire. Errors: CodeNotFound.
 func (s *Service) PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error) {
 	c, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Contact, error) { return s.findContact(r, key.TeamID, idOrEmail) })
 	if err != nil {

@@ -21,9 +21,9 @@ func TestChoiceEventsListChangesOnly(t *testing.T) {
 		return err
 	}
 	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut}))
-	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut})) // nothing new
+	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut})) // no change
 	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut}, app.TopicChoice{ID: b.ID, Subscription: app.OptIn}))
-	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptIn}, app.TopicChoice{ID: a.ID, Subscription: app.OptOut})) // comes to nothing
+	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptIn}, app.TopicChoice{ID: a.ID, Subscription: app.OptOut})) // no change in total
 	testserver.WantCode(t, set(app.TopicChoice{ID: b.ID, Subscription: app.OptOut}, app.TopicChoice{ID: app.NewID(), Subscription: app.OptOut}), app.CodeNotFound)
 	wantEvents(w, `topic.created "A" false`, `topic.created "B" false`,
 		`contact.topics.updated "Ann@example.net" [{"id":"`+a.ID+`","subscription":"opt_out"}]`,

@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// contactStatus says what became of one item of a batch or an import.
+// contactStatus is the outcome of one item of a batch or an import.
 type contactStatus string
 
 const (
@@ -20,11 +20,11 @@ const (
 	contactSkipped contactStatus = "skipped"
 )
 
-// ContactWriter writes contacts of one team inside one Write. It looks up what
-// their items refer to once, and keeps counters for Finish.
+// ContactWriter writes contacts of one team inside one Write. It looks up the objects that items
+// refer to once, and counts rows for Finish.
 type ContactWriter struct {
-	// Exact: contacts of a set are created as they say, as another Mailer had them, also
-	// those whose address is on the list because it unsubscribed.
+	// Exact: contacts of a set are created exactly as given, as a copy from another Mailer, even if
+	// their address is on the suppression list because it unsubscribed.
 	Exact bool
 
 	s            *Service
@@ -35,11 +35,11 @@ type ContactWriter struct {
 	topics       map[string]bool
 	members      map[string]int
 	created      int
-	contactsLeft int // new contacts that the plan has a place for; negative: any number
+	contactsLeft int // new contacts that the plan still allows; negative: no limit
 }
 
-// NewContactWriter begins to write contacts of a team; Finish must follow in the
-// same Write.
+// NewContactWriter returns a writer for contacts of a team. Finish must be called in the same
+// Write.
 func (s *Service) NewContactWriter(tx *db.Tx, teamID string) (*ContactWriter, error) {
 	types, err := tx.PropertyTypes(teamID)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Service) NewContactWriter(tx *db.Tx, teamID string) (*ContactWriter, er
 	}, nil
 }
 
-// Finish writes down how many contacts and memberships came.
+// Finish stores how many contacts and memberships were added.
 func (w *ContactWriter) Finish() error {
 	for id, n := range w.members {
 		if err := w.tx.CountMembers(id, n); err != nil {
@@ -65,10 +65,9 @@ func (w *ContactWriter) Finish() error {
 	return w.tx.CountContacts(w.teamID, w.created)
 }
 
-// Put creates the contact of an item, or treats the one that has its address
-// already as conflict says, and returns its id. An *app.Error (CodeValidation,
-// CodeNotFound, CodeConflict, CodePlanLimitReached) comes before anything is
-// written.
+// Put creates the contact of an item and returns its id. conflict decides if a contact has the
+// address already. An *app.Error (CodeValidation, CodeNotFound, CodeConflict, CodePlanLimitReached)
+// is returned before anything is written.
 func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
 	if err := w.check(n); err != nil {
 		return "", "", err
@@ -94,9 +93,8 @@ func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id stri
 	return "", "", errContactExists()
 }
 
-// PutAndJoin is Put for one contact by itself: one that exists joins the segments and
-// topics of the item even where it is skipped, and stays out of topics that it opted
-// out of.
+// PutAndJoin is Put for a single contact. An existing contact joins the segments and topics of the
+// item even if it is skipped, except topics that it opted out of.
 func (w *ContactWriter) PutAndJoin(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
 	hash := w.s.Sealer.AddressHash(w.teamID, n.Key)
 	old, err := w.tx.ContactByAddress(w.teamID, hash)
@@ -120,8 +118,7 @@ func (w *ContactWriter) PutAndJoin(n *app.NewContact, conflict app.OnConflict) (
 	return old.ID, status, w.merge(joins, old)
 }
 
-// withoutOptOuts leaves choices out that would subscribe an address again to topics that
-// it opted out of.
+// withoutOptOuts removes choices that would resubscribe an address to topics that it opted out of.
 func (w *ContactWriter) withoutOptOuts(choices []app.TopicChoice, address app.AddressHash) (out []app.TopicChoice, err error) {
 	for _, choice := range choices {
 		t, err := w.tx.TopicFor(w.teamID, choice.ID, address)
@@ -135,8 +132,8 @@ func (w *ContactWriter) withoutOptOuts(choices []app.TopicChoice, address app.Ad
 	return out, nil
 }
 
-// takeContactSlot takes the place of a contact that is about to be created. Error:
-// CodePlanLimitReached where the plan has none.
+// takeContactSlot counts a contact that is about to be created. Error: CodePlanLimitReached if the
+// plan allows no more.
 func (w *ContactWriter) takeContactSlot() error {
 	switch {
 	case w.contactsLeft < 0:
@@ -152,8 +149,8 @@ func errContactLimit() error {
 	return app.Errorf(app.CodePlanLimitReached, "The plan of this team holds no more contacts")
 }
 
-// check proves that declared properties have their type and that segments and
-// topics are the team's.
+// check returns nil if declared properties have their type, and segments and topics belong to the
+// team.
 func (w *ContactWriter) check(n *app.NewContact) error {
 	if err := n.Changes.Fits(w.types); err != nil {
 		return err
@@ -179,9 +176,8 @@ func (w *ContactWriter) check(n *app.NewContact) error {
 	return nil
 }
 
-// create adds a contact and returns its id. Who unsubscribed from everything and
-// was deleted since stays unsubscribed: only an explicit change of a contact
-// re-subscribes.
+// create adds a contact and returns its id. An address that unsubscribed before stays unsubscribed,
+// even if its contact was deleted: only an explicit change of a contact resubscribes.
 func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id string, err error) {
 	c := n.Contact
 	if c.Properties, err = n.Changes.Apply(nil); err != nil {
@@ -208,7 +204,7 @@ func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 	return c.ID, w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
 }
 
-// merge brings a contact up to an item (NewContact.Merge).
+// merge merges an item into a contact (NewContact.Merge).
 func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 	c, changed, err := w.merged(n, old)
 	if err != nil {
@@ -236,7 +232,7 @@ func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 	return w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
 }
 
-// merged is a contact as it is after an item, and whether that changes it.
+// merged returns a contact with an item merged into it, and whether the contact changes.
 func (w *ContactWriter) merged(n *app.NewContact, old app.Contact) (c app.Contact, changed bool, err error) {
 	if c, err = n.Merge(old); err != nil || reflect.DeepEqual(c, old) {
 		return c, false, err
@@ -245,8 +241,7 @@ func (w *ContactWriter) merged(n *app.NewContact, old app.Contact) (c app.Contac
 	return c, true, nil
 }
 
-// join adds a contact to the segments of an item and notes its choices. It
-// returns what was new.
+// join adds a contact to the segments of an item and stores its choices. It returns the changes.
 func (w *ContactWriter) join(c *app.Contact, n *app.NewContact) (joined []string, chosen []app.TopicChoice, err error) {
 	for _, id := range n.Segments {
 		added, err := w.tx.AddMember(id, c.ID)

@@ -13,11 +13,11 @@ import (
 	"mailer/db"
 )
 
-// PutContact adds a contact with its segments and choices, or treats the one that has
-// its address as conflict says (empty: as app.Compat does), and returns its id. One that
-// exists joins the segments and topics even where it is skipped, and is subscribed to
-// nothing again that it opted out of. Errors: CodeValidation, CodeNotFound for an
-// unknown segment or topic, CodeConflict for an address that a contact has.
+// PutContact adds a contact with its segments and choices and returns its id. conflict decides if a
+// contact has the address already; if it is empty, app.Compat decides. An existing contact joins
+// the segments and topics even if it is skipped, and is not resubscribed to anything that it opted
+// out of. Errors: CodeValidation, CodeNotFound for an unknown segment or topic, CodeConflict for an
+// address that a contact has.
 func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactInput, conflict app.OnConflict) (id string, created bool, err error) {
 	n, err := in.Validate()
 	if err != nil {
@@ -44,9 +44,8 @@ func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactIn
 	return id, created, base.Unavailable(err)
 }
 
-// CountContacts returns how many contacts the team has, or a segment where segmentID is
-// given; nil for a segment that would have to be counted. Errors: CodeNotFound for an
-// unknown segment.
+// CountContacts returns the number of contacts of the team, or of a segment if segmentID is set;
+// nil for a segment that would have to be counted. Errors: CodeNotFound for an unknown segment.
 func (s *Service) CountContacts(ctx context.Context, key *app.Key, segmentID string) (total *int, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		var segment app.Segment
@@ -69,9 +68,9 @@ func (s *Service) CountContacts(ctx context.Context, key *app.Key, segmentID str
 	return total, base.Unavailable(err)
 }
 
-// ListContacts returns a page of the team's contacts, or of those of a segment
-// where segmentID is given, newest first, and whether there are more. Errors:
-// CodeValidation, CodeNotFound for an unknown segment.
+// ListContacts returns a page of the team's contacts, or of those of a segment if segmentID is set,
+// newest first, and whether there are more. Errors: CodeValidation, CodeNotFound for an unknown
+// segment.
 func (s *Service) ListContacts(ctx context.Context, key *app.Key, segmentID string, include app.Include, page app.Page) (rows []app.Contact, more bool, err error) {
 	if segmentID != "" {
 		if rows, more, err = s.ListSegmentContacts(ctx, key, segmentID, page); err != nil {
@@ -95,15 +94,14 @@ func (s *Service) includeTopics(ctx context.Context, teamID string, include app.
 	return base.Unavailable(s.DB.Read(ctx, func(r *db.Reader) error { return r.AddTopics(teamID, rows) }))
 }
 
-// GetContact returns the contact with that id, or of that address. Errors:
-// CodeNotFound.
+// GetContact returns the contact with an id or address. Errors: CodeNotFound.
 func (s *Service) GetContact(ctx context.Context, key *app.Key, idOrEmail string) (c app.Contact, err error) {
 	c, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Contact, error) { return s.findContact(r, key.TeamID, idOrEmail) })
 	return c, base.Lookup("contact", err)
 }
 
-// findContact reads what a path can name a contact by: its id or its address.
-// What is neither names nothing. Error: db.ErrNotFound.
+// findContact reads a contact by id or address. Error: db.ErrNotFound, also for a text that is
+// neither.
 func (s *Service) findContact(r *db.Reader, teamID, idOrEmail string) (app.Contact, error) {
 	if id, ok := app.ParseID(idOrEmail); ok {
 		return r.Contact(teamID, id)
@@ -115,7 +113,7 @@ func (s *Service) findContact(r *db.Reader, teamID, idOrEmail string) (app.Conta
 	return r.ContactByAddress(teamID, s.Sealer.AddressHash(teamID, key))
 }
 
-// CheckAudience is nil when the team has that segment. Errors: CodeNotFound.
+// CheckAudience returns nil if the team has a segment with that id. Errors: CodeNotFound.
 func (s *Service) CheckAudience(ctx context.Context, key *app.Key, id string) error {
 	return base.Lookup("audience", s.DB.Read(ctx, func(r *db.Reader) error {
 		_, err := r.Segment(key.TeamID, id)
@@ -123,10 +121,9 @@ func (s *Service) CheckAudience(ctx context.Context, key *app.Key, id string) er
 	}))
 }
 
-// UpdateContact changes the contact with that id, or of that address, and returns
-// its id. It alone can subscribe again who unsubscribed; an opt-out waits for no
-// room on the disk. Errors: CodeNotFound, CodeValidation, CodeConflict for an address
-// that another contact has.
+// UpdateContact changes the contact with an id or address and returns its id. Only this call can
+// resubscribe a contact that unsubscribed. An opt-out succeeds on a full disk. Errors:
+// CodeNotFound, CodeValidation, CodeConflict for an address that another contact has.
 func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail string, p app.ContactPatch) (id string, err error) {
 	if err := p.Validate(); err != nil {
 		return "", err
@@ -147,8 +144,8 @@ func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail str
 	return id, base.Lookup("contact", err)
 }
 
-// patchContact changes a contact; byID says that its caller named it by its id, so
-// that its address in another spelling is no mere echo.
+// patchContact changes a contact. byID: the caller named the contact by id, so a different spelling
+// of its address is a change, not a repetition.
 func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, byID bool) error {
 	if err := checkSegments(&tx.Reader, &old, p); err != nil {
 		return err
@@ -187,8 +184,8 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, 
 	return s.announceChange(tx, &c)
 }
 
-// resubscribe takes away the suppression that stands for a contact's own opt-out
-// of everything. Bounces, complaints and what was put there by hand stay.
+// resubscribe removes the suppression of a contact's own opt-out. Suppressions for bounces and
+// complaints, and those added manually, stay.
 func (s *Service) resubscribe(tx *db.Tx, c *app.Contact) error {
 	suppression, err := tx.SuppressionByAddress(c.TeamID, c.Hash)
 	if errors.Is(err, db.ErrNotFound) || err == nil && suppression.Origin != app.OriginUnsubscribe {
@@ -200,16 +197,15 @@ func (s *Service) resubscribe(tx *db.Tx, c *app.Contact) error {
 	if err := tx.DeleteSuppression(c.TeamID, suppression.ID); err != nil {
 		return fmt.Errorf("delete suppression: %w", err)
 	}
-	if suppression.Email == "" { // erased before its owner came back
+	if suppression.Email == "" { // the address was erased before
 		suppression.Email = strings.ToLower(c.Email)
 	}
 	return s.announceSuppression(tx, webhook.SuppressionRemoved, &suppression)
 }
 
-// DeleteContact deletes the contact with that id, or of that address, with its
-// memberships and choices, and returns its id; erase also removes its address from
-// what is stored. An address of which the team has no contact can be erased too: the id
-// is then one that no contact has. Errors: CodeNotFound.
+// DeleteContact deletes the contact with an id or address, with its memberships and choices, and
+// returns its id. erase also removes its address from stored data. An address without a contact can
+// be erased too; the returned id is then new. Errors: CodeNotFound.
 func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail string, erase bool) (id string, err error) {
 	if erase {
 		c, err := s.GetContact(ctx, key, idOrEmail)
@@ -232,9 +228,8 @@ func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail str
 	return id, base.Lookup("contact", err)
 }
 
-// deleteContact deletes one contact and notes it for webhooks. Who was
-// unsubscribed stays so on the suppression list, also when the address comes
-// again.
+// deleteContact deletes one contact and announces that. An unsubscribed contact stays on the
+// suppression list, in case its address is added again.
 func (s *Service) deleteContact(tx *db.Tx, c *app.Contact) error {
 	segments, err := tx.SegmentsOf(c.TeamID, c.ID)
 	if err != nil {

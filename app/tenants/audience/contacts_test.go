@@ -16,8 +16,8 @@ import (
 	"mailer/db"
 )
 
-// contactTest is a world with a segment and two topics, the second one opted out
-// of by default.
+// contactTest is a test server with a segment and two topics, the second one opted out of by
+// default.
 type contactTest struct {
 	*testserver.Server
 	segment string
@@ -65,7 +65,7 @@ func (a *contactTest) put(conflict app.OnConflict, permissive bool, inputs ...ap
 	return a.Services.Audience.PutContacts(a.T.Context(), a.Key, items, conflict, permissive)
 }
 
-// counts are the counters of the team's contacts and the segment's members.
+// counts returns the counters of the team's contacts and the segment's members.
 func (a *contactTest) counts() (contacts, members int) {
 	a.T.Helper()
 	a.Read(func(r *db.Reader) error {
@@ -92,7 +92,7 @@ type contactEvent struct {
 	}
 }
 
-// contactEvent returns what webhooks would be told since the last call, oldest first.
+// events returns the events announced since the last call, oldest first.
 func (a *contactTest) events() (out []contactEvent) {
 	a.T.Helper()
 	for _, payload := range a.SQL(`SELECT payload FROM webhook_events ORDER BY id`) {
@@ -229,7 +229,7 @@ func TestOnlyPatchResubscribes(t *testing.T) {
 	if _, err := a.Services.Suppressions.GetSuppression(ctx, a.Key, "bob@example.org"); err != nil {
 		t.Errorf("the bounce is gone: %v", err)
 	}
-	// The flag may be clear already while the address is still suppressed.
+	// The contact may be subscribed while its address is still suppressed.
 	suppress("ann@example.org", app.OriginUnsubscribe)
 	a.events()
 	a.patch("ann@example.org", subscribe(true))
@@ -278,7 +278,7 @@ func TestOtherTeamsAudienceIsNotFound(t *testing.T) {
 	}
 	_, err := a.Services.Audience.DeleteContact(ctx, theirs, id, true)
 	testserver.WantCode(t, err, app.CodeNotFound)
-	erased, err := a.Services.Audience.DeleteContact(ctx, theirs, "ann@example.org", true) // what they have of the address, which is nothing
+	erased, err := a.Services.Audience.DeleteContact(ctx, theirs, "ann@example.org", true) // erases the address in the other team, which has no data of it
 	if err != nil || erased == id {
 		t.Errorf("erased %s, %v", erased, err)
 	}

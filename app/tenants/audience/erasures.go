@@ -15,9 +15,9 @@ import (
 	"mailer/db"
 )
 
-// WithoutErasing leaves out of recipients that are to be written down who is being
-// erased: they were read before that began, and no erasure ends while somebody
-// writes down what was read before it (eraseWalker.finish).
+// WithoutErasing removes recipients that are being erased from rows that are about to be stored.
+// The rows were read before the erasure began; an erasure does not end while such rows are being
+// stored (eraseWalker.finish).
 func (s *Service) WithoutErasing(tx *db.Tx, teamID string, rows []app.BroadcastRecipient) ([]app.BroadcastRecipient, error) {
 	open, err := tx.ErasuresOf(teamID)
 	if err != nil || len(open) == 0 {
@@ -27,7 +27,7 @@ func (s *Service) WithoutErasing(tx *db.Tx, teamID string, rows []app.BroadcastR
 	for _, row := range open {
 		job, err := s.OpenErasure(row)
 		if err != nil {
-			continue // openErasures says so
+			continue // OpenErasures logs the error
 		}
 		addresses = append(addresses, job.Addresses...)
 	}
@@ -43,17 +43,17 @@ func (s *Service) WithoutErasing(tx *db.Tx, teamID string, rows []app.BroadcastR
 	return kept, nil
 }
 
-// MaxErasures is how many erasures are worked on together.
+// MaxErasures is how many erasures are processed together.
 const MaxErasures = 1000
 
-// TeamErasures are the erasures of a team that are not done, oldest first.
+// TeamErasures are the unfinished erasures of a team, oldest first.
 type TeamErasures struct {
 	ID   string
 	Jobs []Erasure
 }
 
-// Set returns the addresses that go out of what has an id: those erased after it
-// came.
+// Set returns the addresses to erase from the object with an id: those whose erasure began after
+// the object was made.
 func (t *TeamErasures) Set(id string) *erase.Set {
 	var addresses []string
 	for _, job := range t.Jobs {
@@ -64,7 +64,7 @@ func (t *TeamErasures) Set(id string) *erase.Set {
 	return erase.NewSet(addresses)
 }
 
-// First is the last id that all erasures of the team reach to.
+// First returns the last id that all erasures of the team cover.
 func (t *TeamErasures) First() string {
 	id := t.Jobs[0].Until
 	for _, job := range t.Jobs {
@@ -73,7 +73,7 @@ func (t *TeamErasures) First() string {
 	return id
 }
 
-// Until is the last id that any erasure of the team reaches to.
+// Until returns the last id that any erasure of the team covers.
 func (t *TeamErasures) Until() (id string) {
 	for _, job := range t.Jobs {
 		id = max(id, job.Until)
@@ -81,7 +81,7 @@ func (t *TeamErasures) Until() (id string) {
 	return id
 }
 
-// OpenErasures reads what is to be done.
+// OpenErasures reads the unfinished erasures.
 func (s *Service) OpenErasures(ctx context.Context) ([]*TeamErasures, error) {
 	rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.Erasure, error) { return r.Erasures(MaxErasures) })
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) OpenErasures(ctx context.Context) ([]*TeamErasures, error) {
 	var out []*TeamErasures
 	for _, row := range rows {
 		job, err := s.OpenErasure(row)
-		if err != nil { // no reason to leave the others undone
+		if err != nil { // the others must be done all the same
 			s.Log.Error("an erasure can't be read, and is not done", "erasure", row.ID, "err", err)
 			continue
 		}
@@ -103,35 +103,34 @@ func (s *Service) OpenErasures(ctx context.Context) ([]*TeamErasures, error) {
 	return out, nil
 }
 
-// OpenErasure unseals an erasure. Errors: seal.ErrSeal, or one that repeats nothing of
-// its content.
+// OpenErasure unseals an erasure. Errors: seal.ErrSeal, or one that contains nothing of its
+// content.
 func (s *Service) OpenErasure(row db.Erasure) (Erasure, error) {
 	job := Erasure{ID: row.ID}
 	plain, err := s.Sealer.Open(ErasePurpose, row.ID, row.Sealed)
 	if err != nil {
 		return job, err
 	}
-	if json.Unmarshal(plain, &job) != nil { // whose words might hold an address
+	if json.Unmarshal(plain, &job) != nil { // the JSON error might contain an address
 		return job, errors.New("decode erasure")
 	}
 	return job, nil
 }
 
-// Erasure is what a row of erasures holds, sealed.
+// Erasure is the sealed content of a row of erasures.
 type Erasure struct {
 	ID        string   `json:"-"`
-	Addresses []string `json:"addresses"` // their keys
-	Until     string   `json:"until"`     // what has a higher id came after
+	Addresses []string `json:"addresses"` // address keys
+	Until     string   `json:"until"`     // objects with a higher id came later
 }
 
-// ErasePurpose is what erasures are sealed for.
+// ErasePurpose is the purpose that erasures are sealed for.
 const ErasePurpose = "erasure"
 
-// EraseContacts deletes contacts of a team and every trace of their addresses
-// but the hashes that keep mail from them. When it answers, nothing goes out to
-// them any more but what was leaving at that moment. The traces are gone too
-// unless that takes longer than eraseWait; the rest then follows in the
-// background, also after a crash. Errors: those of the store.
+// EraseContacts deletes contacts of a team and all stored copies of their addresses, except the
+// hashes that suppress mail to them. When it returns, no mail to them leaves, except mail past its
+// final dot. The copies are deleted too, unless that takes longer than eraseWait: the rest is then
+// deleted in the background, also after a crash. Errors: those of the store.
 func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []app.Contact) error {
 	if len(contacts) == 0 {
 		return nil
@@ -148,8 +147,8 @@ func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []a
 	return s.RunErasure(ctx, teamID, job)
 }
 
-// BeginErasure is the Write that an erasure is as good as done with: contacts
-// go, their suppressions forget them, and what remains to do is noted.
+// BeginErasure starts an erasure inside a Write: it deletes the contacts, removes the addresses
+// from their suppressions, and stores the work that remains.
 func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact) (job Erasure, err error) {
 	for i := range contacts {
 		former, err := eraseFormer(tx, teamID, &contacts[i])
@@ -171,7 +170,7 @@ func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact)
 	if err != nil {
 		return job, fmt.Errorf("find the newest broadcast: %w", err)
 	}
-	job.Until = max(job.ID, newest, broadcast) // a clock that was set back makes smaller ids
+	job.Until = max(job.ID, newest, broadcast) // after the clock was set back new ids are smaller
 	plain, err := json.Marshal(job)
 	if err != nil {
 		return job, fmt.Errorf("encode erasure: %w", err)
@@ -179,13 +178,13 @@ func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact)
 	return job, tx.InsertErasure(db.Erasure{ID: job.ID, TeamID: teamID, Sealed: s.Sealer.Seal(ErasePurpose, job.ID, plain)})
 }
 
-// unknownContact stands for an address of which a team has no contact, but maybe mail.
+// unknownContact stands for an address without a contact, to which mail may have been sent.
 func unknownContact(teamID string, address app.AddressKey) app.Contact {
 	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: address.String()}
 }
 
-// eraseContact deletes a contact and returns the key of its address. One that was
-// deleted meanwhile is erased all the same, and one that came meanwhile too. Who was unsubscribed stays so.
+// eraseContact deletes a contact and returns the key of its address. It also erases a contact that
+// was deleted or recreated meanwhile. An unsubscribed address stays suppressed.
 func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address string, err error) {
 	_, key, err := app.ParseBareAddress(c.Email)
 	if err != nil {
@@ -216,8 +215,8 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 	return key.String(), nil
 }
 
-// eraseFormer has suppressions forget the addresses that a contact had, and returns
-// those that no other contact has now.
+// eraseFormer removes the former addresses of a contact from suppressions, and returns those that
+// no other contact has.
 func eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, err error) {
 	former, err := tx.FormerAddresses(teamID, c.ID)
 	if err != nil {
@@ -236,7 +235,7 @@ func eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, 
 	return addresses, nil
 }
 
-// deleteErased deletes a contact and tells webhooks so without saying who it was.
+// deleteErased deletes a contact and announces that without its address and name.
 func (s *Service) deleteErased(tx *db.Tx, c app.Contact) error {
 	segments, err := tx.SegmentsOf(c.TeamID, c.ID)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"mailer/app/rules/contactfile"
 )
 
-// What the tests of this package from outside reach into it for.
+// Exports for the external tests of this package.
 
 const (
 	ImportPiece         = importPiece
@@ -25,7 +25,7 @@ var (
 	ErrGone    = errGone
 )
 
-// OpenImports is how many files are open. The importer must be idle.
+// OpenImports returns how many files are open. The importer must be idle.
 func (s *Imports) OpenImports() int { return len(s.imports.runs) }
 
 func (s *Service) Scans() *base.TeamSemaphore { return s.scans }
@@ -34,14 +34,14 @@ func (s *Imports) RunImports(ctx context.Context) { s.runImports(ctx) }
 
 type ImportRun = importRun
 
-// NewImportRun is the work on an import, whose rows are to be set.
+// NewImportRun returns the run of an import without rows.
 func NewImportRun(s *Imports, i contactfile.Import) *importRun { return &importRun{s: s, imp: i} }
 
 func (run *importRun) S() *Imports { return run.s }
 
 func (run *importRun) I() *contactfile.Import { return &run.imp }
 
-// Open sets the rows of the file to be read, after those that are done.
+// Open opens the file and skips the rows that are done.
 func (run *importRun) Open(ctx context.Context) error { return run.open(ctx) }
 
 func (run *importRun) Read() (batch importBatch, err error) { return run.read() }
@@ -51,5 +51,5 @@ func (run *importRun) Write(ctx context.Context, batch importBatch) error {
 	return run.write(ctx)
 }
 
-// Step works off one batch, as the importer does.
+// Step processes one batch, as the importer does.
 func (run *importRun) Step(ctx context.Context) error { return run.step(ctx) }

@@ -16,7 +16,7 @@ import (
 	"mailer/db"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
 // upload imports a file and returns the import's id.
 func upload(w *testserver.Server, in contactfile.Input, csv string) string {
@@ -24,7 +24,7 @@ func upload(w *testserver.Server, in contactfile.Input, csv string) string {
 	return uploadAs(w, w.Key, in, csv)
 }
 
-// uploadAs does so for any team.
+// uploadAs is upload for any team.
 func uploadAs(w *testserver.Server, key *app.Key, in contactfile.Input, csv string) string {
 	w.T.Helper()
 	id, err := w.Services.Imports.CreateImport(w.T.Context(), key, func(file io.Writer) (contactfile.Input, error) {
@@ -35,8 +35,8 @@ func uploadAs(w *testserver.Server, key *app.Key, in contactfile.Input, csv stri
 	return id
 }
 
-// wantImport checks status, error and counts (created, updated, skipped,
-// failed), and that as many contacts are there as the team's counter says.
+// wantImport checks status, error and counts (created, updated, skipped, failed), and that the
+// contacts match the team's counter.
 func wantImport(w *testserver.Server, id string, status contactfile.Status, text string, want contactfile.Counts) {
 	w.T.Helper()
 	i, _ := w.GetImport(id)
@@ -48,7 +48,7 @@ func wantImport(w *testserver.Server, id string, status contactfile.Status, text
 	}
 }
 
-// wantNoFiles proves that no piece of the import is left.
+// wantNoFiles checks that no piece of the imports is stored.
 func wantNoFiles(w *testserver.Server, ids ...string) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
@@ -66,13 +66,13 @@ func wantNoFiles(w *testserver.Server, ids ...string) {
 	})
 }
 
-// queueImport queues an import whose plan no upload would have.
+// queueImport queues an import with a plan that no upload would make.
 func queueImport(w *testserver.Server, plan *contactfile.Plan, csv string) string {
 	w.T.Helper()
 	return queueImportAs(w, w.Key.TeamID, plan, csv)
 }
 
-// queueImportAs does so for any team.
+// queueImportAs is queueImport for any team.
 func queueImportAs(w *testserver.Server, teamID string, plan *contactfile.Plan, csv string) string {
 	w.T.Helper()
 	id := app.NewID()
@@ -98,7 +98,7 @@ func sendAbout(w *testserver.Server, t *app.Topic, to ...string) string {
 	return id
 }
 
-// linkOf is the token of the page that an email leads to.
+// linkOf returns the token of the page that an email links to.
 func linkOf(w *testserver.Server, id string) string {
 	w.T.Helper()
 	token, ok := strings.CutPrefix(w.Email(id).Unsubscribe, w.Config.BaseURL+"/unsubscribe/")
@@ -108,7 +108,7 @@ func linkOf(w *testserver.Server, id string) string {
 	return token
 }
 
-// pageMethods are the four methods of the pages, and which page's token each takes.
+// pageMethods are the four methods of Pages, by name.
 func pageMethods(w *testserver.Server) map[string]func(token string) (*audience.PageView, error) {
 	ctx := w.T.Context()
 	return map[string]func(string) (*audience.PageView, error){
@@ -121,7 +121,7 @@ func pageMethods(w *testserver.Server) map[string]func(token string) (*audience.
 	}
 }
 
-// sendBare sends mail without a topic whose text leads to the page.
+// sendBare sends mail without a topic that links to the page.
 func sendBare(w *testserver.Server, to ...string) string {
 	w.T.Helper()
 	in := testserver.Message(to...)
@@ -140,7 +140,7 @@ func wantContacts(w *testserver.Server, segmentID string, want int, after string
 	}
 }
 
-// addContact puts somebody into the team's audience.
+// addContact adds a contact to the team.
 func addContact(w *testserver.Server, email string) string {
 	w.T.Helper()
 	var id string
@@ -153,7 +153,7 @@ func addContact(w *testserver.Server, email string) string {
 	return id
 }
 
-// wantEvents compares names and some members of the data with what webhooks heard.
+// wantEvents compares the names and some members of the events that webhooks received.
 func wantEvents(w *testserver.Server, want ...string) {
 	w.T.Helper()
 	var got []string
@@ -173,7 +173,7 @@ func wantEvents(w *testserver.Server, want ...string) {
 	}
 }
 
-// topic makes one that is opt_in by default.
+// optInTopic makes a topic that is opt_in by default.
 func optInTopic(w *testserver.Server, name string) app.Topic {
 	w.T.Helper()
 	topic, err := w.Services.Topics.CreateTopic(w.T.Context(), w.Key, app.TopicInput{Name: name, Default: app.OptIn})

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// historyEvents is how many lines of a mail's timeline a history shows, the newest.
+	// historyEvents is how many events of an email a history shows, the newest first.
 	historyEvents = 20
-	// historyBroadcasts is how many broadcasts a page of a history looks through.
+	// historyBroadcasts is how many broadcasts one page of a history searches.
 	historyBroadcasts = 200
-	// historyRows is about how many emails a page of a history looks at where no index
-	// finds them.
+	// historyRows is about how many emails one page of a history scans if no index finds them.
 	historyRows = 20_000
 )
 
-// ContactMail is an email that a contact got, or mail of a broadcast to it.
+// ContactMail is an email to a contact, or mail of a broadcast to it.
 type ContactMail struct {
 	ID          string
 	BroadcastID string // empty: an email
@@ -32,19 +31,18 @@ type ContactMail struct {
 	LastEvent   app.LastEvent
 	State       app.State
 	CreatedAt   time.Time
-	Events      []app.Event // the newest first
+	Events      []app.Event // newest first
 }
 
-// ContactHistory is a page of what a contact got, newest first.
+// ContactHistory is a page of the mail to a contact, newest first.
 type ContactHistory struct {
 	Mail       []ContactMail
 	More       bool
-	SearchedTo string // the last mail that was looked at; empty: there is no other
+	SearchedTo string // the last mail that was searched; empty: the end was reached
 }
 
-// ContactHistory returns a page of all mail of a contact, named by id or address, with
-// what happened to each: emails to its address, and broadcasts to it. It looks at a
-// bounded number of either. Errors:
+// ContactHistory returns a page of all mail to a contact, named by id or address, with its events:
+// emails to its address, and broadcasts. It searches a bounded number of each. Errors:
 // CodeNotFound, CodeValidation.
 func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
 	var c app.Contact
@@ -62,8 +60,8 @@ func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact str
 	return out, base.Cursor(page, err)
 }
 
-// historyOf is ContactHistory for a contact that was found. Error: ErrNotFound for a
-// cursor that is no mail of the team.
+// historyOf is ContactHistory for a contact that was found. Error: db.ErrNotFound for a cursor that
+// is no mail of the team.
 func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory, err error) {
 	if cursor := cmp.Or(page.After, page.Before); cursor != "" {
 		if err := r.OwnsMail(c.TeamID, cursor); err != nil {
@@ -83,9 +81,9 @@ func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory,
 	return out, timelines(r, c, out.Mail)
 }
 
-// broadcastsTo returns the mail of the next broadcasts to a contact from page's cursor on,
-// the nearest first, at most one more than a page, and the id up to which it looked; empty:
-// there are no others.
+// broadcastsTo returns the mail of broadcasts to a contact from page's cursor on, the nearest
+// first, at most one more than a page, and the id up to which it searched; empty: the end was
+// reached.
 func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMail, searchedTo string, err error) {
 	read, from, edge := r.BroadcastsBefore, page.After, int64(0)
 	if page.Before != "" {
@@ -121,15 +119,15 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 	return out, searchedTo, nil
 }
 
-// merge puts emails and mail of broadcasts in order. Beyond the place up to which both
-// were looked for, nothing is shown yet.
+// merge merges emails and mail of broadcasts in order. It cuts the result where either search
+// ended.
 func (h *ContactHistory) merge(emails *db.FoundEmails, broadcasts []ContactMail, broadcastsEnd string, page app.Page) {
 	for i := range emails.Emails {
 		e := &emails.Emails[i]
 		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, State: e.State(), CreatedAt: e.CreatedAt})
 	}
 	h.Mail = append(h.Mail, broadcasts...)
-	// further compares ids: what is further from where the page begins comes later.
+	// further orders ids by their distance from the start of the page.
 	newer, further := page.Before != "", func(a, b string) int { return cmp.Compare(b, a) }
 	if newer {
 		further = func(a, b string) int { return cmp.Compare(a, b) }
@@ -151,8 +149,7 @@ func (h *ContactHistory) merge(emails *db.FoundEmails, broadcasts []ContactMail,
 	}
 }
 
-// timelines reads the newest lines of what happened to each mail, but those about other
-// recipients of an email.
+// timelines reads the newest events of each mail, except those about other recipients of an email.
 func timelines(r *db.Reader, c *app.Contact, mail []ContactMail) (err error) {
 	for i := range mail {
 		m, address := &mail[i], ""

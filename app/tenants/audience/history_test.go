@@ -8,8 +8,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// TestContactHistoryMatchesAllSpellings: emails keep A-labels, a contact
-// the spelling that it came in.
+// Emails are stored with A-labels, a contact with the spelling of its input.
 func TestContactHistoryMatchesAllSpellings(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))

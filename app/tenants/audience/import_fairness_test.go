@@ -25,7 +25,7 @@ func importOf(w *testserver.Server, key *app.Key, id string) contactfile.Import 
 	return i
 }
 
-// slowly has each batch of an import take audience.ImportYield.
+// slowly makes each batch of an import take audience.ImportYield.
 func slowly(w *testserver.Server) {
 	w.Services.Load = &app.Load{}
 	w.T.Cleanup(w.Services.Load.Enter())
@@ -65,7 +65,7 @@ func TestSmallImportDoesntWaitForOtherTeams(t *testing.T) {
 	})
 }
 
-// A file that was read anew for each turn would cost the square of its length.
+// Reading the file again for each batch would take quadratic time.
 func TestImportFileStaysOpenBetweenRounds(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
@@ -75,7 +75,7 @@ func TestImportFileStaysOpenBetweenRounds(t *testing.T) {
 		ids := map[*app.Key]string{w.Key: upload(w, contactfile.Input{}, csv), other: uploadAs(w, other, contactfile.Input{}, csv)}
 		w.Start()
 		time.Sleep(3 * audience.ImportYield)
-		w.WriteDB(func(tx *db.Tx) error { // which nobody looks at again
+		w.WriteDB(func(tx *db.Tx) error { // the importer does not read it again
 			for _, id := range ids {
 				if _, err := tx.PurgeImport(id, 10, 0); err != nil {
 					return err
@@ -134,7 +134,7 @@ func TestFailingImportDelaysNoOtherTeam(t *testing.T) {
 		}
 		time.Sleep(audience.MaxImportFailures * 2 * time.Second)
 		synctest.Wait()
-		for n, key := range others { // each has its own tries
+		for n, key := range others { // failures count per import
 			if got := importOf(w, key, bad[n]); got.Status != contactfile.Failed || !strings.Contains(got.Error, "could not be stored") {
 				t.Errorf("the bad one is %s %q", got.Status, got.Error)
 			}
@@ -153,7 +153,7 @@ func TestErasureDelaysOnlyItsTeamsImports(t *testing.T) {
 			_, err := w.Services.Audience.BeginErasure(tx, other.TeamID, []app.Contact{person})
 			return err
 		})
-		go w.Services.Imports.RunImports(w.Services.Claiming) // and nobody carries the erasure out
+		go w.Services.Imports.RunImports(w.Services.Claiming) // and nothing processes the erasure
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		wantImport(w, id, contactfile.Completed, "", contactfile.Counts{Created: 1})
@@ -201,7 +201,7 @@ func TestEleventhImportIsRefusedUnread(t *testing.T) {
 		upload(w, contactfile.Input{}, "email\nb@example.org\n")
 		w.Start()
 		synctest.Wait()
-		upload(w, contactfile.Input{}, "email\nc@example.org\n") // those that are over don't count
+		upload(w, contactfile.Input{}, "email\nc@example.org\n") // finished imports don't count
 	})
 }
 
@@ -214,7 +214,7 @@ func TestConcurrentUploadsObeyLimit(t *testing.T) {
 		for n := range cap(errs) {
 			all.Go(func() {
 				_, err := w.Services.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (contactfile.Input, error) {
-					<-begun // all were let in
+					<-begun // all of them passed the first check
 					size := 1 + n%2*audience.ImportPiece
 					_, err := io.WriteString(file, "email\n"+strings.Repeat("\n", size)+"a@example.org\n")
 					return contactfile.Input{}, err
@@ -243,7 +243,7 @@ func TestConcurrentUploadsObeyLimit(t *testing.T) {
 	})
 }
 
-// wantDeleted checks that nothing is left of an import.
+// wantDeleted checks that no row of an import is left.
 func wantDeleted(w *testserver.Server, id string) {
 	w.T.Helper()
 	for _, table := range []string{"imports WHERE id", "import_pieces WHERE import_id", "import_errors WHERE import_id"} {
@@ -350,7 +350,7 @@ func TestImportDeletedDuringUpload(t *testing.T) {
 func TestFinishedImportsArePurgedAfterThirtyDays(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
-		go w.Services.Imports.RunImports(w.Services.Claiming) // without what else a server does in a month
+		go w.Services.Imports.RunImports(w.Services.Claiming) // without the other workers of a server, which would take long for a month
 		old := upload(w, contactfile.Input{}, "email\nnobody\n")
 		synctest.Wait()
 		time.Sleep(contactfile.Retention - time.Hour)

@@ -17,7 +17,7 @@ import (
 	"mailer/db"
 )
 
-// zipFile packs members, by turns name and text.
+// zipFile makes an archive of members, given as alternating names and texts.
 func zipFile(t testing.TB, members ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -32,8 +32,8 @@ func zipFile(t testing.TB, members ...string) string {
 	return b.String()
 }
 
-// optOutFile is an export of Mailchimp in which those who stay stand before those who
-// left: n of each kind, some of whom are in both.
+// optOutFile returns a Mailchimp export with n contacts of each kind, subscribed ones before
+// unsubscribed ones. Some addresses are in both.
 func optOutFile(t testing.TB, n int) (file string, out []string) {
 	t.Helper()
 	in, gone, cleaned := &strings.Builder{}, &strings.Builder{}, &strings.Builder{}
@@ -53,7 +53,7 @@ func optOutFile(t testing.TB, n int) (file string, out []string) {
 	return zipFile(t, "a_subscribed.csv", in.String(), "cleaned_x.csv", cleaned.String(), "subscribed_x.csv", in.String(), "unsubscribed_x.csv", gone.String(), "notes.md", "x"), append(out, "half@example.org")
 }
 
-// mailable are those of some addresses whose contacts get mail.
+// mailable returns the addresses whose contacts get mail.
 func mailable(w *testserver.Server, addresses []string) (out []string) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
@@ -72,8 +72,8 @@ func mailable(w *testserver.Server, addresses []string) (out []string) {
 	return out
 }
 
-// TestCrashedImportNeverResubscribes stops an import after each of its
-// Writes, and goes on with it in another process.
+// TestCrashedImportNeverResubscribes stops an import after each of its Writes, and continues it in
+// another process.
 func TestCrashedImportNeverResubscribes(t *testing.T) {
 	const n = 150
 	want := contactfile.Counts{Created: 3 * n, Skipped: n + 2*n/3, Failed: 2}
@@ -130,7 +130,7 @@ func TestOptOutPassDelaysNoOtherTeam(t *testing.T) {
 	})
 }
 
-// TestImportedOptOutAppliesToExistingContacts: on_conflict is about values.
+// on_conflict applies to values, not to opt-outs.
 func TestImportedOptOutAppliesToExistingContacts(t *testing.T) {
 	for _, conflict := range []string{"skip", "upsert"} {
 		t.Run(conflict, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestImportCreatesAtMostThousandSegments(t *testing.T) {
 		text.WriteString("out@example.org,last,,,2022-01-01 00:00:00\nb@example.org,t1,,,\n")
 		id := upload(w, contactfile.Input{}, text.String())
 		synctest.Wait()
-		// The one that opted out came first.
+		// The opt-out was written first.
 		wantImport(w, id, contactfile.Completed, "", contactfile.Counts{Created: contactfile.MaxNewSegments + 1, Failed: 11})
 		if got := w.SQL("SELECT count(*) FROM segments")[0]; got != fmt.Sprint(contactfile.MaxNewSegments) {
 			t.Errorf("%s segments", got)
@@ -171,7 +171,7 @@ func TestImportCreatesAtMostThousandSegments(t *testing.T) {
 	})
 }
 
-// TestPackedImportIsStoredUnpacked: an address that is erased can be masked there.
+// An erased address can be masked in the stored text.
 func TestPackedImportIsStoredUnpacked(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))

@@ -16,32 +16,31 @@ import (
 )
 
 const (
-	importRows     = 200  // of one Write
-	importLinks    = 3000 // contacts, memberships and choices of one Write, about
-	importScanRows = 5000 // rows of one turn that are looked at for those who opted out
-	// importYield is how long the import stands back between two Writes while
-	// callers wait.
+	importRows     = 200  // rows of one Write
+	importLinks    = 3000 // about how many contacts, memberships and choices of one Write
+	importScanRows = 5000 // rows of one batch that a first pass scans for opt-outs
+	// importYield is the pause between two Writes while callers wait.
 	importYield = 10 * time.Millisecond
 )
 
-// importRun is an import at work, whose file is open.
+// importRun is an import in progress, with its open file.
 type importRun struct {
 	s        *Imports
 	imp      contactfile.Import // as it is stored
 	rows     *contactfile.Walk  // nil: not open yet
 	batch    *importBatch       // read and not stored; nil: none
-	erasures uint64             // erasures of the team that began before the file was read
+	erasures uint64             // count of the team's erasures before the file was read
 }
 
-// errErasing: rows that were read may hold addresses that are erased since. The
-// file is read anew once they are masked in it.
+// errErasing: rows that were read may contain addresses that are being erased. The file is read
+// again once they are masked.
 var errErasing = errors.New("audience: addresses are being erased")
 
-// errGone: the import was deleted meanwhile, and is no trouble.
+// errGone: the import was deleted meanwhile. It is not a failure.
 var errGone = errors.New("audience: the import is gone")
 
-// goneIfNotFound returns errGone for an import that is not there, or not to be worked on, any more.
-// Other errors pass.
+// goneIfNotFound returns errGone for db.ErrNotFound: the import was deleted or is over. It returns
+// other errors as they are.
 func goneIfNotFound(err error) error {
 	if errors.Is(err, db.ErrNotFound) {
 		return errGone
@@ -49,22 +48,22 @@ func goneIfNotFound(err error) error {
 	return err
 }
 
-// importBatch is what one Write takes of a file.
+// importBatch is the part of a file that one Write stores.
 type importBatch struct {
 	rows    []importRow
-	scanned int    // rows that were looked at in a first pass
-	last    bool   // nothing comes after them
-	failure string // why; empty: the file ends
+	scanned int    // rows that a first pass scanned
+	last    bool   // no rows follow
+	failure string // why reading ended; empty: at the end of the file
 }
 
 type importRow struct {
 	line    int
 	sheet   *contactfile.Sheet
 	person  contactfile.Contact
-	address app.AddressHash // of somebody who is written
+	address app.AddressHash // of a row with a contact or a suppression
 }
 
-// addresses are those of a batch.
+// addresses returns the addresses of a batch.
 func (b *importBatch) addresses() (all []app.AddressHash) {
 	for i := range b.rows {
 		if p := &b.rows[i].person; p.Contact != nil || p.Origin != "" {
@@ -74,9 +73,8 @@ func (b *importBatch) addresses() (all []app.AddressHash) {
 	return all
 }
 
-// step works off a batch. A fault of the program fails the import, since it would come
-// again; any other error is the store's, and leaves the rest of the import to be done.
-// Errors: errErasing, errGone, those of the store.
+// step processes one batch. A panic fails the import, since it would recur. Any other error comes
+// from the store, and the import continues later. Errors: errErasing, errGone, those of the store.
 func (run *importRun) step(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -103,7 +101,7 @@ func (run *importRun) step(ctx context.Context) (err error) {
 	return run.write(ctx)
 }
 
-// open begins to read the file, and reads over the rows that are done.
+// open opens the file and skips the rows that are done.
 func (run *importRun) open(ctx context.Context) error {
 	book, err := run.s.openBook(ctx, &run.imp)
 	if err != nil {
@@ -122,8 +120,8 @@ func (run *importRun) open(ctx context.Context) error {
 	return nil
 }
 
-// nextRow returns the next row of a file; where one table of an archive can't be read
-// further, that counts as one.
+// nextRow returns the next row of a file. An unreadable table of an archive is returned as one row
+// with a problem.
 func nextRow(rows *contactfile.Walk) (importRow, error) {
 	row, sheet, err := rows.Next()
 	var fileErr *contactfile.FileError
@@ -136,7 +134,7 @@ func nextRow(rows *contactfile.Walk) (importRow, error) {
 	return importRow{line: row.Line, sheet: sheet, person: sheet.Contact(row)}, nil
 }
 
-// read takes the next rows of the file; in a first pass those who opted out.
+// read reads the next rows of the file; in a first pass only those that opt out.
 func (run *importRun) read() (batch importBatch, err error) {
 	plan, links := &run.imp.Plan, 0
 	for len(batch.rows) < importRows && links < importLinks && batch.scanned < importScanRows {
@@ -167,7 +165,7 @@ func (run *importRun) read() (batch importBatch, err error) {
 	return batch, nil
 }
 
-// address is by what somebody is found whom a row describes.
+// address returns the address hash of a row.
 func (run *importRun) address(p *contactfile.Contact) (app.AddressHash, error) {
 	switch {
 	case p.Contact != nil:
@@ -177,12 +175,12 @@ func (run *importRun) address(p *contactfile.Contact) (app.AddressHash, error) {
 	}
 	_, key, err := app.ParseBareAddress(p.Email)
 	if err != nil {
-		return app.AddressHash{}, fmt.Errorf("read an address that was read before: %w", err)
+		return app.AddressHash{}, fmt.Errorf("parse an address again: %w", err)
 	}
 	return run.s.Sealer.AddressHash(run.imp.TeamID, key), nil
 }
 
-// write stores the batch. Afterwards it stands back a little if callers wait.
+// write stores the batch. Then it pauses briefly if callers wait.
 func (run *importRun) write(ctx context.Context) error {
 	var stored contactfile.Import
 	err := run.s.DB.WriteBatched(ctx, func(tx *db.Tx) (err error) {
@@ -197,7 +195,7 @@ func (run *importRun) write(ctx context.Context) error {
 		return fmt.Errorf("store rows: %w", err)
 	}
 	if run.imp.Plan.OptOutPass.Pending && !stored.Plan.OptOutPass.Pending {
-		run.rows = nil // the file is read from its beginning
+		run.rows = nil // the second pass starts at the beginning of the file
 	}
 	run.imp, run.batch = stored, nil
 	if run.s.Load.Busy() {
@@ -206,7 +204,7 @@ func (run *importRun) write(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// missingLink says that a segment or topic of an import was deleted meanwhile.
+// missingLink is the error of a segment or topic that was deleted during the import.
 type missingLink struct {
 	line  int
 	cause error
@@ -222,8 +220,8 @@ func (g *missingLink) Error() string {
 	return fmt.Sprintf("Line %d: %s; it was deleted while the import ran", g.line, kind)
 }
 
-// storeBatch writes what a batch says, and counts it in the same Write. It
-// returns the import as it is stored then. Errors: *missingLink, errErasing, errGone.
+// storeBatch stores a batch and its counts in the same Write, and returns the stored import.
+// Errors: *missingLink, errErasing, errGone.
 func (run *importRun) storeBatch(tx *db.Tx, batch importBatch) (contactfile.Import, error) {
 	erasing, err := tx.HasErasures(run.imp.TeamID)
 	if err != nil || erasing || run.erasures != run.s.erasuresBegun.get(run.imp.TeamID) {
@@ -258,7 +256,7 @@ func (run *importRun) storeBatch(tx *db.Tx, batch importBatch) (contactfile.Impo
 	return p.imp, goneIfNotFound(tx.AdvanceImport(&p.imp, run.imp.Total()))
 }
 
-// fail ends an import where it stands; what it did stays. Error: errGone.
+// fail ends an import; stored rows stay. Error: errGone.
 func (run *importRun) fail(ctx context.Context, reason string) error {
 	imp := run.imp
 	err := run.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
@@ -266,7 +264,7 @@ func (run *importRun) fail(ctx context.Context, reason string) error {
 		return goneIfNotFound(tx.AdvanceImport(&imp, run.imp.Total()))
 	})
 	if err != nil {
-		return fmt.Errorf("note failure: %w", err)
+		return fmt.Errorf("store the failure: %w", err)
 	}
 	run.imp = imp
 	return nil

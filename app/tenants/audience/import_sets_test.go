@@ -11,8 +11,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// TestImportSuppressesFormerAddresses: rows of one Write are read one after the
-// other, though they are written together.
+// Rows of one Write take effect one after another, though they are written together.
 func TestImportSuppressesFormerAddresses(t *testing.T) {
 	for rows, want := range map[string]string{
 		"old@example.org,true\nnew@example.org,true": "old@example.org 1, new@example.org 1; ",
@@ -40,7 +39,7 @@ func TestImportSuppressesFormerAddresses(t *testing.T) {
 	}
 }
 
-// Rows of one address in one Write: the gravest reason stands on the list, once.
+// Several rows of one address in one Write make one suppression, with the strongest origin.
 func TestImportKeepsStrongestOrigin(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {

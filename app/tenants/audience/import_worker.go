@@ -13,34 +13,34 @@ import (
 )
 
 const (
-	// erasureWait is between two tries of an import that waits for an erasure.
+	// erasureWait is the pause of an import that waits for an erasure.
 	erasureWait          = 200 * time.Millisecond
 	importPiecesPerWrite = 4  // deleted by one Write
-	maxImportFailures    = 10 // tries of an import that fails
+	maxImportFailures    = 10 // consecutive failures after which an import is ended
 	importSweep          = base.IdleSweepMinutes * time.Minute
-	// maxOpenImports is how many files stay open between the turns of their teams. Of
-	// any more, the rows that were done are read over in each turn.
+	// maxOpenImports is how many files stay open between batches. Further files are reopened for
+	// each batch, and the rows that are done are skipped.
 	maxOpenImports = 16
 )
 
-// importer works off imports, with one Write at a time and turns between teams: each
-// takes one batch of its oldest import, so that a small file never waits for a large one
-// of somebody else. All but the bell is the worker's alone.
+// importer processes imports, one Write at a time. Teams take turns: each gets one batch of its
+// oldest import, so that a small file does not wait for a large file of another team. Only the
+// worker uses its fields, except signal.
 type importer struct {
 	signal           base.Signal
-	lastTeam         string                // team whose turn it was
+	lastTeam         string                // team of the last batch
 	runs             map[string]*importRun // open files, by team
 	delayed          map[string]time.Time  // teams whose import waits, and until when
-	failures         map[string]int        // tries in a row that failed, by import
-	purgeAfter       time.Time             // nothing is deleted before, since that failed
-	nextPartialCheck time.Time             // when files that never arrived whole are looked for again
+	failures         map[string]int        // consecutive failures, by import
+	purgeAfter       time.Time             // earliest time of the next deletion, after one that failed
+	nextPartialCheck time.Time             // when incomplete uploads are looked for again
 }
 
 func newImporter() importer {
 	return importer{signal: base.NewSignal(), runs: map[string]*importRun{}, delayed: map[string]time.Time{}, failures: map[string]int{}}
 }
 
-// keepOpen holds the file of an import that is not over open, while there is room.
+// keepOpen keeps the file of an unfinished import open, if there is space.
 func (im *importer) keepOpen(run *importRun) {
 	team := run.imp.TeamID
 	delete(im.runs, team)
@@ -49,7 +49,7 @@ func (im *importer) keepOpen(run *importRun) {
 	}
 }
 
-// forget closes the file of an import that is gone.
+// forget closes the file of a deleted import.
 func (im *importer) forget(id string) {
 	delete(im.failures, id)
 	for team, run := range im.runs {
@@ -59,13 +59,13 @@ func (im *importer) forget(id string) {
 	}
 }
 
-// wait has the import of a team wait, which is read anew then.
+// delay makes the import of a team wait, after which its file is opened again.
 func (im *importer) delay(team string, d time.Duration) {
 	delete(im.runs, team)
 	im.delayed[team] = time.Now().Add(d)
 }
 
-// idleTime returns how long there is nothing to do, unless the bell rings.
+// idleTime returns how long there is nothing to do without a signal.
 func (im *importer) idleTime() time.Duration {
 	now := time.Now()
 	next := importSweep
@@ -82,11 +82,10 @@ func (im *importer) idleTime() time.Duration {
 	return next
 }
 
-// remoteUploadTimeout is how long a file may be on its way through another server.
+// remoteUploadTimeout is how long an upload to another server may take.
 const remoteUploadTimeout = time.Hour
 
-// startImports deletes what a crash left of files that were arriving, and sets
-// the importer to work.
+// startImports deletes incomplete uploads of a crashed process and starts the importer.
 func (s *Imports) startImports(ctx context.Context) error {
 	partial, err := s.partialImports(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *Imports) startImports(ctx context.Context) error {
 	return nil
 }
 
-// nextPartialCheck returns the ids of imports whose files nobody brings any more.
+// partialImports returns the ids of incomplete uploads that nobody continues.
 func (s *Imports) partialImports(ctx context.Context) ([]string, error) {
 	before := clock.Now()
 	if s.DB.Cluster().Shared() {
@@ -120,8 +119,8 @@ func (s *Imports) purgePartial(ids []string) {
 	}
 }
 
-// purgeRemotePartial deletes, now and then, what other servers that died left of files that
-// were arriving. Where no other server can be, the start has done so.
+// purgeRemotePartial deletes, now and then, incomplete uploads of other servers that crashed. A
+// database with one server needs only the deletion at the start.
 func (s *Imports) purgeRemotePartial(ctx context.Context) error {
 	now := time.Now()
 	if !s.DB.Cluster().Shared() || now.Before(s.imports.nextPartialCheck) {
@@ -133,10 +132,10 @@ func (s *Imports) purgeRemotePartial(ctx context.Context) error {
 	return err
 }
 
-// Wake has the importer look for work that another process left.
+// Wake makes the importer look for imports of other processes.
 func (s *Imports) Wake() { s.imports.signal.Notify() }
 
-// runImports works until ctx ends. What fails is tried again a little later.
+// runImports works until ctx ends. After a failure it tries again later.
 func (s *Imports) runImports(ctx context.Context) {
 	for {
 		wait, err := s.importRound(ctx)
@@ -152,8 +151,8 @@ func (s *Imports) runImports(ctx context.Context) {
 	}
 }
 
-// importRound deletes a little of what is over and works off a batch of the import whose
-// turn it is. It returns how long there is nothing more to do.
+// importRound deletes a part of a finished import and processes one batch of the next import. It
+// returns how long there is nothing more to do.
 func (s *Imports) importRound(ctx context.Context) (wait time.Duration, err error) {
 	purged, purgeErr := s.purgeFinished(ctx)
 	i, err := s.nextImport(ctx)
@@ -170,8 +169,8 @@ func (s *Imports) importRound(ctx context.Context) (wait time.Duration, err erro
 	return wait, errors.Join(purgeErr, err)
 }
 
-// nextImport returns the import whose turn it is: of the first team after the last one,
-// round in a circle, that need not wait. Error: db.ErrNotFound for none.
+// nextImport returns the next import: of the first team after the last one, in a circle, that is
+// not delayed. Error: db.ErrNotFound for none.
 func (s *Imports) nextImport(ctx context.Context) (i contactfile.Import, err error) {
 	im, now := &s.imports, time.Now()
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -195,7 +194,7 @@ func (s *Imports) nextImport(ctx context.Context) (i contactfile.Import, err err
 	return i, err
 }
 
-// runImport does a batch of an import, whose file stays open for the next one.
+// runBatch processes one batch of an import. Its file stays open for the next one.
 func (s *Imports) runBatch(ctx context.Context, i contactfile.Import) (wait time.Duration, err error) {
 	im := &s.imports
 	run := im.runs[i.TeamID]
@@ -222,8 +221,8 @@ func (s *Imports) runBatch(ctx context.Context, i contactfile.Import) (wait time
 	return 0, s.countFailure(ctx, i, err)
 }
 
-// countFailure counts failures of an import in a row. One that fails again and again while
-// the store works is ended: the others of its team wait behind it.
+// countFailure counts consecutive failures of an import, and ends an import that keeps failing
+// while the store works: it delays the other imports of its team.
 func (s *Imports) countFailure(ctx context.Context, i contactfile.Import, err error) error {
 	failures := s.imports.failures
 	failures[i.ID]++
@@ -239,8 +238,8 @@ func (s *Imports) countFailure(ctx context.Context, i contactfile.Import, err er
 	return err
 }
 
-// purgeFinished deletes, in one Write, a little of an import that is over or was deleted: of
-// the file of the one, of all of the other.
+// purgeFinished deletes, in one Write, a part of a finished or deleted import: of the file of the
+// former, of all rows of the latter.
 func (s *Imports) purgeFinished(ctx context.Context) (purged bool, err error) {
 	im := &s.imports
 	if time.Now().Before(im.purgeAfter) {
@@ -256,7 +255,7 @@ func (s *Imports) purgeFinished(ctx context.Context) (purged bool, err error) {
 	}
 	if err != nil {
 		im.purgeAfter = time.Now().Add(base.SweepEvery)
-		return false, fmt.Errorf("delete what is left of import %q: %w", id, err)
+		return false, fmt.Errorf("delete the data of import %q: %w", id, err)
 	}
 	return true, nil
 }
@@ -275,8 +274,7 @@ func (s *Imports) purgeImport(ctx context.Context, id string) error {
 	return nil
 }
 
-// purgeChunk deletes a part of a file or of what else is left of an import, in a vital
-// Write: it makes room.
+// purgeChunk deletes a part of an import's data. The Write is critical, since it frees space.
 func (s *Imports) purgeChunk(ctx context.Context, id string) (more bool, err error) {
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 		more, err = tx.PurgeImport(id, importPiecesPerWrite, base.PurgeChunk)
@@ -285,8 +283,8 @@ func (s *Imports) purgeChunk(ctx context.Context, id string) (more bool, err err
 	return more, err
 }
 
-// PurgeImports marks imports that were over for longer than contactfile.Retention as deleted,
-// and has the importer delete them.
+// PurgeImports marks imports as deleted that ended longer than contactfile.Kept ago. The importer
+// then deletes them.
 func (s *Imports) PurgeImports(ctx context.Context) error {
 	return s.InChunks(ctx, "old imports", func(tx *db.Tx) (bool, error) {
 		n, err := tx.DeleteOldImports(tx.Now.Add(-contactfile.Retention), base.PurgeChunk)

@@ -14,19 +14,19 @@ import (
 type importWrite struct {
 	tx       *db.Tx
 	set      *contactSet
-	imp      contactfile.Import // as it is stored afterwards
-	segments map[string]string  // ids of names that were looked up; empty: of one too many
+	imp      contactfile.Import // as it will be stored
+	segments map[string]string  // id by name, of names that were looked up; empty: over the limit
 }
 
-// writeOptOuts writes what rows say of those who opted out, before there is a contact of any
-// other: nobody gets mail who is said further down not to want it.
+// writeOptOuts stores the opt-outs and suppressions of the first pass, before any other contact is
+// made: no contact gets mail if a later row of the file opts it out.
 func (p *importWrite) writeOptOuts(batch importBatch) error {
 	for _, row := range batch.rows {
 		status, complete, err := p.optOut(row)
 		switch {
 		case err != nil:
 			return err
-		case !complete: // it is refused when it is counted
+		case !complete: // writeRows reports the error
 		case status == contactCreated:
 			p.imp.Plan.OptOutPass.Created++
 		case status == contactUpdated:
@@ -39,9 +39,8 @@ func (p *importWrite) writeOptOuts(batch importBatch) error {
 	return nil
 }
 
-// optOut suppresses the address of a row, and has its contact be unsubscribed, whatever is
-// done with contacts that exist already. A row that can't be taken whole opts out all the
-// same.
+// optOut suppresses the address of a row, and unsubscribes its contact, whatever the plan does with
+// existing contacts. A row with other errors opts out too; complete is false then.
 func (p *importWrite) optOut(row importRow) (status contactStatus, complete bool, err error) {
 	if row.person.Origin != "" {
 		status = p.set.suppress(row.person.Email, row.address, row.person.Origin)
@@ -68,13 +67,13 @@ func (p *importWrite) optOut(row importRow) (status contactStatus, complete bool
 		complete = false
 	}
 	if errors.As(err, &refusal) && refusal.Code == app.CodePlanLimitReached {
-		return "", false, nil // there is no contact that gets mail
+		return "", false, nil // no contact was created, so none gets mail
 	}
 	return status, complete, err
 }
 
-// storeBatch writes the contact of a row. Errors: *app.Error of CodeValidation and
-// CodePlanLimitReached, *missingLink, those of the store.
+// put writes the contact of a row. Errors: *app.Error of CodeValidation and CodePlanLimitReached,
+// *missingLink, those of the store.
 func (p *importWrite) put(row importRow, n *app.NewContact) (contactStatus, error) {
 	var out SetResult
 	err := p.set.put(n, row.address, p.imp.Plan.Conflict, &out)
@@ -121,7 +120,7 @@ func (p *importWrite) writeRows(batch importBatch) error {
 	return nil
 }
 
-// writeRow writes one contact and counts it, or says why it can't be taken.
+// writeRow writes one contact and counts its row, or returns the problem of the row.
 func (p *importWrite) writeRow(writeRow importRow) (problem string, err error) {
 	if writeRow.person.Problem != "" {
 		return writeRow.person.Problem, nil
@@ -148,7 +147,7 @@ func (p *importWrite) writeRow(writeRow importRow) (problem string, err error) {
 	return "", nil
 }
 
-// count counts a row. What became of one that opted out was told in the first pass.
+// count counts a row. The first pass counted the outcome of rows that opt out.
 func (p *importWrite) count(status contactStatus, optedOut bool) {
 	first := &p.imp.Plan.OptOutPass
 	switch {
@@ -169,8 +168,8 @@ func (p *importWrite) count(status contactStatus, optedOut bool) {
 	}
 }
 
-// contact is the contact of a row with what it is to be joined to. flaw says why not all
-// of its segments are there.
+// contact returns the contact of a row with its segments and topics. problem says why a segment is
+// missing.
 func (p *importWrite) contact(row importRow) (n *app.NewContact, problem string, err error) {
 	n = new(*row.person.Contact)
 	n.Segments, n.Topics = p.imp.Plan.Segments, p.imp.Plan.Topics
@@ -188,7 +187,8 @@ func (p *importWrite) contact(row importRow) (n *app.NewContact, problem string,
 	return n, problem, nil
 }
 
-// segment finds or makes the segment of a name; why says that there can be no more.
+// segment returns the id of the segment with a name, and makes the segment if it does not exist;
+// reason says why it can't be made.
 func (p *importWrite) segment(name string) (id, reason string, err error) {
 	id, cached := p.segments[name]
 	if id != "" {
@@ -216,7 +216,7 @@ func (p *importWrite) segment(name string) (id, reason string, err error) {
 	return id, "", nil
 }
 
-// checkSegmentLimit says why no more segments are made; empty: there is room.
+// checkSegmentLimit returns why no more segments can be made; empty: they can.
 func (p *importWrite) checkSegmentLimit() (reason string, err error) {
 	if p.imp.Plan.NewSegments >= contactfile.MaxNewSegments {
 		return fmt.Sprintf("The row names a segment that is new, and a file can make %d", contactfile.MaxNewSegments), nil

@@ -13,16 +13,14 @@ import (
 )
 
 const (
-	importPiece = 256 << 10 // bytes of a file that are stored at once
+	importPiece = 256 << 10 // bytes of one stored piece of a file
 )
 
-// CreateImport stores a file of contacts while receive writes it, and queues its
-// import with what receive says about it in the end. What was stored of a file
-// that does not arrive whole, or is refused, is deleted at once. Nothing is received
-// where contactfile.MaxUnfinished of the team's wait already. Errors: those of receive,
-// CodeConflict for too many, CodeValidation, CodeNotFound for an unknown segment or
-// topic and for an import that was deleted while it arrived, and
-// CodeServiceUnavailable.
+// CreateImport stores a file of contacts while receive writes it, and queues its import with the
+// input that receive returns. An incomplete or refused file is deleted immediately. Nothing is
+// received if contactfile.MaxWaiting imports of the team wait already. Errors: those of receive,
+// CodeConflict for too many imports, CodeValidation, CodeNotFound for an unknown segment or topic
+// and for an import that was deleted during the upload, and CodeServiceUnavailable.
 func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (contactfile.Input, error)) (string, error) {
 	if err := s.Ready(); err != nil {
 		return "", err
@@ -48,7 +46,7 @@ func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(f
 	return u.id, nil
 }
 
-// checkImportLimit refuses a file of a team of which as many wait as may. Error:
+// checkImportLimit refuses a file if the team has contactfile.MaxWaiting unfinished imports. Error:
 // CodeConflict.
 func checkImportLimit(r *db.Reader, teamID string) error {
 	n, err := r.WaitingImports(teamID)
@@ -61,17 +59,17 @@ func checkImportLimit(r *db.Reader, teamID string) error {
 	return nil
 }
 
-// importUpload cuts a file into pieces.
+// importUpload stores a file in pieces.
 type importUpload struct {
 	s          *Imports
 	ctx        context.Context
 	id, teamID string
 	buffer     []byte
-	pieces     int   // stored
-	size       int64 // of them, in bytes
-	replaces   bool  // another one, which has its place among those that wait
+	pieces     int   // stored pieces
+	size       int64 // bytes of the stored pieces
+	replaces   bool  // the unpacked file of another upload, which counts already
 	book       *contactfile.Archive
-	parts      []contactfile.Part // of a file that was unpacked
+	parts      []contactfile.Part // of an unpacked file
 }
 
 // Write implements io.Writer.
@@ -92,7 +90,7 @@ func (u *importUpload) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// flush stores what is there of a piece.
+// flush stores the buffered piece.
 func (u *importUpload) flush() error {
 	if len(u.buffer) == 0 {
 		return nil
@@ -115,9 +113,9 @@ func (u *importUpload) flush() error {
 	return nil
 }
 
-// readable returns the upload of a file in which addresses stand as they are, so that one
-// that is erased can be masked there: u, or another one in its place into which it was
-// unpacked. Errors: CodeValidation, and those of the store.
+// readable returns the upload of a file with plain text, in which addresses can be masked by an
+// erasure: u, or another upload with the unpacked file. Errors: CodeValidation, and those of the
+// store.
 func (u *importUpload) readable() (*importUpload, error) {
 	book, err := contactfile.Open(u.file(), u.size)
 	if err != nil {
@@ -141,7 +139,7 @@ func (u *importUpload) readable() (*importUpload, error) {
 	return v, nil
 }
 
-// wrapFileError words what is wrong with a file; other errors pass.
+// wrapFileError turns the error of a file into an *app.Error. It returns other errors as they are.
 func wrapFileError(err error) error {
 	var fileErr *contactfile.FileError
 	var bookErr *contactfile.ArchiveError
@@ -158,8 +156,8 @@ func wrapFileError(err error) error {
 	return err
 }
 
-// queue checks what the caller said against the headings of the file, declares
-// the properties that are new, and has the import wait for its turn.
+// queue checks the input against the header of the file, declares new properties, and queues the
+// import.
 func (u *importUpload) queue(in contactfile.Input) error {
 	return u.s.DB.Write(u.ctx, func(tx *db.Tx) error {
 		types, err := tx.PropertyTypes(u.teamID)
@@ -187,7 +185,7 @@ func (u *importUpload) queue(in contactfile.Input) error {
 	})
 }
 
-// checkLinks proves that the segments and topics of a plan are the team's.
+// checkLinks returns nil if the segments and topics of a plan belong to the team.
 func checkLinks(tx *db.Tx, teamID string, plan *contactfile.Plan) error {
 	for _, id := range plan.Segments {
 		if _, err := tx.Segment(teamID, id); err != nil {
@@ -202,8 +200,8 @@ func checkLinks(tx *db.Tx, teamID string, plan *contactfile.Plan) error {
 	return nil
 }
 
-// discard deletes what is stored of a file, also after the caller went away and
-// on a full disk. What it can't delete goes when the server starts again.
+// discard deletes the stored part of a file, also after the caller canceled and on a full disk.
+// What it can't delete is deleted at the next start.
 func (u *importUpload) discard() {
 	if u.pieces == 0 {
 		return
@@ -213,20 +211,20 @@ func (u *importUpload) discard() {
 	}
 }
 
-// file reads what is stored of an upload.
+// file returns a reader of the stored file.
 func (u *importUpload) file() io.ReaderAt { return &importFile{s: u.s, ctx: u.ctx, id: u.id} }
 
-// importFile reads the file of an import, of which it holds one piece. Its errors are
-// those of the store, and io.EOF at its end. It is for one goroutine.
+// importFile reads the file of an import and holds one piece. Its errors are those of the store,
+// and io.EOF. It is not safe for concurrent use.
 type importFile struct {
 	s     *Imports
 	ctx   context.Context
 	id    string
-	index int // of the piece that is held
+	index int // of piece
 	piece []byte
 }
 
-// unknownSize is more than any file has.
+// unknownSize is larger than any file.
 const unknownSize = 1 << 62
 
 // ReadAt implements io.ReaderAt.
@@ -241,7 +239,7 @@ func (f *importFile) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// pieceFrom returns what the piece of a place holds from there on. Error: io.EOF.
+// pieceFrom returns the rest of the piece at an offset. Error: io.EOF.
 func (f *importFile) pieceFrom(at int64) ([]byte, error) {
 	if index := int(at / importPiece); f.piece == nil || index != f.index {
 		piece, err := db.Get(f.ctx, f.s.DB, func(r *db.Reader) ([]byte, error) { return r.Piece(f.id, index) })
@@ -259,8 +257,7 @@ func (f *importFile) pieceFrom(at int64) ([]byte, error) {
 	return nil, io.EOF
 }
 
-// openBook is the file of an import that was planned. Error: io.EOF for one that is not
-// stored any more.
+// openBook opens the file of a planned import. Error: io.EOF if the file is no longer stored.
 func (s *Imports) openBook(ctx context.Context, i *contactfile.Import) (*contactfile.Archive, error) {
 	file := &importFile{s: s, ctx: ctx, id: i.ID}
 	if _, err := file.pieceFrom(0); err != nil {
@@ -272,14 +269,14 @@ func (s *Imports) openBook(ctx context.Context, i *contactfile.Import) (*contact
 	return contactfile.Open(file, unknownSize)
 }
 
-// ListImports returns a page of the team's imports, newest first, and whether
-// there are more. An empty status stands for all.
+// ListImports returns a page of the team's imports, newest first, and whether there are more. An
+// empty status selects all.
 func (s *Imports) ListImports(ctx context.Context, key *app.Key, status contactfile.Status, page app.Page) (rows []contactfile.Import, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]contactfile.Import, bool, error) { return r.ListImports(key.TeamID, status, page) })
 	return rows, more, base.Cursor(page, err)
 }
 
-// GetImport returns one import and its first row errors, at most 100.
+// GetImport returns one import and its first row errors, at most contactfile.MaxErrorsShown.
 func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i contactfile.Import, rowErrors []contactfile.RowError, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if i, err = r.Import(key.TeamID, id); err != nil {
@@ -291,8 +288,8 @@ func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i con
 	return i, rowErrors, base.Lookup("import", err)
 }
 
-// DeleteImport removes an import with its row errors. One that is not over stops after
-// the batch that is being stored; the contacts that it made stay. Error: CodeNotFound.
+// DeleteImport deletes an import with its row errors. A running import stops after the current
+// batch; contacts that it made stay. Error: CodeNotFound.
 func (s *Imports) DeleteImport(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		tx.AfterCommit(s.imports.signal.Notify)
@@ -301,10 +298,9 @@ func (s *Imports) DeleteImport(ctx context.Context, key *app.Key, id string) err
 	return base.Lookup("import", err)
 }
 
-// ListImportErrors returns a page of an import's row errors, in the order of the
-// file, and whether there are more: the first contactfile.MaxErrors of them are
-// kept. Errors: CodeNotFound, CodeValidation for a cursor that is not in the
-// list.
+// ListImportErrors returns a page of an import's row errors, in the order of the file, and whether
+// there are more. The first contactfile.MaxErrors are stored. Errors: CodeNotFound, CodeValidation
+// for an unknown cursor.
 func (s *Imports) ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) (rows []contactfile.RowError, more bool, err error) {
 	if _, _, err := s.GetImport(ctx, key, id); err != nil {
 		return nil, false, err

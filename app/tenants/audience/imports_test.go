@@ -17,8 +17,8 @@ import (
 	"mailer/db"
 )
 
-// sheet is a file of n good rows, of which every seventh is followed by a bad
-// one and every fifth comes again.
+// sheet returns a file of n good rows. Every seventh row is followed by a bad one, and every fifth
+// is repeated.
 func sheet(n int) (csv string, want contactfile.Counts) {
 	var b strings.Builder
 	b.WriteString("email,name\n")
@@ -37,7 +37,7 @@ func sheet(n int) (csv string, want contactfile.Counts) {
 	return b.String(), want
 }
 
-// openRun opens the file of the import whose turn it is.
+// openRun opens the file of the next import.
 func openRun(w *testserver.Server) (run *audience.ImportRun) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
@@ -49,7 +49,7 @@ func openRun(w *testserver.Server) (run *audience.ImportRun) {
 	return run
 }
 
-// runImport does up to n Writes of an import, as the importer would.
+// runImport runs up to n Writes of an import, as the importer does.
 func runImport(w *testserver.Server, n int) (id string) {
 	w.T.Helper()
 	run := openRun(w)
@@ -83,13 +83,13 @@ func TestImportResumesExactlyAfterCrash(t *testing.T) {
 				if got := next.CountContacts(); got != want.Created {
 					t.Errorf("%d contacts, want %d", got, want.Created)
 				}
-				_, flaws := next.GetImport(id)
+				_, rowErrors := next.GetImport(id)
 				lines := map[int]bool{}
-				for _, f := range flaws {
+				for _, f := range rowErrors {
 					lines[f.Line] = true
 				}
 				if len(lines) != min(want.Failed, contactfile.MaxErrorsShown) {
-					t.Errorf("%d errors on %d lines, want %d", len(flaws), len(lines), want.Failed)
+					t.Errorf("%d errors on %d lines, want %d", len(rowErrors), len(lines), want.Failed)
 				}
 				wantNoFiles(next, id)
 			})
@@ -121,11 +121,11 @@ func TestCrashedUploadIsPurgedAtStart(t *testing.T) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error %v", err)
 		}
-		if next.Path != w.Path { // else the old one is cut off from what the new one works on
+		if next.Path != w.Path { // otherwise the old server can't write to the database of the new one
 			wantNoFiles(w, id)
 		}
 		next.Start()
-		if next.DB.Cluster().Shared() { // through another server the file might still arrive
+		if next.DB.Cluster().Shared() { // another server could still be receiving the file
 			time.Sleep(90 * time.Minute)
 		}
 		synctest.Wait()

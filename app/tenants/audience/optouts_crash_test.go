@@ -12,7 +12,7 @@ import (
 func TestCrashKeepsOptOutsAndTopics(t *testing.T) {
 	testserver.BothEngines(t)
 	for name, c := range map[string]struct {
-		hanging testserver.Answer // where the first process is when it dies
+		hanging testserver.Answer // where the first process crashes
 		doubts  int
 		leave   bool
 	}{
@@ -55,8 +55,7 @@ func TestCrashKeepsOptOutsAndTopics(t *testing.T) {
 	}
 }
 
-// An opt-out is on disk before it is answered: a crash right after forgets
-// nothing.
+// An opt-out is on disk before it is answered, so a crash right after the answer keeps it.
 func TestAnsweredOptOutSurvivesCrash(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})

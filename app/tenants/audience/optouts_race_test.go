@@ -14,9 +14,9 @@ import (
 	"mailer/db"
 )
 
-// TestNoAuthorizeSucceedsAfterOptOut has 1,000 people opt out at a random
-// moment of the transaction that carries mail of the topic to them, some of it
-// to somebody else too, who must get it all the same.
+// TestNoAuthorizeSucceedsAfterOptOut opts 1,000 recipients out at a random moment of the
+// transaction with their mail of the topic. Some of the mail has a second recipient, who must get
+// it.
 func TestNoAuthorizeSucceedsAfterOptOut(t *testing.T) {
 	runDeliveryTest(t, func(m *deliveryTest) {
 		const n = 1000
@@ -35,7 +35,7 @@ func TestNoAuthorizeSucceedsAfterOptOut(t *testing.T) {
 		m.sender.before = func(_ int, out *app.Outgoing) (app.Result, bool) {
 			var i int
 			if _, err := fmt.Sscanf(out.Recipients[0], "u%d@", &i); err != nil {
-				return app.Result{}, false // the other one, who is left alone
+				return app.Result{}, false // the second recipient alone
 			}
 			done := make(chan struct{})
 			once[i].Do(func() {

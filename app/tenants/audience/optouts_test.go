@@ -196,7 +196,7 @@ func TestUnsubscribeLinkOfOneOrManyRecipients(t *testing.T) {
 	}
 }
 
-// unsubscribeHeaders returns the unsubscribe pair of a message.
+// unsubscribeHeaders returns the List-Unsubscribe headers of a message.
 func unsubscribeHeaders(m app.Outgoing) string {
 	var b strings.Builder
 	for _, h := range m.Mail.Headers {
@@ -218,7 +218,7 @@ func TestEveryAttemptSendsTheSameMessage(t *testing.T) {
 		testserver.Must(t, err)
 		w.Start()
 		synctest.Wait()
-		next := w.Crash(relay) // the reply was lost, and the server comes back elsewhere
+		next := w.Crash(relay) // the reply was lost, and the server restarts with another base URL
 		next.Stop()
 		next.Config.BaseURL = "https://elsewhere.example.com"
 		next.Open()
@@ -284,9 +284,9 @@ func TestCommandLinksToServersPages(t *testing.T) {
 
 func TestOptOutBeforeFinalDotIsObeyed(t *testing.T) {
 	for name, c := range map[string]struct {
-		answers []testserver.Answer // to the attempts before the opt-out
-		at      string              // when it is scheduled
-		dot     bool                // the opt-out comes while the relay waits for the dot
+		answers []testserver.Answer // of the relay before the opt-out
+		at      string              // scheduled_at
+		dot     bool                // the opt-out comes before the final dot
 	}{
 		"fresh, at the dot":      {nil, "", true},
 		"scheduled":              {nil, "in 5 min", false},
@@ -432,12 +432,12 @@ func TestOptOutsOnFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := w.Services.Pages.SavePreferences(t.Context(), w.PageToken(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{other.ID: app.OptIn}, "")
-		testserver.WantCode(t, err, app.CodeServiceUnavailable) // who wants more waits for room
+		testserver.WantCode(t, err, app.CodeServiceUnavailable) // an opt-in needs space on the disk
 	})
 }
 
-// BenchmarkSuppressionChecks is what looking up who is left out costs a send, without and
-// with a topic.
+// BenchmarkSuppressionChecks measures the lookup of blocked recipients for a send, without and with
+// a topic.
 func BenchmarkSuppressionChecks(b *testing.B) {
 	w := testserver.New(b, testserver.NewRelay(nil))
 	news := w.AddTopic("News", app.OptIn, app.PublicTopic)

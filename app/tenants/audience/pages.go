@@ -15,27 +15,25 @@ import (
 	"mailer/db"
 )
 
-// PageView is what a hosted page tells whoever holds its link.
+// PageView is the content of a hosted page.
 type PageView struct {
 	Team         string
 	Brand        brand.Brand        // of the team
-	Topic        *app.ContactTopic  // that the link stood for; nil: all mailings
+	Topic        *app.ContactTopic  // topic of the link; nil: all mailings
 	Unsubscribed bool               // from all mailings
-	Topics       []app.ContactTopic // to choose from, by name: the public ones, and a private one that the link stood for
-	// Preferences is the token of the preferences page of the same link, and
-	// UnsubscribeAll that of the way out of all mailings. Both are empty where the
-	// link stands for several addresses at once.
+	Topics       []app.ContactTopic // topics to choose from, by name: public ones, and the private topic of the link
+	// Preferences is the token of the preferences page, and UnsubscribeAll that of the page that
+	// unsubscribes from all mailings. Both are empty for a link that applies to several addresses.
 	Preferences, UnsubscribeAll string
 }
 
-// UnsubscribePage reads what the page of an unsubscribe link shows. It changes
-// nothing. Errors: CodeNotFound for whatever is wrong with the token.
+// UnsubscribePage returns the page of an unsubscribe link and changes nothing. Errors: CodeNotFound
+// for any invalid token.
 func (s *Pages) UnsubscribePage(ctx context.Context, token string) (*PageView, error) {
 	return s.readPage(ctx, app.UnsubscribePage, token)
 }
 
-// PreferencesPage reads what the page of a preferences link shows. It changes
-// nothing. Errors: CodeNotFound.
+// PreferencesPage returns the page of a preferences link and changes nothing. Errors: CodeNotFound.
 func (s *Pages) PreferencesPage(ctx context.Context, token string) (*PageView, error) {
 	return s.readPage(ctx, app.PreferencesPage, token)
 }
@@ -54,16 +52,16 @@ func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageVie
 	return view, nil
 }
 
-// OpensPage reports whether a token is one of ours for a page. It asks no database:
-// whether what the token stands for is still there only the page itself tells.
+// OpensPage reports whether this server made a token for a page. It does not read the database, so
+// the object of the token may be deleted.
 func (s *Pages) OpensPage(name, token string) bool {
 	_, ok := s.service.Sealer.ReadPageToken(name, token)
 	return ok
 }
 
-// Unsubscribe opts out of the link's topic, or of all mailings, and returns what
-// the page shows afterwards. Once it answered, nothing that the link was for
-// leaves to the address; a second call changes nothing. Errors: CodeNotFound.
+// Unsubscribe opts out of the link's topic, or of all mailings, and returns the resulting page.
+// After it returns, no such mail leaves to the address. A second call changes nothing. Errors:
+// CodeNotFound.
 func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error) {
 	if view, err := s.alreadyLeft(ctx, token); view != nil || err != nil {
 		return view, err
@@ -85,21 +83,21 @@ func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error
 	})
 }
 
-// unsubscribedView is what the page of an unsubscribe link shows afterwards.
+// unsubscribedView returns the page of an unsubscribe link after the opt-out.
 func (p *page) unsubscribedView(r *db.Reader) (*PageView, error) {
 	view, err := p.view(r)
 	if err == nil && p.link.TopicID == "" {
-		// Also for one without contact who is on the suppression list for another
-		// reason, which stays as it is and blocks no less.
+		// Also for an address without a contact that is suppressed for another reason: that
+		// suppression stays, and blocks mail too.
 		view.Unsubscribed = true
 	}
 	return view, err
 }
 
-// writeFunc is Write or WriteVital: an opt-out must not wait for room on the disk.
+// writeFunc is the Write method to use: an opt-out must succeed on a full disk.
 type writeFunc func(ctx context.Context, fn func(*db.Tx) error) error
 
-// changePage runs fn on the page of a token in a Write.
+// changePage runs fn in a Write for the page of a token.
 func (s *Pages) changePage(ctx context.Context, write writeFunc, name, token string, fn func(*db.Tx, *page) (*PageView, error)) (view *PageView, err error) {
 	err = write(ctx, func(tx *db.Tx) error {
 		p, err := s.openPage(&tx.Reader, name, token)
@@ -115,7 +113,7 @@ func (s *Pages) changePage(ctx context.Context, write writeFunc, name, token str
 	return view, nil
 }
 
-// page is what a token stands for.
+// page is an opened link.
 type page struct {
 	s         *Pages
 	link      app.PageLink
@@ -123,15 +121,14 @@ type page struct {
 	addresses []linkedAddress
 }
 
-// linkedAddress is an address that a link stands for. Without an email to show, only
-// its hash is known.
+// linkedAddress is an address that a link applies to. email is empty if only the hash is known.
 type linkedAddress struct {
 	hash  app.AddressHash
 	email string
 }
 
-// openPage looks up what a token stands for. Error: db.ErrNotFound for whatever
-// is wrong with it: who has no link learns nothing.
+// openPage opens a token. Error: db.ErrNotFound for any invalid token, so that callers without a
+// link learn nothing.
 func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 	link, ok := s.service.Sealer.ReadPageToken(name, token)
 	if !ok {
@@ -159,11 +156,11 @@ func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 	return p, nil
 }
 
-// shared reports whether the link stands for every recipient of an email.
+// shared reports whether the link applies to every recipient of an email.
 func (p *page) shared() bool { return p.link.Address == app.AddressHash{} }
 
-// linkedAddresses returns those that a link stands for: its address, which its email
-// may still tell, or all recipients of the email.
+// linkedAddresses returns the addresses that a link applies to: its own, with the text of the
+// address if its email is still stored, or those of all recipients of the email.
 func (s *Pages) linkedAddresses(r *db.Reader, link app.PageLink) ([]linkedAddress, error) {
 	var out []linkedAddress
 	if link.Source != "" {
@@ -174,7 +171,7 @@ func (s *Pages) linkedAddresses(r *db.Reader, link app.PageLink) ([]linkedAddres
 		for _, mailbox := range envelope {
 			email, key, err := app.ParseBareAddress(mailbox)
 			if err != nil {
-				continue // it was erased
+				continue // erased
 			}
 			out = append(out, linkedAddress{s.service.Sealer.AddressHash(link.TeamID, key), strings.ToLower(email)})
 		}
@@ -190,8 +187,8 @@ func (s *Pages) linkedAddresses(r *db.Reader, link app.PageLink) ([]linkedAddres
 	return []linkedAddress{{hash: link.Address}}, nil
 }
 
-// addFormer returns the recipients of an email that are known, and of one that was deleted
-// for its age their hashes.
+// addFormer returns the known recipients of an email. For an email deleted by age it returns the
+// stored hashes of its recipients.
 func addFormer(r *db.Reader, link app.PageLink, known []linkedAddress) ([]linkedAddress, error) {
 	if len(known) > 0 {
 		return known, nil
@@ -206,13 +203,13 @@ func addFormer(r *db.Reader, link app.PageLink, known []linkedAddress) ([]linked
 	return known, nil
 }
 
-// addMoved adds the contacts that got another address since: what a link in their old
-// mail says is said of them.
+// addMoved adds the contacts whose address has changed since: a link in their old mail applies to
+// them too.
 func addMoved(r *db.Reader, teamID string, known []linkedAddress) ([]linkedAddress, error) {
 	for _, a := range known {
 		contacts, err := r.ContactsMovedFrom(teamID, a.hash)
 		if err != nil {
-			return nil, fmt.Errorf("look up contacts that moved: %w", err)
+			return nil, fmt.Errorf("look up contacts with a changed address: %w", err)
 		}
 		for _, c := range contacts {
 			known = append(known, linkedAddress{c.Hash, strings.ToLower(c.Email)})
@@ -221,8 +218,8 @@ func addMoved(r *db.Reader, teamID string, known []linkedAddress) ([]linkedAddre
 	return known, nil
 }
 
-// envelopeOf returns the recipients of the email that a link stood in: none where
-// it is gone. Of a broadcast's there is one.
+// envelopeOf returns the recipients of the email that contains a link; none if it was deleted. An
+// email of a broadcast has one recipient.
 func envelopeOf(r *db.Reader, link app.PageLink) ([]string, error) {
 	envelope, err := r.Envelope(link.TeamID, link.Source)
 	if err != nil || len(envelope) > 0 {
@@ -235,8 +232,8 @@ func envelopeOf(r *db.Reader, link app.PageLink) ([]string, error) {
 	return []string{rec.Email}, err
 }
 
-// countUnsubscribed notes that somebody opted out through the link in the mail of
-// a broadcast: once for each recipient.
+// countUnsubscribed counts an opt-out through the link in the mail of a broadcast, once for each
+// recipient.
 func countUnsubscribed(tx *db.Tx, p *page) error {
 	if p.link.Source == "" {
 		return nil
@@ -257,7 +254,7 @@ func countUnsubscribed(tx *db.Tx, p *page) error {
 		CreatedAt: tx.Now, Detail: app.EventDetail{Message: text}})
 }
 
-// contact returns the contact of an addressee; nil: there is none.
+// contact returns the contact of an address; nil: none.
 func (p *page) contact(r *db.Reader, to *linkedAddress) (*app.Contact, error) {
 	c, err := r.ContactByAddress(p.link.TeamID, to.hash)
 	switch {
@@ -269,7 +266,7 @@ func (p *page) contact(r *db.Reader, to *linkedAddress) (*app.Contact, error) {
 	return &c, nil
 }
 
-// optOut notes that an address wants no more of the link's topic.
+// optOut opts an address out of the link's topic.
 func optOut(tx *db.Tx, p *page, to *linkedAddress) error {
 	changed, err := tx.SetChoice(p.link.TopicID, to.hash, app.OptOut)
 	if err != nil || !changed {
@@ -278,9 +275,8 @@ func optOut(tx *db.Tx, p *page, to *linkedAddress) error {
 	return announceOrHold(tx, p, to, []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}})
 }
 
-// unsubscribe notes that an address wants no more mailings at all: in its
-// contact, and on the suppression list, where it outlives the contact. Whoever
-// stands there already stays with its origin.
+// unsubscribe opts an address out of all mailings: in its contact, and on the suppression list,
+// which outlives the contact. An existing suppression keeps its origin.
 func (s *Pages) unsubscribe(tx *db.Tx, p *page, to *linkedAddress) error {
 	suppression := app.Suppression{
 		ID: app.NewID(), TeamID: p.link.TeamID, Email: to.email, Hash: to.hash,
@@ -297,7 +293,7 @@ func (s *Pages) unsubscribe(tx *db.Tx, p *page, to *linkedAddress) error {
 		}
 	}
 	added, err := tx.InsertOptOut(&suppression)
-	if err != nil || !added || suppression.Email == "" { // one that is not listed is nothing to tell of
+	if err != nil || !added || suppression.Email == "" { // no event for a suppression without a visible address
 		return err
 	}
 	return s.service.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
@@ -317,8 +313,8 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	return s.service.announceChange(tx, c)
 }
 
-// view reads what the page shows. Of several people it shows the one who still
-// gets most: a button that would do something is there until all of them left.
+// view reads the page. For several addresses it shows the one that still gets most mail, so that a
+// button is shown until all of them have opted out.
 func (p *page) view(r *db.Reader) (*PageView, error) {
 	v := &PageView{Team: p.brand.Team, Brand: p.brand, Unsubscribed: true}
 	for i := range p.addresses {
@@ -338,7 +334,7 @@ func (p *page) view(r *db.Reader) (*PageView, error) {
 	return v, err
 }
 
-// increment takes what holds for one of the people into the view.
+// add merges the state of one address into the view.
 func (p *page) add(r *db.Reader, v *PageView, to *linkedAddress) error {
 	if v.Unsubscribed {
 		out, err := p.unsubscribed(r, to)
@@ -355,7 +351,7 @@ func (p *page) add(r *db.Reader, v *PageView, to *linkedAddress) error {
 	return err
 }
 
-// unsubscribed reports whether somebody left all mailings.
+// unsubscribed reports whether an address opted out of all mailings.
 func (p *page) unsubscribed(r *db.Reader, to *linkedAddress) (bool, error) {
 	c, err := p.contact(r, to)
 	if err != nil || c != nil && c.Unsubscribed {
@@ -368,7 +364,7 @@ func (p *page) unsubscribed(r *db.Reader, to *linkedAddress) (bool, error) {
 	return s.Origin == app.OriginUnsubscribe, err
 }
 
-// topics returns those that a page with one address shows, by name.
+// topics returns the topics that the page of one address shows, by name.
 func (p *page) topics(r *db.Reader) ([]app.ContactTopic, error) {
 	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.addresses[0].hash)
 	slices.SortStableFunc(list, func(a, b app.ContactTopic) int {

@@ -188,8 +188,8 @@ func TestPlainLinkUnsubscribesOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		contact string // empty: none
 		origin  app.SuppressionOrigin
-		source  bool   // the link says which email it stood in
-		list    string // the suppression afterwards: origin and address
+		source  bool   // the link names its email
+		list    string // origin and address of the resulting suppression
 		told    []string
 	}{
 		"contact":                   {"Bob@Example.net", "", true, "unsubscribe bob@example.net", []string{"contact.updated", "suppression.added"}},
@@ -340,7 +340,7 @@ func TestPreferencesSaveOnlyShownTopics(t *testing.T) {
 	if got := w.AudienceRows(); got != after {
 		t.Errorf("no choices changed\n%sto\n%s", after, got)
 	}
-	// A page that a bare link opened does not show the private topic.
+	// The page of a link without a topic does not show the private topic.
 	_, err := w.Services.Pages.SavePreferences(t.Context(), w.PageToken(app.PreferencesPage, app.PageLink{Address: w.AddressHash("bob@example.net")}), map[string]app.Subscription{own.ID: app.OptIn}, "")
 	testserver.Must(t, err)
 	if got := w.AudienceRows(); got != after {

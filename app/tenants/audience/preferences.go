@@ -13,28 +13,25 @@ import (
 	"mailer/db"
 )
 
-// The pages need no key: whoever holds a link, or a program that does, can choose as
-// often as he likes. What changes nothing writes nothing, opt-outs always go through,
-// and each opt-out but the first needs an opt-in before it; so it is these that are
-// bounded, by whom they are for and by where they come from.
+// The pages need no key: anybody with a link, or a program, can change choices any number of times.
+// A choice that changes nothing writes nothing. Opt-outs always succeed, and each opt-out but the
+// first needs an opt-in before it. So opt-ins are limited, by address and by client.
 const (
-	// maxOptInsPerAddress is how many times a minute one address can choose to receive
-	// something.
+	// maxOptInsPerAddress is how many times a minute one address can opt in.
 	maxOptInsPerAddress = 5
-	// maxOptInsPerClient is the same for one client, behind which many people may be.
+	// maxOptInsPerClient is the limit of one client, which many people may share.
 	maxOptInsPerClient = 120
-	// ChoiceEventInterval is how often webhooks are told of the choices of one address, at
-	// most: of the last state.
+	// ChoiceEventInterval is the least time between two events about the choices of one address. An
+	// event contains the last state.
 	ChoiceEventInterval = time.Minute
-	// choicesPerWrite is how many addresses one Write tells of.
+	// choicesPerWrite is how many addresses one Write announces.
 	choicesPerWrite = 100
 )
 
-// SavePreferences notes a choice for each topic id of choices that the page
-// shows; others are ignored. It does not re-subscribe who is unsubscribed from
-// everything. client is where the request came from; empty: not known. Errors:
-// CodeNotFound; CodeRateLimitExceeded for many choices to receive something, of which
-// the opt-outs that came with them were noted all the same.
+// SavePreferences stores a choice for each topic id of choices that the page shows, and ignores
+// others. It does not resubscribe an address that unsubscribed from all mailings. client is the
+// source of the request; empty: unknown. Errors: CodeNotFound; CodeRateLimitExceeded for too many
+// opt-ins, in which case the opt-outs of the same call are stored.
 func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription, client string) (*PageView, error) {
 	var wanted []app.TopicChoice
 	var address app.AddressHash
@@ -63,7 +60,7 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 	}
 	write := writeFunc(s.service.DB.Write)
 	if slices.ContainsFunc(wanted, func(c app.TopicChoice) bool { return !optsIn(c) }) {
-		write = s.service.DB.WriteCritical // an opt-out must not wait for room on the disk, whatever comes with it
+		write = s.service.DB.WriteCritical // an opt-out must succeed on a full disk, even together with opt-ins
 	}
 	view, err = s.changePage(ctx, write, app.PreferencesPage, token, func(tx *db.Tx, p *page) (*PageView, error) {
 		if err := p.save(tx, wanted); err != nil {
@@ -77,17 +74,16 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 	return view, err
 }
 
-// exceedsOptInLimit counts a choice to receive something, and reports whether it is one too
-// many.
+// exceedsOptInLimit counts an opt-in and reports whether it exceeds a limit.
 func (s *Pages) exceedsOptInLimit(teamID string, address app.AddressHash, client string) bool {
 	now := clock.Now()
 	if s.optIns.Add(teamID+string(address[:]), now) > maxOptInsPerAddress {
-		return true // and takes nothing from others behind the same client
+		return true // it does not count against others behind the same client
 	}
 	return client != "" && s.optIns.Add(client, now) > maxOptInsPerClient
 }
 
-// pendingChanges are those choices about topics that a page shows which are not so yet.
+// pendingChanges returns the choices about topics of the page that change something.
 func (p *page) pendingChanges(r *db.Reader, choices map[string]app.Subscription) ([]app.TopicChoice, error) {
 	shown, err := p.topics(r)
 	if err != nil {
@@ -108,7 +104,7 @@ func (p *page) pendingChanges(r *db.Reader, choices map[string]app.Subscription)
 	return wanted, nil
 }
 
-// subscriptions reports whether a choice stands already, for everybody whom it is for.
+// isChosen reports whether all addresses that a choice applies to have made it already.
 func (p *page) isChosen(r *db.Reader, c app.TopicChoice) (bool, error) {
 	for i := range p.addresses {
 		if !p.choiceApplies(i, c) {
@@ -122,13 +118,13 @@ func (p *page) isChosen(r *db.Reader, c app.TopicChoice) (bool, error) {
 	return true, nil
 }
 
-// choiceApplies reports whether a choice is for one of the people too. Whoever got another
-// address since is not shown, and left alone with what it subscribed to.
+// choiceApplies reports whether a choice applies to an address. A contact whose address has changed
+// is not shown on the page, so opt-ins do not apply to it.
 func (p *page) choiceApplies(i int, c app.TopicChoice) bool {
 	return i == 0 || c.Subscription == app.OptOut
 }
 
-// save writes choices of a page.
+// save stores choices of a page.
 func (p *page) save(tx *db.Tx, wanted []app.TopicChoice) error {
 	shown, err := p.topics(&tx.Reader)
 	if err != nil {
@@ -151,7 +147,7 @@ func (p *page) save(tx *db.Tx, wanted []app.TopicChoice) error {
 	return nil
 }
 
-// choose notes what one of the people chooses, tells of it, and returns what is new.
+// choose stores the choices of one address, announces the changes, and returns them.
 func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app.TopicChoice, err error) {
 	to := &p.addresses[i]
 	for _, c := range wanted {
@@ -169,8 +165,8 @@ func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app
 	return changed, announceOrHold(tx, p, to, changed)
 }
 
-// alreadyLeft returns what the page of an unsubscribe link shows where it has nothing
-// left to do: a provider that posts its one click again costs no write. Errors:
+// alreadyLeft returns the page of an unsubscribe link whose opt-out is done already, so that a
+// repeated one-click request of a mail provider needs no write; nil: not done. Errors:
 // CodeNotFound.
 func (s *Pages) alreadyLeft(ctx context.Context, token string) (view *PageView, err error) {
 	view, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
@@ -186,7 +182,7 @@ func (s *Pages) alreadyLeft(ctx context.Context, token string) (view *PageView, 
 	return view, base.Lookup("page", err)
 }
 
-// isDone reports whether all that an unsubscribe link is for was done.
+// isDone reports whether the opt-out of an unsubscribe link is done.
 func (p *page) isDone(r *db.Reader) (bool, error) {
 	for i := range p.addresses {
 		if left, err := p.hasLeft(r, &p.addresses[i]); err != nil || !left {
@@ -203,7 +199,7 @@ func (p *page) isDone(r *db.Reader) (bool, error) {
 	return rec.Seen&app.SeenUnsubscribed != 0, err
 }
 
-// hasLeft reports whether somebody left the topic of a link, or all mailings.
+// hasLeft reports whether an address opted out of the topic of a link, or of all mailings.
 func (p *page) hasLeft(r *db.Reader, to *linkedAddress) (bool, error) {
 	if p.link.TopicID != "" {
 		t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, to.hash)
@@ -220,8 +216,8 @@ func (p *page) hasLeft(r *db.Reader, to *linkedAddress) (bool, error) {
 	return err == nil, err
 }
 
-// announceOrHold notes choices that changed, where they are a contact's: at once,
-// or together with others that follow within ChoiceEventInterval.
+// announceOrHold announces changed choices of a contact immediately, or holds them to be announced
+// with later ones within ChoiceEventInterval.
 func announceOrHold(tx *db.Tx, p *page, to *linkedAddress, changed []app.TopicChoice) error {
 	if len(changed) == 0 {
 		return nil
@@ -240,7 +236,7 @@ func announceOrHold(tx *db.Tx, p *page, to *linkedAddress, changed []app.TopicCh
 	return p.s.service.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
-// AnnounceHeldChoices tells webhooks of the choices that were held back, as they are now.
+// AnnounceHeldChoices announces held choices in their current state.
 func (s *Pages) AnnounceHeldChoices(ctx context.Context) error {
 	for more := true; more; {
 		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(clock.Now(), choicesPerWrite) })
@@ -249,7 +245,7 @@ func (s *Pages) AnnounceHeldChoices(ctx context.Context) error {
 		}
 		more = len(due) == choicesPerWrite
 		if err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return s.announceDueChoices(tx) }); err != nil {
-			return fmt.Errorf("tell of choices: %w", err)
+			return fmt.Errorf("announce choices: %w", err)
 		}
 	}
 	return nil

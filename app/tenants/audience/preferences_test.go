@@ -11,7 +11,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// eventsNamed are the payloads that were told of a type, oldest first.
+// eventsNamed returns the payloads of the events of a type, oldest first.
 func eventsNamed(w *testserver.Server, name string) []string {
 	return w.SQL(`SELECT payload FROM webhook_events WHERE type = ? ORDER BY seq`, name)
 }
@@ -63,7 +63,7 @@ func TestPreferencesEventsAreLimited(t *testing.T) {
 		if n := len(eventsNamed(w, "contact.topics.updated")); n != 3 || w.Count("choice_news") != "0" {
 			t.Errorf("%d told in the end, %s rows are left", n, w.Count("choice_news"))
 		}
-		testserver.Must(t, save(bob, "192.0.2.1", app.OptIn)) // he may again
+		testserver.Must(t, save(bob, "192.0.2.1", app.OptIn)) // the limit has expired
 	})
 }
 
@@ -94,7 +94,7 @@ func TestHeldChoiceEventsSurviveCrash(t *testing.T) {
 func TestOptOutsPassOptInLimit(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	a, b := w.AddTopic("A", app.OptOut, app.PublicTopic), w.AddTopic("B", app.OptIn, app.PublicTopic)
-	for i := range audience.MaxOptInsPerClient + 10 { // of many people behind one address
+	for i := range audience.MaxOptInsPerClient + 10 { // many people behind one client address
 		email := fmt.Sprintf("c%d@example.net", i)
 		w.AddContact(email, false)
 		token := w.PageToken(app.PreferencesPage, app.PageLink{Address: w.AddressHash(email)})

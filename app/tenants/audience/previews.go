@@ -3,6 +3,7 @@ package audience
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"mailer/app"
@@ -10,28 +11,27 @@ import (
 	"mailer/db"
 )
 
-// Previews is what people see of the audience while they decide: who a filter would
-// pick, whom a search finds, and all that one contact got. What would take long it
-// answers in part, and says so.
+// Previews implements what users see of the audience while they decide: the contacts of a filter, a
+// search, and the history of a contact. Slow requests get a partial answer, marked as such.
 type Previews struct{ service *Service }
 
 const (
-	// previewTimeout is how long a request may look at contacts, and before that wait for its
-	// turn, before it answers what it has.
+	// previewTimeout is how long a request may read contacts, and before that wait for a scan slot,
+	// before it returns a partial answer.
 	previewTimeout = 300 * time.Millisecond
 	// previewSample is how many contacts a preview shows.
 	previewSample = 10
 )
 
-// SegmentPreview is what a filter would pick.
+// SegmentPreview is a preview of a filter.
 type SegmentPreview struct {
 	Count  int
-	Exact  bool          // else there are at least as many
-	Sample []app.Contact // the newest ones
+	Exact  bool          // else Count is a lower bound
+	Sample []app.Contact // newest first
 }
 
-// PreviewSegment returns whom a segment with this filter would hold; with a topic, whom
-// mail about it would reach of them. Errors: CodeValidation, CodeNotFound for the topic.
+// PreviewSegment returns the contacts of a segment with this filter; with a topic, those of them
+// that mail of the topic would reach. Errors: CodeValidation, CodeNotFound for the topic.
 func (s *Previews) PreviewSegment(ctx context.Context, key *app.Key, filter *app.Filter, topicID string) (out SegmentPreview, err error) {
 	if filter == nil {
 		return out, app.Invalid("filter", "is required")
@@ -60,8 +60,8 @@ func (s *Previews) PreviewSegment(ctx context.Context, key *app.Key, filter *app
 	return out, base.Unavailable(err)
 }
 
-// CountReach counts the contacts of a segment whom a broadcast would reach; with a topic,
-// one about it. Errors: CodeNotFound for the segment and the topic.
+// CountReach counts the contacts of a segment that a broadcast would reach; with a topic, a
+// broadcast of the topic. Errors: CodeNotFound for the segment and the topic.
 func (s *Previews) CountReach(ctx context.Context, key *app.Key, segmentID, topicID string) (out SegmentPreview, err error) {
 	a := &app.Audience{TeamID: key.TeamID, SegmentID: segmentID, TopicID: topicID}
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
@@ -83,8 +83,7 @@ func (s *Previews) CountReach(ctx context.Context, key *app.Key, segmentID, topi
 	return out, base.Unavailable(err)
 }
 
-// readTopicDefault reads what those who chose nothing about a topic get of it. Errors:
-// CodeNotFound.
+// readTopicDefault reads the default subscription of a topic. Errors: CodeNotFound.
 func readTopicDefault(r *db.Reader, teamID, topicID string, subscription *app.Subscription) error {
 	if topicID == "" {
 		return nil
@@ -94,9 +93,8 @@ func readTopicDefault(r *db.Reader, teamID, topicID string, subscription *app.Su
 	return base.Lookup("topic", err)
 }
 
-// boundedRead runs a read that may have to look at every contact of a team, and again where
-// that turns out to be long and a place among the long scans is free: until its time is
-// over. What it found by then is the answer.
+// boundedRead runs a read that may scan every contact of a team. If the read is long, it is
+// repeated with a scan slot, for previewTimeout at most; fn keeps its partial result.
 func (s *Previews) boundedRead(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
 	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{MaxRows: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
@@ -113,4 +111,27 @@ func (s *Previews) boundedRead(ctx context.Context, teamID string, fn func(*db.R
 		return nil
 	}
 	return err
+}
+
+// CountLeftOut counts the contacts of an audience that a broadcast leaves out.
+func (s *Previews) CountLeftOut(ctx context.Context, a *app.Audience) (out db.LeftOut, err error) {
+	err = s.service.Scan(ctx, a.TeamID, func(r *db.Reader, effort db.Effort) (err error) {
+		out, err = r.CountLeftOut(ctx, effort, a)
+		return err
+	})
+	if err != nil {
+		return out, fmt.Errorf("count left out contacts: %w", err)
+	}
+	return out, nil
+}
+
+// SampleContact returns the newest contact of a segment (nil: of the team), if it is found quickly;
+// nil: none.
+func (s *Previews) SampleContact(ctx context.Context, r *db.Reader, teamID string, segment *app.Segment) (*app.Contact, error) {
+	search := &db.ContactSearch{TeamID: teamID, Segment: segment}
+	rows, _, err := r.SearchContacts(ctx, db.Effort{MaxRows: QuickScanRows}, search, app.Page{Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
 }

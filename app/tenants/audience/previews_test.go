@@ -9,8 +9,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// A filter that finds nothing, or a search, looks at every contact: where the places of
-// long scans are taken, previews answer what they could look at, and say so.
+// A filter or search without matches scans every contact. While all scan slots are taken, previews
+// return a partial answer and mark it as such.
 func TestSlowPreviewIsPartial(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t)

@@ -10,12 +10,10 @@ import (
 	"mailer/db"
 )
 
-// CreateProperty declares a property of the team's contacts. Contacts may hold
-// values of another type under its key: those stay as they are, and only what is
-// written from now on must have the type. Looking through a million contacts
-// first would make others wait, and an answer that depends on one forgotten
-// contact helps nobody. Errors: CodeValidation, CodeConflict for a key that is
-// declared already.
+// CreateProperty declares a property of the team's contacts. Existing values of another type stay,
+// and only new values must have the type: checking a million contacts would make others wait, and a
+// refusal because of one forgotten contact would help nobody. Errors: CodeValidation, CodeConflict
+// for a key that is declared already.
 func (s *Properties) CreateProperty(ctx context.Context, key *app.Key, in app.PropertyInput) (app.Property, error) {
 	if err := in.Validate(); err != nil {
 		return app.Property{}, err
@@ -38,9 +36,8 @@ func (s *Properties) CreateProperty(ctx context.Context, key *app.Key, in app.Pr
 	return p, base.Unavailable(err)
 }
 
-// ListProperties returns a page of the team's declared properties, newest first,
-// and whether there are more. Errors: CodeValidation for a cursor that is not in
-// the list.
+// ListProperties returns a page of the team's declared properties, newest first, and whether there
+// are more. Errors: CodeValidation for an unknown cursor.
 func (s *Properties) ListProperties(ctx context.Context, key *app.Key, page app.Page) (rows []app.Property, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Property, bool, error) { return r.ListProperties(key.TeamID, page) })
 	return rows, more, base.Cursor(page, err)
@@ -52,8 +49,8 @@ func (s *Properties) GetProperty(ctx context.Context, key *app.Key, id string) (
 	return p, base.Lookup("contact property", err)
 }
 
-// UpdateProperty changes the fallback and returns the property as it stands then.
-// Errors: CodeNotFound, CodeValidation (for another key or type too).
+// UpdateProperty changes the fallback and returns the changed property. Errors: CodeNotFound,
+// CodeValidation, also for another key or type.
 func (s *Properties) UpdateProperty(ctx context.Context, key *app.Key, id string, patch app.PropertyPatch) (p app.Property, err error) {
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if p, err = tx.Property(key.TeamID, id); err != nil {
@@ -67,12 +64,12 @@ func (s *Properties) UpdateProperty(ctx context.Context, key *app.Key, id string
 	return p, base.Lookup("contact property", err)
 }
 
-// propertyWait is how long the deletion of a property waits for its values to go
-// from the contacts; those that are left go in the background.
+// propertyWait is how long DeleteProperty waits for the removal of values from contacts. The rest
+// is removed in the background.
 const propertyWait = 5 * time.Second
 
-// DeleteProperty takes a declaration back, and the property's values from all
-// contacts. Errors: CodeNotFound.
+// DeleteProperty deletes a declaration, and the property's values from all contacts. Errors:
+// CodeNotFound.
 func (s *Properties) DeleteProperty(ctx context.Context, key *app.Key, id string) error {
 	err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return tx.DeleteProperty(key.TeamID, id, app.NewID()) })
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"mailer/db"
 )
 
-// What a contact holds under a key that is declared later stays; what is written
-// from then on must fit.
+// Existing values of a key that is declared later stay; new values must have the type.
 func TestNewPropertyKeepsOldValues(t *testing.T) {
 	w := testserver.New(t)
 	ctx := t.Context()

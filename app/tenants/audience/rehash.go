@@ -9,15 +9,15 @@ import (
 	"mailer/db"
 )
 
-// addressKeysSetting notes that the hashes of all suppressions are those of address keys.
+// addressKeysSetting records that all suppressions have the hash of their address key.
 const addressKeysSetting = "address_keys"
 
 const rehashChunk = 1000
 
-// RehashSuppressions corrects suppressions whose hash was made of the address as it was
-// typed: they get the hash of its key. Versions before 0.4.0 made such hashes of addresses with
-// U-labels that bounced or complained about a broadcast, so that nothing found them. It
-// looks at all suppressions once in the life of a database.
+// RehashSuppressions corrects suppressions that have the hash of the address as typed: they get the
+// hash of the address key. Versions before 0.4.0 made such hashes for addresses with U-labels after
+// a bounce or complaint about a broadcast, so that lookups missed them. It reads all suppressions
+// once per database.
 func (s *Suppressions) RehashSuppressions(ctx context.Context) error {
 	_, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(addressKeysSetting) })
 	if !errors.Is(err, db.ErrNotFound) {
@@ -67,8 +67,8 @@ func (s *Suppressions) rehash(ctx context.Context, rows []app.Suppression) error
 	})
 }
 
-// rehashOne corrects one hash. Where the address has another suppression, that one gets
-// the stronger origin of the two and stays alone.
+// rehashOne corrects one hash. If the address has another suppression, that one gets the stronger
+// of the two origins, and the wrong one is deleted.
 func (s *Suppressions) rehashOne(tx *db.Tx, wrong *app.Suppression) error {
 	hash := s.service.Sealer.AddressHash(wrong.TeamID, app.KeyOf(wrong.Email))
 	other, err := tx.SuppressionByAddress(wrong.TeamID, hash)

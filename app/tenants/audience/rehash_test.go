@@ -9,14 +9,14 @@ import (
 	"mailer/db"
 )
 
-// typedHash is the hash that versions before 0.4.0 made of an address as it was typed.
+// typedHash returns the hash that versions before 0.4.0 made of an address as typed.
 func typedHash(w *testserver.Server, address string) app.AddressHash {
 	sum := w.Config.Sealer.AppendHash(nil, "addresses", []byte(w.Key.TeamID+"\x00"+address))
 	return app.AddressHash(sum)
 }
 
-// TestRehashSuppressionsAtStart has a database of the version before,
-// in which bounces at domains with U-labels were written down under another hash.
+// TestRehashSuppressionsAtStart starts with a database of the previous version, in which bounces at
+// domains with U-labels have the wrong hash.
 func TestRehashSuppressionsAtStart(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))

@@ -11,12 +11,12 @@ import (
 	"mailer/db"
 )
 
-// maxSearch is how many characters a search may have.
+// maxSearch is the longest search text, in characters.
 const maxSearch = 255
 
-// ContactQuery says which contacts are looked for; what is empty bounds nothing.
+// ContactQuery selects contacts; empty fields select all.
 type ContactQuery struct {
-	Search    string // a whole address that a contact has, else a part of address or name
+	Search    string // a complete address, else a part of address or name
 	SegmentID string
 	TopicID   string // subscribed to it, by choice or by default
 	State     string // subscribed, unsubscribed or suppressed
@@ -25,13 +25,13 @@ type ContactQuery struct {
 // FoundContactPage is a page of a search.
 type FoundContactPage struct {
 	Contacts   []app.Contact
-	More       bool   // there is more to look at
-	SearchedTo string // the last contact that was looked at; empty: the end was reached
+	More       bool   // there are more contacts to search
+	SearchedTo string // the last contact that was searched; empty: the end was reached
 }
 
-// SearchContacts returns the contacts of a team that fit a query, newest first: a page
-// of them, or what could be looked at in the time of one request. Errors:
-// CodeValidation, CodeNotFound for an unknown segment or topic.
+// SearchContacts returns the contacts of a team that match a query, newest first: a page of them,
+// or those found within previewTimeout. Errors: CodeValidation, CodeNotFound for an unknown segment
+// or topic.
 func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQuery, include app.Include, page app.Page) (out FoundContactPage, err error) {
 	if page.Before != "" {
 		return out, app.Invalid("before", "can't be used with `search`, `state` or `topic_id`; use `after`")
@@ -43,7 +43,7 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 		return out, app.Invalid("state", "must be subscribed, unsubscribed or suppressed")
 	}
 	search := &db.ContactSearch{TeamID: key.TeamID, Text: q.Search, TopicID: q.TopicID, State: q.State}
-	var known string // contact of that address
+	var known string // id of the contact with that address
 	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if err := s.resolveQuery(r, &q, search); err != nil {
 			return err
@@ -75,8 +75,7 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 	return out, s.service.includeTopics(ctx, key.TeamID, include, out.Contacts)
 }
 
-// resolveQuery proves that the segment and the topic of a query are the team's. Errors:
-// CodeNotFound.
+// resolveQuery reads the segment and the topic of a query. Errors: CodeNotFound.
 func (s *Previews) resolveQuery(r *db.Reader, q *ContactQuery, search *db.ContactSearch) error {
 	if q.SegmentID != "" {
 		segment, err := r.Segment(search.TeamID, q.SegmentID)
@@ -88,8 +87,8 @@ func (s *Previews) resolveQuery(r *db.Reader, q *ContactQuery, search *db.Contac
 	return readTopicDefault(r, search.TeamID, q.TopicID, &search.Default)
 }
 
-// contactByAddress returns the id of the contact that has an address; empty: none has, or
-// it is no address.
+// contactByAddress returns the id of the contact with an address; empty: none, or the text is no
+// address.
 func (s *Previews) contactByAddress(r *db.Reader, teamID, address string) (string, error) {
 	_, key, err := app.ParseBareAddress(address)
 	if err != nil {

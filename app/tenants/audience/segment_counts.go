@@ -14,25 +14,24 @@ import (
 )
 
 const (
-	// maxScans is how many connections long scans read from at once. The store
-	// has more, so other reads never wait behind scans.
+	// maxScans is how many connections long scans use at the same time. The store has more, so
+	// other reads never wait for scans.
 	maxScans = 2
-	// maxWaitingScans is how many long scans of one team wait for their turn.
+	// maxWaitingScans is how many long scans of one team may wait.
 	maxWaitingScans = 100
-	// QuickScanRows is how many rows a read may look at, some 10 ms, before it has to
-	// queue for a place among the long scans.
+	// QuickScanRows is how many rows a read may scan, in about 10 ms, before it needs a slot for
+	// long scans.
 	QuickScanRows = 20_480
-	// maxCounts bounds how many counts are remembered.
+	// maxCounts bounds the cache of counts.
 	maxCounts = 10_000
-	// liveCountTTL is how long the count of a filter is remembered that changes with the
-	// emails that contacts get (app.Filter.IsLive).
+	// liveCountTTL is how long the count of a filter is cached that depends on the activity of
+	// contacts (app.Filter.IsLive).
 	liveCountTTL = 10 * time.Second
 )
 
-// Scan runs a read that may have to look at every contact of a team. fn is run
-// again where it turns out to be long. No more than maxScans long ones run at
-// once, in turn between teams; they end with ctx. Errors: CodeRateLimitExceeded for a
-// team of which many wait already.
+// Scan runs a read that may scan every contact of a team. If the read is long, fn is run again with
+// a scan slot. At most maxScans long reads run at the same time, and teams take turns. They end
+// with ctx. Errors: CodeRateLimitExceeded for a team with too many waiting reads.
 func (s *Service) Scan(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
 	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{MaxRows: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
@@ -45,8 +44,8 @@ func (s *Service) Scan(ctx context.Context, teamID string, fn func(*db.Reader, d
 	return s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{}) })
 }
 
-// countLong counts contacts of a team where that is long: each half of them on a
-// connection of its own. count counts those between the bounds of an effort.
+// countLong counts contacts of a team in a long scan: each half of them on its own connection.
+// count counts those within the bounds of an Effort.
 func (s *Service) countLong(ctx context.Context, teamID string, count func(context.Context, *db.Reader, db.Effort) (int, error)) (int, error) {
 	if err := s.scans.Acquire(ctx, teamID, maxScans); err != nil {
 		return 0, err
@@ -72,7 +71,7 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 	return counted[0] + counted[1], err
 }
 
-// CountAudience counts whom a broadcast goes to.
+// CountAudience counts the recipients of a broadcast.
 func (s *Service) CountAudience(ctx context.Context, a *app.Audience) (n int, err error) {
 	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{MaxRows: QuickScanRows}, a) })
 	if !errors.Is(err, db.ErrLong) {
@@ -83,8 +82,7 @@ func (s *Service) CountAudience(ctx context.Context, a *app.Audience) (n int, er
 	})
 }
 
-// segmentCount is how many contacts were in a segment, as its filter was at a
-// generation of the store.
+// segmentCount is the number of contacts in a segment, for a filter and a generation of the store.
 type segmentCount struct {
 	generation uint64
 	filter     *app.Filter
@@ -92,10 +90,9 @@ type segmentCount struct {
 	at         time.Time
 }
 
-// cachedCount returns the count of a segment as it was at a generation of the store,
-// or has it counted. generation was read before the snapshot that segment comes
-// from; where that has another filter already, the count of the old one is none of
-// its own.
+// cachedCount returns the count of a segment for a generation of the store, from the cache or from
+// count. generation was read before the snapshot that segment comes from. The cached count of
+// another filter is not used.
 func (s *Service) cachedCount(segment *app.Segment, generation uint64, count func() (int, error)) (int, error) {
 	known, ok := s.counts.Get(segment.ID)
 	valid := ok && (!segment.Filter.IsLive() || clock.Since(known.at) < liveCountTTL)

@@ -10,8 +10,8 @@ import (
 	"mailer/db"
 )
 
-// CreateSegment adds a segment. Errors: CodeValidation, for a team with
-// base.CapSegments too.
+// CreateSegment adds a segment. Errors: CodeValidation, also for a team with base.CapSegments
+// segments.
 func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (segment app.Segment, err error) {
 	if err := in.Validate(); err != nil {
 		return app.Segment{}, err
@@ -29,8 +29,8 @@ func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.Segmen
 	return segment, base.Unavailable(err)
 }
 
-// checkFilter checks a filter against the properties that the team declared, and that the
-// broadcasts and topics that it names are the team's. Errors: CodeValidation.
+// checkFilter checks a filter against the declared properties, and that its broadcasts and topics
+// belong to the team. Errors: CodeValidation.
 func checkFilter(r *db.Reader, teamID string, f *app.Filter) error {
 	if f == nil {
 		return nil
@@ -54,7 +54,7 @@ func checkFilter(r *db.Reader, teamID string, f *app.Filter) error {
 			return app.Invalid(fmt.Sprintf("filter.conditions[%d].value", i), "is the id of no %s of the team", c.Names())
 		}
 		if err != nil {
-			return fmt.Errorf("look up what a condition names: %w", err)
+			return fmt.Errorf("look up the object of a condition: %w", err)
 		}
 	}
 	return nil
@@ -67,10 +67,9 @@ func (s *Service) ListSegments(ctx context.Context, key *app.Key, page app.Page)
 	return rows, more, base.Cursor(page, err)
 }
 
-// GetSegment returns one segment and how many contacts are in it. Errors:
-// CodeNotFound.
+// GetSegment returns one segment and the number of its contacts. Errors: CodeNotFound.
 func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segment app.Segment, contacts int, err error) {
-	generation := s.DB.Generation(key.TeamID, id) // before the snapshots: what is newer in them is counted anew
+	generation := s.DB.Generation(key.TeamID, id) // read before the snapshots, so that a newer snapshot invalidates the cached count
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if segment, err = r.Segment(key.TeamID, id); err != nil {
 			return err
@@ -89,8 +88,8 @@ func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segm
 	return segment, contacts, base.Lookup("segment", err)
 }
 
-// UpdateSegment changes name and filter and returns the segment as it is then.
-// Errors: CodeValidation, CodeNotFound.
+// UpdateSegment changes name and filter and returns the changed segment. Errors: CodeValidation,
+// CodeNotFound.
 func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (segment app.Segment, err error) {
 	if err := p.Validate(); err != nil {
 		return app.Segment{}, err
@@ -109,8 +108,8 @@ func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p 
 	return segment, base.Lookup("segment", err)
 }
 
-// DeleteSegment removes a segment; its contacts stay. Errors: CodeNotFound,
-// CodeConflict while a broadcast that has not left uses it.
+// DeleteSegment deletes a segment; its contacts stay. Errors: CodeNotFound, CodeConflict while an
+// unsent broadcast uses it.
 func (s *Service) DeleteSegment(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		if _, err := tx.Segment(key.TeamID, id); err != nil {
@@ -124,12 +123,11 @@ func (s *Service) DeleteSegment(ctx context.Context, key *app.Key, id string) er
 	return base.Lookup("segment", err)
 }
 
-// ListSegmentContacts returns a page of a segment's contacts, those that its
-// filter picks and those added by hand, newest first, and whether there are
-// more. Errors: CodeNotFound for an unknown segment, CodeValidation for a cursor
-// that is not in the list.
+// ListSegmentContacts returns a page of a segment's contacts, those that match its filter and those
+// added manually, newest first, and whether there are more. Errors: CodeNotFound for an unknown
+// segment, CodeValidation for an unknown cursor.
 func (s *Service) ListSegmentContacts(ctx context.Context, key *app.Key, segmentID string, page app.Page) (rows []app.Contact, more bool, err error) {
-	var unknown error // of the segment, which is not the cursor
+	var unknown error // an unknown segment, as opposed to an unknown cursor
 	err = s.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
 		segment, err := r.Segment(key.TeamID, segmentID)
 		if unknown = base.Lookup("segment", err); unknown != nil {
@@ -144,11 +142,11 @@ func (s *Service) ListSegmentContacts(ctx context.Context, key *app.Key, segment
 	return rows, more, base.Cursor(page, err)
 }
 
-// ListContactSegments returns a page of the segments that a contact, named by id
-// or address, is in by their filter or by hand, newest first, and whether there
-// are more. Errors: CodeNotFound, CodeValidation.
+// ListContactSegments returns a page of the segments of a contact, named by id or address, newest
+// first, and whether there are more. It includes segments by filter and by manual membership.
+// Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) (rows []app.Segment, more bool, err error) {
-	var unknown error // of the contact, which is not the cursor
+	var unknown error // an unknown contact, as opposed to an unknown cursor
 	err = s.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
 		c, err := s.findContact(r, key.TeamID, contact)
 		if unknown = base.Lookup("contact", err); unknown != nil {
@@ -163,9 +161,8 @@ func (s *Service) ListContactSegments(ctx context.Context, key *app.Key, contact
 	return rows, more, base.Cursor(page, err)
 }
 
-// AddToSegment puts a contact, named by id or address, into a segment by hand
-// and returns the contact's id. One that was put there before stays. Errors:
-// CodeNotFound.
+// AddToSegment adds a contact, named by id or address, to a segment manually and returns the
+// contact's id. A member stays a member. Errors: CodeNotFound.
 func (s *Service) AddToSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		c, err := s.findMembership(tx, key.TeamID, contact, segmentID)
@@ -182,9 +179,9 @@ func (s *Service) AddToSegment(ctx context.Context, key *app.Key, contact, segme
 	return contactID, base.Unavailable(err)
 }
 
-// RemoveFromSegment takes a contact, named by id or address, out of a segment
-// and returns the contact's id. What a filter picks can't be taken out. Errors:
-// CodeNotFound, also for a contact that was not put there by hand.
+// RemoveFromSegment removes a manually added contact, named by id or address, from a segment and
+// returns the contact's id. A contact that matches the filter can't be removed. Errors:
+// CodeNotFound, also for a contact that was not added manually.
 func (s *Service) RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		c, err := s.findMembership(tx, key.TeamID, contact, segmentID)
@@ -204,8 +201,8 @@ func (s *Service) RemoveFromSegment(ctx context.Context, key *app.Key, contact, 
 	return contactID, base.Unavailable(err)
 }
 
-// findMembership reads a contact that is to come or to go, and proves that the
-// segment is the team's.
+// findMembership reads a contact that is to be added or removed, and checks that the segment
+// belongs to the team.
 func (s *Service) findMembership(tx *db.Tx, teamID, contact, segmentID string) (app.Contact, error) {
 	c, err := s.findContact(&tx.Reader, teamID, contact)
 	if err != nil {
@@ -215,7 +212,7 @@ func (s *Service) findMembership(tx *db.Tx, teamID, contact, segmentID string) (
 	return c, base.Lookup("segment", err)
 }
 
-// recordMembership counts a contact that came (1) or went (-1), and tells webhooks.
+// recordMembership counts a contact that was added (1) or removed (-1), and announces the change.
 func (s *Service) recordMembership(tx *db.Tx, c *app.Contact, segmentID string, n int) error {
 	if err := tx.CountMembers(segmentID, n); err != nil {
 		return fmt.Errorf("count members: %w", err)

@@ -25,7 +25,7 @@ func TestSegmentCountsAreCurrent(t *testing.T) {
 	live, all, manual := w.AddSegment(testserver.FilterOn("unsubscribed", app.OpIsTrue, "")), w.AddSegment(&app.Filter{Match: app.MatchAny}), w.AddSegment(nil)
 	want := func(after string, inLive, inAll, inManual int) {
 		t.Helper()
-		for range 2 { // counted, and remembered
+		for range 2 { // counted, then cached
 			wantContacts(w, live.ID, inLive, after)
 			wantContacts(w, all.ID, inAll, after)
 			wantContacts(w, manual.ID, inManual, after)
@@ -64,7 +64,7 @@ func TestSegmentCountsAreCurrent(t *testing.T) {
 	want("a change that was rolled back", 6, 9, 0)
 	_, err = w.Services.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: testserver.FilterOn("unsubscribed", app.OpIsFalse, "")}})
 	testserver.Must(t, err)
-	want("another filter", 4, 9, 0) // 3 that are not, and c0 by hand
+	want("another filter", 4, 9, 0) // 3 that are not unsubscribed, and c0 as manual member
 	_, err = w.Services.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Null: true}})
 	testserver.Must(t, err)
 	want("no filter", 1, 9, 0)
@@ -80,7 +80,7 @@ func TestSegmentCountsAreCached(t *testing.T) {
 	s := w.AddSegment(testserver.FilterOn("unsubscribed", app.OpIsTrue, ""))
 	wantContacts(w, s.ID, 5, "nothing")
 	other := w.AddTeam("Other", "example.org")
-	w.SQL("UPDATE contacts SET unsubscribed = 1 WHERE team_id = ?", w.Key.TeamID) // beside the store, which learns of it when it writes
+	w.SQL("UPDATE contacts SET unsubscribed = 1 WHERE team_id = ?", w.Key.TeamID) // without the store, which notices at its next write
 	wantContacts(w, s.ID, 5, "what nobody told")
 	_, err := w.Services.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "x"})
 	testserver.Must(t, err)
@@ -109,7 +109,7 @@ func longScansWait(t *testing.T) {
 		_, _, err := w.Services.Audience.GetSegment(short, w.Key, long.ID)
 		failed <- err
 	}()
-	synctest.Wait() // it waits for its place
+	synctest.Wait() // it waits for a slot
 	cancel()
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Errorf("one who goes away while waiting: %v", err)
@@ -128,7 +128,7 @@ func longScansWait(t *testing.T) {
 		listed <- answer{len(rows), err}
 	}()
 	synctest.Wait()
-	testserver.Must(t, w.Services.Audience.CheckAudience(ctx, w.Key, long.ID)) // other reads go on
+	testserver.Must(t, w.Services.Audience.CheckAudience(ctx, w.Key, long.ID)) // other reads don't wait
 	select {
 	case <-counted:
 		t.Error("a long count did not wait")
@@ -142,7 +142,7 @@ func longScansWait(t *testing.T) {
 			t.Errorf("after the wait: %d, %v", got.n, got.err)
 		}
 	}
-	testserver.Must(t, w.Services.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans)) // all places were given back
+	testserver.Must(t, w.Services.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans)) // all slots were released
 }
 
 func TestListContactSegments(t *testing.T) {
@@ -152,7 +152,7 @@ func TestListContactSegments(t *testing.T) {
 	ids := w.AddContacts(2)
 	r := rand.New(rand.NewPCG(1, 1))
 	var want, others []string
-	for range 450 { // more than are looked at together
+	for range 450 { // more than one chunk of a scan
 		f := testserver.FilterOn("unsubscribed", []string{app.OpIsTrue, app.OpIsFalse}[r.IntN(2)], "")
 		if r.IntN(4) == 0 {
 			f = nil
@@ -227,12 +227,12 @@ func TestMembershipEvents(t *testing.T) {
 		}
 	}
 	step(true, id, a.ID, "")
-	step(true, "ann@EXAMPLE.net", a.ID, "") // is there
+	step(true, "ann@EXAMPLE.net", a.ID, "") // a member already
 	step(true, id, b.ID, "")
 	step(false, id, a.ID, "")
 	step(false, id, a.ID, app.CodeNotFound)
 	step(false, "ann@example.net", b.ID, "")
-	step(false, id, b.ID, app.CodeNotFound) // the filter has it, no hand
+	step(false, id, b.ID, app.CodeNotFound) // a member by filter, not manually
 	step(true, id, app.NewID(), app.CodeNotFound)
 	step(true, app.NewID(), a.ID, app.CodeNotFound)
 	var got []string
@@ -287,7 +287,7 @@ func TestFilterMustMatchProperties(t *testing.T) {
 	_, err = w.Services.Audience.UpdateSegment(ctx, w.Key, s.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: bad}})
 	testserver.WantCode(t, err, app.CodeValidation)
 	other := w.AddTeam("Other", "example.org")
-	_, err = w.Services.Audience.CreateSegment(ctx, other, app.SegmentInput{Name: "S", Filter: bad}) // not theirs
+	_, err = w.Services.Audience.CreateSegment(ctx, other, app.SegmentInput{Name: "S", Filter: bad}) // the other team has no such property
 	testserver.Must(t, err)
 }
 
@@ -296,7 +296,7 @@ func TestLongScansAreFairBetweenTeams(t *testing.T) {
 		w := testserver.New(t)
 		other := w.AddTeam("Other", "other.example")
 		mine, theirs := addContact(w, "bob@example.net"), w.CreateContact(other.TeamID, "eve@example.net").ID
-		for range 150 { // more than a quick read holds against a contact
+		for range 150 { // more conditions than a quick read evaluates
 			w.AddSegment(testserver.FilterOn("email", app.OpEquals, "bob@example.net"))
 		}
 		few, err := w.Services.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "all", Filter: testserver.FilterOn("email", app.OpContains, "@")})

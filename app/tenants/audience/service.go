@@ -1,11 +1,9 @@
-// Package audience is the people whom teams write to: contacts with their
-// properties, segments and topics, imports of them, who is suppressed or opted
-// out, and the hosted pages on which they say so. mail and all above it may
-// import it.
+// Package audience implements the recipients of teams: contacts with properties, segments and
+// topics, imports, suppressions and opt-outs, and the hosted pages on which recipients opt out.
+// mail and all packages above it may import it.
 //
-// Failure policy: an opt-out or a suppression that was answered holds for every
-// message whose final dot was not sent yet; an import goes on after a crash where
-// its last transaction ended.
+// Failure policy: an opt-out or suppression that was answered with success holds for every message
+// whose final dot was not sent yet. After a crash an import continues after its last transaction.
 package audience
 
 import (
@@ -20,15 +18,15 @@ import (
 	"mailer/app/tenants/webhooks"
 )
 
-// Service is contacts, segments and who gets no mail.
+// Service implements contacts, segments and suppression checks.
 type Service struct {
 	*base.Base
 	events *webhooks.Service
 	teams  *teams.Service
-	scans  *base.TeamSemaphore                // the connections of long scans
+	scans  *base.TeamSemaphore                // connections of long scans
 	counts *cache.Cache[string, segmentCount] // by segment id
-	// RunErasure carries out an erasure that was begun: when it returns, nothing
-	// goes out to its addresses any more but what was leaving. Set before use.
+	// RunErasure processes an erasure that was begun. When it returns, no mail to its addresses
+	// leaves, except mail past its final dot. Set before use.
 	RunErasure    func(ctx context.Context, teamID string, job Erasure) error
 	erasuresBegun teamCounter // by team, of this process
 
@@ -40,13 +38,13 @@ type Service struct {
 	Suppressions *Suppressions
 }
 
-// teamCounter counts something by team.
+// teamCounter counts by team.
 type teamCounter struct {
 	mu sync.Mutex
 	n  map[string]uint64
 }
 
-// increment counts one more of a team.
+// increment adds one to the count of a team.
 func (t *teamCounter) increment(teamID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,32 +54,32 @@ func (t *teamCounter) increment(teamID string) {
 	t.n[teamID]++
 }
 
-// get returns how many a team has.
+// get returns the count of a team.
 func (t *teamCounter) get(teamID string) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.n[teamID]
 }
 
-// Imports is files of contacts on their way into the audience.
+// Imports implements imports of contact files.
 type Imports struct {
 	*Service
 	imports importer
 }
 
-// Pages is the hosted pages of unsubscribe and preferences links.
+// Pages implements the hosted pages of unsubscribe and preferences links.
 type Pages struct {
 	service *Service
 	optIns  *window.Keyed // by address and by client
 }
 
-// Topics is what contacts can subscribe to.
+// Topics implements the topics that contacts can subscribe to.
 type Topics struct{ service *Service }
 
-// Properties is what contacts can have beside their names.
+// Properties implements the properties that contacts can have.
 type Properties struct{ service *Service }
 
-// Suppressions is the addresses that get no mail of a team.
+// Suppressions implements the addresses that get no mail of a team.
 type Suppressions struct{ service *Service }
 
 // New makes the service.
@@ -93,5 +91,5 @@ func New(b *base.Base, events *webhooks.Service, teamService *teams.Service) *Se
 	return s
 }
 
-// Start has imports go on.
+// Start starts the importer.
 func (s *Service) Start(ctx context.Context) error { return s.Imports.startImports(ctx) }

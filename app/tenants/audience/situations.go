@@ -8,8 +8,8 @@ import (
 	"mailer/db"
 )
 
-// Situations says what is still to be done for the emails of a broadcast to some of its
-// recipients, whose ids ascend or descend. One whose turn has not come waits as the
+// Situations returns what remains to be done for the emails of a broadcast to some of its
+// recipients, whose ids ascend or descend. A recipient whose email was not started waits as the
 // broadcast does.
 func Situations(r *db.Reader, b *app.Broadcast, recipients ...app.BroadcastRecipient) ([]app.Situation, error) {
 	var open map[string]app.Situation
@@ -18,7 +18,7 @@ func Situations(r *db.Reader, b *app.Broadcast, recipients ...app.BroadcastRecip
 		var err error
 		first, last := waiting[0].ID, waiting[len(waiting)-1].ID
 		if open, err = r.UnitSituations(min(first, last), max(first, last)); err != nil {
-			return nil, fmt.Errorf("read the open work of a broadcast: %w", err)
+			return nil, fmt.Errorf("read the open units of a broadcast: %w", err)
 		}
 	}
 	out := make([]app.Situation, len(recipients))

@@ -13,7 +13,7 @@ func TestSuppressionEvents(t *testing.T) {
 	ctx := t.Context()
 	ann, err := w.Services.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "Ann@example.net", Origin: app.OriginBounce})
 	testserver.Must(t, err)
-	for range 2 { // the second time nothing is new
+	for range 2 { // the second call changes nothing
 		_, err = w.Services.Suppressions.AddSuppressions(ctx, w.Key, app.SuppressionBatch{Emails: []string{"ann@example.net", "bob@example.net", "BOB@example.net", "eve@example.net"}})
 		testserver.Must(t, err)
 	}
@@ -47,7 +47,7 @@ func TestErasedAddressIsNotInEvents(t *testing.T) {
 	s, err := w.Services.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "ann@example.net"})
 	testserver.Must(t, err)
 	w.SQL("UPDATE suppressions SET email = NULL")
-	// It is on no list, so that its id names nothing any more.
+	// The erased suppression is not listed, so its id is unknown.
 	removed, err := w.Services.Suppressions.RemoveSuppressions(ctx, w.Key, app.SuppressionRemoval{IDs: []string{s.ID}})
 	testserver.Must(t, err)
 	if len(removed) != 0 {

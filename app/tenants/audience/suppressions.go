@@ -14,9 +14,8 @@ import (
 	"mailer/db"
 )
 
-// AddSuppression puts an address on the team's list. One that stands there
-// already keeps its id and time and is the answer; it gets the new origin where that is
-// the stronger one. Errors: CodeValidation.
+// AddSuppression adds an address to the team's suppression list. An existing suppression keeps its
+// id and time and is returned; it gets the new origin if that is stronger. Errors: CodeValidation.
 func (s *Suppressions) AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error) {
 	suppression, err := in.Validate()
 	if err != nil {
@@ -29,9 +28,8 @@ func (s *Suppressions) AddSuppression(ctx context.Context, key *app.Key, in app.
 	return added[0], nil
 }
 
-// AddSuppressions is AddSuppression for a batch: all of it or, with an error,
-// nothing. It answers a suppression for each address, in their order. Errors:
-// CodeValidation.
+// AddSuppressions is AddSuppression for a batch: all addresses or, with an error, none. It returns
+// a suppression for each address, in order. Errors: CodeValidation.
 func (s *Suppressions) AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error) {
 	list, err := in.Validate()
 	if err != nil {
@@ -40,8 +38,7 @@ func (s *Suppressions) AddSuppressions(ctx context.Context, key *app.Key, in app
 	return s.suppress(ctx, key.TeamID, list)
 }
 
-// suppress writes down a list in one vital Write: an opt-out must not wait for
-// room on the disk.
+// suppress stores a list in one critical Write: a suppression must succeed on a full disk.
 func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.Suppression) ([]app.Suppression, error) {
 	out := make([]app.Suppression, len(list))
 	err := s.service.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
@@ -50,7 +47,7 @@ func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.S
 			if out[i], err = tx.AddSuppression(suppression); err != nil {
 				return err
 			}
-			if out[i].ID != suppression.ID { // it stood there already
+			if out[i].ID != suppression.ID { // it existed already
 				if !out[i].Origin.WeakerThan(suppression.Origin) {
 					continue
 				}
@@ -75,8 +72,8 @@ func (s *Suppressions) CountSuppressions(ctx context.Context, key *app.Key) (int
 	return n, base.Unavailable(err)
 }
 
-// ListSuppressions returns a page of the team's list, newest first, and whether
-// there are more. An empty origin stands for all. Errors: CodeValidation.
+// ListSuppressions returns a page of the team's list, newest first, and whether there are more. An
+// empty origin selects all. Errors: CodeValidation.
 func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) (rows []app.Suppression, more bool, err error) {
 	if origin != "" {
 		if err := origin.Validate(); err != nil {
@@ -89,8 +86,7 @@ func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origi
 	return rows, more, base.Cursor(page, err)
 }
 
-// GetSuppression returns the suppression with that id, or of that address. Errors:
-// CodeNotFound.
+// GetSuppression returns the suppression with an id or address. Errors: CodeNotFound.
 func (s *Suppressions) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (suppression app.Suppression, err error) {
 	suppression, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (app.Suppression, error) { return s.findSuppression(r, key.TeamID, idOrEmail) })
 	if err == nil && suppression.Email == "" {
@@ -99,8 +95,8 @@ func (s *Suppressions) GetSuppression(ctx context.Context, key *app.Key, idOrEma
 	return suppression, base.Lookup("suppression", err)
 }
 
-// findSuppression reads what a path can name a suppression by. What is neither
-// an id nor an address names nothing.
+// findSuppression reads a suppression by id or address. Error: db.ErrNotFound, also for a text that
+// is neither.
 func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (app.Suppression, error) {
 	if id, ok := app.ParseID(idOrEmail); ok {
 		return r.Suppression(teamID, id)
@@ -112,8 +108,8 @@ func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (
 	return r.SuppressionByAddress(teamID, s.service.Sealer.AddressHash(teamID, address))
 }
 
-// RemoveSuppression takes the suppression with that id, or of that address, off
-// the list and returns its id. Errors: CodeNotFound.
+// RemoveSuppression removes the suppression with an id or address and returns its id. Errors:
+// CodeNotFound.
 func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
 	err = s.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		suppression, err := s.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
@@ -129,8 +125,8 @@ func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOr
 	return id, base.Lookup("suppression", err)
 }
 
-// RemoveSuppressions takes many off the list, skips those that are not on it,
-// and returns the ids of those that were. Errors: CodeValidation.
+// RemoveSuppressions removes many suppressions, skips unknown ones, and returns the ids of the
+// removed ones. Errors: CodeValidation.
 func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (removed []string, err error) {
 	addresses, ids, err := in.Validate()
 	if err != nil {
@@ -159,8 +155,7 @@ func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in 
 	return removed, base.Unavailable(err)
 }
 
-// auditRemoved notes in the audit log what was taken off a list at once; nothing: that is
-// no change.
+// auditRemoved appends removed suppressions to the audit log, if there are any.
 func auditRemoved(ctx context.Context, tx *db.Tx, teamID string, removed []app.Suppression) error {
 	if len(removed) == 0 {
 		return nil
@@ -172,14 +167,14 @@ func auditRemoved(ctx context.Context, tx *db.Tx, teamID string, removed []app.S
 	return base.Audit(ctx, tx, teamID, "suppression.remove", "", before, nil)
 }
 
-// auditedSuppression is what the audit log says of a suppression; of one that was erased
-// not the address, though the caller knew it.
+// auditedSuppression returns what the audit log shows of a suppression. It hides an erased address,
+// though the caller knew it.
 func auditedSuppression(suppression *app.Suppression) map[string]any {
 	return map[string]any{"id": suppression.ID, "email": cmp.Or(suppression.Email, app.Erased), "origin": suppression.Origin}
 }
 
-// removeFound takes what a look-up found off the list and appends it to lifted. A look-up
-// that found nothing is no error.
+// removeFound removes the suppression that a lookup found and appends it to removed. It ignores
+// db.ErrNotFound of the lookup.
 func (s *Suppressions) removeFound(tx *db.Tx, suppression app.Suppression, err error, removed []app.Suppression) ([]app.Suppression, error) {
 	if errors.Is(err, db.ErrNotFound) {
 		return removed, nil
@@ -190,9 +185,8 @@ func (s *Suppressions) removeFound(tx *db.Tx, suppression app.Suppression, err e
 	return append(removed, suppression), s.service.removeSuppression(tx, suppression)
 }
 
-// removeSuppression takes a suppression off its team's list and tells webhooks. Of
-// one that was erased they don't hear the address again, though the caller knew
-// it.
+// removeSuppression removes a suppression and announces that. The event hides an erased address,
+// though the caller knew it.
 func (s *Service) removeSuppression(tx *db.Tx, suppression app.Suppression) error {
 	if err := tx.DeleteSuppression(suppression.TeamID, suppression.ID); err != nil {
 		return err
@@ -203,8 +197,8 @@ func (s *Service) removeSuppression(tx *db.Tx, suppression app.Suppression) erro
 	return s.announceSuppression(tx, webhook.SuppressionRemoved, &suppression)
 }
 
-// BlockedRecipients returns what keeps mail of a team from recipients. Opt-outs are
-// looked up only for mail of a topic.
+// BlockedRecipients returns the recipients that get no mail of a team, with the reasons. It reads
+// opt-outs only for mail of a topic.
 func (s *Service) BlockedRecipients(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
 	keys, hashes := make(map[app.AddressHash]app.AddressKey, len(recipients)), make([]app.AddressHash, len(recipients))
 	for i, mailbox := range recipients {
@@ -229,9 +223,9 @@ func (s *Service) BlockedRecipients(r *db.Reader, teamID, topicID string, recipi
 	return blocked, addOptedOut(r, teamID, topicID, keys, blocked)
 }
 
-// SuppressForEmail puts an address on the list because of what came of an email, or
-// changes the reason of the suppression that stands there to the graver one. listed is the
-// address as lists show it; empty: it was erased, and is not shown.
+// SuppressForEmail suppresses an address because of the outcome of an email, or changes the origin
+// of an existing suppression to a stronger one. shown is the address as lists show it; empty:
+// erased, and not shown.
 func (s *Service) SuppressForEmail(tx *db.Tx, teamID, emailID string, address app.AddressKey, shown string, origin app.SuppressionOrigin) error {
 	added := app.Suppression{ID: app.NewID(), TeamID: teamID, Email: shown, Hash: s.Sealer.AddressHash(teamID, address),
 		Origin: origin, SourceID: emailID, CreatedAt: tx.Now}
@@ -254,8 +248,7 @@ func (s *Service) SuppressForEmail(tx *db.Tx, teamID, emailID string, address ap
 	return s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 }
 
-// SuppressRefused does the same for a recipient that the relay refused by name,
-// by the same rule.
+// SuppressRefused is SuppressForEmail for a recipient that the relay refused, if IsHardBounce.
 func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) error {
 	if !IsHardBounce(v) {
 		return nil
@@ -263,8 +256,31 @@ func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) 
 	return s.SuppressForEmail(tx, u.TeamID, u.EmailID, app.KeyOf(v.Address), strings.ToLower(v.Address), app.OriginBounce)
 }
 
-// IsHardBounce reports whether a refusal by name proves that mail to the recipient is
-// pointless. Our own refusal proves nothing.
+// IsHardBounce reports whether the refusal of a recipient proves that further mail to it is
+// pointless. A refusal by this server proves nothing.
 func IsHardBounce(v app.RecipientResult) bool {
 	return v.Reply.Code/100 == 5 && bounce.Classify(bounce.Evidence{Reply: v.Reply.Text, ReplyCode: v.Reply.Code, Status: v.Reply.Enhanced}).Class == bounce.Hard
+}
+
+// addOptedOut adds recipients that get no mail of a topic to blocked: contacts that unsubscribed
+// from everything, and addresses that opted out of the topic, or never opted in where the topic
+// requires that. keys are those of all recipients.
+func addOptedOut(r *db.Reader, teamID, topicID string, keys map[app.AddressHash]app.AddressKey, blocked app.Blocked) error {
+	for hash, key := range keys {
+		if blocked[key] != "" {
+			continue
+		}
+		s, err := r.Subscription(teamID, topicID, hash)
+		if errors.Is(err, db.ErrNotFound) { // a topic with waiting mail can't be deleted
+			blocked[key] = "Not sent to this recipient: the topic of this email was deleted"
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look up opt-outs: %w", err)
+		}
+		if reason := s.Reason(); reason != "" {
+			blocked[key] = reason
+		}
+	}
+	return nil
 }

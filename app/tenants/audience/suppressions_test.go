@@ -23,16 +23,15 @@ import (
 	"mailer/db/dbtest"
 )
 
-// transaction is one call of the sender.
+// transaction is one call of fakeSender.Send.
 type transaction struct {
 	at         time.Time
 	recipients []string
-	left       bool // its dot was sent
+	left       bool // the final dot was sent
 }
 
-// fakeSender is a relay that takes everything. before runs before the n-th
-// transaction of all (from 1) comes to its dot and may end it with a result of
-// its own.
+// fakeSender is a relay that accepts everything. before runs before the final dot of the n-th
+// transaction (from 1) and may end it with its own result.
 type fakeSender struct {
 	before func(n int, m *app.Outgoing) (app.Result, bool)
 	mu     sync.Mutex
@@ -73,11 +72,10 @@ func (s *fakeSender) Send(ctx context.Context, m *app.Outgoing, authorize func(c
 	return res
 }
 
-// deferred is a result that names no recipient.
+// deferred is a result without recipients.
 var deferred = app.Result{Kind: app.ResultDeferred, Stage: app.StageMail, Reply: app.Reply{Code: 451, Text: "later"}}
 
-// deliveryTest is a server that sends through a sender. It lives in a bubble of
-// fake time.
+// deliveryTest is a server that sends through a fakeSender, in a synctest bubble.
 type deliveryTest struct {
 	*testing.T
 	*server.Server
@@ -123,7 +121,7 @@ func (m *deliveryTest) must(err error) {
 func (m *deliveryTest) suppress(email string, origin app.SuppressionOrigin) {
 	m.Helper()
 	if _, err := m.Suppressions.AddSuppression(m.Context(), m.key, app.SuppressionInput{Email: email, Origin: origin}); err != nil {
-		m.Error(err) // not Fatal: senders call this too
+		m.Error(err) // not Fatal: called from sender goroutines too
 	}
 }
 
@@ -140,15 +138,15 @@ func (m *deliveryTest) sendAt(at string, to ...string) string {
 	return id
 }
 
-// wait has time go on and everything settle.
+// wait advances the time and waits until all goroutines are blocked.
 func (m *deliveryTest) wait(d time.Duration) {
 	synctest.Wait()
-	time.Sleep(d) // of the bubble
+	time.Sleep(d) // synctest time
 	synctest.Wait()
 }
 
-// tries says who was in each transaction, one line each; those that came to
-// their dot end with a dot.
+// tries returns the recipients of each transaction, one line each. A line of a transaction that
+// sent its final dot ends with a dot.
 func (m *deliveryTest) tries() string {
 	m.sender.mu.Lock()
 	defer m.sender.mu.Unlock()
@@ -170,8 +168,8 @@ func (m *deliveryTest) wantTries(lines ...string) {
 	}
 }
 
-// want checks last_event and the timeline, whose lines are "type recipient",
-// oldest first, without the acceptance; and that the unit is over.
+// want checks last_event, and the timeline as lines of "type recipient", oldest first, without the
+// acceptance. It checks that the work on the email has ended.
 func (m *deliveryTest) want(id string, last app.LastEvent, lines ...string) {
 	m.Helper()
 	email, err := m.Mail.GetEmail(m.Context(), m.key, id)
@@ -268,7 +266,7 @@ func TestRetryObeysSuppressionWithoutRelay(t *testing.T) {
 	runDeliveryTest(t, func(m *deliveryTest) {
 		m.sender.before = func(n int, _ *app.Outgoing) (app.Result, bool) { return deferred, n <= 2 }
 		alone := m.send("bob@example.org")
-		m.wait(100 * time.Millisecond) // two workers would try them in either order
+		m.wait(100 * time.Millisecond) // two workers would attempt them in any order
 		both := m.send("bob@example.org", "carl@example.org")
 		m.wait(100 * time.Millisecond)
 		m.suppress("bob@example.org", app.OriginBounce)
@@ -430,13 +428,13 @@ func TestTestRecipientsArentSuppressed(t *testing.T) {
 	})
 }
 
-// TestNothingLeavesAfterSuppression has addresses suppressed while mail for them
-// comes to its dot: none may follow an answer, and no email ends in both ways.
+// TestNothingLeavesAfterSuppression suppresses addresses while mail to them approaches its final
+// dot: no final dot may follow the answer, and no email may be both sent and suppressed.
 func TestNothingLeavesAfterSuppression(t *testing.T) {
 	runDeliveryTest(t, func(m *deliveryTest) {
 		const n = 150
 		var answered [n]atomic.Bool
-		var late sync.Map // index of each email that was suppressed before it asked for its dot
+		var late sync.Map // index of each email that was suppressed before the final check
 		var wg sync.WaitGroup
 		index := func(recipients []string) (i int) {
 			if _, err := fmt.Sscanf(recipients[0], "u%d@", &i); err != nil {

@@ -10,8 +10,8 @@ import (
 	"mailer/db"
 )
 
-// CreateTopic adds a topic. Errors: CodeValidation, for a team with base.CapTopics
-// too; CodeConflict for a name that another topic of the team has, letter for letter.
+// CreateTopic adds a topic. Errors: CodeValidation, also for a team with base.CapTopics topics;
+// CodeConflict for the exact name of another topic.
 func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error) {
 	t, err := in.Validate()
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInpu
 	return t, base.Unavailable(err)
 }
 
-// wrapTopicConflict words a name that another topic has.
+// wrapTopicConflict turns the conflict of a name into an *app.Error.
 func wrapTopicConflict(err error) error {
 	if errors.Is(err, db.ErrConflict) {
 		return app.Errorf(app.CodeConflict, "A topic with this name exists already")
@@ -52,9 +52,9 @@ func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.T
 	return t, base.Lookup("topic", err)
 }
 
-// UpdateTopic changes a topic and returns it as it stands then. What changes
-// nothing is told to nobody. Errors: CodeNotFound, CodeValidation (for another
-// default too), CodeConflict for a name that another topic has.
+// UpdateTopic changes a topic and returns it. A call that changes nothing announces no event.
+// Errors: CodeNotFound, CodeValidation, also for another default, CodeConflict for a name that
+// another topic has.
 func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (t app.Topic, err error) {
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Topic(key.TeamID, id)
@@ -73,9 +73,9 @@ func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 	return t, base.Lookup("topic", err)
 }
 
-// DeleteTopic removes a topic and, in time, what addresses chose about it.
-// Errors: CodeNotFound, CodeConflict while mail of the topic waits (it could not
-// be told any more who opted out of it) or a broadcast that has not left uses it.
+// DeleteTopic deletes a topic and, later, the choices about it. Errors: CodeNotFound, CodeConflict
+// while mail of the topic waits, which could no longer be checked for opt-outs, or an unsent
+// broadcast uses it.
 func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error {
 	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		t, err := tx.Topic(key.TeamID, id)

@@ -16,7 +16,7 @@ func TestTopicEvents(t *testing.T) {
 	_, err := w.Services.Topics.CreateTopic(ctx, w.Key, app.TopicInput{Name: "News", Default: app.OptOut})
 	testserver.WantCode(t, err, app.CodeConflict)
 	for _, patch := range []app.TopicPatch{{}, {Name: "News", Default: app.OptIn, Visibility: app.PrivateTopic}} {
-		same, err := w.Services.Topics.UpdateTopic(ctx, w.Key, topic.ID, patch) // nothing new
+		same, err := w.Services.Topics.UpdateTopic(ctx, w.Key, topic.ID, patch) // no change
 		testserver.Must(t, err)
 		if app.FormatTime(same.UpdatedAt) != app.FormatTime(topic.UpdatedAt) {
 			t.Errorf("updated at %v", same.UpdatedAt)

@@ -13,32 +13,32 @@ import (
 	"mailer/db"
 )
 
-// randomChange does something to one of few people that may change a counter. What is
-// refused changes nothing.
+// randomChange makes a random change that may affect a counter to one of few contacts. A refused
+// change changes nothing.
 func randomChange(w *testserver.Server, r *rand.Rand, segmentID string) {
 	ctx, s := w.T.Context(), w.Services
-	who := func() string { return fmt.Sprintf("p%d@example.net", r.IntN(30)) }
+	contact := func() string { return fmt.Sprintf("p%d@example.net", r.IntN(30)) }
 	switch r.IntN(10) {
 	case 0:
-		_, _, _ = s.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: who(), Segments: []app.SegmentRef{{ID: segmentID}}}, app.ConflictUpsert)
+		_, _, _ = s.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: contact(), Segments: []app.SegmentRef{{ID: segmentID}}}, app.ConflictUpsert)
 	case 1:
-		items := []audience.ContactItem{{Input: &app.ContactInput{Email: who()}}, {Input: &app.ContactInput{Email: who(), Unsubscribed: true}}}
+		items := []audience.ContactItem{{Input: &app.ContactInput{Email: contact()}}, {Input: &app.ContactInput{Email: contact(), Unsubscribed: true}}}
 		_, _ = s.Audience.PutContacts(ctx, w.Key, items, app.ConflictUpsert, true)
 	case 2:
-		_, _ = s.Audience.DeleteContact(ctx, w.Key, who(), r.IntN(2) == 0)
+		_, _ = s.Audience.DeleteContact(ctx, w.Key, contact(), r.IntN(2) == 0)
 	case 3:
-		_, _ = s.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: who(), Origin: app.OriginManual})
+		_, _ = s.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: contact(), Origin: app.OriginManual})
 	case 4:
-		_, _ = s.Suppressions.AddSuppressions(ctx, w.Key, app.SuppressionBatch{Emails: []string{who(), who(), who()}, Origin: app.OriginBounce})
+		_, _ = s.Suppressions.AddSuppressions(ctx, w.Key, app.SuppressionBatch{Emails: []string{contact(), contact(), contact()}, Origin: app.OriginBounce})
 	case 5:
-		_, _ = s.Suppressions.RemoveSuppression(ctx, w.Key, who())
+		_, _ = s.Suppressions.RemoveSuppression(ctx, w.Key, contact())
 	case 6:
-		_, _ = s.Audience.AddToSegment(ctx, w.Key, who(), segmentID)
+		_, _ = s.Audience.AddToSegment(ctx, w.Key, contact(), segmentID)
 	case 7:
-		_, _ = s.Audience.RemoveFromSegment(ctx, w.Key, who(), segmentID)
+		_, _ = s.Audience.RemoveFromSegment(ctx, w.Key, contact(), segmentID)
 	case 8:
 		_ = s.DB.Write(ctx, func(tx *db.Tx) error {
-			email := who()
+			email := contact()
 			_, err := tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Hash: w.AddressHash(email), CreatedAt: tx.Now})
 			if err == nil && r.IntN(2) == 0 {
 				err = fmt.Errorf("rolled back")
@@ -47,11 +47,11 @@ func randomChange(w *testserver.Server, r *rand.Rand, segmentID string) {
 		})
 	case 9:
 		unsubscribed := r.IntN(2) == 0
-		_, _ = s.Audience.UpdateContact(ctx, w.Key, who(), app.ContactPatch{Email: who(), Unsubscribed: &unsubscribed})
+		_, _ = s.Audience.UpdateContact(ctx, w.Key, contact(), app.ContactPatch{Email: contact(), Unsubscribed: &unsubscribed})
 	}
 }
 
-// TestTotalsMatchCounts: counters are right after many changes at the same time.
+// Counters are correct after many concurrent changes.
 func TestTotalsMatchCounts(t *testing.T) {
 	testserver.BothEngines(t)
 	w := testserver.New(t)
@@ -78,7 +78,7 @@ func TestTotalsMatchCounts(t *testing.T) {
 	}
 }
 
-// wantTotals compares the totals of lists with what is there.
+// wantTotals compares the counters of lists with the number of rows.
 func wantTotals(w *testserver.Server, segmentID string) {
 	w.T.Helper()
 	contacts, err := w.Services.Audience.CountContacts(w.T.Context(), w.Key, "")

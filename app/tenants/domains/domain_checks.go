@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// checkTimeout bounds all questions about one domain.
+	// checkTimeout bounds all queries about one domain.
 	checkTimeout = 30 * time.Second
 	// maxConcurrentChecks is how many domains are checked at the same time.
 	maxConcurrentChecks = 16
-	// maxDuePerRound is how many due domains one round takes.
+	// maxDuePerRound is how many due domains one round checks.
 	maxDuePerRound = 100
 )
 
-// checker keeps the checks of domains apart: one of each domain at a time.
+// checker runs at most one check of each domain at a time.
 type checker struct {
 	mu      sync.Mutex
-	running map[string]bool // by domain id: a check is wanted that has not begun
+	running map[string]bool // by domain id; true: another check was requested
 	slots   chan struct{}
 }
 
@@ -36,9 +36,8 @@ func newChecker() *checker {
 	return &checker{running: map[string]bool{}, slots: make(chan struct{}, maxConcurrentChecks)}
 }
 
-// request notes that a domain is to be checked; true: nobody does that yet, and the
-// caller must. Who checks it already will do so once more, for what was published
-// meanwhile may not be in the answers that it has.
+// request requests a check of a domain. It returns true if the caller must run the check. Otherwise
+// the running check is repeated, since records published meanwhile may be missing in its answers.
 func (c *checker) request(id string) (start bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +46,7 @@ func (c *checker) request(id string) (start bool) {
 	return !busy
 }
 
-// next reports whether a check is wanted; otherwise the domain is free again.
+// next reports whether a check is requested. Otherwise it marks the domain as not running.
 func (c *checker) next(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,16 +58,15 @@ func (c *checker) next(id string) bool {
 	return false
 }
 
-// clear frees a domain, whatever is wanted.
+// clear marks a domain as not running and drops its request.
 func (c *checker) clear(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.running, id)
 }
 
-// VerifyDomain has a domain checked now and does not wait for the outcome: one
-// that was never checked, or has failed, is pending from here. Errors:
-// CodeNotFound.
+// VerifyDomain starts a check of a domain and does not wait for it. A domain that was never
+// checked, or that has failed, becomes pending. Errors: CodeNotFound.
 func (s *Service) VerifyDomain(ctx context.Context, key *app.Key, id string) error {
 	d, err := s.beginVerifying(ctx, key.TeamID, id)
 	if err != nil {
@@ -78,8 +76,8 @@ func (s *Service) VerifyDomain(ctx context.Context, key *app.Key, id string) err
 	return nil
 }
 
-// CheckDomain is VerifyDomain for a domain by its name, and waits for the
-// outcome. Errors: CodeNotFound.
+// CheckDomain is VerifyDomain for a domain by name, and waits for the outcome. Errors:
+// CodeNotFound.
 func (s *Service) CheckDomain(ctx context.Context, teamID, name string) (d app.Domain, err error) {
 	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
 		return d, err
@@ -93,7 +91,7 @@ func (s *Service) CheckDomain(ctx context.Context, teamID, name string) (d app.D
 	return s.DomainByName(ctx, teamID, d.Name)
 }
 
-// beginVerifying makes a domain due, and pending where it was not verified.
+// beginVerifying marks a domain as due, and as pending if it was not verified.
 func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.Domain, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if d, err = tx.Domain(teamID, id); err != nil {
@@ -112,8 +110,8 @@ func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.
 	return d, base.Lookup("domain", err)
 }
 
-// startCheck checks a domain in the background. What it misses because the server
-// stops the next start finds, for the domain stays due.
+// startCheck checks a domain in the background. If the server stops first, the next start checks
+// the domain, since it stays due.
 func (s *Service) startCheck(d app.Domain) {
 	if s.Resolver == nil || s.Claiming.Err() != nil || !s.checks.request(d.ID) {
 		return
@@ -139,7 +137,7 @@ func (s *Service) startCheck(d app.Domain) {
 	})
 }
 
-// CheckDue is the cron job: it checks the domains whose time has come.
+// CheckDue is the cron job that checks due domains.
 func (s *Service) CheckDue(ctx context.Context) error {
 	if s.Resolver == nil {
 		return nil
@@ -154,7 +152,7 @@ func (s *Service) CheckDue(ctx context.Context) error {
 	return nil
 }
 
-// check asks the DNS about a domain and writes down what follows.
+// check queries the DNS about a domain and stores the outcome.
 func (s *Service) check(ctx context.Context, d *app.Domain) error {
 	checks, err := s.CheckDNS(ctx, d.TeamID, d.ID)
 	if err != nil {
@@ -163,13 +161,13 @@ func (s *Service) check(ctx context.Context, d *app.Domain) error {
 	return s.DB.Write(ctx, func(tx *db.Tx) error { return s.storeCheck(tx, d, checks) })
 }
 
-// CheckDNS asks the DNS about the records of a domain, and changes nothing. Errors:
-// CodeNotFound; that of ctx.
+// CheckDNS queries the DNS about the records of a domain and changes nothing. Errors: CodeNotFound;
+// that of ctx.
 func (s *Service) CheckDNS(ctx context.Context, teamID, id string) ([]app.RecordCheck, error) {
 	if s.Resolver == nil {
 		return nil, errors.New("no resolver is configured")
 	}
-	d, err := s.GetDomain(ctx, &app.Key{TeamID: teamID}, id) // with its keys
+	d, err := s.GetDomain(ctx, &app.Key{TeamID: teamID}, id) // including its keys
 	if err != nil {
 		return nil, err
 	}
@@ -177,11 +175,11 @@ func (s *Service) CheckDNS(ctx context.Context, teamID, id string) ([]app.Record
 	defer cancel()
 	needs, target := s.recordInputs(&d)
 	checks := dnscheck.Check(checkCtx, d.WithoutExpiredKeys(clock.Now()), needs, target, s.Resolver)
-	return checks, ctx.Err() // the end of ctx is not the DNS's silence
+	return checks, ctx.Err() // an expired ctx is no missing record
 }
 
-// storeCheck writes what a check found, and what follows: another status, and a
-// next DKIM key that signs now that its record is live. Only these are announced.
+// storeCheck stores the outcome of a check: the new status, and the next DKIM key as the signing
+// key if its record was found. Only changes of these are announced.
 func (s *Service) storeCheck(tx *db.Tx, checked *app.Domain, checks []app.RecordCheck) error {
 	d, err := tx.Domain(checked.TeamID, checked.ID)
 	if err != nil {
@@ -210,8 +208,8 @@ func (s *Service) storeCheck(tx *db.Tx, checked *app.Domain, checks []app.Record
 	return s.announceDomain(tx, webhook.DomainUpdated, &d)
 }
 
-// promoteKey has the next key of a domain sign, where there is one and its record
-// was found.
+// promoteKey makes the next key of a domain the signing key, if there is one and its record was
+// found.
 func promoteKey(tx *db.Tx, d *app.Domain, checks []app.RecordCheck) (promoted bool, err error) {
 	next := d.Key(app.DKIMNext)
 	if next == nil || !d.KeyIsLive(next, checks) {

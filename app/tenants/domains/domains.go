@@ -21,13 +21,12 @@ import (
 // dkimBits is the length of a DKIM key (RFC 8301 3.2).
 const dkimBits = 2048
 
-// DKIMPurpose is what private DKIM keys are sealed for.
+// DKIMPurpose is the purpose that private DKIM keys are sealed for.
 const DKIMPurpose = "dkim"
 
-// AddDomain registers a domain of a team with a DKIM key pair of its own. A
-// trusted one counts as verified at once: the operator vouches for it. Errors:
-// CodeConflict, CodeValidation, CodePlanLimitReached; CodeRateLimitExceeded and
-// CodeServiceUnavailable where many are added at once.
+// AddDomain adds a domain to a team, with a new DKIM key pair. A trusted domain is verified
+// immediately. Errors: CodeConflict, CodeValidation, CodePlanLimitReached; CodeRateLimitExceeded
+// and CodeServiceUnavailable if many domains are added at the same time.
 func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error) {
 	d, err := in.Validate(s.Regions())
 	if err != nil {
@@ -39,10 +38,10 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	}
 	conflict := app.Errorf(app.CodeConflict, "The domain %s is registered already", d.Name)
 	if _, err := s.DomainByName(ctx, teamID, d.Name); err == nil {
-		return app.Domain{}, conflict // before a key is made, which takes a tenth of a second
+		return app.Domain{}, conflict // checked before the key, which takes a tenth of a second
 	}
 	if err := s.DB.Read(ctx, func(r *db.Reader) error { return s.teams.CheckDomainLimit(r, teamID) }); err != nil {
-		return app.Domain{}, base.Unavailable(err) // before the key too
+		return app.Domain{}, base.Unavailable(err) // also checked before the key
 	}
 	pair, err := s.newDKIMPair(ctx, &d, app.DKIMSelector, app.DKIMSigning)
 	if err != nil {
@@ -69,8 +68,8 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	return d, base.Unavailable(err)
 }
 
-// newDKIMPair makes a key pair, its private half sealed for the domain. Errors: those
-// of acquireKeySlot.
+// newDKIMPair makes a key pair with the private key sealed for the domain. Errors: those of
+// acquireKeySlot.
 func (s *Service) newDKIMPair(ctx context.Context, d *app.Domain, selector string, state app.DKIMState) (app.DKIMPair, error) {
 	release, err := s.acquireKeySlot(ctx, d.TeamID)
 	if err != nil {
@@ -95,15 +94,15 @@ func (s *Service) newDKIMPair(ctx context.Context, d *app.Domain, selector strin
 	}, nil
 }
 
-// ListDomains returns a page of a team's domains, newest first, without their
-// keys, and whether there are more.
+// ListDomains returns a page of a team's domains, newest first, without their keys, and whether
+// there are more.
 func (s *Service) ListDomains(ctx context.Context, teamID string, page app.Page) (rows []app.Domain, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Domain, bool, error) { return r.ListDomains(teamID, page) })
 	return rows, more, base.Cursor(page, err)
 }
 
-// GetDomain returns one domain of the key's team with its keys and what the last
-// check found. Errors: CodeNotFound.
+// GetDomain returns one domain of the key's team with its keys and the last check. Errors:
+// CodeNotFound.
 func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if d, err = r.Domain(key.TeamID, id); err != nil {
@@ -124,9 +123,9 @@ func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.
 	return d, base.Lookup("domain", err)
 }
 
-// UpdateDomain changes the tracking of a domain; mail accepted before keeps the
-// old settings. A new tracking host is used once a check found it in the DNS,
-// which is looked at now. Errors: CodeNotFound, CodeValidation.
+// UpdateDomain changes the tracking of a domain. Mail accepted before keeps the old settings. A new
+// tracking host is checked now, and used once a check finds it in the DNS. Errors: CodeNotFound,
+// CodeValidation.
 func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (d app.Domain, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Domain(key.TeamID, id)
@@ -153,15 +152,14 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 	return d, base.Lookup("domain", err)
 }
 
-// auditedTracking is what the audit log says of how a domain tracks.
+// auditedTracking returns what the audit log shows of a domain's tracking.
 func auditedTracking(d *app.Domain) map[string]any {
 	return map[string]any{"name": d.Name, "open_tracking": d.OpenTracking, "click_tracking": d.ClickTracking, "tracking_subdomain": d.TrackingSubdomain}
 }
 
-// DeleteDomain removes a domain with its keys, and the API keys that are bound
-// to it. Mail of it that still waits is not sent any more: it fails at its next
-// attempt. Errors: CodeNotFound; CodeConflict while an API key is bound to it that
-// the one that asks could not delete by itself.
+// DeleteDomain deletes a domain with its keys, and the API keys that are restricted to it. Waiting
+// mail of the domain fails at its next attempt. Errors: CodeNotFound; CodeConflict if a restricted
+// API key has a higher role than key.
 func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		d, err := tx.Domain(key.TeamID, id)
@@ -194,7 +192,8 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 	return base.Lookup("domain", err)
 }
 
-// checkBoundKeys refuses to end a key by way of its domain. Errors: CodeConflict.
+// checkBoundKeys refuses to delete keys of a higher role together with their domain. Errors:
+// CodeConflict.
 func checkBoundKeys(bound []app.Key, key *app.Key) error {
 	for _, k := range bound {
 		if k.Role.Above(key.Role) {
@@ -205,9 +204,8 @@ func checkBoundKeys(bound []app.Key, key *app.Key) error {
 	return nil
 }
 
-// RotateDKIM publishes the next key of a domain: its record is listed, and once
-// a check finds it in the DNS it signs. A next key that waits already is the
-// answer. Errors: CodeNotFound.
+// RotateDKIM makes the next DKIM key of a domain. Its record is listed, and once a check finds the
+// record the key signs. A next key that exists already is returned. Errors: CodeNotFound.
 func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Domain, err error) {
 	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
 		return d, err
@@ -215,7 +213,7 @@ func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Do
 	return s.rotate(ctx, d)
 }
 
-// RotateDKIMByID is RotateDKIM for a domain by its id. Errors: those, too.
+// RotateDKIMByID is RotateDKIM for a domain by id.
 func (s *Service) RotateDKIMByID(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
 	if d, err = s.GetDomain(ctx, key, id); err != nil {
 		return d, err
@@ -251,15 +249,15 @@ func (s *Service) rotate(ctx context.Context, d app.Domain) (app.Domain, error) 
 	return d, base.Lookup("domain", err)
 }
 
-// announceDomain notes an event about a domain.
+// announceDomain announces an event of a domain to webhooks.
 func (s *Service) announceDomain(tx *db.Tx, name webhook.EventName, d *app.Domain) error {
 	return s.events.Announce(tx, d.TeamID, name, func() (any, error) {
 		return d.Data(s.DomainRecords(d)), nil
 	})
 }
 
-// DomainRecords are the rows that a domain's owner publishes, with what the last
-// check found.
+// DomainRecords returns the DNS records that the domain's owner publishes, with the outcome of the
+// last check.
 func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
 	needs, target := s.recordInputs(d)
 	records := d.WithoutExpiredKeys(clock.Now()).Records(needs, target)
@@ -274,19 +272,18 @@ func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
 }
 
 const (
-	// dkimTTL is how long an opened key is used before the database is asked again.
+	// dkimTTL is how long an opened key is cached.
 	dkimTTL = 10 * time.Second
-	// maxCachedDKIM is of how many domains keys are remembered.
+	// maxCachedDKIM bounds the cache of keys.
 	maxCachedDKIM = 10_000
 )
 
-// dkimName is what the key of a team's domain is remembered under.
+// dkimName returns the cache key of a team's domain.
 func dkimName(teamID, domain string) string { return teamID + " " + domain }
 
-// DKIMKey returns the key that signs for a team's domain, as it was within the last 10
-// seconds or since it changed in this process; nil for a domain that the team does not
-// have. In capture mode that has a key too, so that its messages look like real ones.
-// Errors: seal.ErrSeal, those of the store.
+// DKIMKey returns the signing key of a team's domain, at most 10 seconds old unless it changed in
+// this process; nil for an unknown domain. In capture mode an unknown domain has a key too, so that
+// captured messages look like real ones. Errors: seal.ErrSeal, those of the store.
 func (s *Service) DKIMKey(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
 	return s.dkim.Load(ctx, dkimName(teamID, name), func(ctx context.Context) (*app.DKIMKey, error) {
 		return s.openDKIM(ctx, teamID, name)
@@ -320,8 +317,8 @@ func (s *Service) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMK
 	return &app.DKIMKey{Domain: d.Name, Selector: pair.Selector, Signer: signer}, nil
 }
 
-// throwawayKey signs for a domain that nobody registered, which only the
-// capture transport lets through: its messages should look like real ones.
+// throwawayKey returns a key for an unknown domain, whose mail only capture mode accepts. Its
+// messages should look like real ones.
 func (s *Service) throwawayKey(name string) (*app.DKIMKey, error) {
 	if !s.Settings.Capture {
 		return nil, nil

@@ -43,7 +43,7 @@ func TestDomainVerificationLifecycle(t *testing.T) {
 		wantStatus(w, d.ID, app.DomainVerified)
 		dns.SetDown(true)
 		time.Sleep(2 * app.RecheckEvery)
-		wantStatus(w, d.ID, app.DomainVerified) // silence proves nothing
+		wantStatus(w, d.ID, app.DomainVerified) // a timeout is no missing record
 		dns.SetDown(false)
 		dns.Unpublish("TXT send.acme.test")
 		time.Sleep(app.RecheckEvery + time.Minute)
@@ -131,7 +131,7 @@ func TestChecksOfOneDomainDontOverlap(t *testing.T) {
 		}
 		close(dns.Block)
 		synctest.Wait()
-		// The one that ran, and one more for all who came meanwhile.
+		// The running check, and one more for all requests that came meanwhile.
 		if n := dns.Questions("TXT mailer._domainkey.acme.test"); n != 2 {
 			t.Errorf("asked %d times", n)
 		}
@@ -145,7 +145,7 @@ func TestVerifyDuringCheckRunsAgain(t *testing.T) {
 		answered := make(chan struct{})
 		w.Services.Domains.Resolver = func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
 			answer, err := dns.Lookup(ctx, name, kind)
-			<-answered // what is published from here on is not in it
+			<-answered // records published from here on are not in the answer
 			return answer, err
 		}
 		w.Start()
@@ -218,7 +218,7 @@ func TestDKIMKeyPerDomainAndRotation(t *testing.T) {
 		signer := func(id string) string {
 			t.Helper()
 			tries := relay.Transactions(id)
-			if len(tries) == 0 { // SQLite waits for others by the clock, which stood still
+			if len(tries) == 0 { // SQLite waits for locks by the clock, which stood still
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
 				tries = relay.Transactions(id)
@@ -248,12 +248,12 @@ func TestDKIMKeyPerDomainAndRotation(t *testing.T) {
 		}
 		rotated, err := w.Services.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "A.test")
 		testserver.Must(t, err)
-		again, err := w.Services.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "a.test") // the waiting one is the answer
+		again, err := w.Services.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "a.test") // returns the existing next key
 		testserver.Must(t, err)
 		if len(rotated.Keys) != 2 || len(again.Keys) != 2 {
 			t.Fatalf("keys %+v, then %+v", rotated.Keys, again.Keys)
 		}
-		time.Sleep(2*time.Minute + time.Second) // not together with the cron jobs
+		time.Sleep(2*time.Minute + time.Second) // not at the same time as the cron jobs
 		second, err := w.SendFrom("a.test")
 		testserver.Must(t, err)
 		synctest.Wait()
@@ -268,7 +268,7 @@ func TestDKIMKeyPerDomainAndRotation(t *testing.T) {
 		dns.Publish(w.Services.Domains.DomainRecords(&rotated))
 		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, a.ID))
 		synctest.Wait()
-		third, err := w.SendFrom("a.test") // at once: an opened key must not linger
+		third, err := w.SendFrom("a.test") // immediately: an opened key must not stay cached
 		testserver.Must(t, err)
 		synctest.Wait()
 		if signer(third) != "mailer2._domainkey.a.test" {
@@ -325,7 +325,7 @@ func TestMailOfDeletedDomainFails(t *testing.T) {
 		testserver.WantCode(t, w.Services.Domains.DeleteDomain(t.Context(), w.Key, d.ID), app.CodeNotFound)
 		_, err = w.SendFrom("acme.test")
 		testserver.WantCode(t, err, app.CodeValidation)
-		w.RetryNow(id) // at once: the key of the domain must not linger
+		w.RetryNow(id) // immediately: the key of the domain must not stay cached
 		time.Sleep(2 * time.Second)
 		if n := len(relay.Transactions(id)); n != 1 {
 			t.Errorf("%d tries", n)
@@ -337,7 +337,7 @@ func TestMailOfDeletedDomainFails(t *testing.T) {
 		if text := w.OnlyEvent(id, app.EventType(app.Failed)).Detail.Message; !strings.Contains(text, "the domain acme.test is no longer one of this team's") {
 			t.Errorf("event says %q", text)
 		}
-		// Added anew it has another key, and sends at once.
+		// Added again, the domain has another key and sends immediately.
 		relay.SetScript(nil)
 		w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true})
 		id, err = w.SendFrom("acme.test")
@@ -363,7 +363,7 @@ func TestUpdateDomainChecksNewTrackingHost(t *testing.T) {
 		links := app.DomainPatch{ClickTracking: &on, TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}}
 		changed, err := w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links)
 		testserver.Must(t, err)
-		_, err = w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links) // nothing new
+		_, err = w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links) // no change
 		testserver.Must(t, err)
 		if !changed.ClickTracking || changed.OpenTracking || changed.TrackingSubdomain != "links" {
 			t.Errorf("changed to %+v", changed)
@@ -501,7 +501,7 @@ func TestKeyGenerationDelaysNoOtherDomain(t *testing.T) {
 				t.Errorf("a key of capture mode: %v, %v", key, err)
 			}
 		})
-		synctest.Wait() // it is at work
+		synctest.Wait() // the first key is being made
 		key, err := w.Services.Domains.DKIMKey(t.Context(), w.Key.TeamID, "registered.example")
 		testserver.Must(t, err)
 		if key == nil || key.Domain != "registered.example" {
@@ -538,7 +538,7 @@ func TestAdminCantDeleteDomainOfOwnersKey(t *testing.T) {
 	testserver.WantCode(t, err, app.CodeInvalidAPIKey)
 	d = w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true})
 	bind("an admin's", app.RoleAdmin)
-	testserver.Must(t, w.Services.Domains.DeleteDomain(t.Context(), admin, d.ID)) // its own rank it may end
+	testserver.Must(t, w.Services.Domains.DeleteDomain(t.Context(), admin, d.ID)) // an admin may delete keys of admins
 }
 
 func TestKeyGenerationIsFairBetweenTeams(t *testing.T) {
@@ -568,7 +568,7 @@ func TestKeyGenerationIsFairBetweenTeams(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		synctest.Wait() // until all others wait
+		synctest.Wait() // until all other callers wait
 		w.Services.Domains.KeySlots().Release(1)
 		adding.Wait()
 		if n := before.Load(); n > 3 {

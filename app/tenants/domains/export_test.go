@@ -7,7 +7,7 @@ import (
 	"mailer/app/base"
 )
 
-// What the tests of this package from outside reach into it for.
+// Exports for the external tests of this package.
 
 func (s *Service) RecordInputs(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
 	return s.recordInputs(d)
@@ -17,5 +17,5 @@ const MaxKeysWaiting = maxKeysWaiting
 
 func (s *Service) KeySlots() *base.TeamSemaphore { return s.keySlots }
 
-// SetThrowaway replaces what makes the key of capture mode.
+// SetThrowaway replaces the function that makes the key of capture mode.
 func (s *Service) SetThrowaway(generate func() (*rsa.PrivateKey, error)) { s.throwaway = generate }

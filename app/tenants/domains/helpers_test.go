@@ -8,10 +8,10 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
-// stopFor stops the server for a time, which costs a test less than its running,
-// and starts it again.
+// stopFor stops the server for a time and starts it again. This costs a test less than a running
+// server.
 func stopFor(w *testserver.Server, d time.Duration) {
 	w.T.Helper()
 	w.Stop()
@@ -29,7 +29,7 @@ func wantStatus(w *testserver.Server, id string, want app.DomainStatus) {
 	}
 }
 
-// statuses are the states that webhooks heard of, with the events' names.
+// statuses returns the names of the events that webhooks received, each with its status.
 func statuses(w *testserver.Server) (all []string) {
 	w.T.Helper()
 	for _, event := range w.TeamWebhookEvents(w.Key.TeamID) {

@@ -8,17 +8,16 @@ import (
 	"mailer/app"
 )
 
-// Making a key takes a processor a tenth of a second. One is made at a time, in turn
-// between teams, so that whoever adds domains without end slows nobody's mail, and
-// nobody's domain but his own.
+// Making a key takes a tenth of a second of CPU time. One key is made at a time, and teams take
+// turns, so that a team that adds many domains delays neither mail nor the domains of other teams.
 const (
-	// maxKeysWaiting is how many keys one team can wait for at once.
+	// maxKeysWaiting is how many callers of one team can wait for a key at the same time.
 	maxKeysWaiting = 8
-	// keyWaitTimeout is how long a caller waits for the turn of his key.
+	// keyWaitTimeout is how long a caller waits.
 	keyWaitTimeout = 10 * time.Second
 )
 
-// acquireKeySlot waits for the turn of a team to have a key made; done ends it. Errors:
+// acquireKeySlot waits until the team may make a key; release ends that. Errors:
 // CodeRateLimitExceeded, CodeServiceUnavailable, that of ctx.
 func (s *Service) acquireKeySlot(ctx context.Context, teamID string) (release func(), err error) {
 	waitCtx, cancel := context.WithTimeout(ctx, keyWaitTimeout)

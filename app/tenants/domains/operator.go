@@ -10,15 +10,14 @@ import (
 	"mailer/db"
 )
 
-// Deletion is what deleting a domain came to.
+// Deletion is the outcome of deleting a domain.
 type Deletion struct {
 	Domain  app.Domain
-	Waiting int64 // emails of it that wait and will fail, recipients of broadcasts too
-	Keys    int   // API keys that were bound to it and ended with it
+	Waiting int64 // waiting emails and broadcast recipients of the domain, which will fail
+	Keys    int   // API keys that were restricted to the domain and deleted with it
 }
 
-// DeleteByName is DeleteDomain for the operator, by the domain's name. Errors:
-// CodeNotFound.
+// DeleteByName is DeleteDomain by name, for the operator. Errors: CodeNotFound.
 func (s *Service) DeleteByName(ctx context.Context, teamID, name string) (out Deletion, err error) {
 	if out.Domain, err = s.DomainByName(ctx, teamID, name); err != nil {
 		return out, err
@@ -40,9 +39,9 @@ func (s *Service) DeleteByName(ctx context.Context, teamID, name string) (out De
 	return out, s.DeleteDomain(ctx, &app.Key{TeamID: teamID, Role: app.RoleOwner}, d.ID)
 }
 
-// Trust has the operator vouch for a domain, or no longer: it is verified then whatever
-// the DNS says; without that word it is what its last check found, and checked again.
-// Errors: CodeNotFound.
+// Trust marks a domain as trusted by the operator, or removes the mark. A trusted domain is
+// verified whatever the DNS contains. Without the mark it gets the status of its last check, and is
+// checked again. Errors: CodeNotFound.
 func (s *Service) Trust(ctx context.Context, teamID, name string, trusted bool) (d app.Domain, err error) {
 	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
 		return d, err

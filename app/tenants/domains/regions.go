@@ -6,8 +6,8 @@ import (
 	"mailer/app"
 )
 
-// Regions names the regions that domains can be in, the default first. None: no
-// server ran on this database yet, and any may be named.
+// Regions returns the regions that domains can be in, the default first. It is empty if no server
+// has run on this database yet: then any region is accepted.
 func (s *Service) Regions() []string {
 	if s.Settings.Capture {
 		return []string{app.DefaultRegion}
@@ -19,10 +19,9 @@ func (s *Service) Regions() []string {
 	return names
 }
 
-// recordInputs returns what the records of a domain depend on: what the relay of its
-// region needs (nothing where there is no relay for it), with this server
-// as the host for feedback where it takes bounces and the relay names none, and
-// the host that its tracking host points to.
+// recordInputs returns what the records of a domain depend on: the needs of its region's relay
+// (none without a relay), and the host that its tracking host points to. This server is the
+// feedback host if it receives bounces and the relay names none.
 func (s *Service) recordInputs(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
 	if u, err := url.Parse(s.Settings.BaseURL); err == nil {
 		trackingTarget = u.Hostname()

@@ -1,9 +1,8 @@
-// Package domains is the domains that teams send from: their records in the DNS,
-// the checks of them, and the keys that sign their mail. mail and all above it
-// may import it.
+// Package domains implements the sending domains of teams: their DNS records, the checks of the
+// records, and DKIM keys. mail and all packages above it may import it.
 //
-// Failure policy: a check that could not ask the DNS changes nothing; a private
-// key exists in the clear only in memory.
+// Failure policy: a check that could not query the DNS changes nothing. A private key exists
+// unencrypted only in memory.
 package domains
 
 import (
@@ -18,17 +17,17 @@ import (
 	"mailer/app/tenants/webhooks"
 )
 
-// Service is domains, their checks and signing keys.
+// Service implements domains, their checks and signing keys.
 type Service struct {
 	*base.Base
-	// Resolver asks the DNS about domains; nil: domains are not checked.
+	// Resolver queries the DNS; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// NewKey makes the key pair of a domain.
 	NewKey func() (*rsa.PrivateKey, error)
 	events *webhooks.Service
 	teams  *teams.Service
-	// dkim holds opened private keys, so that a message costs no unsealing; nil: the
-	// domain is unknown. throwaway is made by the first who needs it.
+	// dkim caches opened private keys, so that a message needs no unsealing; nil: the domain is
+	// unknown. throwaway makes a key at its first call.
 	dkim      *cache.Cache[string, *app.DKIMKey]
 	throwaway func() (*rsa.PrivateKey, error)
 	checks    *checker

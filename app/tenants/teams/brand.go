@@ -13,14 +13,14 @@ import (
 	"mailer/db"
 )
 
-// MaxLogoURL is how long the address of a logo on another server may be, in bytes.
+// MaxLogoURL is the largest URL of an external logo, in bytes.
 const MaxLogoURL = 2048
 
-// BrandChange is what is to be changed of a team's brand; what is not set stays. null, or
-// empty, stands for the default.
+// BrandChange is a change of a team's brand. Fields that are not set stay; null or empty restores
+// the default.
 type BrandChange struct{ Color, Font, Footer app.Change[string] }
 
-// Brands is the brands of teams.
+// Brands implements the brands of teams.
 type Brands struct{ *base.Base }
 
 // NewBrands makes the service.
@@ -32,8 +32,7 @@ func (s *Brands) Brand(ctx context.Context, teamID string) (brand.Brand, error) 
 	return b, base.Lookup("team", err)
 }
 
-// UpdateBrand changes colour, font and footer of a team. Errors: CodeValidation,
-// CodeNotFound.
+// UpdateBrand changes color, font and footer of a team. Errors: CodeValidation, CodeNotFound.
 func (s *Brands) UpdateBrand(ctx context.Context, teamID string, change BrandChange) (brand.Brand, error) {
 	apply, err := change.validate()
 	if err != nil {
@@ -45,7 +44,7 @@ func (s *Brands) UpdateBrand(ctx context.Context, teamID string, change BrandCha
 	})
 }
 
-// validate returns what applies a change that can be applied. Error: CodeValidation.
+// validate checks a change and returns a function that applies it. Error: CodeValidation.
 func (c *BrandChange) validate() (apply func(b *brand.Brand), err error) {
 	var checked brand.Brand
 	if c.Color.Value != "" {
@@ -75,8 +74,8 @@ func (c *BrandChange) validate() (apply func(b *brand.Brand), err error) {
 	}, nil
 }
 
-// SetLogo stores an uploaded logo and makes it the team's. The logo before it stays at its
-// address, since email that was sent shows it. Errors: CodeValidation, CodeNotFound.
+// SetLogo stores an uploaded logo as the logo of a team. The previous logo stays at its URL, since
+// sent email shows it. Errors: CodeValidation, CodeNotFound.
 func (s *Brands) SetLogo(ctx context.Context, teamID string, file []byte) (brand.Brand, error) {
 	p, err := picture.Read("content", file, picture.Bounds{Bytes: brand.MaxLogoBytes, Side: brand.MaxLogoSide})
 	if err != nil {
@@ -89,8 +88,8 @@ func (s *Brands) SetLogo(ctx context.Context, teamID string, file []byte) (brand
 	})
 }
 
-// logoID is the id of a logo. It is made of the content, so that its address can be cached
-// forever, and of the id of the team, so that nobody can ask whether a team has a picture.
+// logoID returns the id of a logo, a hash of the content and the team. The content makes the URL
+// cacheable without limit. The team id prevents a test whether a team has a known picture.
 func logoID(teamID string, content []byte) string {
 	sum := sha256.New()
 	sum.Write([]byte(teamID))
@@ -98,8 +97,8 @@ func logoID(teamID string, content []byte) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// RemoveLogo takes the logo from a team. The file of an uploaded logo is deleted: email that
-// was sent with it shows none. Error: CodeNotFound.
+// RemoveLogo removes the logo of a team. The file of an uploaded logo is deleted: sent email shows
+// no logo afterwards. Error: CodeNotFound.
 func (s *Brands) RemoveLogo(ctx context.Context, teamID string) (brand.Brand, error) {
 	return s.changeBrand(ctx, teamID, func(tx *db.Tx, b *brand.Brand) error {
 		id := b.Logo.ID
@@ -111,7 +110,7 @@ func (s *Brands) RemoveLogo(ctx context.Context, teamID string) (brand.Brand, er
 	})
 }
 
-// changeBrand changes the brand of a team and notes the change in the audit log.
+// changeBrand changes the brand of a team and appends the change to the audit log.
 func (s *Brands) changeBrand(ctx context.Context, teamID string, change func(tx *db.Tx, b *brand.Brand) error) (b brand.Brand, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if b, err = tx.Brand(teamID); err != nil {
@@ -133,8 +132,8 @@ func (s *Brands) auditedBrand(b *brand.Brand) map[string]any {
 	return map[string]any{"logo_url": b.Address(s.Settings.BaseURL), "color": b.Color, "font": b.Font, "footer": b.Footer}
 }
 
-// useExternalLogo has a team show a logo of another server; the empty address stands for
-// no logo. Error: CodeValidation.
+// useExternalLogo sets a logo that another server serves; an empty URL removes the logo. Error:
+// CodeValidation.
 func useExternalLogo(tx *db.Tx, teamID, logoURL string) error {
 	if logoURL != "" {
 		u, err := url.Parse(logoURL)
@@ -150,10 +149,10 @@ func useExternalLogo(tx *db.Tx, teamID, logoURL string) error {
 	return tx.SetBrand(teamID, &b)
 }
 
-// LogoFile is what is known of the file of an uploaded logo.
+// LogoFile is the metadata of an uploaded logo.
 type LogoFile = db.LogoFile
 
-// Logo returns an uploaded logo of any team by its id. Error: CodeNotFound.
+// Logo returns the metadata of an uploaded logo of any team. Error: CodeNotFound.
 func (s *Brands) Logo(ctx context.Context, id string) (LogoFile, error) {
 	l, err := db.Get(ctx, s.DB, func(r *db.Reader) (LogoFile, error) { return r.Logo(id) })
 	return l, base.Lookup("logo", err)

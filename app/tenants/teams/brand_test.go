@@ -13,7 +13,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// testLogo is a PNG that differs for each n.
+// testLogo returns a PNG that differs for each n.
 func testLogo(t testing.TB, n int) []byte {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, 40, 10))
@@ -101,7 +101,7 @@ func TestReplacedLogoKeepsItsURL(t *testing.T) {
 	if theirs.Logo.ID == logos[5].ID {
 		t.Error("two teams share an address")
 	}
-	upload(5) // again: it has the address that it had
+	upload(5) // uploaded again: the same URL
 	if logos[len(logos)-1] != logos[5] {
 		t.Errorf("%+v, before %+v", logos[len(logos)-1], logos[5])
 	}
@@ -114,7 +114,6 @@ func TestReplacedLogoKeepsItsURL(t *testing.T) {
 	testserver.WantCode(t, err, app.CodeValidation)
 }
 
-// TestExternalAndUploadedLogoReplaceEachOther, by logo_url of the team.
 func TestExternalAndUploadedLogoReplaceEachOther(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	s, brands, ctx, team := w.Services.Teams, w.Services.Brands, t.Context(), w.Key.TeamID
@@ -138,7 +137,7 @@ func TestExternalAndUploadedLogoReplaceEachOther(t *testing.T) {
 	testserver.Must(t, err)
 	own := "https://mail.example.com" + b.Logo.Path()
 	shown(own)
-	testserver.Must(t, change(own)) // as a client that sends back what it read
+	testserver.Must(t, change(own)) // a client sends back the URL that it read
 	shown(own)
 	testserver.WantCode(t, change("http://cdn.example/l.png"), app.CodeValidation)
 	shown(own)

@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// purgeFirst is how many rows the first Write of a deletion removes; the next ones
-	// remove as many as fit into purgeTime.
+	// purgeFirst is how many rows the first Write of a deletion removes. The size of the next ones
+	// is adapted to purgeTime.
 	purgeFirst = 50
 	purgeMax   = base.PurgeChunk
-	// purgeTime is how long others may wait behind one Write of a deletion.
+	// purgeTime is how long one Write of a deletion may delay other writes.
 	purgeTime = 4 * time.Millisecond
-	// purgeYield is the least pause between two of them while callers wait.
+	// purgeYield is the least pause between two Writes while callers wait.
 	purgeYield = 10 * time.Millisecond
-	// deletionGrace is how long the row of a deleted team stays at least: a request whose key
-	// was read before may still write.
+	// deletionGrace is the least time that the row of a deleted team stays: a request that read its
+	// key before may still write.
 	deletionGrace = 3 * time.Second
-	// purgePoll is between two looks whether another process is done with a deletion.
+	// purgePoll is how often the progress of a deletion by another process is checked.
 	purgePoll = 100 * time.Millisecond
 )
 
-// Deletion is a team that is deleted, and how much goes with it.
+// Deletion is the deletion of a team and how much data it removes.
 type Deletion struct {
 	Team app.Team
 	Size db.TeamSize
 	Open db.OpenWork
 }
 
-// Dropped is how many emails and recipients of broadcasts are not sent because of it.
+// Dropped returns how many emails and broadcast recipients are not sent because of the deletion.
 func (d *Deletion) Dropped() int64 { return d.Open.Waiting + d.Size.Unbegun }
 
-// Rows is how much there is to delete, for whoever watches.
+// Rows returns how much there is to delete, for a progress display.
 func (d *Deletion) Rows() int64 { return d.Size.Emails + d.Size.Contacts + d.Size.Recipients }
 
-// PlanDeletion tells what deleting a team would do. Errors: CodeConflict for the only team,
-// and for one of which mail is past its final dot.
+// PlanDeletion returns what deleting a team would remove. Errors: CodeConflict for the only team,
+// and for a team with mail past its final dot.
 func (s *Service) PlanDeletion(ctx context.Context, team app.Team) (d Deletion, err error) {
 	d.Team = team
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
@@ -64,9 +64,9 @@ func (s *Service) PlanDeletion(ctx context.Context, team app.Team) (d Deletion, 
 	return d, base.Unavailable(err)
 }
 
-// BeginDeletion ends a team at once: its keys and webhooks, and its name, which is free.
-// What it has is deleted by PurgeDeleted, of this process or a server. The audit log stays.
-// Errors: those of PlanDeletion, CodeNotFound.
+// BeginDeletion ends a team immediately: its keys and webhooks stop, and its name is free.
+// PurgeDeleted of this or another process deletes its data later. The audit log stays. Errors:
+// those of PlanDeletion, CodeNotFound.
 func (s *Service) BeginDeletion(ctx context.Context, team app.Team) (d Deletion, err error) {
 	if d, err = s.PlanDeletion(ctx, team); err != nil {
 		return d, err
@@ -82,8 +82,8 @@ func (s *Service) BeginDeletion(ctx context.Context, team app.Team) (d Deletion,
 	return d, base.Lookup("team", err)
 }
 
-// PurgeDeleted deletes what deleted teams have, in Writes that nobody waits long behind,
-// those of all processes. What a kill leaves the next call goes on with.
+// PurgeDeleted deletes the data of deleted teams, in Writes that delay others only briefly. It
+// includes teams that other processes deleted. After a crash the next call continues.
 func (s *Service) PurgeDeleted(ctx context.Context) error {
 	now := s.DB.Version()
 	if s.noneDeletedAt.Load() == nil || *s.noneDeletedAt.Load() != now {
@@ -103,8 +103,8 @@ func (s *Service) PurgeDeleted(ctx context.Context) error {
 	return nil
 }
 
-// purgeTeam deletes what a team has, but for mail that may be past its final dot, and then
-// the team. It reports whether all is gone.
+// purgeTeam deletes the data of a team, except mail that may be past its final dot, and then the
+// team. It reports whether everything is deleted.
 func (s *Service) purgeTeam(ctx context.Context, teamID string) (done bool, err error) {
 	if err := s.dropWaiting(ctx, teamID); err != nil {
 		return false, err
@@ -128,7 +128,7 @@ func (s *Service) purgeTeam(ctx context.Context, teamID string) (done bool, err 
 	return done, err
 }
 
-// dropWaiting takes back what waits, before all else goes: nothing of it is to leave.
+// dropWaiting drops waiting mail before everything else, so that none of it leaves.
 func (s *Service) dropWaiting(ctx context.Context, teamID string) error {
 	p := timedWrites{s: s, limit: purgeFirst}
 	for after := ""; ; {
@@ -151,7 +151,7 @@ func (s *Service) dropWaiting(ctx context.Context, teamID string) error {
 	}
 }
 
-// timedWrites are Writes one after another, each as large as fits into purgeTime.
+// timedWrites runs Writes one after another, each as large as fits into purgeTime.
 type timedWrites struct {
 	s     *Service
 	limit int
@@ -182,8 +182,8 @@ func (p *timedWrites) write(ctx context.Context, fn func(tx *db.Tx, limit int) e
 	return ctx.Err()
 }
 
-// FinishDeletion waits until nothing is left of a deleted team, and tells how far that is.
-// Where no server does it, this process deletes what it has.
+// FinishDeletion waits until a deleted team is gone and reports the progress. Without a server this
+// process deletes the data.
 func (s *Service) FinishDeletion(ctx context.Context, d *Deletion, byServer bool, progress func(done, total int64)) error {
 	work := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
@@ -222,7 +222,7 @@ func (s *Service) FinishDeletion(ctx context.Context, d *Deletion, byServer bool
 	}
 }
 
-// purgeAll repeats remove until the team is gone.
+// purgeAll repeats purgeTeam until the team is gone.
 func (s *Service) purgeAll(ctx context.Context, teamID string) error {
 	for {
 		done, err := s.purgeTeam(ctx, teamID)

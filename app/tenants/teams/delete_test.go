@@ -13,7 +13,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// fillTeam fills nearly every table for the team of w.Key, sent and waiting.
+// fillTeam adds rows to nearly every table for the team of w.Key, with sent and waiting mail.
 func fillTeam(w *testserver.Server) {
 	w.T.Helper()
 	ctx := w.T.Context()
@@ -35,7 +35,7 @@ func fillTeam(w *testserver.Server) {
 	w.SendNewsletter("<p>news</p>", nil)
 }
 
-// counts are the rows of all tables but of those that keep no team's things.
+// counts returns the row counts of all tables that hold data of teams.
 func counts(w *testserver.Server) string {
 	var b strings.Builder
 	own := []string{"settings", "region_outcomes", "feedback", "relay_usage", "relay_states", "audit_logs"}

@@ -12,8 +12,8 @@ import (
 // Details is a team as the operator sees it.
 type Details struct {
 	app.Team
-	Plan      plan.Plan  // which a server in cloud mode goes by
-	Suspended Suspension // whether and why nothing of it leaves
+	Plan      plan.Plan  // applies in cloud mode only
+	Suspended Suspension // whether and why the team's mail is held
 }
 
 func detailsOf(t *db.TeamState) Details {
@@ -21,7 +21,7 @@ func detailsOf(t *db.TeamState) Details {
 }
 
 // ListTeamDetails returns a page of all teams, newest first, and whether there are more. Errors:
-// CodeValidation for a cursor that is none of them.
+// CodeValidation for an unknown cursor.
 func (s *Service) ListTeamDetails(ctx context.Context, page app.Page) ([]Details, bool, error) {
 	rows, more, err := db.GetPage(ctx, s.DB, func(r *db.Reader) ([]db.TeamState, bool, error) { return r.TeamStates(page) })
 	out := make([]Details, len(rows))
@@ -31,21 +31,21 @@ func (s *Service) ListTeamDetails(ctx context.Context, page app.Page) ([]Details
 	return out, more, base.Cursor(page, err)
 }
 
-// Details returns one team by its id. Errors: CodeNotFound.
+// TeamDetails returns one team by its id. Errors: CodeNotFound.
 func (s *Service) TeamDetails(ctx context.Context, id string) (Details, error) {
 	t, err := db.Get(ctx, s.DB, func(r *db.Reader) (db.TeamState, error) { return r.TeamState(id) })
 	return detailsOf(&t), base.Lookup("team", err)
 }
 
-// Changed is what an operator changes of a team; nil stays as it is.
+// Change is an operator's change of a team; nil fields stay.
 type Change struct {
 	Name      *string
 	Plan      *plan.Input
 	Suspended *bool
-	Reason    string // why it is suspended
+	Reason    string // why the team is suspended
 }
 
-// validate checks all that is wanted before any of it is done. Errors: CodeValidation.
+// validate checks the whole change before any part of it is made. Errors: CodeValidation.
 func (c *Change) validate() error {
 	if c.Name != nil {
 		if _, err := teamName(*c.Name); err != nil {
@@ -63,9 +63,9 @@ func (c *Change) validate() error {
 	return checkReason(c.Reason)
 }
 
-// ChangeTeam makes the changes to a team by the rules of RenameTeam, SetPlan, SuspendTeam
-// and ResumeTeam, in that order, and returns it as it is then. Errors: CodeValidation,
-// CodeNotFound, CodeConflict for a name that another team has: nothing is changed then.
+// ChangeTeam changes a team as RenameTeam, SetPlan, SuspendTeam and ResumeTeam do, in that order,
+// and returns the changed team. Errors: CodeValidation, CodeNotFound, and CodeConflict for a name
+// that another team has, in which case nothing is changed.
 func (s *Service) ChangeTeam(ctx context.Context, id string, c Change) (Details, error) {
 	if err := c.validate(); err != nil {
 		return Details{}, err
@@ -97,9 +97,8 @@ func (s *Service) ChangeTeam(ctx context.Context, id string, c Change) (Details,
 	return s.TeamDetails(ctx, id)
 }
 
-// DeleteTeam begins to delete a team whose name is said again, as BeginDeletion does; the
-// server removes what it has. Errors: those of BeginDeletion, CodeValidation for another
-// name.
+// DeleteTeam begins to delete a team, as BeginDeletion does. The server deletes its data. name must
+// repeat the name of the team. Errors: those of BeginDeletion, CodeValidation for another name.
 func (s *Service) DeleteTeam(ctx context.Context, id, name string) (Deletion, error) {
 	t, err := s.TeamDetails(ctx, id)
 	if err != nil {

@@ -5,6 +5,6 @@ import (
 	"mailer/app/kit/cache"
 )
 
-// What the tests of this package from outside reach into it for.
+// Exports for the external tests of this package.
 
 func (s *Service) Keys() *cache.Cache[string, app.Key] { return s.keys }

@@ -8,7 +8,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
 // wantToday checks what GET /usage says of the day.
 func wantToday(w *testserver.Server, want int64) {
@@ -38,7 +38,7 @@ func trySend(w *testserver.Server, n int) error {
 	return err
 }
 
-// quotaEvents returns what webhooks were told of quotas.
+// quotaEvents returns the quota events that webhooks received.
 func quotaEvents(w *testserver.Server) []string {
 	w.T.Helper()
 	events := []string{}

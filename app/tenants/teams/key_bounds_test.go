@@ -23,7 +23,7 @@ func TestExpiredKeyIsRefused(t *testing.T) {
 			return err
 		}
 		testserver.Sleep(time.Minute - time.Millisecond)
-		testserver.Must(t, opens()) // it is kept in memory from now on
+		testserver.Must(t, opens()) // now it is cached
 		testserver.Sleep(time.Millisecond)
 		testserver.WantCode(t, opens(), app.CodeInvalidAPIKey)
 		later := teams.KeyChange{ExpiresAt: app.Change[time.Time]{Set: true, Value: time.Now().Add(time.Hour)}}

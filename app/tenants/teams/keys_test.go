@@ -27,7 +27,7 @@ func TestKeyRevokedElsewhereStopsWithinASecond(t *testing.T) {
 		if got.ID != k.ID || got.TeamID != w.Key.TeamID || got.TeamName != app.DefaultTeam || got.DomainName != testserver.TestDomain || got.Permission != app.SendingAccess || got.Role != app.RoleMember {
 			t.Errorf("key %+v", got)
 		}
-		// By another process, which can't reach this one's cache.
+		// Another process revokes it, without access to this process's cache.
 		cfg := w.Config
 		cfg.Routes = nil
 		cli, err := server.New(t.Context(), cfg)
@@ -93,7 +93,7 @@ func TestLastUsedIsWrittenOncePerMinute(t *testing.T) {
 func TestFirstUseOfKeyShowsWithinFiveSeconds(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
-		for i := range 12 { // wherever the use falls between two times of storing
+		for i := range 12 { // at several times between two flushes
 			token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 			testserver.Must(t, err)
 			time.Sleep(time.Duration(i) * 700 * time.Millisecond)
@@ -105,7 +105,7 @@ func TestFirstUseOfKeyShowsWithinFiveSeconds(t *testing.T) {
 			keys, _, err := w.Services.Teams.ListTeamKeys(t.Context(), w.Key, app.Page{Limit: app.MaxLimit})
 			testserver.Must(t, err)
 			at := keys[slices.IndexFunc(keys, func(x app.Key) bool { return x.ID == k.ID })].LastUsedAt
-			if d := at.Sub(used); d < -time.Millisecond || d > 0 { // it is kept in milliseconds
+			if d := at.Sub(used); d < -time.Millisecond || d > 0 { // stored in milliseconds
 				t.Errorf("used at %v, shown %v", used, at)
 			}
 		}

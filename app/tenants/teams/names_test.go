@@ -37,7 +37,7 @@ func TestTeamRenamingItselfLearnsNoOtherName(t *testing.T) {
 	if got.Name != name {
 		t.Errorf("it is called %q", got.Name)
 	}
-	_, err = s.FindTeam(ctx, name) // nobody takes the one for the other
+	_, err = s.FindTeam(ctx, name) // the lookalike is not found
 	testserver.WantCode(t, err, app.CodeConflict)
 	_, err = s.SuspendTeam(ctx, name, "")
 	testserver.WantCode(t, err, app.CodeConflict)

@@ -12,19 +12,20 @@ import (
 	"mailer/db"
 )
 
-// planTTL is how long a plan that was looked up is believed: less than whoever set
-// it in another process needs for the next call.
+// planTTL is how long a plan is cached. It is shorter than the time between a change by another
+// process and its next call.
 const planTTL = 20 * time.Millisecond
 
-// maxCachedPlans is of how many teams plans and sums are remembered.
+// maxCachedPlans bounds the caches of plans and sums, in teams.
 const maxCachedPlans = 10_000
 
-// periodSum is what counted in a period, which starts on a day, before another of
-// its days: that day's own sum alone still grows. Days are plan.UnixDay's.
+// periodSum is how many recipients counted from the first day of a period up to, but not including,
+// a day. It no longer changes: only the count of the day itself still grows. Days are those of
+// plan.UnixDay.
 type periodSum struct{ start, day, sum int64 }
 
-// sumBeforeDay returns what counted in a team's period from the day start on before a
-// day, and has it read once.
+// sumBeforeDay returns how many recipients of a team counted from the day start up to, but not
+// including, day. It is cached.
 func (s *Service) sumBeforeDay(r *db.Reader, teamID string, start, day int64) (int64, error) {
 	if known, ok := s.periodSums.Get(teamID); ok && known.start == start && known.day == day {
 		return known.sum, nil
@@ -62,10 +63,9 @@ func readPlan(r *db.Reader, teamID string) (plan.Plan, error) {
 	return p, nil
 }
 
-// SetPlan sets the plan of a team and returns it as it holds from now on; a running
-// server goes by it at once, and within a second or two looks at the mail that waits
-// for a daily quota anew. The period of a monthly plan goes on where another monthly
-// plan follows. Errors: CodeValidation, CodeNotFound.
+// SetPlan sets the plan of a team and returns the new plan. A running server applies the plan
+// immediately, and checks mail that waits for a daily quota again within a second or two. If both
+// plans are monthly, the current period continues. Errors: CodeValidation, CodeNotFound.
 func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.Input) (next plan.Plan, err error) {
 	if err := in.Validate(); err != nil {
 		return next, err
@@ -91,7 +91,7 @@ func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.Input) (ne
 	return next, base.Lookup("team", err)
 }
 
-// auditedPlan is what the audit log says of a plan.
+// auditedPlan returns what the audit log shows of a plan.
 func auditedPlan(p *plan.Plan) map[string]any {
 	if p.Daily() {
 		return map[string]any{"name": p.Name}
@@ -99,8 +99,7 @@ func auditedPlan(p *plan.Plan) map[string]any {
 	return map[string]any{"name": p.Name, "included": p.Included(), "overage": p.Overage}
 }
 
-// CheckAttachments checks the size of an email's attachments. Errors:
-// CodePayloadTooLarge.
+// CheckAttachments checks the size of an email's attachments. Errors: CodePayloadTooLarge.
 func (s *Service) CheckAttachments(r *db.Reader, email *app.Email) error {
 	n := email.AttachmentBytes()
 	if n == 0 {
@@ -120,7 +119,7 @@ func (s *Service) CheckAttachments(r *db.Reader, email *app.Email) error {
 	return nil
 }
 
-// ContactsLeft is how many more contacts a team may have; negative: any number.
+// ContactsLeft returns how many more contacts a team may have; negative: no limit.
 func (s *Service) ContactsLeft(r *db.Reader, teamID string) (int, error) {
 	if !s.Settings.Cloud {
 		return -1, nil
@@ -131,13 +130,12 @@ func (s *Service) ContactsLeft(r *db.Reader, teamID string) (int, error) {
 	}
 	n, err := r.ContactCount(teamID)
 	if err != nil {
-		return 0, fmt.Errorf("read how many contacts there are: %w", err)
+		return 0, fmt.Errorf("count contacts: %w", err)
 	}
 	return max(0, plan.Terms().Contacts-n), nil
 }
 
-// CheckDomainLimit proves that a team may have another domain. Errors:
-// CodePlanLimitReached.
+// CheckDomainLimit returns nil if a team may have another domain. Errors: CodePlanLimitReached.
 func (s *Service) CheckDomainLimit(r *db.Reader, teamID string) error {
 	if !s.Settings.Cloud {
 		return nil

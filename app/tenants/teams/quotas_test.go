@@ -18,8 +18,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// cloud makes a world in cloud mode whose team is on a plan. In a bubble it begins
-// at midnight UTC.
+// cloud starts a server in cloud mode whose team is on a plan. In a synctest bubble it starts at
+// midnight UTC.
 func cloud(t *testing.T, in plan.Input, relays ...*testserver.FakeRelay) *testserver.Server {
 	t.Helper()
 	w := accepting(t, in, relays...)
@@ -35,15 +35,15 @@ func accepting(t *testing.T, in plan.Input, relays ...*testserver.FakeRelay) *te
 	return w
 }
 
-// acceptedBy are the addresses that a relay took, in their order.
+// acceptedBy returns the addresses that a relay accepted, in order.
 func acceptedBy(r *testserver.FakeRelay) []string {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	return slices.Clone(r.Accepted)
 }
 
-// wantAcceptedBy checks that a relay took mail for persons [0, n) in their order, as far
-// as workers that send at once keep it.
+// wantAcceptedBy checks that a relay accepted mail for persons [0, n) in order, as far as
+// concurrent workers keep the order.
 func wantAcceptedBy(t *testing.T, r *testserver.FakeRelay, n int) {
 	t.Helper()
 	got := acceptedBy(r)
@@ -51,13 +51,13 @@ func wantAcceptedBy(t *testing.T, r *testserver.FakeRelay, n int) {
 		t.Errorf("%d messages left, want %d", len(got), n)
 	}
 	for i, address := range got {
-		if at := slices.Index(got, testserver.SubscriberAddress(i)); max(at-i, i-at) > 32 { // one that is put back is claimed again some messages later
+		if at := slices.Index(got, testserver.SubscriberAddress(i)); max(at-i, i-at) > 32 { // a requeued email is claimed again some messages later
 			t.Fatalf("message %d went to %s, and to %s message %d", i, address, testserver.SubscriberAddress(i), at)
 		}
 	}
 }
 
-// oneAtATime is a relay with one connection, whose order is that of the claims.
+// oneAtATime returns a relay with one connection, which receives mail in the order of the claims.
 func oneAtATime() *testserver.FakeRelay {
 	return testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 1}, nil)
 }
@@ -115,7 +115,7 @@ func TestBacklogLeavesInOrderBeforeNewMail(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		relay.Reopen()
 		w.Open()
-		sendTo(w, 220, 225) // after midnight, before the backlog was looked at
+		sendTo(w, 220, 225) // after midnight, before the backlog is released
 		w.Start()
 		w.Elapse(time.Minute)
 		wantAcceptedBy(t, relay, 200)
@@ -134,7 +134,7 @@ func TestBacklogLimitCountsRecipients(t *testing.T) {
 		testserver.Must(t, trySend(w, 50))
 		testserver.Must(t, trySend(w, 49))
 		wantToday(w, 99)
-		testserver.Must(t, trySend(w, 2)) // does not fit, and waits whole
+		testserver.Must(t, trySend(w, 2)) // does not fit, so all of it waits
 		wantToday(w, 99)
 		w.WantBacklog(2, 0)
 		testserver.Must(t, trySend(w, 1)) // fits
@@ -149,7 +149,7 @@ func TestBacklogLimitCountsRecipients(t *testing.T) {
 		testserver.WantCode(t, trySend(w, 1), app.CodeDailyQuotaExceeded)
 		w.WantBacklog(300, 0)
 		w.Elapse(24 * time.Hour)
-		testserver.Must(t, trySend(w, 1)) // midnight makes room before the lane looked
+		testserver.Must(t, trySend(w, 1)) // midnight frees quota before the queue is checked
 	})
 }
 
@@ -206,7 +206,7 @@ func TestScheduledMailUsesQuotaOfItsDay(t *testing.T) {
 		w.WantBacklog(0, 2)
 		sendTo(w, 0, 100)
 		w.Elapse(2 * time.Hour)
-		w.WantLastEvent(first, app.Scheduled) // its day was used
+		w.WantLastEvent(first, app.Scheduled) // the quota of its day was used
 		w.WantBacklog(1, 1)
 		w.OnlyEvent(first, app.EventQuotaWait)
 		w.Elapse(22*time.Hour + time.Minute)
@@ -328,7 +328,7 @@ func TestBroadcastFollowsBacklogOnDailyPlan(t *testing.T) {
 		if got := len(acceptedBy(relay)); got != 100 {
 			t.Errorf("%d messages left on the first day", got)
 		}
-		sendTo(w, 180, 230) // wait for the next day, and leave before the rest of the broadcast
+		sendTo(w, 180, 230) // these wait for the next day, and leave before the rest of the broadcast
 		w.Elapse(23*time.Hour + time.Minute)
 		wantToday(w, 100)
 		got := testserver.Received(relay)

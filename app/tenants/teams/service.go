@@ -1,8 +1,8 @@
-// Package teams is who may do what, and how much of it: teams, their API keys,
-// plans, quotas and usage. Every service above events may import it.
+// Package teams implements teams with their API keys, brands, plans, quotas and usage. Every
+// service above webhooks may import it.
 //
-// Failure policy: what a team may send is proven and counted in the transaction
-// that accepts it; a key that was revoked is refused at once in this process.
+// Failure policy: the quota of a send is checked and counted in the transaction that accepts the
+// send. A revoked key is refused immediately in this process, and within a second in others.
 package teams
 
 import (
@@ -16,23 +16,23 @@ import (
 	"mailer/db/engine"
 )
 
-// Config is what the service needs beside the Base.
+// Config holds the options of the service.
 type Config struct {
-	MaxAttachments int64  // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
+	MaxAttachments int64  // bytes; 0: app.DefaultMaxAttachmentBytes; ignored in cloud mode, where plans have the limit
 	OnPlan         func() // called after the plan of a team changed; never blocks
 }
 
-// Service is teams with their keys, plans and counters.
+// Service implements teams with their keys, plans and counters.
 type Service struct {
 	*base.Base
 	Config
 	events *webhooks.Service
-	keys   *cache.Cache[string, app.Key] // by their public parts
+	keys   *cache.Cache[string, app.Key] // by the public part of the token
 	uses   keyUses
-	// noneDeletedAt is the state of the database in which no deleted team was left; nil: not
-	// looked at yet.
+	// noneDeletedAt is the version of the database at which no deleted team was left; nil: not
+	// checked yet.
 	noneDeletedAt atomic.Pointer[engine.Version]
-	// By team ids; plans spare database reads for each email.
+	// By team id. They spare database reads for each email.
 	plans      *cache.Cache[string, plan.Plan]
 	periodSums *cache.Cache[string, periodSum]
 }

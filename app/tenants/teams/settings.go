@@ -8,24 +8,23 @@ import (
 	"mailer/db"
 )
 
-// Settings is what a team says of itself.
+// Settings are the settings of a team.
 type Settings = db.TeamSettings
 
-// SettingsChange is what is to be changed of a team's settings; what is not set stays.
+// SettingsChange is a change of a team's settings. Fields that are not set stay.
 type SettingsChange struct {
 	Name         *string
-	LogoURL      app.Change[string] // null, or empty: none
+	LogoURL      app.Change[string] // null or empty: no logo
 	SecondFactor *bool
 }
 
-// TeamSettings returns what a team says of itself. Error: CodeNotFound.
+// TeamSettings returns the settings of a team. Error: CodeNotFound.
 func (s *Service) TeamSettings(ctx context.Context, teamID string) (t Settings, err error) {
 	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (Settings, error) { return s.settings(r, teamID) })
 	return t, base.Lookup("team", err)
 }
 
-// settings reads what a team says of itself, with the address of its logo also where the
-// logo was uploaded.
+// settings reads the settings of a team. LogoURL is also set for an uploaded logo.
 func (s *Service) settings(r *db.Reader, teamID string) (t Settings, err error) {
 	if t, err = r.TeamSettings(teamID); err != nil {
 		return t, err
@@ -35,8 +34,8 @@ func (s *Service) settings(r *db.Reader, teamID string) (t Settings, err error) 
 	return t, err
 }
 
-// UpdateTeamSettings changes what a team says of itself. Errors: CodeValidation, CodeNotFound,
-// CodeConflict where a person who has no second factor demands one.
+// UpdateTeamSettings changes the settings of a team. Errors: CodeValidation, CodeNotFound,
+// CodeConflict if a person without a second factor requires one.
 func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change SettingsChange) (t Settings, err error) {
 	if err := change.check(); err != nil {
 		return t, err
@@ -50,7 +49,7 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 			if err := s.RenameInTx(ctx, tx, t.ID, *change.Name, false); err != nil {
 				return err
 			}
-			t.Name, before.Name = *change.Name, *change.Name // which has an entry of its own
+			t.Name, before.Name = *change.Name, *change.Name // the rename has its own audit entry
 		}
 		if change.LogoURL.Set && change.LogoURL.Value != t.LogoURL {
 			t.LogoURL = change.LogoURL.Value
@@ -75,8 +74,8 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 	return t, base.Lookup("team", err)
 }
 
-// checkMayRequireFactor refuses a person who demands of others what he has not: he would shut himself
-// out. Errors: CodeConflict.
+// checkMayRequireFactor refuses to require a second factor for a person without one, who would lose
+// access. Errors: CodeConflict.
 func checkMayRequireFactor(r *db.Reader, key *app.Key, before, after *Settings) error {
 	if before.SecondFactor || !after.SecondFactor || key.Session == nil {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"mailer/db"
 )
 
-// maxReason bounds what an operator says of why a team is suspended, in bytes.
+// maxReason is the largest reason of a suspension, in bytes.
 const maxReason = 500
 
-// Suspension says whether and why nothing of a team leaves.
+// Suspension is whether and why the mail of a team is held.
 type Suspension struct {
 	Team    app.Team
-	Since   time.Time // zero: its mail leaves
-	Reason  string    // what its callers are told; may be empty
-	Changed bool      // it was otherwise before
+	Since   time.Time // zero: not suspended
+	Reason  string    // shown to the team's callers; may be empty
+	Changed bool      // the call changed it
 }
 
 func checkReason(reason string) error {
@@ -29,9 +29,9 @@ func checkReason(reason string) error {
 	return nil
 }
 
-// SuspendTeam has nothing of a team, found by name or id, leave from now on: what is not
-// past its final dot waits in its place, and sends are refused with the reason. Of one
-// that is suspended already the reason changes. Errors: CodeNotFound, CodeValidation.
+// SuspendTeam holds all mail of a team, found by name or id. Mail that is not past its final dot
+// waits, and sends are refused with the reason. For a suspended team it changes the reason. Errors:
+// CodeNotFound, CodeValidation.
 func (s *Service) SuspendTeam(ctx context.Context, nameOrID, reason string) (out Suspension, err error) {
 	if err := checkReason(reason); err != nil {
 		return out, err
@@ -46,7 +46,7 @@ func (s *Service) SuspendTeam(ctx context.Context, nameOrID, reason string) (out
 	})
 }
 
-// ResumeTeam has mail of a team leave again. Errors: CodeNotFound.
+// ResumeTeam releases the mail of a suspended team. Errors: CodeNotFound.
 func (s *Service) ResumeTeam(ctx context.Context, nameOrID string) (Suspension, error) {
 	out, err := s.changeSuspension(ctx, nameOrID, "team.resume", func(tx *db.Tx, before db.Suspension, team app.Team) (bool, error) {
 		if before.Since.IsZero() {
@@ -60,8 +60,8 @@ func (s *Service) ResumeTeam(ctx context.Context, nameOrID string) (Suspension, 
 	return out, err
 }
 
-// changeSuspension changes whether a team is suspended, and audits that where it changes
-// anything.
+// changeSuspension runs fn to change the suspension of a team, and appends a change to the audit
+// log.
 func (s *Service) changeSuspension(ctx context.Context, nameOrID, action string, fn func(*db.Tx, db.Suspension, app.Team) (bool, error)) (result Suspension, err error) {
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		result = Suspension{}
@@ -95,7 +95,7 @@ func auditedSuspension(s db.Suspension) map[string]any {
 	return map[string]any{"suspended_at": app.FormatTime(s.Since), "reason": s.Reason}
 }
 
-// suspensionMessage say by whom and why a team is suspended.
+// suspensionMessage returns who suspended a team, and why.
 func suspensionMessage(reason string) string {
 	if reason == "" {
 		return "the operator of this server suspended it"
@@ -103,7 +103,7 @@ func suspensionMessage(reason string) string {
 	return "the operator of this server suspended it: " + reason
 }
 
-// MaySend refuses what a suspended team sends. Errors: CodeSendingPaused.
+// MaySend refuses sends of a suspended team. Errors: CodeSendingPaused.
 func MaySend(r *db.Reader, teamID string) error {
 	s, err := r.Suspension(teamID)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// Usage says what the key's team used, and of what.
+// Usage returns the usage of the key's team, with the limits of its plan.
 func (s *Service) Usage(ctx context.Context, key *app.Key) (plan.Usage, error) {
 	u := plan.Usage{Team: app.Team{ID: key.TeamID}, AppURL: s.Settings.BaseURL}
 	err := s.DB.Read(ctx, func(r *db.Reader) error { return s.readUsage(r, &u) })
@@ -25,7 +25,7 @@ func (s *Service) readUsage(r *db.Reader, u *plan.Usage) (err error) {
 		return fmt.Errorf("read team: %w", err)
 	}
 	if u.Today, _, err = r.DayRecipients(u.Team.ID, plan.UnixDay(now)); err != nil {
-		return fmt.Errorf("read what the team used: %w", err)
+		return fmt.Errorf("read the usage of the team: %w", err)
 	}
 	if !s.Settings.Cloud {
 		return nil
@@ -41,7 +41,7 @@ func (s *Service) readUsage(r *db.Reader, u *plan.Usage) (err error) {
 	u.Starts, u.Ends = current.Period(now)
 	before, err := r.RecipientsBetween(u.Team.ID, plan.UnixDay(u.Starts), plan.UnixDay(now))
 	if err != nil {
-		return fmt.Errorf("read what the team used: %w", err)
+		return fmt.Errorf("read the usage of the team: %w", err)
 	}
 	u.Period = before + u.Today
 	return nil

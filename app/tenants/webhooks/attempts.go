@@ -17,12 +17,12 @@ import (
 	"mailer/db"
 )
 
-// attempt posts an event to a webhook. It returns when the event is tried again,
-// zero: never or when somebody says so, and whether the endpoint took it swiftly.
+// attempt posts an event to a webhook. It returns when the event is due again (zero: never, or when
+// the queue is woken) and whether the endpoint accepted it quickly.
 func (h *dispatcher) attempt(j *job) (next time.Time, fast bool) {
 	hook, d, err := h.readDelivery(j)
 	if errors.Is(err, db.ErrNotFound) {
-		return time.Time{}, false // deleted, or too old
+		return time.Time{}, false // deleted, or expired
 	}
 	if err == nil && hook.Status != webhook.Enabled {
 		h.postpone(j, j.due.NextAt)
@@ -33,7 +33,7 @@ func (h *dispatcher) attempt(j *job) (next time.Time, fast bool) {
 		return webhook.CrashTime(clock.Now()), false
 	}
 	a, wait := h.post(hook, d)
-	if !a.Success() && h.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
+	if !a.Success() && h.s.Sending.Err() != nil { // the shutdown ended the request
 		h.postpone(j, clock.Now())
 		return time.Time{}, false
 	}
@@ -45,7 +45,7 @@ func (h *dispatcher) attempt(j *job) (next time.Time, fast bool) {
 	return next, fast
 }
 
-// readDelivery returns a webhook with its secrets, and the event that it is to hear of.
+// readDelivery returns a webhook with its secrets, and the event to deliver.
 func (h *dispatcher) readDelivery(j *job) (hook webhook.Webhook, d webhook.Delivery, err error) {
 	err = h.s.DB.Read(context.Background(), func(r *db.Reader) error {
 		teamID, err := r.TeamOfWebhook(j.due.WebhookID)
@@ -65,7 +65,7 @@ func (h *dispatcher) readDelivery(j *job) (hook webhook.Webhook, d webhook.Deliv
 	return hook, d, err
 }
 
-// postpone has a delivery tried again whose attempt did not take place.
+// postpone makes a delivery due again whose attempt did not take place.
 func (h *dispatcher) postpone(j *job, next time.Time) {
 	err := h.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		return tx.DeferDelivery(j.due.WebhookID, j.due.EventID, j.attempt, next)
@@ -75,11 +75,10 @@ func (h *dispatcher) postpone(j *job, next time.Time) {
 	}
 }
 
-// maxDrain is how much of an answer is read for the sake of its connection.
+// maxDrain is how many bytes of a response are read so that its connection can be reused.
 const maxDrain = 16 << 10
 
-// post sends one request and returns the attempt. wait is what the endpoint asks for
-// in Retry-After.
+// post sends one request and returns the attempt. wait is the endpoint's Retry-After.
 func (h *dispatcher) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attempt, wait time.Duration) {
 	a = webhook.Attempt{ID: app.NewID(), SentAt: clock.Now()}
 	ctx, cancel := context.WithTimeout(h.s.Sending, webhook.Timeout)
@@ -101,14 +100,14 @@ func (h *dispatcher) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.A
 		return a, 0
 	}
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, webhook.MaxResponse)) // what came is enough: the status counts
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, webhook.MaxResponse)) // a partial body is enough: the status decides
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
 	a.HTTPStatus, a.Response = resp.StatusCode, webhook.ResponseExcerpt(body)
 	return a, webhook.RetryAfter(resp.StatusCode, resp.Header.Get("Retry-After"), clock.Now())
 }
 
-// record stores an attempt and what it means for event and webhook. It returns
-// when the event is tried again; zero: never.
+// record stores an attempt and updates the delivery and the webhook. It returns when the event is
+// due again; zero: never.
 func (h *dispatcher) record(j *job, hook webhook.Webhook, d webhook.Delivery, a webhook.Attempt, wait time.Duration) (next time.Time, err error) {
 	err = h.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		tx.AfterCommit(func() { h.s.Metrics.Attempt(a.Success(), 1) })
@@ -123,7 +122,7 @@ func (h *dispatcher) record(j *job, hook webhook.Webhook, d webhook.Delivery, a 
 		}
 		current, err := tx.EndDelivery(hook.ID, d.ID, j.attempt, status, next)
 		if err != nil {
-			return base.IgnoreNotFound(err) // deleted meanwhile, with all its attempts
+			return base.IgnoreNotFound(err) // deleted meanwhile
 		}
 		if !current { // replayed meanwhile
 			next = tx.Now
@@ -143,8 +142,8 @@ func (h *dispatcher) record(j *job, hook webhook.Webhook, d webhook.Delivery, a 
 	return next, err
 }
 
-// dropErased drops an answer that may repeat an address which was erased, or
-// is being erased, since the event was read.
+// dropErased drops a response that may contain an address which was erased, or is being erased,
+// since the event was read.
 func (h *dispatcher) dropErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attempt) error {
 	if !strings.Contains(a.Response, "@") && !strings.Contains(a.Response, "%40") {
 		return nil
@@ -161,11 +160,11 @@ func (h *dispatcher) dropErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attemp
 	return err
 }
 
-// recordFailure notes that a webhook failed. One that did nothing else for five days is
-// disabled; what waits for it stays.
+// recordFailure marks a webhook as failing. A webhook without a success for five days is disabled;
+// its waiting events stay.
 func (h *dispatcher) recordFailure(tx *db.Tx, hook webhook.Webhook) error {
 	w, err := tx.Webhook(hook.TeamID, hook.ID)
-	if err != nil || w.Endpoint != hook.Endpoint || w.Status != webhook.Enabled { // it changed meanwhile
+	if err != nil || w.Endpoint != hook.Endpoint || w.Status != webhook.Enabled { // changed meanwhile
 		return base.IgnoreNotFound(err)
 	}
 	if w.FailingSince.IsZero() {

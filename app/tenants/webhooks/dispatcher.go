@@ -18,46 +18,45 @@ import (
 )
 
 const (
-	// slowAttempt is how long an attempt takes that is called slow.
+	// slowAttempt is how long an attempt takes that counts as slow.
 	slowAttempt = 2 * time.Second
-	// retryPause is how long claims rest after the database refused one.
+	// retryPause is the pause after a claim that failed in the database.
 	retryPause = time.Second
 	// maxSleep bounds how long the dispatcher sleeps.
 	maxSleep = time.Minute
 )
 
-// dispatcher tells webhooks of events: a dispatcher claims what is due, and a goroutine for
-// each attempts it. Every webhook has a lane of its own, so that what one endpoint
-// does delays no other. Claims live in memory; what is due, and when, is in the
-// database, so a restart loses and repeats nothing but what was under way.
+// dispatcher delivers events to webhooks. It claims due deliveries, and one goroutine attempts
+// each. Every webhook has its own queue, so that one endpoint delays no other. Claims are kept in
+// memory, due times in the database, so a restart repeats only the attempts that were running.
 type dispatcher struct {
 	s      *Service
 	signal base.Signal
 
 	mu        sync.Mutex
-	announced map[announcement]bool     // what happened since the dispatcher last looked
-	queues    map[string]*endpointQueue // by the ids of their webhooks
-	pending   map[string]*endpointQueue // those that are to be looked at
+	announced map[announcement]bool     // events since the last round
+	queues    map[string]*endpointQueue // by webhook id
+	pending   map[string]*endpointQueue // queues that are to be scanned
 	slots     *attemptSlots
-	scans     int64 // counts looks
+	scans     int64 // counts scans
 }
 
-// announcement is that something of that name happened in a team.
+// announcement is that an event of this name was announced in a team.
 type announcement struct {
 	teamID string
 	name   webhook.EventName
 }
 
-// endpointQueue is what is known of one webhook.
+// endpointQueue is the state of one webhook's deliveries.
 type endpointQueue struct {
 	subscriber
-	next      time.Time       // when something may be due; zero: when somebody says so
-	inFlight  map[string]bool // ids of the webhook events whose attempts are under way
-	limit     int             // how many of them there may be; grows while all goes well
-	slow      bool            // the last attempt failed or took long
-	scanned   bool            // it was looked at
-	lastScan  int64           // when that was: who waits longest comes first
-	emptyUpTo int64           // webhook.Event.Seq up to which nothing waits for it
+	next      time.Time       // when something may be due; zero: when woken
+	inFlight  map[string]bool // ids of the events with a running attempt
+	limit     int             // the size limit of inFlight; grows with fast successes
+	slow      bool            // the last attempt failed or was slow
+	scanned   bool            // it was scanned before
+	lastScan  int64           // number of its last scan: the oldest is next
+	emptyUpTo int64           // webhook.Event.Seq up to which no event waits
 }
 
 func (q *endpointQueue) slot() slotKey { return slotKey{q.teamID, q.host, q.slow} }
@@ -65,7 +64,7 @@ func (q *endpointQueue) slot() slotKey { return slotKey{q.teamID, q.host, q.slow
 // job is a claimed delivery.
 type job struct {
 	due     db.DueDelivery
-	attempt int // which one this is, from 1 on
+	attempt int // number of this attempt, from 1
 	slot    slotKey
 }
 
@@ -73,7 +72,7 @@ func newDispatcher(s *Service) *dispatcher {
 	return &dispatcher{s: s, signal: base.NewSignal(), announced: map[announcement]bool{}, queues: map[string]*endpointQueue{}, pending: map[string]*endpointQueue{}, slots: newAttemptSlots()}
 }
 
-// start sets the dispatcher to work, where there is a way out.
+// start starts the dispatcher, if there is a transport.
 func (h *dispatcher) start() {
 	if h.s.Transport == nil {
 		return
@@ -85,8 +84,8 @@ func (h *dispatcher) start() {
 	})
 }
 
-// noteEvent has those looked at who hear of an event. It never blocks, and costs as much
-// for many webhooks as for one.
+// noteEvent schedules the queues of an event's subscribers. It never blocks, and its cost does not
+// depend on the number of webhooks.
 func (h *dispatcher) noteEvent(teamID string, name webhook.EventName) {
 	if h.s.Transport == nil {
 		return
@@ -97,7 +96,7 @@ func (h *dispatcher) noteEvent(teamID string, name webhook.EventName) {
 	h.signal.Notify()
 }
 
-// wakeSubscribers wakes the lanes of those who hear of what was noted.
+// wakeSubscribers schedules the queues of the subscribers of announced events.
 func (h *dispatcher) wakeSubscribers(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +108,7 @@ func (h *dispatcher) wakeSubscribers(now time.Time) {
 	clear(h.announced)
 }
 
-// wake has the lanes of webhooks looked at; it never blocks.
+// wake schedules the queues of webhooks now. It never blocks.
 func (h *dispatcher) wake(subscribers []subscriber) {
 	if h.s.Transport == nil || len(subscribers) == 0 {
 		return
@@ -133,14 +132,15 @@ func (h *dispatcher) queue(sub subscriber) *endpointQueue {
 	return q
 }
 
-// scheduleScan has a lane looked at, at that time at the latest; zero says nothing.
+// scheduleScan schedules a scan of a queue at a time, or earlier if it is scheduled already. A zero
+// time changes nothing.
 func (h *dispatcher) scheduleScan(q *endpointQueue, at time.Time) {
 	if q.next = base.Earlier(q.next, at); !q.next.IsZero() {
 		h.pending[q.id] = q
 	}
 }
 
-// attempting reports whether an attempt is under way.
+// attempting reports whether an attempt is running.
 func (h *dispatcher) attempting(webhookID, eventID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,8 +148,7 @@ func (h *dispatcher) attempting(webhookID, eventID string) bool {
 	return q != nil && q.inFlight[eventID]
 }
 
-// round claims what is due and may begin, has it attempted, and returns how long
-// to sleep.
+// round claims due deliveries, starts their attempts, and returns how long to sleep.
 func (h *dispatcher) round(ctx context.Context) time.Duration {
 	h.wakeSubscribers(clock.Now())
 	if scans := h.takeReady(clock.Now()); len(scans) > 0 {
@@ -163,7 +162,7 @@ func (h *dispatcher) round(ctx context.Context) time.Duration {
 	return h.sleepTime(clock.Now())
 }
 
-// queueScan is a lane that is looked at, with the places that it holds meanwhile.
+// queueScan is one scan of a queue, with the slots that it holds meanwhile.
 type queueScan struct {
 	webhookID string
 	slot      slotKey
@@ -172,18 +171,17 @@ type queueScan struct {
 	emptyUpTo int64 // as in endpointQueue
 
 	reached int64            // webhook.Webhook.Reached
-	due     []db.DueDelivery // what may begin
-	begun   []db.DueDelivery // what was claimed
+	due     []db.DueDelivery // deliveries that may begin
+	begun   []db.DueDelivery // deliveries that were claimed
 }
 
-// free returns how many attempts of a lane may begin.
+// free returns how many attempts of a queue may begin.
 func (h *dispatcher) free(q *endpointQueue) int {
 	return min(q.limit-len(q.inFlight), h.slots.free(q.slot()))
 }
 
-// takeReady returns the lanes in which something may be due and may begin, those first
-// that were not looked at for longest. Until one of them is woken, what its look finds
-// says when it is looked at next.
+// takeReady returns scans of the queues in which something may be due and may begin, the longest
+// unscanned first. A queue leaves pending until its scan, or a wake-up, schedules it again.
 func (h *dispatcher) takeReady(now time.Time) (scans []*queueScan) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,7 +193,7 @@ func (h *dispatcher) takeReady(now time.Time) (scans []*queueScan) {
 	}
 	slices.SortStableFunc(due, func(a, b *endpointQueue) int { return cmp.Compare(a.lastScan, b.lastScan) })
 	for _, q := range due {
-		n := h.free(q) // others took some
+		n := h.free(q) // the loop took some
 		if n <= 0 {
 			continue
 		}
@@ -209,7 +207,7 @@ func (h *dispatcher) takeReady(now time.Time) (scans []*queueScan) {
 	return scans
 }
 
-// rescan has lanes looked at once more at a time.
+// rescan schedules further scans at a time.
 func (h *dispatcher) rescan(scans []*queueScan, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -220,8 +218,8 @@ func (h *dispatcher) rescan(scans []*queueScan, at time.Time) {
 	}
 }
 
-// sleepTime is how long nothing can begin. Who has no room wakes the dispatcher when
-// an attempt ends.
+// sleepTime returns how long nothing can begin. A queue without free slots is checked when an
+// attempt ends.
 func (h *dispatcher) sleepTime(now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -234,7 +232,7 @@ func (h *dispatcher) sleepTime(now time.Time) time.Duration {
 	return max(next.Sub(now), 0)
 }
 
-// dispatch begins what is due in lanes, and returns the places that are not needed.
+// dispatch starts the due attempts of queues, and releases the slots that are not needed.
 func (h *dispatcher) dispatch(ctx context.Context, scans []*queueScan) error {
 	err := h.claim(ctx, scans)
 	var jobs []*job
@@ -279,8 +277,8 @@ func (h *dispatcher) claim(ctx context.Context, scans []*queueScan) (err error) 
 	})
 }
 
-// begin stores that what is due begins, but for what was replayed or deleted since it
-// was read.
+// begin stores that due deliveries begin, except those that were replayed or deleted since they
+// were read.
 func (scan *queueScan) begin(tx *db.Tx) error {
 	scan.begun = nil
 	var first []db.DueDelivery // those that have no delivery yet
@@ -309,8 +307,8 @@ func (scan *queueScan) begin(tx *db.Tx) error {
 	return err
 }
 
-// readDue reads what is due in lanes, and drops those of webhooks that are told
-// nothing any more.
+// readDue reads the due deliveries of queues, and drops the queues of webhooks that are disabled or
+// deleted.
 func (h *dispatcher) readDue(ctx context.Context, scans []*queueScan) error {
 	return h.s.DB.Read(ctx, func(r *db.Reader) error {
 		for _, scan := range scans {
@@ -333,7 +331,7 @@ func (h *dispatcher) readDue(ctx context.Context, scans []*queueScan) error {
 	})
 }
 
-// readQueue reads what is due in a lane, of a team whose last event has that Seq.
+// readQueue reads the due deliveries of one queue. last is the Seq of the team's last event.
 func (h *dispatcher) readQueue(r *db.Reader, scan *queueScan, w *webhook.Webhook, last int64) error {
 	rows, err := r.DueDeliveries(w.ID, scan.free+len(scan.inFlight)+1)
 	if err != nil {
@@ -358,12 +356,11 @@ func (h *dispatcher) readQueue(r *db.Reader, scan *queueScan, w *webhook.Webhook
 	return nil
 }
 
-// choose returns what may begin now, and when the lane is to be looked at again;
-// zero: when it is woken. rows are deliveries in the order of their times, first the
-// events that have none yet; those are due whatever their times say, which a clock
-// that was put back has lie ahead.
+// choose returns the deliveries that may begin now, and when the queue is to be scanned again;
+// zero: when woken. rows are deliveries ordered by time, first are events without a delivery. The
+// latter are due even if their time is in the future, which happens after the clock was set back.
 func (scan *queueScan) choose(rows, first []db.DueDelivery, now time.Time) (take []db.DueDelivery, next time.Time) {
-	rows = slices.DeleteFunc(rows, func(d db.DueDelivery) bool { return scan.inFlight[d.EventID] }) // its end says when it is due again
+	rows = slices.DeleteFunc(rows, func(d db.DueDelivery) bool { return scan.inFlight[d.EventID] }) // scheduled again when the attempt ends
 	for len(rows)+len(first) > 0 {
 		from, at := &first, now
 		if len(first) > 0 {
@@ -381,8 +378,8 @@ func (scan *queueScan) choose(rows, first []db.DueDelivery, now time.Time) (take
 	return take, time.Time{}
 }
 
-// noteFirstScan notes what a webhook is like that is looked at for the first time, and reports
-// whether it has to wait for its turn once more: one that failed last is slow.
+// noteFirstScan marks a queue as scanned. It returns true at the first scan of a failing webhook:
+// the queue is marked as slow, and scanned again with the limits of slow ones.
 func (h *dispatcher) noteFirstScan(scan *queueScan, w *webhook.Webhook) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -405,7 +402,7 @@ func (h *dispatcher) dropQueue(scan *queueScan) {
 	}
 }
 
-// finish notes that an attempt ended, how, and when its delivery is due again.
+// finish records the end of an attempt, its speed, and when the delivery is due again.
 func (h *dispatcher) finish(j *job, next time.Time, fast bool) {
 	h.mu.Lock()
 	q := h.queues[j.due.WebhookID]
@@ -420,7 +417,7 @@ func (h *dispatcher) finish(j *job, next time.Time, fast bool) {
 	h.signal.Notify()
 }
 
-// runAttempt attempts a delivery and notes what came of it.
+// runAttempt attempts a delivery and recovers from panics.
 func (h *dispatcher) runAttempt(j *job) {
 	var next time.Time
 	var fast bool

@@ -58,7 +58,7 @@ func TestManyDeadEndpointsLeaveSlotsForOthers(t *testing.T) {
 			return status(200, ""), nil
 		})
 		createTopics(w, "a", "b", "c")
-		time.Sleep(time.Minute) // all of them are known to be dead by now
+		time.Sleep(time.Minute) // now all of them count as slow
 		good := w.AddWebhook("good")
 		begin := time.Now()
 		createTopics(w, "d", "e", "f")
@@ -257,7 +257,7 @@ func TestCrashedAttemptsAreRetriedSoon(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			began := f.got[len(f.got)-1].at
-			next := w.Crash() // while an attempt is under way
+			next := w.Crash() // while an attempt runs
 			testserver.StopNow(w.Services)
 			w.Stopped = true
 			if wait := next.Deliveries(hook)[0].NextAt.Sub(began); wait <= webhook.Timeout || wait > 30*time.Second {

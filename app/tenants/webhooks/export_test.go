@@ -5,7 +5,7 @@ import (
 	"mailer/db"
 )
 
-// What the tests of this package from outside reach into it for.
+// Exports for the external tests of this package.
 
 const (
 	MaxPerEndpoint = maxPerEndpoint
@@ -21,7 +21,7 @@ func (h *dispatcher) DropErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attemp
 	return h.dropErased(tx, d, a)
 }
 
-// SubscriberIDs returns the ids of the webhooks that a team's event goes to.
+// SubscriberIDs returns the ids of the webhooks that receive an event of a team.
 func (s *subscriptions) SubscriberIDs(teamID string, name webhook.EventName) (ids []string) {
 	for _, sub := range s.subscribers(teamID, name) {
 		ids = append(ids, sub.id)

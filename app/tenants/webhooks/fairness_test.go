@@ -18,7 +18,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// addEndpoints makes a second team with a webhook that hears of topics.
+// addEndpoints makes a second team with a webhook for topics.
 func addEndpoints(w *testserver.Server, endpoint string) (*app.Key, webhook.Webhook) {
 	w.T.Helper()
 	key := w.AddTeam("Other", "example.org")
@@ -49,7 +49,7 @@ func TestHangingEndpointsDelayNoOtherTeam(t *testing.T) {
 					return status(200, ""), nil
 				})
 				createTopicsInOneWrite(w, 100)
-				for i := range 30 { // before and after the dead ones are known to be dead
+				for i := range 30 { // before and after the dead endpoints count as slow
 					begin := time.Now()
 					createTopicsAs(w, key, fmt.Sprint(i))
 					time.Sleep(time.Second)
@@ -138,7 +138,7 @@ func TestSlotsAreSharedByTeams(t *testing.T) {
 
 func TestEventFor500WebhooksIsStoredOnce(t *testing.T) {
 	w := testserver.NewWithConfig(t, server.Config{WebhooksPerTeam: webhook.MaxPerTeam})
-	for i := range webhook.MaxPerTeam - 1 { // the world has one
+	for i := range webhook.MaxPerTeam - 1 { // the test server has one
 		w.AddWebhook(fmt.Sprint("in", i), webhook.ContactCreated, webhook.TopicCreated)
 	}
 	_, err := w.Services.Webhooks.CreateWebhook(t.Context(), w.Key, webhook.Input{Endpoint: "https://a.example", Events: topicNames})

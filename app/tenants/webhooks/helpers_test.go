@@ -9,9 +9,9 @@ import (
 	"mailer/db"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
-// announce has n topics made, which webhooks hear of.
+// createTopics makes a topic of each name, which webhooks receive events of.
 func createTopics(w *testserver.Server, names ...string) {
 	w.T.Helper()
 	for _, name := range names {
@@ -20,7 +20,7 @@ func createTopics(w *testserver.Server, names ...string) {
 	}
 }
 
-// createTopicsInOneWrite is happen for n topics in one Write.
+// createTopicsInOneWrite announces n topics in one Write.
 func createTopicsInOneWrite(w *testserver.Server, n int) {
 	w.T.Helper()
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -34,7 +34,7 @@ func createTopicsInOneWrite(w *testserver.Server, n int) {
 	}))
 }
 
-// deliveryCounts counts the events of a webhook by status.
+// deliveryCounts returns how many events of a webhook have each status.
 func deliveryCounts(w *testserver.Server, hook webhook.Webhook) string {
 	w.T.Helper()
 	counts := map[webhook.DeliveryStatus]int{}

@@ -20,25 +20,26 @@ import (
 	"mailer/db"
 )
 
-// topicNames are the events of a model.
+// topicNames are the event names of a model.
 var topicNames = []webhook.EventName{webhook.TopicCreated, webhook.TopicUpdated, webhook.TopicDeleted}
 
-// model is webhooks of two teams that come, change and go, what happens meanwhile,
-// and who must hear of it: those that are enabled and want it when it happens.
+// model holds the webhooks of two teams, which are added, changed and deleted while events are
+// announced, and the events that each must receive: those that it subscribes to while it is
+// enabled.
 type model struct {
 	w     *testserver.Server
 	f     *endpoints
 	rand  *rand.Rand
 	keys  []*app.Key
-	hooks []*modelHook // all that ever were
+	hooks []*modelHook // including deleted ones
 	n     int          // topics so far
 
 	mu    sync.Mutex
-	mode  map[string]int      // of hosts: 0 works, 1 refuses, 2 hangs
-	taken map[string][]string // by host: names of the topics that it took
+	mode  map[string]int      // by host: 0 works, 1 refuses, 2 hangs
+	taken map[string][]string // by host: names of the accepted topics
 }
 
-// modelHook is a webhook and the names of the topics that it must hear of.
+// modelHook is a webhook and the names of the topics that it must receive.
 type modelHook struct {
 	webhook.Webhook
 	key  *app.Key
@@ -67,12 +68,12 @@ func topicOf(t *testing.T, payload []byte) string {
 
 func (m *model) answer(ctx context.Context, r request) (*http.Response, error) {
 	m.mu.Lock()
-	mood := m.mode[r.host]
-	if mood == 0 {
+	mode := m.mode[r.host]
+	if mode == 0 {
 		m.taken[r.host] = append(m.taken[r.host], topicOf(m.w.T.(*testing.T), []byte(r.body)))
 	}
 	m.mu.Unlock()
-	switch mood {
+	switch mode {
 	case 1:
 		return refuse(ctx, r)
 	case 2:
@@ -90,7 +91,7 @@ func (m *model) names() []webhook.EventName {
 	return out
 }
 
-// randomWebhook returns a webhook that is there, nil where there is none.
+// randomWebhook returns a webhook that exists; nil for none.
 func (m *model) randomWebhook() *modelHook {
 	there := slices.DeleteFunc(slices.Clone(m.hooks), func(h *modelHook) bool { return h.gone })
 	if len(there) == 0 {
@@ -118,7 +119,7 @@ func (m *model) change(patch webhook.Patch) {
 	}
 }
 
-// announce has 1 to 5 things happen in one Write.
+// announce announces 1 to 5 events in one Write.
 func (m *model) announce() {
 	key := m.keys[m.rand.IntN(2)]
 	testserver.Must(m.w.T, m.w.DB.Write(m.w.T.Context(), func(tx *db.Tx) error {
@@ -165,8 +166,8 @@ func (m *model) step() {
 	}
 }
 
-// listed returns the topics of a webhook's events, oldest first, by pages of a
-// size; forward reads them from the newest on, else from the oldest.
+// listed returns the topics of a webhook's events, oldest first, read in pages of a size, from the
+// newest on with forward, else from the oldest.
 func (m *model) listed(h *modelHook, size int, forward bool) (names []string) {
 	t := m.w.T.(*testing.T)
 	page := app.Page{Limit: size}
@@ -210,13 +211,13 @@ func (m *model) topic(h *modelHook, eventID string) string {
 	return topicOf(t, d.Payload)
 }
 
-// check compares what webhooks were told or will be with what they must hear.
+// check compares the events of the webhooks with those that they must receive.
 func (m *model) check(when string) {
 	for i, h := range m.hooks {
 		if h.gone {
 			continue
 		}
-		want := h.want[max(0, len(h.want)-app.MaxLimit):] // so many does reading backwards begin with
+		want := h.want[max(0, len(h.want)-app.MaxLimit):] // reading backwards begins with this many
 		for _, size := range []int{1 + m.rand.IntN(7), app.MaxLimit} {
 			if got := m.listed(h, size, true); !slices.Equal(got, h.want) {
 				m.w.T.Fatalf("%s: webhook %d lists %v, want %v", when, i, got, h.want)
@@ -256,7 +257,7 @@ func TestRandomOperationsDeliverEachEventOnce(t *testing.T) {
 	}
 }
 
-// settle checks what endpoints took once all of them have worked for a while.
+// settle makes all endpoints work for some time and checks what they accepted.
 func (m *model) settle() {
 	t, events := m.w.T, 0
 	for i, h := range m.hooks {

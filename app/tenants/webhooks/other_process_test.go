@@ -9,8 +9,7 @@ import (
 	"mailer/db"
 )
 
-// A webhook that a command beside the server brought in hears of the next event, and one
-// of the same commit.
+// A webhook that another process added receives the next event, and one of the same commit.
 func TestWebhookOfOtherProcessGetsEvents(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.FastHeartbeat(t)
@@ -22,7 +21,7 @@ func TestWebhookOfOtherProcessGetsEvents(t *testing.T) {
 	var delivered []string
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 		delivered = events.SubscriberIDs(key.TeamID, webhook.ContactCreated)
-		_, err := tx.FindTeam(key.TeamID) // a commit asks the database something
+		_, err := tx.FindTeam(key.TeamID) // a commit needs a query
 		return err
 	}))
 	if !slices.Contains(delivered, hook.ID) {

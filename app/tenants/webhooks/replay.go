@@ -14,17 +14,17 @@ import (
 	"mailer/db"
 )
 
-// TestResult is what came of an event that was made up for a webhook.
+// TestResult is the outcome of a test event.
 type TestResult struct {
 	EventID string
 	webhook.Attempt
 	Took time.Duration
 }
 
-// TestWebhook tells a webhook at once of an event that is made up, once, by the same rules
-// as of any other, and returns what came of it. It is listed among its events; a failure
-// counts for nothing. Errors: CodeNotFound, CodeValidation, CodeRateLimitExceeded where
-// its team's attempts take all the places there are.
+// TestWebhook sends a made-up event to a webhook once, immediately, by the rules of real events,
+// and returns the outcome. The event is listed among the webhook's events. A failure does not count
+// as a failure of the webhook. Errors: CodeNotFound, CodeValidation, CodeRateLimitExceeded if the
+// team's attempts use all slots.
 func (s *Service) TestWebhook(ctx context.Context, key *app.Key, id string, name webhook.EventName) (t TestResult, err error) {
 	var hook webhook.Webhook
 	var e *webhook.Event
@@ -60,8 +60,8 @@ func (s *Service) TestWebhook(ctx context.Context, key *app.Key, id string, name
 	return t, base.Unavailable(s.dispatcher.recordTest(hook, d, a))
 }
 
-// acquireSlot takes a place for an attempt that nobody else claims, and returns how it is
-// handed back. Errors: CodeRateLimitExceeded where there is none.
+// acquireSlot takes a slot for an attempt outside of the queues; release returns it. Errors:
+// CodeRateLimitExceeded if none is free.
 func (h *dispatcher) acquireSlot(w *webhook.Webhook) (release func(), err error) {
 	slot := slotKey{w.TeamID, w.Host(), true}
 	h.mu.Lock()
@@ -78,7 +78,7 @@ func (h *dispatcher) acquireSlot(w *webhook.Webhook) (release func(), err error)
 	}, nil
 }
 
-// recordTest stores the attempt of a trial.
+// recordTest stores the attempt of a test event.
 func (h *dispatcher) recordTest(hook webhook.Webhook, d webhook.Delivery, a webhook.Attempt) error {
 	return h.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error {
 		tx.AfterCommit(func() { h.s.Metrics.Attempt(a.Success(), 1) })
@@ -97,23 +97,23 @@ func (h *dispatcher) recordTest(hook webhook.Webhook, d webhook.Delivery, a webh
 }
 
 const (
-	// replayChunk is how many deliveries one Write looks at, and maxReplay about how many
-	// one request does.
+	// replayChunk is how many deliveries one Write of a replay reads, and maxReplay about how many
+	// one request reads.
 	replayChunk = 500
 	maxReplay   = 20_000
 )
 
-// ReplayResult is what a replay did.
+// ReplayResult is the outcome of a replay.
 type ReplayResult struct {
-	Matched    int // events that were asked for
-	Queued     int // of them, those that did not wait for an attempt already
+	Matched    int // events that the query selects
+	Queued     int // those of them that did not wait for an attempt already
 	More       bool
-	SearchedTo string // the last event that was looked at
+	SearchedTo string // the last event that was read
 }
 
-// ReplayWebhook has a webhook told once more of a set of events that it was told of, in
-// pieces, so that others' writes come in between; their attempts share places as all do.
-// Errors: CodeNotFound, CodeValidation, CodeConflict for a disabled webhook.
+// ReplayWebhook delivers events that a webhook received before once more. It works in chunks, so
+// that other writes come between, and the attempts share slots with all others. Errors:
+// CodeNotFound, CodeValidation, CodeConflict for a disabled webhook.
 func (s *Service) ReplayWebhook(ctx context.Context, key *app.Key, id string, in webhook.Replay) (out ReplayResult, err error) {
 	ids, err := in.Validate()
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Service) ReplayWebhook(ctx context.Context, key *app.Key, id string, in
 	return out, base.Unavailable(err)
 }
 
-// replay is one request on its way.
+// replay is a replay request in progress.
 type replay struct {
 	s            *Service
 	key          *app.Key
@@ -163,7 +163,7 @@ type replay struct {
 	done         ReplayResult
 }
 
-// chunk replays what fits of the next events in one Write.
+// chunk replays the next events in one Write.
 func (p *replay) chunk(ctx context.Context, next func(*db.Reader) ([]db.DeliveredEvent, error)) error {
 	var matched, queued int
 	var rows []db.DeliveredEvent
@@ -212,7 +212,7 @@ func (p *replay) chunk(ctx context.Context, next func(*db.Reader) ([]db.Delivere
 	return nil
 }
 
-// deliveredEvents reads those of some events that a webhook was told of.
+// deliveredEvents reads those of some events that were delivered to a webhook.
 func deliveredEvents(r *db.Reader, webhookID string, ids []string) (out []db.DeliveredEvent, err error) {
 	for _, id := range ids {
 		e, err := r.DeliveredEvent(webhookID, id)

@@ -14,9 +14,9 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-// sampleEvent makes up an event for the test of a webhook; an empty name means the first
-// that it wants and that is sent. Its data is that of made-up resources, in the form that real events have,
-// with the member test. Errors: CodeValidation for a name that no event has, or that is not sent yet.
+// sampleEvent returns a made-up event for the test of a webhook, in the form of real events, with
+// the member test. An empty name selects the first event that the webhook subscribes to and that is
+// sent. Errors: CodeValidation for an unknown name, or one that is not sent yet.
 func sampleEvent(w *webhook.Webhook, name webhook.EventName, now time.Time) (*webhook.Event, error) {
 	name, err := w.CheckTest(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func sampleEmail(name webhook.EventName, teamID string, now time.Time) webhook.E
 		Mail: app.Mail{From: app.Address{Local: "sender", Domain: "example.com"}, To: []app.Address{{Local: "recipient", Domain: "example.com"}},
 			Subject: "A test of this webhook", Tags: []app.Tag{{Name: "category", Value: "test"}}}})
 	switch name {
-	case webhook.EmailSent, webhook.EmailScheduled: // about all recipients
+	case webhook.EmailSent, webhook.EmailScheduled: // no single recipient
 	case webhook.EmailClicked:
 		data.EmailExtra = webhook.Clicked(sampleRecipient, "https://example.com/", "192.0.2.1", "Mozilla/5.0", now)
 	default:
@@ -88,7 +88,7 @@ func sampleEmail(name webhook.EventName, teamID string, now time.Time) webhook.E
 	return data
 }
 
-// sampleStates are states that the recipient of a made-up email came to.
+// sampleStates are the recipient states of made-up events.
 var sampleStates = map[app.LastEvent]app.EventDetail{
 	app.Bounced:    {Message: "The recipient's server refused the address", ReplyCode: 550, EnhancedCode: "5.1.1", Reply: "no such user"},
 	app.Suppressed: {Message: "Not sent to this recipient: the address bounced before", ReplyCode: 550, EnhancedCode: "5.1.1", Reply: "no such user"},

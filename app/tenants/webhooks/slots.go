@@ -1,35 +1,35 @@
 package webhooks
 
 const (
-	// maxConcurrent bounds the attempts that are under way at once.
+	// maxConcurrent bounds the running attempts.
 	maxConcurrent = 128
-	// maxSlowConcurrent bounds those to endpoints whose last attempt failed or took
-	// slowAttempt or longer: dead ones always leave room for others.
+	// maxSlowConcurrent bounds attempts to endpoints whose last attempt failed or was slow, so that
+	// dead endpoints always leave slots for others.
 	maxSlowConcurrent = maxConcurrent / 2
-	// maxPerHost bounds those to one host, whoever's endpoints are there, and maxPerEndpoint
-	// those to one endpoint.
+	// maxPerHost bounds attempts to one host, for all teams together, and maxPerEndpoint those to
+	// one endpoint.
 	maxPerHost     = 16
 	maxPerEndpoint = 8
 )
 
-// teamSlots is a number of places for attempts that teams share. Of what is left a team
-// can have no more than it holds, so that one team alone has half of the pool, two
-// have a third each, and there is always a place for the next team: an attempt can
-// hold its place for ten seconds, and is not ended for the sake of another.
+// teamSlots is a number of attempt slots that teams share. A team can take no more of the free
+// slots than it would leave: one team alone gets half of the slots, two teams a third each, and a
+// slot is always left for the next team. This matters since an attempt can hold a slot for ten
+// seconds and is not interrupted for another team.
 type teamSlots struct {
 	size  int
 	used  int
-	teams map[string]int // by their ids; those that hold none are not in it
+	teams map[string]int // by team id; only teams that hold slots
 }
 
 func newTeamSlots(size int) *teamSlots { return &teamSlots{size: size, teams: map[string]int{}} }
 
-// free returns how many places more a team may take.
+// free returns how many more slots a team may take.
 func (p *teamSlots) free(team string) int {
 	return max(0, (p.size-p.used-p.teams[team]+1)/2)
 }
 
-// take takes places for a team; a negative n returns them.
+// take takes n slots for a team; a negative n returns them.
 func (p *teamSlots) take(team string, n int) {
 	p.used += n
 	p.teams[team] += n
@@ -38,25 +38,24 @@ func (p *teamSlots) take(team string, n int) {
 	}
 }
 
-// slotKey is whose an attempt is and where it goes.
+// slotKey is the team and the host of an attempt.
 type slotKey struct {
 	team, host string
-	slow       bool // to an endpoint whose last attempt failed or took long
+	slow       bool // the endpoint's last attempt failed or was slow
 }
 
-// attemptSlots are all attempts that are under way, or about to begin. An attempt has one
-// of all places, one at its host, and, where it may take long, one of those for slow
-// ones.
+// attemptSlots counts the attempts that are running or about to begin. An attempt holds one slot in
+// total, one of its host, and one of the slow ones if it may be slow.
 type attemptSlots struct {
 	all, slow *teamSlots
-	hosts     map[string]*teamSlots // those at which there are attempts
+	hosts     map[string]*teamSlots // only hosts with attempts
 }
 
 func newAttemptSlots() *attemptSlots {
 	return &attemptSlots{all: newTeamSlots(maxConcurrent), slow: newTeamSlots(maxSlowConcurrent), hosts: map[string]*teamSlots{}}
 }
 
-// free returns how many attempts more may begin.
+// free returns how many more attempts may begin.
 func (p *attemptSlots) free(s slotKey) int {
 	n := p.all.free(s.team)
 	if s.slow {
@@ -68,7 +67,7 @@ func (p *attemptSlots) free(s slotKey) int {
 	return min(n, newTeamSlots(maxPerHost).free(s.team))
 }
 
-// take takes places for attempts; a negative n returns them.
+// take takes n slots; a negative n returns them.
 func (p *attemptSlots) take(s slotKey, n int) {
 	p.all.take(s.team, n)
 	if s.slow {

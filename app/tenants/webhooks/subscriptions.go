@@ -12,26 +12,26 @@ import (
 	"mailer/db"
 )
 
-// subscriber is a webhook that is told of something.
+// subscriber is a webhook that subscribes to an event.
 type subscriber struct{ id, teamID, host string }
 
 func subscriberOf(w *webhook.Webhook) subscriber { return subscriber{w.ID, w.TeamID, w.Host()} }
 
-// subscriberIndex are the enabled webhooks that want an event, by team and name.
+// subscriberIndex holds enabled webhooks by team and event name.
 type subscriberIndex map[string]map[webhook.EventName][]subscriber
 
-// subscriptions is who is told of what, so that an event that nobody wants costs
-// no look at the database. It changes with the Write that changes a webhook.
+// subscriptions holds the enabled webhooks in memory, so that an event without subscribers needs no
+// database read. It is replaced when a Write that changes a webhook commits.
 type subscriptions struct {
 	index atomic.Pointer[subscriberIndex]
 }
 
-// subscribers returns the webhooks that a team's event goes to.
+// subscribers returns the webhooks that receive an event of a team.
 func (s *subscriptions) subscribers(teamID string, name webhook.EventName) []subscriber {
 	return (*s.index.Load())[teamID][name]
 }
 
-// everySubscriber returns all webhooks that are told of something.
+// everySubscriber returns all enabled webhooks.
 func (s *subscriptions) everySubscriber() (all []subscriber) {
 	for _, names := range *s.index.Load() {
 		for _, webhooks := range names {
@@ -67,8 +67,8 @@ func (a subscriberIndex) add(w *webhook.Webhook) {
 	}
 }
 
-// reload reads a team's subscriptions in the Write that changed one of them, to
-// be used once it is on disk. Writes end in their order, and in one goroutine.
+// reload reads a team's subscriptions inside the Write that changes one of them, and installs them
+// after the commit. Commits are ordered and run in one goroutine.
 func (s *subscriptions) reload(tx *db.Tx, teamID string) error {
 	hooks, err := tx.EnabledWebhooks(teamID)
 	if err != nil {
@@ -85,9 +85,10 @@ func (s *subscriptions) reload(tx *db.Tx, teamID string) error {
 	return nil
 }
 
-// Announce notes an event for webhooks in the Write that made it happen, where a
-// webhook of the team wants it; how many do makes no difference. data returns one of app's data types, or nil where
-// there is nothing to tell, and is asked only then; what it says is frozen here.
+// Announce stores an event inside the Write of the change, if a webhook of the team subscribes to
+// it. The event is stored once, for any number of webhooks. data returns one of the data types of
+// package webhook, or nil for no event. It is called only if there is a subscriber. Its result is
+// encoded immediately and does not change afterwards.
 func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, data func() (any, error)) error {
 	if len(s.subscriptions.subscribers(teamID, name)) == 0 {
 		return nil

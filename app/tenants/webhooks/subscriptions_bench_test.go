@@ -12,12 +12,12 @@ import (
 	"mailer/db"
 )
 
-// BenchmarkAnnounce is an event of which so many webhooks hear, inside its Write.
+// BenchmarkAnnounce measures one event with n subscribers, inside its Write.
 func BenchmarkAnnounce(b *testing.B) {
 	for _, n := range []int{1, 20} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := testserver.NewWithConfig(b, server.Config{})
-			for i := range n - 1 { // the world has one
+			for i := range n - 1 { // the test server has one
 				w.AddWebhook(fmt.Sprint("in", i))
 			}
 			topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "topic", CreatedAt: w.Key.CreatedAt}
@@ -33,7 +33,7 @@ func BenchmarkAnnounce(b *testing.B) {
 	}
 }
 
-// BenchmarkContactsWithManyWebhooks is a batch of 200 contacts, with its answer.
+// BenchmarkContactsWithManyWebhooks measures a batch of 200 contacts.
 func BenchmarkContactsWithManyWebhooks(b *testing.B) {
 	for _, n := range []int{1, 20} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

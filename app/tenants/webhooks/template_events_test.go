@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// dataOf returns the data of the last event of a name that a webhook was told.
+// dataOf returns the data of the last event of a name that a webhook received.
 func dataOf(w *testserver.Server, hook webhook.Webhook, name webhook.EventName) (data webhook.EmailData) {
 	w.T.Helper()
 	for _, row := range w.Deliveries(hook) {

@@ -23,7 +23,7 @@ func TestWaitingEventsSurviveWebhookChanges(t *testing.T) {
 		w, f := newWebhookServer(t)
 		testserver.StopNow(w.Services)
 		ctx := t.Context()
-		w = w.Crash() // idle, so that all waits
+		w = w.Crash() // idle, so that all events wait
 		hook := w.AddWebhook("in")
 		patch := func(p webhook.Patch) {
 			t.Helper()
@@ -63,8 +63,8 @@ func TestWaitingEventsSurviveWebhookChanges(t *testing.T) {
 	})
 }
 
-// A clock that was put back, and a command beside the server whose clock is behind,
-// make ids that stand before those of earlier events.
+// A clock that was set back, or the slower clock of another process, makes ids before those of
+// earlier events.
 func TestEventWithEarlierIDIsDelivered(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, f := newWebhookServer(t)
@@ -100,7 +100,7 @@ func TestCrashRepeatsOnlyRunningAttempts(t *testing.T) {
 			for _, r := range f.got {
 				delivered[r.host+r.id()] = true
 			}
-			next := w.Crash() // what the disk holds at this moment
+			next := w.Crash() // the state on the disk at this moment
 			testserver.StopNow(w.Services)
 			w.Stopped = true
 			running := map[string]bool{}
@@ -118,7 +118,7 @@ func TestCrashRepeatsOnlyRunningAttempts(t *testing.T) {
 			testserver.Must(t, err)
 			next.Start()
 			w = next
-			time.Sleep(35 * time.Second) // the attempts in doubt are due after 30
+			time.Sleep(35 * time.Second) // interrupted attempts are due after 30 seconds
 			synctest.Wait()
 			for _, r := range f.got[before:] {
 				i := strings.Index("ab", r.host[:1])
@@ -143,7 +143,7 @@ func TestWaitingEventsExpireAfter30Days(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, _ := newWebhookServer(t)
 		hook := w.AddWebhook("in")
-		enable(w, hook, webhook.Disabled) // nothing waits yet
+		enable(w, hook, webhook.Disabled) // no event waits yet
 		testserver.StopNow(w.Services)
 		w.Stopped = true
 		w = w.Crash()
@@ -191,7 +191,7 @@ func TestErasureScrubsWaitingEvents(t *testing.T) {
 	testserver.Must(t, err)
 	_, err = w.Services.Audience.DeleteContact(ctx, w.Key, c, true)
 	testserver.Must(t, err)
-	w.Start() // with nobody who tells webhooks
+	w.Start() // without a transport for webhooks
 	w.WaitUntil(func() bool {
 		d, err := w.Services.Webhooks.GetWebhookEvent(ctx, w.Key, hook.ID, w.Deliveries(hook)[0].ID)
 		testserver.Must(t, err)

@@ -16,11 +16,10 @@ import (
 	"mailer/db"
 )
 
-// WebhookPurpose is what signing secrets are sealed for.
+// WebhookPurpose is the purpose that signing secrets are sealed for.
 const WebhookPurpose = "webhook"
 
-// sealSecrets puts the secrets of a webhook into the form in which they are
-// stored.
+// sealSecrets seals the secrets of a webhook for storage.
 func (s *Service) sealSecrets(w *webhook.Webhook) error {
 	plain, err := json.Marshal(w.Secrets)
 	if err != nil {
@@ -35,15 +34,14 @@ func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecr
 	if err != nil {
 		return nil, fmt.Errorf("open secrets of webhook %s: %w", w.ID, err)
 	}
-	if json.Unmarshal(plain, &secrets) != nil || len(secrets) == 0 { // its error might repeat them
+	if json.Unmarshal(plain, &secrets) != nil || len(secrets) == 0 { // the JSON error might contain secrets
 		return nil, fmt.Errorf("secrets of webhook %s can't be read", w.ID)
 	}
 	return secrets, nil
 }
 
-// CreateWebhook registers a webhook of the team and returns it with its secret.
-// Events from then on go to it. Errors: CodeValidation, CodeConflict for more than
-// WebhooksPerTeam.
+// CreateWebhook adds a webhook to the team and returns it with its secret. It receives events from
+// then on. Errors: CodeValidation, CodeConflict for more than WebhooksPerTeam.
 func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error) {
 	w, err := in.Validate(s.WebhookAllow)
 	if err != nil {
@@ -60,7 +58,7 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.In
 	return w, base.Unavailable(err)
 }
 
-// AddWebhook writes a webhook that was checked, with its secrets. Errors: CodeConflict for
+// AddWebhook stores a validated webhook, with its secrets, inside a Write. Errors: CodeConflict for
 // more than WebhooksPerTeam.
 func (s *Service) AddWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err := s.sealSecrets(w); err != nil {
@@ -74,16 +72,17 @@ func (s *Service) AddWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { s.dispatcher.wake([]subscriber{subscriberOf(w)}) }) // of what happened in the same commit
+	tx.AfterCommit(func() { s.dispatcher.wake([]subscriber{subscriberOf(w)}) }) // for events of the same commit
 	return s.subscriptions.reload(tx, w.TeamID)
 }
 
-// audited is what the audit log says of a webhook.
+// audited returns what the audit log shows of a webhook.
 func audited(w *webhook.Webhook) map[string]any {
 	return map[string]any{"endpoint": auditedEndpoint(w.Endpoint), "events": w.Events, "status": w.Status}
 }
 
-// auditedEndpoint is an endpoint without what its owner may have put in as a secret.
+// auditedEndpoint returns scheme and host of an endpoint. The rest may contain a secret of its
+// owner.
 func auditedEndpoint(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -92,16 +91,15 @@ func auditedEndpoint(endpoint string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// ListWebhooks returns a page of the team's webhooks, newest first, without secrets,
-// and whether there are more. Errors: CodeValidation.
+// ListWebhooks returns a page of the team's webhooks, newest first, without secrets, and whether
+// there are more. Errors: CodeValidation.
 func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page) (rows []webhook.Webhook, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]webhook.Webhook, bool, error) { return r.ListWebhooks(key.TeamID, page) })
 	return rows, more, base.Cursor(page, err)
 }
 
-// GetWebhook returns one webhook of the team, with its secrets for those who may
-// change it: owners and admins, people once they have proved anew to be there. Errors:
-// CodeNotFound.
+// GetWebhook returns one webhook of the team. Its secrets are included for owners and admins; a
+// person must have reauthenticated recently. Errors: CodeNotFound.
 func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
 	w, err = db.Get(ctx, s.DB, func(r *db.Reader) (webhook.Webhook, error) { return r.Webhook(key.TeamID, id) })
 	if err == nil && key.Role.Manages() && key.RecentlyAuthenticated(clock.Now()) {
@@ -110,8 +108,8 @@ func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w we
 	return w, base.Lookup("webhook", err)
 }
 
-// UpdateWebhook changes endpoint, events or status. Enabled again, a webhook gets
-// what waited for it. Errors: CodeNotFound, CodeValidation.
+// UpdateWebhook changes endpoint, events or status. A webhook that is enabled again receives its
+// waiting events. Errors: CodeNotFound, CodeValidation.
 func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, patch webhook.Patch) (w webhook.Webhook, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Webhook(key.TeamID, id)
@@ -129,7 +127,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, pa
 	return w, base.Lookup("webhook", err)
 }
 
-// storeWebhook writes a webhook that changed, and has its lane looked at.
+// storeWebhook stores a changed webhook and wakes its queue.
 func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err := tx.UpdateWebhook(w); err != nil {
 		return err
@@ -139,8 +137,8 @@ func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	return s.subscriptions.reload(tx, w.TeamID)
 }
 
-// DeleteWebhook removes a webhook with all that it was told. An attempt that is
-// under way ends. Errors: CodeNotFound.
+// DeleteWebhook deletes a webhook with its deliveries. A running attempt finishes. Errors:
+// CodeNotFound.
 func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		w, err := tx.Webhook(key.TeamID, id)
@@ -158,8 +156,8 @@ func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) er
 	return base.Lookup("webhook", err)
 }
 
-// RotateSigningSecret makes a new secret for a webhook; the old one signs beside it
-// for a while. It returns the webhook with its secrets. Errors: CodeNotFound,
+// RotateSigningSecret makes a new signing secret for a webhook; requests are also signed with the
+// old one for some time. It returns the webhook with its secrets. Errors: CodeNotFound,
 // CodeValidation.
 func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id string, in webhook.Rotation) (w webhook.Webhook, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -184,9 +182,8 @@ func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id stri
 	return w, base.Lookup("webhook", err)
 }
 
-// ListWebhookEvents returns a page of what a webhook was told or will be, newest
-// first, without payloads, and whether there are more. Errors: CodeNotFound,
-// CodeValidation.
+// ListWebhookEvents returns a page of the delivered and waiting events of a webhook, newest first,
+// without payloads, and whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) (rows []webhook.Delivery, more bool, err error) {
 	err = s.withWebhook(ctx, key, id, func(r *db.Reader, w *webhook.Webhook) error {
 		rows, more, err = r.ListDeliveries(w, page)
@@ -198,7 +195,7 @@ func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string
 	return rows, more, base.Lookup("webhook", err)
 }
 
-// withWebhook reads something of a webhook that must be the team's.
+// withWebhook runs fn in a Read for a webhook of the team.
 func (s *Service) withWebhook(ctx context.Context, key *app.Key, id string, fn func(r *db.Reader, w *webhook.Webhook) error) error {
 	return s.DB.Read(ctx, func(r *db.Reader) error {
 		w, err := r.Webhook(key.TeamID, id)
@@ -209,15 +206,15 @@ func (s *Service) withWebhook(ctx context.Context, key *app.Key, id string, fn f
 	})
 }
 
-// markAttempting says of a delivery that an attempt is under way.
+// markAttempting sets the status of a delivery whose attempt is running.
 func (s *Service) markAttempting(d *webhook.Delivery) {
 	if d.Status == webhook.DeliveryPending && s.dispatcher.attempting(d.WebhookID, d.ID) {
 		d.Status = webhook.DeliveryAttempting
 	}
 }
 
-// GetWebhookEvent returns one event that a webhook was told or will be, with its
-// payload. Errors: CodeNotFound.
+// GetWebhookEvent returns one delivered or waiting event of a webhook with its payload. Errors:
+// CodeNotFound.
 func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d webhook.Delivery, err error) {
 	err = s.withWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
 		d, err = r.Delivery(key.TeamID, id, eventID)
@@ -227,8 +224,8 @@ func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID
 	return d, base.Lookup("webhook", err)
 }
 
-// ListWebhookAttempts returns a page of the attempts to tell a webhook of an event,
-// newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
+// ListWebhookAttempts returns a page of the attempts to deliver an event to a webhook, newest
+// first, and whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []webhook.Attempt, more bool, err error) {
 	err = s.withWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
 		if _, err := r.Delivery(key.TeamID, id, eventID); err != nil {
@@ -240,9 +237,9 @@ func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eve
 	return rows, more, base.Lookup("webhook", err)
 }
 
-// ReplayWebhookEvent has a webhook told once more of an event, whatever became of
-// it before, from the beginning of the retry table. Errors: CodeNotFound,
-// CodeConflict for a disabled webhook.
+// ReplayWebhookEvent delivers an event to a webhook once more, in whatever state the delivery is,
+// from the beginning of the retry schedule. Errors: CodeNotFound, CodeConflict for a disabled
+// webhook.
 func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		w, err := tx.Webhook(key.TeamID, id)
@@ -256,7 +253,7 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 		if w.Status != webhook.Enabled {
 			return app.Errorf(app.CodeConflict, "This webhook is disabled; enable it, then replay the event")
 		}
-		if d.Seq > w.Reached { // it waits for its first attempt
+		if d.Seq > w.Reached { // its first attempt is still to come
 			return nil
 		}
 		tx.AfterCommit(func() { s.dispatcher.wake([]subscriber{subscriberOf(&w)}) })
@@ -265,8 +262,7 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 	return base.Lookup("webhook", err)
 }
 
-// PurgeDeliveries removes the deliveries of webhook events that are gone, in small
-// Writes.
+// PurgeDeliveries removes the deliveries of deleted events, in small Writes.
 func (s *Service) PurgeDeliveries(ctx context.Context) error {
 	for after := ""; ; {
 		ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.WebhookIDs(after, base.PurgeChunk) })
@@ -283,11 +279,10 @@ func (s *Service) PurgeDeliveries(ctx context.Context) error {
 	}
 }
 
-// WakeWebhooks has the deliveries of every webhook looked at.
+// WakeWebhooks wakes the queue of every webhook.
 func (s *Service) WakeWebhooks() { s.dispatcher.wake(s.subscriptions.everySubscriber()) }
 
-// AdvanceDeliveries moves the next tries of all deliveries with a clock that was
-// put back.
+// AdvanceDeliveries shifts the next attempts of all deliveries after the clock was set back.
 func (s *Service) AdvanceDeliveries(tx *db.Tx, by time.Duration) error {
 	for _, sub := range s.subscriptions.everySubscriber() {
 		if err := tx.AdvanceDeliveries(sub.id, by); err != nil {

@@ -43,10 +43,10 @@ func TestPerfEventCostIsIndependentOfSubscribers(t *testing.T) {
 		return n
 	}
 	one := cost()
-	for i := range webhook.MaxPerTeam - 1 { // the world has one
+	for i := range webhook.MaxPerTeam - 1 { // the test server has one
 		w.AddWebhook(fmt.Sprint("in", i), webhook.ContactCreated, webhook.TopicCreated)
 	}
-	if many := cost(); many > one+50 { // others may allocate beside it
+	if many := cost(); many > one+50 { // other goroutines may allocate too
 		t.Errorf("%v allocations where 500 hear, %v where one does", many, one)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"mailer/db"
 )
 
-// request is one that an endpoint got.
+// request is a request that an endpoint received.
 type request struct {
 	at     time.Time
 	host   string
@@ -33,7 +33,7 @@ type request struct {
 
 func (r *request) id() string { return r.header.Get("Webhook-Id") }
 
-// endpoints stand for all endpoints of the Internet.
+// endpoints answers for all endpoints of the Internet.
 type endpoints struct {
 	mu     sync.Mutex
 	got    []request
@@ -71,7 +71,7 @@ func (f *endpoints) set(answer func(ctx context.Context, r request) (*http.Respo
 	f.answer = answer
 }
 
-// subscribers returns what a host got so far.
+// to returns the requests to a host.
 func (f *endpoints) to(host string) []request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,21 +88,21 @@ func hang(ctx context.Context, _ request) (*http.Response, error) {
 	return nil, ctx.Err()
 }
 
-// newWebhookServer makes a world that tells webhooks, and sends no mail.
+// newWebhookServer starts a test server that delivers to webhooks and sends no mail.
 func newWebhookServer(t testing.TB) (*testserver.Server, *endpoints) {
 	t.Helper()
 	f := &endpoints{}
 	w := testserver.NewWithConfig(t, server.Config{WebhookTransport: f, WebhooksPerTeam: webhook.MaxPerTeam})
 	rows, _, err := w.Services.Webhooks.ListWebhooks(t.Context(), w.Key, app.Page{Limit: 100})
 	testserver.Must(t, err)
-	for _, row := range rows { // that of the world
+	for _, row := range rows { // that of the test server
 		testserver.Must(t, w.Services.Webhooks.DeleteWebhook(t.Context(), w.Key, row.ID))
 	}
 	w.Start()
 	return w, f
 }
 
-// wantGaps compares the pauses between requests, to the second.
+// wantGaps compares the pauses between requests, in seconds.
 func wantGaps(t *testing.T, got []request, want ...time.Duration) {
 	t.Helper()
 	var gaps []time.Duration
@@ -157,7 +157,7 @@ func TestReplayRepeatsAnyDelivery(t *testing.T) {
 		}
 		f.set(slowly)
 		replay()
-		replay() // while the attempt is under way, and there is room for others
+		replay() // while the attempt runs, and slots are free
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if deliveryCounts(w, hook) != "map[success:1]" || len(f.got) != 4 {
@@ -177,7 +177,7 @@ func TestReplayRepeatsAnyDelivery(t *testing.T) {
 			return status(200, ""), nil
 		})
 		replay()
-		replay() // while the attempt is under way
+		replay() // while the attempt runs
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if deliveryCounts(w, hook) != "map[success:1]" || len(f.got) != 14 {
@@ -339,7 +339,7 @@ func TestErasureScrubsEndpointResponses(t *testing.T) {
 	w.WaitUntil(func() bool {
 		return !strings.Contains(w.Rows(`SELECT response FROM webhook_attempts`)+w.Rows(`SELECT payload FROM webhook_events`), "ann@")
 	})
-	// What was read before the erasure and is noted after it keeps nothing.
+	// A response read before the erasure and stored after it is dropped.
 	d, err := w.Services.Webhooks.GetWebhookEvent(ctx, w.Key, hook.ID, w.Deliveries(hook)[0].ID)
 	testserver.Must(t, err)
 	d.Payload = []byte(strings.ReplaceAll(string(d.Payload), app.Erased, "ann@example.net"))
@@ -364,7 +364,7 @@ func TestEmailEventPayloads(t *testing.T) {
 	in.Headers = map[string]string{"X-Order": "7"}
 	id, err := w.Services.Mail.SendEmail(ctx, w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
-	w.Send("eve@example.net") // at once: nothing to tell yet
+	w.Send("eve@example.net") // immediate: no event yet
 	rows := w.Deliveries(hook)
 	if len(rows) != 2 {
 		t.Fatalf("%d events", len(rows))

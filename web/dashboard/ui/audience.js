@@ -1,5 +1,5 @@
-// What the pages of the audience have in common: their links on top of each, the box to
-// search in, forms in a dialog, and how a contact is written.
+// Common parts of the audience pages: the tabs, the search box, forms in dialogs, and the
+// name of a contact.
 import { html, useEffect, useRef, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
@@ -13,7 +13,7 @@ const pages = ['contacts', 'segments', 'topics', 'properties', 'imports', 'suppr
 /** The links between the pages of the audience; at is the page, like "contacts". @param {{at: string}} props */
 export const AudienceSections = ({ at }) => html`<${Sections} label=${t('audience.title')} at=${`${base}/${at}`} links=${pages.map((page) => [t(`audience.${page}`), `${base}/${page}`])} />`;
 
-/** A box to search in, whose text goes to the address bar when the typing rests. @param {{label: string, value: string, name?: string}} props */
+/** A search box; its text goes to the address bar after a pause in typing. @param {{label: string, value: string, name?: string}} props */
 export function Search({ label, value, name = 'search' }) {
 	const [typed, type] = useState(value);
 	const written = useRef(value);
@@ -33,8 +33,8 @@ export function Search({ label, value, name = 'search' }) {
 }
 
 /**
- * A form in a dialog. fields(values, set) draws it, send(values) writes it; what the server refuses is said
- * in the dialog. Resolves to what send did, undefined where it was closed.
+ * A form in a dialog. fields(values, set) draws it, send(values) sends it; errors are shown in the
+ * dialog. Resolves to the result of send, or undefined if it was closed.
  * @param {{title: any, start: any, fields: (values: any, set: (change: any) => void) => any, act: string, send: (values: any) => Promise<any>, kind?: string}} options
  */
 export const form = (options) => dialog((close) => html`<${Form} ...${options} close=${close} />`);
@@ -61,7 +61,7 @@ function Form({ title, start, fields, act, send, kind = 'primary', close }) {
 /** The name of a contact, or nothing. @param {any} contact */
 export const nameOf = (contact) => [contact.first_name, contact.last_name].filter(Boolean).join(' ');
 
-/** Whether a contact gets what is marketing. @param {{of: any}} props */
+/** Whether a contact gets marketing mail. @param {{of: any}} props */
 export const Subscribed = ({ of }) => html`<${Status} of=${of.unsubscribed ? 'canceled' : 'open'} word=${t(of.unsubscribed ? 'contacts.unsubscribed' : 'contacts.subscribed')} />`;
 
 /** How many contacts POST /segments/preview finds, {count, exact}; null while it is asked. @param {any} body */

@@ -11,15 +11,15 @@ const icons = fileAt('icons.svg').pathname;
 /** An icon of icons.svg. @param {{name: string, class?: string}} props */
 export const Icon = ({ name, class: more = '' }) => html`<svg class=${`icon ${more}`} aria-hidden="true"><use href=${`${icons}#i-${name}`} /></svg>`;
 
-/** How many dialogs are open. A button whose act opened one is not at work meanwhile: the reader is. */
+/** The number of open dialogs. A button whose action opened a dialog is not busy meanwhile. */
 export const dialogs = signal(0);
 
 /**
- * A button; with href a link that looks like one. An icon alone needs label. Busy while onClick is at work, or as busy says.
+ * A button; with href a link that looks like one. An icon alone needs label. Busy while onClick runs, or as busy says.
  * @param {{icon?: string, label?: string, kind?: string, href?: string, onClick?: (e: any) => any, disabled?: boolean, type?: string, children?: any, class?: string, busy?: boolean, [more: string]: any}} props
  */
 export function Button({ icon, label, kind = '', href, onClick, disabled, type = 'button', children, class: more = '', busy: held = false, ...rest }) {
-	const [own, setOwn] = useState(-1); // how many dialogs were open when its act began; -1: none is under way
+	const [own, setOwn] = useState(-1); // open dialogs when its action began; -1: none is running
 	const busy = (own >= 0 && dialogs.value <= own) || held;
 	const alive = useRef(true);
 	useEffect(() => () => {
@@ -44,8 +44,8 @@ export function Button({ icon, label, kind = '', href, onClick, disabled, type =
 }
 
 /**
- * How states look: their kind and icon. Words are under "status". Icons that begin with st-
- * are states of mail and of relays and mean nothing else; all others are ✓, ! and –.
+ * The kind and icon of each status; texts are under "status". Icons with the prefix st- are
+ * for states of mail and relays only; the others are ✓, ! and –.
  */
 const states = {
 	queued: ['', 'st-queued'], scheduled: ['', 'st-scheduled'], sent: ['', 'st-sent'], delivered: ['good', 'st-delivered'], opened: ['good', 'st-opened'], clicked: ['good', 'st-clicked'],
@@ -56,7 +56,7 @@ const states = {
 	ok: ['good', 'check'], good: ['good', 'check'], warn: ['warn', 'alert'], bad: ['bad', 'alert'], neutral: ['', 'minus'],
 };
 
-/** A state: its shape, colour and word. @param {{of: string, word?: string}} props */
+/** A status: its icon, colour and text. @param {{of: string, word?: string}} props */
 export function Status({ of, word }) {
 	const [kind, icon] = states[of] ?? ['', 'minus'];
 	return html`<span class=${`status ${kind && `status--${kind}`}`}><${Icon} name=${icon} />${word ?? t(`status.${of}`)}</span>`;
@@ -67,7 +67,7 @@ export function Time({ at, as = 'relative' }) {
 	const [, tick] = useState(0);
 	useEffect(() => {
 		if (!at || as === 'clock') return;
-		// What shows seconds is drawn each second.
+		// Texts with seconds are drawn each second.
 		const young = Math.abs(Date.now() - new Date(at).getTime()) < 60_000;
 		const timer = setTimeout(() => tick((n) => n + 1), young ? 1000 : 15_000);
 		return () => clearTimeout(timer);
@@ -161,7 +161,7 @@ export function Tabs({ label, tabs, at, onChange, in: within = false }) {
 	return html`<div class=${`tabs ${within ? 'tabs--in' : ''}`} role="tablist" ref=${list} aria-label=${label} onKeyDown=${keys}>${tabs.map(([id, name, count]) => html`<button type="button" class="tab" role="tab" key=${id} aria-selected=${String(id === at)} tabindex=${id === at ? undefined : -1} onClick=${() => onChange(id)}>${name}${count ? html` <span class="tab-count">${typeof count === 'number' ? number(count) : count}</span>` : null}</button>`)}</div>`;
 }
 
-/** A choice of few: [value, word or icon, label?]. @param {{label: string, options: any[][], value: string, onChange: (value: string) => void}} props */
+/** A choice of few: [value, text or icon, label?]. @param {{label: string, options: any[][], value: string, onChange: (value: string) => void}} props */
 export const Seg = ({ label, options, value, onChange }) => html`<div class="seg" role="group" aria-label=${label}>${options.map(([id, name, icon]) => html`<button type="button" key=${id} aria-pressed=${String(id === value)} aria-label=${icon ? name : undefined} title=${icon ? name : undefined} onClick=${() => onChange(id)}>${icon ? html`<${Icon} name=${icon} />` : name}</button>`)}</div>`;
 
 /** A field with its label, hint and error. children is a function of the input's attributes. @param {{label: any, hint?: any, error?: any, children: (attributes: any) => any}} props */
@@ -178,7 +178,7 @@ export const Input = ({ label, value, onInput, hint, error, mono, class: more = 
 	? html`<textarea class=${`input ${mono ? 'mono' : ''} ${more}`} rows=${lines} onInput=${(e) => onInput(e.currentTarget.value)} ...${attributes} ...${rest} value=${value}></textarea>`
 	: html`<input class=${`input ${mono ? 'mono' : ''} ${more}`} value=${value} onInput=${(e) => onInput(e.currentTarget.value)} ...${attributes} ...${rest} />`}<//>`;
 
-/** A choice of several: [value, word]. @param {{label: any, value: string, options: string[][], onChange: (value: string) => void, hint?: any, error?: any, bare?: boolean, [more: string]: any}} props bare: the label is for readers alone. */
+/** A choice of several: [value, text]. @param {{label: any, value: string, options: string[][], onChange: (value: string) => void, hint?: any, error?: any, bare?: boolean, [more: string]: any}} props bare: the label is for readers alone. */
 export function Select({ label, value, options, onChange, hint, error, bare = false, ...rest }) {
 	const box = (attributes) => html`<span class="select-wrap"><select class="select" value=${value} onChange=${(e) => onChange(e.currentTarget.value)} ...${attributes} ...${rest}>${options.map(([id, name]) => html`<option value=${id} selected=${id === value}>${name}</option>`)}</select><${Icon} name="down" /></span>`;
 	return bare ? box({ 'aria-label': label }) : html`<${Field} label=${label} hint=${hint} error=${error}>${box}<//>`;
@@ -193,7 +193,7 @@ export const Notice = ({ kind = '', icon = kind === 'bad' || kind === 'warn' ? '
 /** Rows as they will be in a list that is empty: the cells of each. @param {{rows: any[][]}} props */
 const Ghost = ({ rows }) => html`<table class="table table--fixed ghost" aria-hidden="true"><tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${i === 0 ? 'cell-cut' : i === cells.length - 1 ? 'num w-to' : 'cell-cut hide-s'}>${cell}</td>`)}</tr>`)}</tbody></table>`;
 
-/** What would be here, and the next step. ghost: rows as they will be. @param {{icon: string, title: any, children?: any, act?: any, ghost?: any[][]}} props */
+/** An empty state, and the next step. ghost: placeholder rows. @param {{icon: string, title: any, children?: any, act?: any, ghost?: any[][]}} props */
 export const Empty = ({ icon, title, children, act, ghost }) => html`${ghost && html`<${Ghost} rows=${ghost} />`}<div class="empty"><${Icon} name=${icon} /><h3>${title}</h3>${children && html`<p>${children}</p>`}${act && html`<div class="row">${act}</div>`}</div>`;
 
 /** A request that failed: code, cause, the request's id, and another try. @param {{error: any, retry?: () => any, title?: string}} props */
@@ -201,7 +201,7 @@ export const Failed = ({ error, retry, title }) => html`<div class="empty" role=
 	<p>${error.message}${error.status ? html` <span class="muted">${error.status} ${error.name}</span>` : ''}${error.request && error.status >= 500 ? html` ${t('ui.request')} <code>${error.request}</code>` : ''}</p>
 	${retry && html`<div class="row"><${Button} icon="refresh" onClick=${retry}>${t('ui.again')}<//></div>`}</div>`;
 
-/** Rows that are to come, after 150 ms. @param {{rows?: number}} props */
+/** Placeholder rows, after 150 ms. @param {{rows?: number}} props */
 export function Bones({ rows = 8 }) {
 	const [shown, show] = useState(false);
 	useEffect(() => {
@@ -211,7 +211,7 @@ export function Bones({ rows = 8 }) {
 	return html`<div class="bones" role="status"><span class="vh">${t('ui.loading')}</span>${shown && html`<table class="table table--rows table--fixed" aria-hidden="true"><tbody>${Array.from({ length: rows }, () => html`<tr><td class="w-status"><span class="bone bone--1"></span></td><td class="w-to hide-s"><span class="bone bone--2"></span></td><td><span class="bone bone--3"></span></td><td class="w-age"><span class="bone bone--4"></span></td></tr>`)}</tbody></table>`}</div>`;
 }
 
-/** Names and what they are: [name, value]; pairs without a value are left out. @param {{pairs: any[][], class?: string}} props */
+/** A list of names and values: [name, value]; pairs without a value are left out. @param {{pairs: any[][], class?: string}} props */
 export const Facts = ({ pairs, class: more = '' }) => html`<dl class=${`kv ${more}`}>${pairs.filter(([, value]) => value !== undefined && value !== null && value !== '').map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 
 /** A part of a page. @param {{title?: any, acts?: any, children: any, id?: string}} props */
@@ -232,5 +232,5 @@ export function CopyButton({ text, label }) {
 	}} />`;
 }
 
-/** The verdict: what happened and why, what to do, and acts. @param {{kind: string, icon?: string, line: any, fix?: any, acts?: any}} props */
+/** The verdict: what happened and why, what to do, and actions. @param {{kind: string, icon?: string, line: any, fix?: any, acts?: any}} props */
 export const Verdict = ({ kind, icon, line, fix, acts }) => html`<section class=${`verdict verdict--${kind}`} aria-label=${t('ui.verdict')}><${Icon} name=${icon ?? ({ good: 'check', warn: 'alert', bad: 'alert' }[kind] ?? 'info')} /><p class="verdict-line">${line}</p>${fix && html`<p class="verdict-fix">${fix}</p>`}${acts && html`<div class="verdict-acts">${acts}</div>`}</section>`;

@@ -1,5 +1,5 @@
-// Charts, drawn for reading: x in per cent and y in pixels, so that they stretch and their
-// words do not. Values show on hover and by keyboard, and stand in a table below.
+// Charts: x in per cent and y in pixels, so that they stretch without their labels. Values are
+// shown on hover and by keyboard, and in a table below.
 import { html, useState } from '../lib/core.js';
 import { t } from '../i18n.js';
 import { Icon } from './base.js';
@@ -12,7 +12,7 @@ export function scaleOf(most) {
 	return { top: Math.ceil(most / step - 1e-9) * step, step };
 }
 
-/** How many bars have to have a value for a chart: fewer are said in words. */
+/** The minimum number of bars with a value for a chart; fewer are described in text. */
 export const few = 3;
 
 /**
@@ -28,7 +28,7 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 	if (some.length < few) return html`<p class="t13r">${some.length ? some.map((b) => `${b.name}: ${show(b.value)}${b.note ? ` (${b.note})` : ''}`).join(' · ') : t('ui.noValues')}</p>`;
 	const ground = height - 24;
 	const { top, step } = scaleOf(Math.max(least, ...bars.map((b) => b.value), ...limits.map((l) => l.value)));
-	// The words of a limit at the top need a line of their own.
+	// The label of a limit at the top needs a line of its own.
 	const head = limits.some((l) => l.value > top * 0.8) ? 24 : 12;
 	const y = (value) => head + (ground - head) * (1 - value / top);
 	const lines = [];
@@ -61,7 +61,7 @@ function stacked({ value, parts, bad }) {
 	return parts.filter(([n]) => n > 0).map(([n, kind]) => [from, (from += n), kind ? `is-${kind}` : '']);
 }
 
-/** What the parts of bars mean: [kind, words]. @param {{of: string[][]}} props */
+/** The legend of the parts of bars: [kind, text]. @param {{of: string[][]}} props */
 export const Legend = ({ of }) => html`<ul class="legend">${of.map(([kind, words]) => html`<li><svg width="10" height="10" aria-hidden="true"><rect class=${`c-bar ${kind && `is-${kind}`}`} width="10" height="10" rx="2" /></svg>${words}</li>`)}</ul>`;
 
 // The tip stands over its bar by the twelfth of the width: a style can't say where, and a

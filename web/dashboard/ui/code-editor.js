@@ -1,5 +1,5 @@
-// The code editor: HTML or text with variables, in a shadow root of its own, loaded when
-// the first page asks for it. What comes out is what went in, but for what was typed.
+// The code editor for HTML or text with variables, in a shadow root, loaded on demand. Its
+// output equals its input but for what was typed.
 import { html, useEffect, useRef, useState } from '../lib/core.js';
 import { t, find } from '../i18n.js';
 import { ApiError } from '../api.js';

@@ -1,4 +1,4 @@
-// The fresh proof of who is there, which some acts ask for.
+// The fresh confirmation that some actions need.
 import { html, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';

@@ -1,15 +1,15 @@
-// What the code editor is made of. It loads the editor's bundle, so that only pages that
-// edit ask for it.
+// The setup of the code editor. It loads the editor's bundle, so only pages that edit import
+// it.
 import * as cm from '../lib/editor.js';
 
 const { EditorState, EditorView, StateEffect, StateField, RangeSet, RangeValue, Compartment } = cm;
 
-/** A line break that is not as most are: text is what stood there. */
+/** A line break that differs from the usual one; text is the original. */
 class Break extends RangeValue {
 	constructor(text) {
 		super();
 		this.text = text;
-		// A text that comes to stand beside it does not become part of it.
+		// Text inserted next to it does not become part of it.
 		this.startSide = 1;
 		this.endSide = -1;
 	}
@@ -28,15 +28,15 @@ export function usualBreak(text) {
 	return count['\r\n'] > count['\n'] ? '\r\n' : count['\r'] > count['\n'] ? '\r' : '\n';
 }
 
-/** What is known of variables has changed. */
+/** The known variables have changed. */
 const relook = StateEffect.define();
 
 /** Sets line breaks back: [from, to, text]. */
 const putBack = StateEffect.define({ map: (list, changes) => list.map(([from, to, text]) => [changes.mapPos(from, 1), changes.mapPos(to, -1), text]) });
 
 /**
- * Keeps which line breaks of a document differ from the usual one: the editor itself knows
- * one kind, and what comes out must be what went in.
+ * Keeps the line breaks of a document that differ from the usual one: the editor knows only
+ * one kind, and the output must equal the input.
  * @param {string} text
  */
 export function endings(text) {
@@ -44,7 +44,7 @@ export function endings(text) {
 	const field = StateField.define({
 		create: () => {
 			const list = [];
-			let shift = 0; // what the breaks before are longer than one
+			let shift = 0; // the difference in length of the line breaks before
 			for (const found of text.matchAll(breaks)) {
 				const at = found.index - shift;
 				if (found[0] !== usual) list.push(new Break(found[0]).range(at, at + 1));
@@ -60,7 +60,7 @@ export function endings(text) {
 			return now;
 		},
 	});
-	// Undo brings back the breaks of what was deleted.
+	// Undo restores the line breaks of deleted text.
 	const undo = cm.invertedEffects.of((tr) => {
 		const set = tr.startState.field(field);
 		if (!tr.docChanged || !set.size) return [];
@@ -134,7 +134,7 @@ const marked = cm.ViewPlugin.fromClass(class {
 	}
 }, { decorations: (plugin) => plugin.decorations });
 
-/** Completes what stands after {{{. @param {() => {name: string, detail?: string}[]} known */
+/** Completes names after {{{. @param {() => {name: string, detail?: string}[]} known */
 const completion = (known) => (context) => {
 	const before = context.matchBefore(/\{\{\{[\w.]*/);
 	if (!before) return null;

@@ -1,4 +1,4 @@
-// What floats above a page: dialogs, toasts, menus. One of each kind is drawn by the shell.
+// Floating parts: dialogs, toasts, menus. App draws one of each kind.
 import { html, signal, useEffect, useRef, useState } from '../lib/core.js';
 import { ApiError } from '../api.js';
 import { t } from '../i18n.js';
@@ -10,7 +10,7 @@ import { Button, dialogs, Icon, Input } from './base.js';
 const open = signal([]);
 
 /**
- * Opens a dialog drawn by draw(close), and resolves to what close was called with.
+ * Opens a dialog drawn by draw(close), and resolves to the argument of close.
  * @param {(close: (answer?: any) => void) => any} draw @returns {Promise<any>}
  */
 export function dialog(draw) {
@@ -44,8 +44,8 @@ export const DialogBody = ({ title, children, acts, onSubmit }) => html`<form on
 }}><div class="dialog-body"><h2 id="dialog-title">${title}</h2>${children}</div><div class="dialog-acts">${acts}</div></form>`;
 
 /**
- * Asks before what can't be undone: title and text name what goes; over 1,000 of n the
- * number is typed. Resolves to whether to go on.
+ * Asks for confirmation before an action that can't be undone: title and text name what is
+ * lost; above 1,000 the number n must be typed. Resolves to whether to continue.
  * @param {{title: string, text: any, act: string, keep?: string, n?: number}} ask
  */
 export const confirm = ({ title, text, act, keep, n = 0 }) => dialog((close) => html`<${Confirm} ...${{ title, text, act, keep, n, close }} />`);
@@ -79,7 +79,7 @@ function Dialog({ entry }) {
 const toasts = signal([]);
 
 /**
- * Says what was done; undo takes it back. kind "bad" stays until it is closed.
+ * Shows what was done; undo reverts it. kind "bad" stays until it is closed.
  * @param {any} text @param {{kind?: string, undo?: () => any, href?: string, word?: string}} [options]
  */
 export function toast(text, { kind = 'good', undo, href, word } = {}) {
@@ -101,8 +101,8 @@ export const Toasts = () => html`<div class="toasts" role="status" aria-live="po
 	<${Button} icon="x" kind="quiet" label=${t('ui.close')} onClick=${() => drop(entry)} /></div>`)}</div>`;
 
 /**
- * Runs an act, and says in a toast what the server refused. Resolves to what act did, or
- * undefined where it failed.
+ * Runs an action, and shows an error of the server in a toast. Resolves to the result of act,
+ * or undefined if it failed.
  * @template T @param {() => Promise<T>} act @param {any} [done] what is said when it worked @param {any} [options] of the toast
  */
 export async function attempt(act, done, options) {

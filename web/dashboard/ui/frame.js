@@ -1,4 +1,4 @@
-// Mail as its reader sees it, in a frame that can do nothing.
+// Mail as its recipient sees it, in a sandboxed frame.
 import { html, useEffect, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';

@@ -10,7 +10,7 @@ import { attempt } from './float.js';
 /**
  * @param {{list: any, columns: {name: any, class?: string, cell: (row: any) => any, hide?: boolean}[], empty: any, open?: (row: any) => string|null,
  * label: string, selected?: Set<string>, onSelect?: (ids: Set<string>) => void, fresh?: (n: number) => string, key?: (row: any) => string, top?: boolean, searched?: any}} props
- * list is useList's; open says a row's page; hide: the column's name is for readers alone; searched: words for how far a search came.
+ * list is useList's; open returns a row's page; hide: the column's name is for screen readers only; searched: the text for how far a search came.
  */
 export function Table({ list, columns, empty, open, label, selected, onSelect, fresh, key: keyOf = (row) => row.id, top = false, searched }) {
 	const body = useRef(/** @type {any} */ (null));
@@ -63,14 +63,14 @@ function SelectAll({ all, some, onChange }) {
 	return html`<label class="check"><input type="checkbox" ref=${box} aria-label=${t('ui.selectAll')} checked=${all} onChange=${(e) => onChange(e.currentTarget.checked)} /></label>`;
 }
 
-/** The foot of a list: goes on where there is more. searched: words for how far a search came. @param {{list: any, searched?: any}} props */
+/** The foot of a list, which loads more. searched: the text for how far a search came. @param {{list: any, searched?: any}} props */
 export function Foot({ list, searched }) {
 	if (list.error) return html`<div class="table-foot" role="alert"><${Icon} name="alert" /> ${list.error.message} <${Button} onClick=${list.more}>${t('ui.again')}<//></div>`;
 	if (!list.page?.has_more) return searched ? html`<div class="table-foot">${searched}</div>` : null;
 	return html`<div class="table-foot">${searched}<${Button} onClick=${list.more}>${t('ui.more')}<//></div>`;
 }
 
-/** What floats at the foot while rows are selected: count, acts, Esc. @param {{n: number, clear: () => void, children: any}} props */
+/** The bar at the foot while rows are selected: count, actions, Esc. @param {{n: number, clear: () => void, children: any}} props */
 export function Bulk({ n, clear, children }) {
 	useEscape(clear);
 	return html`<div class="bulk" role="region" aria-label=${t('ui.selection')}><span>${t('ui.selected', { n })}</span>${children}<${Button} kind="quiet" onClick=${clear}>${t('ui.clear')} <span class="kbd">Esc</span><//></div>`;

@@ -1,4 +1,4 @@
-// The palette: pages, acts, recent objects, ids and addresses, by a few letters.
+// The palette: finds pages, actions, recent objects, ids and addresses by a few letters.
 import { html, useEffect, useRef, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
@@ -29,14 +29,14 @@ export function openKeys() {
 	return dialog((close) => html`<${DialogBody} title=${t('keysHelp.title')} onSubmit=${() => close()} acts=${html`<${Button} type="submit">${t('ui.close')}<//>`}><dl class="kv kv--rows">${keys.map((k) => html`<dt><span class="kbd">${t(`keysHelp.${k}.key`)}</span></dt><dd>${t(`keysHelp.${k}.does`)}</dd>`)}</dl><//>`);
 }
 
-/** Pages: word and icon. */
+/** Pages: text and icon. */
 const pages = { overview: 'overview', emails: 'mail', broadcasts: 'broadcast', contacts: 'audience', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
 const admins = { team: 'teams', audit: 'history' };
 const operators = { relays: 'relay', reports: 'relay', teams: 'teams', people: 'user', health: 'health', backups: 'health', settings: 'settings', disk: 'health' };
 
 const nameOf = (thing) => thing.subject || thing.name || [thing.first_name, thing.last_name].filter(Boolean).join(' ') || thing.email || thing.endpoint || thing.id;
 
-/** Lists by whose names things are found, read when the palette needs them first. @type {Map<string, any[]>} */
+/** Lists whose names are searched, loaded when the palette needs them first. @type {Map<string, any[]>} */
 const names = new Map();
 /** Pages of the manual: {page, title, headings: {id, title}[]}. @type {any[]|null} */
 let manual = null;
@@ -68,7 +68,7 @@ async function readNames() {
 
 const isId = (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
-/** What the server finds for what is typed: the thing of an id, people, emails. */
+/** The server's results for a text: the object of an id, contacts, emails. */
 async function look(text) {
 	if (!team.value) return [];
 	if (isId(text)) {
@@ -83,7 +83,7 @@ async function look(text) {
 	];
 }
 
-/** What there is to do. */
+/** The actions. */
 function acts(text) {
 	const send = { group: 'acts', icon: 'send', name: t('palette.send'), run: async () => (await import('../send.js')).sendDialog() };
 	const relay = { group: 'acts', icon: 'plus', name: t('palette.addRelay'), run: async () => {
@@ -105,7 +105,7 @@ function pagesFor(text) {
 	return some.sort((a, b) => Number(b.name.toLowerCase().startsWith(text)) - Number(a.name.toLowerCase().startsWith(text)));
 }
 
-/** All that fits what is typed, in groups. */
+/** All results for a text, in groups. */
 function itemsFor(typed, found) {
 	const text = typed.trim().toLowerCase();
 	if (!text) return [...recent().map((r) => ({ ...r, group: 'recent', icon: kinds[r.kind] })), ...acts(''), ...pagesFor('')];
@@ -116,7 +116,7 @@ function itemsFor(typed, found) {
 	return [...found.filter((f) => f.group !== 'emails'), ...pagesFor(text).slice(0, 8), ...named, ...search, ...found.filter((f) => f.group === 'emails'), ...acts(text), ...chapters];
 }
 
-/** A text with the letters that were typed. */
+/** A text with the typed letters marked. */
 function Marked({ text, typed }) {
 	const at = typed ? text.toLowerCase().indexOf(typed.toLowerCase()) : -1;
 	if (at < 0) return html`<bdi>${text}</bdi>`;

@@ -27,21 +27,21 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const emailID = "0199c2f0-7a3e-7d11-9a2b-0c1d2e3f4a5b"
 
-// took is one call of TakeBounce.
-type took struct {
+// takenReport is one call of TakeBounce.
+type takenReport struct {
 	path    app.ReturnPath
 	reports []feedback.Claim
 }
 
-// fakeProviderEvents signs and reads return paths and keeps what it takes.
+// fakeProviderEvents signs and decodes return paths, and keeps what it gets.
 type fakeProviderEvents struct {
-	sealer *app.Sealer
-	mu     sync.Mutex
-	taken  []took
-	fail   error
-	hold   chan struct{} // when set, TakeBounce waits for it or its context
-	inside chan struct{} // told when it waits
-	notes  []string      // of each door: what was noted
+	sealer  *app.Sealer
+	mu      sync.Mutex
+	taken   []takenReport
+	fail    error
+	block   chan struct{} // when set, TakeBounce waits for it or its context
+	entered chan struct{} // signaled when a call waits
+	notes   []string      // per source
 }
 
 func (f *fakeProviderEvents) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
@@ -49,10 +49,10 @@ func (f *fakeProviderEvents) ReadReturnPath(mailbox string) (app.ReturnPath, boo
 }
 
 func (f *fakeProviderEvents) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
-	if f.hold != nil {
-		f.inside <- struct{}{}
+	if f.block != nil {
+		f.entered <- struct{}{}
 		select {
-		case <-f.hold:
+		case <-f.block:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -60,7 +60,7 @@ func (f *fakeProviderEvents) TakeBounce(ctx context.Context, path app.ReturnPath
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fail == nil {
-		f.taken = append(f.taken, took{path, reports})
+		f.taken = append(f.taken, takenReport{path, reports})
 	}
 	return f.fail
 }
@@ -75,10 +75,10 @@ func (f *fakeProviderEvents) note(source, what string) {
 	f.notes = append(f.notes, source+": "+what)
 }
 
-func (f *fakeProviderEvents) calls() []took {
+func (f *fakeProviderEvents) calls() []takenReport {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]took(nil), f.taken...)
+	return append([]takenReport(nil), f.taken...)
 }
 
 // path is a good return path of a recipient.
@@ -86,14 +86,14 @@ func (f *fakeProviderEvents) path(n int) string {
 	return f.sealer.ReturnPath("send.acme.test", app.ReturnPath{EmailID: emailID, Recipient: n})
 }
 
-type world struct {
+type testServer struct {
 	*fakeProviderEvents
 	server *Server
 	addr   string
 }
 
 // newTestServer runs a listener until the test ends.
-func newTestServer(t *testing.T, change func(*limits)) *world {
+func newTestServer(t *testing.T, change func(*limits)) *testServer {
 	t.Helper()
 	sealer, err := app.NewSealer(seal.MasterKey{Key: bytes.Repeat([]byte{7}, seal.MasterKeySize)})
 	if err != nil {
@@ -107,8 +107,8 @@ func newTestServer(t *testing.T, change func(*limits)) *world {
 	if change != nil {
 		change(&limits)
 	}
-	w := &world{fakeProviderEvents: &fakeProviderEvents{sealer: sealer}, addr: l.Addr().String()}
-	w.server = newServer(Config{Reports: w.fakeProviderEvents, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
+	w := &testServer{fakeProviderEvents: &fakeProviderEvents{sealer: sealer}, addr: l.Addr().String()}
+	w.server = newServer(Config{ProviderEvents: w.fakeProviderEvents, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
 	served := make(chan error, 1)
 	go func() { served <- w.server.Serve(l) }()
 	t.Cleanup(func() {
@@ -124,14 +124,14 @@ func newTestServer(t *testing.T, change func(*limits)) *world {
 	return w
 }
 
-// talk is a conversation by hand.
-type talk struct {
+// smtpClient is an SMTP dialogue.
+type smtpClient struct {
 	t    *testing.T
 	conn net.Conn
 	r    *bufio.Reader
 }
 
-func (w *world) dial(t *testing.T) *talk {
+func (w *testServer) dial(t *testing.T) *smtpClient {
 	t.Helper()
 	conn, err := net.Dial("tcp", w.addr)
 	if err != nil {
@@ -139,11 +139,11 @@ func (w *world) dial(t *testing.T) *talk {
 	}
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	return &talk{t, conn, bufio.NewReader(conn)}
+	return &smtpClient{t, conn, bufio.NewReader(conn)}
 }
 
-// answer reads one reply, all of its lines.
-func (c *talk) answer() (string, error) {
+// answer reads one reply with all its lines.
+func (c *smtpClient) answer() (string, error) {
 	var all strings.Builder
 	for {
 		line, err := c.r.ReadString('\n')
@@ -154,8 +154,8 @@ func (c *talk) answer() (string, error) {
 	}
 }
 
-// say sends a line, empty: none, and wants a reply that begins so.
-func (c *talk) say(line, want string) string {
+// cmd sends a line, empty: none, and wants a reply that begins so.
+func (c *smtpClient) cmd(line, want string) string {
 	c.t.Helper()
 	if line != "" {
 		if _, err := io.WriteString(c.conn, line+"\r\n"); err != nil {
@@ -169,8 +169,8 @@ func (c *talk) say(line, want string) string {
 	return got
 }
 
-// closed wants the connection to be closed by the server.
-func (c *talk) closed() {
+// wantClosed wants the connection to be closed by the server.
+func (c *smtpClient) wantClosed() {
 	c.t.Helper()
 	if _, err := io.Copy(io.Discard, c.r); errors.Is(err, context.DeadlineExceeded) {
 		c.t.Fatal("the connection stays open")
@@ -179,12 +179,12 @@ func (c *talk) closed() {
 	}
 }
 
-// greet comes as far as MAIL.
-func (c *talk) greet(from string) {
+// greet sends everything up to MAIL.
+func (c *smtpClient) greet(from string) {
 	c.t.Helper()
-	c.say("", "220 mail.acme.test ")
-	c.say("EHLO peer.test", "250-Hello peer.test")
-	c.say("MAIL FROM:<"+from+">", "250 ")
+	c.cmd("", "220 mail.acme.test ")
+	c.cmd("EHLO peer.test", "250-Hello peer.test")
+	c.cmd("MAIL FROM:<"+from+">", "250 ")
 }
 
 const dsn = "From: MAILER-DAEMON@mx.test\r\nSubject: Undelivered\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n" +
@@ -196,10 +196,10 @@ func TestReportIsStoredBeforeReply(t *testing.T) {
 	for _, from := range []string{"", "anybody@else.test"} {
 		c := w.dial(t)
 		c.greet(from)
-		c.say("RCPT TO:<"+strings.ToUpper(w.path(3))+">", "250 ")
-		c.say("DATA", "354 ")
+		c.cmd("RCPT TO:<"+strings.ToUpper(w.path(3))+">", "250 ")
+		c.cmd("DATA", "354 ")
 		before := len(w.calls())
-		c.say(dsn+".", "250 ")
+		c.cmd(dsn+".", "250 ")
 		got := w.calls()
 		if len(got) != before+1 {
 			t.Fatalf("%d calls", len(got))
@@ -207,7 +207,7 @@ func TestReportIsStoredBeforeReply(t *testing.T) {
 		if last := got[before]; last.path != (app.ReturnPath{EmailID: emailID, Recipient: 3}) || len(last.reports) != 1 || last.reports[0].Enhanced != "5.1.1" {
 			t.Errorf("%+v", last)
 		}
-		c.say("QUIT", "221 ")
+		c.cmd("QUIT", "221 ")
 	}
 }
 
@@ -215,9 +215,9 @@ func TestReportByBDAT(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.greet("")
-	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
-	c.say(fmt.Sprintf("BDAT %d\r\n%s", 100, dsn[:98]), "250 ") // say adds CRLF, which belongs to the chunk
-	c.say(fmt.Sprintf("BDAT %d LAST\r\n%s", len(dsn)-98, strings.TrimSuffix(dsn[98:], "\r\n")), "250 ")
+	c.cmd("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.cmd(fmt.Sprintf("BDAT %d\r\n%s", 100, dsn[:98]), "250 ") // say adds CRLF, which belongs to the chunk
+	c.cmd(fmt.Sprintf("BDAT %d LAST\r\n%s", len(dsn)-98, strings.TrimSuffix(dsn[98:], "\r\n")), "250 ")
 	if got := w.calls(); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -228,9 +228,9 @@ func TestStorageFailureIsTemporary(t *testing.T) {
 	w.fail = errors.New("disk full")
 	c := w.dial(t)
 	c.greet("")
-	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
-	c.say("DATA", "354 ")
-	if got := c.say(dsn+".", "451 4.3.0"); strings.Contains(got, "disk") {
+	c.cmd("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.cmd("DATA", "354 ")
+	if got := c.cmd(dsn+".", "451 4.3.0"); strings.Contains(got, "disk") {
 		t.Errorf("tells strangers: %s", got)
 	}
 }
@@ -239,9 +239,9 @@ func TestMailWithoutReportIsDropped(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.greet("bob@example.com")
-	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
-	c.say("DATA", "354 ")
-	c.say("Subject: Out of office\r\nAuto-Submitted: auto-replied\r\n\r\n5.1.1\r\n.", "250 ")
+	c.cmd("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.cmd("DATA", "354 ")
+	c.cmd("Subject: Out of office\r\nAuto-Submitted: auto-replied\r\n\r\n5.1.1\r\n.", "250 ")
 	if got := w.calls(); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -268,20 +268,20 @@ func TestOnlyOwnReturnPathsAreAccepted(t *testing.T) {
 		good[:len("bounce+")+3] + "7" + good[len("bounce+")+4:],
 	} {
 		if to != good {
-			c.say("RCPT TO:<"+to+">", "550 5.1.1 ")
+			c.cmd("RCPT TO:<"+to+">", "550 5.1.1 ")
 		}
 	}
 	for _, to := range []string{
 		"bob@example.com", "a@acme.test", "postmaster@send.acme.test", "bob%example.com@send.acme.test", "example.com!bob@send.acme.test",
 		"bob@[127.0.0.1]", `"bob@example.com"@send.acme.test`, "@send.acme.test:bob@example.com", "bounce@send.acme.test", good + "@example.com",
 	} {
-		if got := c.say("RCPT TO:<"+to+">", "5"); !strings.HasPrefix(got, "550 5.7.1 ") && !strings.HasPrefix(got, "501 ") && !strings.HasPrefix(got, "550 5.1.1") {
+		if got := c.cmd("RCPT TO:<"+to+">", "5"); !strings.HasPrefix(got, "550 5.7.1 ") && !strings.HasPrefix(got, "501 ") && !strings.HasPrefix(got, "550 5.1.1") {
 			t.Errorf("%s: %s", to, got)
 		}
 	}
-	c.say("RCPT TO:<postmaster>", "5")
-	c.say("RCPT TO:<>", "5")
-	c.say("DATA", "502 ")
+	c.cmd("RCPT TO:<postmaster>", "5")
+	c.cmd("RCPT TO:<>", "5")
+	c.cmd("DATA", "502 ")
 	if len(w.calls()) != 0 {
 		t.Error("something was taken")
 	}
@@ -290,13 +290,13 @@ func TestOnlyOwnReturnPathsAreAccepted(t *testing.T) {
 func TestNoAUTHOrVRFY(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t)
-	c.say("", "220 ")
-	if got := c.say("EHLO peer.test", "250-"); strings.Contains(got, "AUTH") || strings.Contains(got, "STARTTLS") {
+	c.cmd("", "220 ")
+	if got := c.cmd("EHLO peer.test", "250-"); strings.Contains(got, "AUTH") || strings.Contains(got, "STARTTLS") {
 		t.Errorf("offered: %s", got)
 	}
-	c.say("AUTH PLAIN AGEAYg==", "5")
-	c.say("VRFY bob", "252 ")
-	c.say("EXPN all", "502 ")
+	c.cmd("AUTH PLAIN AGEAYg==", "5")
+	c.cmd("VRFY bob", "252 ")
+	c.cmd("EXPN all", "502 ")
 }
 
 func TestRecipientLimit(t *testing.T) {
@@ -304,9 +304,9 @@ func TestRecipientLimit(t *testing.T) {
 	c := w.dial(t)
 	c.greet("")
 	for n := range 10 {
-		c.say("RCPT TO:<"+w.path(n)+">", "250 ")
+		c.cmd("RCPT TO:<"+w.path(n)+">", "250 ")
 	}
-	c.say("RCPT TO:<"+w.path(10)+">", "452 ")
+	c.cmd("RCPT TO:<"+w.path(10)+">", "452 ")
 }
 
 func TestUnknownPathsEndSession(t *testing.T) {
@@ -314,18 +314,18 @@ func TestUnknownPathsEndSession(t *testing.T) {
 	c := w.dial(t)
 	c.greet("")
 	for range 10 {
-		c.say("RCPT TO:<bounce+guess@send.acme.test>", "550 5.1.1")
+		c.cmd("RCPT TO:<bounce+guess@send.acme.test>", "550 5.1.1")
 	}
-	c.say("RCPT TO:<bounce+guess@send.acme.test>", "421 ")
-	c.closed()
+	c.cmd("RCPT TO:<bounce+guess@send.acme.test>", "421 ")
+	c.wantClosed()
 }
 
 func TestMessagesPerSessionLimit(t *testing.T) {
 	w := newTestServer(t, func(l *limits) { l.messages = 3 })
 	c := w.dial(t)
 	c.greet("")
-	c.say("MAIL FROM:<>", "250 ")
-	c.say("MAIL FROM:<>", "250 ")
-	c.say("MAIL FROM:<>", "421 ")
-	c.closed()
+	c.cmd("MAIL FROM:<>", "250 ")
+	c.cmd("MAIL FROM:<>", "250 ")
+	c.cmd("MAIL FROM:<>", "421 ")
+	c.wantClosed()
 }

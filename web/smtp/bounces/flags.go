@@ -18,11 +18,11 @@ import (
 	"mailer/web/smtp/conn"
 )
 
-// Flags say whether and where bounces are taken.
+// Flags configure whether and where bounces are received.
 type Flags struct {
 	listen, host string
-	listener     net.Listener // nil: it is not asked for, or another door takes bounces too
-	shared       bool         // another door does
+	listener     net.Listener // nil: not configured, or another listener receives bounces too
+	shared       bool         // another listener receives bounces
 	sessions     func(c *conn.Conn) smtp.Session
 }
 
@@ -32,7 +32,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.host, "bounce-host", "", "host name for the MX records of return paths (default: that of the base URL)")
 }
 
-// Check refuses what can't be meant, before anything is opened. Errors name the flag.
+// Check refuses invalid values before anything is opened. Errors name the flag.
 func (f *Flags) Check() error {
 	if f.listen != "" {
 		if _, err := net.ResolveTCPAddr("tcp", f.listen); err != nil {
@@ -51,14 +51,14 @@ func (f *Flags) Check() error {
 	return nil
 }
 
-// Address is where bounces are taken; empty: nowhere.
+// Address is the listen address; empty: bounces are not received.
 func (f *Flags) Address() string { return f.listen }
 
-// Share has another door listen at the address, which takes what Sessions serve.
+// Share lets another listener receive at the address and serve Sessions.
 func (f *Flags) Share() { f.shared = true }
 
-// Open listens, where that is asked for, and settles under which name. listen opens the
-// address of a flag; its errors name that.
+// Open listens if configured, and determines the host name. listen opens the address of a flag; its
+// errors name the flag.
 func (f *Flags) Open(baseURL string, listen func(flag, address string) (net.Listener, error)) (err error) {
 	if f.listen == "" {
 		return nil
@@ -74,7 +74,7 @@ func (f *Flags) Open(baseURL string, listen func(flag, address string) (net.List
 	return nil
 }
 
-// Host is the name under which bounces arrive, once it was opened; empty: they do not.
+// Host is the host name of return paths, after Open; empty: bounces are not received.
 func (f *Flags) Host() string {
 	if f.listener == nil && !f.shared {
 		return ""
@@ -82,19 +82,19 @@ func (f *Flags) Host() string {
 	return f.host
 }
 
-// Sessions serve bounces at another door, once Serve was called; nil: none are taken.
+// Sessions makes sessions for another listener, after Serve; nil: bounces are not received.
 func (f *Flags) Sessions() func(c *conn.Conn) smtp.Session { return f.sessions }
 
-// Close ends the listener; what Serve began is ended by its stop.
+// Close closes the listener. The stop function of Serve ends what Serve started.
 func (f *Flags) Close() {
 	if f.listener != nil {
-		_ = f.listener.Close() // closed by the server before, where one ran
+		_ = f.listener.Close() // closed already if the server ran
 	}
 }
 
-// Serve takes bounces until stop is called, which leaves messages on their way a
-// patience: strangers must not use up the time of a stop.
-func (f *Flags) Serve(log *slog.Logger, to *providerevents.Service, patience time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
+// Serve receives bounces until stop is called. stop gives running messages the time patience:
+// foreign peers must not use up the time of a shutdown.
+func (f *Flags) Serve(log *slog.Logger, to *providerevents.Service, grace time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
 	if f.Host() == "" {
 		return func(context.Context) error { return nil }
 	}
@@ -102,18 +102,18 @@ func (f *Flags) Serve(log *slog.Logger, to *providerevents.Service, patience tim
 	if app.BounceMX(f.host) == "" {
 		log.Warn("no MX record can name the host for bounces, so only trusted domains use it; give --bounce-host a host name", "host", f.host)
 	}
-	door := New(Config{Reports: to, Host: f.host, Log: log})
-	f.sessions = door.Session
+	server := New(Config{ProviderEvents: to, Host: f.host, Log: log})
+	f.sessions = server.Session
 	if !f.shared {
 		go func() {
-			if err := door.Serve(f.listener); err != nil {
+			if err := server.Serve(f.listener); err != nil {
 				ended <- fmt.Errorf("listen for bounces: %w", err)
 			}
 		}()
 	}
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
-		return door.Shutdown(ctx)
+		return server.Shutdown(ctx)
 	}
 }

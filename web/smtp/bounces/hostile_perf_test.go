@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPerfEndlessBodyMemory sends bodies that are cut off: the second one takes no
-// more memory than the first left behind.
+// TestPerfEndlessBodyMemory sends endless bodies: the second one needs no more memory than the
+// first.
 func TestPerfEndlessBodyMemory(t *testing.T) {
 	w := newTestServer(t, nil)
 	line := []byte(strings.Repeat("x", 998) + "\r\n")

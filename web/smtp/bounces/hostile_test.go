@@ -16,28 +16,28 @@ import (
 	"mailer/app/rules/feedback"
 )
 
-// stands proves that the server still takes a report.
-func (w *world) stands(t *testing.T) {
+// wantAlive checks that the server still accepts a report.
+func (w *testServer) wantAlive(t *testing.T) {
 	t.Helper()
 	before := len(w.calls())
 	c := w.dial(t)
 	c.greet("")
-	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
-	c.say("DATA", "354 ")
-	c.say(dsn+".", "250 ")
+	c.cmd("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.cmd("DATA", "354 ")
+	c.cmd(dsn+".", "250 ")
 	if len(w.calls()) != before+1 {
 		t.Fatal("the report was not taken")
 	}
 	c.conn.Close()
 }
 
-// open comes as far as the text of a message.
-func (w *world) open(t *testing.T) *talk {
+// open sends everything up to the text of a message.
+func (w *testServer) open(t *testing.T) *smtpClient {
 	t.Helper()
 	c := w.dial(t)
 	c.greet("")
-	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
-	c.say("DATA", "354 ")
+	c.cmd("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.cmd("DATA", "354 ")
 	return c
 }
 
@@ -46,7 +46,7 @@ func TestLargeReportIsReadFromItsStart(t *testing.T) {
 	c := w.open(t)
 	line := strings.Repeat("x", 998) + "\r\n"
 	body := dsn + strings.Repeat(line, 9<<10)
-	c.say(body+".", "250 ")
+	c.cmd(body+".", "250 ")
 	if len(w.calls()) != 1 {
 		t.Error("not taken")
 	}
@@ -55,16 +55,16 @@ func TestLargeReportIsReadFromItsStart(t *testing.T) {
 func TestMessageSizeLimit(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.open(t)
-	c.say(dsn+strings.Repeat(strings.Repeat("x", 998)+"\r\n", 11<<10)+".", "552 ")
-	c.say("NOOP", "250 ")
+	c.cmd(dsn+strings.Repeat(strings.Repeat("x", 998)+"\r\n", 11<<10)+".", "552 ")
+	c.cmd("NOOP", "250 ")
 	if len(w.calls()) != 0 {
 		t.Error("taken")
 	}
 	d := w.dial(t)
-	d.say("", "220 ")
-	d.say("EHLO p.test", "250-")
-	d.say("MAIL FROM:<> SIZE=11000000", "552 ")
-	w.stands(t)
+	d.cmd("", "220 ")
+	d.cmd("EHLO p.test", "250-")
+	d.cmd("MAIL FROM:<> SIZE=11000000", "552 ")
+	w.wantAlive(t)
 }
 
 func TestEndlessBodyIsCut(t *testing.T) {
@@ -81,11 +81,11 @@ func TestEndlessBodyIsCut(t *testing.T) {
 	if len(w.calls()) != 0 {
 		t.Error("taken")
 	}
-	w.stands(t)
+	w.wantAlive(t)
 }
 
 func TestHostileBytes(t *testing.T) {
-	w := newTestServer(t, func(l *limits) { l.door.Idle, l.door.Session = time.Second, 2<<20 })
+	w := newTestServer(t, func(l *limits) { l.conn.Idle, l.conn.SessionBytes = time.Second, 2<<20 })
 	for name, text := range map[string]string{
 		"endless header": strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1500),
 		"folds":          "Subject: a\r\n" + strings.Repeat(" b\r\n", 200000),
@@ -112,21 +112,21 @@ func TestHostileBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := w.dial(t)
 			go func() { _, _ = io.WriteString(c.conn, command+"\r\n") }()
-			c.closed()
+			c.wantClosed()
 		})
 	}
-	w.stands(t)
+	w.wantAlive(t)
 }
 
 func TestSlowPeersAreCut(t *testing.T) {
 	w := newTestServer(t, func(l *limits) {
-		l.door.Idle, l.session, l.door.PerAddress = time.Second, 3*time.Second, 50
+		l.conn.Idle, l.session, l.conn.PerAddress = time.Second, 3*time.Second, 50
 	})
 	silent := w.dial(t)
-	silent.say("", "220 ")
-	silent.say("", "421 ")
-	silent.closed()
-	c := w.open(t) // sends a byte now and then, for ever
+	silent.cmd("", "220 ")
+	silent.cmd("", "421 ")
+	silent.wantClosed()
+	c := w.open(t) // sends a byte from time to time, forever
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -143,7 +143,7 @@ func TestSlowPeersAreCut(t *testing.T) {
 			}
 		}
 	}()
-	c.closed()
+	c.wantClosed()
 	close(stop)
 	<-done
 }
@@ -185,24 +185,24 @@ func TestConnectionLimits(t *testing.T) {
 		}
 	}
 	answered.Wait()
-	// Each address gets a place, and some of those with many give theirs to them.
-	if conns, from := w.server.door.Counted(); conns > 100 || from != addresses || greeted+refused > addresses*each || refused < 500 {
+	// Each address is admitted, at the cost of addresses with many connections.
+	if conns, from := w.server.limiter.Counts(); conns > 100 || from != addresses || greeted+refused > addresses*each || refused < 500 {
 		t.Errorf("%d greeted, %d refused, %d of %d addresses stay", greeted, refused, conns, from)
 	}
 	close(held)
 	wg.Wait()
-	w.emptied(t)
-	w.stands(t)
+	w.waitEmpty(t)
+	w.wantAlive(t)
 }
 
-// emptied waits until all places are free again.
-func (w *world) emptied(t *testing.T) {
+// waitEmpty waits until there are no connections.
+func (w *testServer) waitEmpty(t *testing.T) {
 	t.Helper()
 	deadline := time.After(time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		conns, from := w.server.door.Counted()
+		conns, from := w.server.limiter.Counts()
 		if conns == 0 && from == 0 {
 			return
 		}
@@ -217,35 +217,35 @@ func (w *world) emptied(t *testing.T) {
 func TestConnectionsPerAddress(t *testing.T) {
 	w := newTestServer(t, nil)
 	for range 10 {
-		w.dial(t).say("", "220 ")
+		w.dial(t).cmd("", "220 ")
 	}
 	c := w.dial(t)
-	c.say("", "421 ")
-	c.closed()
+	c.cmd("", "421 ")
+	c.wantClosed()
 }
 
 func TestShutdownWaitsForMessage(t *testing.T) {
 	w := newTestServer(t, nil)
-	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
+	w.block, w.entered = make(chan struct{}), make(chan struct{}, 1)
 	idle := w.dial(t)
-	idle.say("", "220 ")
+	idle.cmd("", "220 ")
 	c := w.open(t)
 	if _, err := io.WriteString(c.conn, dsn+".\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	<-w.inside
+	<-w.entered
 	over := make(chan error, 1)
 	go func() { over <- w.server.Shutdown(context.Background()) }()
-	idle.say("", "421 ")
-	idle.closed()
+	idle.cmd("", "421 ")
+	idle.wantClosed()
 	select {
 	case err := <-over:
 		t.Fatalf("over before the message was: %v", err)
 	default:
 	}
-	close(w.hold)
-	c.say("", "250 ")
-	c.closed()
+	close(w.block)
+	c.cmd("", "250 ")
+	c.wantClosed()
 	if err := <-over; err != nil {
 		t.Error(err)
 	}
@@ -256,19 +256,19 @@ func TestShutdownWaitsForMessage(t *testing.T) {
 
 func TestShutdownTimeout(t *testing.T) {
 	w := newTestServer(t, nil)
-	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
+	w.block, w.entered = make(chan struct{}), make(chan struct{}, 1)
 	half := w.open(t)
 	stored := w.open(t)
 	if _, err := io.WriteString(stored.conn, dsn+".\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	<-w.inside
+	<-w.entered
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	if err := w.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		t.Error(err)
 	}
-	half.closed()
+	half.wantClosed()
 	if got, _ := stored.answer(); strings.HasPrefix(got, "250") {
 		t.Errorf("said %q of what is not stored", got)
 	}
@@ -278,7 +278,7 @@ func TestPanicIsTemporaryFailure(t *testing.T) {
 	w := newTestServer(t, nil)
 	w.server.parse = func([]byte, bool) []feedback.Claim { panic("a fault") }
 	c := w.open(t)
-	c.say(dsn+".", "250 ")
+	c.cmd(dsn+".", "250 ")
 	if len(w.calls()) != 0 {
 		t.Error("something was taken")
 	}

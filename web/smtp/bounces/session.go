@@ -14,7 +14,7 @@ import (
 	"mailer/web/smtp/conn"
 )
 
-// The answers. No text of a peer is in them.
+// Replies. They contain no text of a peer.
 var (
 	errNoSuchPath      = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such return path here"}
 	errNoRelay         = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "This server takes bounces only and relays nothing"}
@@ -24,62 +24,61 @@ var (
 	errIncomplete      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 2}, Message: "The message broke off"}
 )
 
-// session is one connection's conversation. Its methods are called one after
-// another.
+// session is the SMTP session of one connection. Its methods are called one at a time.
 type session struct {
-	server   *Server
-	conn     *conn.Conn
-	null     bool // MAIL FROM:<>
-	proven   bool // the peer knows a return path of ours
-	paths    []app.ReturnPath
-	messages int
-	refusals int
+	server      *Server
+	conn        *conn.Conn
+	null        bool // MAIL FROM:<>
+	verified    bool // the peer named a valid return path
+	returnPaths []app.ReturnPath
+	messages    int
+	refusals    int
 }
 
-func (s *session) Reset() { s.null, s.paths = false, nil }
+func (s *session) Reset() { s.null, s.returnPaths = false, nil }
 
 func (s *session) Logout() error { return nil }
 
-// Mail takes any sender.
+// Mail accepts any sender.
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	if s.messages++; s.messages > s.server.limits.messages {
-		s.conn.End()
+		s.conn.CloseAfterReply()
 		return errTooManyMessages
 	}
 	s.conn.Refill()
-	s.null, s.paths = from == "", nil
+	s.null, s.returnPaths = from == "", nil
 	return nil
 }
 
-// Rcpt takes return paths of ours.
+// Rcpt accepts own return paths only.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	path, ok := s.server.cfg.Reports.ReadReturnPath(to)
+	path, ok := s.server.cfg.ProviderEvents.ReadReturnPath(to)
 	if ok {
-		if !s.proven {
-			s.proven = true
+		if !s.verified {
+			s.verified = true
 			s.conn.Expire(s.server.limits.session)
 		}
-		s.paths = append(s.paths, path)
+		s.returnPaths = append(s.returnPaths, path)
 		return nil
 	}
 	if s.refusals++; s.refusals > s.server.limits.refusals {
-		s.conn.End()
+		s.conn.CloseAfterReply()
 		return errTooManyMessages
 	}
 	if app.IsReturnPath(to) {
-		s.server.cfg.Reports.NoteRefused(providerevents.SourceBounces, "a return path that is none of this server's")
+		s.server.cfg.ProviderEvents.NoteRefused(providerevents.SourceBounces, "a return path that is none of this server's")
 		return errNoSuchPath
 	}
 	return errNoRelay
 }
 
-// Data keeps the beginning of a message, reads all of it, and answers once what
-// it reports is stored.
+// Data reads the whole message, keeps its beginning, and replies after the reports in it are
+// stored.
 func (s *session) Data(r io.Reader) error {
-	if !s.conn.Begin() {
+	if !s.conn.BeginMessage() {
 		return errIncomplete
 	}
-	defer s.conn.Done()
+	defer s.conn.EndMessage()
 	raw, err := io.ReadAll(io.LimitReader(r, feedback.MaxBounceRead))
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
@@ -87,10 +86,10 @@ func (s *session) Data(r io.Reader) error {
 	if err != nil {
 		return replyTo(err)
 	}
-	return s.take(s.read(raw))
+	return s.store(s.read(raw))
 }
 
-// replyTo is the answer where a message could not be read to its end.
+// replyTo returns the reply if a message could not be read to its end.
 func replyTo(err error) error {
 	var answer *smtp.SMTPError
 	switch {
@@ -102,8 +101,8 @@ func replyTo(err error) error {
 	return errIncomplete
 }
 
-// read finds what a message reports. A fault of ours over a stranger's message
-// must not have its sender try for days.
+// read returns what a message reports. A panic is caught: a bug triggered by a foreign message must
+// not make its sender retry for days.
 func (s *session) read(raw []byte) (found []feedback.Claim) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,23 +113,23 @@ func (s *session) read(raw []byte) (found []feedback.Claim) {
 	return s.server.parse(raw, s.null)
 }
 
-func (s *session) take(claims []feedback.Claim) error {
+func (s *session) store(claims []feedback.Claim) error {
 	log := s.server.cfg.Log
 	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.store)
 	defer cancel()
-	for _, path := range s.paths {
+	for _, path := range s.returnPaths {
 		if len(claims) == 0 {
 			log.Info("mail to a return path reports nothing", "email", path.EmailID)
-			s.server.cfg.Reports.NoteRefused(providerevents.SourceBounces, "mail to a return path that reports nothing")
+			s.server.cfg.ProviderEvents.NoteRefused(providerevents.SourceBounces, "mail to a return path that reports nothing")
 			continue
 		}
-		if err := s.server.cfg.Reports.TakeBounce(ctx, path, claims); err != nil {
-			s.server.cfg.Reports.NoteRefused(providerevents.SourceBounces, "it could not be stored")
+		if err := s.server.cfg.ProviderEvents.TakeBounce(ctx, path, claims); err != nil {
+			s.server.cfg.ProviderEvents.NoteRefused(providerevents.SourceBounces, "it could not be stored")
 			log.Error("store what came to a return path", "email", path.EmailID, "err", err)
 			return errNotStored
 		}
-		s.server.cfg.Reports.NoteSeen(providerevents.SourceBounces)
-		s.conn.Remember()
+		s.server.cfg.ProviderEvents.NoteSeen(providerevents.SourceBounces)
+		s.conn.MarkKnown()
 		log.Info("report taken", "email", path.EmailID, "kind", claims[0].Kind, "recipients", len(claims))
 	}
 	return nil

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// maxWrite is how long a peer may take to read an answer.
+// maxWrite is how long a peer may take to read a reply.
 const maxWrite = time.Minute
 
-// Conn is a connection whose time and bytes are bounded, whatever the server on
-// top of it asks for. One goroutine reads at a time, and that one sets its bounds.
+// Conn is a connection whose time and bytes are bounded, whatever the server above asks for. One
+// goroutine at a time reads, and sets the bounds.
 type Conn struct {
 	net.Conn
-	door    *Door
+	limiter *Limiter
 	limits  Limits
 	from    netip.Prefix
-	expires time.Time // of the connection; zero: never
-	due     time.Time // of what is being read; zero: each read has its own time
+	expires time.Time // end of the connection; zero: never
+	due     time.Time // deadline of several reads; zero: none
 	left    int64     // bytes that may still be read
-	ended   bool
-	// Under the door's mutex:
-	closed  bool      // it leaves when its message is done
-	trusted bool      // somebody has signed in
-	since   time.Time // when it began to wait for what comes next
+	closing bool
+	// Guarded by the limiter's mutex:
+	closed   bool      // unregister after the message
+	signedIn bool      // the peer has signed in
+	since    time.Time // since when it has been idle
 }
 
-// Read fails when the peer sent nothing for too long, when the session is too
-// old, when too much came, and between messages when the server stops.
+// Read fails if the peer is idle for too long, if the session is too old, if it sent too much, and
+// between messages when the server stops.
 func (c *Conn) Read(b []byte) (int, error) {
-	if c.ended || c.left <= 0 {
+	if c.closing || c.left <= 0 {
 		return 0, io.EOF
 	}
 	if err := c.arm(); err != nil {
@@ -42,46 +42,47 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// arm sets the deadline of a read, so that a drain can't come in between.
+// arm sets the deadline of a read, atomically with a drain.
 func (c *Conn) arm() error {
-	c.door.mu.Lock()
-	defer c.door.mu.Unlock()
-	if c.door.draining && !c.door.conns[c] {
-		return os.ErrDeadlineExceeded // it is told 421 and closed
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	if c.limiter.draining && !c.limiter.conns[c] {
+		return os.ErrDeadlineExceeded // the server replies 421 and closes
 	}
 	c.since = time.Now()
 	at := c.since.Add(c.limits.Idle)
 	if !c.due.IsZero() && c.due.Before(at) {
 		at = c.due
 	}
-	return c.Conn.SetReadDeadline(c.within(at, 0))
+	return c.Conn.SetReadDeadline(c.capped(at, 0))
 }
 
-// within is a time, or the end of the connection where that comes before.
-func (c *Conn) within(at time.Time, grace time.Duration) time.Time {
+// capped returns the earlier one of a time and the end of the connection.
+func (c *Conn) capped(at time.Time, grace time.Duration) time.Time {
 	if end := c.expires.Add(grace); !c.expires.IsZero() && end.Before(at) {
 		return end
 	}
 	return at
 }
 
-// Write leaves a second after the end of the session to say so.
+// Write has one second more than the session, for the last reply.
 func (c *Conn) Write(b []byte) (int, error) {
 	at := time.Now().Add(min(c.limits.Idle, maxWrite))
-	if err := c.Conn.SetWriteDeadline(c.within(at, time.Second)); err != nil {
+	if err := c.Conn.SetWriteDeadline(c.capped(at, time.Second)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(b)
 }
 
-// Close frees the connection's place, once its message is done: one that comes in chunks
-// is taken beside the connection.
+// Close closes the connection. It stays counted until its message ends: with BDAT the server reads
+// a message in another goroutine.
 func (c *Conn) Close() error {
-	c.door.leave(c)
+	c.limiter.onClose(c)
 	return c.Conn.Close()
 }
 
-// SetDeadline and its kin do nothing: Read and Write set their own.
+// SetDeadline, SetReadDeadline and SetWriteDeadline do nothing: Read and Write set their own
+// deadlines.
 func (c *Conn) SetDeadline(time.Time) error { return nil }
 
 // SetReadDeadline does nothing.
@@ -90,10 +91,10 @@ func (c *Conn) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing.
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
-// Due bounds the time of all that is read from now on; zero: each read has its own.
-func (c *Conn) Due(at time.Time) { c.due = at }
+// SetCommonDeadline sets a common deadline for all following reads; zero: none.
+func (c *Conn) SetCommonDeadline(at time.Time) { c.due = at }
 
-// Expire has the connection end after a time from now, unless somebody signs in; 0: never.
+// Expire ends the connection after a time, unless the peer signs in; 0: never.
 func (c *Conn) Expire(after time.Duration) {
 	c.expires = time.Time{}
 	if after > 0 {
@@ -101,57 +102,57 @@ func (c *Conn) Expire(after time.Duration) {
 	}
 }
 
-// Trust lets the connection stay as long as it is not idle, and keeps a place for later
-// ones of its address: somebody has signed in.
-func (c *Conn) Trust() {
+// SetSignedIn records a sign-in: the connection does not expire any more, and its address may use
+// the reserve.
+func (c *Conn) SetSignedIn() {
 	c.expires = time.Time{}
-	c.door.mu.Lock()
-	defer c.door.mu.Unlock()
-	c.trusted = true
-	c.door.note(c.from)
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	c.signedIn = true
+	c.limiter.markKnown(c.from)
 }
 
-// Remember keeps a place for later connections of this one's address: it brought what this
-// server waits for.
-func (c *Conn) Remember() {
-	c.door.mu.Lock()
-	defer c.door.mu.Unlock()
-	c.door.note(c.from)
+// MarkKnown lets the connection's address use the reserve: the peer delivered what the server is
+// for.
+func (c *Conn) MarkKnown() {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	c.limiter.markKnown(c.from)
 }
 
 // Refill allows the bytes of another message.
-func (c *Conn) Refill() { c.left = c.limits.Session }
+func (c *Conn) Refill() { c.left = c.limits.SessionBytes }
 
-// End has the connection closed once what is being answered is written.
-func (c *Conn) End() { c.ended = true }
+// CloseAfterReply closes the connection after the current reply.
+func (c *Conn) CloseAfterReply() { c.closing = true }
 
-// Ended reports whether it is to be closed.
-func (c *Conn) Ended() bool { return c.ended }
+// Closing reports whether CloseAfterReply was called.
+func (c *Conn) Closing() bool { return c.closing }
 
-// Stopping reports whether the door lets nobody in any more.
-func (c *Conn) Stopping() bool { return c.door.Closing() }
+// Stopping reports whether the limiter is draining.
+func (c *Conn) Stopping() bool { return c.limiter.Draining() }
 
-// Begin says that a message is being taken, which a drain waits for; false: the
-// connection is closed already.
-func (c *Conn) Begin() bool {
-	c.door.mu.Lock()
-	defer c.door.mu.Unlock()
-	_, ok := c.door.conns[c]
+// BeginMessage marks the beginning of a message, which a drain waits for; false if the connection
+// is closed already.
+func (c *Conn) BeginMessage() bool {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	_, ok := c.limiter.conns[c]
 	if ok = ok && !c.closed; ok {
-		c.door.conns[c] = true
+		c.limiter.conns[c] = true
 	}
 	return ok
 }
 
-// Done says that it was taken, or refused.
-func (c *Conn) Done() {
-	c.door.mu.Lock()
-	defer c.door.mu.Unlock()
-	if _, ok := c.door.conns[c]; ok {
-		c.door.conns[c] = false
+// EndMessage marks the end of the message.
+func (c *Conn) EndMessage() {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	if _, ok := c.limiter.conns[c]; ok {
+		c.limiter.conns[c] = false
 	}
 	if c.closed {
-		c.door.forget(c)
+		c.limiter.remove(c)
 	}
-	c.door.done.Broadcast()
+	c.limiter.done.Broadcast()
 }

@@ -1,11 +1,11 @@
-// Package smtpdoor lets SMTP clients in as long as there is room for them: it bounds
-// connections, in all and by address, and the time and bytes of each, whatever the SMTP
-// server on top of it asks for. It knows nothing of what is said.
+// Package conn bounds the connections of SMTP servers: their number, in total and per address, and
+// the time and bytes of each, whatever the SMTP server above asks for. It does not look at the
+// commands.
 //
-// Failure policy: where no place is free, the connection that nobody has signed in on and
-// that has been idle longest gives its place to the next one; it belongs to the address
-// that has most of them. Who finds no room all the same hears 421 at the greeting. A door that closes lets
-// nobody in, ends those who wait for a command, and lets messages on their way finish.
+// Failure policy: when all connections are used, the connection that is not signed in and has been
+// idle longest is closed for the next one; it is taken from the address that has the most. A
+// connection that still doesn't fit gets 421 as its greeting. A limiter that drains accepts
+// nothing, closes idle connections, and lets running messages finish.
 package conn
 
 import (
@@ -20,46 +20,45 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// Limits bound what one peer, and all of them, can take.
+// Limits bound one peer, and all peers together.
 type Limits struct {
-	Conns, PerAddress int           // connections at once
-	Reserve           int           // of Conns: for addresses that signed in lately
-	Session           int64         // bytes between the beginnings of two messages
-	Idle              time.Duration // for one read or write
-	Age               time.Duration // of a connection in all, until somebody signs in; 0: any
+	Conns, PerAddress int           // open connections
+	Reserve           int           // of Conns: for addresses that signed in recently
+	SessionBytes      int64         // bytes from the beginning of one message to the next
+	Idle              time.Duration // of one read or write
+	MaxAge            time.Duration // of a connection that has not signed in; 0: unlimited
 }
 
-// knownFor is how long an address counts as one that signed in lately, and maxKnown how
-// many addresses are remembered.
+// knownFor is how long an address counts as signed in recently; maxKnown is the number of addresses
+// that are remembered.
 const (
 	knownFor = 24 * time.Hour
 	maxKnown = 10_000
 )
 
-// Door lets connections in as long as there is room for them, in all and for
-// their address; the others hear 421.
-type Door struct {
+// Limiter accepts connections within its limits, in total and per address; others get 421.
+type Limiter struct {
 	limits Limits
 
 	mu        sync.Mutex
 	listeners []net.Listener
-	conns     map[*Conn]bool // whether a message is being taken
+	conns     map[*Conn]bool // value: a message is being received
 	from      map[netip.Prefix]int
-	known     map[netip.Prefix]time.Time // when somebody last signed in from there
+	known     map[netip.Prefix]time.Time // time of the last sign-in
 	draining  bool
-	done      sync.Cond // a message is done
+	done      sync.Cond // a message ended
 }
 
-// New makes a door without listeners.
-func New(l Limits) *Door {
-	lim := &Door{limits: l, conns: map[*Conn]bool{}, from: map[netip.Prefix]int{}, known: map[netip.Prefix]time.Time{}}
+// NewLimiter makes a limiter without listeners.
+func NewLimiter(l Limits) *Limiter {
+	lim := &Limiter{limits: l, conns: map[*Conn]bool{}, from: map[netip.Prefix]int{}, known: map[netip.Prefix]time.Time{}}
 	lim.done.L = &lim.mu
 	return lim
 }
 
-// Open takes a listener and returns one of which each connection is a *Conn that there
-// is room for; nil: the door is closing already.
-func (lim *Door) Open(l net.Listener) net.Listener {
+// Wrap returns a listener whose connections are *Conn within the limits; nil if the limiter is
+// draining.
+func (lim *Limiter) Wrap(l net.Listener) net.Listener {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	if lim.draining {
@@ -69,56 +68,56 @@ func (lim *Door) Open(l net.Listener) net.Listener {
 	return &listener{l, lim}
 }
 
-// listener is a listener of a door.
+// listener is a listener of a limiter.
 type listener struct {
 	net.Listener
-	door *Door
+	limiter *Limiter
 }
 
-// Accept returns the next connection that there is room for.
+// Accept returns the next connection within the limits.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if c := l.door.admit(raw); c != nil {
+		if c := l.limiter.admit(raw); c != nil {
 			return c, nil
 		}
-		_ = raw.SetWriteDeadline(time.Now().Add(time.Second)) // the first bytes of a connection never wait
+		_ = raw.SetWriteDeadline(time.Now().Add(time.Second)) // the first bytes of a connection are never delayed
 		_, _ = io.WriteString(raw, "421 4.7.0 Too many connections, try again later\r\n")
 		_ = raw.Close()
 	}
 }
 
-// Closing reports whether the door lets nobody in any more.
-func (lim *Door) Closing() bool {
+// Draining reports whether the limiter accepts no more connections.
+func (lim *Limiter) Draining() bool {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	return lim.draining
 }
 
-// Counted returns how many connections there are, and of how many addresses.
-func (lim *Door) Counted() (conns, addresses int) {
+// Counts returns the number of connections, and of addresses.
+func (lim *Limiter) Counts() (conns, addresses int) {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	return len(lim.conns), len(lim.from)
 }
 
-// admit counts a connection in; nil: there is no room.
-func (lim *Door) admit(raw net.Conn) *Conn {
-	c := &Conn{Conn: raw, door: lim, limits: lim.limits, from: Network(raw.RemoteAddr()), left: lim.limits.Session, since: time.Now()}
-	c.Expire(lim.limits.Age)
+// admit registers a connection; nil if it exceeds the limits.
+func (lim *Limiter) admit(raw net.Conn) *Conn {
+	c := &Conn{Conn: raw, limiter: lim, limits: lim.limits, from: Network(raw.RemoteAddr()), left: lim.limits.SessionBytes, since: time.Now()}
+	c.Expire(lim.limits.MaxAge)
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	if lim.draining || lim.from[c.from] >= lim.limits.PerAddress {
 		return nil
 	}
-	most := lim.limits.Conns
+	limit := lim.limits.Conns
 	if at, ok := lim.known[c.from]; !ok || clock.Since(at) > knownFor {
-		most -= lim.limits.Reserve
+		limit -= lim.limits.Reserve
 	}
-	if len(lim.conns) >= most && !lim.cut(c.from) {
+	if len(lim.conns) >= limit && !lim.evict(c.from) {
 		return nil
 	}
 	lim.conns[c] = false
@@ -126,13 +125,13 @@ func (lim *Door) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// cut drops a connection for one from an address, and reports whether there was one: of
-// those that nobody has signed in on and that bring no message, the one that has been idle
-// longest, of the address that has most connections and more than the one that comes.
-func (lim *Door) cut(next netip.Prefix) bool {
+// evict closes a connection to make space for one from the address next, and reports whether it
+// did. It takes the connection that has been idle longest, without a sign-in and without a message,
+// of the address that has the most connections and more than next.
+func (lim *Limiter) evict(next netip.Prefix) bool {
 	var victim *Conn
 	for c, busy := range lim.conns {
-		if busy || c.trusted || c.closed {
+		if busy || c.signedIn || c.closed {
 			continue
 		}
 		if more := lim.from[c.from]; victim == nil || more > lim.from[victim.from] || more == lim.from[victim.from] && c.since.Before(victim.since) {
@@ -142,13 +141,13 @@ func (lim *Door) cut(next netip.Prefix) bool {
 	if victim == nil || lim.from[victim.from] <= lim.from[next] {
 		return false
 	}
-	lim.forget(victim)
-	_ = victim.Conn.Close() // whoever reads it finds it closed
+	lim.remove(victim)
+	_ = victim.Conn.Close() // its reader gets an error
 	return true
 }
 
-// note remembers that somebody signed in from an address.
-func (lim *Door) note(from netip.Prefix) {
+// markKnown records a sign-in from an address.
+func (lim *Limiter) markKnown(from netip.Prefix) {
 	if _, ok := lim.known[from]; !ok && len(lim.known) >= maxKnown {
 		maps.DeleteFunc(lim.known, func(_ netip.Prefix, at time.Time) bool { return clock.Since(at) > knownFor })
 		if len(lim.known) >= maxKnown {
@@ -158,8 +157,7 @@ func (lim *Door) note(from netip.Prefix) {
 	lim.known[from] = clock.Now()
 }
 
-// Network is who connections are counted for: an address of IPv4, or the network
-// of 64 bits that one customer has in IPv6.
+// Network returns the network that connections are counted for: an IPv4 address, or an IPv6 /64.
 func Network(a net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -173,17 +171,17 @@ func Network(a net.Addr) netip.Prefix {
 	return p
 }
 
-// leave counts a connection out, or has Done do so.
-func (lim *Door) leave(c *Conn) {
+// onClose unregisters a connection, after its message if there is one.
+func (lim *Limiter) onClose(c *Conn) {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	if c.closed = true; !lim.conns[c] {
-		lim.forget(c)
+		lim.remove(c)
 	}
 }
 
-// forget counts a connection out, once.
-func (lim *Door) forget(c *Conn) {
+// remove unregisters a connection; it may be unregistered already.
+func (lim *Limiter) remove(c *Conn) {
 	if _, ok := lim.conns[c]; !ok {
 		return
 	}
@@ -193,13 +191,13 @@ func (lim *Door) forget(c *Conn) {
 	}
 }
 
-// Drain lets nobody in any more and wakes those who wait for a command.
-func (lim *Door) Drain() {
+// Drain stops accepting, and interrupts connections that wait for a command.
+func (lim *Limiter) Drain() {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	lim.draining = true
 	for _, l := range lim.listeners {
-		_ = l.Close() // also where the server on top has not taken it yet
+		_ = l.Close() // closed here too, in case the server has not started serving it
 	}
 	for c, busy := range lim.conns {
 		if !busy {
@@ -208,8 +206,8 @@ func (lim *Door) Drain() {
 	}
 }
 
-// settled waits until no message is being taken.
-func (lim *Door) settled() {
+// waitIdle waits until no message is being received.
+func (lim *Limiter) waitIdle() {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	for slices.Contains(slices.Collect(maps.Values(lim.conns)), true) {
@@ -217,8 +215,8 @@ func (lim *Door) settled() {
 	}
 }
 
-// CloseAll drops every connection.
-func (lim *Door) CloseAll() {
+// CloseAll closes every connection.
+func (lim *Limiter) CloseAll() {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
 	for c := range lim.conns {

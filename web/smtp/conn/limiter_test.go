@@ -1,9 +1,132 @@
 package conn
 
 import (
+	"io"
 	"net"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+// fakeConn is a connection from an address that records whether it was closed.
+type fakeConn struct {
+	net.Conn
+	from   string
+	closed bool
+}
+
+func (p *fakeConn) RemoteAddr() net.Addr {
+	a, _ := net.ResolveTCPAddr("tcp", p.from+":25")
+	return a
+}
+
+func (p *fakeConn) Close() error {
+	p.closed = true
+	return p.Conn.Close()
+}
+
+// admitFrom admits a connection from an address; nil if it is refused.
+func admitFrom(lim *Limiter, from string) (*Conn, *fakeConn) {
+	local, remote := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, remote) }()
+	p := &fakeConn{Conn: local, from: from}
+	c := lim.admit(p)
+	if c == nil {
+		_ = local.Close()
+	}
+	return c, p
+}
+
+// TestEvictionOrder: the connection that has been idle longest, of the address with the most
+// connections; never one that is signed in or receives a message.
+func TestEvictionOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := NewLimiter(Limits{Conns: 6, PerAddress: 4, Idle: time.Hour, SessionBytes: 1})
+		admit := func(from string) (*Conn, *fakeConn) {
+			t.Helper()
+			c, p := admitFrom(lim, from)
+			if c == nil {
+				t.Fatalf("no room for %s", from)
+			}
+			time.Sleep(time.Second)
+			return c, p
+		}
+		signed, atSigned := admit("192.0.2.1")
+		signed.SetSignedIn()
+		_, atLonely := admit("192.0.2.2") // idle longest, but the only one of its address
+		busy, atBusy := admit("192.0.2.3")
+		busy.BeginMessage()
+		talking, atTalking := admit("192.0.2.3")
+		_, atIdle := admit("192.0.2.3")
+		_, atLater := admit("192.0.2.3")
+		if err := talking.arm(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if c, _ := admitFrom(lim, "192.0.2.3"); c != nil {
+			t.Error("an address has more than its share")
+		}
+		admit("192.0.2.4")
+		if !atIdle.closed || atSigned.closed || atLonely.closed || atBusy.closed || atTalking.closed || atLater.closed {
+			t.Errorf("%v %v %v %v %v %v", atSigned, atLonely, atBusy, atTalking, atIdle, atLater)
+		}
+		admit("192.0.2.5")
+		admit("192.0.2.6") // of the busiest address, only the connection that talked last is idle
+		if !atLater.closed || !atTalking.closed || atSigned.closed || atBusy.closed || atLonely.closed {
+			t.Errorf("%v %v %v %v %v %v", atSigned, atLonely, atBusy, atTalking, atIdle, atLater)
+		}
+		if conns, from := lim.Counts(); conns != 6 || from != 6 {
+			t.Errorf("%d connections of %d addresses", conns, from)
+		}
+		lim.CloseAll()
+	})
+}
+
+// TestReserveForKnownAddresses: for a day.
+func TestReserveForKnownAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := NewLimiter(Limits{Conns: 3, PerAddress: 3, Reserve: 1, Idle: time.Hour, SessionBytes: 1})
+		first, _ := admitFrom(lim, "192.0.2.1")
+		first.SetSignedIn()
+		_ = first.Close()
+		for _, from := range []string{"192.0.2.2", "192.0.2.3"} {
+			c, _ := admitFrom(lim, from)
+			c.SetSignedIn() // none of them is evicted
+		}
+		if c, _ := admitFrom(lim, "192.0.2.4"); c != nil {
+			t.Error("a stranger has the place that is kept")
+		}
+		c, _ := admitFrom(lim, "192.0.2.1")
+		if c == nil {
+			t.Fatal("no place is kept")
+		}
+		_ = c.Close()
+		time.Sleep(knownFor + time.Second)
+		if c, _ := admitFrom(lim, "192.0.2.1"); c != nil {
+			t.Error("it is kept for ever")
+		}
+		lim.CloseAll()
+	})
+}
+
+// TestKnownAddressesAreBounded: and the old ones are forgotten first.
+func TestKnownAddressesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := NewLimiter(Limits{})
+		address := func(n int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, byte(n>>16), byte(n>>8), byte(n))} }
+		for n := range maxKnown + 10 {
+			lim.markKnown(Network(address(n)))
+		}
+		if len(lim.known) != maxKnown {
+			t.Errorf("%d are remembered", len(lim.known))
+		}
+		time.Sleep(knownFor + time.Second)
+		lim.markKnown(Network(address(1 << 20)))
+		if len(lim.known) != 1 {
+			t.Errorf("%d are remembered after a day", len(lim.known))
+		}
+	})
+}
 
 func TestNetwork(t *testing.T) {
 	for addr, want := range map[string]string{

@@ -10,16 +10,15 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Shutdown ends a server behind the door: it takes no new connection, closes those that
-// wait for a command, and waits for messages that are on their way; when ctx ends it calls
-// drop, which has what is at work end, and drops them unanswered, so that their senders
-// keep them. It returns when all is over.
-func (lim *Door) Shutdown(ctx context.Context, server *smtp.Server, drop func()) error {
+// Shutdown stops a server of the limiter: it refuses new connections, closes idle ones, and waits
+// for running messages. When ctx ends it calls drop, which must cancel what runs, and drops the
+// messages without a reply, so that their senders keep them.
+func (lim *Limiter) Shutdown(ctx context.Context, server *smtp.Server, drop func()) error {
 	lim.Drain()
 	done := make(chan error, 1)
 	go func() {
 		err := server.Shutdown(context.Background())
-		lim.settled()
+		lim.waitIdle()
 		done <- err
 	}()
 	defer drop()
@@ -40,16 +39,16 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// Log takes the words of the SMTP package about peers; Name says which listener's.
+// Log is the logger of an SMTP server; Name names its listener.
 type Log struct {
 	Log  *slog.Logger
 	Name string
 }
 
-// Printf notes what failed.
+// Printf logs an error.
 func (l Log) Printf(format string, args ...any) {
 	l.Log.Debug(l.Name, "what", fmt.Sprintf(format, args...))
 }
 
-// Println notes what failed.
+// Println logs an error.
 func (l Log) Println(args ...any) { l.Log.Debug(l.Name, "what", fmt.Sprint(args...)) }

@@ -15,23 +15,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// devAddress is where `serve --dev` takes mail unless another address is given.
+// devAddress is the default address of `serve --dev`.
 const devAddress = "127.0.0.1:2525"
 
-// Flags say whether and where mail is taken by SMTP.
+// Flags configure whether and where mail is received over SMTP.
 type Flags struct {
 	values []string
 	listen []listen
-	secure bool // there is a certificate
+	secure bool // a certificate is configured
 }
 
 // listen is an address of Flags.
 type listen struct {
 	address  string
 	port     Port
-	listener net.Listener // nil: it was not opened
-	implicit bool         // nobody asked for it: the server starts without it too
-	fault    error        // why it was not opened then
+	listener net.Listener // nil: not open
+	implicit bool         // not configured: the server also starts without it
+	err      error        // why it could not be opened then
 }
 
 // Bind adds the flags to those of a command.
@@ -39,9 +39,9 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.values, "smtp-listen", nil, "listen address for mail submission by SMTP, like :587; repeatable; implicit TLS on ports 465 and 2465 or with tls://, otherwise STARTTLS, as with starttls:// (default: off)")
 }
 
-// Check refuses what can't be meant, before anything is opened. dev: an address is made
-// up where none is given; secure: there is a certificate; bounces: the address at which
-// they are taken, or none. Errors name the flag.
+// Check refuses invalid values before anything is opened. dev adds an address if none is given;
+// secure means that a certificate is configured; bounces is the address for bounces, or empty.
+// Errors name the flag.
 func (f *Flags) Check(dev, secure bool, bounces string) error {
 	values := f.values
 	if dev && len(values) == 0 {
@@ -49,7 +49,7 @@ func (f *Flags) Check(dev, secure bool, bounces string) error {
 	}
 	f.listen, f.secure = nil, secure
 	for _, value := range values {
-		if value == "" { // none, with --dev too
+		if value == "" { // none, even with --dev
 			continue
 		}
 		l, err := parseListen(value)
@@ -68,7 +68,7 @@ func (f *Flags) Check(dev, secure bool, bounces string) error {
 	return nil
 }
 
-// parseListen reads an address with what may stand before it.
+// parseListen parses an address and its prefix.
 func parseListen(value string) (l listen, err error) {
 	scheme, address, found := strings.Cut(value, "://")
 	if !found {
@@ -89,8 +89,8 @@ func parseListen(value string) (l listen, err error) {
 	return l, nil
 }
 
-// check refuses an address at which keys would be read by others, and settles whether
-// bounces are taken there.
+// check refuses an address at which others could read keys, and determines whether it receives
+// bounces too.
 func (l *listen) check(secure bool, bounces string) error {
 	at, err := net.ResolveTCPAddr("tcp", l.address)
 	if err != nil {
@@ -102,31 +102,30 @@ func (l *listen) check(secure bool, bounces string) error {
 	case !secure && !at.IP.IsLoopback():
 		return fmt.Errorf("--smtp-listen %s is reached by others than this machine, and there is no certificate: give --tls auto, or --tls-cert and --tls-key, or listen on 127.0.0.1", l.address)
 	}
-	l.port.Bounces = bounces != "" && same(bounces, at)
+	l.port.Bounces = bounces != "" && sameAddress(bounces, at)
 	if l.port.Bounces && l.port.TLS {
 		return errors.New("--bounce-listen can't share an address with an --smtp-listen that speaks TLS from the start: other servers bring bounces in the clear, or by STARTTLS")
 	}
 	return nil
 }
 
-func same(address string, as *net.TCPAddr) bool {
+func sameAddress(address string, as *net.TCPAddr) bool {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	return err == nil && at.String() == as.String()
 }
 
-// TakesBounces reports whether one of the addresses is that of bounces too.
+// TakesBounces reports whether one of the addresses receives bounces too.
 func (f *Flags) TakesBounces() bool {
 	return slices.ContainsFunc(f.listen, func(l listen) bool { return l.port.Bounces })
 }
 
-// Open listens, where that is asked for. listen opens the address of a flag; its errors
-// name that.
+// Open listens if configured. listen opens the address of a flag; its errors name the flag.
 func (f *Flags) Open(listen func(flag, address string) (net.Listener, error)) (err error) {
 	for i := range f.listen {
 		l := &f.listen[i]
 		switch l.listener, err = listen("smtp-listen", l.address); {
 		case err != nil && l.implicit:
-			l.listener, l.fault = nil, err
+			l.listener, l.err = nil, err
 		case err != nil:
 			return err
 		}
@@ -134,34 +133,33 @@ func (f *Flags) Open(listen func(flag, address string) (net.Listener, error)) (e
 	return nil
 }
 
-// Ports are the addresses that were opened, each with how TLS is spoken there: implicit,
-// starttls or none.
+// Ports returns the open addresses, each with its kind of TLS: implicit, starttls or none.
 func (f *Flags) Ports() (out [][2]string) {
 	for _, l := range f.listen {
-		spoken := "none"
+		mode := "none"
 		switch {
 		case l.listener == nil:
 			continue
 		case l.port.TLS:
-			spoken = "implicit"
+			mode = "implicit"
 		case f.secure:
-			spoken = "starttls"
+			mode = "starttls"
 		}
-		out = append(out, [2]string{l.listener.Addr().String(), spoken})
+		out = append(out, [2]string{l.listener.Addr().String(), mode})
 	}
 	return out
 }
 
-// Close ends the listeners; what Serve began is ended by its stop.
+// Close closes the listeners. The stop function of Serve ends what Serve started.
 func (f *Flags) Close() {
 	for _, l := range f.listen {
 		if l.listener != nil {
-			_ = l.listener.Close() // closed by the server before, where one ran
+			_ = l.listener.Close() // closed already if the server ran
 		}
 	}
 }
 
-// HostOf is the name in the banner of a server that callers reach at baseURL.
+// HostOf returns the host name for the greeting of a server with the given base URL.
 func HostOf(baseURL string) string {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -170,34 +168,34 @@ func HostOf(baseURL string) string {
 	return cmp.Or(u.Hostname(), "localhost")
 }
 
-// Serve takes mail until stop is called, which leaves messages on their way a patience.
-func (f *Flags) Serve(cfg Config, patience time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
+// Serve receives mail until stop is called. stop gives running messages the time patience.
+func (f *Flags) Serve(cfg Config, grace time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
 	if len(f.listen) == 0 {
 		return func(context.Context) error { return nil }
 	}
 	sweep(cfg.Dir)
-	door := New(cfg)
+	server := New(cfg)
 	for _, l := range f.listen {
 		if l.listener == nil {
-			cfg.Log.Warn("no mail is taken by SMTP; give --smtp-listen another address, or none", "err", l.fault)
+			cfg.Log.Warn("no mail is taken by SMTP; give --smtp-listen another address, or none", "err", l.err)
 			continue
 		}
-		cfg.Log.Info("listening for mail by SMTP", "address", l.listener.Addr().String(), "tls", l.port.words(cfg.TLS != nil), "bounces", l.port.Bounces)
+		cfg.Log.Info("listening for mail by SMTP", "address", l.listener.Addr().String(), "tls", l.port.logValue(cfg.TLS != nil), "bounces", l.port.Bounces)
 		go func() {
-			if err := door.Serve(l.listener, l.port); err != nil {
+			if err := server.Serve(l.listener, l.port); err != nil {
 				ended <- fmt.Errorf("listen for mail by SMTP: %w", err)
 			}
 		}()
 	}
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
-		return door.Shutdown(ctx)
+		return server.Shutdown(ctx)
 	}
 }
 
-// words say for the log how TLS is spoken.
-func (p Port) words(certificate bool) slog.Value {
+// logValue describes the port's TLS for the log.
+func (p Port) logValue(certificate bool) slog.Value {
 	switch {
 	case p.TLS:
 		return slog.StringValue("from the start")

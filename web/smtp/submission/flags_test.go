@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flags are those that a command line has.
+// flags parses a command line.
 func flags(t *testing.T, args ...string) *Flags {
 	t.Helper()
 	f, set := &Flags{}, pflag.NewFlagSet("", pflag.ContinueOnError)

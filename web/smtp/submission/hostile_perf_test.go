@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestPerfLargeMessageMemory: while one arrives, memory grows by less than half of
-// what came.
+// TestPerfLargeMessageMemory: while a message arrives, memory grows by less than half of its size.
 func TestPerfLargeMessageMemory(t *testing.T) {
 	w := newTestServer(t, nil)
 	inUse := func() int64 {
@@ -24,11 +23,11 @@ func TestPerfLargeMessageMemory(t *testing.T) {
 	const pieces = 50 // 5 MB
 	for range pieces {
 		c.send(piece)
-		c.conn.(*buffered).drained()
+		c.conn.(*bufferedConn).drained()
 	}
 	grown := inUse() - before
 	if came := int64(pieces * len(piece)); grown > came/2 {
 		t.Errorf("while %d bytes arrive memory grows by %d", came, grown)
 	}
-	c.say(".", "250 ")
+	c.cmd(".", "250 ")
 }

@@ -58,14 +58,14 @@ func TestMalformedMessagesAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := len(w.calls())
 			c := w.dial(t, w.plain).signIn(w.key).begin()
-			c.say(test.text+".", test.want)
+			c.cmd(test.text+".", test.want)
 			got := w.calls()
 			if taken := len(got) > before; taken != (test.want == "250 ") {
 				t.Errorf("taken: %t", taken)
 			} else if taken {
 				wellFormed(t, got[before].Message)
 			}
-			c.begin().say(message+".", "250 ") // the dialogue goes on where it should
+			c.begin().cmd(message+".", "250 ") // the dialogue continues normally
 			c.conn.Close()
 		})
 	}
@@ -85,27 +85,27 @@ func wellFormed(t *testing.T, text []byte) {
 func TestBDAT(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
-	envelope := func() *talk {
-		c.say("MAIL FROM:<a@acme.test>", "250 ")
-		c.say("RCPT TO:<bob@example.com>", "250 ")
+	envelope := func() *smtpClient {
+		c.cmd("MAIL FROM:<a@acme.test>", "250 ")
+		c.cmd("RCPT TO:<bob@example.com>", "250 ")
 		return c
 	}
 	envelope().send("BDAT 10\r\n" + message[:10])
-	c.say("", "250 ")
+	c.cmd("", "250 ")
 	c.send(fmt.Sprintf("BDAT 0\r\nBDAT %d LAST\r\n%s", len(message)-10, message[10:]))
-	c.say("", "250 ")
-	c.say("", "250 2.0.0 Ok: queued as id-1")
+	c.cmd("", "250 ")
+	c.cmd("", "250 2.0.0 Ok: queued as id-1")
 	whole := strings.TrimSuffix(message, "\r\n")
 	envelope().send(fmt.Sprintf("BDAT %d LAST\r\n%s", len(whole), whole))
-	c.say("", "250 2.0.0 Ok: queued as id-2")
+	c.cmd("", "250 2.0.0 Ok: queued as id-2")
 	text := "Subject: a\r\n\r\n.\r\nSTARTTLS\r\n" + strings.Repeat("x", 5000) + "\r\n"
 	envelope().send(fmt.Sprintf("BDAT %d LAST\r\n%s", len(text), text))
-	c.say("", "554 5.6.0 ")
+	c.cmd("", "554 5.6.0 ")
 	envelope().send("BDAT 3 LAST\r\na\r\n")
-	c.say("", "250 2.0.0 Ok: queued as id-3")
+	c.cmd("", "250 2.0.0 Ok: queued as id-3")
 	c.send("BDAT 6 LAST\r\nQUIT\r\n")
-	c.say("", "502 ") // no recipients
-	c.say("MAIL FROM:<a@acme.test>", "250 ")
+	c.cmd("", "502 ") // no recipients
+	c.cmd("MAIL FROM:<a@acme.test>", "250 ")
 	for i, want := range []string{message, message, "a\r\n"} {
 		if got := w.calls()[i].Message; string(got) != want {
 			t.Errorf("%d: %q", i, got)
@@ -117,40 +117,40 @@ func TestOnlyBDATBetweenChunks(t *testing.T) {
 	w := newTestServer(t, nil)
 	for _, command := range []string{"RSET", "MAIL FROM:<a@acme.test>", "STARTTLS", "NOOP", "QUIT", "EHLO a.test", "BDAT", "BDAT x", "BDAT 5 FIRST", "BDAT -1", "BDAT 41943040"} {
 		c := w.dial(t, w.plain).signIn(w.key)
-		c.say("MAIL FROM:<a@acme.test>", "250 ")
-		c.say("RCPT TO:<bob@example.com>", "250 ")
+		c.cmd("MAIL FROM:<a@acme.test>", "250 ")
+		c.cmd("RCPT TO:<bob@example.com>", "250 ")
 		c.send("BDAT 10\r\n0123456789")
-		c.say("", "250 ")
-		c.say(command, "5")
-		c.closed()
+		c.cmd("", "250 ")
+		c.cmd(command, "5")
+		c.wantClosed()
 	}
 	if len(w.calls()) != 0 {
 		t.Error("something was taken")
 	}
-	w.stands(t)
+	w.wantAlive(t)
 }
 
 func TestMessageSizeLimit(t *testing.T) {
-	w := newTestServer(t, func(_ *Config, l *limits) { l.message, l.door.Session = 1<<20, 2<<20 })
+	w := newTestServer(t, func(_ *Config, l *limits) { l.message, l.conn.SessionBytes = 1<<20, 2<<20 })
 	c := w.dial(t, w.plain).signIn(w.key)
-	c.say("MAIL FROM:<a@acme.test> SIZE=1048577", "552 5.3.4 ")
-	c.begin().say(message+lines(11_000)+".", "552 5.3.4 ")
-	c.say("MAIL FROM:<a@acme.test>", "250 ")
-	c.say("RCPT TO:<bob@example.com>", "250 ")
+	c.cmd("MAIL FROM:<a@acme.test> SIZE=1048577", "552 5.3.4 ")
+	c.begin().cmd(message+lines(11_000)+".", "552 5.3.4 ")
+	c.cmd("MAIL FROM:<a@acme.test>", "250 ")
+	c.cmd("RCPT TO:<bob@example.com>", "250 ")
 	c.send("BDAT 1048577 LAST\r\n" + strings.Repeat("x", 1048577))
-	c.say("", "552 5.3.4 ")
-	c.begin().say(message+lines(10_000)+".", "250 ")
+	c.cmd("", "552 5.3.4 ")
+	c.begin().cmd(message+lines(10_000)+".", "250 ")
 	c = c.begin()
 	go func() { _, _ = io.WriteString(c.conn, lines(30_000)) }()
-	c.closed()
+	c.wantClosed()
 	if len(w.calls()) != 1 {
 		t.Error("taken")
 	}
-	w.stands(t)
+	w.wantAlive(t)
 }
 
-// left is what lies in the folder of messages on their way.
-func left(t *testing.T, dir string) []string {
+// leftFiles returns the files in the directory of messages.
+func leftFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil {
@@ -167,17 +167,17 @@ func TestLargeMessageIsUnlinkedFile(t *testing.T) {
 	c.send(piece)
 	for range 50 { // 5 MB
 		c.send(piece)
-		c.conn.(*buffered).drained()
+		c.conn.(*bufferedConn).drained()
 	}
-	if got := left(t, dir); len(got) != 0 {
+	if got := leftFiles(t, dir); len(got) != 0 {
 		t.Errorf("while it arrives there is %q", got)
 	}
-	c.say(".", "250 ")
+	c.cmd(".", "250 ")
 	if got := w.calls()[0].Message; string(got) != strings.Repeat(piece, 51) {
 		t.Errorf("%d bytes, and not those that were sent", len(got))
 	}
 	for _, size := range []int{654, 655, 656, 657} { // about 64 KiB
-		c.begin().say(lines(size)+".", "250 ")
+		c.begin().cmd(lines(size)+".", "250 ")
 		got := w.calls()
 		if string(got[len(got)-1].Message) != lines(size) {
 			t.Errorf("%d lines came as something else", size)
@@ -186,7 +186,7 @@ func TestLargeMessageIsUnlinkedFile(t *testing.T) {
 }
 
 // drained waits until all that was written is read.
-func (c *buffered) drained() {
+func (c *bufferedConn) drained() {
 	for {
 		c.mu.Lock()
 		done := len(c.out) == 0 && !c.busy
@@ -206,7 +206,7 @@ func TestFilesOfKilledServerAreSwept(t *testing.T) {
 		}
 	}
 	sweep(dir)
-	if got := left(t, dir); len(got) != 1 || filepath.Base(got[0]) != "mailer.db" {
+	if got := leftFiles(t, dir); len(got) != 1 || filepath.Base(got[0]) != "mailer.db" {
 		t.Errorf("left: %q", got)
 	}
 }
@@ -215,43 +215,43 @@ func TestDiskShareOfTeam(t *testing.T) {
 	w := newTestServer(t, func(_ *Config, l *limits) { l.disk, l.share = 3<<20, 1<<20 })
 	first := w.dial(t, w.plain).signIn(w.key).begin()
 	first.send(lines(9_000))
-	first.conn.(*buffered).drained()
+	first.conn.(*bufferedConn).drained()
 	second := w.dial(t, w.plain).signIn(w.key).begin()
-	second.say(lines(9_000)+".", "452 4.3.1 ")
+	second.cmd(lines(9_000)+".", "452 4.3.1 ")
 	neighbour := w.dial(t, w.plain).signIn(w.other).begin()
-	neighbour.say(lines(9_000)+".", "250 ")
-	first.say(".", "250 ")
-	second.begin().say(lines(9_000)+".", "250 ")
+	neighbour.cmd(lines(9_000)+".", "250 ")
+	first.cmd(".", "250 ")
+	second.begin().cmd(lines(9_000)+".", "250 ")
 }
 
 func TestMissingFolderIsInternalError(t *testing.T) {
 	w := newTestServer(t, func(c *Config, _ *limits) { c.Dir = filepath.Join(c.Dir, "none") })
 	c := w.dial(t, w.plain).signIn(w.key).begin()
-	c.say(lines(1000)+".", "451 4.3.0 ")
-	c.begin().say(message+".", "250 ")
+	c.cmd(lines(1000)+".", "451 4.3.0 ")
+	c.begin().cmd(message+".", "250 ")
 }
 
 func TestTenThousandRecipients(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
-	c.say("MAIL FROM:<a@acme.test>", "250 ")
+	c.cmd("MAIL FROM:<a@acme.test>", "250 ")
 	c.send(strings.Repeat("RCPT TO:<bob@example.com>\r\n", 10_000))
 	for n := range 10_000 {
 		want := "250 "
 		if n >= 50 {
 			want = "452 4.5.3 "
 		}
-		c.say("", want)
+		c.cmd("", want)
 	}
-	c.say("DATA", "354 ")
-	c.say(message+".", "250 ")
+	c.cmd("DATA", "354 ")
+	c.cmd(message+".", "250 ")
 	if got := w.calls(); len(got) != 1 || len(got[0].Recipients) != 50 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestHostileCommands(t *testing.T) {
-	w := newTestServer(t, func(_ *Config, l *limits) { l.commands, l.door.Session = 2000, 4<<20 })
+	w := newTestServer(t, func(_ *Config, l *limits) { l.commands, l.conn.SessionBytes = 2000, 4<<20 })
 	for name, command := range map[string]string{
 		"long":              "MAIL FROM:<" + strings.Repeat("a", 1<<20),
 		"endless":           strings.Repeat("a", 1<<20),
@@ -267,20 +267,20 @@ func TestHostileCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := w.dial(t, w.plain)
 			go func() { _, _ = io.WriteString(c.conn, command+"\r\n") }()
-			c.closed()
+			c.wantClosed()
 		})
 	}
-	w.stands(t)
+	w.wantAlive(t)
 }
 
 func TestManyMessagesPerConnection(t *testing.T) {
 	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
 	for range 10_000 {
-		c.say("MAIL FROM:<a@acme.test>\r\nRCPT TO:<bob@example.com>\r\nDATA", "250 ")
-		c.say("", "250 ")
-		c.say("", "354 ")
-		c.say(message+".", "250 ")
+		c.cmd("MAIL FROM:<a@acme.test>\r\nRCPT TO:<bob@example.com>\r\nDATA", "250 ")
+		c.cmd("", "250 ")
+		c.cmd("", "354 ")
+		c.cmd(message+".", "250 ")
 	}
 	if n := len(w.calls()); n != 10_000 {
 		t.Errorf("%d messages were taken", n)
@@ -298,13 +298,13 @@ func TestRateLimitedMessageWaits(t *testing.T) {
 			w.set(func(f *fakeService) { f.rate = nil })
 		}()
 		begun := time.Now()
-		c.begin().say(message+".", "250 ")
+		c.begin().cmd(message+".", "250 ")
 		if waited := time.Since(begun); waited < 10*time.Second || waited > 11*time.Second {
 			t.Errorf("it waited %s", waited)
 		}
 		w.set(tooFast)
 		begun = time.Now()
-		c.say("MAIL FROM:<a@acme.test>", "450 4.7.1 ")
+		c.cmd("MAIL FROM:<a@acme.test>", "450 4.7.1 ")
 		if waited := time.Since(begun); waited < 30*time.Second || waited > 31*time.Second {
 			t.Errorf("it was refused after %s", waited)
 		}
@@ -317,36 +317,35 @@ func TestRateLimitedMessageWaits(t *testing.T) {
 func TestConnectionsPerAddress(t *testing.T) {
 	w := newTestServer(t, nil)
 	for range 20 {
-		w.dial(t, w.plain).say("", "220 ")
+		w.dial(t, w.plain).cmd("", "220 ")
 	}
 	for _, l := range []*listener{w.plain, w.both} {
 		c := w.dial(t, l)
-		c.say("", "421 4.7.0 ")
-		c.closed()
+		c.cmd("", "421 4.7.0 ")
+		c.wantClosed()
 	}
 }
 
-// TestIdleConnectionsAreEvicted: whoever comes next gets a place, and
-// those who signed in keep theirs.
+// TestIdleConnectionsAreEvicted: new connections are admitted, and signed-in ones are kept.
 func TestIdleConnectionsAreEvicted(t *testing.T) {
 	w := newTestServer(t, nil)
 	mine := w.dial(t, w.plain, "127.0.0.2").signIn(w.key)
 	for address := range 10 {
 		for range 20 {
-			w.dial(t, w.plain, fmt.Sprintf("192.0.2.%d", address)).say("", "") // 220, or 421
+			w.dial(t, w.plain, fmt.Sprintf("192.0.2.%d", address)).cmd("", "") // 220, or 421
 		}
 	}
-	w.dial(t, w.plain, "127.0.0.3").signIn(w.other).begin().say(message+".", "250 ")
-	w.dial(t, w.plain, "127.0.0.2").signIn(w.key).begin().say(message+".", "250 ")
-	mine.begin().say(message+".", "250 ")
-	if conns, _ := w.server.door.Counted(); conns > 200 {
+	w.dial(t, w.plain, "127.0.0.3").signIn(w.other).begin().cmd(message+".", "250 ")
+	w.dial(t, w.plain, "127.0.0.2").signIn(w.key).begin().cmd(message+".", "250 ")
+	mine.begin().cmd(message+".", "250 ")
+	if conns, _ := w.server.limiter.Counts(); conns > 200 {
 		t.Errorf("%d connections", conns)
 	}
 }
 
 func TestTimeLimits(t *testing.T) {
 	// trickle writes a byte each minute until the connection is closed, and says when.
-	trickle := func(c *talk) time.Duration {
+	trickle := func(c *smtpClient) time.Duration {
 		begun := time.Now()
 		go func() {
 			for {
@@ -356,24 +355,24 @@ func TestTimeLimits(t *testing.T) {
 				}
 			}
 		}()
-		c.closed()
+		c.wantClosed()
 		return time.Since(begun)
 	}
 	for name, test := range map[string]struct {
-		begin func(w *world, t *testing.T) *talk
+		begin func(w *testServer, t *testing.T) *smtpClient
 		most  time.Duration
 		quiet bool
 	}{
-		"nobody signs in":                    {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).greet() }, 30 * time.Second, true},
-		"nobody signs in where bounces come": {func(w *world, t *testing.T) *talk { return w.dial(t, w.both).greet() }, 5 * time.Minute, true},
-		"a command trickles":                 {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, false},
-		"nothing comes":                      {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, true},
-		"a message stops":                    {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute, true},
-		"a message trickles":                 {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute + time.Second, false},
-		"no handshake":                       {func(w *world, t *testing.T) *talk { return w.dial(t, w.tls) }, 30 * time.Second, true},
-		"no handshake on STARTTLS": {func(w *world, t *testing.T) *talk {
+		"nobody signs in":                    {func(w *testServer, t *testing.T) *smtpClient { return w.dial(t, w.plain).greet() }, 30 * time.Second, true},
+		"nobody signs in where bounces come": {func(w *testServer, t *testing.T) *smtpClient { return w.dial(t, w.both).greet() }, 5 * time.Minute, true},
+		"a command trickles":                 {func(w *testServer, t *testing.T) *smtpClient { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, false},
+		"nothing comes":                      {func(w *testServer, t *testing.T) *smtpClient { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, true},
+		"a message stops":                    {func(w *testServer, t *testing.T) *smtpClient { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute, true},
+		"a message trickles":                 {func(w *testServer, t *testing.T) *smtpClient { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute + time.Second, false},
+		"no handshake":                       {func(w *testServer, t *testing.T) *smtpClient { return w.dial(t, w.tls) }, 30 * time.Second, true},
+		"no handshake on STARTTLS": {func(w *testServer, t *testing.T) *smtpClient {
 			c := w.dial(t, w.plain).greet()
-			c.say("STARTTLS", "220")
+			c.cmd("STARTTLS", "220")
 			return c
 		}, 30 * time.Second, true},
 	} {
@@ -383,7 +382,7 @@ func TestTimeLimits(t *testing.T) {
 				c := test.begin(w, t)
 				begun, took := time.Now(), time.Duration(0)
 				if test.quiet {
-					c.closed()
+					c.wantClosed()
 					took = time.Since(begun)
 				} else {
 					took = trickle(c)
@@ -395,7 +394,7 @@ func TestTimeLimits(t *testing.T) {
 					t.Error("something was taken")
 				}
 				c.conn.Close()
-				time.Sleep(2 * time.Minute) // those who trickle find it closed
+				time.Sleep(2 * time.Minute) // trickling connections are closed
 			})
 		})
 	}
@@ -409,14 +408,14 @@ func TestSteadySlowMessageIsAccepted(t *testing.T) {
 			c.send(lines(100))
 			time.Sleep(time.Second)
 		}
-		c.say(".", "250 ")
+		c.cmd(".", "250 ")
 		time.Sleep(4 * time.Minute)
-		c.begin().say(message+".", "250 ")
+		c.begin().cmd(message+".", "250 ")
 		c.conn.Close()
 	})
 }
 
-// fakeBounces takes what comes to bounce+1@send.acme.test.
+// fakeBounces accepts bounce+1@send.acme.test.
 type fakeBounces struct {
 	*conn.Conn
 	from, text string
@@ -450,33 +449,33 @@ func TestBouncesAndMailOnOnePort(t *testing.T) {
 		c.Bounces = func(c *conn.Conn) smtp.Session { last = &fakeBounces{Conn: c}; return last }
 	})
 	c := w.dial(t, w.both, "192.0.2.7").greet()
-	c.say("MAIL FROM:<>", "250 ")
-	c.say("RCPT TO:<bob@example.com>", "550 5.7.1 ")
-	c.say("RCPT TO:<bounce+1@send.acme.test>", "250 ")
-	c.say("RCPT TO:<bob@example.com>", "550 5.7.1 ")
-	c.say("DATA", "354 ")
-	c.say("Subject: bounce\r\n"+strings.Repeat("x", 3000)+"\r\n.", "250 ")
+	c.cmd("MAIL FROM:<>", "250 ")
+	c.cmd("RCPT TO:<bob@example.com>", "550 5.7.1 ")
+	c.cmd("RCPT TO:<bounce+1@send.acme.test>", "250 ")
+	c.cmd("RCPT TO:<bob@example.com>", "550 5.7.1 ")
+	c.cmd("DATA", "354 ")
+	c.cmd("Subject: bounce\r\n"+strings.Repeat("x", 3000)+"\r\n.", "250 ")
 	if !strings.HasPrefix(last.text, "Subject: bounce\r\n") || last.rcpts != 1 {
 		t.Errorf("%+v", last)
 	}
-	c.secured()
+	c.startTLS()
 	c.signedIn(w.key)
-	c.say("MAIL FROM:<a@acme.test>", "250 ")
-	c.say("RCPT TO:<bounce+1@send.acme.test>", "250 ") // mail like any other
-	c.say("DATA", "354 ")
-	c.say(message+".", "250 2.0.0 Ok: queued as id-1")
+	c.cmd("MAIL FROM:<a@acme.test>", "250 ")
+	c.cmd("RCPT TO:<bounce+1@send.acme.test>", "250 ") // mail like any other
+	c.cmd("DATA", "354 ")
+	c.cmd(message+".", "250 2.0.0 Ok: queued as id-1")
 	if last.rcpts != 0 || len(w.calls()) != 1 {
 		t.Errorf("%+v, %d taken", last, len(w.calls()))
 	}
 	c = w.dial(t, w.plain).greet()
-	c.say("MAIL FROM:<>", "530 5.7.0 ")
+	c.cmd("MAIL FROM:<>", "530 5.7.0 ")
 }
 
 // signedIn signs in after TLS.
-func (c *talk) signedIn(key string) {
+func (c *smtpClient) signedIn(key string) {
 	c.t.Helper()
-	c.say("EHLO peer.test", "250")
-	c.say(plainly(key), "235 ")
+	c.cmd("EHLO peer.test", "250")
+	c.cmd(plainResponse(key), "235 ")
 }
 
 func TestServeAfterShutdown(t *testing.T) {
@@ -500,10 +499,10 @@ func TestLogHasNoAddresses(t *testing.T) {
 	})
 	w.set(func(f *fakeService) { f.answer = app.Invalid("subject", "is bad") })
 	c := w.dial(t, w.plain).signIn(w.key).begin()
-	c.say(message+".", "550 ")
-	c.say("QUIT", "221 ")
-	c.closed()
-	if err := w.server.Shutdown(t.Context()); err != nil { // nobody writes any more
+	c.cmd(message+".", "550 ")
+	c.cmd("QUIT", "221 ")
+	c.wantClosed()
+	if err := w.server.Shutdown(t.Context()); err != nil { // nothing writes any more
 		t.Fatal(err)
 	}
 	if got := log.String(); strings.Contains(got, "bob@") || strings.Contains(got, "acme.test") || strings.Contains(got, w.key) || !strings.Contains(got, `answer="550 5.6.0"`) {
@@ -511,8 +510,7 @@ func TestLogHasNoAddresses(t *testing.T) {
 	}
 }
 
-// FuzzDialogue has the server answer whatever a peer says, in lines, and take nothing that
-// is not well formed.
+// FuzzDialogue: the server answers everything in lines, and accepts only well-formed messages.
 func FuzzDialogue(f *testing.F) {
 	for _, seed := range []string{
 		"EHLO a\r\nMAIL FROM:<a@b.test>\r\nRCPT TO:<c@d.test>\r\nDATA\r\nSubject: x\r\n\r\nx\r\n.\r\nQUIT\r\n",
@@ -523,17 +521,17 @@ func FuzzDialogue(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	w := newTestServer(f, func(c *Config, l *limits) {
-		c.Anybody, _, _ = app.NewKey()
-		l.message, l.door.Session, l.memory = 4096, 64<<10, 256
+		c.DefaultToken, _, _ = app.NewKey()
+		l.message, l.conn.SessionBytes, l.memory = 4096, 64<<10, 256
 	})
-	w.keys[w.server.cfg.Anybody] = app.Key{TeamID: "fuzz"}
+	w.keys[w.server.cfg.DefaultToken] = app.Key{TeamID: "fuzz"}
 	f.Fuzz(func(t *testing.T, said []byte) {
 		before := len(w.calls())
 		c := w.dial(t, w.plain)
 		c.t = t
 		go func() {
 			_, _ = c.conn.Write(said)
-			c.conn.(*buffered).drained()
+			c.conn.(*bufferedConn).drained()
 			_ = c.conn.Close()
 		}()
 		for s := bufio.NewScanner(c.r); s.Scan(); {

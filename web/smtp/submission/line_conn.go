@@ -13,40 +13,39 @@ import (
 	"mailer/web/smtp/conn"
 )
 
-// wire is a connection as the SMTP server on top of it sees it: in the clear, whether
-// TLS is below or not, and one line at a time, so that nothing which follows a line is
-// read before the line was obeyed. It bounds lines, and puts the server's words right
-// where our contract has others.
-type wire struct {
+// lineConn is a connection as the SMTP server above reads it: decrypted, and one line at a time, so
+// that nothing after a line is read before the line was handled. It bounds lines, and replaces
+// replies whose text differs from the documented one.
+type lineConn struct {
 	*conn.Conn
-	stream  net.Conn // Conn, or TLS on it
-	r       *bufio.Reader
-	server  *Server
-	port    Port
-	secure  bool
-	greeted bool   // the greeting of the server on top has come
-	hail    string // what is said instead of it
-	moved   bool   // another wire has the connection now
+	stream   net.Conn // Conn, or TLS on top of it
+	r        *bufio.Reader
+	server   *Server
+	port     Port
+	secure   bool
+	greeted  bool   // the server's greeting was replaced
+	greeting string // replaces the server's greeting
+	upgraded bool   // another lineConn has the connection now
 
-	line     []byte    // what is left to read of a line, in r's buffer
-	commands int       // since the last message
-	text     bool      // lines are those of a message
-	bareCR   bool      // one of them has a CR that ends no line
-	began    time.Time // of what is being read of a message
-	got      int64
-	chunk    int64  // bytes of a chunk (RFC 3030) that are still to come
-	chunks   int64  // bytes of the chunks of a message that has not ended
-	chunking bool   // a message that comes in chunks has not ended
-	out      []byte // lines of an answer whose last one is still to come
+	line      []byte    // unread rest of a line, in r's buffer
+	commands  int       // since the last message
+	inMessage bool      // lines belong to a message
+	bareCR    bool      // a line had a CR inside
+	began     time.Time // of the message's content
+	got       int64
+	chunk     int64  // remaining bytes of a BDAT chunk (RFC 3030)
+	chunks    int64  // bytes of all chunks of the message
+	chunking  bool   // a message in chunks has not ended
+	out       []byte // first lines of a reply whose last line is not written yet
 }
 
-// Read returns at most what is left of one line, or of a chunk.
-func (w *wire) Read(b []byte) (int, error) {
+// Read returns at most the rest of one line or chunk.
+func (w *lineConn) Read(b []byte) (int, error) {
 	if len(w.line) == 0 {
-		if w.Ended() || w.moved {
+		if w.Closing() || w.upgraded {
 			return 0, io.EOF
 		}
-		if w.text || w.chunk > 0 {
+		if w.inMessage || w.chunk > 0 {
 			return w.readText(b)
 		}
 		if err := w.readCommand(); err != nil {
@@ -58,14 +57,14 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// readText reads what is part of a message.
-func (w *wire) readText(b []byte) (n int, err error) {
+// readText reads content of a message.
+func (w *lineConn) readText(b []byte) (n int, err error) {
 	l := &w.server.limits
 	now := time.Now()
 	if w.began.IsZero() {
 		w.began = now
 	}
-	w.Due(l.deadline(w.began, now, w.got))
+	w.SetCommonDeadline(l.deadline(w.began, now, w.got))
 	if w.chunk > 0 {
 		n, err = w.r.Read(b[:min(int64(len(b)), w.chunk)])
 		w.chunk -= int64(n)
@@ -81,14 +80,14 @@ func (w *wire) readText(b []byte) (n int, err error) {
 	}
 	w.got += int64(n)
 	if n > 0 {
-		err = nil // it comes again
+		err = nil // the next read returns it again
 	}
 	return n, err
 }
 
-// replaceBareCR puts a NUL, for which the message is refused as well, in the place of each CR in
-// a line that no LF follows. The server on top loses such a CR behind a dot, and does not
-// see that a line ends behind two. It reports whether there was one.
+// replaceBareCR replaces each CR that no LF follows by NUL, for which the message is refused as
+// well, and reports whether it found one. The server above loses such a CR after a dot, and misses
+// the end of a line with two CRs.
 func replaceBareCR(line []byte) (found bool) {
 	for at := 0; ; at++ {
 		n := bytes.IndexByte(line[at:], '\r')
@@ -101,42 +100,29 @@ func replaceBareCR(line []byte) (found bool) {
 	}
 }
 
-// deadline is until when more of a message must have come, of which got bytes are here
-// since start: it may not stop, not trickle, and not take for ever.
-func (l *limits) deadline(start, now time.Time, got int64) time.Time {
-	at := now.Add(l.stall)
-	if slow := start.Add(l.grace + time.Duration(got)*time.Second/time.Duration(l.rate)); slow.Before(at) {
-		at = slow
-	}
-	if end := start.Add(l.transfer); end.Before(at) {
-		at = end
-	}
-	return at
-}
-
-// readCommand reads the next line that the server is to see; what this wire obeys by
-// itself it does not.
-func (w *wire) readCommand() error {
-	w.Due(time.Now().Add(w.server.limits.door.Idle)) // of the whole line: one that trickles is idle
+// readCommand reads the next line for the server. Commands that the lineConn handles itself end
+// with io.EOF.
+func (w *lineConn) readCommand() error {
+	w.SetCommonDeadline(time.Now().Add(w.server.limits.conn.Idle)) // for the whole line: a trickling line counts as idle
 	line, err := w.r.ReadSlice('\n')
 	switch {
 	case err == bufio.ErrBufferFull:
-		w.dismiss("500 5.5.2 The line is too long")
+		w.closeWith("500 5.5.2 The line is too long")
 		return io.EOF
 	case err != nil:
 		return err
 	}
-	words := bytes.TrimRight(line, "\r\n")
+	text := bytes.TrimRight(line, "\r\n")
 	switch w.commands++; {
-	case bytes.ContainsAny(words, "\x00\r"):
-		w.dismiss("500 5.5.2 The line has characters that no command has")
+	case bytes.ContainsAny(text, "\x00\r"):
+		w.closeWith("500 5.5.2 The line has characters that no command has")
 		return io.EOF
 	case w.commands > w.server.limits.commands:
-		w.dismiss("421 4.7.0 Enough for one connection")
+		w.closeWith("421 4.7.0 Enough for one connection")
 		return io.EOF
-	case !w.acceptChunk(string(words)):
+	case !w.acceptChunk(string(text)):
 		return io.EOF
-	case w.offersSTARTTLS() && strings.EqualFold(string(bytes.TrimSpace(words)), "STARTTLS"):
+	case w.offersSTARTTLS() && strings.EqualFold(string(bytes.TrimSpace(text)), "STARTTLS"):
 		w.upgrade()
 		return io.EOF
 	}
@@ -144,50 +130,50 @@ func (w *wire) readCommand() error {
 	return nil
 }
 
-// acceptChunk notes how many bytes follow a BDAT. Between the chunks of a message it lets
-// nothing else through: the server on top would mix up the answers.
-func (w *wire) acceptChunk(line string) bool {
+// acceptChunk records the length after BDAT. Between chunks it accepts no other command: the server
+// above would mix up its replies.
+func (w *lineConn) acceptChunk(line string) bool {
 	fields := strings.Fields(line)
 	isChunk := len(fields) > 1 && strings.EqualFold(fields[0], "BDAT")
 	if !isChunk {
 		if w.chunking {
-			w.dismiss("503 5.5.1 Only BDAT may follow BDAT")
+			w.closeWith("503 5.5.1 Only BDAT may follow BDAT")
 		}
 		return !w.chunking
 	}
 	size, err := strconv.ParseUint(fields[1], 10, 32)
 	last := len(fields) == 3 && strings.EqualFold(fields[2], "LAST")
 	if err != nil || len(fields) > 2 && !last {
-		w.dismiss("501 5.5.4 BDAT needs a size, and LAST or nothing behind it")
+		w.closeWith("501 5.5.4 BDAT needs a size, and LAST or nothing behind it")
 		return false
 	}
 	if w.chunks > 0 && w.chunks+int64(size) > w.server.limits.message {
-		w.dismiss("552 5.3.4 Maximum message size exceeded")
+		w.closeWith("552 5.3.4 Maximum message size exceeded")
 		return false
 	}
 	w.chunk, w.chunking, w.chunks = int64(size), !last, w.chunks+int64(size)
 	return true
 }
 
-// endMessage goes back to commands.
-func (w *wire) endMessage() {
-	w.text, w.bareCR, w.chunking, w.chunks, w.began, w.got = false, false, false, 0, time.Time{}, 0
+// endMessage returns to reading commands.
+func (w *lineConn) endMessage() {
+	w.inMessage, w.bareCR, w.chunking, w.chunks, w.began, w.got = false, false, false, 0, time.Time{}, 0
 }
 
 // beginMessage allows the bytes and commands of another message.
-func (w *wire) beginMessage() {
+func (w *lineConn) beginMessage() {
 	w.Refill()
 	w.commands = 0
 }
 
 // offersSTARTTLS reports whether STARTTLS is offered.
-func (w *wire) offersSTARTTLS() bool { return w.server.cfg.TLS != nil && !w.secure }
+func (w *lineConn) offersSTARTTLS() bool { return w.server.cfg.TLS != nil && !w.secure }
 
-// private reports whether nobody else can read what is said.
-func (w *wire) private() bool { return w.secure || w.peer().IsLoopback() }
+// confidential reports whether nobody else can read the connection.
+func (w *lineConn) confidential() bool { return w.secure || w.peer().IsLoopback() }
 
-// peer is the address of the other side; invalid where it is not known.
-func (w *wire) peer() netip.Addr {
+// peer returns the peer's address; invalid if it is not known.
+func (w *lineConn) peer() netip.Addr {
 	at, err := netip.ParseAddrPort(w.RemoteAddr().String())
 	if err != nil {
 		return netip.Addr{}
@@ -195,21 +181,21 @@ func (w *wire) peer() netip.Addr {
 	return at.Addr().Unmap().WithZone("")
 }
 
-// say writes an answer of the wire's own.
-func (w *wire) say(line string) error {
+// writeReply writes a reply of the lineConn itself.
+func (w *lineConn) writeReply(line string) error {
 	_, err := io.WriteString(w.stream, line+"\r\n")
 	return err
 }
 
-// dismiss says why the connection is closed.
-func (w *wire) dismiss(line string) {
-	_ = w.say(line) // who does not read it finds the connection closed
-	w.End()
+// closeWith replies and closes the connection.
+func (w *lineConn) closeWith(line string) {
+	_ = w.writeReply(line) // a peer that doesn't read it still sees the connection close
+	w.CloseAfterReply()
 }
 
-// Write takes a line of an answer, and sends the answer when it is whole.
-func (w *wire) Write(b []byte) (int, error) {
-	w.out = append(w.out, w.reworded(string(b))...)
+// Write collects the lines of a reply, and sends the reply when it is complete.
+func (w *lineConn) Write(b []byte) (int, error) {
+	w.out = append(w.out, w.rewrite(string(b))...)
 	if len(b) > 3 && b[3] == '-' || len(w.out) == 0 {
 		return len(b), nil
 	}
@@ -221,7 +207,7 @@ func (w *wire) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Answers of the server on top that our contract has in other words.
+// Replies of the server that are replaced by documented ones.
 const (
 	helloLine      = "250-Hello "
 	firstExtension = "250-PIPELINING\r\n"
@@ -231,14 +217,14 @@ const (
 	badRcptReply   = "501 5.5.2 Was expecting RCPT arg syntax of TO:<address>\r\n"
 )
 
-// reworded is a line of an answer in the words of our contract.
-func (w *wire) reworded(line string) string {
+// rewrite returns a line of a reply in its documented form.
+func (w *lineConn) rewrite(line string) string {
 	switch {
 	case !w.greeted:
 		w.greeted = true
-		return w.hail
+		return w.greeting
 	case strings.HasPrefix(line, dataReply):
-		w.text = true
+		w.inMessage = true
 	case strings.HasPrefix(line, helloLine):
 		return "250-" + w.server.cfg.Host + " Hello " + line[len(helloLine):]
 	case line == firstExtension && w.offersSTARTTLS():
@@ -253,13 +239,13 @@ func (w *wire) reworded(line string) string {
 	return line
 }
 
-// Close ends the connection, unless another wire has it.
-func (w *wire) Close() error {
-	if w.moved {
+// Close closes the connection, unless another lineConn has it.
+func (w *lineConn) Close() error {
+	if w.upgraded {
 		return nil
 	}
 	if w.stream != net.Conn(w.Conn) {
-		_ = w.stream.Close() // tells the peer, and closes Conn
+		_ = w.stream.Close() // sends close_notify and closes Conn
 	}
 	return w.Conn.Close()
 }

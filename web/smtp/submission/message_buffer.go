@@ -14,21 +14,21 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// pool bounds what the messages that arrive take of the disk. No team can use it up:
-// one has at most its share.
-type pool struct {
+// diskBudget bounds the disk space of messages that are being received. One team has at most its
+// share.
+type diskBudget struct {
 	capacity, share int64
 	mu              sync.Mutex
 	used            int64
 	held            map[string]int64 // by team
 }
 
-func newDiskBudget(capacity, share int64) *pool {
-	return &pool{capacity: capacity, share: share, held: map[string]int64{}}
+func newDiskBudget(capacity, share int64) *diskBudget {
+	return &diskBudget{capacity: capacity, share: share, held: map[string]int64{}}
 }
 
-// take counts n more of a team; false: there is no room.
-func (p *pool) take(team string, n int64) bool {
+// acquire takes n bytes for a team; false if they exceed the limits.
+func (p *diskBudget) acquire(team string, n int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.used+n > p.capacity || p.held[team]+n > p.share {
@@ -39,7 +39,7 @@ func (p *pool) take(team string, n int64) bool {
 	return true
 }
 
-func (p *pool) give(team string, n int64) {
+func (p *diskBudget) release(team string, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used -= n
@@ -48,44 +48,41 @@ func (p *pool) give(team string, n int64) {
 	}
 }
 
-// maxTextLine is how long a line of a message may be, without its end (RFC 5322 2.1.1).
-const maxTextLine = 998
-
-// Why a message is refused for its bytes.
+// Refusals for the content of a message.
 var (
-	errLongLine = refuse(554, 5, 6, 0, "A line of the message is longer than 998 bytes; encode it as quoted-printable or base64")
-	errBareCR   = refuse(554, 5, 6, 0, "The message has a carriage return that ends no line; lines end with CR LF")
-	errBareLF   = refuse(554, 5, 6, 0, "The message has a line feed without a carriage return before it; lines end with CR LF")
-	errNUL      = refuse(554, 5, 6, 0, "The message has a NUL byte; encode what is binary as base64")
-	errNoSpace  = refuse(452, 4, 3, 1, "The server has no room for the message now, try again later")
+	errLongLine = newReply(554, 5, 6, 0, "A line of the message is longer than 998 bytes; encode it as quoted-printable or base64")
+	errBareCR   = newReply(554, 5, 6, 0, "The message has a carriage return that ends no line; lines end with CR LF")
+	errBareLF   = newReply(554, 5, 6, 0, "The message has a line feed without a carriage return before it; lines end with CR LF")
+	errNUL      = newReply(554, 5, 6, 0, "The message has a NUL byte; encode what is binary as base64")
+	errNoSpace  = newReply(452, 4, 3, 1, "The server has no room for the message now, try again later")
 )
 
-// intake is a message on its way: in memory while it is small, else in a file that has
-// no name any more, so that nothing of it stays behind however the server ends. It reads
-// on over a message that it refuses, whose sender hears the answer only at its end.
-type intake struct {
-	pool   *pool
-	team   string
-	dir    string
-	memory int64
-	log    *slog.Logger
+// messageBuffer receives a message: in memory while it is small, otherwise in an unlinked file, so
+// that nothing is left however the server ends. After an error it reads on, since the peer gets the
+// reply at the end of the message only.
+type messageBuffer struct {
+	budget      *diskBudget
+	team        string
+	dir         string
+	memoryLimit int64
+	log         *slog.Logger
 
 	head   []byte
-	file   *os.File // of all that is not in head
+	file   *os.File // everything after head
 	size   int64
 	onDisk int64
-	column int  // of the line
-	cr     bool // the last byte was one
+	column int  // in the current line
+	cr     bool // the last byte was a CR
 	fault  *smtp.SMTPError
 }
 
-// Write takes a part of the message. It never fails.
-func (in *intake) Write(b []byte) (int, error) {
+// Write appends a part of the message. It never fails.
+func (in *messageBuffer) Write(b []byte) (int, error) {
 	if in.fault == nil {
 		in.fault = in.check(b)
 	}
 	if in.fault == nil {
-		in.fault = in.keep(b)
+		in.fault = in.store(b)
 	}
 	if in.fault != nil {
 		in.close()
@@ -94,8 +91,8 @@ func (in *intake) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// check finds what no message may have.
-func (in *intake) check(b []byte) *smtp.SMTPError {
+// check returns the refusal for invalid content.
+func (in *messageBuffer) check(b []byte) *smtp.SMTPError {
 	for _, c := range b {
 		switch {
 		case c == '\n' && !in.cr:
@@ -116,13 +113,13 @@ func (in *intake) check(b []byte) *smtp.SMTPError {
 	return nil
 }
 
-// keep stores a part.
-func (in *intake) keep(b []byte) *smtp.SMTPError {
-	if in.file == nil && in.size+int64(len(b)) <= in.memory {
+// store keeps a part.
+func (in *messageBuffer) store(b []byte) *smtp.SMTPError {
+	if in.file == nil && in.size+int64(len(b)) <= in.memoryLimit {
 		in.head = append(in.head, b...)
 		return nil
 	}
-	if !in.pool.take(in.team, int64(len(b))) {
+	if !in.budget.acquire(in.team, int64(len(b))) {
 		return errNoSpace
 	}
 	in.onDisk += int64(len(b))
@@ -140,10 +137,10 @@ func (in *intake) keep(b []byte) *smtp.SMTPError {
 	return nil
 }
 
-// filePattern is how files of messages on their way are named for a moment.
+// filePattern is the name pattern of files before they are unlinked.
 const filePattern = "mailer-smtp-*.tmp"
 
-func (in *intake) open() (err error) {
+func (in *messageBuffer) open() (err error) {
 	if in.file != nil {
 		return nil
 	}
@@ -151,29 +148,30 @@ func (in *intake) open() (err error) {
 		return fmt.Errorf("make a file for the message: %w", err)
 	}
 	if err := os.Remove(in.file.Name()); err != nil {
-		return fmt.Errorf("take its name from the message's file: %w", err)
+		return fmt.Errorf("unlink the message's file: %w", err)
 	}
 	return nil
 }
 
-// sweep removes files whose server was killed before it took their names.
+// sweep removes files of a server that was killed before it unlinked them.
 func sweep(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, filePattern))
 	for _, name := range left {
-		_ = os.Remove(name) // it is empty
+		_ = os.Remove(name) // the file is empty
 	}
 }
 
-// end says why the message can't be taken as it came; nil: it can.
-func (in *intake) end() *smtp.SMTPError {
+// finish returns the refusal of the message; nil: it is valid.
+func (in *messageBuffer) finish() *smtp.SMTPError {
 	if in.fault == nil && in.cr {
 		in.fault = errBareCR
 	}
 	return in.fault
 }
 
-// message is all of it. A last line that has no end gets one: a chunk may lack it.
-func (in *intake) message() ([]byte, error) {
+// message returns the whole message. It completes an unfinished last line: a chunk may lack the
+// line end.
+func (in *messageBuffer) message() ([]byte, error) {
 	m := make([]byte, len(in.head), in.size+2)
 	copy(m, in.head)
 	if in.file != nil {
@@ -188,11 +186,11 @@ func (in *intake) message() ([]byte, error) {
 	return m, nil
 }
 
-// close lets go of what it holds.
-func (in *intake) close() {
+// close frees memory and disk.
+func (in *messageBuffer) close() {
 	if in.file != nil {
 		_ = in.file.Close()
 	}
-	in.pool.give(in.team, in.onDisk)
+	in.budget.release(in.team, in.onDisk)
 	in.head, in.file, in.onDisk = nil, nil, 0
 }

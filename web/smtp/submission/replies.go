@@ -11,31 +11,31 @@ import (
 	"mailer/app/base"
 )
 
-func refuse(code int, class, subject, detail int, words string) *smtp.SMTPError {
-	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: words}
+func newReply(code int, class, subject, detail int, text string) *smtp.SMTPError {
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: text}
 }
 
-// The answers of this door itself. No text of a peer is in them.
+// Replies of the server itself. They contain no text of a peer.
 var (
-	errNoKey          = refuse(530, 5, 7, 0, "Sign in first: the password is an API key, the user name can be any")
-	errBadKey         = refuse(535, 5, 7, 8, "API key not found")
-	errTooManyGuesses = refuse(421, 4, 7, 0, "Too many attempts with an invalid API key, try again later")
-	errNeedsTLS       = refuse(538, 5, 7, 11, "Signing in needs TLS")
-	errBadResponse    = refuse(501, 5, 5, 2, "That is no answer of this mechanism")
-	errAddress        = refuse(550, 5, 1, 3, "That is no address of a recipient")
-	errRelayDenied    = refuse(550, 5, 7, 1, "This server relays nothing: sign in, or send a bounce to the return path that it is for")
-	errIncomplete     = refuse(451, 4, 4, 2, "The message broke off")
-	errStopping       = refuse(421, 4, 3, 2, "The server is stopping, try again later")
-	errInternal       = refuse(451, 4, 3, 0, "Something went wrong on the server, try again later")
+	errNoKey          = newReply(530, 5, 7, 0, "Sign in first: the password is an API key, the user name can be any")
+	errBadKey         = newReply(535, 5, 7, 8, "API key not found")
+	errTooManyGuesses = newReply(421, 4, 7, 0, "Too many attempts with an invalid API key, try again later")
+	errNeedsTLS       = newReply(538, 5, 7, 11, "Signing in needs TLS")
+	errBadResponse    = newReply(501, 5, 5, 2, "That is no answer of this mechanism")
+	errAddress        = newReply(550, 5, 1, 3, "That is no address of a recipient")
+	errRelayDenied    = newReply(550, 5, 7, 1, "This server relays nothing: sign in, or send a bounce to the return path that it is for")
+	errIncomplete     = newReply(451, 4, 4, 2, "The message broke off")
+	errStopping       = newReply(421, 4, 3, 2, "The server is stopping, try again later")
+	errInternal       = newReply(451, 4, 3, 0, "Something went wrong on the server, try again later")
 )
 
-// reply is a reply code and an enhanced one (RFC 3463).
+// reply is a reply code with an enhanced code (RFC 3463).
 type reply struct {
 	code     int
 	enhanced smtp.EnhancedCode
 }
 
-// replies are what the refusals of the API are in SMTP.
+// replies maps errors of the API to replies.
 var replies = map[app.Code]reply{
 	app.CodeMissingAPIKey:           {530, smtp.EnhancedCode{5, 7, 0}},
 	app.CodeInvalidAPIKey:           {535, smtp.EnhancedCode{5, 7, 8}},
@@ -55,8 +55,8 @@ var replies = map[app.Code]reply{
 	app.CodeInternal:                {451, smtp.EnhancedCode{4, 3, 0}},
 }
 
-// replyTo is the reply to a refusal. What is wrong with a message itself has no code of
-// its own in the API: it is told by the field that the words name first.
+// replyTo returns the reply to an error of the API. Errors in a message have one code in the API:
+// the field that the text names first decides.
 func replyTo(e *app.Error) reply {
 	r, known := replies[e.Code]
 	switch {
@@ -74,8 +74,8 @@ func replyTo(e *app.Error) reply {
 	return reply{550, smtp.EnhancedCode{5, 6, 0}}
 }
 
-// answer turns any error into what the peer may see, and logs the rest.
-func (s *Server) answer(err error) *smtp.SMTPError {
+// smtpError turns any error into a reply, and logs internal ones.
+func (s *Server) smtpError(err error) *smtp.SMTPError {
 	var own *smtp.SMTPError
 	if errors.As(err, &own) {
 		return own
@@ -97,35 +97,34 @@ func (s *Server) answer(err error) *smtp.SMTPError {
 	return errInternal
 }
 
-// maxReplyText is how much of a refusal's words a line of an answer has (RFC 5321
-// 4.5.3.1.5: 512 bytes with all that is around them), and maxReplyLines how many there
-// are.
+// maxReplyText is the maximum length of an error text in one line of a reply (RFC 5321 4.5.3.1.5:
+// 512 bytes with code and line end); maxReplyLines is the maximum number of lines.
 const (
 	maxReplyText  = 400
 	maxReplyLines = 8
 )
 
-// splitLines breaks words into lines of an answer, each with the enhanced code (RFC 2034 4)
-// but the last, which the server on top gives it.
-func splitLines(e smtp.EnhancedCode, words string) string {
-	words = strings.Map(func(r rune) rune {
+// splitLines splits a text into lines of a reply, each but the last with the enhanced code (RFC
+// 2034 4); the server above adds it to the last.
+func splitLines(e smtp.EnhancedCode, text string) string {
+	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
-	}, words)
+	}, text)
 	prefix := enhancedText(e) + " "
 	var out strings.Builder
 	for range maxReplyLines {
-		if len(words) <= maxReplyText {
-			return out.String() + words
+		if len(text) <= maxReplyText {
+			return out.String() + text
 		}
-		at := strings.LastIndexByte(words[:maxReplyText], ' ')
+		at := strings.LastIndexByte(text[:maxReplyText], ' ')
 		if at <= 0 {
 			at = maxReplyText
 		}
-		out.WriteString(prefix + words[:at] + "\n")
-		words = strings.TrimLeft(words[at:], " ")
+		out.WriteString(prefix + text[:at] + "\n")
+		text = strings.TrimLeft(text[at:], " ")
 	}
-	return out.String() + words[:maxReplyText]
+	return out.String() + text[:maxReplyText]
 }

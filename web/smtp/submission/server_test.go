@@ -29,31 +29,31 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// took is one call of Accept.
-type took struct {
+// takenMessage is one call of Accept.
+type takenMessage struct {
 	team, via string
 	actor     app.Actor
 	mail.Submission
 }
 
-// fakeService knows keys and takes messages.
+// fakeService authenticates keys and accepts messages.
 type fakeService struct {
 	mu      sync.Mutex
 	keys    map[string]app.Key // by token
 	wrong   int
-	taken   []took
+	taken   []takenMessage
 	answer  error // of Accept
 	check   error
 	rate    error
-	room    error
+	memory  error
 	panics  bool
-	hold    chan struct{} // when set, Accept waits for it or its context
-	inside  chan struct{} // told when it waits
-	charged int64         // by Room, and not released
+	block   chan struct{} // when set, Accept waits for it or its context
+	entered chan struct{} // signaled when a call waits
+	charged int64         // by ReserveMemory, and not released
 }
 
 func (f *fakeService) SignIn(ctx context.Context, token string, from netip.Addr) (*app.Key, error) {
-	key, err := f.Standing(ctx, token, from)
+	key, err := f.Recheck(ctx, token, from)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if app.CodeOf(err) == app.CodeInvalidAPIKey {
@@ -64,7 +64,7 @@ func (f *fakeService) SignIn(ctx context.Context, token string, from netip.Addr)
 	return key, err
 }
 
-func (f *fakeService) Standing(_ context.Context, token string, from netip.Addr) (*app.Key, error) {
+func (f *fakeService) Recheck(_ context.Context, token string, from netip.Addr) (*app.Key, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key, ok := f.keys[token]
@@ -83,11 +83,11 @@ func (f *fakeService) Rate(*app.Key) error {
 	return f.rate
 }
 
-func (f *fakeService) Room(_ context.Context, _ string, size int64) (func(), error) {
+func (f *fakeService) ReserveMemory(_ context.Context, _ string, size int64) (func(), error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.room != nil {
-		return nil, f.room
+	if f.memory != nil {
+		return nil, f.memory
 	}
 	f.charged += size
 	return func() {
@@ -104,10 +104,10 @@ func (f *fakeService) Check(context.Context, *app.Key) error {
 }
 
 func (f *fakeService) Accept(ctx context.Context, key *app.Key, m *mail.Submission) (string, error) {
-	if f.hold != nil {
-		f.inside <- struct{}{}
+	if f.block != nil {
+		f.entered <- struct{}{}
 		select {
-		case <-f.hold:
+		case <-f.block:
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
@@ -120,7 +120,7 @@ func (f *fakeService) Accept(ctx context.Context, key *app.Key, m *mail.Submissi
 	if f.answer != nil {
 		return "", f.answer
 	}
-	f.taken = append(f.taken, took{key.TeamID, key.Via, app.ActorOf(ctx), *m})
+	f.taken = append(f.taken, takenMessage{key.TeamID, key.Via, app.ActorOf(ctx), *m})
 	return "id-" + string(rune('0'+len(f.taken))), nil
 }
 
@@ -130,14 +130,14 @@ func (f *fakeService) set(change func(f *fakeService)) {
 	change(f)
 }
 
-func (f *fakeService) calls() []took {
+func (f *fakeService) calls() []takenMessage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]took(nil), f.taken...)
+	return append([]takenMessage(nil), f.taken...)
 }
 
-// world is a server whose connections are made by dial.
-type world struct {
+// testServer is a server with connections from dial.
+type testServer struct {
 	*fakeService
 	server *Server
 	key    string // of the team "one"
@@ -170,19 +170,19 @@ func (l *listener) Close() error {
 
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// placed is a connection from an address.
-type placed struct {
+// fakeAddrConn is a connection from an address.
+type fakeAddrConn struct {
 	net.Conn
 	from net.Addr
 }
 
-func (c placed) RemoteAddr() net.Addr { return c.from }
+func (c fakeAddrConn) RemoteAddr() net.Addr { return c.from }
 
 // newTestServer runs a server until the test ends.
-func newTestServer(t testing.TB, change func(*Config, *limits)) *world {
+func newTestServer(t testing.TB, change func(*Config, *limits)) *testServer {
 	t.Helper()
 	f := &fakeService{keys: map[string]app.Key{}}
-	w := &world{fakeService: f}
+	w := &testServer{fakeService: f}
 	for team, token := range map[string]*string{"one": &w.key, "two": &w.other} {
 		*token, _, _ = app.NewKey()
 		f.keys[*token] = app.Key{ID: "key-" + team, TeamID: team}
@@ -231,51 +231,51 @@ var certificate = func() func(t testing.TB) *tls.Config {
 	return func(testing.TB) *tls.Config { return made() }
 }()
 
-// talk is a conversation by hand.
-type talk struct {
+// smtpClient is an SMTP dialogue.
+type smtpClient struct {
 	t    testing.TB
 	conn net.Conn
 	r    *bufio.Reader
 }
 
 // dial connects from this machine, or from an address.
-func (w *world) dial(t testing.TB, l *listener, from ...string) *talk {
+func (w *testServer) dial(t testing.TB, l *listener, from ...string) *smtpClient {
 	t.Helper()
 	at := net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4000})
 	if len(from) > 0 {
 		at = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from[0] + ":4000"))
 	}
-	here, there := pipe(t)
+	local, remote := pipe(t)
 	select {
-	case l.conns <- placed{there, at}:
+	case l.conns <- fakeAddrConn{remote, at}:
 	case <-l.done:
-		there.Close()
+		remote.Close()
 	}
-	_ = here.SetDeadline(time.Now().Add(time.Hour))
-	return &talk{t, here, bufio.NewReader(here)}
+	_ = local.SetDeadline(time.Now().Add(time.Hour))
+	return &smtpClient{t, local, bufio.NewReader(local)}
 }
 
-// pipe is a connection that has room for what is on its way, as sockets have.
-func pipe(t testing.TB) (here, there net.Conn) {
+// pipe is a buffered connection, like a socket.
+func pipe(t testing.TB) (local, remote net.Conn) {
 	a, b := net.Pipe()
-	c := &buffered{Conn: a, more: make(chan struct{}, 1)}
+	c := &bufferedConn{Conn: a, more: make(chan struct{}, 1)}
 	go c.pump()
 	t.Cleanup(func() { c.Close() })
 	return c, b
 }
 
-// buffered is the side of a pipe that can write without anybody reading.
-type buffered struct {
+// bufferedConn is the side of a pipe that can write without anybody reading.
+type bufferedConn struct {
 	net.Conn
 	mu     sync.Mutex
 	out    []byte
-	busy   bool // the pump has some of it
+	busy   bool // the pump holds some of it
 	closed bool
 	broken error
 	more   chan struct{}
 }
 
-func (c *buffered) Write(b []byte) (int, error) {
+func (c *bufferedConn) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -292,7 +292,7 @@ func (c *buffered) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (c *buffered) pump() {
+func (c *bufferedConn) pump() {
 	for range c.more {
 		for {
 			c.mu.Lock()
@@ -311,7 +311,7 @@ func (c *buffered) pump() {
 	}
 }
 
-func (c *buffered) Close() error {
+func (c *bufferedConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
@@ -321,8 +321,8 @@ func (c *buffered) Close() error {
 	return c.Conn.Close()
 }
 
-// answer reads one reply, all of its lines.
-func (c *talk) answer() (string, error) {
+// answer reads one reply with all its lines.
+func (c *smtpClient) answer() (string, error) {
 	var all strings.Builder
 	for {
 		line, err := c.r.ReadString('\n')
@@ -334,15 +334,15 @@ func (c *talk) answer() (string, error) {
 }
 
 // send writes without waiting for an answer.
-func (c *talk) send(text string) {
+func (c *smtpClient) send(text string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.conn, text); err != nil {
 		c.t.Fatalf("%.80s: %v", text, err)
 	}
 }
 
-// say sends a line, empty: none, and wants a reply that begins so.
-func (c *talk) say(line, want string) string {
+// cmd sends a line, empty: none, and wants a reply that begins so.
+func (c *smtpClient) cmd(line, want string) string {
 	c.t.Helper()
 	if line != "" {
 		c.send(line + "\r\n")
@@ -354,8 +354,8 @@ func (c *talk) say(line, want string) string {
 	return got
 }
 
-// closed wants the connection to be closed by the server.
-func (c *talk) closed() {
+// wantClosed wants the connection to be closed by the server.
+func (c *smtpClient) wantClosed() {
 	c.t.Helper()
 	if _, err := io.Copy(io.Discard, c.r); err != nil {
 		if ne, ok := err.(net.Error); ok && ne.Timeout() {
@@ -364,43 +364,43 @@ func (c *talk) closed() {
 	}
 }
 
-// greet comes as far as AUTH.
-func (c *talk) greet() *talk {
+// greet sends everything up to AUTH.
+func (c *smtpClient) greet() *smtpClient {
 	c.t.Helper()
-	c.say("", "220 mail.acme.test ESMTP Mailer")
-	c.say("EHLO peer.test", "250-mail.acme.test Hello peer.test")
+	c.cmd("", "220 mail.acme.test ESMTP Mailer")
+	c.cmd("EHLO peer.test", "250-mail.acme.test Hello peer.test")
 	return c
 }
 
-func plainly(key string) string {
+func plainResponse(key string) string {
 	return "AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00resend\x00"+key))
 }
 
-// signIn comes as far as MAIL.
-func (c *talk) signIn(key string) *talk {
+// signIn sends everything up to MAIL.
+func (c *smtpClient) signIn(key string) *smtpClient {
 	c.t.Helper()
 	c.greet()
-	c.say(plainly(key), "235 2.7.0 ")
+	c.cmd(plainResponse(key), "235 2.7.0 ")
 	return c
 }
 
-// begin comes as far as the text of a message.
-func (c *talk) begin() *talk {
+// begin sends everything up to the text of a message.
+func (c *smtpClient) begin() *smtpClient {
 	c.t.Helper()
-	c.say("MAIL FROM:<a@acme.test>", "250 ")
-	c.say("RCPT TO:<bob@example.com>", "250 ")
-	c.say("DATA", "354 ")
+	c.cmd("MAIL FROM:<a@acme.test>", "250 ")
+	c.cmd("RCPT TO:<bob@example.com>", "250 ")
+	c.cmd("DATA", "354 ")
 	return c
 }
 
 const message = "From: a@acme.test\r\nTo: bob@example.com\r\nSubject: hello\r\n\r\nHello\r\n"
 
-// stands proves that the server still takes a message.
-func (w *world) stands(t *testing.T) {
+// wantAlive checks that the server still accepts a message.
+func (w *testServer) wantAlive(t *testing.T) {
 	t.Helper()
 	before := len(w.calls())
 	c := w.dial(t, w.plain).signIn(w.key).begin()
-	c.say(message+".", "250 2.0.0 Ok: queued as ")
+	c.cmd(message+".", "250 2.0.0 Ok: queued as ")
 	if len(w.calls()) != before+1 {
 		t.Fatal("the message was not taken")
 	}

@@ -16,29 +16,28 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// session is one connection's conversation. Its methods are called one after
-// another.
+// session is the SMTP session of one connection. Its methods are called one at a time.
 type session struct {
 	server   *Server
-	wire     *wire
-	token    string       // of the key that signed in; empty: nobody has
+	conn     *lineConn
+	token    string       // of the key that signed in; empty: none
 	team     string       // of the key
-	bounces  smtp.Session // nil: none are taken here
-	isBounce bool         // what is handed in is one
+	bounces  smtp.Session // nil: bounces are not received here
+	isBounce bool         // the current message is a bounce
 	rcpts    []string
 }
 
-func newSession(s *Server, w *wire) *session {
-	made := &session{server: s, wire: w}
+func newSession(s *Server, w *lineConn) *session {
+	made := &session{server: s, conn: w}
 	if w.port.Bounces && s.cfg.Bounces != nil {
 		made.bounces = s.cfg.Bounces(w.Conn)
 	}
 	return made
 }
 
-// Reset forgets the message that was begun.
+// Reset drops the message that was begun.
 func (s *session) Reset() {
-	s.wire.endMessage()
+	s.conn.endMessage()
 	s.rcpts, s.isBounce = nil, false
 	if s.bounces != nil {
 		s.bounces.Reset()
@@ -48,15 +47,15 @@ func (s *session) Reset() {
 // Logout ends the session.
 func (s *session) Logout() error { return nil }
 
-// Mail begins a message. Whom it claims to be from counts for nothing.
+// Mail begins a message. The envelope sender is ignored.
 func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 	s.Reset()
-	s.wire.beginMessage()
+	s.conn.beginMessage()
 	if s.token == "" && s.bounces != nil {
 		if err := s.bounces.Mail(from, opts); err != nil {
 			return err
 		}
-		if s.server.cfg.Anybody == "" {
+		if s.server.cfg.DefaultToken == "" {
 			return nil // the recipient tells whether it is a bounce
 		}
 	}
@@ -68,22 +67,19 @@ func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 		err = s.server.cfg.Messages.Check(s.server.ctx, key)
 	}
 	if err != nil {
-		return s.refused("MAIL", err)
+		return s.logRefusal("MAIL", err)
 	}
 	if s.token == "" {
-		s.wire.Trust() // anybody may hand in here
+		s.conn.SetSignedIn() // no key is needed
 	}
 	return nil
 }
 
-// paceStep is how often a message that waits for its rate asks again.
-const paceStep = 200 * time.Millisecond
-
-// pace counts a message of a key, and waits where the key sends faster than it may: many
-// programs give up what is refused in the middle of a connection. Errors:
-// CodeRateLimitExceeded after limits.patience; errStopping.
+// pace counts a message against the rate of its key, and waits if the rate is exceeded: many
+// programs give up when they are refused in the middle of a connection. Errors:
+// CodeRateLimitExceeded after limits.rateWait; errStopping.
 func (s *session) pace(key *app.Key) error {
-	until := time.Now().Add(s.server.limits.patience)
+	until := time.Now().Add(s.server.limits.rateWait)
 	for {
 		err := s.server.cfg.API.Rate(key)
 		if app.CodeOf(err) != app.CodeRateLimitExceeded || !time.Now().Before(until) {
@@ -93,24 +89,24 @@ func (s *session) pace(key *app.Key) error {
 		case <-time.After(paceStep):
 		case <-s.server.ctx.Done():
 		}
-		if s.wire.Stopping() || s.server.ctx.Err() != nil {
+		if s.conn.Stopping() || s.server.ctx.Err() != nil {
 			return errStopping
 		}
 	}
 }
 
-// key is the key as it is now: it may have been taken away since it signed in.
+// key authenticates again: the key may have been revoked since the sign-in.
 func (s *session) key() (*app.Key, error) {
 	token := s.token
 	if token == "" {
-		token = s.server.cfg.Anybody
+		token = s.server.cfg.DefaultToken
 	}
 	if token == "" {
 		return nil, errNoKey
 	}
-	key, err := s.server.cfg.API.Standing(s.server.ctx, token, s.wire.peer())
+	key, err := s.server.cfg.API.Recheck(s.server.ctx, token, s.conn.peer())
 	if app.CodeOf(err) == app.CodeInvalidAPIKey {
-		s.wire.End()
+		s.conn.CloseAfterReply()
 	}
 	if err != nil {
 		return nil, err
@@ -120,8 +116,8 @@ func (s *session) key() (*app.Key, error) {
 	return key, nil
 }
 
-// Rcpt takes any address that is one: what is wrong with a recipient is answered with
-// the message, as the API does.
+// Rcpt accepts any valid address. Other errors of a recipient are reported after the message, as in
+// the API.
 func (s *session) Rcpt(to string, opts *smtp.RcptOptions) error {
 	if s.mayBounce(to) {
 		err := s.bounces.Rcpt(to, opts)
@@ -139,15 +135,15 @@ func (s *session) Rcpt(to string, opts *smtp.RcptOptions) error {
 	return nil
 }
 
-// mayBounce reports whether a recipient is to be a return path: nobody has signed in.
+// mayBounce reports whether a recipient must be a return path because the peer has not signed in.
 func (s *session) mayBounce(to string) bool {
 	if s.token != "" || s.bounces == nil || len(s.rcpts) > 0 {
 		return false
 	}
-	return s.server.cfg.Anybody == "" || app.IsReturnPath(to)
+	return s.server.cfg.DefaultToken == "" || app.IsReturnPath(to)
 }
 
-// recipient reads an address of RCPT: a mailbox without a name.
+// recipient parses the address of RCPT: a mailbox without a name.
 func recipient(to string) (address string, ok bool) {
 	at := strings.LastIndexByte(to, '@')
 	if at < 0 || len(to) > mailbox.MaxInput {
@@ -160,43 +156,43 @@ func recipient(to string) (address string, ok bool) {
 	return to[:at+1] + domain, true
 }
 
-// Data takes the message and answers once it is safe.
+// Data reads the message and replies once it is stored.
 func (s *session) Data(r io.Reader) error {
 	if s.isBounce {
 		return s.bounces.Data(r)
 	}
-	if !s.wire.Begin() {
+	if !s.conn.BeginMessage() {
 		return errIncomplete
 	}
-	defer s.wire.Done()
-	in := &intake{pool: s.server.disk, team: s.team, dir: s.server.cfg.Dir, memory: s.server.limits.memory, log: s.server.cfg.Log}
+	defer s.conn.EndMessage()
+	in := &messageBuffer{budget: s.server.disk, team: s.team, dir: s.server.cfg.Dir, memoryLimit: s.server.limits.memory, log: s.server.cfg.Log}
 	defer in.close()
 	if _, err := io.Copy(in, r); err != nil {
 		if errors.Is(err, smtp.ErrDataTooLarge) {
-			return s.refused("DATA", smtp.ErrDataTooLarge)
+			return s.logRefusal("DATA", smtp.ErrDataTooLarge)
 		}
-		s.wire.End()
-		return s.refused("DATA", errIncomplete)
+		s.conn.CloseAfterReply()
+		return s.logRefusal("DATA", errIncomplete)
 	}
-	fault := in.end()
-	if fault == errNUL && s.wire.bareCR {
+	fault := in.finish()
+	if fault == errNUL && s.conn.bareCR {
 		fault = errBareCR
 	}
 	if fault != nil {
-		return s.refused("DATA", fault)
+		return s.logRefusal("DATA", fault)
 	}
-	id, err := s.take(in)
+	id, err := s.accept(in)
 	if err != nil {
-		return s.refused("DATA", err)
+		return s.logRefusal("DATA", err)
 	}
-	if !s.server.silent() {
+	if !s.server.logsFaultsOnly() {
 		s.server.cfg.Log.Debug("message taken by SMTP", "email", id, "team", s.team, "bytes", in.size, "recipients", len(s.rcpts))
 	}
 	return &smtp.SMTPError{Code: 250, EnhancedCode: smtp.EnhancedCode{2, 0, 0}, Message: "Ok: queued as " + id}
 }
 
-// take makes an email of a message that is here.
-func (s *session) take(in *intake) (id string, err error) {
+// accept turns a received message into an email.
+func (s *session) accept(in *messageBuffer) (id string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.server.cfg.Log.Error("panic over a message that came by SMTP", "panic", p, "stack", string(debug.Stack()))
@@ -210,14 +206,14 @@ func (s *session) take(in *intake) (id string, err error) {
 		return "", err
 	}
 	ctx = app.WithActor(ctx, func() app.Actor {
-		return app.Actor{Type: app.ActorKey, Name: key.ID, Address: s.wire.peer().String()}
+		return app.Actor{Type: app.ActorKey, Name: key.ID, Address: s.conn.peer().String()}
 	})
-	end, ok := s.server.turns.take(ctx, key.TeamID, in.size)
+	end, ok := s.server.stores.acquire(ctx, key.TeamID, in.size)
 	if !ok {
 		return "", errStoreBusy
 	}
 	defer end()
-	release, err := s.server.cfg.API.Room(ctx, key.TeamID, in.size)
+	release, err := s.server.cfg.API.ReserveMemory(ctx, key.TeamID, in.size)
 	if err != nil {
 		return "", err
 	}
@@ -229,25 +225,23 @@ func (s *session) take(in *intake) (id string, err error) {
 	return s.server.cfg.Messages.Accept(ctx, key, &mail.Submission{Recipients: s.rcpts, Message: message})
 }
 
-// silent reports whether messages have no line in the log but for those that fail by the server's fault.
-func (s *Server) silent() bool { return s.cfg.Silent != nil && s.cfg.Silent() }
+// logsFaultsOnly reports whether only messages that fail with a server error are logged.
+func (s *Server) logsFaultsOnly() bool { return s.cfg.LogFaultsOnly != nil && s.cfg.LogFaultsOnly() }
 
-// refused is the answer to an error, of which there is a line in the log that names
-// nobody.
-func (s *session) refused(command string, err error) error {
-	answer := s.server.answer(err)
+// logRefusal returns the reply to an error, and logs it without addresses.
+func (s *session) logRefusal(command string, err error) error {
+	answer := s.server.smtpError(err)
 	if answer.Code == 421 {
-		s.wire.End()
+		s.conn.CloseAfterReply()
 	}
-	if !s.server.silent() {
-		s.server.cfg.Log.Info("message by SMTP refused", "command", command, "answer", fmt.Sprint(answer.Code, " ", enhancedText(answer.EnhancedCode)), "why", why(err), "team", s.team)
+	if !s.server.logsFaultsOnly() {
+		s.server.cfg.Log.Info("message by SMTP refused", "command", command, "answer", fmt.Sprint(answer.Code, " ", enhancedText(answer.EnhancedCode)), "why", reason(err), "team", s.team)
 	}
 	return answer
 }
 
-// why is what a log says of an error: the name that the API has for it, or this door's
-// own words.
-func why(err error) string {
+// reason returns the error for the log: the API's code, or the text of the server's own reply.
+func reason(err error) string {
 	var own *smtp.SMTPError
 	if errors.As(err, &own) {
 		return own.Message
@@ -255,5 +249,5 @@ func why(err error) string {
 	return string(app.CodeOf(err))
 }
 
-// enhancedText is an enhanced code as answers have it.
+// enhancedText formats an enhanced status code.
 func enhancedText(e smtp.EnhancedCode) string { return fmt.Sprintf("%d.%d.%d", e[0], e[1], e[2]) }

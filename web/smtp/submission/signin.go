@@ -10,14 +10,14 @@ import (
 
 const mechanismLogin = "LOGIN"
 
-// login is the mechanism LOGIN, which has no RFC of its own (draft-murchison-sasl-login):
-// it asks for the user name, which counts for nothing here, and then for the password.
+// login implements the mechanism LOGIN, which has no RFC (draft-murchison-sasl-login): it asks for
+// the user name, which is ignored, and for the password.
 type login struct {
 	asked  int
 	signIn func(password string) error
 }
 
-// Next takes an answer of the peer; nil: it sent none yet.
+// Next handles a response of the peer; nil: none yet.
 func (l *login) Next(response []byte) (challenge []byte, done bool, err error) {
 	if response == nil && l.asked > 0 {
 		return nil, false, errBadResponse
@@ -34,10 +34,10 @@ func (l *login) Next(response []byte) (challenge []byte, done bool, err error) {
 	return nil, true, l.signIn(string(response))
 }
 
-// plain is the mechanism PLAIN, whose faults are answered as SMTP wants it.
+// plain implements the mechanism PLAIN with SMTP's error replies.
 type plain struct{ sasl.Server }
 
-// Next takes an answer of the peer.
+// Next handles a response of the peer.
 func (p plain) Next(response []byte) (challenge []byte, done bool, err error) {
 	if response != nil && bytes.Count(response, []byte{0}) != 2 {
 		return nil, false, errBadResponse
@@ -45,17 +45,18 @@ func (p plain) Next(response []byte) (challenge []byte, done bool, err error) {
 	return p.Server.Next(response)
 }
 
-// AuthMechanisms are what may be used here: nothing where others could read the key.
+// AuthMechanisms returns the mechanisms that are offered: none on a connection that others could
+// read.
 func (s *session) AuthMechanisms() []string {
-	if !s.wire.private() {
+	if !s.conn.confidential() {
 		return nil
 	}
 	return []string{sasl.Plain, mechanismLogin}
 }
 
-// Auth begins a mechanism.
+// Auth starts a mechanism.
 func (s *session) Auth(mechanism string) (sasl.Server, error) {
-	if !s.wire.private() {
+	if !s.conn.confidential() {
 		return nil, errNeedsTLS
 	}
 	switch mechanism {
@@ -64,36 +65,37 @@ func (s *session) Auth(mechanism string) (sasl.Server, error) {
 	case mechanismLogin:
 		return &login{signIn: s.signIn}, nil
 	}
-	return nil, refuse(504, 5, 5, 4, "Only PLAIN and LOGIN are offered")
+	return nil, newReply(504, 5, 5, 4, "Only PLAIN and LOGIN are offered")
 }
 
-// signIn finds the key that a password is.
+// signIn authenticates a password, which is an API key.
 func (s *session) signIn(password string) error {
 	token := s.server.tokenOf(password)
-	key, err := s.server.cfg.API.SignIn(s.server.ctx, token, s.wire.peer())
-	if app.CodeOf(err) == app.CodeInvalidAPIKey && s.server.cfg.Anybody != "" {
-		token = s.server.cfg.Anybody
-		key, err = s.server.cfg.API.Standing(s.server.ctx, token, s.wire.peer())
+	key, err := s.server.cfg.API.SignIn(s.server.ctx, token, s.conn.peer())
+	if app.CodeOf(err) == app.CodeInvalidAPIKey && s.server.cfg.DefaultToken != "" {
+		token = s.server.cfg.DefaultToken
+		key, err = s.server.cfg.API.Recheck(s.server.ctx, token, s.conn.peer())
 	}
 	switch app.CodeOf(err) {
 	case app.CodeRateLimitExceeded:
-		s.wire.End()
+		s.conn.CloseAfterReply()
 		err = errTooManyGuesses
 	case app.CodeInvalidAPIKey:
 		err = errBadKey
 	}
 	if err != nil {
-		return s.refused("AUTH", err)
+		return s.logRefusal("AUTH", err)
 	}
 	s.token, s.team = token, key.TeamID
-	s.wire.Trust()
+	s.conn.SetSignedIn()
 	return nil
 }
 
-// tokenOf is the API key that a password is, or stands for where anybody may hand in.
+// tokenOf returns the API key for a password: the default one, if that is configured and the
+// password is no key.
 func (s *Server) tokenOf(password string) string {
-	if _, _, ok := app.ParseKey(password); !ok && s.cfg.Anybody != "" {
-		return s.cfg.Anybody
+	if _, _, ok := app.ParseKey(password); !ok && s.cfg.DefaultToken != "" {
+		return s.cfg.DefaultToken
 	}
 	return password
 }

@@ -7,55 +7,50 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// errStoreBusy refuses a message whose turn did not come in time.
-var errStoreBusy = refuse(451, 4, 3, 0, "Too many large messages at the same time, try again later")
+// errStoreBusy refuses a message that could not be stored in time.
+var errStoreBusy = newReply(451, 4, 3, 0, "Too many large messages at the same time, try again later")
 
-// teamStoreBytes is how many bytes of messages of a team are stored at once, unless one alone
-// is larger.
-const teamStoreBytes = 2 << 20
-
-// turns bounds what is stored at once of a team. The store writes whatever waits in one
-// go: many large messages would have those of all others wait for every one of them.
-type turns struct {
+// storeLimiter bounds what is stored at the same time per team. The database writes everything that
+// waits in one commit: many large messages of one team would delay the messages of all others.
+type storeLimiter struct {
 	mu    sync.Mutex
-	teams map[string]*turn
+	teams map[string]*teamStores
 }
 
-// turn is that of a team.
-type turn struct {
+// teamStores is the semaphore of one team.
+type teamStores struct {
 	*semaphore.Weighted
-	want int // who has a part of it or waits for one
+	users int // holders and waiters
 }
 
-func newStoreLimiter() *turns { return &turns{teams: map[string]*turn{}} }
+func newStoreLimiter() *storeLimiter { return &storeLimiter{teams: map[string]*teamStores{}} }
 
-// take waits until size bytes more of a team may be stored, or ctx ends; end says that
-// they are.
-func (t *turns) take(ctx context.Context, team string, size int64) (end func(), ok bool) {
-	own, n := t.enter(team), min(size, teamStoreBytes)
-	if own.Acquire(ctx, n) != nil {
-		t.leave(team, own)
+// acquire waits until size bytes of a team may be stored, or ctx ends; end releases them.
+func (t *storeLimiter) acquire(ctx context.Context, team string, size int64) (end func(), ok bool) {
+	sem, n := t.ref(team), min(size, teamStoreBytes)
+	if sem.Acquire(ctx, n) != nil {
+		t.unref(team, sem)
 		return nil, false
 	}
-	return func() { own.Release(n); t.leave(team, own) }, true
+	return func() { sem.Release(n); t.unref(team, sem) }, true
 }
 
-func (t *turns) enter(team string) *turn {
+func (t *storeLimiter) ref(team string) *teamStores {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own := t.teams[team]
-	if own == nil {
-		own = &turn{Weighted: semaphore.NewWeighted(teamStoreBytes)}
-		t.teams[team] = own
+	sem := t.teams[team]
+	if sem == nil {
+		sem = &teamStores{Weighted: semaphore.NewWeighted(teamStoreBytes)}
+		t.teams[team] = sem
 	}
-	own.want++
-	return own
+	sem.users++
+	return sem
 }
 
-func (t *turns) leave(team string, own *turn) {
+func (t *storeLimiter) unref(team string, sem *teamStores) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if own.want--; own.want == 0 {
+	if sem.users--; sem.users == 0 {
 		delete(t.teams, team)
 	}
 }

@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// TestLargeMessagesDoNotDelayOtherTeams: of one team so much is stored at a time, of
-// another team as much beside it; who waits too long is refused.
+// TestLargeMessagesDoNotDelayOtherTeams: each team stores a bounded number of bytes at a time; a
+// message that waits too long is refused.
 func TestLargeMessagesDoNotDelayOtherTeams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newStoreLimiter()
+		limiter := newStoreLimiter()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		end, ok := turns.take(ctx, "bad", teamStoreBytes)
+		end, ok := limiter.acquire(ctx, "bad", teamStoreBytes)
 		if !ok {
 			t.Fatal("the first has no turn")
 		}
 		next := make(chan func(), 1)
 		go func() {
-			end, _ := turns.take(ctx, "bad", teamStoreBytes)
+			end, _ := limiter.acquire(ctx, "bad", teamStoreBytes)
 			next <- end
 		}()
 		synctest.Wait()
-		other, ok := turns.take(ctx, "well", 2*teamStoreBytes)
+		other, ok := limiter.acquire(ctx, "well", 2*teamStoreBytes)
 		if !ok || len(next) > 0 {
 			t.Errorf("the other team has its turn: %v; the same team has a second: %v", ok, len(next) > 0)
 		}
 		other()
 		short, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
-		if _, ok := turns.take(short, "bad", 1); ok {
+		if _, ok := limiter.acquire(short, "bad", 1); ok {
 			t.Error("a turn that somebody else has")
 		}
 		end()
 		synctest.Wait()
 		(<-next)()
-		if len(turns.teams) > 0 {
-			t.Errorf("%d teams are kept", len(turns.teams))
+		if len(limiter.teams) > 0 {
+			t.Errorf("%d teams are kept", len(limiter.teams))
 		}
 	})
 }

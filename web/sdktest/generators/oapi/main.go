@@ -43,7 +43,7 @@ func main() {
 	imported, err := c.CreateContactImportWithBodyWithResponse(ctx, nil, w.FormDataContentType(), &form)
 	must(err)
 	need(imported.JSON201 != nil, imported.Status(), imported.Body)
-	// What a webhook hears has a type as well.
+	// Webhook events have a type too.
 	var bounce client.EmailBouncedEvent
 	must(json.Unmarshal([]byte(os.Getenv("MAILER_EVENT")), &bounce))
 	need(bounce.Data.Bounce != nil, "the event", nil)

@@ -22,7 +22,7 @@ func (k key) Bearer(context.Context, client.OperationName) (client.Bearer, error
 	return client.Bearer{Token: string(k)}, nil
 }
 
-// Session implements client.SecuritySource: this program is nobody who is signed in.
+// Session implements client.SecuritySource: this program has no session.
 func (k key) Session(context.Context, client.OperationName) (client.Session, error) {
 	return client.Session{}, ogenerrors.ErrSkipClientSecurity
 }

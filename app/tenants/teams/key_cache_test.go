@@ -13,7 +13,7 @@ func TestKeyReadBeforeRevocationIsNotCached(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	_, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	testserver.Must(t, err)
-	// A request looks it up, and before it keeps what it found, it is revoked.
+	// The key is revoked after a request has read it and before the request caches it.
 	mark := w.Services.Teams.Keys().Mark()
 	if _, ok := w.Services.Teams.Keys().Get(k.Public); ok {
 		t.Fatal("known before it was used")
@@ -31,7 +31,7 @@ func TestRevokedKeyStopsImmediately(t *testing.T) {
 	for range 20 {
 		token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 		testserver.Must(t, err)
-		for range 4 { // they keep it in the cache, or put it there just then
+		for range 4 { // they hold it in the cache, or are adding it
 			busy.Go(func() {
 				for range 50 {
 					if _, err := w.Services.Teams.Authenticate(t.Context(), token); err != nil {
@@ -68,8 +68,8 @@ func TestOtherTeamsKeysAreNotFound(t *testing.T) {
 	}
 }
 
-// BenchmarkAuthenticate is what a request pays for its key: from the cache, and
-// from the database, which a key costs twice a second.
+// BenchmarkAuthenticate measures the lookup of a key from the cache, and from the database, which
+// happens twice a second for a key in use.
 func BenchmarkAuthenticate(b *testing.B) {
 	w := testserver.New(b, testserver.NewRelay(nil))
 	token, _, err := w.Services.Teams.CreateKey(b.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})

@@ -12,11 +12,11 @@ import (
 	"mailer/db"
 )
 
-// TestPerfKeyLookupUsesIndex looks keys up in the database, without the cache. Among
-// eight times as many keys a look-up takes less than twice as long, and it costs no more
-// than ten reads of a setting. A team can have 200 keys.
+// TestPerfKeyLookupUsesIndex looks up keys in the database, without the cache. With eight times as
+// many keys a lookup takes less than twice as long, and it costs at most ten reads of a setting. A
+// team can have 200 keys.
 func TestPerfKeyLookupUsesIndex(t *testing.T) {
-	testserver.SQLiteOnly(t) // elsewhere the network's time is most of it
+	testserver.SQLiteOnly(t) // with PostgreSQL network time dominates
 	w := testserver.New(t, testserver.NewRelay(nil))
 	var tokens []string
 	each := func() time.Duration {

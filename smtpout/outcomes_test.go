@@ -10,8 +10,8 @@ import (
 	"mailer/app"
 )
 
-// crowd is n addresses of which none is known to the fake relays here.
-func crowd(n int) []string {
+// manyRecipients returns n addresses that the fake relays do not know.
+func manyRecipients(n int) []string {
 	out := make([]string, n)
 	for i := range out {
 		out[i] = fmt.Sprintf("u%d@example.net", i)
@@ -43,8 +43,8 @@ func TestVerdictsBefore421AreKept(t *testing.T) {
 			if cfg.Timeout = time.Minute; end == stall {
 				cfg.Timeout = 2 * time.Second
 			}
-			var h holder
-			res := newRelay(t, cfg).Send(t.Context(), letter(crowd(50)...), h.hold)
+			var h authorizer
+			res := newRelay(t, cfg).Send(t.Context(), testMessage(manyRecipients(50)...), h.authorize)
 			if res.Kind != app.ResultTrouble || res.Stage != app.StageRcpt || res.Reply.Text == "" || h.calls() != 0 {
 				t.Fatalf("got %s (%s), %d holds", summary(res), res.Reply.Text, h.calls())
 			}
@@ -55,9 +55,9 @@ func TestVerdictsBefore421AreKept(t *testing.T) {
 			for _, r := range res.Recipients {
 				got = append(got, fmt.Sprint(r.Address, r.Outcome, r.Stage, r.Reply.Code, r.Reply.Enhanced))
 			}
-			for i, address := range crowd(20) {
+			for i, address := range manyRecipients(20) {
 				switch i {
-				case 2: // accepted: the message never came
+				case 2: // accepted, but the message was never sent
 				case 4:
 					expected = append(expected, fmt.Sprint(address, app.Postponed, app.StageRcpt, 450, "4.2.1"))
 				default:
@@ -71,12 +71,12 @@ func TestVerdictsBefore421AreKept(t *testing.T) {
 	}
 }
 
-// Whoever can't stand in a command is refused without the relay, whatever becomes
-// of the others.
+// An address that can't be written in a command is refused without the relay, whatever happens to
+// the others.
 func TestTroubleAtMailKeepsLocalRefusals(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo, script: on("MAIL", "421 4.3.2 busy")})
-		want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net", "b\r\n@example.net"), agree), "trouble/mail/421 b\r\n=refused/0")
+		want(t, relayTo(t, f).Send(t.Context(), testMessage("a@example.net", "b\r\n@example.net"), authorizeAll), "trouble/mail/421 b\r\n=refused/0")
 	})
 }
 
@@ -107,7 +107,7 @@ func TestSoftBounceRelayRefusesNothing(t *testing.T) {
 				cfg := configFor(f.listener)
 				cfg.SoftBounce = true
 				r := newRelay(t, cfg)
-				res := r.Send(t.Context(), letter(two...), agree)
+				res := r.Send(t.Context(), testMessage(two...), authorizeAll)
 				want(t, res, tt.want)
 				if len(res.Recipients) == 0 && res.Reply.Text == "" {
 					t.Error("the relay's words are lost")
@@ -118,14 +118,14 @@ func TestSoftBounceRelayRefusesNothing(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"SIZE 10"}})
 	cfg := configFor(f.listener)
 	cfg.SoftBounce = true
-	want(t, newRelay(t, cfg).Send(t.Context(), letter(two...), agree), "refused/mail/0") // not the relay's word
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage(two...), authorizeAll), "refused/mail/0") // not the relay's own code
 }
 
 func TestRelaySpecificEHLOName(t *testing.T) {
 	f := startFake(t, &fake{})
 	cfg := configFor(f.listener)
 	cfg.Hello = "[192.0.2.1]"
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	if got := f.said("EHLO"); len(got) != 1 || got[0] != "EHLO [192.0.2.1]" {
 		t.Errorf("said %q", got)
 	}
