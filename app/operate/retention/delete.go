@@ -300,7 +300,7 @@ func (w *walk) deleteContent(tx *db.Tx, email *db.Aged, start time.Time) (more b
 // keepEnvelope keeps for whom an email's unsubscribe link stands, where that says it
 // nowhere else once the email is gone.
 func (w *walk) keepEnvelope(tx *db.Tx, emailID string) error {
-	people, err := tx.SharedPage(emailID)
+	people, err := tx.SharedUnsubscribePage(emailID)
 	if err != nil || len(people) == 0 {
 		return err
 	}
