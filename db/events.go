@@ -102,7 +102,7 @@ func (tx *Tx) CloseTroublesOf(g engine.DeadNodes, relay string) error {
 		return t, err
 	}, `SELECT id, owner FROM relay_troubles WHERE relay = ? AND ended_at IS NULL`, relay)
 	for _, t := range open {
-		if !g.HasLeft(t.owner.String) {
+		if !g.IsDead(t.owner.String) {
 			continue
 		}
 		if err := tx.CloseTrouble(t.id); err != nil {
