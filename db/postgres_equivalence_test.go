@@ -107,14 +107,14 @@ func (tw *enginePair) value(c *dbtest.Column) any {
 		return pick(tw.rand, []string{`{"a":1}`, `{"b":"x@y","a":"1"}`, `{"B":-2.50}`})
 	case c.Name == "detail":
 		return pick(tw.rand, pairDetails)
-	case c.Kind == "TEXT" && c.Words != nil:
-		return pick(tw.rand, c.Words)
+	case c.Kind == "TEXT" && c.Allowed != nil:
+		return pick(tw.rand, c.Allowed)
 	case c.Kind == "TEXT":
 		return pick(tw.rand, pairTexts)
 	case c.Kind == "BLOB":
 		return pick(tw.rand, pairBytes)
-	case c.Words != nil:
-		return tw.rand.Int64N(int64(len(c.Words)))
+	case c.Allowed != nil:
+		return tw.rand.Int64N(int64(len(c.Allowed)))
 	}
 	return pick(tw.rand, pairNumbers)
 }

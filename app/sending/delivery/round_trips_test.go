@@ -16,19 +16,18 @@ import (
 	"mailer/db/pgtest"
 )
 
-// counted runs fn with a server on PostgreSQL and the way to it. The clock of the bubble stands
-// still while anything runs: a group of writes takes all that can come to it, on a slow machine
-// as on a fast one.
-func counted(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy)) {
+// countTrips runs fn with a server on PostgreSQL and the connection to it. The clock of the bubble
+// stands still while anything runs, so that groups of writes have the same size on slow machines.
+func countTrips(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy)) {
 	testserver.PostgresOnly(t)
-	wire := pgtest.NewProxy(t, pgtest.Server(t)) // outside of the bubble: it waits for the network
+	wire := pgtest.NewProxy(t, pgtest.Server(t)) // outside the bubble: it waits for the network
 	testserver.Synctest(t, func(t *testing.T) {
 		testserver.UseWire(t, wire)
 		fn(t, testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 16}, nil)), wire)
 	})
 }
 
-// wantTrips checks how many round trips, and statements, the trips are for each of n emails.
+// wantTrips checks the number of round trips and statements for each of n emails.
 func wantTrips(t *testing.T, trips []pgtest.RoundTrip, n int, most, mostStatements float64) {
 	t.Helper()
 	statements := 0
@@ -42,7 +41,7 @@ func wantTrips(t *testing.T, trips []pgtest.RoundTrip, n int, most, mostStatemen
 	}
 }
 
-// kindsOf tells of trips which of them are alike, the most frequent first.
+// kindsOf groups equal trips, the most frequent first.
 func kindsOf(trips []pgtest.RoundTrip) string {
 	times := map[string]int{}
 	for _, trip := range trips {
@@ -65,7 +64,7 @@ func kindsOf(trips []pgtest.RoundTrip) string {
 }
 
 func TestRoundTripsPerEmail(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
 		const clients, each = 16, 30
 		send := func(n int) {
 			var all sync.WaitGroup
@@ -86,10 +85,10 @@ func TestRoundTripsPerEmail(t *testing.T) {
 			time.Sleep(time.Second) // writes that are still buffered
 			synctest.Wait()
 		}
-		send(10) // what is prepared takes ways of its own once
-		wire.RoundTrips()
+		send(10) // preparing statements takes extra round trips once
+		wire.Take()
 		send(each)
-		trips := wire.RoundTrips()
+		trips := wire.Take()
 		if open := w.SQL(`SELECT count(*)::text FROM units`)[0]; open != "0" {
 			t.Errorf("%s emails wait", open)
 		}
@@ -98,7 +97,7 @@ func TestRoundTripsPerEmail(t *testing.T) {
 }
 
 func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
 		const n = 600
 		w.AddSubscribers(n)
 		send := func() {
@@ -112,9 +111,9 @@ func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
 			}
 			t.Fatal("it is not sent in a minute")
 		}
-		send() // what is prepared takes ways of its own once
-		wire.RoundTrips()
+		send() // preparing statements takes extra round trips once
+		wire.Take()
 		send()
-		wantTrips(t, wire.RoundTrips(), n, 0.4, 9)
+		wantTrips(t, wire.Take(), n, 0.4, 9)
 	})
 }
