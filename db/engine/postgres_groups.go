@@ -129,7 +129,7 @@ func (e *postgresEngine) noteCommitted(as marks) {
 }
 
 // committed reports whether a group was committed whose COMMIT got no answer. It waits for the
-// lock of the group, which the server holds as long as the lost connection lives there. It queries
+// lock of the group, which the server holds as long as the lost connection lives there. It asks
 // in a transaction that writes: when that one is confirmed by the synchronous standby, so is the
 // group.
 func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
