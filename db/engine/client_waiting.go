@@ -59,8 +59,8 @@ func submitWaiting(d *DB, r *request) error {
 	}
 }
 
-// errGivenUp is the outcome of a request that was refused before it began.
-var errGivenUp = errors.New("db: given up before it began")
+// errRefused is the outcome of a request that was refused before it began.
+var errRefused = errors.New("db: refused before it began")
 
 // begin marks the requests of a group as begun and returns them. Requests that were refused
 // before are left out.
@@ -68,7 +68,7 @@ func begin(group []*request) []*request {
 	return slices.DeleteFunc(group, func(r *request) bool {
 		canceled := !r.begun.CompareAndSwap(false, true)
 		if canceled {
-			r.done <- errGivenUp
+			r.done <- errRefused
 		}
 		return canceled
 	})

@@ -57,7 +57,7 @@ func (g *testCluster) waitLeading(d *DB) {
 	}
 }
 
-func note(d *DB, name string) error {
+func putSetting(d *DB, name string) error {
 	return d.Write(context.Background(), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 }
 
@@ -72,8 +72,8 @@ func writeSoon(d *DB, fn func(*Tx) error) error {
 	}
 }
 
-// noteSoon is note with the retries of writeSoon.
-func noteSoon(d *DB, name string) error {
+// putSettingSoon is putSetting with the retries of writeSoon.
+func putSettingSoon(d *DB, name string) error {
 	return writeSoon(d, func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 }
 
@@ -86,7 +86,7 @@ func TestClusterHasOneLeader(t *testing.T) {
 		t.Fatalf("%v %v %v work", first.Cluster().Leads(), others[0].Cluster().Leads(), others[1].Cluster().Leads())
 	}
 	for i, d := range append(others, first) {
-		if err := note(d, string(rune('a'+i))); err != nil {
+		if err := putSetting(d, string(rune('a'+i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestClusterHasOneLeader(t *testing.T) {
 		t.Fatalf("%v and %v work", others[0].Cluster().Leads(), others[1].Cluster().Leads())
 	}
 	for _, d := range others {
-		if err := note(d, "z"); err != nil {
+		if err := putSetting(d, "z"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -125,14 +125,14 @@ func TestMemberTakesOverFromSilentLeader(t *testing.T) {
 	}
 	g.waitLeading(second)
 	deadline := time.After(patience)
-	for note(first, "late") == nil {
+	for putSetting(first, "late") == nil {
 		select {
 		case <-deadline:
 			t.Fatal("the old leader goes on writing")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if err := noteSoon(second, "new"); err != nil {
+	if err := putSettingSoon(second, "new"); err != nil {
 		t.Error(err)
 	}
 }
@@ -164,7 +164,7 @@ func TestNewLeaderWritesImmediately(t *testing.T) {
 	time.Sleep(2 * deadHeartbeats * g.heartbeat)
 	do(`COMMIT`)
 	g.waitLeading(second)
-	if err := noteSoon(second, "new"); err != nil {
+	if err := putSettingSoon(second, "new"); err != nil {
 		t.Error(err)
 	}
 }
@@ -198,7 +198,7 @@ func TestExternalWritesAreNoticed(t *testing.T) {
 			<-d.externalWrites
 		}
 		before := d.Generation("team", "")
-		if err := note(other, "x"); err != nil {
+		if err := putSetting(other, "x"); err != nil {
 			t.Fatal(err)
 		}
 		select {

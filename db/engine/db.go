@@ -289,8 +289,8 @@ func (d *DB) Close() error {
 	var err error
 	d.closeOnce.Do(func() {
 		close(d.closing)
-		late := time.AfterFunc(closeTimeout, func() { d.Abandon() })
-		defer late.Stop()
+		timer := time.AfterFunc(closeTimeout, func() { d.Abandon() })
+		defer timer.Stop()
 		<-d.done
 		d.tasks.Wait()
 		err = d.release()

@@ -119,13 +119,13 @@ func lockKeyFile(path string) (*os.File, error) {
 			f.Close()
 			return nil, fmt.Errorf("another command is changing the master key file %s; try again when it has ended", path)
 		}
-		mine, statErr := f.Stat()
+		opened, statErr := f.Stat()
 		now, nowErr := os.Stat(path)
 		if err = errors.Join(err, statErr, nowErr); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("lock the master key file %s: %w", path, err)
 		}
-		if os.SameFile(mine, now) {
+		if os.SameFile(opened, now) {
 			return f, nil
 		}
 		f.Close()

@@ -11,8 +11,8 @@ import (
 	"mailer/db/pgtest"
 )
 
-// askPostgres returns the one value of a query.
-func askPostgres(t *testing.T, dsn, query string) (value string) {
+// queryPostgres returns the one value of a query.
+func queryPostgres(t *testing.T, dsn, query string) (value string) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 		t.Fatalf("a dry run: %+v, %v", m, err)
 	}
 	const version = `SELECT max(version)::text FROM schema_versions`
-	if got := askPostgres(t, opts.Path, version); got != "1" {
+	if got := queryPostgres(t, opts.Path, version); got != "1" {
 		t.Errorf("a dry run leaves version %s", got)
 	}
 	for range 2 { // the second one finds nothing to do
@@ -51,10 +51,10 @@ func TestPostgresMigrationSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := askPostgres(t, opts.Path, version); got != "3" {
+	if got := queryPostgres(t, opts.Path, version); got != "3" {
 		t.Errorf("version %s", got)
 	}
-	if got := askPostgres(t, opts.Path, `SELECT pg_get_indexdef('emails_extra'::regclass)`); !strings.Contains(got, "(team_id, last_event, id)") {
+	if got := queryPostgres(t, opts.Path, `SELECT pg_get_indexdef('emails_extra'::regclass)`); !strings.Contains(got, "(team_id, last_event, id)") {
 		t.Errorf("an index of a step is not the one of the schema: %s", got)
 	}
 }
@@ -78,7 +78,7 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if got := askPostgres(t, opts.Path, `SELECT count(*)::text FROM schema_versions`); got != "1" {
+	if got := queryPostgres(t, opts.Path, `SELECT count(*)::text FROM schema_versions`); got != "1" {
 		t.Errorf("%s versions", got)
 	}
 }

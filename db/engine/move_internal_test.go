@@ -61,7 +61,7 @@ func fillTables(t *testing.T, path string) error {
 	conn := connOf(t, pool)
 	for _, table := range dbtest.Tables(t, conn) {
 		for n := range movedRows {
-			oddRow(t, conn, &table, n)
+			edgeRow(t, conn, &table, n)
 		}
 	}
 	rows, err := conn.QueryContext(t.Context(), `PRAGMA foreign_key_check`)
@@ -90,12 +90,12 @@ func connOf(t *testing.T, pool *sql.DB) *sql.Conn {
 	return conn
 }
 
-// oddRow adds the n-th row of a table.
-func oddRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
+// edgeRow adds the n-th row of a table.
+func edgeRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
 	t.Helper()
 	names, placeholders, args := []string{}, []string{}, []any{}
 	for _, c := range table.Columns {
-		v, placeholder := oddValue(&c, n), "?"
+		v, placeholder := edgeValue(&c, n), "?"
 		if c.Name == "properties" {
 			placeholder = "jsonb(?)"
 		}
@@ -110,7 +110,7 @@ func oddRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
 	}
 }
 
-func oddValue(c *dbtest.Column, n int) any {
+func edgeValue(c *dbtest.Column, n int) any {
 	switch {
 	case c.Name == "properties":
 		return movedObjects[n]

@@ -37,8 +37,8 @@ func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	return &moveSide{Conn: newSession(conn, e), pool: pool, jsonText: jsonOfPostgres}, nil
 }
 
-// postgresSource begins to read a database and locks the row of changes, with which every group
-// of writes begins, so that nothing else writes. It also locks the row of this node, so that no
+// postgresSource begins to read a database and locks the table changes, whose row every group of
+// writes locks first, so that nothing else writes. It also locks the row of this node, so that no
 // other server takes over.
 func postgresSource(ctx context.Context, url, node string) (*moveSide, error) {
 	s, err := postgresSide(ctx, url)

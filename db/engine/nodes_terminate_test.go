@@ -58,7 +58,7 @@ func (g *testCluster) cutOff(leads int) {
 func (g *testCluster) waitWritten(d *DB) {
 	g.t.Helper()
 	done := make(chan error, 1)
-	go func() { done <- noteSoon(d, "x") }()
+	go func() { done <- putSettingSoon(d, "x") }()
 	select {
 	case err := <-done:
 		if err != nil {

@@ -72,11 +72,11 @@ func settingOf(t *testing.T, d *DB, name string) string {
 func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
-	const closures, questions = 40, 3
+	const closures, queries = 40, 3
 	ask := make([]func(*Tx) error, closures)
 	for i := range ask {
 		ask[i] = func(tx *Tx) error {
-			for q := range questions {
+			for q := range queries {
 				if _, err := tx.Setting(fmt.Sprintf("s%d-%d", i, q)); !errors.Is(err, ErrNotFound) {
 					return fmt.Errorf("question %d: %w", q, err)
 				}
@@ -90,7 +90,7 @@ func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
-		t.Logf("%d ways", len(w.RoundTrips()))
+		t.Logf("%d round trips", len(w.RoundTrips()))
 	}
 	for i, err := range together(t, d, Pipelined(t.Context()), ask...) {
 		if err != nil {
@@ -98,8 +98,8 @@ func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 		}
 	}
 	// The closure that blocks the writer runs no statement.
-	if got := len(w.RoundTrips()); got != questions+1 {
-		t.Errorf("%d closures with %d questions each took %d ways there and back", closures, questions, got)
+	if got := len(w.RoundTrips()); got != queries+1 {
+		t.Errorf("%d closures with %d queries each took %d round trips", closures, queries, got)
 	}
 	for i := range closures {
 		if got := settingOf(t, d, fmt.Sprint("s", i)); got != fmt.Sprint("v", i) {
@@ -111,7 +111,7 @@ func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 func TestConcurrentPartsShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
-	const closures, parts, questions = 3, maxParts, 2
+	const closures, parts, queries = 3, maxParts, 2
 	var after atomic.Int64
 	all := make([]func(*Tx) error, closures)
 	for i := range all {
@@ -119,7 +119,7 @@ func TestConcurrentPartsShareRoundTrips(t *testing.T) {
 			errs := make([]error, parts)
 			tx.Extra = new(int)
 			tx.Concurrently(parts, func(tx *Tx, n int) {
-				for q := range questions {
+				for q := range queries {
 					if _, err := tx.Setting(fmt.Sprint("none", q)); !errors.Is(err, ErrNotFound) {
 						errs[n] = err
 						return
@@ -146,8 +146,8 @@ func TestConcurrentPartsShareRoundTrips(t *testing.T) {
 	}
 	run() // preparing takes round trips of its own, once
 	after.Store(0)
-	if got := run(); got != questions+1 {
-		t.Errorf("%d closures of %d parts with %d questions each took %d ways there and back", closures, parts, questions, got)
+	if got := run(); got != queries+1 {
+		t.Errorf("%d closures of %d parts with %d queries each took %d round trips", closures, parts, queries, got)
 	}
 	if got := after.Load(); got != closures*parts {
 		t.Errorf("%d were called after the commit, want %d", got, closures*parts)
@@ -357,28 +357,28 @@ func TestWriteOnlyGroupTakesOneRoundTrip(t *testing.T) {
 	write := func(name string) int {
 		t.Helper()
 		wire.RoundTrips()
-		if err := note(d, name); err != nil {
+		if err := putSetting(d, name); err != nil {
 			t.Fatal(err)
 		}
-		ways := 0
+		trips := 0
 		for _, trip := range wire.RoundTrips() { // also those of heartbeats
 			if slices.Contains(trip, beginGroup) || slices.Contains(trip, "COMMIT") || slices.Contains(trip, "ROLLBACK") {
-				ways++
+				trips++
 			}
 		}
-		return ways
+		return trips
 	}
 	write("a") // preparing takes round trips of its own, once
 	write("b")
 	if got := write("c"); got != 1 {
-		t.Errorf("a group took %d ways", got)
+		t.Errorf("a group took %d round trips", got)
 	}
 	// The other server changes what is cached, which must be read again.
-	if err := note(other, "d"); err != nil {
+	if err := putSetting(other, "d"); err != nil {
 		t.Fatal(err)
 	}
 	if got := write("e"); got < 3 {
-		t.Errorf("a group after one of another server took %d ways: it did not look again", got)
+		t.Errorf("a group after one of another server took %d round trips: it began early again", got)
 	}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		if got := settingOf(t, d, name); got != "1" {

@@ -54,10 +54,10 @@ func oneReader(t *testing.T, d *DB, query string) {
 		r := d.readers.take()
 		t.Cleanup(func() { d.readers.put(r) })
 	}
-	askOnce(t, d, query)
+	readOnce(t, d, query)
 }
 
-func askOnce(t *testing.T, d *DB, queries ...string) {
+func readOnce(t *testing.T, d *DB, queries ...string) {
 	t.Helper()
 	err := d.Read(context.Background(), func(r *Reader) error {
 		for _, query := range queries {
@@ -85,15 +85,15 @@ func TestPostgresReadRoundTrips(t *testing.T) {
 	waits := count(d)
 	waits()
 	for range 5 {
-		askOnce(t, d, countTeams)
+		readOnce(t, d, countTeams)
 		if n := waits(); n != 1 {
 			t.Errorf("a read of one statement waits %d times", n)
 		}
-		askOnce(t, d, countTeams, countTeams, countTeams)
+		readOnce(t, d, countTeams, countTeams, countTeams)
 		if n := waits(); n != 3 {
 			t.Errorf("a read of three statements waits %d times", n)
 		}
-		askOnce(t, d) // its ROLLBACK is still unanswered
+		readOnce(t, d) // its ROLLBACK is still unanswered
 		waits()
 	}
 }
@@ -101,7 +101,7 @@ func TestPostgresReadRoundTrips(t *testing.T) {
 func TestPostgresReadSnapshot(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
-	askOnce(t, d, readsOnly, countTeams)
+	readOnce(t, d, readsOnly, countTeams)
 	read := func(fn func(r *Reader)) {
 		t.Helper()
 		if err := d.Read(context.Background(), func(r *Reader) error { fn(r); return nil }); err != nil {
@@ -140,7 +140,7 @@ func TestPostgresReadAfterLostConnection(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		askOnce(t, d, readsOnly)
+		readOnce(t, d, readsOnly)
 		err := d.Read(context.Background(), func(r *Reader) error {
 			var n int
 			return r.Row(`SELECT 1 / (count(*) - count(*)) FROM teams`, nil, &n)
@@ -148,7 +148,7 @@ func TestPostgresReadAfterLostConnection(t *testing.T) {
 		if err == nil {
 			t.Error("a division by zero is no error")
 		}
-		askOnce(t, d, readsOnly)
+		readOnce(t, d, readsOnly)
 	}
 }
 

@@ -47,27 +47,27 @@ func (e *postgresEngine) begin(d *DB, s *Conn) error {
 	e.group++
 	e.before, e.bump = *s.counted, marks{}
 	note := []any{e.writer, e.group, e.lastRow}
-	asks := []*pendingQuery{{text: beginGroup}, {text: lockGroups}, {text: noteGroup, args: note}}
+	queries := []*pendingQuery{{text: beginGroup}, {text: lockGroups}, {text: noteGroup, args: note}}
 	strict := []*pendingQuery{
-		asks[0],
-		asks[1],
+		queries[0],
+		queries[1],
 		{text: noteGroup + `, 1 / CASE WHEN rules = $4 AND erasures = $5 THEN 1 ELSE 0 END`, args: append(note, e.known.rules, e.known.erasures)},
 	}
 	if e.node.id != "" {
-		asks = append(asks, &pendingQuery{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.node.id}})
+		queries = append(queries, &pendingQuery{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.node.id}})
 		strict = append(strict, &pendingQuery{text: `SELECT 1 / count(*) FROM (SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE) AS me`, args: []any{e.node.id}})
 	}
 	others := false
-	begun := func(asks []*pendingQuery) (err error) {
-		if e.node.id != "" && len(asks[3].rows) == 0 {
+	begun := func(queries []*pendingQuery) (err error) {
+		if e.node.id != "" && len(queries[3].rows) == 0 {
 			return errFenced
 		}
-		e.now, err = marksOf(asks[2].rows)
+		e.now, err = marksOf(queries[2].rows)
 		others = !e.now.sameRules(e.known)
 		return err
 	}
-	s.queue.opening = &opening{asks, func(asks []*pendingQuery) error {
-		if err := begun(asks); err != nil || !others {
+	s.queue.opening = &opening{queries, func(queries []*pendingQuery) error {
+		if err := begun(queries); err != nil || !others {
 			return err
 		}
 		return errStaleBegin

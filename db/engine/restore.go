@@ -195,8 +195,8 @@ func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
 	return aside, nil
 }
 
-// copyOwner gives the copy the owner and mode of the database or, if there is none, the owner of
-// its directory, because a restore is often run as root and the server is not.
+// copyOwner sets the owner and mode of the copy to those of the database or, if there is none, the
+// owner to that of its directory, because a restore is often run as root and the server is not.
 func (r *Restore) copyOwner() error {
 	mode := fs.FileMode(0o600)
 	info, err := os.Stat(r.path)
@@ -208,7 +208,7 @@ func (r *Restore) copyOwner() error {
 	return errors.Join(chownLike(r.Staged(), info), os.Chmod(r.Staged(), mode))
 }
 
-// chownLike gives a file the owner of another one, if this process is root.
+// chownLike sets the owner of a file to that of another one, if this process is root.
 func chownLike(path string, other fs.FileInfo) error {
 	owner, ok := other.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {

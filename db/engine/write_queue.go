@@ -36,7 +36,7 @@ type writeQueue struct {
 type opening struct {
 	queries []*pendingQuery
 	// begun is called with their results. Its error rolls the transaction back.
-	begun func(asks []*pendingQuery) error
+	begun func(queries []*pendingQuery) error
 	// strict are statements that fail themselves if begun would return an error, so that COMMIT
 	// can be sent with them.
 	strict []*pendingQuery
@@ -125,7 +125,7 @@ func (q *writeQueue) failure() error {
 }
 
 // send sends the buffered writes and then queries in one round trip.
-func (q *writeQueue) send(asks []*pendingQuery) {
+func (q *writeQueue) send(queries []*pendingQuery) {
 	writes, opening := q.writes, q.opening
 	q.writes, q.opening = nil, nil
 	var first []*pendingQuery
@@ -137,7 +137,7 @@ func (q *writeQueue) send(asks []*pendingQuery) {
 		if q.onSlow != nil {
 			defer time.AfterFunc(q.slowAfter, func() { q.onSlow(conn.PgConn().PID()) }).Stop()
 		}
-		return exchange(conn, first, writes, asks)
+		return exchange(conn, first, writes, queries)
 	})
 	if opening != nil && q.failed == nil {
 		q.failed = opening.begun(first)
@@ -162,7 +162,7 @@ func (q *writeQueue) finish() (none bool, err error) {
 }
 
 // exchange sends statements in one round trip and reads the results.
-func exchange(conn *pgx.Conn, first []*pendingQuery, writes []pendingWrite, asks []*pendingQuery) (err error) {
+func exchange(conn *pgx.Conn, first []*pendingQuery, writes []pendingWrite, queries []*pendingQuery) (err error) {
 	batch := &pgx.Batch{}
 	for _, a := range first {
 		batch.Queue(a.text, a.args...)
@@ -170,7 +170,7 @@ func exchange(conn *pgx.Conn, first []*pendingQuery, writes []pendingWrite, asks
 	for _, w := range writes {
 		batch.Queue(w.text, w.args...)
 	}
-	for _, a := range asks {
+	for _, a := range queries {
 		batch.Queue(a.text, a.args...)
 	}
 	results := conn.SendBatch(context.Background(), batch)
@@ -185,7 +185,7 @@ func exchange(conn *pgx.Conn, first []*pendingQuery, writes []pendingWrite, asks
 			return mapForeignKey(err)
 		}
 	}
-	for _, a := range asks {
+	for _, a := range queries {
 		if err := a.read(conn, results); err != nil {
 			return mapForeignKey(err)
 		}

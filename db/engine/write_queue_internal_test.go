@@ -39,19 +39,19 @@ func TestFailedQueuedWriteRunsGroupAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The second statement fails when it is sent, and its closure ignores the error.
-			var heard error
+			var closureErr error
 			err := write(func(tx *Tx) error {
 				if err := tx.WriteOne(longer); err != nil {
 					return err
 				}
-				heard = tx.WriteOne(fail)
+				closureErr = tx.WriteOne(fail)
 				return nil
 			})
-			if fail == ofNoRow && (err != nil || !errors.Is(heard, ErrNotFound)) {
-				t.Errorf("wrote %v, heard %v", err, heard)
+			if fail == ofNoRow && (err != nil || !errors.Is(closureErr, ErrNotFound)) {
+				t.Errorf("wrote %v, closureErr %v", err, closureErr)
 			}
-			if fail == refused && (err == nil || heard == nil) {
-				t.Errorf("wrote %v, heard %v", err, heard)
+			if fail == refused && (err == nil || closureErr == nil) {
+				t.Errorf("wrote %v, closureErr %v", err, closureErr)
 			}
 			if err := write(func(tx *Tx) error { return tx.WriteOne(longer) }); err != nil {
 				t.Errorf("what follows fails too: %v", err)
