@@ -197,7 +197,7 @@ func (o *options) check(cmd *cobra.Command) error {
 // openStore opens the database for the server. A standby waits for it.
 func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, error) {
 	waiting := func() {}
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Clock: true, Standby: o.standby, Several: !o.standby, Log: log, Metrics: o.listeners.Metrics(), Waiting: func() (err error) {
+	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Clock: true, Standby: o.standby, JoinCluster: !o.standby, Log: log, Metrics: o.listeners.Metrics(), Waiting: func() (err error) {
 		waiting, err = o.listeners.ServeStandby(log)
 		return err
 	}})

@@ -1,102 +1,101 @@
--- The whole schema of a Mailer database: what a fresh one gets.
+-- The complete schema of a new Mailer database.
 --
 -- Ids are UUID v7 as text, so their order is the order of creation. Times are
--- Unix milliseconds. JSON columns are written and read whole, by Go. States are
+-- Unix milliseconds. JSON columns are written and read as a whole by Go. States are
 -- CHECK lists. Lists are read by keyset on an index that starts with team_id.
 
--- What the server keeps for itself: a note of its relays and address for the
--- commands beside it, and what is sealed, under names that begin with 'sealed.', as
--- sealed.flags: the settings that an operator changed while the server runs.
+-- Settings and notes of the server: its relays and address for commands that run next
+-- to it, and sealed values under names that begin with 'sealed.'. sealed.flags has the
+-- settings that an operator changed at run time.
 CREATE TABLE settings (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A team owns all that follows; no row of one team is seen by another.
+-- Teams own the rows of all tables below. No team sees rows of another.
 CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
-  name       TEXT NOT NULL, -- several may have the same: a team that names itself must not learn of others
-  contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
-  suppressions INTEGER NOT NULL DEFAULT 0, -- how many its list shows: without those that were erased
-  guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
-  suspended_at INTEGER,       -- since when nothing of it leaves, by the operator's word; NULL: it does
-  suspended  TEXT,            -- the reason that its callers are told; NULL: not suspended
-  keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
+  name       TEXT NOT NULL, -- not unique: a team must not learn the names of others
+  contacts   INTEGER NOT NULL DEFAULT 0, -- number of contacts
+  suppressions INTEGER NOT NULL DEFAULT 0, -- number of listed suppressions, without erased ones
+  guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- the last judgement
+  suspended_at INTEGER,       -- since when the operator suspended sending; NULL: not suspended
+  suspended  TEXT,            -- the reason shown to callers; NULL: not suspended
+  keep_content    INTEGER,    -- milliseconds; 0: no limit; NULL: the server's setting; the same for the next two
   keep_emails     INTEGER,
   keep_broadcasts INTEGER,
-  logo_url   TEXT,            -- the address of a logo on another server; NULL: none
-  logo_id    TEXT,            -- the id in logos of the logo that was uploaded; NULL: none
-  color      TEXT,            -- of buttons and links, as #rrggbb; NULL: ink
-  font       TEXT,            -- the name of a font stack; NULL: that of the reader's device
-  footer     TEXT,            -- plain text at the end of visual email; NULL: none
-  second_factor INTEGER NOT NULL DEFAULT 0 CHECK (second_factor IN (0, 1)), -- people reach it only with a second factor
-  deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
+  logo_url   TEXT,            -- URL of a logo on another server; NULL: none
+  logo_id    TEXT,            -- id in logos of the uploaded logo; NULL: none
+  color      TEXT,            -- of buttons and links, as #rrggbb; NULL: default
+  font       TEXT,            -- name of a font stack; NULL: the reader's default
+  footer     TEXT,            -- plain text at the end of visual emails; NULL: none
+  second_factor INTEGER NOT NULL DEFAULT 0 CHECK (second_factor IN (0, 1)), -- members need a second factor
+  deleted_at INTEGER,         -- since when the team is being deleted, in steps and this row last; NULL: not deleted
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX teams_name ON teams (name);
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
 CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
 
--- The logos that teams uploaded. A logo that was replaced stays, since email that was sent
--- shows it: the newest ten of a team are kept.
+-- Uploaded logos of teams. A replaced logo is kept, because sent email shows it, up to
+-- the newest ten of a team.
 CREATE TABLE logos (
-  id         TEXT NOT NULL PRIMARY KEY, -- SHA-256 of team and content, so that nobody guesses it
+  id         TEXT NOT NULL PRIMARY KEY, -- SHA-256 of team and content, so that it cannot be guessed
   team_id    TEXT NOT NULL REFERENCES teams (id),
   type       TEXT NOT NULL CHECK (type IN ('image/png', 'image/jpeg')),
   width      INTEGER NOT NULL, -- pixels
   height     INTEGER NOT NULL,
   content    BLOB NOT NULL,
-  created_at INTEGER NOT NULL  -- when it was uploaded the last time
+  created_at INTEGER NOT NULL  -- last upload
 ) STRICT;
 CREATE INDEX logos_team ON logos (team_id, created_at, id);
 
--- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
--- email counts when it is accepted, or, where it waits for its time, when it
--- leaves; a recipient of a broadcast when its turn comes.
+-- Recipients counted for a team on a UTC day, for quotas. An email counts when it is
+-- accepted or, if scheduled, when it is sent; a broadcast recipient when it is started.
 CREATE TABLE team_days (
   team_id    TEXT NOT NULL REFERENCES teams (id),
   day        INTEGER NOT NULL, -- Unix days
   recipients INTEGER NOT NULL,
-  quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2)), -- event of the day's quota that was sent: 1 quota.warning, 2 quota.reached
+  quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2)), -- the day's quota event that was sent: 1 quota.warning, 2 quota.reached
   PRIMARY KEY (team_id, day)
 ) STRICT, WITHOUT ROWID;
 
--- Plans of teams, in cloud mode. A team without a row is on the free one.
+-- Plans of teams, in cloud mode. A team without a row has the free plan.
 CREATE TABLE team_plans (
   team_id  TEXT NOT NULL PRIMARY KEY REFERENCES teams (id),
   name     TEXT NOT NULL CHECK (name IN ('free', 'starter', 'pro', 'scale')),
-  included INTEGER,          -- recipients a period; NULL: what the plan includes
+  included INTEGER,          -- recipients per period; NULL: as the plan includes
   overage  INTEGER NOT NULL CHECK (overage IN (0, 1)),
-  since    INTEGER NOT NULL, -- the midnight before the team got a monthly plan: periods begin on that day of the month
-  quota_event_at INTEGER,    -- when the period began of which an event was sent
+  since    INTEGER NOT NULL, -- the midnight before the monthly plan began: periods begin on that day of the month
+  quota_event_at INTEGER,    -- start of the period of quota_event
   quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2)) -- as in team_days
 ) STRICT, WITHOUT ROWID;
 
--- Recipients of accepted emails that have not counted in team_days: the sums of
--- units.owed, kept in cloud mode.
+-- Recipients of accepted emails that are not yet counted in team_days: the sums of
+-- units.owed, in cloud mode.
 CREATE TABLE team_backlogs (
   team_id   TEXT NOT NULL PRIMARY KEY REFERENCES teams (id),
-  late      INTEGER NOT NULL, -- of units in the backlog of a daily quota
-  scheduled INTEGER NOT NULL  -- of the others
+  late      INTEGER NOT NULL, -- of units that wait for a daily quota
+  scheduled INTEGER NOT NULL  -- of other units
 ) STRICT, WITHOUT ROWID;
 
--- What became of recipients, by hour: the rates of guardrails and deliverability.
--- A commit adds to each of its rows once, however many messages it is about.
+-- Outcomes of recipients by hour: the rates of guardrails and deliverability. A commit
+-- updates each row once, whatever its number of messages.
 CREATE TABLE outcomes (
   team_id      TEXT NOT NULL REFERENCES teams (id),
   hour         INTEGER NOT NULL, -- Unix hours
   region       TEXT NOT NULL,
   domain       TEXT NOT NULL,    -- of the sender
-  sent         INTEGER NOT NULL, -- recipients that a relay took or refused by name
+  sent         INTEGER NOT NULL, -- recipients that a relay accepted or refused individually
   hard_bounced INTEGER NOT NULL,
   complained   INTEGER NOT NULL,
   scored       INTEGER NOT NULL, -- of sent, those whose email has a score
-  points       INTEGER NOT NULL, -- the sum of these scores, in hundredths
+  points       INTEGER NOT NULL, -- sum of the scores, in hundredths
   PRIMARY KEY (team_id, hour, region, domain)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX outcomes_bad ON outcomes (region, team_id, hour, hard_bounced, complained) WHERE hard_bounced + complained > 0;
 
--- The same of all teams together.
+-- Outcomes of all teams by region and hour.
 CREATE TABLE region_outcomes (
   region       TEXT NOT NULL,
   hour         INTEGER NOT NULL,
@@ -106,15 +105,15 @@ CREATE TABLE region_outcomes (
   PRIMARY KEY (region, hour)
 ) STRICT, WITHOUT ROWID;
 
--- What became of recipients, by hour: the figures of charts, kept 400 days. Of one
--- recipient each counts once, but for opens and clicks. A commit adds to each of its
--- rows once. No foreign key: a count makes no commit fail.
+-- Outcomes of recipients by hour, for charts, kept 400 days. Each outcome of a
+-- recipient counts once, except opens and clicks. A commit updates each row once.
+-- Without foreign keys, so that a count never fails a commit.
 CREATE TABLE mail_counts (
   team_id      TEXT NOT NULL,
   hour         INTEGER NOT NULL, -- Unix hours
   domain       TEXT NOT NULL,    -- of the sender
   broadcast_id TEXT NOT NULL,    -- '': emails
-  sent         INTEGER NOT NULL, -- a relay took or refused them by name, or they are test recipients
+  sent         INTEGER NOT NULL, -- accepted or refused individually by a relay, or test recipients
   delivered    INTEGER NOT NULL DEFAULT 0,
   opened       INTEGER NOT NULL DEFAULT 0,
   unique_opened  INTEGER NOT NULL DEFAULT 0, -- emails
@@ -131,26 +130,26 @@ CREATE TABLE mail_counts (
   PRIMARY KEY (team_id, hour, domain, broadcast_id)
 ) STRICT, WITHOUT ROWID;
 
--- Which requests were made, without their bodies; an id is the request's own, and begins
--- with the time at which it came. Kept 30 days.
+-- API requests without their bodies, kept 30 days. An id is the request id, which
+-- begins with the time of arrival.
 CREATE TABLE request_logs (
   team_id    TEXT NOT NULL,
   id         TEXT NOT NULL,
-  key_id     TEXT,             -- NULL: a person
-  user_id    TEXT,             -- NULL: a key
+  key_id     TEXT,             -- NULL: made by a person
+  user_id    TEXT,             -- NULL: made with a key
   method     TEXT NOT NULL,
-  endpoint   TEXT NOT NULL,    -- path, as it was written, without the query
+  endpoint   TEXT NOT NULL,    -- path as requested, without query
   status     INTEGER NOT NULL, -- HTTP
-  micros     INTEGER NOT NULL, -- how long it took
+  micros     INTEGER NOT NULL, -- duration
   user_agent TEXT,
-  error      TEXT,             -- name of the error; NULL: it was answered
-  email_id   TEXT,             -- the one email that it made
-  addresses  INTEGER NOT NULL CHECK (addresses IN (0, 1)), -- endpoint or user_agent may hold one
+  error      TEXT,             -- error name; NULL: success
+  email_id   TEXT,             -- the only email that it created
+  addresses  INTEGER NOT NULL CHECK (addresses IN (0, 1)), -- endpoint or user_agent may contain an address
   PRIMARY KEY (team_id, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX request_logs_addresses ON request_logs (team_id, id) WHERE addresses = 1;
 
--- API keys: the public part and SHA-256 of the secret part, never the secret.
+-- API keys: the public part and the SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
@@ -160,9 +159,9 @@ CREATE TABLE keys (
   domain_id    TEXT REFERENCES domains (id) ON DELETE CASCADE, -- NULL: any domain
   public       TEXT NOT NULL UNIQUE,
   hash         BLOB NOT NULL,
-  expires_at   INTEGER, -- from when on it is no key; NULL: never
-  allowed_ips  TEXT,    -- JSON: ranges of addresses that may use it; NULL: any
-  made_by      TEXT,    -- id of the person who made it, or the key that made it; NULL: the command line
+  expires_at   INTEGER, -- NULL: never
+  allowed_ips  TEXT,    -- JSON: IP ranges that may use it; NULL: any
+  made_by      TEXT,    -- id of the person or key that created it; NULL: the command line
   created_at   INTEGER NOT NULL,
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
@@ -170,23 +169,23 @@ CREATE INDEX keys_team ON keys (team_id, id);
 CREATE INDEX keys_made ON keys (made_by, id) WHERE made_by IS NOT NULL;
 CREATE INDEX keys_domain ON keys (domain_id) WHERE domain_id IS NOT NULL;
 
--- Sending domains, what their owners chose, and what the DNS says of them.
+-- Sending domains with their settings and the result of DNS checks.
 CREATE TABLE domains (
   id          TEXT NOT NULL PRIMARY KEY,
   team_id     TEXT NOT NULL REFERENCES teams (id),
   name        TEXT NOT NULL, -- lower-case A-labels
   status      TEXT NOT NULL CHECK (status IN ('not_started', 'pending', 'verified', 'failed')),
-  trusted     INTEGER NOT NULL CHECK (trusted IN (0, 1)), -- the operator vouches for it: no check takes its verification away
+  trusted     INTEGER NOT NULL CHECK (trusted IN (0, 1)), -- the operator trusts it: no check revokes its verification
   region      TEXT NOT NULL,
   return_path TEXT NOT NULL,  -- one label
   open_tracking      INTEGER NOT NULL CHECK (open_tracking IN (0, 1)),
   click_tracking     INTEGER NOT NULL CHECK (click_tracking IN (0, 1)),
   tracking_subdomain TEXT,    -- one label or more
-  checks      TEXT,           -- JSON: what the last check found; NULL: none yet
-  no_dmarc    INTEGER NOT NULL DEFAULT 0 CHECK (no_dmarc IN (0, 1)), -- and it found no DMARC policy
+  checks      TEXT,           -- JSON: result of the last check; NULL: none yet
+  no_dmarc    INTEGER NOT NULL DEFAULT 0 CHECK (no_dmarc IN (0, 1)), -- the last check found no DMARC policy
   checked_at  INTEGER,
-  check_at    INTEGER,        -- when it is due again; NULL: never
-  pending_since INTEGER,      -- when the 72 hours began
+  check_at    INTEGER,        -- next check; NULL: never
+  pending_since INTEGER,      -- start of the 72 hours
   created_at  INTEGER NOT NULL,
   UNIQUE (team_id, name)
 ) STRICT, WITHOUT ROWID;
@@ -194,9 +193,9 @@ CREATE INDEX domains_team ON domains (team_id, id);
 CREATE INDEX domains_due ON domains (check_at) WHERE check_at IS NOT NULL;
 CREATE INDEX domains_tracking ON domains (id) WHERE tracking_subdomain IS NOT NULL;
 
--- DKIM key pairs of domains; the private half is sealed. One of a domain signs;
--- a next one waits until its record is live; a retired one stays listed for a
--- while, since mail that it signed is still on its way.
+-- DKIM key pairs of domains; the private key is sealed. One key of a domain signs. The
+-- next key waits until its record is published. A retired key stays listed for a while,
+-- because mail that it signed is still in transit.
 CREATE TABLE dkim_keys (
   domain_id  TEXT NOT NULL REFERENCES domains (id) ON DELETE CASCADE,
   selector   TEXT NOT NULL,
@@ -208,7 +207,7 @@ CREATE TABLE dkim_keys (
   PRIMARY KEY (domain_id, selector)
 ) STRICT, WITHOUT ROWID;
 
--- Emails: what lists show. Bodies and attachments stand in tables of their own.
+-- Emails as lists show them. Bodies and attachments are in separate tables.
 CREATE TABLE emails (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
@@ -224,35 +223,36 @@ CREATE TABLE emails (
   tags         TEXT,          -- JSON: [{name,value}]
   attachments  INTEGER NOT NULL,
   topic_id     TEXT,
-  template_id  TEXT, -- that it was made of
-  source       TEXT NOT NULL CHECK (source IN ('account', 'api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it came; account: Mailer's own
+  template_id  TEXT, -- the template that it was made from
+  source       TEXT NOT NULL CHECK (source IN ('account', 'api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it was submitted; account: by Mailer itself
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
     'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
-  content_deleted_at INTEGER, -- when it was older than contents are kept: what is left of it goes piece by piece; NULL: it is there
-  imported_at  INTEGER,       -- when it came here as history: another server sent it, and nothing of it leaves from here; NULL: it is this server's
-  unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)) -- 1: the record of a send that was refused, all of its recipients being suppressed; in no list that does not ask for it
+  content_deleted_at INTEGER, -- when retention deleted the content, which is removed in steps; NULL: not deleted
+  imported_at  INTEGER,       -- when it was imported as history: another server sent it, and this server never does; NULL: not imported
+  unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)) -- 1: the record of a send refused because all of its recipients are suppressed; only lists that ask for it include it
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 CREATE INDEX emails_unsent ON emails (team_id, created_at) WHERE unsent = 1;
 
--- What an email says; never changed after acceptance. Rows are large, so this table
--- and that of the pieces of attachments keep them out of their keys.
+-- Contents of emails; never changed after acceptance except by erasures. Rows are
+-- large, so this table and the pieces of attachments keep them out of the B-tree of the
+-- key.
 CREATE TABLE contents (
   email_id TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   html        TEXT,
   plain       TEXT,
   headers     TEXT, -- JSON: [{name,value}]
-  unsubscribe TEXT, -- the address of the page that this email leads to; NULL: none
-  tracking    TEXT, -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
-  insights    TEXT, -- JSON: {version,found}; NULL: not looked at
-  raw         INTEGER, -- bytes of the message in raw_pieces, which leaves as it is; NULL: it is made of what stands here
-  sum         INTEGER NOT NULL -- CRC-32C of html, plain, headers and unsubscribe: a damaged page must not leave as mail
+  unsubscribe TEXT, -- URL of the unsubscribe page; NULL: none
+  tracking    TEXT, -- JSON: {base,open,click,pages}; NULL: not tracked
+  insights    TEXT, -- JSON: {version,found}; NULL: not examined
+  raw         INTEGER, -- bytes of the message in raw_pieces, which is sent unchanged; NULL: the message is composed from this row
+  sum         INTEGER NOT NULL -- CRC-32C of html, plain, headers and unsubscribe: a damaged page must not be sent as mail
 ) STRICT;
 
--- What mail of Mailer's own to a person says, sealed: it may hold a link that only the
--- person may follow. contents has what others see in its place.
+-- Sealed contents of emails that Mailer itself sends to people: they may have a link
+-- for that person only. contents has a text for others.
 CREATE TABLE account_texts (
   email_id TEXT NOT NULL PRIMARY KEY REFERENCES contents (email_id) ON DELETE CASCADE,
   sealed   BLOB NOT NULL
@@ -263,14 +263,14 @@ CREATE TABLE attachments (
   email_id     TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   filename     TEXT NOT NULL,
   content_type TEXT NOT NULL,
-  content_id   TEXT, -- under which the HTML shows it; NULL: it does not
+  content_id   TEXT, -- by which the HTML embeds it; NULL: not embedded
   size         INTEGER NOT NULL,
-  edition      INTEGER NOT NULL DEFAULT 0 -- how often it was rewritten, by erasures
+  edition      INTEGER NOT NULL DEFAULT 0 -- how often erasures rewrote it
 ) STRICT;
 CREATE INDEX attachments_email ON attachments (email_id, id);
 
--- The bytes of attachments, in pieces of 256 KiB and a last one of what is left: to
--- read a part of a large value SQLite walks all of it. None: an empty file.
+-- Contents of attachments in pieces of 256 KiB, the last one shorter: SQLite reads a
+-- part of a large value by reading all before it. An empty file has none.
 CREATE TABLE attachment_pieces (
   attachment_id TEXT NOT NULL REFERENCES attachments (id) ON DELETE CASCADE,
   n             INTEGER NOT NULL,
@@ -279,8 +279,8 @@ CREATE TABLE attachment_pieces (
   PRIMARY KEY (attachment_id, n)
 ) STRICT;
 
--- Messages that were handed in whole, by SMTP, without what does not leave, in pieces as
--- attachments have. What they say stands in the tables above too, for people to see.
+-- Complete messages submitted by SMTP, as they are sent, in pieces like attachments.
+-- The tables above have their contents too, for display.
 CREATE TABLE raw_pieces (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   n        INTEGER NOT NULL,
@@ -289,64 +289,64 @@ CREATE TABLE raw_pieces (
   PRIMARY KEY (email_id, n)
 ) STRICT;
 
--- Units: open work only. One SMTP transaction for an email, or for one recipient
--- of a broadcast, whose id stands in email_id then; the row goes when nothing is
--- left to try. 'later' waits for its time, 'due' for its turn; 'begun' is in work:
--- found at start, the process died in it, before its final dot. 'committed' means that
--- the dot may have been sent and its reply is not recorded: found at start, it is a
--- doubt. 'held' leaves only once it is released, and is in no other state meanwhile;
--- what it was is kept. What belongs to an email goes with it by DeleteEmail.
+-- Units: open work only. A unit is one SMTP transaction for an email, or for one
+-- broadcast recipient, whose id is in email_id. The row is deleted when nothing is left
+-- to try. 'later' waits for next_at, 'due' waits for capacity, 'begun' is in progress:
+-- if found at start, the process died before the final dot. 'committed': the final dot
+-- may have been sent and its reply is not stored; if found at start, it is a doubt.
+-- 'held' waits for a release and keeps its former values. DeleteEmail deletes the
+-- dependent rows of an email.
 CREATE TABLE units (
   email_id  TEXT NOT NULL PRIMARY KEY,
   team_id   TEXT NOT NULL,
   broadcast_id TEXT REFERENCES broadcasts (id), -- NULL: an email
-  topic_id  TEXT,             -- NULL: belongs to none
+  topic_id  TEXT,             -- NULL: none
   relay     TEXT NOT NULL,
   domain    TEXT NOT NULL,    -- of the sender
-  bulk      INTEGER NOT NULL CHECK (bulk = CASE WHEN broadcast_id IS NULL THEN 0 ELSE 1 END), -- leaves after all that is not
+  bulk      INTEGER NOT NULL CHECK (bulk = CASE WHEN broadcast_id IS NULL THEN 0 ELSE 1 END), -- sent after units that are not bulk
   state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'committed', 'held')),
-  held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'paused', 'restored') ELSE held IS NULL END), -- why it is
-  held_at   INTEGER,          -- since when; its clock stands until it is released
-  expires_in INTEGER,         -- milliseconds of its clock after which it fails; NULL: as the relay or the server has it
-  attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
-  next_at   INTEGER NOT NULL, -- when it is due; of what is begun: since when
-  since     INTEGER,          -- when its clock began; NULL: nothing of it was begun, and it begins at next_at
-  stood     TEXT,             -- when that clock stood for this unit alone: FROM-TO,FROM-TO in milliseconds; for all of a relay or team: relay_troubles
-  size      INTEGER NOT NULL, -- bytes on the wire, roughly
-  dated     INTEGER,          -- of a broadcast: the message's Date
-  owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
-  late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- it is in the backlog of a daily quota
-  crashes   INTEGER NOT NULL DEFAULT 0, -- the latest ones in a row, at each of which it was begun
-  deferred_at INTEGER,        -- when its relay first put it off; NULL: it did not
-  owner     TEXT,             -- the server that has it in work, where several share a database; NULL: nobody, or the one that there is
-  signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
+  held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'paused', 'restored') ELSE held IS NULL END), -- reason
+  held_at   INTEGER,          -- since when; the expiry clock stops until the release
+  expires_in INTEGER,         -- milliseconds on the expiry clock after which it fails; NULL: the setting of relay or server
+  attempts  INTEGER NOT NULL, -- begun, without those that failed by trouble of the whole relay
+  next_at   INTEGER NOT NULL, -- when it is due; in progress: since when
+  since     INTEGER,          -- start of the expiry clock; NULL: no attempt began, and the clock starts at next_at
+  stood     TEXT,             -- pauses of the clock for this unit only: FROM-TO,FROM-TO in milliseconds; those of a relay or team are in relay_troubles
+  size      INTEGER NOT NULL, -- approximate bytes of the message
+  dated     INTEGER,          -- of a broadcast: Date of the message
+  owed      INTEGER NOT NULL DEFAULT 0, -- recipients to count in team_days when it is sent; 0: already counted
+  late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- waits for a daily quota
+  crashes   INTEGER NOT NULL DEFAULT 0, -- consecutive latest crashes during which it was in progress
+  deferred_at INTEGER,        -- when the relay first deferred it; NULL: never
+  owner     TEXT,             -- the server that has it in progress, if several share a database; NULL: none, or the only one
+  signature TEXT              -- DKIM-Signature of the first committed attempt, for the same bytes again
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, bulk, team_id, domain, next_at) WHERE state = 'due';
 CREATE INDEX units_later ON units (relay, bulk, next_at) WHERE state = 'later';
-CREATE INDEX units_clock ON units (relay, team_id, since) WHERE state = 'due' AND since IS NOT NULL; -- what was begun and waits again
+CREATE INDEX units_clock ON units (relay, team_id, since) WHERE state = 'due' AND since IS NOT NULL; -- units that wait for another attempt
 CREATE INDEX units_expiry ON units (relay, team_id, (coalesce(since, next_at) + expires_in)) WHERE state = 'due' AND expires_in IS NOT NULL;
 CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
-CREATE INDEX units_stopped ON units (team_id, email_id) WHERE broadcast_id IS NULL AND (state = 'held' OR deferred_at IS NOT NULL); -- finds mail that is held or was put off
+CREATE INDEX units_stopped ON units (team_id, email_id) WHERE broadcast_id IS NULL AND (state = 'held' OR deferred_at IS NOT NULL); -- finds mail that is held or deferred
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 CREATE INDEX units_paused ON units (broadcast_id) WHERE held = 'paused';
 
--- The envelope of an email and what became of each recipient. The index finds mail by
--- its recipient, within a team. It would cost each message a page of its own where mail
--- is accepted, so that a row comes into it a minute or two later, with others.
+-- The envelope of an email with the state of each recipient. The index finds mail by
+-- recipient within a team. Because an index entry would cost one page per message at
+-- acceptance, rows are added to it in batches a minute or two later.
 CREATE TABLE recipients (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   n        INTEGER NOT NULL,
   address  TEXT NOT NULL,
   state    TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'delivery_delayed', 'delivered',
     'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
-  team_id  TEXT, -- of the email; NULL: it is not in the index yet
+  team_id  TEXT, -- of the email; NULL: not in the index yet
   PRIMARY KEY (email_id, n)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX recipients_address ON recipients (team_id, lower(address), email_id) WHERE team_id IS NOT NULL;
 
--- The timeline of an email, or of a recipient of a broadcast. Its first line, the
--- acceptance, is the row in emails or broadcasts itself.
+-- Events in the timeline of an email or broadcast recipient. The first event, the
+-- acceptance, is the row in emails or broadcasts.
 CREATE TABLE events (
   email_id   TEXT NOT NULL,
   id         TEXT NOT NULL,
@@ -357,20 +357,20 @@ CREATE TABLE events (
   PRIMARY KEY (email_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- Attempts to hand an email, or that of a recipient of a broadcast, to its relay that did
--- not end in success; the newest ten of each. Of the others the events tell.
+-- Unsuccessful attempts to send an email or broadcast email, the newest ten of each.
+-- Successful ones are events.
 CREATE TABLE attempts (
   email_id     TEXT NOT NULL,
   id           TEXT NOT NULL,
   outcome      TEXT NOT NULL,
   detail       TEXT NOT NULL, -- JSON, as in events
-  conversation TEXT,          -- the dialogue with the relay, without sign-in and message; NULL: there was none
+  conversation TEXT,          -- dialogue with the relay, without credentials and message; NULL: none
   created_at   INTEGER NOT NULL,
   PRIMARY KEY (email_id, id)
 ) STRICT;
 
--- Reports from outside that were taken, so that each counts once; kept 30 days.
--- The id is a keyed hash of the provider's own, which may hold an address.
+-- Processed reports of bounces and complaints, so that each counts once; kept 30 days.
+-- The id is a keyed hash of the provider's id, which may contain an address.
 CREATE TABLE feedback (
   source     TEXT NOT NULL,
   id         BLOB NOT NULL CHECK (length(id) = 16),
@@ -379,9 +379,8 @@ CREATE TABLE feedback (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX feedback_age ON feedback (created_at);
 
--- What Amazon SES calls the message of a unit in its reply and in its reports. Its
--- ids begin with the time, so that rows are appended; they go 90 days after the
--- email came.
+-- The ids that Amazon SES gives to messages in replies and reports. They begin with the
+-- time, so rows are appended. Kept 90 days after the email was accepted.
 CREATE TABLE provider_ids (
   id       TEXT NOT NULL PRIMARY KEY,
   email_id TEXT NOT NULL
@@ -403,27 +402,27 @@ CREATE TABLE doubts (
 CREATE INDEX doubts_email ON doubts (email_id, id);
 CREATE INDEX doubts_team ON doubts (team_id, id);
 
--- Times when a relay was not there or took nothing, or nothing of one team or of one of
--- its domains; every email that waited shows them.
+-- Times when a relay was missing or accepted nothing, from all, one team or one of its
+-- domains. Every email that waited shows them.
 CREATE TABLE relay_troubles (
   id         TEXT NOT NULL PRIMARY KEY,
-  relay      TEXT NOT NULL, -- '': all, the team is suspended
-  team_id    TEXT,    -- whose mail it is about; NULL: everybody's
-  domain     TEXT,    -- of the sender; NULL: all of the team's
+  relay      TEXT NOT NULL, -- '': all relays, the team is suspended
+  team_id    TEXT,    -- the affected team; NULL: all
+  domain     TEXT,    -- of the sender; NULL: all of the team
   started_at INTEGER NOT NULL,
-  ended_at   INTEGER, -- NULL: still
-  failures   INTEGER NOT NULL, -- 0: nothing was tried: no relay, a paused one, a daily limit, a suspended team
-  stops_clock INTEGER NOT NULL CHECK (stops_clock IN (0, 1)), -- 1: units do not expire meanwhile: no relay, a suspended team
+  ended_at   INTEGER, -- NULL: not ended
+  failures   INTEGER NOT NULL, -- 0: nothing was tried: no relay, a paused relay, a daily limit, a suspended team
+  stops_clock INTEGER NOT NULL CHECK (stops_clock IN (0, 1)), -- 1: expiry clocks stop: no relay, a suspended team
   detail     TEXT NOT NULL, -- JSON: the latest failure
-  owner      TEXT -- the server that met it, where several share a database
+  owner      TEXT -- the server that recorded it, if several share a database
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
 CREATE INDEX relay_troubles_domain ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;
 CREATE INDEX relay_troubles_stood ON relay_troubles (relay) WHERE stops_clock = 1;
 CREATE INDEX relay_troubles_open ON relay_troubles (relay) WHERE ended_at IS NULL;
 
--- Relays that were added while the server runs; those of its flags are not here. The
--- URL is sealed, since it holds a password.
+-- Relays added at run time; those of flags are not stored. The URL is sealed, because
+-- it contains a password.
 CREATE TABLE relays (
   region     TEXT NOT NULL PRIMARY KEY,
   sealed     BLOB NOT NULL,
@@ -431,38 +430,37 @@ CREATE TABLE relays (
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Relays, of flags too, through which nothing leaves by the operator's word.
+-- Relays, including those of flags, that the operator paused.
 CREATE TABLE relay_pauses (
   region    TEXT NOT NULL PRIMARY KEY,
   paused_at INTEGER NOT NULL,
   until     INTEGER -- NULL: until it is resumed
 ) STRICT, WITHOUT ROWID;
 
--- How each relay is, as the server last said it for the commands beside it; written when
--- it changes.
+-- States of relays as the server last stored them, on change, for commands that run
+-- next to it.
 CREATE TABLE relay_states (
   region     TEXT NOT NULL PRIMARY KEY,
   state      TEXT NOT NULL, -- JSON
-  sealed     BLOB,          -- a relay of the server's flags, for the test of it; NULL: it is of the database
+  sealed     BLOB,          -- URL of a relay from flags, for its test; NULL: stored in relays
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What the library for certificates by ACME keeps, under its names: certificates with
--- their keys, and the account's key.
+-- Values of the ACME library by its names: certificates with keys, and the account key.
 CREATE TABLE certificates (
   name       TEXT NOT NULL PRIMARY KEY,
   sealed     BLOB NOT NULL,
-  expires_at INTEGER, -- NULL: it is no certificate
+  expires_at INTEGER, -- NULL: not a certificate
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How the certificate of each host is, as the server last said it for the commands beside
--- it; written when it changes.
+-- States of the certificates of hosts as the server last stored them, on change, for
+-- commands that run next to it.
 CREATE TABLE certificate_states (
   host       TEXT NOT NULL PRIMARY KEY,
-  expires_at INTEGER, -- NULL: there is none
-  look_at    INTEGER, -- from when on somebody is to look why it was not renewed
-  failures   INTEGER NOT NULL, -- in a row
+  expires_at INTEGER, -- NULL: none
+  look_at    INTEGER, -- when to warn that it was not renewed
+  failures   INTEGER NOT NULL, -- consecutive
   failed_at  INTEGER,
   failure    TEXT
 ) STRICT, WITHOUT ROWID;
@@ -472,13 +470,13 @@ CREATE TABLE relay_usage (
   relay  TEXT NOT NULL,
   minute INTEGER NOT NULL, -- Unix minutes
   sent   INTEGER NOT NULL,
-  bulk   INTEGER NOT NULL, -- of them, those of broadcasts
+  bulk   INTEGER NOT NULL, -- of sent, messages of broadcasts
   PRIMARY KEY (relay, minute)
 ) STRICT, WITHOUT ROWID;
 
--- Addresses that a team's mail must not go to. They are found by their keyed
--- hash, here and in all that follows; email is what lists show. It is NULL for
--- one that was erased: that still blocks, and is listed no more.
+-- Addresses that a team's mail must not be sent to. They are found by keyed hash, as in
+-- all tables below. email is what lists show: NULL for an erased suppression, which
+-- blocks and is not listed.
 CREATE TABLE suppressions (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
@@ -492,19 +490,19 @@ CREATE TABLE suppressions (
 CREATE INDEX suppressions_team ON suppressions (team_id, id) WHERE email IS NOT NULL;
 CREATE INDEX suppressions_origin ON suppressions (team_id, origin, id) WHERE email IS NOT NULL;
 
--- Whole messages of the capture transport, which sends nothing: of emails and of
--- recipients of broadcasts.
+-- Messages of the capture transport, which sends nothing, for emails and broadcast
+-- recipients.
 CREATE TABLE captures (
   email_id   TEXT NOT NULL PRIMARY KEY,
   message    BLOB NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT;
 
--- Answers to sends that carried an Idempotency-Key; kept 24 h. A sending-only API key
--- has a scope of its own, so that one that leaked takes no key from another's sends.
+-- Responses to sends with an Idempotency-Key; kept 24 h. A sending-only API key has its
+-- own scope, so that a leaked key cannot occupy keys of other senders.
 CREATE TABLE idempotency (
   team_id    TEXT NOT NULL REFERENCES teams (id),
-  scope      TEXT NOT NULL, -- id of a sending-only API key; empty: all others of the team
+  scope      TEXT NOT NULL, -- id of a sending-only API key; empty: all other callers of the team
   route      TEXT NOT NULL,
   key        TEXT NOT NULL,
   hash       BLOB NOT NULL, -- SHA-256 of the canonical body
@@ -514,9 +512,9 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- The audience of a team. Rows lie in the order of their lists and filters walk
--- them; no foreign key leads here, since memberships are deleted by index with
--- their contact.
+-- Contacts of a team. Rows are in the order of lists, which filters scan. No foreign
+-- key refers to this table, because memberships are deleted by index with their
+-- contact.
 CREATE TABLE contacts (
   team_id      TEXT NOT NULL REFERENCES teams (id),
   id           TEXT NOT NULL,
@@ -528,15 +526,15 @@ CREATE TABLE contacts (
   properties   BLOB,          -- JSONB: an object of strings and numbers; NULL: none
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
-  last_sent_at    INTEGER,    -- when a relay last took an email to it, or a broadcast began it; NULL: never; so the next two
-  last_opened_at  INTEGER,    -- a click counts as an open too
+  last_sent_at    INTEGER,    -- when a relay last accepted an email to it, or a broadcast started it; NULL: never; the same for the next two
+  last_opened_at  INTEGER,    -- a click counts as an open
   last_clicked_at INTEGER,
   PRIMARY KEY (team_id, id),
   UNIQUE (team_id, address)
 ) STRICT, WITHOUT ROWID;
 
--- Addresses that contacts had before they got another: what an old one's link says
--- holds for the contact, and an erasure of it takes them along.
+-- Former addresses of contacts: an unsubscribe link for a former address applies to the
+-- contact, and an erasure of the contact includes them.
 CREATE TABLE former_addresses (
   team_id    TEXT NOT NULL,
   contact_id TEXT NOT NULL,
@@ -546,7 +544,7 @@ CREATE TABLE former_addresses (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX former_addresses_address ON former_addresses (team_id, address);
 
--- Contact properties that were declared; a contact may have others.
+-- Declared contact properties; contacts may have others.
 CREATE TABLE properties (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
@@ -558,15 +556,15 @@ CREATE TABLE properties (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX properties_team ON properties (team_id, id);
 
--- Topics and what addresses chose about them. A choice belongs to an address,
--- contact or not: whoever gets mail can opt out of it. Choices of a deleted
--- topic go piece by piece.
+-- Topics, and choices of addresses about them. A choice belongs to an address, which
+-- need not be a contact: any recipient can opt out. Choices of a deleted topic are
+-- deleted in steps.
 CREATE TABLE topics (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
   name         TEXT NOT NULL,
   description  TEXT,
-  subscription TEXT NOT NULL CHECK (subscription IN ('opt_in', 'opt_out')), -- of those who chose nothing
+  subscription TEXT NOT NULL CHECK (subscription IN ('opt_in', 'opt_out')), -- of addresses without a choice
   visibility   TEXT NOT NULL CHECK (visibility IN ('public', 'private')),
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
@@ -582,25 +580,25 @@ CREATE TABLE choices (
   PRIMARY KEY (topic_id, address)
 ) STRICT, WITHOUT ROWID;
 
--- Who chose on a hosted page within the last minute, which webhooks were told at once:
--- what is chosen until then is told together, as it stands at that time.
+-- Addresses that made choices on a hosted page within the last minute. Webhooks got the
+-- first event immediately; later choices are sent in one event when the minute ends.
 CREATE TABLE choice_news (
   team_id TEXT NOT NULL REFERENCES teams (id),
   address BLOB NOT NULL CHECK (length(address) = 16),
-  topics  TEXT, -- JSON: ids of topics that are still to be told of; NULL: none
-  next_at INTEGER NOT NULL, -- when webhooks may be told again
+  topics  TEXT, -- JSON: ids of topics whose event is delayed; NULL: none
+  next_at INTEGER NOT NULL, -- when the next event may be sent
   PRIMARY KEY (team_id, address)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX choice_news_next ON choice_news (next_at);
 
--- Segments; members are the contacts that were added by hand. Members of a
--- deleted segment go piece by piece.
+-- Segments; members are the contacts added explicitly. Members of a deleted segment are
+-- deleted in steps.
 CREATE TABLE segments (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   name       TEXT NOT NULL,
-  filter     TEXT, -- JSON: {match,conditions}; NULL: members by hand alone
-  members    INTEGER NOT NULL, -- how many were added by hand
+  filter     TEXT, -- JSON: {match,conditions}; NULL: explicit members only
+  members    INTEGER NOT NULL, -- number of explicit members
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX segments_team ON segments (team_id, id);
@@ -612,24 +610,24 @@ CREATE TABLE members (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX members_contact ON members (contact_id);
 
--- Topics, segments, webhooks and contact properties that were deleted and of which
--- choices, members, deliveries and values still have to go.
+-- Deleted topics, segments, webhooks and contact properties whose choices, members,
+-- deliveries and values must still be deleted.
 CREATE TABLE leftovers (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
   property   TEXT,         -- its key; NULL: a topic, segment or webhook
-  contact_id TEXT NOT NULL -- up to this one the values of the property are gone
+  contact_id TEXT NOT NULL -- values are deleted up to this contact
 ) STRICT, WITHOUT ROWID;
 
--- Imports of contacts. The file is kept in pieces until it is worked off; row
--- counts and contacts move in one transaction. How many rows are done is the sum
--- of the counts. One that is deleted goes bit by bit.
+-- Imports of contacts. The file is kept in pieces until it is processed. Row counts and
+-- contacts change in one transaction; the number of processed rows is the sum of the
+-- counts. A deleted import is removed in steps.
 CREATE TABLE imports (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
   status       TEXT NOT NULL CHECK (status IN ('uploading', 'queued', 'in_progress', 'completed', 'failed', 'deleted')),
   options      TEXT NOT NULL, -- JSON
-  stored       INTEGER NOT NULL CHECK (stored IN (0, 1)), -- there may be pieces of the file, or something of one that is deleted
+  stored       INTEGER NOT NULL CHECK (stored IN (0, 1)), -- there may be pieces of the file, or rows of a deleted import
   created      INTEGER NOT NULL,
   updated      INTEGER NOT NULL,
   skipped      INTEGER NOT NULL,
@@ -650,20 +648,20 @@ CREATE TABLE import_pieces (
   PRIMARY KEY (import_id, n)
 ) STRICT;
 
--- Rows that an import could not take. The message repeats nothing of the row; erasures
--- clean the value.
+-- Rows that an import rejected. The message contains no data of the row; erasures clean
+-- the value.
 CREATE TABLE import_errors (
   import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
   id        TEXT NOT NULL,
   line      INTEGER NOT NULL, -- of the file, from 1
   message   TEXT NOT NULL,
-  value     TEXT, -- that could not be taken; NULL: it is of the whole row
+  value     TEXT, -- the rejected value; NULL: the error concerns the whole row
   PRIMARY KEY (import_id, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX import_errors_value ON import_errors (id) WHERE value IS NOT NULL; -- what erasures look at
+CREATE INDEX import_errors_value ON import_errors (id) WHERE value IS NOT NULL; -- for erasures
 
--- Where a team has its events sent. The signing secrets are sealed; after a
--- rotation the old one signs beside the new one for a while.
+-- Webhooks of teams. The signing secrets are sealed; after a rotation the old secret
+-- signs in addition for a while.
 CREATE TABLE webhooks (
   id            TEXT NOT NULL PRIMARY KEY,
   team_id       TEXT NOT NULL REFERENCES teams (id),
@@ -671,29 +669,28 @@ CREATE TABLE webhooks (
   events        TEXT NOT NULL, -- JSON: names of events
   status        TEXT NOT NULL CHECK (status IN ('enabled', 'disabled')),
   secrets       BLOB NOT NULL, -- sealed JSON: [{key,until}], the newest first
-  failing_since INTEGER,       -- the first failure since the last success; NULL: it does not fail
-  reached       INTEGER NOT NULL, -- webhook_events.seq: what it wants up to there has a delivery
+  failing_since INTEGER,       -- first failure since the last success; NULL: not failing
+  reached       INTEGER NOT NULL, -- webhook_events.seq: subscribed events up to it have a delivery
   created_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_team ON webhooks (team_id, id);
 
--- What a webhook wanted until it was changed, where it had not got that far. To an
--- event belongs the first row that reaches it; without one, what the webhook wants
--- now. Rows that it has passed go with time.
+-- Former subscriptions of webhooks with waiting events. An event belongs to the first
+-- row with until at or after its seq, else to the current subscription. Rows before
+-- webhooks.reached are deleted later.
 CREATE TABLE webhook_terms (
   webhook_id TEXT NOT NULL,
   until      INTEGER NOT NULL, -- webhook_events.seq
-  events     TEXT NOT NULL,    -- JSON: names of events; none where it was disabled
+  events     TEXT NOT NULL,    -- JSON: names of events; empty if it was disabled
   PRIMARY KEY (webhook_id, until)
 ) STRICT, WITHOUT ROWID;
 
--- Webhook events, as their deliveries carry them: one row each, however many
--- webhooks want it, written where one of the team that is enabled does, and kept 30
--- days.
+-- Webhook events with their payload, one row for all webhooks, stored if an enabled
+-- webhook of the team subscribes to it; kept 30 days.
 CREATE TABLE webhook_events (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
-  seq        INTEGER NOT NULL, -- counts the team's events in the order of their commits
+  seq        INTEGER NOT NULL, -- numbers the team's events in commit order
   type       TEXT NOT NULL,
   payload    TEXT NOT NULL, -- JSON: {type,created_at,data}
   created_at INTEGER NOT NULL
@@ -701,22 +698,22 @@ CREATE TABLE webhook_events (
 CREATE INDEX webhook_events_team ON webhook_events (team_id, id);
 CREATE INDEX webhook_events_type ON webhook_events (team_id, type, seq);
 
--- The last seq that a team's webhook_events were given. It outlives them.
+-- The last seq of a team's webhook_events, kept after the events are deleted.
 CREATE TABLE webhook_event_counts (
   team_id TEXT NOT NULL PRIMARY KEY,
   last    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Webhook events on their way, and how that ended: a row from the first attempt on.
--- Before that an event waits behind webhooks.reached. An attempt and the time of the
--- next one are written before the first byte leaves. No foreign keys: rows of
--- deleted webhooks and of old events go piece by piece.
+-- Deliveries of webhook events, from the first attempt on. Before that, an event waits
+-- after webhooks.reached. An attempt and the time of the next one are stored before the
+-- first byte is sent. Without foreign keys: rows of deleted webhooks and old events are
+-- deleted in steps.
 CREATE TABLE deliveries (
   webhook_id   TEXT NOT NULL,
   event_id TEXT NOT NULL,
   status       TEXT NOT NULL CHECK (status IN ('pending', 'success', 'failed')),
-  attempts     INTEGER NOT NULL, -- begun since the event came, or was last replayed
-  next_at      INTEGER,          -- NULL: nothing is left to do
+  attempts     INTEGER NOT NULL, -- begun since the event occurred or was last replayed
+  next_at      INTEGER,          -- NULL: finished
   PRIMARY KEY (webhook_id, event_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_at) WHERE next_at IS NOT NULL;
@@ -726,30 +723,30 @@ CREATE TABLE webhook_attempts (
   event_id TEXT NOT NULL,
   id           TEXT NOT NULL,
   team_id      TEXT NOT NULL,
-  http_status  INTEGER,       -- NULL: no answer came
-  response     TEXT NOT NULL, -- how the answer began, or why none came
+  http_status  INTEGER,       -- NULL: no response
+  response     TEXT NOT NULL, -- beginning of the response, or why there was none
   sent_at      INTEGER NOT NULL,
   PRIMARY KEY (webhook_id, event_id, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_attempts_team ON webhook_attempts (team_id, id);
 
--- Addresses whose traces still have to go from what is stored; sealed.
+-- Pending erasures of addresses; sealed.
 CREATE TABLE erasures (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
-  addresses  BLOB NOT NULL, -- sealed JSON: {addresses,until}: folded, and the id up to which they go
+  addresses  BLOB NOT NULL, -- sealed JSON: {addresses,until}: folded, and the highest id to examine
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Templates. What is edited and what sends use are two versions; a version never
--- changes, so that a send reads the published one without holding up others.
+-- Templates. The edited and the sent version are separate, and a version never changes,
+-- so that a send reads the published version without locking.
 CREATE TABLE templates (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
   name         TEXT NOT NULL,
   alias        TEXT,
-  current_id   TEXT NOT NULL, -- the version that is read and edited
-  published_id TEXT,          -- the version that is sent; NULL: a draft
+  current_id   TEXT NOT NULL, -- the edited version
+  published_id TEXT,          -- the sent version; NULL: a draft
   published_at INTEGER,
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
@@ -757,7 +754,7 @@ CREATE TABLE templates (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX templates_team ON templates (team_id, id);
 
--- Rows are large: this table keeps them out of its key.
+-- Rows are large: this table keeps them out of the B-tree of its key.
 CREATE TABLE template_versions (
   id          TEXT NOT NULL PRIMARY KEY,
   team_id     TEXT NOT NULL,
@@ -767,32 +764,32 @@ CREATE TABLE template_versions (
   reply_to    TEXT,             -- JSON: strings
   subject     TEXT,
   html        TEXT NOT NULL,
-  plain       TEXT,             -- NULL: made of html; '': none
-  design      TEXT,             -- JSON: what the visual editor made html of; NULL: nothing did
+  plain       TEXT,             -- NULL: made from html; '': none
+  design      TEXT,             -- JSON of the visual editor; NULL: not used
   variables   TEXT              -- JSON
 ) STRICT;
 CREATE INDEX template_versions_template ON template_versions (template_id);
 
--- What drafts of broadcasts, and templates, said before: kept for a while when another
--- content takes its place, so that it can be had back.
+-- Former contents of draft broadcasts and templates, kept for a while, so that they can
+-- be restored.
 CREATE TABLE versions (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
-  owner_id   TEXT NOT NULL,    -- of the broadcast or template
-  n          INTEGER NOT NULL, -- counts those of the owner
+  owner_id   TEXT NOT NULL,    -- broadcast or template
+  n          INTEGER NOT NULL, -- number within the owner
   actor_type TEXT NOT NULL CHECK (actor_type IN ('cli', 'key', 'person', 'server')), -- who changed it
   actor      TEXT NOT NULL,
   content    TEXT NOT NULL,    -- JSON
-  created_at INTEGER NOT NULL, -- when it was changed
+  created_at INTEGER NOT NULL, -- time of the change
   UNIQUE (owner_id, n)
 ) STRICT;
 CREATE INDEX versions_team ON versions (team_id, id);
 CREATE INDEX versions_age ON versions (created_at);
 
--- Broadcasts. What lists show, how far each is, and counters that are kept by the
--- Write that makes them change. Recipients are written down in pieces, in the
--- order of the contacts' ids, with contact_id moving in the same transaction; they
--- are begun in that order too, so that what was not begun needs no rows of units.
+-- Broadcasts as lists show them, with their progress and counters. Recipients are
+-- expanded in chunks, in the order of contact ids, and contact_id moves in the same
+-- transaction. Recipients are started in that order too, so that those not started need
+-- no units.
 CREATE TABLE broadcasts (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
@@ -804,18 +801,18 @@ CREATE TABLE broadcasts (
   subject      TEXT NOT NULL,
   status       TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'queued', 'sent', 'canceled')),
   relay        TEXT,          -- NULL: a draft
-  mails        TEXT UNIQUE,   -- what the ids of its emails begin with; NULL: not begun
-  audience     INTEGER NOT NULL, -- recipients, as counted when it was sent
-  bound        TEXT,          -- the newest contact then
-  contact_id   TEXT,          -- the last one that was written down; NULL: none yet
-  written      INTEGER NOT NULL, -- recipients
-  expanded     INTEGER NOT NULL CHECK (expanded IN (0, 1)), -- all of them are
-  begun        INTEGER NOT NULL, -- of the written ones
-  open         INTEGER NOT NULL, -- units
-  held         TEXT CHECK (held IN ('damaged', 'manual', 'restored')), -- why nothing of it leaves; NULL: it is not held
+  mails        TEXT UNIQUE,   -- prefix of the ids of its emails; NULL: not queued
+  audience     INTEGER NOT NULL, -- number of recipients, counted on send
+  bound        TEXT,          -- newest contact at that time
+  contact_id   TEXT,          -- last expanded contact; NULL: none yet
+  written      INTEGER NOT NULL, -- number of expanded recipients
+  expanded     INTEGER NOT NULL CHECK (expanded IN (0, 1)), -- all recipients are expanded
+  begun        INTEGER NOT NULL, -- number of started recipients
+  open         INTEGER NOT NULL, -- number of units
+  held         TEXT CHECK (held IN ('damaged', 'manual', 'restored')), -- reason; NULL: not held
   held_at      INTEGER,
-  paused_at    INTEGER,       -- its team paused it: nothing more of it leaves until the team resumes it; NULL: it is not paused
-  sent         INTEGER NOT NULL DEFAULT 0, -- taken by the relay; and so on: recipients, each once
+  paused_at    INTEGER,       -- when its team paused it; NULL: not paused
+  sent         INTEGER NOT NULL DEFAULT 0, -- recipients, each once; so are the following
   delivery_delayed INTEGER NOT NULL DEFAULT 0,
   delivered    INTEGER NOT NULL DEFAULT 0,
   opened       INTEGER NOT NULL DEFAULT 0,
@@ -824,15 +821,15 @@ CREATE TABLE broadcasts (
   complained   INTEGER NOT NULL DEFAULT 0,
   suppressed   INTEGER NOT NULL DEFAULT 0,
   failed       INTEGER NOT NULL DEFAULT 0,
-  canceled     INTEGER NOT NULL DEFAULT 0, -- of the begun ones
+  canceled     INTEGER NOT NULL DEFAULT 0, -- of the started ones
   unsubscribed INTEGER NOT NULL DEFAULT 0,
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
-  queued_at    INTEGER,       -- when it was frozen and the first could leave
-  sent_at      INTEGER,       -- when the last one was through
+  queued_at    INTEGER,       -- when it was frozen and sending could begin
+  sent_at      INTEGER,       -- when the last recipient was finished
   canceled_at  INTEGER,
-  aged_id      TEXT,          -- the last recipient that was looked at for its age; NULL: none yet
-  aged         INTEGER NOT NULL DEFAULT 0 CHECK (aged IN (0, 1)) -- all of them were
+  aged_id      TEXT,          -- last recipient that retention checked; NULL: none yet
+  aged         INTEGER NOT NULL DEFAULT 0 CHECK (aged IN (0, 1)) -- retention checked all recipients
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcasts_aging ON broadcasts (team_id, aged, id) WHERE status IN ('sent', 'canceled');
 CREATE INDEX broadcasts_team ON broadcasts (team_id, id);
@@ -842,38 +839,37 @@ CREATE INDEX broadcasts_status ON broadcasts (status, id);
 CREATE INDEX broadcasts_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');
 CREATE INDEX broadcasts_topic ON broadcasts (topic_id) WHERE topic_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');
 
--- What a broadcast says, once for all its recipients. Rows are large.
+-- Contents of broadcasts, once for all recipients. Rows are large.
 CREATE TABLE broadcast_contents (
   broadcast_id TEXT NOT NULL PRIMARY KEY REFERENCES broadcasts (id) ON DELETE CASCADE,
   preview TEXT,
   html    TEXT,
-  plain   TEXT, -- NULL: made of html; '': none
-  design  TEXT, -- JSON: what the visual editor made html of; NULL: nothing did
-  frozen  TEXT, -- JSON: what the send fixed beside the content; NULL: not sent yet
+  plain   TEXT, -- NULL: made from html; '': none
+  design  TEXT, -- JSON of the visual editor; NULL: not used
+  frozen  TEXT, -- JSON: data fixed by the send in addition to the content; NULL: not sent yet
   sum     INTEGER NOT NULL -- CRC-32C of preview, html and plain
 ) STRICT;
 
--- Recipients of broadcasts, in the order in which they are sent to. An id is that
--- of an email: the broadcast's mails and eight digits, the number in hexadecimal.
--- Contacts are walked in the order of their ids up to a bound, and a team has each
--- address once, so none stands here twice.
+-- Recipients of broadcasts in sending order. An id is an email id: broadcasts.mails and
+-- the recipient's number as eight hexadecimal digits. Contacts are expanded in id order
+-- up to a bound, and addresses are unique in a team, so no address appears twice.
 CREATE TABLE broadcast_recipients (
   id         TEXT NOT NULL PRIMARY KEY,
   contact_id TEXT NOT NULL,
   email      TEXT NOT NULL,
-  fields     TEXT,            -- JSON: the contact's values that the content asks for
-  seen       INTEGER NOT NULL -- bits of what happened: app.Seen
+  fields     TEXT,            -- JSON: the contact's values that the content uses
+  seen       INTEGER NOT NULL -- bits: app.Seen
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX broadcast_recipients_contact ON broadcast_recipients (substr(id, 1, 28), contact_id); -- finds what happened to a contact, for segments; in the order of the table
+CREATE INDEX broadcast_recipients_contact ON broadcast_recipients (substr(id, 1, 28), contact_id); -- finds the recipients of a contact, for segments; in table order
 
--- Links of broadcasts and who followed them.
+-- Links of broadcasts and their clicks.
 CREATE TABLE broadcast_links (
   broadcast_id TEXT NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
   n      INTEGER NOT NULL,
   id     TEXT NOT NULL,
-  url    TEXT NOT NULL, -- as the content has it
+  url    TEXT NOT NULL, -- as in the content
   clicks INTEGER NOT NULL,
-  people INTEGER NOT NULL, -- recipients who followed it
+  people INTEGER NOT NULL, -- recipients who clicked it
   PRIMARY KEY (broadcast_id, n)
 ) STRICT, WITHOUT ROWID;
 
@@ -884,25 +880,25 @@ CREATE TABLE broadcast_clicks (
   PRIMARY KEY (recipient_id, n)
 ) STRICT, WITHOUT ROWID;
 
--- How far a team's emails were looked at for their age, in the order of their ids. What
--- was too young then, or not over, stands in too_young.
+-- Progress of retention in a team's emails, in id order. Emails that were too young or
+-- not finished are in too_young.
 CREATE TABLE aged (
   team_id  TEXT NOT NULL REFERENCES teams (id),
   kind     TEXT NOT NULL CHECK (kind IN ('content', 'email')),
-  email_id TEXT NOT NULL, -- the last one
+  email_id TEXT NOT NULL, -- last checked email
   PRIMARY KEY (team_id, kind)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE too_young (
   team_id  TEXT NOT NULL REFERENCES teams (id),
   kind     TEXT NOT NULL CHECK (kind IN ('content', 'email', 'recipient')),
-  at       INTEGER NOT NULL, -- its last result; of what is not over: when that was found
-  email_id TEXT NOT NULL,    -- of an email, or of a recipient of a broadcast
+  at       INTEGER NOT NULL, -- time of the last result; if not finished: time of the check
+  email_id TEXT NOT NULL,    -- email or broadcast email
   PRIMARY KEY (team_id, kind, at, email_id)
 ) STRICT, WITHOUT ROWID;
 
--- For whom the unsubscribe links of deleted emails to several recipients stand: such a
--- link names its email alone.
+-- Addresses that the unsubscribe links of deleted emails to several recipients apply
+-- to: such a link names only its email.
 CREATE TABLE former_envelopes (
   email_id TEXT NOT NULL,
   team_id  TEXT NOT NULL REFERENCES teams (id),
@@ -911,17 +907,16 @@ CREATE TABLE former_envelopes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX former_envelopes_address ON former_envelopes (team_id, address);
 
--- What was changed, and by whom: keys, domains, webhooks, relays, plans, retention,
--- suppressions removed by hand, exports, backups, acts on the queue. Only appended to;
--- kept 400 days.
+-- Audit log: changes of keys, domains, webhooks, relays, plans, retention, suppressions
+-- removed manually, exports, backups and queue actions. Append-only; kept 400 days.
 CREATE TABLE audit_logs (
   id         TEXT NOT NULL PRIMARY KEY,
-  team_id    TEXT,          -- NULL: it is about the server
+  team_id    TEXT,          -- NULL: the server
   actor_type TEXT NOT NULL CHECK (actor_type IN ('cli', 'key', 'person', 'server')),
-  actor      TEXT NOT NULL, -- id of a key or person, name of the system's user
+  actor      TEXT NOT NULL, -- id of key or person, name of the system user
   address    TEXT,          -- IP address; NULL: not over the network
   action     TEXT NOT NULL, -- like 'queue.drop'
-  target     TEXT,          -- id or name of what was changed; NULL: the server, or many
+  target     TEXT,          -- id or name of the changed object; NULL: the server, or several
   before     TEXT,          -- JSON, without secrets
   after      TEXT,          -- JSON, without secrets
   created_at INTEGER NOT NULL
@@ -935,38 +930,38 @@ CREATE INDEX audit_logs_target ON audit_logs (team_id, target, id) WHERE team_id
 CREATE TABLE users (
   id         TEXT NOT NULL PRIMARY KEY,
   address    TEXT NOT NULL UNIQUE, -- lower case
-  name       TEXT NOT NULL,        -- '': not said
-  password   TEXT,                 -- argon2id with its parameters and salt; NULL: none, only links and passkeys
-  language   TEXT,                 -- of the dashboard; NULL: the browser's
+  name       TEXT NOT NULL,        -- '': not given
+  password   TEXT,                 -- argon2id hash with parameters and salt; NULL: none, only links and passkeys
+  language   TEXT,                 -- of the dashboard; NULL: as the browser
   theme      TEXT CHECK (theme IN ('light', 'dark')), -- NULL: the system's
-  operator   INTEGER NOT NULL CHECK (operator IN (0, 1)), -- stands above teams
-  only_team  TEXT,                 -- whose invitation made the account: it belongs to no other team as long as nobody proved to have the address; NULL: proven
+  operator   INTEGER NOT NULL CHECK (operator IN (0, 1)), -- administers the server and all teams
+  only_team  TEXT,                 -- the team whose invitation created the account: it can join no other until its address is proven; NULL: proven
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX users_operator ON users (id) WHERE operator = 1;
 
--- Who belongs to which team, and as what.
+-- Memberships of people in teams, with their roles.
 CREATE TABLE memberships (
   user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
-  role_since INTEGER, -- when the role was changed: sessions from before reach the team no more; NULL: since the person joined
+  role_since INTEGER, -- when the role changed: older sessions have no access to the team; NULL: never
   created_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, team_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_team ON memberships (team_id, user_id);
 
--- Who was asked to join a team; the codes of the links are kept as SHA-256. The link that
--- was mailed proves the address, the one that is shown to who invites does not.
+-- Invitations to teams; the codes of the links are stored as SHA-256. The mailed link
+-- proves the address, the one shown to the inviter does not.
 CREATE TABLE invitations (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   address    TEXT NOT NULL, -- lower case
   role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
-  hash       BLOB NOT NULL UNIQUE, -- of the link that is shown
-  mailed     BLOB UNIQUE,          -- of the link that was mailed; NULL: none was
-  vouched    INTEGER NOT NULL CHECK (vouched IN (0, 1)), -- an operator invited: the link that is shown proves the address too
-  invited_by TEXT NOT NULL, -- id of the person or key, name of the system's user
+  hash       BLOB NOT NULL UNIQUE, -- of the shown link
+  mailed     BLOB UNIQUE,          -- of the mailed link; NULL: not mailed
+  vouched    INTEGER NOT NULL CHECK (vouched IN (0, 1)), -- an operator invited: the shown link proves the address too
+  invited_by TEXT NOT NULL, -- id of the person or key, name of the system user
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   UNIQUE (team_id, address)
@@ -975,7 +970,7 @@ CREATE INDEX invitations_team ON invitations (team_id, id);
 CREATE INDEX invitations_expires ON invitations (expires_at);
 CREATE INDEX invitations_address ON invitations (address, id);
 
--- When a team's latest invitation was mailed to an address, also where that was taken back;
+-- When a team last mailed an invitation to an address, including withdrawn invitations;
 -- kept for a day.
 CREATE TABLE invitation_mails (
   team_id TEXT NOT NULL REFERENCES teams (id),
@@ -986,27 +981,28 @@ CREATE TABLE invitation_mails (
 CREATE INDEX invitation_mails_hash ON invitation_mails (hash);
 CREATE INDEX invitation_mails_sent ON invitation_mails (sent_at);
 
--- Who is signed in; the token of the cookie is kept as SHA-256. A half session waits for
--- its second factor and reaches nothing else.
+-- Sign-in sessions; the cookie's token is stored as SHA-256. A half session waits for
+-- the second factor and gives no other access.
 CREATE TABLE sessions (
   id         TEXT NOT NULL PRIMARY KEY,
   user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   hash       BLOB NOT NULL UNIQUE,
   half       INTEGER NOT NULL CHECK (half IN (0, 1)),
-  device     TEXT NOT NULL, -- the browser, as it named itself
+  device     TEXT NOT NULL, -- the browser's description of itself
   address    TEXT NOT NULL, -- IP address
   created_at INTEGER NOT NULL,
-  seen_at    INTEGER NOT NULL, -- to five minutes
-  proved_at  INTEGER NOT NULL  -- when the person last proved to be there
+  seen_at    INTEGER NOT NULL, -- accurate to five minutes
+  proved_at  INTEGER NOT NULL  -- the person's last authentication
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_user ON sessions (user_id, id);
 CREATE INDEX sessions_seen ON sessions (seen_at);
 CREATE INDEX sessions_created ON sessions (half, created_at);
 
--- Browsers in which somebody signed in before: others' wrong guesses do not slow them.
+-- Browsers in which a person has signed in: wrong guesses from other browsers do not
+-- slow them down.
 CREATE TABLE devices (
   user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  hash    BLOB NOT NULL, -- SHA-256 of the device's cookie, which people of one browser share
+  hash    BLOB NOT NULL, -- SHA-256 of the device cookie, shared by all people who use the browser
   seen_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, hash)
 ) STRICT, WITHOUT ROWID;
@@ -1014,8 +1010,7 @@ CREATE INDEX devices_user ON devices (user_id, seen_at);
 CREATE INDEX devices_hash ON devices (hash);
 CREATE INDEX devices_seen ON devices (seen_at);
 
--- Links that open once: the first run's, which makes the first account, and those that
--- sign somebody in.
+-- One-time links: the first run's, which creates the first account, and sign-in links.
 CREATE TABLE sign_in_codes (
   hash       BLOB NOT NULL PRIMARY KEY, -- SHA-256
   user_id    TEXT REFERENCES users (id) ON DELETE CASCADE, -- NULL: the first run's
@@ -1028,14 +1023,14 @@ CREATE INDEX sign_in_codes_expires ON sign_in_codes (expires_at);
 CREATE TABLE totp (
   user_id      TEXT NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
   sealed       BLOB NOT NULL,
-  step         INTEGER NOT NULL, -- the latest that was used: each counts once
-  confirmed_at INTEGER,          -- NULL: not in force yet
-  wrong        INTEGER NOT NULL DEFAULT 0, -- wrong ones within a day of wrong_since, in browsers that are not known
-  wrong_known  INTEGER NOT NULL DEFAULT 0, -- and in those that are (devices)
-  wrong_since  INTEGER NOT NULL DEFAULT 0  -- when the first of them came
+  step         INTEGER NOT NULL, -- the last used step: each works once
+  confirmed_at INTEGER,          -- NULL: not confirmed
+  wrong        INTEGER NOT NULL DEFAULT 0, -- wrong codes within a day of wrong_since from unknown browsers
+  wrong_known  INTEGER NOT NULL DEFAULT 0, -- and from known browsers (devices)
+  wrong_since  INTEGER NOT NULL DEFAULT 0  -- time of the first
 ) STRICT, WITHOUT ROWID;
 
--- What signs in once where the second factor is lost.
+-- One-time codes that replace a lost second factor.
 CREATE TABLE recovery_codes (
   user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   hash    BLOB NOT NULL, -- SHA-256 of the code, which is random
@@ -1048,7 +1043,7 @@ CREATE TABLE passkeys (
   user_id      TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   credential_id BLOB NOT NULL UNIQUE,
   name         TEXT NOT NULL,
-  credential   TEXT NOT NULL, -- JSON, the library's own; a public key
+  credential   TEXT NOT NULL, -- JSON of the WebAuthn library, with a public key
   created_at   INTEGER NOT NULL,
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;

@@ -19,7 +19,7 @@ func main() {
 	}
 	command := exec.Command(os.Args[1], os.Args[2:]...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err := pgtest.Lend(command)
+	err := pgtest.RunShared(command)
 	if err == nil {
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"mailer/db/engine"
 )
 
-// AttachmentPiece is how many bytes of an attachment are read at once, at most: a row
-// of so many costs 0.3 ms, and 400 downloads at once 100 MB.
+// AttachmentPiece is the largest number of bytes of an attachment read at a time. Reading
+// a row of this size costs 0.3 ms, and 400 concurrent downloads take 100 MB.
 const AttachmentPiece = 256 << 10
 
 func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
@@ -24,7 +24,7 @@ func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
 func (tx *Tx) insertPieces(a *app.Attachment) error {
 	for n, left := 0, a.Content; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
-		if err := tx.Write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesSum(piece), piece); err != nil {
+		if err := tx.Write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesChecksum(piece), piece); err != nil {
 			return fmt.Errorf("insert piece of an attachment: %w", err)
 		}
 		left = left[len(piece):]
@@ -32,8 +32,9 @@ func (tx *Tx) insertPieces(a *app.Attachment) error {
 	return nil
 }
 
-// rewriteAttachment puts another file into the place of an attachment. Who reads it
-// in pieces meanwhile gets no more. What is gone stays so.
+// rewriteAttachment replaces the content of an attachment. A reader that is part way
+// through the old content gets ErrNotFound for the next piece. A deleted attachment stays
+// deleted.
 func (tx *Tx) rewriteAttachment(emailID string, a *app.Attachment) error {
 	n, err := tx.Exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, edition = edition + 1 WHERE email_id = ? AND id = ?`,
 		a.Filename, a.ContentType, nullText(a.ContentID), a.Size, emailID, a.ID)
@@ -72,15 +73,15 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
 }
 
-// AttachmentFile is an attachment to be read in pieces: its metadata, and which of
-// its editions.
+// AttachmentFile identifies one edition of an attachment that is read in pieces, with its
+// metadata.
 type AttachmentFile struct {
 	app.Attachment
 	Edition int64
 	owner   owner
 }
 
-// Owner is the email that an attachment is of.
+// owner names the email that an attachment belongs to.
 type owner struct{ teamID, emailID string }
 
 // Attachment returns one attachment of a team's email without its content.
@@ -94,7 +95,7 @@ func (r *Reader) Attachment(teamID, emailID, id string) (AttachmentFile, error) 
 	return f, engine.DamagedEmail(err, teamID, emailID)
 }
 
-// InlineFiles returns the attachments that the HTML of a team's email may show, without
+// InlineFiles returns the attachments that the HTML of a team's email can embed, without
 // their content.
 func (r *Reader) InlineFiles(teamID, emailID string) ([]AttachmentFile, error) {
 	return list(r, func(s scanner) (AttachmentFile, error) {
@@ -105,35 +106,35 @@ func (r *Reader) InlineFiles(teamID, emailID string) ([]AttachmentFile, error) {
 		WHERE e.team_id = ? AND e.id = ? AND a.content_id IS NOT NULL ORDER BY a.id`, teamID, emailID)
 }
 
-// AttachmentPiece returns the nth piece of a file, from 0. Error: ErrNotFound behind
-// its end, and where the file was deleted or rewritten; a Damage where it is not what
-// was accepted.
+// AttachmentPiece returns the nth piece of a file, from 0. Errors: ErrNotFound after the
+// last piece and if the file was deleted or rewritten; a Damage if the checksum does not
+// match.
 func (r *Reader) AttachmentPiece(f *AttachmentFile, n int) (piece []byte, err error) {
 	var sum int64
 	err = r.Row(`SELECT p.content, p.sum FROM attachments AS a JOIN attachment_pieces AS p ON p.attachment_id = a.id
 		WHERE a.id = ? AND a.edition = ? AND p.n = ?`, []any{f.ID, f.Edition, n}, &piece, &sum)
-	if err == nil && sum != bytesSum(piece) {
+	if err == nil && sum != bytesChecksum(piece) {
 		err = engine.DamagedRow("attachment_pieces", engine.ErrChecksum)
 	}
 	return piece, engine.DamagedEmail(err, f.owner.teamID, f.owner.emailID)
 }
 
-// attachmentContent returns all bytes of an attachment. Error: also one for bytes that
-// are not those that were written.
+// attachmentContent returns all bytes of an attachment. It returns an error if a checksum
+// does not match.
 func (r *Reader) attachmentContent(a *app.Attachment) ([]byte, error) {
 	content := make([]byte, 0, a.Size)
 	_, err := list(r, func(s scanner) (none struct{}, err error) {
-		var piece sql.RawBytes // as long as the row stands
+		var piece sql.RawBytes // valid until the next row
 		var sum int64
 		err = s.Scan(&piece, &sum)
-		if err == nil && sum != bytesSum(piece) {
+		if err == nil && sum != bytesChecksum(piece) {
 			err = engine.ErrChecksum
 		}
 		content = append(content, piece...)
 		return none, err
 	}, `SELECT content, sum FROM attachment_pieces WHERE attachment_id = ? ORDER BY n`, a.ID)
 	if err == nil && int64(len(content)) != a.Size {
-		return nil, fmt.Errorf("%d of %d bytes are there", len(content), a.Size)
+		return nil, fmt.Errorf("%d of %d bytes are stored", len(content), a.Size)
 	}
 	return content, err
 }

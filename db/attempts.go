@@ -9,7 +9,7 @@ import (
 	"mailer/app/rules/erase"
 )
 
-// Attempt is a transaction with a relay, or the try to begin one.
+// Attempt is one SMTP transaction with a relay, or a failed try to begin one.
 type Attempt struct {
 	ID           string
 	Outcome      string
@@ -18,10 +18,11 @@ type Attempt struct {
 	CreatedAt    time.Time
 }
 
-// maxAttempts is how many attempts of one email are kept that did not end in success.
+// maxAttempts is the number of unsuccessful attempts kept for one email.
 const maxAttempts = 10
 
-// InsertAttempt keeps an attempt of a unit, which is the caller's, and forgets its oldest.
+// InsertAttempt stores an attempt of a unit and deletes the oldest attempts above
+// maxAttempts. The caller owns the unit.
 func (tx *Tx) InsertAttempt(emailID string, a Attempt) error {
 	detail, err := jsonText(a.Detail)
 	if err != nil {
@@ -36,7 +37,7 @@ func (tx *Tx) InsertAttempt(emailID string, a Attempt) error {
 	return err
 }
 
-// Attempts returns the attempts of an email that are kept, newest first.
+// Attempts returns the stored attempts of an email, newest first.
 func (r *Reader) Attempts(emailID string) ([]Attempt, error) {
 	return list(r, func(s scanner) (Attempt, error) {
 		var a Attempt
@@ -50,7 +51,7 @@ func (r *Reader) Attempts(emailID string) ([]Attempt, error) {
 	}, `SELECT id, outcome, detail, conversation, created_at FROM attempts WHERE email_id = ? ORDER BY id DESC`, emailID)
 }
 
-// deleteAttempts forgets the attempts of an email.
+// deleteAttempts deletes the attempts of an email.
 func (tx *Tx) deleteAttempts(emailID string) error {
 	if err := tx.Write(`DELETE FROM attempts WHERE email_id = ?`, emailID); err != nil {
 		return fmt.Errorf("delete attempts: %w", err)
@@ -58,7 +59,7 @@ func (tx *Tx) deleteAttempts(emailID string) error {
 	return nil
 }
 
-// eraseAttempts scrubs the attempts of an email.
+// eraseAttempts removes the addresses of e from the attempts of an email.
 func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
 	type attempt struct{ id, detail, conversation string }
 	rows, err := list(&tx.Reader, func(s scanner) (a attempt, err error) {
@@ -84,7 +85,8 @@ func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
 	return nil
 }
 
-// scanTraced reads the email of an attempt and whether it holds an address of e.
+// scanTraced scans the email of an attempt and reports whether the attempt contains an
+// address of e.
 func scanTraced(s scanner, e *erase.Set) (emailID string, holds bool, err error) {
 	var detail string
 	var conversation sql.NullString
@@ -92,7 +94,7 @@ func scanTraced(s scanner, e *erase.Set) (emailID string, holds bool, err error)
 	return emailID, e.InJSON(detail) || e.In(conversation.String), err
 }
 
-// tracedAttempts adds the emails whose attempts hold an address of e.
+// tracedAttempts adds to hit the emails with attempts that contain an address of e.
 func tracedAttempts(e *erase.Set, hit map[string]bool) func(scanner) (struct{}, error) {
 	return func(s scanner) (none struct{}, err error) {
 		id, holds, err := scanTraced(s, e)

@@ -8,24 +8,23 @@ import (
 	"mailer/app"
 )
 
-// InsertAudit appends what was changed. before and after are JSON without secrets, or
-// empty.
+// InsertAudit appends an entry to the audit log. Before and After are JSON without
+// secrets, or empty.
 func (tx *Tx) InsertAudit(e *app.AuditEntry) error {
 	err := tx.Write(`INSERT INTO audit_logs (id, team_id, actor_type, actor, address, action, target, before, after, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, nullText(e.TeamID), string(e.Actor.Type), e.Actor.Name, nullText(e.Actor.Address), e.Action, nullText(e.Target), nullText(e.Before), nullText(e.After), milli(tx.Now))
 	return err
 }
 
-// AuditFilter says which entries of the audit log are asked for; what is empty does not
-// matter.
+// AuditFilter selects entries of the audit log. Empty fields match all entries.
 type AuditFilter struct {
-	Team                  string // empty: of all teams, and of the server
+	Team                  string // empty: all teams and the server
 	Action, Actor, Target string
-	Since, Until          time.Time // not before the one, and before the other
+	Since, Until          time.Time // at or after Since, before Until
 }
 
 // AuditPages returns a page of the audit log, newest first, and whether there are more
-// rows. Error: ErrNotFound for a cursor that is none of those that fit.
+// rows. Error: ErrNotFound for a cursor that the filter does not match.
 func (r *Reader) AuditPages(f *AuditFilter, page app.Page) ([]app.AuditEntry, bool, error) {
 	since, until := firstID, lastID
 	if !f.Since.IsZero() {
@@ -34,21 +33,21 @@ func (r *Reader) AuditPages(f *AuditFilter, page app.Page) ([]app.AuditEntry, bo
 	if !f.Until.IsZero() {
 		until = app.FirstID(f.Until)
 	}
-	fits := []any{f.Team, f.Action, f.Actor, f.Target}
+	filters := []any{f.Team, f.Action, f.Actor, f.Target}
 	exists := func(cursor string) error {
-		return r.Exists(`SELECT 1 FROM audit_logs AS a WHERE a.id = ?5 AND (?1 = '' OR a.team_id = ?1)`+auditFits, append(fits, cursor)...)
+		return r.Exists(`SELECT 1 FROM audit_logs AS a WHERE a.id = ?5 AND (?1 = '' OR a.team_id = ?1)`+auditConditions, append(filters, cursor)...)
 	}
 	walks := f.walks()
 	return keyset(r, page, exists, func(limit int) ([]app.AuditEntry, error) {
 		if page.Before != "" {
-			return list(r, scanAudit, walks.newer, append(fits, max(page.Before, since[:max(0, len(since)-1)]), until, limit)...)
+			return list(r, scanAudit, walks.newer, append(filters, max(page.Before, since[:max(0, len(since)-1)]), until, limit)...)
 		}
-		return list(r, scanAudit, walks.older, append(fits, since, min(cmp.Or(page.After, lastID), until), limit)...)
+		return list(r, scanAudit, walks.older, append(filters, since, min(cmp.Or(page.After, lastID), until), limit)...)
 	})
 }
 
-// walks are the statements of the index that finds fewest rows. What is asked of all
-// teams, by an operator alone, has none beside the ids.
+// walks returns the statements that use the most selective index. A search over all teams,
+// which only an operator can make, uses the primary key.
 func (f *AuditFilter) walks() *auditWalk {
 	switch {
 	case f.Team == "":
@@ -64,15 +63,15 @@ func (f *AuditFilter) walks() *auditWalk {
 }
 
 // auditWalk has the statements of the two directions. Their parameters: team, action,
-// actor, target, from which and below which id, how many rows.
+// actor, target, lowest id, highest id, limit.
 type auditWalk struct{ older, newer string }
 
 const (
-	auditColumns = `a.id, a.team_id, a.actor_type, a.actor, a.address, a.action, a.target, a.before, a.after, a.created_at, coalesce(k.name, u.address)`
-	auditTables  = `audit_logs AS a LEFT JOIN keys AS k ON a.actor_type = 'key' AND k.id = a.actor LEFT JOIN users AS u ON a.actor_type = 'person' AND u.id = a.actor`
-	auditFits    = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4)`
-	auditOlder   = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id >= ?5 AND a.id < ?6 ORDER BY a.id DESC LIMIT ?7`
-	auditNewer   = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id > ?5 AND a.id < ?6 ORDER BY a.id LIMIT ?7`
+	auditColumns    = `a.id, a.team_id, a.actor_type, a.actor, a.address, a.action, a.target, a.before, a.after, a.created_at, coalesce(k.name, u.address)`
+	auditTables     = `audit_logs AS a LEFT JOIN keys AS k ON a.actor_type = 'key' AND k.id = a.actor LEFT JOIN users AS u ON a.actor_type = 'person' AND u.id = a.actor`
+	auditConditions = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4)`
+	auditOlder      = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id >= ?5 AND a.id < ?6 ORDER BY a.id DESC LIMIT ?7`
+	auditNewer      = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id > ?5 AND a.id < ?6 ORDER BY a.id LIMIT ?7`
 )
 
 var auditWalks = [5]auditWalk{
@@ -98,16 +97,16 @@ func scanAudit(s scanner) (app.AuditEntry, error) {
 	return e, err
 }
 
-// AuditLog returns up to limit entries of the audit log since a time, newest first: those
-// of a team, or of all where none is named.
+// AuditLog returns up to limit entries of the audit log since a time, newest first. An
+// empty teamID selects all teams.
 func (r *Reader) AuditLog(teamID string, since time.Time, limit int) ([]app.AuditEntry, error) {
 	f := AuditFilter{Team: teamID, Since: since}
 	rows, _, err := r.AuditPages(&f, app.Page{Limit: limit})
 	return rows, err
 }
 
-// PurgeAudit forgets at most limit entries of the audit log that were written before a
-// time, and reports whether there may be more.
+// PurgeAudit deletes at most limit entries of the audit log older than before, and reports
+// whether there may be more.
 func (tx *Tx) PurgeAudit(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM audit_logs WHERE id IN (SELECT id FROM audit_logs WHERE id < ? ORDER BY id LIMIT ?)`, app.FirstID(before), limit)
 	return n == int64(limit), err

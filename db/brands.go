@@ -6,7 +6,8 @@ import (
 	"mailer/app/rules/brand"
 )
 
-// Brand returns the brand of a team, also of one that is being deleted. Error: ErrNotFound.
+// Brand returns the brand of a team, including a team that is being deleted. Error:
+// ErrNotFound.
 func (r *Reader) Brand(teamID string) (brand.Brand, error) {
 	return one(r, func(s scanner) (b brand.Brand, err error) {
 		err = s.Scan(&b.Team, &b.LogoURL, &b.Color, &b.Font, &b.Footer, &b.Logo.ID, &b.Logo.Type, &b.Logo.Width, &b.Logo.Height)
@@ -16,14 +17,14 @@ func (r *Reader) Brand(teamID string) (brand.Brand, error) {
 		FROM teams AS t LEFT JOIN logos AS l ON l.id = t.logo_id WHERE t.id = ?`, teamID)
 }
 
-// SetBrand writes the brand of a team, but for its name. Error: ErrNotFound.
+// SetBrand stores the brand of a team without its name. Error: ErrNotFound.
 func (tx *Tx) SetBrand(teamID string, b *brand.Brand) error {
 	return tx.WriteOne(`UPDATE teams SET logo_url = ?, logo_id = ?, color = ?, font = ?, footer = ? WHERE id = ? AND deleted_at IS NULL`,
 		nullText(b.LogoURL), nullText(b.Logo.ID), nullText(b.Color), nullText(string(b.Font)), nullText(b.Footer), teamID)
 }
 
-// InsertLogo stores a logo of a team and deletes the oldest ones over brand.MaxStoredLogos. One
-// with the same content counts as uploaded now.
+// InsertLogo stores a logo of a team and deletes its oldest logos above
+// brand.MaxStoredLogos. Storing a logo again renews its upload time.
 func (tx *Tx) InsertLogo(teamID string, l *brand.Logo, content []byte) error {
 	err := tx.Write(`INSERT INTO logos (id, team_id, type, width, height, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at`, l.ID, teamID, l.Type, l.Width, l.Height, content, milli(tx.Now))
@@ -43,7 +44,7 @@ func (tx *Tx) DeleteLogo(teamID, id string) error {
 	return tx.Write(`DELETE FROM logos WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// LogoFile is what is known of the file of an uploaded logo.
+// LogoFile is the metadata of an uploaded logo.
 type LogoFile struct {
 	brand.Logo
 	Size int64 // bytes

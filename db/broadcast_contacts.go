@@ -7,23 +7,23 @@ import (
 	"mailer/app"
 )
 
-// BroadcastsBefore returns the broadcasts of a team that were queued, those whose mails
-// begin lower or equal first, newest first, at most limit and without contents. mails is
-// what the ids of a broadcast's emails begin with, or of any email; empty: from the newest.
+// BroadcastsBefore returns at most limit queued broadcasts of a team, newest first and
+// without contents, whose email id prefix is at most mails. mails may be a prefix or an
+// email id; empty starts from the newest.
 func (r *Reader) BroadcastsBefore(teamID, mails string, limit int) ([]app.Broadcast, error) {
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
 		WHERE b.team_id = ? AND b.mails IS NOT NULL AND b.mails <= ? ORDER BY b.mails DESC LIMIT ?`, teamID, cmp.Or(mails, lastID), limit)
 }
 
-// BroadcastsFrom returns a team's broadcasts that were begun, without contents, the oldest
-// first: from the one on whose mails have ids that begin with mails.
+// BroadcastsFrom returns started broadcasts of a team, oldest first and without contents,
+// whose email id prefix is at least mails.
 func (r *Reader) BroadcastsFrom(teamID, mails string, limit int) ([]app.Broadcast, error) {
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
 		WHERE b.team_id = ? AND b.mails IS NOT NULL AND b.mails >= ? ORDER BY b.mails LIMIT ?`, teamID, mails, limit)
 }
 
-// RecipientByContact returns the recipient of a broadcast that is a contact. Recipients
-// stand in the order of their contacts' ids, so a few of them are looked at. Error:
+// RecipientByContact returns the recipient of a broadcast with the given contact.
+// Recipients are stored in contact id order, so it does a binary search. Error:
 // ErrNotFound.
 func (r *Reader) RecipientByContact(b *app.Broadcast, contactID string) (app.BroadcastRecipient, error) {
 	low, high := int64(1), b.Stored
@@ -31,7 +31,7 @@ func (r *Reader) RecipientByContact(b *app.Broadcast, contactID string) (app.Bro
 		rec, err := one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
 			WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`, app.BroadcastEmailID(b.EmailIDPrefix, (low+high)/2), app.BroadcastEmailID(b.EmailIDPrefix, high))
 		if err != nil {
-			if high = (low+high)/2 - 1; ignoreNotFound(err) != nil { // those above were deleted for their age
+			if high = (low+high)/2 - 1; ignoreNotFound(err) != nil { // recipients above were deleted by retention
 				return rec, err
 			}
 			continue
@@ -49,8 +49,8 @@ func (r *Reader) RecipientByContact(b *app.Broadcast, contactID string) (app.Bro
 	return app.BroadcastRecipient{}, ErrNotFound
 }
 
-// OwnsMail is nil when an email of the team has that id, or mail of a broadcast of it
-// may. Error: ErrNotFound.
+// OwnsMail returns nil if an email or broadcast email with that id belongs, or may belong,
+// to the team. Error: ErrNotFound.
 func (r *Reader) OwnsMail(teamID, id string) error {
 	err := r.OwnsEmail(teamID, id)
 	if errors.Is(err, ErrNotFound) {
@@ -59,11 +59,11 @@ func (r *Reader) OwnsMail(teamID, id string) error {
 	return err
 }
 
-// examinedEvents is how many of the newest lines of a timeline EventsAbout looks at.
+// examinedEvents is the number of newest timeline events that EventsAbout reads.
 const examinedEvents = 200
 
-// EventsAbout returns of the newest lines of a timeline those that are about the whole
-// email or one recipient, newest first, at most limit; an empty address: about any.
+// EventsAbout returns the newest events about one recipient or the whole email, newest
+// first, at most limit. An empty address selects all events.
 func (r *Reader) EventsAbout(emailID, address string, limit int) ([]app.Event, error) {
 	return list(r, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM
 		(SELECT * FROM events WHERE email_id = ?1 ORDER BY id DESC LIMIT ?2) AS newest_open

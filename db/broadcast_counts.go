@@ -9,11 +9,11 @@ import (
 // broadcastCount is what the closures of a commit add to the counters of a broadcast.
 type broadcastCount struct {
 	id    string
-	ended int64 // of its units
+	ended int64 // units that ended
 	first map[app.Seen]int64
 }
 
-// DamagedBroadcast is what a transaction adds to a broadcast.
+// ofBroadcast returns the counts that a transaction adds to a broadcast.
 func (a *increments) ofBroadcast(id string) *broadcastCount {
 	for i := range a.broadcasts {
 		if a.broadcasts[i].id == id {
@@ -25,14 +25,14 @@ func (a *increments) ofBroadcast(id string) *broadcastCount {
 }
 
 // countBroadcast adds one to the counter of a bit. The closures of one commit share a
-// statement for each broadcast, so that a recipient costs a look-up in memory: inside a
-// transaction the counters are those from before it.
+// statement for each broadcast, so counting a recipient costs a look-up in memory. Within
+// the transaction, reads return the old counters.
 func (tx *Tx) countBroadcast(id string, bit app.Seen) { tx.increments.ofBroadcast(id).first[bit]++ }
 
-// endBroadcastUnit counts a unit that is over, as countBroadcast does.
+// endBroadcastUnit counts a unit that ended, in the same batched way as countBroadcast.
 func (tx *Tx) endBroadcastUnit(id string) { tx.increments.ofBroadcast(id).ended++ }
 
-// storeBroadcasts also ends the broadcasts of which nothing is left.
+// storeBroadcasts writes the counts and finishes broadcasts that have no open work left.
 func (tx *Tx) storeBroadcasts(group []*increments) error {
 	var sums increments
 	for _, added := range group {
@@ -46,7 +46,7 @@ func (tx *Tx) storeBroadcasts(group []*increments) error {
 	}
 	for _, c := range sums.broadcasts {
 		if err := tx.addToBroadcast(&c); err != nil {
-			return fmt.Errorf("count what became of a broadcast: %w", err)
+			return fmt.Errorf("count outcomes of a broadcast: %w", err)
 		}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"mailer/app/rules/pacing"
 )
 
-// NewestBroadcast returns an id that no broadcast of a team is above, nor any email
-// of one; empty: it has none.
+// NewestBroadcast returns an upper bound of the ids of a team's broadcasts and of their
+// emails; empty if the team has none.
 func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 	var id, mails sql.NullString
 	err := r.Row(`SELECT max(id), max(mails) FROM broadcasts WHERE team_id = ?`, []any{teamID}, &id, &mails)
@@ -20,16 +20,15 @@ func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 	return max(id.String, mails.String), err
 }
 
-// BroadcastsOf returns the next broadcasts of a team in a span, oldest first, at
-// most limit, without contents.
+// BroadcastsOf returns at most limit broadcasts of a team in a span, oldest first, without
+// contents.
 func (r *Reader) BroadcastsOf(teamID string, span Span, limit int) ([]app.Broadcast, error) {
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
 		WHERE b.team_id = ? AND b.id > ? AND b.id <= ? ORDER BY b.id LIMIT ?`, teamID, span.After, span.Until, limit)
 }
 
-// RewriteBroadcast writes what a broadcast says anew, also one that was sent. Its
-// attempts under way find themselves out of date, and none of its mail is sent
-// again with the signature of the old bytes.
+// RewriteBroadcast replaces the content of a broadcast, including a sent one. It
+// invalidates running attempts and the stored DKIM signatures of the old content.
 func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 	sender, replyTo, err := broadcastAddresses(b)
 	if err != nil {
@@ -47,7 +46,7 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 		return fmt.Errorf("rewrite broadcast: %w", err)
 	}
 	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastSum(&b.BroadcastContent), b.ID)
+		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastChecksum(&b.BroadcastContent), b.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content of broadcast: %w", err)
 	}
@@ -59,7 +58,7 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 	return nil
 }
 
-// ScrubLinks takes the addresses of e out of the links of a broadcast.
+// ScrubLinks removes the addresses of e from the links of a broadcast.
 func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
 	type link struct {
 		n   int
@@ -85,7 +84,7 @@ func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
 	return nil
 }
 
-// HasLinkTraces reports whether links of a broadcast hold an address of e.
+// HasLinkTraces reports whether links of a broadcast contain an address of e.
 func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Set) (holds bool, err error) {
 	_, err = list(r, func(s scanner) (struct{}, error) {
 		var url string
@@ -96,9 +95,8 @@ func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Set) (holds bool, er
 	return holds, err
 }
 
-// MailsWithTraces returns the recipients of broadcasts with ids behind from, up to
-// to, who are an address of e, or of whom a value, a line of the timeline or a
-// doubt holds one.
+// MailsWithTraces returns the recipients with ids in (from, to] whose address is in e, or
+// whose fields, events or doubts contain an address of e.
 func (r *Reader) MailsWithTraces(from, to string, e *erase.Set) (map[string]bool, error) {
 	hit := map[string]bool{}
 	_, err := list(r, func(s scanner) (struct{}, error) {
@@ -135,8 +133,8 @@ func (r *Reader) MailsWithTraces(from, to string, e *erase.Set) (map[string]bool
 	return hit, err
 }
 
-// WaitingRecipients returns the recipients of a queued broadcast who are an address
-// of e and have no outcome yet: those that were not begun, and those with a unit.
+// WaitingRecipients returns the recipients of a queued broadcast whose address is in e and
+// who have no outcome yet, whether started or not.
 func (r *Reader) WaitingRecipients(b *app.Broadcast, e *erase.Set) (ids []string, err error) {
 	look := func(s scanner) (struct{}, error) {
 		var id, email string
@@ -157,7 +155,7 @@ func (r *Reader) WaitingRecipients(b *app.Broadcast, e *erase.Set) (ids []string
 	return ids, err
 }
 
-// RewriteRecipient writes address and values of a recipient anew.
+// RewriteRecipient replaces address and fields of a recipient.
 func (tx *Tx) RewriteRecipient(r *app.BroadcastRecipient) error {
 	fields, err := fieldsColumn(r.Fields)
 	if err != nil {
@@ -167,8 +165,8 @@ func (tx *Tx) RewriteRecipient(r *app.BroadcastRecipient) error {
 	return err
 }
 
-// DeleteCaptures deletes up to limit captured messages to recipients with ids
-// behind from, up to to, and returns how many it were.
+// DeleteCaptures deletes up to limit captured messages with ids in (from, to] and returns
+// their number.
 func (tx *Tx) DeleteCaptures(from, to string, limit int) (int64, error) {
 	return tx.Exec(`DELETE FROM captures WHERE email_id IN (SELECT email_id FROM captures WHERE email_id > ? AND email_id <= ? ORDER BY email_id LIMIT ?)`,
 		from, to, limit)

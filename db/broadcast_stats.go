@@ -12,11 +12,10 @@ import (
 	"mailer/db/engine"
 )
 
-// ListRecipients returns a page of a broadcast's recipients that a query picks,
-// the highest number first, and whether there are more. Any recipient of the
-// broadcast can be the cursor: what it is picked by may change while somebody
-// walks the list. Errors: ErrNotFound for another cursor, ErrLong, and that of
-// ctx.
+// ListRecipients returns a page of the recipients that match a query, highest number
+// first, and whether there are more. Any recipient of the broadcast is a valid cursor,
+// because a recipient may stop matching while a client pages through the list. Errors:
+// ErrNotFound for another cursor, ErrLong, ctx.Err().
 func (r *Reader) ListRecipients(ctx context.Context, e Effort, b *app.Broadcast, q *app.RecipientQuery, page app.Page) ([]app.BroadcastRecipient, bool, error) {
 	return keyset(r, page, func(cursor string) error {
 		n, ok := app.BroadcastEmailNumber(cursor)
@@ -33,19 +32,19 @@ func (r *Reader) ListRecipients(ctx context.Context, e Effort, b *app.Broadcast,
 	})
 }
 
-// picker is a query as statements need it.
-type picker struct {
+// recipientPicker is an app.RecipientQuery in the form that statements use.
+type recipientPicker struct {
 	mails    string
-	last     int64    // number of the last recipient that can be picked
-	with     app.Seen // bits of which one is needed; 0: none
-	canceled string   // behind this id, with is fulfilled
-	without  app.Seen // bits of which there must be none
+	last     int64    // highest number that can match
+	with     app.Seen // bits of which one must be set; 0: any
+	canceled string   // recipients after this id match with
+	without  app.Seen // bits that must not be set
 	email    string
 	bounce   string
 }
 
-func pickerOf(b *app.Broadcast, q *app.RecipientQuery) picker {
-	p := picker{mails: b.EmailIDPrefix, last: b.Stored, canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
+func pickerOf(b *app.Broadcast, q *app.RecipientQuery) recipientPicker {
+	p := recipientPicker{mails: b.EmailIDPrefix, last: b.Stored, canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
 	p.with, p.without = q.Bits()
 	begun, canceled := b.CanceledFrom()
 	if canceled && p.with == app.SeenCanceled {
@@ -57,7 +56,7 @@ func pickerOf(b *app.Broadcast, q *app.RecipientQuery) picker {
 	return p
 }
 
-// lowerASCII is what lower() of SQLite does.
+// lowerASCII lowers ASCII letters only, like lower() of SQLite.
 func lowerASCII(s string) string {
 	return strings.Map(func(c rune) rune {
 		if 'A' <= c && c <= 'Z' {
@@ -67,24 +66,24 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-func (p *picker) args(from, to string, limit int) []any {
+func (p *recipientPicker) args(from, to string, limit int) []any {
 	return []any{from, to, int64(p.with), p.canceled, int64(p.without), p.email, p.bounce, limit}
 }
 
-// picksRecipient is what a recipient must fulfil to be picked. Its parameters are
-// the third and the following ones of args.
-const picksRecipient = `(CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
+// recipientPicked is the condition on a matching recipient. Its parameters are args from
+// the third on.
+const recipientPicked = `(CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
 	AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)`
 
-// pickedRecipients returns the first limit recipients that are picked behind a
-// page's cursor, in the order in which the page is walked.
-func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
+// pickedRecipients returns the first limit matching recipients after a page's cursor, in
+// page order.
+func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *recipientPicker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
 	top := app.BroadcastEmailID(p.mails, p.last+1)
 	from, last, step := min(cmp.Or(page.After, top), top), app.BroadcastEmailID(p.mails, 1), int64(-scanRange)
-	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + picksRecipient + ` ORDER BY r.id DESC LIMIT ?8`
+	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + recipientPicked + ` ORDER BY r.id DESC LIMIT ?8`
 	if page.Before != "" {
 		from, last, step = page.Before, app.BroadcastEmailID(p.mails, p.last), scanRange
-		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + picksRecipient + ` ORDER BY r.id LIMIT ?8`
+		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + recipientPicked + ` ORDER BY r.id LIMIT ?8`
 	}
 	stmt, err := r.Statement(query)
 	if err != nil {
@@ -99,9 +98,9 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page
 	return out, err
 }
 
-// move returns the id by numbers away from another. Numbers have no gaps, so that
-// nothing need be looked up. Error: ErrNotFound where recipients end before.
-func (p *picker) move(id string, by int64) (string, error) {
+// move returns the id whose number differs by by. Numbers have no gaps, so it needs no
+// query. Error: ErrNotFound outside the range of recipients.
+func (p *recipientPicker) move(id string, by int64) (string, error) {
 	n, ok := app.BroadcastEmailNumber(id)
 	if n += by; !ok || n < 1 || n > p.last {
 		return "", ErrNotFound
@@ -109,22 +108,21 @@ func (p *picker) move(id string, by int64) (string, error) {
 	return app.BroadcastEmailID(p.mails, n), nil
 }
 
-// CountOpens says how many opens the timeline of a recipient's email holds.
+// CountOpens returns the number of opens in the timeline of a recipient's email.
 func (r *Reader) CountOpens(emailID string) (n int, err error) {
 	err = r.Row(`SELECT count(*) FROM events WHERE email_id = ? AND type = 'opened'`, []any{emailID}, &n)
 	return n, err
 }
 
-// BounceOf returns the type of a recipient's last bounce. A refusal of the relay has
-// none of its own: it is permanent. Error: ErrNotFound where there is none.
+// BounceOf returns the type of a recipient's last bounce. A refusal by the relay has no
+// type and counts as permanent. Error: ErrNotFound without a bounce.
 func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
 	err = r.Row(`SELECT coalesce(detail ->> 'bounce_type', 'Permanent') FROM events WHERE email_id = ? AND type = 'bounced' ORDER BY id DESC LIMIT 1`,
 		[]any{emailID}, &t)
 	return t, err
 }
 
-// ClicksOf returns the links of a broadcast that one of its recipients followed, in
-// the order of the content.
+// ClicksOf returns the links of a broadcast that one recipient clicked, in content order.
 func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error) {
 	return list(r, func(s scanner) (app.LinkClicks, error) {
 		var c app.LinkClicks
@@ -134,9 +132,8 @@ func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error)
 		WHERE c.recipient_id = ? ORDER BY c.n`, broadcastID, emailID)
 }
 
-// InsertBroadcastLinks writes down the links of a broadcast that is queued. Their
-// numbers are those of tracked links: their places in urls. Those that are written
-// down stay as they are.
+// InsertBroadcastLinks stores the links of a queued broadcast. The number of a link is its
+// index in urls. Stored links do not change.
 func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 	for n, url := range urls {
 		err := tx.Write(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)
@@ -149,8 +146,8 @@ func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 	return nil
 }
 
-// ClickedLinks returns the links of a broadcast that somebody followed, those that
-// were followed most often first. The caller proves that it is the team's.
+// ClickedLinks returns the clicked links of a broadcast, most clicked first. The caller
+// checks that the broadcast belongs to the team.
 func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 	rows, err := list(r, func(s scanner) (app.BroadcastLink, error) {
 		var l app.BroadcastLink
@@ -161,8 +158,8 @@ func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 	return rows, err
 }
 
-// CountClick counts that a recipient followed the n-th link of a broadcast; a
-// link that was not written down counts nothing.
+// CountClick counts a click of a recipient on the n-th link of a broadcast. It ignores a
+// link that is not stored.
 func (tx *Tx) CountClick(broadcastID, emailID string, n int) error {
 	var first bool // a comparison is 1 or 0 in SQLite and true or false in PostgreSQL
 	err := tx.Row(`INSERT INTO broadcast_clicks (recipient_id, n, clicks) SELECT ?1, ?2, 1

@@ -11,8 +11,8 @@ import (
 	"mailer/app"
 )
 
-// queuedStore is a store with a queued broadcast whose n recipients, named
-// P1@example.net and so on, are written down.
+// queuedStore returns a store with a queued broadcast and n expanded recipients named
+// P1@example.net and so on.
 func queuedStore(t *testing.T, n int, status app.BroadcastStatus) (*DB, *app.Broadcast) {
 	t.Helper()
 	d, team := suppressionStore(t, 0)
@@ -39,7 +39,7 @@ func queuedStore(t *testing.T, n int, status app.BroadcastStatus) (*DB, *app.Bro
 	return d, b
 }
 
-// change runs fn in a Write and returns the broadcast as it is then.
+// change runs fn in a Write and returns the changed broadcast.
 func change(t *testing.T, d *DB, b *app.Broadcast, fn func(tx *Tx) error) *app.Broadcast {
 	t.Helper()
 	var now app.Broadcast
@@ -56,9 +56,9 @@ func change(t *testing.T, d *DB, b *app.Broadcast, fn func(tx *Tx) error) *app.B
 	return &now
 }
 
-// picks are the numbers of all recipients that a query picks, in the order of the
-// List, read in pages of limit both ways.
-func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, most int) (down []int64) {
+// picks returns the numbers of the recipients that match a query, in list order, read in
+// pages of limit in both directions.
+func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, maxRows int) (down []int64) {
 	t.Helper()
 	if err := q.Validate(); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, m
 	walk := func(page app.Page, next func(ids []string) app.Page) (pages [][]int64) {
 		for more := true; more; {
 			err := d.Read(t.Context(), func(r *Reader) error {
-				rows, m, err := r.ListRecipients(t.Context(), Effort{Most: most}, b, &q, page)
+				rows, m, err := r.ListRecipients(t.Context(), Effort{MaxRows: maxRows}, b, &q, page)
 				if err != nil {
 					return err
 				}
@@ -101,7 +101,7 @@ func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, m
 	return down
 }
 
-func TestRecipientsArePickedByWhatHappened(t *testing.T) {
+func TestListRecipientsByType(t *testing.T) {
 	t.Parallel()
 	const n = 3*scanRange + 17
 	d, b := queuedStore(t, n, app.QueuedBroadcast)
@@ -132,9 +132,9 @@ func TestRecipientsArePickedByWhatHappened(t *testing.T) {
 	for name, bit := range types {
 		want := slices.Sorted(slices.Values(marks[bit]))
 		slices.Reverse(want)
-		for _, most := range []int{0, 10 * scanRange} {
+		for _, maxRows := range []int{0, 10 * scanRange} {
 			for _, limit := range []int{2, 100} {
-				if got := picks(t, d, b, app.RecipientQuery{Type: name}, limit, most); !slices.Equal(got, want) {
+				if got := picks(t, d, b, app.RecipientQuery{Type: name}, limit, maxRows); !slices.Equal(got, want) {
 					t.Errorf("%s: %v, want %v", name, got, want)
 				}
 			}
@@ -150,7 +150,7 @@ func TestRecipientsArePickedByWhatHappened(t *testing.T) {
 		{Bounce: "undetermined"}:                 {8},
 		{Type: "bounced", Bounce: "permanent"}:   {n - 1},
 		{Type: "queued", Email: "p100@"}:         {100},
-		{Type: "queued", Email: "p3@"}:           {3}, // delayed is not the end
+		{Type: "queued", Email: "p3@"}:           {3}, // delayed is not final
 		{Type: "queued", Email: "p2@"}:           nil,
 		{Type: "canceled", Email: "@example.ne"}: {6},
 	} {
@@ -163,7 +163,7 @@ func TestRecipientsArePickedByWhatHappened(t *testing.T) {
 	}
 }
 
-func TestWhomACanceledBroadcastDidNotComeToIsCanceled(t *testing.T) {
+func TestUnsentRecipientsOfCanceledBroadcastAreCanceled(t *testing.T) {
 	t.Parallel()
 	const n, begun = 2*scanRange + 10, scanRange + 3
 	d, b := queuedStore(t, n, app.QueuedBroadcast)
@@ -176,18 +176,18 @@ func TestWhomACanceledBroadcastDidNotComeToIsCanceled(t *testing.T) {
 		}
 		return tx.CancelBroadcast(b.TeamID, b.ID)
 	})
-	for _, most := range []int{0, 10 * scanRange} {
-		canceled := picks(t, d, b, app.RecipientQuery{Type: "canceled"}, 100, most)
+	for _, maxRows := range []int{0, 10 * scanRange} {
+		canceled := picks(t, d, b, app.RecipientQuery{Type: "canceled"}, 100, maxRows)
 		if len(canceled) != n-begun+1 || canceled[0] != n || canceled[len(canceled)-1] != 5 || canceled[len(canceled)-2] != begun+1 {
 			t.Errorf("%d are canceled, from %d", len(canceled), canceled[0])
 		}
-		if queued := picks(t, d, b, app.RecipientQuery{Type: "queued"}, 100, most); len(queued) != begun-1 || queued[0] != begun {
+		if queued := picks(t, d, b, app.RecipientQuery{Type: "queued"}, 100, maxRows); len(queued) != begun-1 || queued[0] != begun {
 			t.Errorf("%d wait, from %d", len(queued), queued[0])
 		}
 	}
 }
 
-func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
+func TestListRecipientsRejectsForeignCursor(t *testing.T) {
 	t.Parallel()
 	d, b := queuedStore(t, 3, app.QueuedBroadcast)
 	b = change(t, d, b, func(*Tx) error { return nil })
@@ -203,15 +203,15 @@ func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
 		if len(rows) != 0 || more || err != nil {
 			t.Errorf("a draft has %v, %v", rows, err)
 		}
-		// A row that is no longer picked still says where to go on.
+		// A row that no longer matches is still a valid cursor.
 		rows, _, err = r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5, After: app.BroadcastEmailID(b.EmailIDPrefix, 3)})
 		if len(rows) != 2 || err != nil {
 			t.Errorf("after the last one: %v, %v", rows, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for _, most := range []int{0, 10 * scanRange} {
-			if _, _, err := r.ListRecipients(ctx, Effort{Most: most}, b, &app.RecipientQuery{}, app.Page{Limit: 5}); !errors.Is(err, context.Canceled) {
+		for _, maxRows := range []int{0, 10 * scanRange} {
+			if _, _, err := r.ListRecipients(ctx, Effort{MaxRows: maxRows}, b, &app.RecipientQuery{}, app.Page{Limit: 5}); !errors.Is(err, context.Canceled) {
 				t.Errorf("without a caller: %v", err)
 			}
 		}
@@ -222,12 +222,12 @@ func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
 	}
 }
 
-func TestALongListOfRecipientsSaysSo(t *testing.T) {
+func TestListRecipientsStopsAtRowLimit(t *testing.T) {
 	t.Parallel()
 	d, b := queuedStore(t, 3*scanRange, app.QueuedBroadcast)
 	b = change(t, d, b, func(*Tx) error { return nil })
 	err := d.Read(t.Context(), func(r *Reader) error {
-		e := Effort{Most: scanRange}
+		e := Effort{MaxRows: scanRange}
 		if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5}); !errors.Is(err, ErrLong) {
 			t.Errorf("downwards: %v", err)
 		}
@@ -245,7 +245,7 @@ func TestALongListOfRecipientsSaysSo(t *testing.T) {
 	}
 }
 
-func TestClicksAreCountedByLinkAndByPerson(t *testing.T) {
+func TestClicksAreCountedByLinkAndRecipient(t *testing.T) {
 	t.Parallel()
 	d, b := queuedStore(t, 3, app.QueuedBroadcast)
 	urls := []string{"https://a.test/0", "https://a.test/1", "https://a.test/2"}
@@ -280,7 +280,7 @@ func TestClicksAreCountedByLinkAndByPerson(t *testing.T) {
 	}
 }
 
-func TestCapturesOfBroadcastsAreKeptAndThoseOfDeletedEmailsAreNot(t *testing.T) {
+func TestCapturesOfBroadcastsAndDeletedEmails(t *testing.T) {
 	t.Parallel()
 	d, b := queuedStore(t, 2, app.QueuedBroadcast)
 	mine := app.BroadcastEmailID(b.EmailIDPrefix, 1)

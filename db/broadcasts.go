@@ -13,7 +13,7 @@ const broadcastColumns = `b.id, b.team_id, b.name, b.segment_id, b.topic_id, b.s
 	b.audience, b.bound, b.written, b.expanded, b.begun, b.open, b.held, b.sent, b.delivery_delayed, b.delivered, b.opened, b.clicked, b.bounced,
 	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at, b.paused_at`
 
-// broadcastRow is a row of broadcastColumns on its way to an app.Broadcast.
+// broadcastRow scans a row of broadcastColumns into an app.Broadcast.
 type broadcastRow struct {
 	b                                         app.Broadcast
 	segment, topic, sender, replyTo           sql.NullString
@@ -68,12 +68,12 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
 	err = tx.Write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
-		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent))
+		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent))
 	return err
 }
 
-// UpdateBroadcast writes what a draft can change. Error: ErrNotFound for what is
-// no draft of the team.
+// UpdateBroadcast stores the editable fields of a draft. Error: ErrNotFound if it is not a
+// draft of the team.
 func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	tx.publishBroadcast(b.TeamID, b.ID)
 	sender, replyTo, err := broadcastAddresses(b)
@@ -87,7 +87,7 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 		return err
 	}
 	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent), b.ID)
+		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent), b.ID)
 	return err
 }
 
@@ -99,8 +99,7 @@ func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
 	return sender, replyTo, err
 }
 
-// DeleteBroadcast removes a draft. Error: ErrNotFound for what is no draft of the
-// team.
+// DeleteBroadcast deletes a draft. Error: ErrNotFound if it is not a draft of the team.
 func (tx *Tx) DeleteBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	n, err := tx.Exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
@@ -127,8 +126,8 @@ func (r *Reader) BroadcastHead(teamID, id string) (app.Broadcast, error) {
 	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`, teamID, id)
 }
 
-// BroadcastOfMail returns the broadcast that a recipient's email id is of, without
-// content. Error: ErrNotFound.
+// BroadcastOfMail returns the broadcast of an email id, without content. Error:
+// ErrNotFound.
 func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) {
 	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.EmailIDPrefixOf(emailID), teamID)
 }
@@ -140,31 +139,31 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 	if err != nil {
 		return c, err
 	}
-	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastSum(&c) {
+	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastChecksum(&c) {
 		return c, engine.ErrChecksum
 	}
 	return c, fromJSON(frozen, &c.Snapshot)
 }
 
-// BroadcastSize returns about how many bytes the content of a team's broadcast has,
-// without reading it.
+// BroadcastSize returns the approximate content size of a team's broadcast in bytes
+// without reading the content.
 func (r *Reader) BroadcastSize(teamID, id string) (bytes int64, err error) {
 	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.frozen), 0)
 		FROM broadcasts AS b JOIN broadcast_contents AS c ON c.broadcast_id = b.id WHERE b.team_id = ? AND b.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }
 
-// ListBroadcasts returns a page of a team's broadcasts without their contents,
-// newest first. Error: ErrNotFound for a cursor that is none of them.
+// ListBroadcasts returns a page of a team's broadcasts without contents, newest first.
+// Error: ErrNotFound for an unknown cursor.
 func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.BroadcastHead(teamID, cursor)) }, scanBroadcast,
 		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id < ? ORDER BY b.id DESC LIMIT ?`,
 		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID)
 }
 
-// SendBroadcast makes a draft scheduled or queued, as b says: status, relay,
-// audience, schedule, bound and what is frozen. Error: ErrNotFound for what is
-// neither a draft nor, where b is queued, scheduled.
+// SendBroadcast makes a draft scheduled or queued, or a scheduled broadcast queued. It
+// stores status, relay, audience, schedule, upper bound and frozen data of b. Error:
+// ErrNotFound in any other status.
 func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	tx.publishBroadcast(b.TeamID, b.ID)
 	frozen, err := jsonText(b.Snapshot)
@@ -181,15 +180,15 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	return err
 }
 
-// ReturnToDraft makes a scheduled broadcast a draft. Error: ErrNotFound for what is not
+// ReturnToDraft makes a scheduled broadcast a draft. Error: ErrNotFound if it is not
 // scheduled.
 func (tx *Tx) ReturnToDraft(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'draft', relay = NULL, audience = 0, scheduled_at = NULL WHERE team_id = ? AND id = ? AND status = 'scheduled'`, teamID, id)
 }
 
-// OpenBroadcasts returns all broadcasts that are scheduled or queued, of all teams,
-// without contents: in the order of their ids within each.
+// OpenBroadcasts returns all scheduled or all queued broadcasts of all teams, in id order,
+// without contents.
 func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, error) {
 	if status == app.ScheduledBroadcast {
 		return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'scheduled' ORDER BY b.id`)
@@ -197,7 +196,7 @@ func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, er
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
 }
 
-// BroadcastRelays returns the relay of each scheduled or queued broadcast.
+// BroadcastRelays returns the relays of the scheduled and queued broadcasts.
 func (r *Reader) BroadcastRelays() ([]string, error) {
 	return list(r, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
 }
@@ -207,8 +206,8 @@ func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'canceled' AND b.open > 0 ORDER BY b.id`)
 }
 
-// CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
-// can be marked committed any more. Error: ErrNotFound for any other.
+// CancelBroadcast cancels a scheduled or queued broadcast. Its waiting units can no longer
+// be committed. Error: ErrNotFound in any other status.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
@@ -223,17 +222,75 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 	return used, err
 }
 
-// HoldBroadcast has nothing more of a scheduled or queued broadcast begin until it is
-// released. Error: ErrNotFound for any other, and one that is held.
+// HoldBroadcast stops a scheduled or queued broadcast until ReleaseBroadcast. Error:
+// ErrNotFound in any other status or if it is already held.
 func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
 }
 
-// finishBroadcast makes a queued broadcast sent once all its recipients are
-// written down and begun and no unit is open.
+// finishBroadcast marks a queued broadcast as sent once all recipients are expanded and
+// started and no unit is open.
 func (tx *Tx) finishBroadcast(id string) error {
 	err := tx.Write(`UPDATE broadcasts SET status = 'sent', sent_at = ?, paused_at = NULL
 		WHERE id = ? AND status = 'queued' AND expanded = 1 AND begun = written AND open = 0`, milli(tx.Now), id)
 	return err
+}
+
+// EndBroadcast marks a draft, inserted in the same transaction, as sent or canceled by
+// another server, with the counts it had there. It has no recipients and is never sent.
+// Error: ErrNotFound if it is not a draft.
+func (tx *Tx) EndBroadcast(b *app.Broadcast) error {
+	c := &b.Counts
+	n, err := tx.Exec(`UPDATE broadcasts SET status = ?, relay = '', audience = ?, written = ?, expanded = 1, aged = 1, scheduled_at = ?, queued_at = ?, sent_at = ?, canceled_at = ?,
+		sent = ?, delivery_delayed = ?, delivered = ?, opened = ?, clicked = ?, bounced = ?, complained = ?, suppressed = ?, failed = ?, canceled = ?, unsubscribed = ?
+		WHERE team_id = ? AND id = ? AND status = 'draft'`,
+		string(b.Status), b.Audience, b.Stored, nullTime(b.ScheduledAt), nullTime(b.QueuedAt), nullTime(b.SentAt), nullTime(b.CanceledAt),
+		c.Sent, c.DeliveryDelayed, c.Delivered, c.Opened, c.Clicked, c.Bounced, c.Complained, c.Suppressed, c.Failed, c.Canceled, c.Unsubscribed, b.TeamID, b.ID)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return fmt.Errorf("end broadcast: %w", err)
+	}
+	return nil
+}
+
+// PauseBroadcast stops a queued broadcast until ResumeBroadcast. While it is paused, no
+// unit can begin or be committed. Error: ErrNotFound if it is not queued or already
+// paused.
+func (tx *Tx) PauseBroadcast(teamID, id string) error {
+	tx.publishBroadcast(teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET paused_at = ? WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NULL`, milli(tx.Now), teamID, id)
+}
+
+// ResumeBroadcast ends the pause of a broadcast. ReleasePaused then releases its units.
+// Error: ErrNotFound if it is not paused.
+func (tx *Tx) ResumeBroadcast(teamID, id string) error {
+	tx.publishBroadcast(teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET paused_at = NULL WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NOT NULL`, teamID, id)
+}
+
+// PauseUnit holds a unit until its broadcast is resumed, and does not count a begun
+// attempt. It returns false and changes nothing if the broadcast is not paused or the unit
+// changed since it was read.
+func (tx *Tx) PauseUnit(u app.Unit) (paused bool, err error) {
+	n, err := tx.Exec(`UPDATE units SET held = 'paused', held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
+		WHERE email_id = ? AND attempts = ? AND (state = 'due' OR state = 'begun' AND owner IS NOT DISTINCT FROM ?)
+		AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NOT NULL)`,
+		milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
+	return n > 0, err
+}
+
+// HasPausedUnits reports whether a broadcast has units held by a pause.
+func (r *Reader) HasPausedUnits(broadcastID string) (has bool, err error) {
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM units WHERE broadcast_id = ? AND held = 'paused')`, []any{broadcastID}, &has)
+	return has, err
+}
+
+// ReleasePaused releases up to limit paused units of a resumed broadcast, and returns
+// their number. The time they were held does not count toward their expiry.
+func (tx *Tx) ReleasePaused(broadcastID string, limit int) (int64, error) {
+	return tx.Exec(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
+		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,
+		held = NULL, held_at = NULL
+		WHERE email_id IN (SELECT email_id FROM units WHERE broadcast_id = ?2 AND held = 'paused' LIMIT ?3)
+		AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = ?2 AND b.status = 'queued' AND b.paused_at IS NULL)`, milli(tx.Now), broadcastID, limit)
 }

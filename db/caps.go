@@ -2,7 +2,7 @@ package db
 
 import "fmt"
 
-// Capped is a kind of objects of which a team can have only so many.
+// Capped is a kind of object whose number in a team is limited.
 type Capped int
 
 // The kinds.
@@ -11,11 +11,10 @@ const (
 	CappedSegments
 	CappedTopics
 	CappedTemplates
-	CappedBroadcasts // that are scheduled or queued
+	CappedBroadcasts // scheduled or queued
 )
 
-// cappedCounts has a row for each Capped. Parameters: team, how many are counted at
-// most.
+// cappedCounts has a statement for each Capped. Parameters: team, limit.
 var cappedCounts = [...]string{
 	CappedKeys:      `SELECT count(*) FROM (SELECT 1 FROM keys WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedSegments:  `SELECT count(*) FROM (SELECT 1 FROM segments WHERE team_id = ? LIMIT ?) AS rows_open`,
@@ -25,11 +24,11 @@ var cappedCounts = [...]string{
 		LIMIT ?) AS rows_open`,
 }
 
-// CountCapped says how many objects of a kind a team has, at most limit, which bounds
-// the rows that are read.
+// CountCapped returns the number of objects of a kind in a team, at most limit. The limit
+// bounds the rows that are read.
 func (r *Reader) CountCapped(kind Capped, teamID string, limit int) (n int, err error) {
 	if err := r.Row(cappedCounts[kind], []any{teamID, limit}, &n); err != nil {
-		return 0, fmt.Errorf("count what is capped: %w", err)
+		return 0, fmt.Errorf("count capped objects: %w", err)
 	}
 	return n, nil
 }

@@ -10,14 +10,14 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// Certificate is what is kept under a name of the library for certificates.
+// Certificate is one value stored by the ACME library: a certificate, a key or an account.
 type Certificate struct {
 	Name      string
 	Sealed    []byte
-	ExpiresAt time.Time // zero: it is no certificate
+	ExpiresAt time.Time // zero: not a certificate
 }
 
-// Certificate returns what is kept under a name. Error: ErrNotFound.
+// Certificate returns the value with a name. Error: ErrNotFound.
 func (r *Reader) Certificate(name string) (Certificate, error) {
 	c := Certificate{Name: name}
 	var expires sql.NullInt64
@@ -26,7 +26,7 @@ func (r *Reader) Certificate(name string) (Certificate, error) {
 	return c, err
 }
 
-// CertificateEnds returns until when each certificate is good that is kept, by its name.
+// CertificateEnds returns the expiry times of all certificates by name.
 func (r *Reader) CertificateEnds() (map[string]time.Time, error) {
 	ends := map[string]time.Time{}
 	_, err := list(r, func(s scanner) (none struct{}, err error) {
@@ -42,7 +42,7 @@ func (r *Reader) CertificateEnds() (map[string]time.Time, error) {
 	return ends, nil
 }
 
-// SetCertificate keeps something under a name.
+// SetCertificate stores a value.
 func (tx *Tx) SetCertificate(c *Certificate) error {
 	err := tx.Write(`INSERT INTO certificates (name, sealed, expires_at, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
@@ -53,35 +53,35 @@ func (tx *Tx) SetCertificate(c *Certificate) error {
 	return nil
 }
 
-// DeleteCertificate forgets what is kept under a name, if anything is.
+// DeleteCertificate deletes a value, if it exists.
 func (tx *Tx) DeleteCertificate(name string) error {
 	err := tx.Write(`DELETE FROM certificates WHERE name = ?`, name)
 	return err
 }
 
-// PurgeCertificates forgets certificates that ended before a time.
+// PurgeCertificates deletes certificates that expired before a time.
 func (tx *Tx) PurgeCertificates(before time.Time) error {
 	err := tx.Write(`DELETE FROM certificates WHERE expires_at < ?`, milli(before))
 	return err
 }
 
-// PurgeChallenges forgets those of before a time that an authority may have asked for.
+// PurgeChallenges deletes challenge tokens stored before a time.
 func (tx *Tx) PurgeChallenges(before time.Time) error {
 	err := tx.Write(`DELETE FROM certificates WHERE expires_at IS NULL AND updated_at < ? AND (name LIKE '%+token' OR name LIKE '%+http-01')`, milli(before))
 	return err
 }
 
-// CertificateState is how the certificate of a host is.
+// CertificateState is the state of a host's certificate.
 type CertificateState struct {
 	Host      string
-	ExpiresAt time.Time // zero: there is none
-	LookAt    time.Time // from when on somebody is to look why it was not renewed
-	Failures  int       // in a row
+	ExpiresAt time.Time // zero: none
+	LookAt    time.Time // when to warn that it was not renewed
+	Failures  int       // consecutive
 	FailedAt  time.Time
 	Failure   string
 }
 
-// CertificateStates returns those of all hosts, what ends first before others.
+// CertificateStates returns the states of all hosts, earliest expiry first.
 func (r *Reader) CertificateStates() ([]CertificateState, error) {
 	all, err := list(r, func(s scanner) (c CertificateState, err error) {
 		var expires, look, failed sql.NullInt64
@@ -94,7 +94,7 @@ func (r *Reader) CertificateStates() ([]CertificateState, error) {
 	return all, err
 }
 
-// SetCertificateState says how the certificate of a host is.
+// SetCertificateState stores the state of a host's certificate.
 func (tx *Tx) SetCertificateState(c *CertificateState) error {
 	err := tx.Write(`INSERT INTO certificate_states (host, expires_at, look_at, failures, failed_at, failure) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (host) DO UPDATE SET expires_at = excluded.expires_at, look_at = excluded.look_at, failures = excluded.failures,
@@ -106,15 +106,15 @@ func (tx *Tx) SetCertificateState(c *CertificateState) error {
 	return nil
 }
 
-// DeleteCertificateState forgets a host that needs no certificate any more.
+// DeleteCertificateState deletes the state of a host that needs no certificate any more.
 func (tx *Tx) DeleteCertificateState(host string) error {
 	err := tx.Write(`DELETE FROM certificate_states WHERE host = ?`, host)
 	return err
 }
 
-// TrackingHosts returns the hosts of tracked links whose record a check found: of domains
-// that are verified, since others send nothing, and those that had a certificate before,
-// since links in old mail lead there.
+// TrackingHosts returns the tracking hosts with a working DNS record. They belong to
+// verified domains, or had a certificate before, because links in old mail still point to
+// them.
 func (r *Reader) TrackingHosts() (hosts []string, err error) {
 	_, err = list(r, func(s scanner) (none struct{}, err error) {
 		var d app.Domain

@@ -13,34 +13,33 @@ import (
 	"mailer/db/engine"
 )
 
-// Finding is what one check of a database file came to.
+// Finding is the result of one check of a database file.
 type Finding struct {
 	Name  string
 	OK    bool
 	Found string
-	Fix   string // empty: nothing is to be done
+	Fix   string // empty: nothing to do
 }
 
 const (
-	// maxFindings bounds what one check tells.
+	// maxFindings limits the findings of one check.
 	maxFindings = 100
-	// checkedAtOnce is how many emails one snapshot reads.
+	// checkedAtOnce is the number of emails read in one snapshot.
 	checkedAtOnce = 200
 
 	fixFile  = "restore a backup; without one: stop the server, and sqlite3 FILE .recover | sqlite3 NEW keeps what can be read"
 	fixEmail = "it leaves no more: send it anew and cancel this one (POST /emails/{id}/cancel), or restore a backup"
 )
 
-// checker is a check of one database file under way.
+// checker is a running check of a database file.
 type checker struct {
 	file  *engine.File
 	found []Finding
 }
 
-// Check looks for damage in the database file at path, beside a server or alone, and
-// changes nothing: pages and indexes, foreign keys, and whether each email and each
-// broadcast says what was written. Errors: those of Open for a file that is not there or
-// no database.
+// Check looks for damage in the database file at path without changing it, with or without
+// a running server: pages, indexes, foreign keys, and the checksums of emails and
+// broadcasts. Errors: those of Open for a missing file or one that is not a database.
 func Check(ctx context.Context, path string) ([]Finding, error) {
 	file, err := engine.OpenFile(path)
 	if err != nil {
@@ -56,7 +55,7 @@ func Check(ctx context.Context, path string) ([]Finding, error) {
 	return c.found, nil
 }
 
-// add notes what a check found; nothing: all is well.
+// add adds the result of a check; without findings it is the text well.
 func (c *checker) add(name, well, fix string, found []string) {
 	f := Finding{Name: name, OK: len(found) == 0, Found: well}
 	if !f.OK {
@@ -70,10 +69,11 @@ func (c *checker) read(ctx context.Context, fn func(*Reader) error) error {
 	return c.file.Read(ctx, reading(fn))
 }
 
-// treeNumber is how SQLite names a table or index in what it finds: by its root page.
+// treeNumber matches a root page, by which SQLite names a table or index in
+// integrity_check.
 var treeNumber = regexp.MustCompile(`Tree (\d+)`)
 
-// pages has SQLite walk all of the file.
+// pages runs SQLite's integrity check over the whole file.
 func (c *checker) pages(ctx context.Context) error {
 	var found []string
 	err := c.read(ctx, func(r *Reader) error {
@@ -97,7 +97,7 @@ func (c *checker) pages(ctx context.Context) error {
 	return err
 }
 
-// rootPages are the names of tables and indexes by their root pages, as far as can be
+// rootPages returns the names of tables and indexes by root page, as far as they can be
 // read.
 func rootPages(r *Reader) map[string]string {
 	roots := map[string]string{}
@@ -142,21 +142,22 @@ type emailKey struct{ id, team string }
 
 func scanEmailKey(s scanner) (k emailKey, err error) { return k, s.Scan(&k.id, &k.team) }
 
-// emails reads each email as if it left, oldest first and, where the list itself is
-// DamagedRow, newest first, and then those in between that other tables know of.
+// emails reads each email the way a send does, oldest first. If the list itself is
+// damaged, it reads newest first too, and then the emails in between that other tables
+// refer to.
 func (c *checker) emails(ctx context.Context) error {
 	var n, bad int
 	look := func(r *Reader, k emailKey) error {
 		n++
 		_, _, err := r.CompleteEmail(k.team, k.id)
-		if err == nil || errors.Is(err, ErrNotFound) { // deleted meanwhile
+		if err == nil || errors.Is(err, ErrNotFound) { // deleted in the meantime
 			return nil
 		}
 		bad++
 		return c.broken(r, "email", k, err)
 	}
-	up, whole, err := c.walk(ctx, "", `SELECT id, team_id FROM emails WHERE id > ? ORDER BY id LIMIT ?`, look)
-	if err == nil && !whole {
+	up, complete, err := c.walk(ctx, "", `SELECT id, team_id FROM emails WHERE id > ? ORDER BY id LIMIT ?`, look)
+	if err == nil && !complete {
 		var down string
 		if down, _, err = c.walk(ctx, lastID, `SELECT id, team_id FROM emails WHERE id < ? ORDER BY id DESC LIMIT ?`, look); err == nil {
 			err = c.between(ctx, up, down, look)
@@ -166,16 +167,16 @@ func (c *checker) emails(ctx context.Context) error {
 		return err
 	}
 	var found []string
-	if bad > 0 || !whole {
+	if bad > 0 || !complete {
 		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
 	}
 	c.add("emails", fmt.Sprintf("all %d are readable and match their checksums", n), "see each of them", found)
 	return nil
 }
 
-// walk looks at the emails that a query lists from an id on, and returns where it came
-// to, and whether that is the end.
-func (c *checker) walk(ctx context.Context, from, query string, look func(*Reader, emailKey) error) (last string, whole bool, err error) {
+// walk checks the emails that a query lists after an id. It returns the last one that was
+// read, and whether the list is complete.
+func (c *checker) walk(ctx context.Context, from, query string, look func(*Reader, emailKey) error) (last string, complete bool, err error) {
 	for limit := checkedAtOnce; ; {
 		n := 0
 		err := c.read(ctx, func(r *Reader) error {
@@ -192,7 +193,7 @@ func (c *checker) walk(ctx context.Context, from, query string, look func(*Reade
 			return nil
 		})
 		switch {
-		case engine.IsStorage(err) && limit > 1: // as near to the damage as can be
+		case engine.IsStorage(err) && limit > 1: // come as close to the damage as possible
 			limit = 1
 		case engine.IsStorage(err):
 			return from, false, nil
@@ -202,7 +203,7 @@ func (c *checker) walk(ctx context.Context, from, query string, look func(*Reade
 	}
 }
 
-// between looks at the emails between two ids, in whose rows the damage is.
+// between checks the emails between two ids, whose rows are damaged.
 func (c *checker) between(ctx context.Context, after, before string, look func(*Reader, emailKey) error) error {
 	err := c.read(ctx, func(r *Reader) error {
 		ids, err := list(r, scanText, `SELECT DISTINCT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id LIMIT ?`, after, before, 10_000)
@@ -211,7 +212,7 @@ func (c *checker) between(ctx context.Context, after, before string, look func(*
 		}
 		for _, id := range ids {
 			k := emailKey{id: id}
-			_ = r.Row(`SELECT team_id FROM units WHERE email_id = ?`, []any{id}, &k.team) // of those that wait
+			_ = r.Row(`SELECT team_id FROM units WHERE email_id = ?`, []any{id}, &k.team) // units know waiting emails
 			if err := look(r, k); err != nil {
 				return err
 			}
@@ -219,14 +220,14 @@ func (c *checker) between(ctx context.Context, after, before string, look func(*
 		return nil
 	})
 	if engine.IsStorage(err) {
-		return nil // the pages say what
+		return nil // the page check reports the damage
 	}
 	return err
 }
 
 func (c *checker) broadcasts(ctx context.Context) error {
 	var n, bad int
-	_, whole, err := c.walk(ctx, "", `SELECT id, team_id FROM broadcasts WHERE id > ? ORDER BY id LIMIT ?`, func(r *Reader, k emailKey) error {
+	_, complete, err := c.walk(ctx, "", `SELECT id, team_id FROM broadcasts WHERE id > ? ORDER BY id LIMIT ?`, func(r *Reader, k emailKey) error {
 		n++
 		_, err := r.Broadcast(k.team, k.id)
 		if err == nil || errors.Is(err, ErrNotFound) {
@@ -239,14 +240,14 @@ func (c *checker) broadcasts(ctx context.Context) error {
 		return err
 	}
 	var found []string
-	if bad > 0 || !whole {
+	if bad > 0 || !complete {
 		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
 	}
 	c.add("broadcasts", fmt.Sprintf("all %d are readable and match their checksums", n), "see each of them", found)
 	return nil
 }
 
-// broken names an email or broadcast that is damaged, and its team.
+// broken formats a finding about a damaged email or broadcast and its team.
 func (c *checker) broken(r *Reader, what string, k emailKey, err error) error {
 	if len(c.found) >= maxFindings {
 		return nil
@@ -256,8 +257,8 @@ func (c *checker) broken(r *Reader, what string, k emailKey, err error) error {
 		fix = fixEmail
 	}
 	team := k.team
-	if known, terr := one(r, func(s scanner) (t app.Team, err error) { return t, s.Scan(&t.Name) }, `SELECT name FROM teams WHERE id = ?`, k.team); terr == nil {
-		team = fmt.Sprintf("%s (%s)", known.Name, k.team)
+	if found, terr := one(r, func(s scanner) (t app.Team, err error) { return t, s.Scan(&t.Name) }, `SELECT name FROM teams WHERE id = ?`, k.team); terr == nil {
+		team = fmt.Sprintf("%s (%s)", found.Name, k.team)
 	}
 	if team == "" {
 		team = "not known"

@@ -8,10 +8,10 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func bytesSum(b []byte) int64 { return int64(crc32.Checksum(b, castagnoli)) }
+func bytesChecksum(b []byte) int64 { return int64(crc32.Checksum(b, castagnoli)) }
 
-// contentSum is the checksum of what an email says.
-func contentSum(texts ...string) int64 {
+// contentChecksum returns the checksum of an email's content.
+func contentChecksum(texts ...string) int64 {
 	var sum uint32
 	for _, text := range texts {
 		sum = crc32.Update(sum, castagnoli, []byte(text))
@@ -20,15 +20,15 @@ func contentSum(texts ...string) int64 {
 	return int64(sum)
 }
 
-// broadcastSum is the checksum of what a broadcast says.
-func broadcastSum(c *app.BroadcastContent) int64 {
+// broadcastChecksum returns the checksum of a broadcast's content.
+func broadcastChecksum(c *app.BroadcastContent) int64 {
 	if c.Text == nil {
-		return contentSum(c.Preview, c.HTML)
+		return contentChecksum(c.Preview, c.HTML)
 	}
-	return contentSum(c.Preview, c.HTML, *c.Text)
+	return contentChecksum(c.Preview, c.HTML, *c.Text)
 }
 
-// columnText is the text of a column that may be NULL.
+// columnText returns the text of a nullable column.
 func columnText(column any) string {
 	text, _ := column.(string)
 	return text

@@ -10,16 +10,17 @@ import (
 	"mailer/app"
 )
 
-// ChoiceNews are topics about which an address chose, and webhooks were not told yet.
+// ChoiceNews are the topics of an address whose changed choices were not yet sent to
+// webhooks.
 type ChoiceNews struct {
 	TeamID  string
 	Address app.AddressHash
 	Topics  []string
 }
 
-// HoldChoiceNews notes choices that webhooks are to be told of later, where they were
-// told of others of the address not long ago; else it notes that they are told of these
-// now, and returns false.
+// HoldChoiceNews delays the webhook event for choices if one was sent for the same address
+// less than every ago, and returns true. Else it notes that an event is sent now and
+// returns false.
 func (tx *Tx) HoldChoiceNews(n *ChoiceNews, every time.Duration) (held bool, err error) {
 	var kept sql.NullString
 	err = tx.Row(`SELECT topics FROM choice_news WHERE team_id = ? AND address = ?`, []any{n.TeamID, n.Address[:]}, &kept)
@@ -27,7 +28,7 @@ func (tx *Tx) HoldChoiceNews(n *ChoiceNews, every time.Duration) (held bool, err
 		return false, tx.setChoiceNews(n, nil, every)
 	}
 	if err != nil {
-		return false, fmt.Errorf("read news of choices: %w", err)
+		return false, fmt.Errorf("read delayed choices: %w", err)
 	}
 	var topics []string
 	if err := fromJSON(kept, &topics); err != nil {
@@ -53,8 +54,8 @@ func (tx *Tx) setChoiceNews(n *ChoiceNews, topics any, every time.Duration) erro
 	return err
 }
 
-// DueChoiceNews returns at most limit addresses whose webhooks may be told again, the
-// longest due first; many have nothing to be told of.
+// DueChoiceNews returns at most limit addresses whose interval is over, longest due first.
+// Most have no delayed choices.
 func (r *Reader) DueChoiceNews(now time.Time, limit int) ([]ChoiceNews, error) {
 	return list(r, func(s scanner) (ChoiceNews, error) {
 		var n ChoiceNews
@@ -66,8 +67,8 @@ func (r *Reader) DueChoiceNews(now time.Time, limit int) ([]ChoiceNews, error) {
 	}, `SELECT team_id, address, topics FROM choice_news WHERE next_at <= ? ORDER BY next_at, team_id, address LIMIT ?`, milli(now), limit)
 }
 
-// EndChoiceNews notes that webhooks are told now of what was held; without topics it
-// forgets the address.
+// EndChoiceNews notes that the delayed event is sent now. Without topics it deletes the
+// row.
 func (tx *Tx) EndChoiceNews(n *ChoiceNews, every time.Duration) error {
 	if len(n.Topics) > 0 {
 		return tx.setChoiceNews(n, nil, every)
@@ -76,7 +77,7 @@ func (tx *Tx) EndChoiceNews(n *ChoiceNews, every time.Duration) error {
 	return err
 }
 
-// AdvanceChoiceNews has choices told earlier, at the earliest now.
+// AdvanceChoiceNews moves due times in the future earlier by by, but not before now.
 func (tx *Tx) AdvanceChoiceNews(by time.Duration) error {
 	err := tx.Write(`UPDATE choice_news SET next_at = CASE WHEN next_at - ?1 > ?2 THEN next_at - ?1 ELSE ?2 END WHERE next_at > ?2`,
 		by.Milliseconds(), milli(tx.Now))

@@ -19,7 +19,7 @@ func nullText(s string) any {
 	return s
 }
 
-// nullBytes stores what there is not as NULL.
+// nullBytes stores an empty slice as NULL.
 func nullBytes(b []byte) any {
 	if b == nil {
 		return nil
@@ -35,7 +35,7 @@ func nullTime(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// asJSON writes a JSON column; an empty list is NULL.
+// asJSON encodes a JSON column; an empty list is NULL.
 func asJSON[T any](v []T) (any, error) {
 	if len(v) == 0 {
 		return nil, nil
@@ -47,7 +47,7 @@ func asJSON[T any](v []T) (any, error) {
 	return string(b), nil
 }
 
-// pointerColumn is a JSON column; nil: NULL.
+// pointerColumn encodes a JSON column; nil is NULL.
 func pointerColumn[T any](v *T) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -55,7 +55,7 @@ func pointerColumn[T any](v *T) (any, error) {
 	return jsonText(v)
 }
 
-// fromJSON reads a JSON column; NULL leaves v as it is.
+// fromJSON decodes a JSON column; NULL leaves v unchanged.
 func fromJSON(column sql.NullString, v any) error {
 	if !column.Valid {
 		return nil
@@ -66,7 +66,7 @@ func fromJSON(column sql.NullString, v any) error {
 	return nil
 }
 
-// hashColumn scans a column that holds an app.AddressHash.
+// hashColumn scans an app.AddressHash.
 type hashColumn app.AddressHash
 
 // Scan implements sql.Scanner.
@@ -79,7 +79,7 @@ func (h *hashColumn) Scan(v any) error {
 	return nil
 }
 
-// jsonText writes a JSON column that is never empty.
+// jsonText encodes a JSON column that is never NULL.
 func jsonText(v any) (string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -88,10 +88,10 @@ func jsonText(v any) (string, error) {
 	return string(b), nil
 }
 
-// milli writes a time as a column has it: milliseconds since 1970.
+// milli returns a time as stored in a column: milliseconds since 1970.
 func milli(t time.Time) int64 { return t.UnixMilli() }
 
-// fromMilli reads a time column, in UTC; 0 and NULL are the zero time.
+// fromMilli returns the time of a column in UTC; 0 and NULL are the zero time.
 func fromMilli(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

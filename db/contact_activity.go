@@ -12,7 +12,7 @@ import (
 	"mailer/app/rules/filter"
 )
 
-// activityKind is a column of contacts that only grows.
+// activityKind is a time column of contacts that only increases.
 type activityKind int
 
 // The kinds, in the order in which they are written.
@@ -22,18 +22,17 @@ const (
 	activityClicked
 )
 
-// activity is something that happened to a contact, who is named by an address or by the
-// email of a broadcast. It is no contact's where the address is none's.
+// activity is an event about a contact, named by an address or by a broadcast email. It is
+// ignored if no contact has the address.
 type activity struct {
 	teamID  string
 	address app.AddressHash
-	emailID string // of a broadcast's recipient; empty: address
+	emailID string // of a broadcast recipient; empty: use address
 	kind    activityKind
 }
 
-// NoteActivity notes what an event of an email to an address of a team says: that a relay
-// took it, that it was opened, or that a link in it was clicked. Other events say nothing.
-// For broadcasts BeginRecipients and InsertEvent do it.
+// NoteActivity records the contact activity of an email event: sent, opened or clicked.
+// Other events are ignored. For broadcasts, BeginRecipients and InsertEvent do this.
 func (tx *Tx) NoteActivity(teamID string, address app.AddressHash, kind app.EventType, at time.Time) {
 	tx.noteEvent(activity{teamID: teamID, address: address}, kind, at)
 }
@@ -60,11 +59,11 @@ func (tx *Tx) noteActivity(a activity, at time.Time) {
 	if tx.increments.activity == nil {
 		tx.increments.activity = map[activity]int64{}
 	}
-	tx.increments.activity[a] = max(tx.increments.activity[a], min(milli(at), milli(tx.Now))) // what others say of the future is now
+	tx.increments.activity[a] = max(tx.increments.activity[a], min(milli(at), milli(tx.Now))) // a reported time in the future is now
 }
 
-// storeActivity writes what the closures of a commit noted, in one order for all commits,
-// so that two of them don't wait for each other.
+// storeActivity writes the activity noted by the closures of a commit. All commits use the
+// same order, so that two of them do not deadlock.
 func (tx *Tx) storeActivity(group []*increments) error {
 	all := map[activity]int64{}
 	for _, added := range group {
@@ -83,16 +82,17 @@ func (tx *Tx) storeActivity(group []*increments) error {
 		return cmp.Or(cmp.Compare(a.teamID, b.teamID), cmp.Compare(a.emailID, b.emailID), cmp.Compare(string(a.address[:]), string(b.address[:])), cmp.Compare(a.kind, b.kind))
 	})
 	for _, a := range keys {
-		if err := tx.grow(&a, all[a]); err != nil {
+		if err := tx.raiseActivity(&a, all[a]); err != nil {
 			return fmt.Errorf("note the activity of a contact: %w", err)
 		}
 	}
 	return nil
 }
 
-// grow writes the later of two times. What segments count by it is not remembered by generation
+// raiseActivity raises a time column to at if at is later. It does not call Changed:
+// counts of segments that depend on activity are not cached by generation
 // (app.Filter.IsLive).
-func (tx *Tx) grow(a *activity, at int64) error {
+func (tx *Tx) raiseActivity(a *activity, at int64) error {
 	if a.emailID == "" {
 		return tx.Write([]string{
 			`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_sent_at, 0) < ?1`,
@@ -106,9 +106,9 @@ func (tx *Tx) grow(a *activity, at int64) error {
 	}[a.kind-activityOpened], at, a.teamID, a.emailID)
 }
 
-// growSent notes that the recipients of a broadcast behind one id, up to another, are sent
-// to, but those that are left out.
-func (tx *Tx) growSent(b *app.Broadcast, from, to string) error {
+// raiseSent sets last_sent_at of the contacts of a broadcast's recipients in (from, to]
+// that are sent to.
+func (tx *Tx) raiseSent(b *app.Broadcast, from, to string) error {
 	err := tx.Write(`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND id IN
 		(SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id > ?3 AND r.id <= ?4 AND r.seen & ?5 = 0)`,
 		milli(tx.Now), b.TeamID, from, to, int64(app.SeenSuppressed|app.SeenFailed|app.SeenCanceled))
@@ -118,7 +118,7 @@ func (tx *Tx) growSent(b *app.Broadcast, from, to string) error {
 	return nil
 }
 
-// Picks reports whether a filter picks a contact, which need not be stored as it is.
+// Picks reports whether a filter matches a contact. The contact need not be stored.
 func (r *Reader) Picks(f *app.Filter, c *app.Contact) (bool, error) {
 	var failed error
 	note := func(err error) bool {
@@ -133,15 +133,15 @@ func (r *Reader) Picks(f *app.Filter, c *app.Contact) (bool, error) {
 			note(r.Row(subscriptionOf, []any{c.Hash[:], id, c.TeamID}, &s))
 			return s
 		},
-		Broadcast: func(id string) (seen app.Seen, ok, whole bool) {
+		Broadcast: func(id string) (seen app.Seen, ok, complete bool) {
 			ok = note(r.Row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0),
-				`+broadcastWhole+` FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen, &whole))
-			return seen, ok, whole
+				`+broadcastComplete+` FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen, &complete))
+			return seen, ok, complete
 		},
 	})
 	return picks, failed
 }
 
-// subscriptionOf is what an address gets of a topic.
+// subscriptionOf selects the subscription of an address to topic t.
 const subscriptionOf = `SELECT coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = t.id AND ch.address = ?), t.subscription)
 	FROM topics AS t WHERE t.id = ? AND t.team_id = ?`

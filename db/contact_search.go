@@ -11,35 +11,35 @@ import (
 	"mailer/app"
 )
 
-// ContactSearch says which contacts of a team are looked for.
+// ContactSearch selects contacts of a team.
 type ContactSearch struct {
 	TeamID  string
-	Words   string           // a part of address or name; empty: any
-	Segment *app.Segment     // that they are in; nil: any
-	TopicID string           // to which they are subscribed; empty: any
-	Default app.Subscription // of those who chose nothing about the topic
+	Text    string           // substring of address or name; empty: any
+	Segment *app.Segment     // nil: any
+	TopicID string           // subscribed to this topic; empty: any
+	Default app.Subscription // of the topic, for contacts without a choice
 	State   string           // subscribed, unsubscribed or suppressed; empty: any
 }
 
-// states are conditions on contacts by their state.
-var states = map[string]string{
+// contactStates are the conditions on contacts by state.
+var contactStates = map[string]string{
 	"subscribed":   `c.unsubscribed = 0`,
 	"unsubscribed": `c.unsubscribed = 1`,
 	"suppressed":   `EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)`,
 }
 
-// condition writes the search as SQL. What is quickly told stands first.
-func (s *ContactSearch) condition(words filterDialect) (condition, error) {
+// condition returns the search as SQL, cheapest conditions first.
+func (s *ContactSearch) condition(dialect filterDialect) (condition, error) {
 	texts := []string{`TRUE`}
 	var args []any
 	add := func(text string, more ...any) { texts, args = append(texts, text), append(args, more...) }
-	if text, ok := states[s.State]; ok {
+	if text, ok := contactStates[s.State]; ok {
 		add(text)
 	}
-	if s.Words != "" {
+	if s.Text != "" {
 		var either []string
 		var spelled []any
-		for _, spelling := range spellings(s.Words) {
+		for _, spelling := range spellings(s.Text) {
 			either = append(either, `instr(lower(c.email), ?) > 0 OR instr(lower(coalesce(c.first_name, '') || ' ' || coalesce(c.last_name, '')), ?) > 0`)
 			spelled = append(spelled, spelling, spelling)
 		}
@@ -50,7 +50,7 @@ func (s *ContactSearch) condition(words filterDialect) (condition, error) {
 		if s.Segment.Filter == nil {
 			add(member, s.Segment.ID)
 		} else {
-			picked, err := where(s.Segment.Filter, words)
+			picked, err := where(s.Segment.Filter, dialect)
 			if err != nil {
 				return condition{}, err
 			}
@@ -64,10 +64,10 @@ func (s *ContactSearch) condition(words filterDialect) (condition, error) {
 	return condition{`(` + strings.Join(texts, ` AND `) + `)`, args}, nil
 }
 
-// spellings are the texts that lower() of SQLite, which knows the letters of ASCII
-// alone, may have made of what is looked for: the other letters small, capital at the
-// beginning of words, or capital.
-func spellings(words string) []string {
+// spellings returns the spellings of a text that are searched for, because lower() of
+// SQLite handles ASCII letters only: other letters in lower case, title case and upper
+// case.
+func spellings(text string) []string {
 	begins := true
 	title := strings.Map(func(r rune) rune {
 		first := begins
@@ -76,22 +76,21 @@ func spellings(words string) []string {
 			return unicode.ToUpper(r)
 		}
 		return unicode.ToLower(r)
-	}, words)
+	}, text)
 	upper := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {
 			return unicode.ToUpper(r)
 		}
 		return unicode.ToLower(r)
-	}, words)
-	out := []string{strings.ToLower(words), title, upper}
+	}, text)
+	out := []string{strings.ToLower(text), title, upper}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// SearchContacts returns a page of the contacts that a search finds behind page's
-// cursor, newest first. searchedTo is the last contact that was looked at; empty: the
-// search came to its end. Errors: ErrNotFound for a cursor that is no contact of the
-// team, that of ctx.
+// SearchContacts returns a page of matching contacts after page's cursor, newest first.
+// searchedTo is the last contact examined; empty if the search reached the end. Errors:
+// ErrNotFound for an unknown cursor, ctx.Err().
 func (r *Reader) SearchContacts(ctx context.Context, e Effort, s *ContactSearch, page app.Page) (rows []app.Contact, searchedTo string, err error) {
 	from := cmp.Or(page.After, lastID)
 	if page.After != "" {
@@ -102,7 +101,7 @@ func (r *Reader) SearchContacts(ctx context.Context, e Effort, s *ContactSearch,
 	return r.searchBetween(ctx, e, s, from, firstID, page.Limit)
 }
 
-// SearchContact is SearchContacts for one contact alone.
+// SearchContact is SearchContacts for a single contact.
 func (r *Reader) SearchContact(ctx context.Context, s *ContactSearch, id string) ([]app.Contact, error) {
 	rows, _, err := r.searchBetween(ctx, Effort{}, s, id+lastID, id, 1)
 	return rows, err

@@ -7,15 +7,15 @@ import (
 	"mailer/app"
 )
 
-// Sets of contacts and of what belongs to them, for imports: a statement for each row
-// costs twice what the row itself does.
+// Batches of contacts and their data, for imports: a separate statement for each row costs
+// twice as much as the row.
 
 const (
-	setRows = 20 // of one INSERT
+	setRows = 20 // rows of one INSERT
 	setKeys = 50 // addresses or ids of one SELECT
 
-	fiveKeys = `?, ?, ?, ?, ?`
-	keyPlace = fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys
+	fiveKeys      = `?, ?, ?, ?, ?`
+	keyParameters = fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys
 
 	keyRow   = `(CAST(? AS BLOB))`
 	fiveRows = keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow
@@ -40,7 +40,7 @@ const (
 	suppressionRows  = suppressionRows5 + `, ` + suppressionRows5 + `, ` + suppressionRows5 + `, ` + suppressionRows5
 )
 
-// inSets calls query for at most setKeys of n at once.
+// inSets calls query with ranges of at most setKeys of n.
 func inSets(n int, query func(from, to int) error) error {
 	for from := 0; from < n; from += setKeys {
 		if err := query(from, min(n, from+setKeys)); err != nil {
@@ -50,10 +50,10 @@ func inSets(n int, query func(from, to int) error) error {
 	return nil
 }
 
-// ContactsByAddresses returns a team's contacts of addresses.
+// ContactsByAddresses returns a team's contacts with the given addresses.
 func (r *Reader) ContactsByAddresses(teamID string, addresses []app.AddressHash) (all []app.Contact, err error) {
 	err = inSets(len(addresses), func(from, to int) error {
-		// With IN the planner walks all contacts of the team.
+		// with IN the planner would scan all contacts of the team
 		rows, err := list(r, scanContact, `WITH a (address) AS (VALUES `+keyRows+`)
 			SELECT `+contactColumns+` FROM a CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.address = a.address`,
 			keysFirst(teamID, addresses[from:to])...)
@@ -63,10 +63,11 @@ func (r *Reader) ContactsByAddresses(teamID string, addresses []app.AddressHash)
 	return all, err
 }
 
-// SuppressionsAmong returns hash, origin and time of a team's suppressions of addresses.
+// SuppressionsAmong returns hash, origin and time of a team's suppressions of the given
+// addresses, with one query for each setKeys addresses.
 func (r *Reader) SuppressionsAmong(teamID string, addresses []app.AddressHash) (all []app.Suppression, err error) {
 	err = inSets(len(addresses), func(from, to int) error {
-		rows, err := list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (`+keyPlace+`)`,
+		rows, err := list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (`+keyParameters+`)`,
 			padded(teamID, addresses[from:to], setKeys)...)
 		all = append(all, rows...)
 		return err
@@ -74,8 +75,8 @@ func (r *Reader) SuppressionsAmong(teamID string, addresses []app.AddressHash) (
 	return all, err
 }
 
-// keysFirst are the arguments of a query for addresses, then a team; empty addresses,
-// which nobody has, fill them up.
+// keysFirst returns the arguments of a query: addresses, padded with empty ones that no
+// contact has, then the team.
 func keysFirst(teamID string, addresses []app.AddressHash) []any {
 	args := make([]any, 0, 1+setKeys)
 	for i := range setKeys {
@@ -98,27 +99,27 @@ func paddedIDs(teamID string, ids []string) []any {
 	return args
 }
 
-// ContactIDsTaken returns which of ids contacts of a team have.
+// ContactIDsTaken returns the given ids that contacts of a team already have.
 func (r *Reader) ContactIDsTaken(teamID string, ids []string) (taken []string, err error) {
 	err = inSets(len(ids), func(from, to int) error {
-		rows, err := list(r, scanText, `SELECT id FROM contacts WHERE team_id = ? AND id IN (`+keyPlace+`)`, paddedIDs(teamID, ids[from:to])...)
+		rows, err := list(r, scanText, `SELECT id FROM contacts WHERE team_id = ? AND id IN (`+keyParameters+`)`, paddedIDs(teamID, ids[from:to])...)
 		taken = append(taken, rows...)
 		return err
 	})
 	return taken, err
 }
 
-// SuppressionIDsTaken returns which of ids suppressions of any team have.
+// SuppressionIDsTaken returns the given ids that suppressions of any team already have.
 func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
 	err = inSets(len(ids), func(from, to int) error {
-		rows, err := list(r, scanText, `SELECT id FROM suppressions WHERE id IN (`+keyPlace+`)`, paddedIDs("", ids[from:to])[1:]...)
+		rows, err := list(r, scanText, `SELECT id FROM suppressions WHERE id IN (`+keyParameters+`)`, paddedIDs("", ids[from:to])[1:]...)
 		taken = append(taken, rows...)
 		return err
 	})
 	return taken, err
 }
 
-// InsertContacts is InsertContact for many of one team, none of which is there.
+// InsertContacts is InsertContact for several new contacts of one team.
 func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
 	args := make([]any, 0, contactArgs*setRows)
 	for i, c := range contacts {
@@ -143,16 +144,16 @@ func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
 	return nil
 }
 
-// insertedContact are the values of contactInserted.
+// insertedContact returns the values of contactInserted.
 func insertedContact(c *app.Contact, properties any) []any {
 	return []any{c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
 		milli(c.CreatedAt), milli(c.UpdatedAt), nullTime(c.LastSentAt), nullTime(c.LastOpenedAt), nullTime(c.LastClickedAt)}
 }
 
-// SegmentMember is a contact that was put into a segment by hand.
+// SegmentMember is a contact that was added to a segment explicitly.
 type SegmentMember struct{ SegmentID, ContactID string }
 
-// AddMembers puts contacts into segments, and returns those that were not there yet.
+// AddMembers adds contacts to segments and returns the new members.
 func (tx *Tx) AddMembers(members []SegmentMember) (added []SegmentMember, err error) {
 	args := make([]any, 0, 2*setRows)
 	note := func(rows []SegmentMember, err error) error {
@@ -185,7 +186,7 @@ func scanSegmentMember(s scanner) (m SegmentMember, err error) {
 	return m, err
 }
 
-// Choice is what an address said about a topic.
+// Choice is the subscription of an address to a topic.
 type Choice struct {
 	TopicID      string
 	Address      app.AddressHash
@@ -193,7 +194,7 @@ type Choice struct {
 	At           time.Time
 }
 
-// ChoicesAmong returns what addresses chose about a topic.
+// ChoicesAmong returns the choices of addresses about a topic.
 func (r *Reader) ChoicesAmong(topicID string, addresses []app.AddressHash) (all []Choice, err error) {
 	err = inSets(len(addresses), func(from, to int) error {
 		rows, err := list(r, func(s scanner) (Choice, error) {
@@ -202,14 +203,14 @@ func (r *Reader) ChoicesAmong(topicID string, addresses []app.AddressHash) (all 
 			err := s.Scan((*hashColumn)(&c.Address), &c.Subscription, &at)
 			c.At = fromMilli(at)
 			return c, err
-		}, `SELECT address, subscription, chosen_at FROM choices WHERE topic_id = ? AND address IN (`+keyPlace+`)`, padded(topicID, addresses[from:to], setKeys)...)
+		}, `SELECT address, subscription, chosen_at FROM choices WHERE topic_id = ? AND address IN (`+keyParameters+`)`, padded(topicID, addresses[from:to], setKeys)...)
 		all = append(all, rows...)
 		return err
 	})
 	return all, err
 }
 
-// SetChoices is SetChoice for many, no two of which are of one address and topic.
+// SetChoices is SetChoice for several choices with distinct addresses or topics.
 func (tx *Tx) SetChoices(choices []Choice) error {
 	args := make([]any, 0, 4*setRows)
 	for i := range choices {
@@ -239,8 +240,8 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 	return nil
 }
 
-// AddSuppressions is AddSuppression for many, and returns the ids of those that were put
-// on the list, or are shown there again.
+// AddSuppressions is AddSuppression for several suppressions. It returns the ids of those
+// that are new or listed again.
 func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 	args := make([]any, 0, 7*setRows)
 	note := func(rows []app.Suppression, err error) error {
@@ -277,8 +278,8 @@ func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 	return ids, nil
 }
 
-// UnsubscribeAmong has a team's contacts of addresses count as unsubscribed, and returns
-// how many did not before.
+// UnsubscribeAmong marks a team's contacts with the given addresses as unsubscribed and
+// returns how many changed.
 func (tx *Tx) UnsubscribeAmong(teamID string, addresses []app.AddressHash) (n int64, err error) {
 	for _, address := range addresses {
 		changed, err := tx.Exec(`UPDATE contacts SET unsubscribed = 1, updated_at = ? WHERE team_id = ? AND address = ? AND unsubscribed = 0`, milli(tx.Now), teamID, address[:])

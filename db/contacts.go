@@ -29,7 +29,8 @@ func scanContact(s scanner) (app.Contact, error) {
 	return c, err
 }
 
-// writeProperties makes the JSON object that a column holds; no values are NULL.
+// writeProperties returns the JSON object of the properties column; NULL without
+// properties.
 func writeProperties(p app.Properties) (any, error) {
 	if len(p) == 0 {
 		return nil, nil
@@ -38,8 +39,8 @@ func writeProperties(p app.Properties) (any, error) {
 	for key, v := range p {
 		values[key] = v.Text
 		if v.Type == app.NumberProperty {
-			v.Number += 0                            // no negative zero
-			values[key] = jsontext.Value(v.String()) // as filters compare it
+			v.Number += 0                            // -0 becomes 0
+			values[key] = jsontext.Value(v.String()) // filters compare this form
 		}
 	}
 	b, err := json.Marshal(values, json.Deterministic(true))
@@ -71,8 +72,8 @@ func readProperties(column sql.NullString) (app.Properties, error) {
 	return out, nil
 }
 
-// InsertContact adds a contact and counts it. Its address must be new to the
-// team.
+// InsertContact adds a contact and counts it. The team must have no contact with the
+// address.
 func (tx *Tx) InsertContact(c *app.Contact) error {
 	tx.Changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
@@ -86,7 +87,7 @@ func (tx *Tx) InsertContact(c *app.Contact) error {
 	return nil
 }
 
-// CountContacts adds n, which may be negative, to a team's number of contacts.
+// CountContacts adds n, which may be negative, to a team's contact counter.
 func (tx *Tx) CountContacts(teamID string, n int) error {
 	if n == 0 {
 		return nil
@@ -95,13 +96,13 @@ func (tx *Tx) CountContacts(teamID string, n int) error {
 	return err
 }
 
-// ContactCount is how many contacts a team has, by its counter.
+// ContactCount returns a team's contact counter.
 func (r *Reader) ContactCount(teamID string) (n int, err error) {
 	err = r.Row(`SELECT contacts FROM teams WHERE id = ?`, []any{teamID}, &n)
 	return n, err
 }
 
-// UpdateContact writes what can change of a contact.
+// UpdateContact stores the editable fields of a contact.
 func (tx *Tx) UpdateContact(c *app.Contact) error {
 	tx.Changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
@@ -113,16 +114,15 @@ func (tx *Tx) UpdateContact(c *app.Contact) error {
 		nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties, milli(c.UpdatedAt), c.TeamID, c.ID)
 }
 
-// FormerAddress is one that a contact had.
+// FormerAddress is an address that a contact had before.
 type FormerAddress struct {
 	Hash  app.AddressHash
 	Email string // as given
 }
 
-// MoveContact writes the address of a contact, and keeps the one that it had, if that is
-// another, among its former ones. The choices of the old address about topics are the
-// new one's as well, unless that one opted out; what the old one opted out of stays.
-// No other contact may have the new one.
+// MoveContact stores a new address of a contact and keeps a different old one as a former
+// address. Choices of the old address are copied to the new one unless the new one opted
+// out; opt-outs of the old address stay. No other contact may have the new address.
 func (tx *Tx) MoveContact(was, c *app.Contact) error {
 	tx.Changed(c.TeamID)
 	n, err := tx.Exec(`UPDATE contacts SET email = ?, address = ? WHERE team_id = ? AND id = ?`, c.Email, c.Hash[:], c.TeamID, c.ID)
@@ -140,12 +140,12 @@ func (tx *Tx) MoveContact(was, c *app.Contact) error {
 		SELECT ch.topic_id, ?, ch.subscription, ch.chosen_at FROM topics AS t JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = 'opt_out', chosen_at = excluded.chosen_at
 		WHERE excluded.subscription = 'opt_out' AND choices.subscription = 'opt_in'`, c.Hash[:], was.Hash[:], c.TeamID); err != nil {
-		return fmt.Errorf("move choices: %w", err)
+		return fmt.Errorf("copy choices: %w", err)
 	}
-	return tx.leaveOptOuts(was)
+	return tx.deleteOptIns(was)
 }
 
-// KeepFormerAddress notes that a contact of a team had an address.
+// KeepFormerAddress stores a former address of a contact.
 func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error {
 	err := tx.Write(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, teamID, contactID, f.Hash[:], f.Email)
 	if err != nil {
@@ -154,8 +154,8 @@ func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error
 	return nil
 }
 
-// leaveOptOuts deletes the choices of a contact's address but what was opted out of.
-func (tx *Tx) leaveOptOuts(c *app.Contact) error {
+// deleteOptIns deletes the choices of a contact's address except opt-outs.
+func (tx *Tx) deleteOptIns(c *app.Contact) error {
 	err := tx.Write(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
 		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
 	if err != nil {
@@ -164,8 +164,8 @@ func (tx *Tx) leaveOptOuts(c *app.Contact) error {
 	return nil
 }
 
-// FormerAddresses returns the addresses that a contact had and that no contact of the
-// team has now.
+// FormerAddresses returns the former addresses of a contact that no contact of the team
+// has now.
 func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, error) {
 	return list(r, func(s scanner) (f FormerAddress, err error) {
 		err = s.Scan((*hashColumn)(&f.Hash), &f.Email)
@@ -174,16 +174,16 @@ func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, err
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address) ORDER BY f.address`, teamID, contactID)
 }
 
-// ContactsMovedFrom returns the contacts of a team that had an address which no contact
-// has now.
+// ContactsMovedFrom returns the contacts of a team with this former address, if no contact
+// has it now.
 func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]app.Contact, error) {
 	return list(r, scanContact, `SELECT `+contactColumns+` FROM former_addresses AS f CROSS JOIN contacts AS c
 		WHERE f.team_id = ?1 AND f.address = ?2 AND c.team_id = ?1 AND c.id = f.contact_id
 		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2) ORDER BY f.contact_id`, teamID, address[:])
 }
 
-// DeleteFormerAddress forgets that contacts of a team had an address, and that it was
-// among the recipients of deleted emails.
+// DeleteFormerAddress deletes an address from a team's former addresses and former
+// envelopes.
 func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error {
 	if err := tx.Write(`DELETE FROM former_addresses WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
 		return fmt.Errorf("delete a former address: %w", err)
@@ -194,12 +194,11 @@ func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error 
 	return nil
 }
 
-// DeleteContact removes a contact with its memberships, and counts them. Of its
-// choices it leaves what was opted out of: that is the address's own word, which
-// holds when the address comes again.
+// DeleteContact deletes a contact with its memberships and updates their counters.
+// Opt-outs of the address stay, because they hold if the address is added again.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
 	tx.Changed(c.TeamID)
-	if err := tx.leaveOptOuts(c); err != nil {
+	if err := tx.deleteOptIns(c); err != nil {
 		return err
 	}
 	if err := tx.Write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
@@ -209,7 +208,7 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)
 	}
-	// An id is a team's own: one that came from another Mailer may be another's too.
+	// contact ids are unique in a team only: an id imported from another server may exist in another team too
 	if err := tx.Write(`DELETE FROM members WHERE contact_id = ? AND segment_id NOT IN (SELECT s.id FROM segments AS s WHERE s.team_id <> ? AND s.id = members.segment_id)`, c.ID, c.TeamID); err != nil {
 		return fmt.Errorf("delete memberships: %w", err)
 	}
@@ -236,15 +235,15 @@ func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
 	return exists, err
 }
 
-// NewestContact returns the highest id of a team's contacts. Error: ErrNotFound for
-// a team without contacts.
+// NewestContact returns the highest contact id of a team. Error: ErrNotFound without
+// contacts.
 func (r *Reader) NewestContact(teamID string) (id string, err error) {
 	err = r.Row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
 	return id, err
 }
 
-// MiddleContact returns an id that about half of a team's contacts have before
-// them. Error: ErrNotFound for a team without contacts.
+// MiddleContact returns an id with about half of a team's contacts before it. Error:
+// ErrNotFound without contacts.
 func (r *Reader) MiddleContact(teamID string) (id string, err error) {
 	n, err := r.ContactCount(teamID)
 	if err != nil {
@@ -254,9 +253,8 @@ func (r *Reader) MiddleContact(teamID string) (id string, err error) {
 	return id, err
 }
 
-// ListContacts returns a page of a team's contacts, newest first, and whether
-// there are more in the direction that was walked. Error: ErrNotFound for a
-// cursor that is no contact of the team.
+// ListContacts returns a page of a team's contacts, newest first, and whether there are
+// more in the direction of the page. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.Exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, teamID, cursor)
@@ -265,8 +263,8 @@ func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool
 		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID)
 }
 
-// AddTopics notes in each of a team's contacts how all topics of the team stand
-// for its address, newest first.
+// AddTopics sets the topics of each contact: all topics of the team with the subscription
+// of its address, newest first.
 func (r *Reader) AddTopics(teamID string, contacts []app.Contact) error {
 	topics, err := list(r, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? ORDER BY t.id DESC`, teamID)
 	if err != nil {

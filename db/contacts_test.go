@@ -13,14 +13,14 @@ import (
 	"mailer/app"
 )
 
-// newContact is a contact of a team as audience would make it.
+// newContact returns a contact of a team as package audience creates it.
 func newContact(teamID, email string, p app.Properties) app.Contact {
 	now := time.UnixMilli(1_790_000_000_123).UTC()
 	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: email, Hash: hashOf(email), Properties: p, CreatedAt: now, UpdatedAt: now}
 }
 
-// otherTeam makes a second team.
-func contactsOtherTeam(t testing.TB, d *DB) app.Team {
+// otherTeam adds a second team.
+func otherTeam(t testing.TB, d *DB) app.Team {
 	t.Helper()
 	team := app.Team{ID: app.NewID(), Name: "Other", CreatedAt: time.UnixMilli(1)}
 	writeContacts(t, d, func(tx *Tx) error { return tx.InsertTeam(team) })
@@ -41,7 +41,7 @@ func readContacts(t testing.TB, d *DB, fn func(r *Reader) error) {
 	}
 }
 
-func TestAContactComesBackAsItWas(t *testing.T) {
+func TestContactRoundTrip(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	c := newContact(team.ID, "Ann@example.org", app.Properties{
 		"text": {Type: app.StringProperty, Text: "\"\\\n\u2028 漢 <&>"}, "empty": {Type: app.StringProperty}, "digits": {Type: app.StringProperty, Text: "007"},
@@ -64,9 +64,9 @@ func TestAContactComesBackAsItWas(t *testing.T) {
 	}
 }
 
-func TestContactsOfAnotherTeamAreNotThere(t *testing.T) {
+func TestContactsOfOtherTeamAreNotFound(t *testing.T) {
 	d, team := suppressionStore(t, 0)
-	other := contactsOtherTeam(t, d)
+	other := otherTeam(t, d)
 	c, same := newContact(team.ID, "a@b.example", nil), newContact(other.ID, "a@b.example", nil)
 	writeContacts(t, d, func(tx *Tx) error { return errors.Join(tx.InsertContact(&c), tx.InsertContact(&same)) })
 	readContacts(t, d, func(r *Reader) error {
@@ -93,7 +93,7 @@ func TestContactsOfAnotherTeamAreNotThere(t *testing.T) {
 	}
 }
 
-func TestADeletedContactLeavesNothingButItsOptOuts(t *testing.T) {
+func TestDeleteContactKeepsOnlyOptOuts(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	c, stays := newContact(team.ID, "a@b.example", nil), newContact(team.ID, "b@b.example", nil)
 	segment := app.Segment{ID: app.NewID(), TeamID: team.ID, Name: "s"}
@@ -119,18 +119,18 @@ func TestADeletedContactLeavesNothingButItsOptOuts(t *testing.T) {
 				t.Errorf("an opt-out is forgotten: %+v %v", got, err)
 			}
 		}
-		gone, err := r.SegmentsOf(c.TeamID, c.ID)
+		deleted, err := r.SegmentsOf(c.TeamID, c.ID)
 		kept, err2 := r.SegmentsOf(stays.TeamID, stays.ID)
 		n, err3 := r.ContactCount(team.ID)
 		s, err4 := r.Segment(team.ID, segment.ID)
-		if len(gone) != 0 || !slices.Equal(kept, []string{segment.ID}) || n != 1 || s.Members != 1 {
-			t.Errorf("segments %v and %v, %d contacts, %d members", gone, kept, n, s.Members)
+		if len(deleted) != 0 || !slices.Equal(kept, []string{segment.ID}) || n != 1 || s.Members != 1 {
+			t.Errorf("segments %v and %v, %d contacts, %d members", deleted, kept, n, s.Members)
 		}
 		return errors.Join(err, err2, err3, err4)
 	})
 }
 
-func TestContactsAreListedNewestFirstInBothDirections(t *testing.T) {
+func TestListContactsInBothDirections(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	var ids []string
 	writeContacts(t, d, func(tx *Tx) error {
@@ -170,9 +170,9 @@ func TestContactsAreListedNewestFirstInBothDirections(t *testing.T) {
 	}
 }
 
-func TestTopicsOfContactsTellChoiceFromDefault(t *testing.T) {
+func TestContactTopicsDistinguishChoiceAndDefault(t *testing.T) {
 	d, team := suppressionStore(t, 0)
-	other := contactsOtherTeam(t, d)
+	other := otherTeam(t, d)
 	contacts := []app.Contact{newContact(team.ID, "a@b.example", nil), newContact(team.ID, "b@b.example", nil)}
 	topics := []app.Topic{
 		{ID: app.NewID(), TeamID: team.ID, Name: "in", Default: app.OptIn, Visibility: app.PublicTopic},

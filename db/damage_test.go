@@ -18,8 +18,8 @@ import (
 	"mailer/db/engine"
 )
 
-// stored opens a store whose emails stand in its file, each of some pages, and closes
-// it. It returns its path.
+// stored creates a store whose emails fill some pages of its file, closes it and returns
+// its path.
 func stored(t *testing.T, emails ...*app.Email) string {
 	t.Helper()
 	path := NewFile(t)
@@ -47,24 +47,24 @@ func stored(t *testing.T, emails ...*app.Email) string {
 	return path
 }
 
-// long is an email of a team whose content fills some pages, in letters of its own.
-func long(team string, letter byte) *app.Email {
+// long returns an email of a team whose content fills some pages with one repeated letter.
+func long(team string, fill byte) *app.Email {
 	id := app.NewID()
 	return &app.Email{ID: id, TeamID: team, Relay: "r", MessageID: app.EmailMessageID(id, "example.com"), CreatedAt: time.Now(), LastEvent: app.Queued,
 		Mail: app.Mail{From: app.Address{Local: "ann", Domain: "example.com"}, To: []app.Address{{Local: "bob", Domain: "example.net"}}, Subject: "Hi",
-			HTML: strings.Repeat(string(letter), 20_000), Attachments: []app.Attachment{{ID: app.NewID(), Filename: "a.bin", ContentType: "text/plain", Size: 20_000,
-				Content: bytes.Repeat([]byte{letter, '#'}, 10_000)}}}}
+			HTML: strings.Repeat(string(fill), 20_000), Attachments: []app.Attachment{{ID: app.NewID(), Filename: "a.bin", ContentType: "text/plain", Size: 20_000,
+				Content: bytes.Repeat([]byte{fill, '#'}, 10_000)}}}}
 }
 
-// harms are what becomes of a page.
-var harms = map[string]func(page []byte){
+// corruptions are ways to damage a page.
+var corruptions = map[string]func(page []byte){
 	"one bit":  func(page []byte) { page[2048] ^= 1 },
 	"zeros":    func(page []byte) { clear(page) },
 	"garbage":  func(page []byte) { copy(page, bytes.Repeat([]byte{0xa5, 0x5a, 0x13}, 2000)) },
 	"its tail": func(page []byte) { copy(page[3000:], bytes.Repeat([]byte{0xff}, 2000)) },
 }
 
-// pageOf is where a table's first leaf with rows begins in the file.
+// pageOf returns the file offset of a table's first leaf page with rows.
 func pageOf(t *testing.T, path, table string) int64 {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
@@ -80,7 +80,7 @@ func pageOf(t *testing.T, path, table string) int64 {
 	return offset
 }
 
-// withLog opens a store and returns what it logs.
+// withLog opens a store and returns its log.
 func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
 	t.Helper()
 	var log dbtest.Log
@@ -97,15 +97,15 @@ func outgoing(t *testing.T, d *DB, e *app.Email) error {
 	return d.Read(t.Context(), func(r *Reader) error {
 		got, open, err := r.Outgoing(e.TeamID, e.ID)
 		if err == nil && (got.HTML != e.HTML || !bytes.Equal(got.Attachments[0].Content, e.Attachments[0].Content) || len(open) != 1) {
-			t.Errorf("of %s what is read is not what was written, and nothing says so", e.ID)
+			t.Errorf("%s reads other content than was written, without an error", e.ID)
 		}
 		return err
 	})
 }
 
-func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
+func TestDamagedPageAffectsOneEmail(t *testing.T) {
 	t.Parallel()
-	for name, change := range harms {
+	for name, change := range corruptions {
 		for _, table := range []string{"contents", "attachment_pieces"} {
 			t.Run(name+" in "+table, func(t *testing.T) {
 				first, other := long("a", 'x'), long("b", 'y')
@@ -114,7 +114,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 				if table == "attachment_pieces" {
 					what = bytes.Repeat([]byte("x#"), 1500)
 				}
-				dbtest.Harm(t, path, what, change)
+				dbtest.Corrupt(t, path, what, change)
 				d, log := withLog(t, path)
 				for range 3 {
 					err := outgoing(t, d, first)
@@ -149,8 +149,8 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 	}
 }
 
-// TestADamagedLeafOfContentsEndsNothing: a leaf holds rows of several emails.
-func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
+// A leaf page of contents has rows of several emails.
+func TestDamagedContentPageDoesNotStopServer(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"contents", "emails", "recipients", "attachment_pieces", "sqlite_autoindex_contents_1"} {
 		for _, name := range []string{"zeros", "garbage"} {
@@ -162,7 +162,7 @@ func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				harms[name](file[at:][:4096])
+				corruptions[name](file[at:][:4096])
 				if err := os.WriteFile(path, file, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -182,7 +182,7 @@ func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
 	}
 }
 
-func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
+func TestDamagedSystemPageStopsServer(t *testing.T) {
 	t.Parallel()
 	path := stored(t, long("a", 'x'))
 	at := pageOf(t, path, "units")
@@ -202,7 +202,7 @@ func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
 	<-d.Failed()
 }
 
-func TestEachContentTableStandsInTheSchema(t *testing.T) {
+func TestContentTablesAreInSchema(t *testing.T) {
 	t.Parallel()
 	var tables []string
 	for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(schemaText(t), -1) {
@@ -210,7 +210,7 @@ func TestEachContentTableStandsInTheSchema(t *testing.T) {
 	}
 	for _, table := range engine.ContentTables {
 		if !slices.Contains(tables, table) {
-			t.Errorf("there is no table %s", table)
+			t.Errorf("no table %s", table)
 		}
 	}
 	for _, table := range []string{"settings", "teams", "keys", "domains", "dkim_keys", "units", "broadcasts", "webhooks"} {

@@ -1,8 +1,9 @@
-// Package db is the store: one file of SQL for each resource, on the engine of package
-// mailer/db/engine.
+// Package db stores the resources of Mailer in SQLite or PostgreSQL, on the engine of
+// package mailer/db/engine. One file holds the SQL of one resource.
 //
-// Reader has the queries, Tx the queries and the writes. Every method that takes a team's id
-// has it in its WHERE clause. A row that does not exist is ErrNotFound.
+// Reader has the queries, Tx the queries and the writes. Every method with a team id has
+// it in its WHERE clause. A missing row is ErrNotFound. All other errors come from the
+// engine and are not expected.
 package db
 
 import (
@@ -13,7 +14,7 @@ import (
 	"mailer/db/engine"
 )
 
-// Options say how to open a database.
+// Options configure a database.
 type Options = engine.Options
 
 // Errors of the store and of the engine.
@@ -61,7 +62,7 @@ func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
 	return &DB{DB: d, live: pubsub.New()}, nil
 }
 
-// storeAll writes the increments of the transactions of a commit.
+// storeAll writes the increments of all transactions of a commit.
 func storeAll(tx *engine.Tx, extras []any) error {
 	group := make([]*increments, len(extras))
 	for i, extra := range extras {
@@ -82,7 +83,7 @@ type Tx struct {
 	increments *increments
 }
 
-// newTx returns the store's view of a transaction.
+// newTx wraps a transaction of the engine.
 func newTx(tx *engine.Tx, d *DB) *Tx {
 	added, ok := tx.Extra.(*increments)
 	if !ok {
@@ -92,12 +93,12 @@ func newTx(tx *engine.Tx, d *DB) *Tx {
 	return &Tx{Reader: Reader{&tx.Reader}, Now: tx.Now, tx: tx, db: d, increments: added}
 }
 
-// reading is fn for the engine.
+// reading adapts fn to the engine.
 func reading(fn func(*Reader) error) func(*engine.Reader) error {
 	return func(r *engine.Reader) error { return fn(&Reader{r}) }
 }
 
-// writing is fn for the engine.
+// writing adapts fn to the engine.
 func (d *DB) writing(fn func(*Tx) error) func(*engine.Tx) error {
 	return func(tx *engine.Tx) error { return fn(newTx(tx, d)) }
 }
@@ -130,13 +131,12 @@ func (d *DB) WriteCriticalAsync(ctx context.Context, fn func(*Tx) error) (wait f
 // OnExternalWrite is engine.DB.OnExternalWrite.
 func (d *DB) OnExternalWrite(fn func(r *Reader) error) { d.DB.OnExternalWrite(reading(fn)) }
 
-// Get is Read for a closure that returns what it read. Where fn was not run, the value is
-// zero.
+// Get runs fn in Read and returns its result. The result is zero if fn did not run.
 func Get[T any](ctx context.Context, d *DB, fn func(*Reader) (T, error)) (v T, err error) {
 	return engine.Get(ctx, d.DB, func(r *engine.Reader) (T, error) { return fn(&Reader{r}) })
 }
 
-// GetPage is Get for a page of a list: its rows, and whether there are more.
+// GetPage is Get for a page of a list: rows, and whether there are more.
 func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more bool, err error)) (rows []T, more bool, err error) {
 	return engine.GetPage(ctx, d.DB, func(r *engine.Reader) ([]T, bool, error) { return fn(&Reader{r}) })
 }
@@ -154,7 +154,7 @@ func forEngine(asks []func(r *Reader) error) []func(*engine.Reader) error {
 	return out
 }
 
-// Concurrently is engine.Reader.Beside.
+// Concurrently is engine.Reader.Concurrently.
 func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
 	r.Reader.Concurrently(n, func(r *engine.Reader, i int) { fn(&Reader{r}, i) })
 }
@@ -162,7 +162,7 @@ func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
 // Ask is engine.Tx.Ask.
 func (tx *Tx) Ask(asks ...func(r *Reader) error) error { return tx.tx.Ask(forEngine(asks)...) }
 
-// Concurrently is engine.Tx.Beside.
+// Concurrently is engine.Tx.Concurrently.
 func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
 	tx.tx.Concurrently(n, func(t *engine.Tx, i int) { fn(newTx(t, tx.db), i) })
 }
@@ -179,23 +179,23 @@ func (tx *Tx) Changed(id string) { tx.tx.Changed(id) }
 // Owner is engine.Tx.Owner.
 func (tx *Tx) Owner() any { return tx.tx.Owner() }
 
-// DeadNodes is engine.Tx.Gone.
+// DeadNodes is engine.Tx.DeadNodes.
 func (tx *Tx) DeadNodes() (engine.DeadNodes, error) { return tx.tx.DeadNodes() }
 
-// MarkFreed is engine.Tx.Free.
+// MarkFreed is engine.Tx.MarkFreed.
 func (tx *Tx) MarkFreed(g engine.DeadNodes) error { return tx.tx.MarkFreed(g) }
 
 // SeeExternalWrites is engine.Tx.SeeExternalWrites.
 func (tx *Tx) SeeExternalWrites() error { return tx.tx.SeeExternalWrites() }
 
-// SuppressionVersion is engine.Tx.Standings.
+// SuppressionVersion is engine.Tx.SuppressionVersion.
 func (tx *Tx) SuppressionVersion() uint64 { return tx.tx.SuppressionVersion() }
 
 // SetSetting is engine.Tx.SetSetting.
 func (tx *Tx) SetSetting(name string, value []byte) error { return tx.tx.SetSetting(name, value) }
 
 // NoteOrigin is engine.Tx.NoteOrigin.
-func (tx *Tx) NoteOrigin() error { return tx.tx.NoteOrigin() }
+func (tx *Tx) NoteOrigin() error { return tx.tx.RecordOrigin() }
 
 // ForgetCopied is engine.Tx.ForgetCopied.
 func (tx *Tx) ForgetCopied() error { return tx.tx.ForgetCopied() }

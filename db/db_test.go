@@ -18,11 +18,11 @@ import (
 	"mailer/db/engine"
 )
 
-// TestMain has garbage collected less often than a server does: most of it is that of
-// databases which are closed.
+// TestMain runs the garbage collector less often than a server does: most garbage is that
+// of closed databases.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	dbtest.RunMoreSideBySide()
+	dbtest.RaiseParallelism()
 	os.Exit(m.Run())
 }
 
@@ -61,7 +61,7 @@ func setting(t testing.TB, d *db.DB, name string) string {
 	return string(value)
 }
 
-func TestAFailingClosureRollsBackAlone(t *testing.T) {
+func TestFailedClosureRollsBackAlone(t *testing.T) {
 	d := open(t, db.NewFile(t))
 	// The first closure holds the writer until the others are queued, so that
 	// they share its successor's commit.
@@ -105,23 +105,23 @@ func TestAFailingClosureRollsBackAlone(t *testing.T) {
 	wg.Wait()
 }
 
-func TestAWriteInsideAWritePanics(t *testing.T) {
+func TestNestedWritePanics(t *testing.T) {
 	d := open(t, db.NewFile(t))
 	err := d.Write(t.Context(), func(*db.Tx) error {
 		return d.Write(context.Background(), func(*db.Tx) error { return nil })
 	})
 	if err == nil {
-		t.Fatal("a nested Write went through")
+		t.Fatal("a nested Write succeeded")
 	}
 	if !strings.Contains(err.Error(), "pass the *Tx on instead") {
-		t.Errorf("the error does not say what to do: %v", err)
+		t.Errorf("the error has no advice: %v", err)
 	}
 	if err := d.Write(t.Context(), func(*db.Tx) error { return nil }); err != nil {
 		t.Fatalf("the writer did not survive: %v", err)
 	}
 }
 
-func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
+func TestGetReturnsClosureResult(t *testing.T) {
 	d := open(t, db.NewFile(t))
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("a", []byte("one")) }); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
 	}
 }
 
-func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
+func TestAfterCommitRunsOnlyAfterCommit(t *testing.T) {
 	d := open(t, db.NewFile(t))
 	var ran []string
 	for _, name := range []string{"good", "bad"} {
@@ -168,7 +168,7 @@ func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
 	}
 }
 
-func TestACancelledWriteDoesNothing(t *testing.T) {
+func TestCanceledWriteDoesNothing(t *testing.T) {
 	d := open(t, db.NewFile(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -178,7 +178,7 @@ func TestACancelledWriteDoesNothing(t *testing.T) {
 	}
 }
 
-func TestASecondServerIsRefused(t *testing.T) {
+func TestSecondServerIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	if engine.InUse(path) {
 		t.Fatal("in use before it is opened")
@@ -190,16 +190,16 @@ func TestASecondServerIsRefused(t *testing.T) {
 	if _, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Lock: true}); !errors.Is(err, db.ErrInUse) {
 		t.Fatalf("second server: %v", err)
 	}
-	beside, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t)})
+	second, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t)})
 	if err != nil {
 		t.Fatalf("a command beside the server: %v", err)
 	}
-	if err := beside.Close(); err != nil {
+	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestAMissingDatabaseIsNotMade(t *testing.T) {
+func TestMissingDatabaseIsNotCreated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	if _, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t)}); !errors.Is(err, db.ErrNotFound) {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestDatabaseFilesArePrivate(t *testing.T) {
 	}
 }
 
-func TestCloseAnswersWhatWasQueued(t *testing.T) {
+func TestCloseCompletesQueuedWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Create: true})
 	if err != nil {
@@ -261,7 +261,7 @@ func TestCloseAnswersWhatWasQueued(t *testing.T) {
 	}
 	again := open(t, path)
 	if setting(t, again, "late") != "x" {
-		t.Fatal("what was queued is not on disk")
+		t.Fatal("a queued write is not on disk")
 	}
 }
 

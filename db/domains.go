@@ -25,8 +25,7 @@ func scanDomain(s scanner) (app.Domain, error) {
 	return d, fromJSON(checks, &d.Checks)
 }
 
-// InsertDomain adds a domain with its keys. Error: ErrConflict when the team has
-// it already.
+// InsertDomain adds a domain with its keys. Error: ErrConflict if the team already has it.
 func (tx *Tx) InsertDomain(d *app.Domain) error {
 	n, err := tx.Exec(`INSERT INTO domains (id, team_id, name, status, trusted, region, return_path, open_tracking, click_tracking,
 		tracking_subdomain, pending_since, check_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
@@ -43,16 +42,16 @@ func (tx *Tx) InsertDomain(d *app.Domain) error {
 	return nil
 }
 
-// InsertDKIMKey adds a key pair to a domain. Error: ErrConflict for a selector
-// that the domain has.
+// InsertDKIMKey adds a key pair to a domain. Error: ErrConflict if the domain has the
+// selector.
 func (tx *Tx) InsertDKIMKey(domainID string, k *app.DKIMPair) error {
 	n, err := tx.Exec(`INSERT INTO dkim_keys (domain_id, selector, state, public, sealed, created_at, retired_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, domainID, k.Selector, string(k.State), k.Public, k.Sealed, milli(k.CreatedAt), nullTime(k.RetiredAt))
 	return oneRow(n, err, ErrConflict)
 }
 
-// PromoteDKIMKey has the next key of a domain sign from now on and retires the
-// WriteOne that signed. Error: ErrNotFound without a next key.
+// PromoteDKIMKey makes the next key of a domain the signing key and retires the current
+// one. Error: ErrNotFound without a next key.
 func (tx *Tx) PromoteDKIMKey(domainID string) error {
 	err := tx.Write(`UPDATE dkim_keys SET state = 'retired', retired_at = ?1 WHERE domain_id = ?2 AND state = 'signing'
 		AND EXISTS (SELECT 1 FROM dkim_keys AS k WHERE k.domain_id = ?2 AND k.state = 'next')`, milli(tx.Now), domainID)
@@ -62,13 +61,13 @@ func (tx *Tx) PromoteDKIMKey(domainID string) error {
 	return tx.WriteOne(`UPDATE dkim_keys SET state = 'signing' WHERE domain_id = ? AND state = 'next'`, domainID)
 }
 
-// PurgeDKIMKeys deletes the keys of a domain that were retired up to a time.
+// PurgeDKIMKeys deletes the keys of a domain that were retired at or before a time.
 func (tx *Tx) PurgeDKIMKeys(domainID string, until time.Time) error {
 	err := tx.Write(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
 	return err
 }
 
-// SetDomainChecks writes what a check found and what followed from it.
+// SetDomainChecks stores the result of a check and the resulting status.
 func (tx *Tx) SetDomainChecks(d *app.Domain) error {
 	checks, err := asJSON(d.Checks)
 	if err != nil {
@@ -78,20 +77,19 @@ func (tx *Tx) SetDomainChecks(d *app.Domain) error {
 		string(d.Status), checks, d.LacksDMARC(), nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), d.TeamID, d.ID)
 }
 
-// SetDomainTracking writes what a PATCH can change.
+// SetDomainTracking stores the fields that a PATCH can change.
 func (tx *Tx) SetDomainTracking(d *app.Domain) error {
 	return tx.WriteOne(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
 		d.OpenTracking, d.ClickTracking, nullText(d.TrackingSubdomain), d.TeamID, d.ID)
 }
 
-// SetDomainTrust writes whether the operator vouches for a domain, and what follows.
+// SetDomainTrust stores whether the operator trusts a domain, and the resulting status.
 func (tx *Tx) SetDomainTrust(d *app.Domain) error {
 	return tx.WriteOne(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
 		d.Trusted, string(d.Status), nullTime(d.PendingSince), nullTime(d.CheckAt), d.TeamID, d.ID)
 }
 
-// DeleteDomain removes a domain with its keys, also the API keys that were bound
-// to it.
+// DeleteDomain deletes a domain with its DKIM keys and the API keys restricted to it.
 func (tx *Tx) DeleteDomain(teamID, id string) error {
 	return tx.WriteOne(`DELETE FROM domains WHERE team_id = ? AND id = ?`, teamID, id)
 }
@@ -126,8 +124,8 @@ func scanDKIMPair(s scanner) (app.DKIMPair, error) {
 	return k, err
 }
 
-// DomainStatus returns what a send asks of the team's domain of that name: region,
-// status, NoDMARC, and tracking, for which the checks are read only where it is wanted.
+// DomainStatus returns the fields that a send needs of a team's domain: region, status,
+// NoDMARC and tracking. It reads the checks only if tracking is on.
 func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	d := app.Domain{TeamID: teamID, Name: name}
 	var checks sql.NullString
@@ -140,8 +138,8 @@ func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	return d, fromJSON(checks, &d.Checks)
 }
 
-// ListDomains returns a page of a team's domains, newest first, without their key
-// pairs. Error: ErrNotFound for a cursor that is none of them.
+// ListDomains returns a page of a team's domains, newest first, without key pairs. Error:
+// ErrNotFound for an unknown cursor.
 func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.Exists(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, teamID, cursor)
@@ -150,20 +148,20 @@ func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, 
 		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
-// DueDomains returns at most limit domains whose check is due, of all teams, the
-// longest due first, without their key pairs.
+// DueDomains returns at most limit domains of all teams with a due check, longest due
+// first, without key pairs.
 func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
 	return list(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
 		WHERE d.check_at <= ? ORDER BY d.check_at, d.id LIMIT ?`, milli(now), limit)
 }
 
-// CountDomains says how many domains a team has, at most limit.
+// CountDomains returns the number of a team's domains, at most limit.
 func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
 	ids, err := list(r, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
 	return len(ids), err
 }
 
-// VerifiedDomain returns the name of a team's oldest domain that is verified.
+// VerifiedDomain returns the name of a team's oldest verified domain.
 func (r *Reader) VerifiedDomain(teamID string) (name string, err error) {
 	err = r.Row(`SELECT name FROM domains WHERE team_id = ? AND status = 'verified' ORDER BY id LIMIT 1`, []any{teamID}, &name)
 	return name, err

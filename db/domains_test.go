@@ -18,7 +18,7 @@ func newDomain(teamID, name string) *app.Domain {
 		Keys: []app.DKIMPair{{Selector: "mailer", State: app.DKIMSigning, Public: "AA==", Sealed: []byte{1}, CreatedAt: domainTime}}}
 }
 
-func TestADomainReadsBackAsItWasWritten(t *testing.T) {
+func TestDomainRoundTrip(t *testing.T) {
 	d := openFile(t)
 	teamID := addTestTeam(t, d, "Team")
 	want := newDomain(teamID, "acme.test")
@@ -49,7 +49,7 @@ func TestADomainReadsBackAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestKeysOfADomainTakeTurnsAndGoWithIt(t *testing.T) {
+func TestDKIMKeyRotationAndDeletion(t *testing.T) {
 	d := openFile(t)
 	teamID := addTestTeam(t, d, "Team")
 	domain := newDomain(teamID, "acme.test")
@@ -109,7 +109,7 @@ func TestKeysOfADomainTakeTurnsAndGoWithIt(t *testing.T) {
 	})
 }
 
-func TestDueDomainsComeLongestDueFirst(t *testing.T) {
+func TestDueDomainsOrder(t *testing.T) {
 	d := openFile(t)
 	teamID := addTestTeam(t, d, "Team")
 	for i, minutes := range []int{30, 10, 20, 0, -1} { // the last one is never due

@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// InsertDoubt notes a transaction whose outcome is unknown.
+// InsertDoubt stores a transaction whose outcome is unknown.
 func (tx *Tx) InsertDoubt(d app.Doubt) error {
 	recipients, err := asJSON(d.Recipients)
 	if err != nil {
@@ -17,7 +17,7 @@ func (tx *Tx) InsertDoubt(d app.Doubt) error {
 	return err
 }
 
-// SettleDoubts says in words what became of the open doubts of an email.
+// SettleDoubts settles the open doubts of an email; how is a text about the outcome.
 func (tx *Tx) SettleDoubts(emailID, how string) error {
 	err := tx.Write(`UPDATE doubts SET settled_at = ?, settled = ? WHERE email_id = ? AND settled_at IS NULL`, milli(tx.Now), how, emailID)
 	return err
@@ -45,15 +45,15 @@ func scanDoubt(s scanner) (app.Doubt, error) {
 	return d, fromJSON(recipients, &d.Recipients)
 }
 
-// ListDoubts returns all doubts of all teams, oldest first, those after the id
-// cursor, at most limit: for the operator.
+// ListDoubts returns at most limit doubts of all teams after the id cursor, oldest first,
+// for the operator.
 func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
 	return list(r, scanDoubt, `SELECT `+doubtColumns+` WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
 }
 
-// DoubtsOf returns a page of the doubts of a team, of all where none is named, newest
-// first, and whether there are more in the direction that was walked. Error: ErrNotFound
-// for a cursor that is not in that list.
+// DoubtsOf returns a page of the doubts of a team, or of all teams for "", newest first,
+// and whether there are more in the direction of the page. Error: ErrNotFound for a cursor
+// that is not in that list.
 func (r *Reader) DoubtsOf(teamID string, page app.Page) ([]app.Doubt, bool, error) {
 	exists := func(cursor string) error {
 		var n int
@@ -66,7 +66,7 @@ func (r *Reader) DoubtsOf(teamID string, page app.Page) ([]app.Doubt, bool, erro
 		`SELECT `+doubtColumns+` WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
-// CountDoubts says how often an email was in doubt.
+// CountDoubts returns the number of doubts of an email.
 func (r *Reader) CountDoubts(emailID string) (int, error) {
 	var n int
 	err := r.Row(`SELECT count(*) FROM doubts WHERE email_id = ?`, []any{emailID}, &n)

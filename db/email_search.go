@@ -10,91 +10,91 @@ import (
 	"mailer/app"
 )
 
-// EmailFilter picks emails of a team. What is empty picks all.
+// EmailFilter selects emails of a team. Empty fields match all emails.
 type EmailFilter struct {
-	To      AddressPattern // anybody of the envelope
+	To      AddressPattern // any recipient of the envelope
 	From    AddressPattern
 	Domain  string // of the sender
-	Subject string // a part of it; the case of ASCII letters does not matter
+	Subject string // substring; the case of ASCII letters is ignored
 	Tag     app.Tag
-	TagName bool            // Tag has a name alone
-	Status  []app.LastEvent // WriteOne of them
-	State   []app.State     // WriteOne of them
+	TagName bool            // Tag is a name without value
+	Status  []app.LastEvent // any of these
+	State   []app.State     // any of these
 	Source  string
 	KeyID   string
 	Since   time.Time // created then or later
 	Until   time.Time // created before
 }
 
-// AddressPattern is what an address is held against, in lower case; at most one of its
-// fields is set.
+// AddressPattern matches addresses in lower case. At most one of its fields is set.
 type AddressPattern struct {
 	Exact  string
-	Prefix string // how it begins
+	Prefix string // of the address
 	Domain string
 }
 
-// SearchBound says when a search ends that has not filled its page.
+// SearchBound ends a search that has not filled its page.
 type SearchBound struct {
-	Rows int // that were looked at
+	Rows int // emails examined
 	Time time.Duration
 }
 
-// FoundEmails is what a search came to.
+// FoundEmails is the result of a search.
 type FoundEmails struct {
 	Emails []app.Email // newest first
-	More   bool        // there may be more: behind the page, or where nobody looked
-	// SearchedTo is the last email that was looked at, from where the next page goes on;
-	// empty: there are no others.
+	More   bool        // there may be more: after the page, or not examined yet
+	// SearchedTo is the last email that was examined, the cursor of the next page; empty at
+	// the end of the search.
 	SearchedTo string
-	Examined   int // how many emails were looked at, at most
+	Examined   int // upper bound of the emails that were examined
 }
 
 const (
-	// searchPiece is how many emails one statement of a search looks at: some 5 ms.
+	// searchPiece is the number of emails that one statement of a search examines, in about 5
+	// ms.
 	searchPiece = 500
-	// maxPrefixed is how many recipients the index is asked for by the beginning of an
-	// address. What has more of them is found sooner by looking at the newest emails.
+	// maxPrefixed is the most recipients that are looked up by address prefix. A prefix with
+	// more recipients is found faster by scanning the newest emails.
 	maxPrefixed = 1000
 )
 
-// emailFits is what an email must fulfil to be found. Its parameters are the fourth and
-// the following ones of emailSearch.args.
+// emailFits is the condition on a matching email. Its parameters are emailSearch.args from
+// the fourth on.
 const emailFits = `(?4 = '' OR instr(lower(e.sender), ?4) > 0) AND (?5 = '' OR instr(lower(e.sender), ?5) > 0)
 	AND (?6 = '' OR instr(lower(e.subject), ?6) > 0) AND (?7 = '' OR instr(e.tags, ?7) > 0) AND (?8 = '' OR instr(?8, ' ' || e.last_event || ' ') > 0)
 	AND (?9 = '' OR e.key_id = ?9) AND (?10 = '' OR e.source = ?10) AND (?14 = '' OR instr(?14, ' ' || e.last_event || '/' || ` + emailSituation + ` || ' ') > 0)
 	AND (CAST(?15 AS bigint) = 1 OR e.unsent = 0)`
 
-// emailGoesTo is the same of its envelope.
+// emailGoesTo is the same condition for the envelope.
 const emailGoesTo = `(?11 = '' AND ?12 = '' AND ?13 = '' OR EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = e.id
 	AND (?11 = '' OR lower(p.address) = ?11) AND substr(lower(p.address), 1, length(?12)) = ?12
 	AND (?13 = '' OR substr(lower(p.address), -length(?13)) = ?13)))`
 
-// waitStopped is the condition of the index units_stopped.
-const waitStopped = `w.broadcast_id IS NULL AND (w.state = 'held' OR w.deferred_at IS NOT NULL)`
+// heldOrDeferred is the condition of the index units_stopped.
+const heldOrDeferred = `w.broadcast_id IS NULL AND (w.state = 'held' OR w.deferred_at IS NOT NULL)`
 
-// emailSearch is a search on its way.
+// emailSearch is the state of a running search.
 type emailSearch struct {
 	r      *Reader
 	team   string
-	newer  bool    // it goes from old to new
-	to     string  // an address that the index is asked for; empty: none
+	newer  bool    // from old to new
+	to     string  // an address to look up in the index; empty: none
 	needle [12]any // parameters of emailFits and emailGoesTo
 	parts  []searchPart
 }
 
-// searchPart is a part of what is to be looked at: emails with ids from lo on, below hi.
+// searchPart is a range of ids to search: from lo on, below hi.
 type searchPart struct {
 	lo, hi  string
-	indexed bool     // it is walked by the index of recipients
-	stopped bool     // it is walked by the index of open work that is held or was put off
-	ids     []string // those alone, in the order of the search; nil: all
+	indexed bool     // use the index of recipients
+	stopped bool     // use the index of held and deferred units
+	ids     []string // only these, in search order; nil: all
 }
 
-// SearchEmails returns a page of those emails of a team that fit a filter. It looks at
-// emails from the page's cursor on, which need not exist any more, and ends early where
-// its bound says so: what it found until then is answered. An address is found by index,
-// the beginning of one where few fit.
+// SearchEmails returns a page of a team's emails that match a filter. It starts at the
+// page's cursor, whose email may have been deleted, and returns what it found when it
+// reaches its bound. Addresses, and prefixes with few recipients, are looked up in an
+// index.
 func (r *Reader) SearchEmails(teamID string, f *EmailFilter, page app.Page, bound SearchBound) (found FoundEmails, err error) {
 	s, err := newEmailSearch(r, teamID, f, page)
 	if err != nil {
@@ -140,8 +140,8 @@ func newEmailSearch(r *Reader, teamID string, f *EmailFilter, page app.Page) (*e
 	return s, s.plan(f, page, begin)
 }
 
-// plan sets the parts that are to be looked at: by index where that finds an address, and
-// all emails that it does not know yet.
+// plan sets the parts to search: by index for the address of the filter, and all emails
+// that are not in the index yet.
 func (s *emailSearch) plan(f *EmailFilter, page app.Page, begin string) error {
 	all := searchPart{hi: lastID}
 	if !f.Since.IsZero() {
@@ -154,7 +154,7 @@ func (s *emailSearch) plan(f *EmailFilter, page app.Page, begin string) error {
 		all.hi = min(all.hi, page.After)
 	}
 	if s.newer {
-		all.lo = max(all.lo, page.Before+" ") // behind it, before all others
+		all.lo = max(all.lo, page.Before+" ") // after the cursor, before the next id
 	}
 	all.stopped = stopped(f.State)
 	s.parts = []searchPart{all}
@@ -165,24 +165,24 @@ func (s *emailSearch) plan(f *EmailFilter, page app.Page, begin string) error {
 	if err != nil {
 		return err
 	}
-	old, fresh := all, all
-	old.hi, fresh.lo = min(all.hi, indexed+" "), max(all.lo, indexed+" ")
-	old.indexed = s.to != ""
+	indexedPart, unindexed := all, all
+	indexedPart.hi, unindexed.lo = min(all.hi, indexed+" "), max(all.lo, indexed+" ")
+	indexedPart.indexed = s.to != ""
 	if begin != "" {
 		few := false
-		if old.ids, few, err = s.prefixed(begin, old); err != nil || !few {
+		if indexedPart.ids, few, err = s.prefixed(begin, indexedPart); err != nil || !few {
 			return err
 		}
 	}
-	s.parts = []searchPart{fresh, old}
+	s.parts = []searchPart{unindexed, indexedPart}
 	if s.newer {
 		slices.Reverse(s.parts)
 	}
 	return nil
 }
 
-// prefixed returns the emails of a part to addresses that begin so, in the order of the
-// search; few is false where there are too many.
+// prefixed returns the emails of a part to addresses with a prefix, in search order. few
+// is false if there are too many.
 func (s *emailSearch) prefixed(begin string, p searchPart) (ids []string, few bool, err error) {
 	ids, err = list(s.r, scanText, `SELECT email_id FROM recipients WHERE team_id = ? AND lower(address) >= ? AND lower(address) < ? LIMIT ?`,
 		s.team, begin, begin+"\U0010ffff", maxPrefixed)
@@ -197,7 +197,7 @@ func (s *emailSearch) prefixed(begin string, p searchPart) (ids []string, few bo
 	return append([]string{}, ids...), true, nil
 }
 
-// statusNeedle has each status between spaces.
+// statusNeedle joins statuses with spaces around each.
 func statusNeedle(all []app.LastEvent) (text string) {
 	for _, status := range all {
 		text += " " + string(status) + " "
@@ -205,8 +205,8 @@ func statusNeedle(all []app.LastEvent) (text string) {
 	return text
 }
 
-// stateNeedle has each pair of last event and situation that gives one of the states
-// between spaces.
+// stateNeedle joins the pairs of last event and situation that make up the states, with
+// spaces around each.
 func stateNeedle(all []app.State) (text string) {
 	if len(all) == 0 {
 		return ""
@@ -221,18 +221,18 @@ func stateNeedle(all []app.State) (text string) {
 	return text
 }
 
-// asksUnsent reports whether refused sends are found too.
+// asksUnsent reports whether the filter includes refused sends.
 func (f *EmailFilter) asksUnsent() bool {
 	return slices.Contains(f.Status, app.Suppressed) || slices.Contains(f.State, app.State(app.Suppressed))
 }
 
-// stopped reports whether all of the states are found by the index of what is held or was
-// put off.
+// stopped reports whether the index of held and deferred units finds all emails with these
+// states.
 func stopped(all []app.State) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(s app.State) bool { return s != app.Held && s != app.Deferred })
 }
 
-// tagNeedle is what stands in the column of an email with the filter's tag.
+// tagNeedle returns a substring of the tags column of emails with the filter's tag.
 func tagNeedle(f *EmailFilter) (string, error) {
 	if f.Tag.Name == "" {
 		return "", nil
@@ -244,10 +244,10 @@ func tagNeedle(f *EmailFilter) (string, error) {
 	return text, err
 }
 
-// senderNeedle is what stands in the column of an email from an address. No name can hold
-// it: a quotation mark in one has a backslash.
+// senderNeedle returns a substring of the sender column of emails from an address. A
+// display name cannot contain it, because quotation marks in JSON are escaped.
 func senderNeedle(p AddressPattern) (string, error) {
-	local, domain, whole := strings.Cut(lowerASCII(cmp.Or(p.Exact, p.Prefix)), "@")
+	local, domain, hasAt := strings.Cut(lowerASCII(cmp.Or(p.Exact, p.Prefix)), "@")
 	first, err := jsonText(local)
 	if err != nil {
 		return "", err
@@ -258,7 +258,7 @@ func senderNeedle(p AddressPattern) (string, error) {
 		return "", err
 	case p.Domain != "":
 		return `"domain":` + second + "}", err
-	case !whole:
+	case !hasAt:
 		return `"local":` + strings.TrimSuffix(first, `"`), err
 	case p.Prefix != "":
 		return `"local":` + first + `,"domain":` + strings.TrimSuffix(second, `"`), err
@@ -270,8 +270,8 @@ func (s *emailSearch) args(p searchPart, more ...any) []any {
 	return append(append([]any{s.team, p.lo, p.hi}, s.needle[:]...), more...)
 }
 
-// piece looks at the next emails and returns those that fit, at most limit, and the last
-// WriteOne that was looked at; empty: its part is over.
+// piece examines the next emails. It returns at most limit matching ones and the last one
+// examined; empty at the end of the part.
 func (s *emailSearch) piece(limit int) (rows []app.Email, edge string, err error) {
 	p := &s.parts[0]
 	if p.ids != nil {
@@ -280,7 +280,7 @@ func (s *emailSearch) piece(limit int) (rows []app.Email, edge string, err error
 		return rows, "", err
 	}
 	now := *p
-	edge, err = s.searchEdge(now)
+	edge, err = s.searchPieceEnd(now)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		s.parts = s.parts[1:]
@@ -297,14 +297,14 @@ func (s *emailSearch) piece(limit int) (rows []app.Email, edge string, err error
 	return rows, edge, err
 }
 
-// searchEdge returns the last email of a piece. Error: ErrNotFound where there are fewer left.
-func (s *emailSearch) searchEdge(p searchPart) (id string, err error) {
+// searchPieceEnd returns the last email of a piece. Error: ErrNotFound if fewer are left.
+func (s *emailSearch) searchPieceEnd(p searchPart) (id string, err error) {
 	args := []any{s.team, p.lo, p.hi, searchPiece - 1}
 	switch {
 	case p.stopped && s.newer:
-		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` ORDER BY w.email_id LIMIT 1 OFFSET ?4`, args, &id)
 	case p.stopped:
-		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id DESC LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` ORDER BY w.email_id DESC LIMIT 1 OFFSET ?4`, args, &id)
 	case p.indexed && s.newer:
 		err = s.r.Row(`SELECT email_id FROM recipients WHERE team_id = ?1 AND lower(address) = ?5 AND email_id >= ?2 AND email_id < ?3 ORDER BY email_id LIMIT 1 OFFSET ?4`, append(args, s.to), &id)
 	case p.indexed:
@@ -317,16 +317,16 @@ func (s *emailSearch) searchEdge(p searchPart) (id string, err error) {
 	return id, err
 }
 
-// searched returns the emails of a piece that fit, in the order of the search.
+// searched returns the matching emails of a piece in search order.
 func (s *emailSearch) searched(p searchPart, limit int) ([]app.Email, error) {
 	args := s.args(p, limit)
 	switch {
 	case p.stopped && s.newer:
 		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
-			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?16`, args...)
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?16`, args...)
 	case p.stopped:
 		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
-			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?16`, args...)
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+heldOrDeferred+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?16`, args...)
 	case p.indexed && s.newer:
 		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
 			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id LIMIT ?16`, args...)
@@ -341,7 +341,7 @@ func (s *emailSearch) searched(p searchPart, limit int) ([]app.Email, error) {
 		WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id DESC LIMIT ?16`, args...)
 }
 
-// among looks at emails one by one.
+// among examines the given emails one by one.
 func (s *emailSearch) among(ids []string, limit int) (out []app.Email, err error) {
 	for _, id := range ids {
 		rows, err := s.searched(searchPart{lo: id, hi: id + " "}, 1)
@@ -355,7 +355,7 @@ func (s *emailSearch) among(ids []string, limit int) (out []app.Email, err error
 	return out, nil
 }
 
-// cut takes what is more than a page off what was found.
+// cut limits the result to one page.
 func (f FoundEmails) cut(limit int) FoundEmails {
 	if f.More = len(f.Emails) > limit; f.More {
 		f.Emails = f.Emails[:limit]
@@ -366,7 +366,7 @@ func (f FoundEmails) cut(limit int) FoundEmails {
 	return f
 }
 
-// inOrder puts what was found from old to new into the order of the list.
+// inOrder reverses a result that was searched from old to new.
 func (s *emailSearch) inOrder(f FoundEmails) FoundEmails {
 	if s.newer {
 		slices.Reverse(f.Emails)
@@ -374,21 +374,21 @@ func (s *emailSearch) inOrder(f FoundEmails) FoundEmails {
 	return f
 }
 
-// indexedSetting names the last email whose recipients are in their index.
+// indexedSetting is the setting with the last email whose recipients are in the index.
 const indexedSetting = "recipients indexed"
 
-// indexPiece is how many recipients one Write puts into their index: some 20 ms.
+// indexPiece is the number of recipients that one Write adds to the index, in about 20 ms.
 const indexPiece = 500
 
-// IndexedRecipients returns the last email whose recipients are in their index; empty:
-// none.
+// IndexedRecipients returns the last email whose recipients are in the index; empty if
+// there is none.
 func (r *Reader) IndexedRecipients() (emailID string, err error) {
 	value, err := r.Setting(indexedSetting)
 	return string(value), ignoreNotFound(err)
 }
 
-// IndexRecipients puts the recipients of the next emails into their index, of those with
-// ids behind after and below before, and returns the last one; empty: there are none.
+// IndexRecipients adds the recipients of the next emails with ids after after and below
+// before to the index. It returns the last email; empty at the end.
 func (tx *Tx) IndexRecipients(after, before string) (last string, err error) {
 	err = tx.Row(`SELECT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id LIMIT 1 OFFSET ?`, []any{after, before, indexPiece - 1}, &last)
 	if errors.Is(err, ErrNotFound) {

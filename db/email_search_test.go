@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// searched is a store with emails of two teams to search.
+// searched is a store with emails of two teams.
 type searched struct {
 	*testing.T
 	db  *DB
@@ -45,7 +45,7 @@ func newSearched(t *testing.T, n int) *searched {
 	return s
 }
 
-// walk follows a search to its end and returns what it found, in the order of the list.
+// walk follows a search to its end and returns the found ids in list order.
 func (s *searched) walk(f EmailFilter, limit int, bound SearchBound, back bool) (out []string) {
 	s.Helper()
 	page := app.Page{Limit: limit}
@@ -107,7 +107,7 @@ func (s *searched) index(upTo string) {
 	}
 }
 
-// want are the numbered emails of the team that a filter should find, newest first.
+// want returns the ids of the numbered emails that a filter should find, newest first.
 func (s *searched) want(fits func(i int) bool) (out []string) {
 	for i, id := range slices.Backward(s.ids["mine"]) {
 		if fits(i) {
@@ -117,7 +117,7 @@ func (s *searched) want(fits func(i int) bool) (out []string) {
 	return out
 }
 
-func TestASearchFindsWhatFitsHoweverItWalks(t *testing.T) {
+func TestSearchEmails(t *testing.T) {
 	t.Parallel()
 	const n = 1100
 	s := newSearched(t, n)

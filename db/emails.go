@@ -10,8 +10,8 @@ import (
 	"mailer/db/engine"
 )
 
-// InsertEmail writes an accepted email whole: its row, content, attachments and
-// envelope. An email to an envelope of 50 costs 50 small rows.
+// InsertEmail stores an accepted email: its row, content, attachments and envelope. An
+// envelope of 50 recipients costs 50 small rows.
 func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 	if err := tx.insertEmailRow(e); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (tx *Tx) insertEmailRow(e *app.Email) error {
 			return err
 		}
 	}
-	if columns[1] == nil { // a message that was handed in whole may name nobody
+	if columns[1] == nil { // a complete message may have no To field
 		columns[1] = "[]"
 	}
 	tags, err := asJSON(e.Tags)
@@ -67,7 +67,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 		return err
 	}
 	err = tx.Write(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, raw, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, rawSize(e), contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
+		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, rawSize(e), contentChecksum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
@@ -79,14 +79,15 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	return tx.insertRaw(e)
 }
 
-// SetLastEvent moves the last_event of an email up by rank; a lower event changes
-// nothing, nor does that of an email that is gone.
+// SetLastEvent moves the last_event of an email up by rank. A lower event, or an email
+// that was deleted, changes nothing.
 func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
-	return tx.Write(`UPDATE emails SET last_event = ? WHERE id = ? AND instr(?, ' ' || last_event || ' ') > 0`, string(event), emailID, givesWayTo[event])
+	return tx.Write(`UPDATE emails SET last_event = ? WHERE id = ? AND instr(?, ' ' || last_event || ' ') > 0`, string(event), emailID, replaceableBy[event])
 }
 
-// givesWayTo are the values of last_event that give way to each, with a space around each.
-var givesWayTo = func() map[app.LastEvent]string {
+// replaceableBy has the values of last_event that each event may replace, with spaces
+// around each.
+var replaceableBy = func() map[app.LastEvent]string {
 	all := map[app.LastEvent]string{}
 	for _, event := range app.LastEvents() {
 		for _, current := range app.LastEvents() {
@@ -101,14 +102,14 @@ var givesWayTo = func() map[app.LastEvent]string {
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
 	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at, e.unsent, ` + emailSituation
 
-// emailSituation is the app.Situation of an email e.
+// emailSituation selects the app.Situation of an email e.
 const emailSituation = `coalesce((SELECT ` + unitSituation + ` FROM units AS u WHERE u.email_id = e.id), CASE e.relay WHEN 'capture' THEN 'captured' ELSE 'over' END)`
 
-// unitSituation is the app.Situation of an open unit u.
+// unitSituation selects the app.Situation of an open unit u.
 const unitSituation = `CASE WHEN u.state = 'held' THEN 'held' WHEN u.deferred_at IS NOT NULL THEN 'retry'
 	WHEN u.state = 'later' AND u.since IS NULL AND u.late = 0 THEN 'time' ELSE 'turn' END`
 
-// emailRow is a row of emailColumns on its way to an app.Email.
+// emailRow scans a row of emailColumns into an app.Email.
 type emailRow struct {
 	email                             app.Email
 	key, sender, to, cc, bcc, replyTo sql.NullString
@@ -148,9 +149,8 @@ func scanEmail(s scanner) (app.Email, error) {
 	return r.finish()
 }
 
-// ListEmails returns a page of a team's emails, newest first, and whether there
-// are more in the direction that was walked. Error: ErrNotFound for a cursor
-// that is no email of the team.
+// ListEmails returns a page of a team's emails, newest first, and whether there are more
+// in the direction of the page. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.Exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
@@ -159,28 +159,28 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? AND e.unsent = 0 ORDER BY e.id LIMIT ?`, teamID)
 }
 
-// EmailRow returns one email of a team as lists show it, without bodies and
-// attachments.
+// EmailRow returns one email of a team as lists show it: without bodies and attachments.
 func (r *Reader) EmailRow(teamID, id string) (*app.Email, error) {
 	e, err := one(r, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ?`, teamID, id)
 	return &e, engine.DamagedEmail(err, teamID, id)
 }
 
-// Email returns one email of a team with its bodies and the metadata of its
-// attachments, without them where its content was deleted. Error: a Damage where what it says is not what was accepted.
+// Email returns one email of a team with its bodies and the metadata of its attachments,
+// if its content was not deleted. Errors: ErrNotFound; a Damage if the checksum does not
+// match.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 	e, _, err := r.emailAndRaw(teamID, id)
 	return e, err
 }
 
-// emailAndRaw is Email, and the size of the message that it leaves as; 0: it is made of
-// what the email says.
+// emailAndRaw returns Email and the size of its raw message; 0 if it is composed from the
+// content.
 func (r *Reader) emailAndRaw(teamID, id string) (*app.Email, int64, error) {
 	e, raw, err := r.email(teamID, id)
 	if err == nil {
 		return e, raw, nil
 	}
-	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not there, or the row itself is damaged
+	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not found, or the row itself is damaged
 		return nil, 0, rowErr
 	}
 	return nil, 0, engine.DamagedEmail(engine.DamagedRow("contents", err), teamID, id)
@@ -189,7 +189,7 @@ func (r *Reader) emailAndRaw(teamID, id string) (*app.Email, int64, error) {
 func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err error) {
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
-	var sum, raw sql.NullInt64 // NULL: there is no content; there is no message beside it
+	var sum, raw sql.NullInt64 // sum NULL: no content; raw NULL: no raw message
 	err = r.Row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.raw, c.sum
 		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
 		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights, &raw, &sum)...)
@@ -204,7 +204,7 @@ func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err erro
 		return &e, 0, nil
 	case !sum.Valid:
 		return nil, 0, ErrNotFound
-	case sum.Int64 != contentSum(html.String, plain.String, headers.String, unsubscribe.String):
+	case sum.Int64 != contentChecksum(html.String, plain.String, headers.String, unsubscribe.String):
 		return nil, 0, engine.ErrChecksum
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
@@ -217,14 +217,16 @@ func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err erro
 	return &e, raw.Int64, err
 }
 
-// EmailSize returns about how many bytes Email reads, without reading them.
+// EmailSize returns the approximate number of bytes that Email reads, without reading
+// them.
 func (r *Reader) EmailSize(teamID, id string) (bytes int64, err error) {
 	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0)
 		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }
 
-// OutgoingSize returns about how many bytes Outgoing reads, without reading them.
+// OutgoingSize returns the approximate number of bytes that Outgoing reads, without
+// reading them.
 func (r *Reader) OutgoingSize(teamID, id string) (bytes int64, err error) {
 	var files int64
 	err = r.Row(`SELECT coalesce(sum(a.size), 0) FROM emails AS e JOIN attachments AS a ON a.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &files)
@@ -239,8 +241,8 @@ func (r *Reader) OutgoingSize(teamID, id string) (bytes int64, err error) {
 	return bytes + files + raw, err
 }
 
-// EmailHead returns an email without its addresses, subject and content: key,
-// relay, Message-ID, schedule and last event.
+// EmailHead returns an email without addresses, subject and content: key, relay,
+// Message-ID, schedule and last event.
 func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 	e := app.Email{ID: id, TeamID: teamID}
 	var key *string
@@ -256,8 +258,8 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 	return e, err
 }
 
-// DeleteEmail removes an email with all that belongs to it. Errors: ErrNotFound; a
-// Damage where its content can't be read, since a write would fail there too.
+// DeleteEmail deletes an email and its dependent rows. Errors: ErrNotFound; a Damage if
+// its content cannot be read, because a write would fail too.
 func (tx *Tx) DeleteEmail(teamID, id string) error {
 	if _, _, err := tx.CompleteEmail(teamID, id); engine.IsUnreadable(err) {
 		return err
@@ -285,27 +287,26 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 	return err
 }
 
-// OwnsEmail is nil when the email is the team's, else ErrNotFound.
+// OwnsEmail returns nil if the email belongs to the team, else ErrNotFound.
 func (r *Reader) OwnsEmail(teamID, id string) error {
 	return r.Exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// RecipientNumber returns the number of an address in the envelope of an email.
-// Error: ErrNotFound.
+// RecipientNumber returns the position of an address in the envelope of an email. Error:
+// ErrNotFound.
 func (r *Reader) RecipientNumber(emailID, address string) (n int, err error) {
 	err = r.Row(`SELECT n FROM recipients WHERE email_id = ? AND address = ?`, []any{emailID, address}, &n)
 	return n, err
 }
 
-// Envelope returns all recipients of a team's email, in the order of the envelope,
-// whatever became of them: none where the email is gone.
+// Envelope returns all recipients of a team's email in envelope order, with any outcome.
+// It is empty if the email was deleted.
 func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
 	return list(r, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
 }
 
-// InsertCapture keeps a message of the capture transport, of an email or of a
-// recipient of a broadcast; a repeated one replaces it. Error: ErrNotFound for an
-// email that is gone.
+// InsertCapture stores a message of the capture transport, of an email or a broadcast
+// recipient, and replaces an earlier one. Error: ErrNotFound if the email was deleted.
 func (tx *Tx) InsertCapture(emailID string, message []byte) error {
 	return tx.WriteOne(`INSERT INTO captures (email_id, message, created_at) SELECT ?1, ?2, ?3
 		WHERE EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM broadcast_recipients WHERE id = ?1)
@@ -320,15 +321,14 @@ func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
 	return message, engine.DamagedEmail(err, teamID, emailID)
 }
 
-// BroadcastCapture returns the captured message to a recipient of a team's
-// broadcast.
+// BroadcastCapture returns the captured message to a recipient of a team's broadcast.
 func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err error) {
 	err = r.Row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,
 		[]any{app.EmailIDPrefixOf(emailID), teamID, emailID}, &message)
 	return message, err
 }
 
-// CaptureSize returns how many bytes Capture or BroadcastCapture reads, without reading
+// CaptureSize returns the bytes that Capture or BroadcastCapture reads, without reading
 // them.
 func (r *Reader) CaptureSize(teamID, emailID string) (bytes int64, err error) {
 	err = r.Row(`SELECT octet_length(c.message) FROM captures AS c WHERE c.email_id = ?2 AND (

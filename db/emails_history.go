@@ -8,10 +8,10 @@ import (
 	"mailer/app/rules/counters"
 )
 
-// History are emails that another server sent and that came here with their team. They
-// have no units, and nothing makes them any.
+// Historical emails were sent by another server and imported with their team. They have no
+// units and are never sent.
 
-// IsHistory reports whether an email came here as history.
+// IsHistory reports whether an email was imported as history.
 func (r *Reader) IsHistory(emailID string) (bool, error) {
 	err := r.Exists(`SELECT 1 FROM emails WHERE id = ? AND imported_at IS NOT NULL`, emailID)
 	if errors.Is(err, ErrNotFound) {
@@ -20,9 +20,9 @@ func (r *Reader) IsHistory(emailID string) (bool, error) {
 	return err == nil, err
 }
 
-// MailIsFree is nil where nothing stands under the id of an email, or stood, else
+// EmailIDIsFree returns nil if no email or broadcast email has or had the id, else
 // ErrConflict.
-func (r *Reader) MailIsFree(id string) error {
+func (r *Reader) EmailIDIsFree(id string) error {
 	var taken bool
 	err := r.Row(`SELECT EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM events WHERE email_id = ?1)
 		OR EXISTS (SELECT 1 FROM units WHERE email_id = ?1) OR EXISTS (SELECT 1 FROM broadcasts WHERE mails = ?2)`, []any{id, app.EmailIDPrefixOf(id)}, &taken)
@@ -32,8 +32,8 @@ func (r *Reader) MailIsFree(id string) error {
 	return err
 }
 
-// AttachmentIsFree is MailIsFree for the id of an attachment.
-func (r *Reader) AttachmentIsFree(id string) error {
+// AttachmentIDIsFree is EmailIDIsFree for attachments.
+func (r *Reader) AttachmentIDIsFree(id string) error {
 	err := r.Exists(`SELECT 1 FROM attachments WHERE id = ?`, id)
 	if err == nil {
 		return ErrConflict
@@ -41,10 +41,9 @@ func (r *Reader) AttachmentIsFree(id string) error {
 	return ignoreNotFound(err)
 }
 
-// InsertHistory writes an email that is over, whole but for its events: what became of its
-// recipients is said with them. It goes into the index of recipients at once, since that
-// may be past it, and so may retention: what was found too young is looked at again. Its
-// id must be free.
+// InsertHistory stores a finished email without its events; recipients have their final
+// states. It adds the recipients to the index immediately, and schedules the retention
+// check, because both processes may be past its id already. The id must be free.
 func (tx *Tx) InsertHistory(e *app.Email, recipients []RecipientState) error {
 	if err := tx.insertEmailRow(e); err != nil {
 		return err
@@ -75,9 +74,9 @@ func (tx *Tx) InsertHistory(e *app.Email, recipients []RecipientState) error {
 	return nil
 }
 
-// InsertHistoryEvents writes the timeline of an email that came as history and has none
-// yet, and adds what it says to the figures of charts; to those of quotas and guardrails
-// it adds nothing. Events stand oldest first. Error: ErrNotFound for any other email.
+// InsertHistoryEvents stores the timeline of an imported email without events, oldest
+// first, and adds it to the counts of charts, but not to quotas and guardrails. Error:
+// ErrNotFound for any other email.
 func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) error {
 	e, err := one(&tx.Reader, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ? AND e.imported_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM events AS v WHERE v.email_id = e.id)`, teamID, emailID)
@@ -96,7 +95,7 @@ func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) er
 			return fmt.Errorf("insert event: %w", err)
 		}
 	}
-	if e.From.Domain == "" { // it was erased
+	if e.From.Domain == "" { // the sender was erased
 		return nil
 	}
 	oldest := counters.Hour(tx.Now.Add(-counters.Retention))

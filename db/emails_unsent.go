@@ -7,11 +7,11 @@ import (
 	"mailer/app"
 )
 
-// Refused sends: emails.unsent is 1. They have an envelope and a timeline, no content and
-// no open work, and are in no list that does not ask for them.
+// Refused sends have emails.unsent = 1. They have an envelope and a timeline, but no
+// content and no open work, and only lists that ask for them include them.
 
-// InsertUnsent keeps a record of a send that was refused, since all of its recipients are
-// suppressed.
+// InsertUnsent stores a record of a send that was refused because all of its recipients
+// are suppressed.
 func (tx *Tx) InsertUnsent(e *app.Email, recipients []string) error {
 	row := *e
 	row.Attachments = nil
@@ -29,14 +29,14 @@ func (tx *Tx) InsertUnsent(e *app.Email, recipients []string) error {
 	return nil
 }
 
-// CountUnsent returns how many refused sends of a team since a time are kept.
+// CountUnsent returns the number of a team's refused sends since a time.
 func (r *Reader) CountUnsent(teamID string, since time.Time) (n int, err error) {
 	err = r.Row(`SELECT count(*) FROM emails WHERE team_id = ? AND unsent = 1 AND created_at >= ?`, []any{teamID, milli(since)}, &n)
 	return n, err
 }
 
-// PurgeUnsent deletes at most limit refused sends of a team from before a time, and
-// reports whether there may be more.
+// PurgeUnsent deletes at most limit refused sends of a team before a time, and reports
+// whether there may be more.
 func (tx *Tx) PurgeUnsent(teamID string, before time.Time, limit int) (more bool, err error) {
 	ids, err := list(&tx.Reader, scanText, `SELECT id FROM emails WHERE team_id = ? AND unsent = 1 AND created_at <= ? ORDER BY created_at LIMIT ?`, teamID, milli(before), limit)
 	if err != nil {

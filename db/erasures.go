@@ -8,32 +8,31 @@ import (
 	"mailer/app/rules/erase"
 )
 
-// Erasure is work to do: addresses of a team whose traces have to go.
+// Erasure is a pending request to erase all data about some addresses of a team.
 type Erasure struct {
 	ID     string
 	TeamID string
 	Sealed []byte
 }
 
-// InsertErasure notes addresses, sealed, whose traces have to go.
+// InsertErasure stores an erasure with its addresses sealed.
 func (tx *Tx) InsertErasure(e Erasure) error {
 	err := tx.Write(`INSERT INTO erasures (id, team_id, addresses, created_at) VALUES (?, ?, ?, ?)`, e.ID, e.TeamID, e.Sealed, milli(tx.Now))
 	return err
 }
 
-// DeleteErasure notes that an erasure is done.
+// DeleteErasure deletes a finished erasure.
 func (tx *Tx) DeleteErasure(teamID, id string) error {
 	err := tx.Write(`DELETE FROM erasures WHERE team_id = ? AND id = ?`, teamID, id)
 	return err
 }
 
-// Erasures returns the erasures of all teams that are not done, oldest first, at
-// most limit.
+// Erasures returns at most limit pending erasures of all teams, oldest first.
 func (r *Reader) Erasures(limit int) ([]Erasure, error) {
 	return list(r, scanErasure, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
 }
 
-// ErasuresOf returns the erasures of a team that are not done.
+// ErasuresOf returns the pending erasures of a team.
 func (r *Reader) ErasuresOf(teamID string) ([]Erasure, error) {
 	return list(r, scanErasure, `SELECT id, team_id, addresses FROM erasures WHERE team_id = ?`, teamID)
 }
@@ -44,20 +43,20 @@ func scanErasure(s scanner) (Erasure, error) {
 	return e, err
 }
 
-// HasErasure reports whether an erasure of a team is not done yet.
+// HasErasure reports whether an erasure of a team is pending.
 func (r *Reader) HasErasure(teamID, id string) (open bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &open)
 	return open, err
 }
 
-// HasErasures reports whether a team's addresses are being erased.
+// HasErasures reports whether any erasure of a team is pending.
 func (r *Reader) HasErasures(teamID string) (open bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ?)`, []any{teamID}, &open)
 	return open, err
 }
 
-// EraseSuppression has a suppression of an address forget it; it goes on to
-// block. Error: ErrNotFound.
+// EraseSuppression removes the address from a suppression, which continues to block.
+// Error: ErrNotFound.
 func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
 	n, err := tx.Exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ? AND email IS NOT NULL`, teamID, address[:])
 	if err != nil {
@@ -70,19 +69,19 @@ func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
 	return nil
 }
 
-// NewestEmail returns the highest id of a team's emails; empty: it has none.
+// NewestEmail returns the highest id of a team's emails; empty if there are none.
 func (r *Reader) NewestEmail(teamID string) (id string, err error) {
 	err = r.Row(`SELECT id FROM emails WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
 	return id, ignoreNotFound(err)
 }
 
-// Span is a part of a list that is walked by id: those after After, up to Until.
+// Span is a range of ids in a list: after After, up to Until.
 type Span struct{ After, Until string }
 
-// EmailsWithTraces returns those of the first limit emails of a span that hold an
-// address of e in what they say, in their envelope or in their timeline, and
-// files, which of them have attachments, or a message of their own, that nobody looked into. next is the last
-// id that was looked at, empty when the span is done.
+// EmailsWithTraces searches the first limit emails of a span. hit are the emails with an
+// address of e in content, envelope or events. files are the emails with attachments or a
+// raw message, which it does not search. next is the last id examined; empty at the end of
+// the span.
 func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.Set) (hit map[string]bool, files []string, next string, err error) {
 	hit = map[string]bool{}
 	n := 0
@@ -116,7 +115,7 @@ func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.
 	return hit, files, next, nil
 }
 
-// traces adds the emails of a span whose envelope, timeline or doubts hold an
+// traces adds to hit the emails of a span whose envelope, events or doubts contain an
 // address of e.
 func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]bool) error {
 	_, err := list(r, func(s scanner) (struct{}, error) {
@@ -155,8 +154,8 @@ func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]b
 	return err
 }
 
-// WaitingFor returns the emails of a team, up to an id, that wait at a relay for a
-// recipient of e, at most limit of those after an email.
+// WaitingFor returns at most limit emails of a team that wait at a relay for a recipient
+// of e, with ids up to until and after the given one.
 func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string, error) {
 	var ids []string
 	_, err := list(r, func(s scanner) (struct{}, error) {
@@ -171,8 +170,8 @@ func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string
 	return ids, err
 }
 
-// OpenUnit returns the open work on a team's email and whether its final dot may
-// be on its way. Error: ErrNotFound.
+// OpenUnit returns the open unit of a team's email and whether it is committed. Error:
+// ErrNotFound.
 func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, committed bool, err error) {
 	u = app.Unit{EmailID: emailID, TeamID: teamID}
 	err = r.Row(`SELECT relay, domain, attempts, state = 'committed' FROM units WHERE email_id = ? AND team_id = ?`,
@@ -180,18 +179,16 @@ func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, committed bool, e
 	return u, committed, err
 }
 
-// OutdateUnit has an attempt that is under way, or about to begin, find itself
-// out of date, since what it would send is no longer what is stored. Neither
-// changes when the unit is due by more than a millisecond. Error: ErrNotFound
-// when it is committed or gone.
+// OutdateUnit invalidates a running or starting attempt of a unit, because the stored
+// content changed. It moves the unit's next try by one millisecond at most. Error:
+// ErrNotFound if the unit is committed or has ended.
 func (tx *Tx) OutdateUnit(emailID string) error {
 	return tx.WriteOne(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
 		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'committed'`, emailID)
 }
 
-// RewriteEmail writes what an email says anew, and those attachments. An email
-// that was deleted meanwhile stays so. Its captured message goes, and a message of its own
-// that it has no more.
+// RewriteEmail replaces the content of an email and the given attachments. It deletes the
+// captured message, and the raw message if m has none. A deleted email stays deleted.
 func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	var columns [5]any
 	var err error
@@ -200,7 +197,7 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 			return err
 		}
 	}
-	if columns[1] == nil { // a message that was handed in whole may name nobody
+	if columns[1] == nil { // a complete message may have no To field
 		columns[1] = "[]"
 	}
 	tags, err := asJSON(m.Tags)
@@ -217,7 +214,7 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 		return fmt.Errorf("rewrite email: %w", err)
 	}
 	err = tx.Write(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
-		contentSum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
+		contentChecksum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content: %w", err)
 	}
@@ -235,8 +232,8 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	return tx.dropRaw(m.ID)
 }
 
-// HoldsTraces reports whether envelope, timeline or doubts of an email hold an
-// address of e.
+// HoldsTraces reports whether envelope, events or doubts of an email contain an address of
+// e.
 func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err error) {
 	_, err = list(r, func(s scanner) (struct{}, error) {
 		var recipient sql.NullString
@@ -257,8 +254,8 @@ func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err erro
 	return holds, err
 }
 
-// EraseTraces scrubs envelope, timeline and doubts of an email, and drops its
-// captured message.
+// EraseTraces removes the addresses of e from envelope, events and doubts of an email, and
+// deletes its captured message.
 func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
 	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
 		return fmt.Errorf("delete capture: %w", err)
@@ -348,7 +345,7 @@ func (tx *Tx) eraseTimeline(emailID string, e *erase.Set) error {
 	return nil
 }
 
-// TextRow is a row of a table in which a team's texts may hold an address.
+// TextRow is a row of a table with a text that may contain an address.
 type TextRow struct{ ID, Text string }
 
 func scanTextRow(s scanner) (TextRow, error) {

@@ -52,8 +52,8 @@ func fileHas(t testing.TB, d *DB, text string) (n int) {
 	return n
 }
 
-// Rows move between pages when these are split, and their old bytes stay behind.
-func TestOldBytesGoFromPagesAndLog(t *testing.T) {
+// SQLite moves rows when it splits pages, and leaves the old bytes in place.
+func TestErasedBytesLeavePagesAndWAL(t *testing.T) {
 	d := openFile(t)
 	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -98,7 +98,7 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fileHas(t, d, domain) == 0 {
-		t.Fatal("no page keeps old bytes, so that this shows nothing")
+		t.Fatal("no page keeps old bytes: the test proves nothing")
 	}
 	if err := d.CleanPages(t.Context(), func(gap []byte) bool { return bytes.Contains(gap, []byte(domain)) }); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 	}
 }
 
-func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
+func TestMaskPieceAcrossBoundaries(t *testing.T) {
 	d := openFile(t)
 	team := addTestTeam(t, d, "a")
 	const id = "0198c0de-0000-7000-8000-000000000001"
@@ -186,7 +186,7 @@ func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
 	}
 }
 
-func TestEachColumnOfTextsIsReadAndWritten(t *testing.T) {
+func TestTextColumnsAreReadAndWritten(t *testing.T) {
 	seen := map[string]TextKind{}
 	for kind := range TextKinds {
 		c, err := kind.column()

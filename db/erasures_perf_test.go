@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestPerfTheWriterDoesNotWaitForAReaderToEmptyTheLog compares TruncateLog under a reader with
-// TruncateLog without one. With the busy timeout of writes it would take five seconds.
-func TestPerfTheWriterDoesNotWaitForAReaderToEmptyTheLog(t *testing.T) {
+// TestPerfTruncateLogDoesNotWaitForReader compares TruncateLog with and without a reader.
+// With the busy timeout of writes it would take five seconds.
+func TestPerfTruncateLogDoesNotWaitForReader(t *testing.T) {
 	d := openFile(t)
 	truncate := func(want error) time.Duration {
 		write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte("1")) })

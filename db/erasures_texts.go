@@ -8,8 +8,8 @@ import (
 	"mailer/app/rules/erase"
 )
 
-// TextKind is a column, outside of emails, in which callers or relays may have
-// written an address.
+// TextKind is a column outside of emails with text of callers or relays, which may contain
+// an address.
 type TextKind int
 
 // The columns.
@@ -37,15 +37,15 @@ const (
 	AuditBefore
 	AuditAfter
 	ImportErrorValues
-	TextKinds // how many there are
+	TextKinds // number of kinds
 )
 
-// textColumn is how a column is read and written.
+// textColumn has the statements that read and write a column.
 type textColumn struct {
-	json     bool   // it holds JSON
-	ofServer bool   // it is of no team: all teams see it, and neither statement has the team
-	counted  bool   // what segments count depends on it
-	read     string // id and text. Parameters: team, after and up to which id, how many rows
+	json     bool   // the column is JSON
+	ofServer bool   // shared by all teams: the statements have no team parameter
+	counted  bool   // counts of segments depend on it
+	read     string // selects id and text. Parameters: team, after id, up to id, limit
 	write    string // parameters: text, team, id
 }
 
@@ -75,7 +75,7 @@ var textColumns = [TextKinds]textColumn{
 	SegmentNames: {
 		read:  `SELECT id, name FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE segments SET name = ? WHERE team_id = ? AND id = ?`},
-	TopicNames: { // two must not become one
+	TopicNames: { // erased names must stay distinct
 		read: `SELECT id, name FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE topics SET name = ?1 || CASE WHEN EXISTS (SELECT 1 FROM topics AS o WHERE o.team_id = ?2 AND o.name = ?1) THEN ' ' || ?3 ELSE '' END
 			WHERE team_id = ?2 AND id = ?3`},
@@ -138,9 +138,8 @@ func (c *textColumn) scrub(text string, e *erase.Set) (string, error) {
 	return e.Scrub(text), nil
 }
 
-// Texts returns those of the next limit rows of a column after an id, up to
-// another, that hold an address of e, and the last id that was looked at; empty:
-// there are no more.
+// Texts examines the next limit rows of a column in a span. It returns those with an
+// address of e and the last id examined; empty at the end.
 func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *erase.Set) (hit []TextRow, next string, err error) {
 	column, err := kind.column()
 	if err != nil {
@@ -151,7 +150,7 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *er
 		args = args[1:]
 	}
 	n := 0
-	_, err = list(r, func(s scanner) (struct{}, error) { // texts are long: only those that are hit are kept
+	_, err = list(r, func(s scanner) (struct{}, error) { // keep matching texts only, because texts are long
 		row, err := scanTextRow(s)
 		if err != nil {
 			return struct{}{}, err
@@ -169,7 +168,7 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *er
 	return hit, next, err
 }
 
-// ScrubText reads a row again and writes it without the addresses of e.
+// ScrubText reads a row again and stores it without the addresses of e.
 func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *erase.Set) error {
 	column, err := kind.column()
 	if err != nil {
@@ -196,7 +195,7 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *erase.Set) error {
 	return nil
 }
 
-// previousID returns a text that stands before an id and after all smaller ones.
+// previousID returns a text that sorts before an id and after all smaller ids.
 func previousID(id string) (string, error) {
 	if id == "" {
 		return "", errors.New("an empty id")
@@ -204,9 +203,8 @@ func previousID(id string) (string, error) {
 	return id[:len(id)-1], nil
 }
 
-// ContactsWithTraces returns the contacts of the next limit rows in a span, with
-// an @ in their names or properties, and the last id that was looked at; empty:
-// there are no more.
+// ContactsWithTraces examines the next limit contacts in a span. It returns those with an
+// @ in names or properties and the last id examined; empty at the end.
 func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows []app.Contact, next string, err error) {
 	rows, err = list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (instr(CAST(c.properties AS TEXT), '@') > 0 OR instr(c.first_name, '@') > 0 OR instr(c.last_name, '@') > 0) ORDER BY c.id LIMIT ?`,
@@ -217,8 +215,8 @@ func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows [
 	return rows, next, err
 }
 
-// PurgeAnswersWithTraces deletes those of a team's kept answers whose keys hold
-// an address of e: a caller's own words.
+// PurgeAnswersWithTraces deletes a team's stored responses whose idempotency keys contain
+// an address of e.
 func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
 	rows, err := list(&tx.Reader, func(s scanner) (IdempotencyKey, error) {
 		a := IdempotencyKey{TeamID: teamID}
@@ -239,21 +237,19 @@ func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
 	return nil
 }
 
-// ImportsWithPieces returns the imports of a team, up to an id, whose files are
-// still kept.
+// ImportsWithPieces returns the imports of a team, up to an id, whose files are still
+// stored.
 func (r *Reader) ImportsWithPieces(teamID, until string) ([]string, error) {
 	return list(r, scanText, `SELECT id FROM imports AS i WHERE i.team_id = ? AND i.id <= ?
 		AND EXISTS (SELECT 1 FROM import_pieces AS p WHERE p.import_id = i.id) ORDER BY i.id`, teamID, until)
 }
 
-// maxStraddle is more than an address can have on one side of the seam between
-// two pieces.
-const maxStraddle = 1100
+// maxPieceOverlap is more bytes than an address can have in one of two adjacent pieces.
+const maxPieceOverlap = 1100
 
-// MaskPiece writes x over the addresses of e in the next piece of an import's
-// file after piece n, also over one that began in piece n. Lengths stay, so that
-// whoever reads the file finds the same lines. Error: ErrNotFound: there is no
-// next piece.
+// MaskPiece overwrites the addresses of e with x in the piece after piece n of an import's
+// file, including an address that begins in piece n. Lengths and lines do not change.
+// Error: ErrNotFound after the last piece.
 func (tx *Tx) MaskPiece(importID string, n int, e *erase.Set) (next int, err error) {
 	var piece, before []byte
 	err = tx.Row(`SELECT n, content FROM import_pieces WHERE import_id = ? AND n > ? ORDER BY n LIMIT 1`, []any{importID, n}, &next, &piece)
@@ -264,18 +260,18 @@ func (tx *Tx) MaskPiece(importID string, n int, e *erase.Set) (next int, err err
 	if err := ignoreNotFound(err); err != nil {
 		return 0, err
 	}
-	seam := max(0, len(before)-maxStraddle)
-	text := append(append([]byte(nil), before[seam:]...), piece...)
+	tail := max(0, len(before)-maxPieceOverlap)
+	text := append(append([]byte(nil), before[tail:]...), piece...)
 	if !e.Mask(text) {
 		return next, nil
 	}
 	if len(before) > 0 {
-		copy(before[seam:], text)
+		copy(before[tail:], text)
 		if err := tx.setPiece(importID, n, before); err != nil {
 			return 0, err
 		}
 	}
-	return next, tx.setPiece(importID, next, text[len(before)-seam:])
+	return next, tx.setPiece(importID, next, text[len(before)-tail:])
 }
 
 func (tx *Tx) setPiece(importID string, n int, content []byte) error {

@@ -12,8 +12,8 @@ import (
 	"mailer/db/engine"
 )
 
-// InsertEvent adds a line to a timeline, and counts what it says. Error: ErrNotFound for an email that is
-// gone.
+// InsertEvent adds an event to a timeline and counts it. Error: ErrNotFound if the email
+// was deleted.
 func (tx *Tx) InsertEvent(ev app.Event) error {
 	detail, err := json.Marshal(ev.Detail)
 	if err != nil {
@@ -23,7 +23,7 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 		return err
 	}
 	tx.publishEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
-	if ev.BroadcastID != "" { // who adds it has just found its recipient, which is one address
+	if ev.BroadcastID != "" { // the caller found the recipient, which has one address
 		if ev.Type == app.EventType(app.Opened) || ev.Type == app.EventType(app.Clicked) {
 			tx.noteEvent(activity{teamID: ev.TeamID, emailID: ev.EmailID}, ev.Type, ev.CreatedAt)
 		}
@@ -35,7 +35,7 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 		ev.ID, string(ev.Type), nullText(ev.Recipient), string(detail), milli(ev.CreatedAt), ev.EmailID)
 }
 
-// maxTimeline bounds what is read of one email's timeline: the newest lines.
+// maxTimeline is the most events of one timeline that are read: the newest.
 const maxTimeline = 2000
 
 // Events returns the timeline of an email, newest first.
@@ -43,13 +43,13 @@ func (r *Reader) Events(emailID string) ([]app.Event, error) {
 	return r.NewestEvents(emailID, maxTimeline)
 }
 
-// NewestEvents returns the newest lines of an email's timeline, at most limit, newest first.
+// NewestEvents returns at most limit events of an email's timeline, newest first.
 func (r *Reader) NewestEvents(emailID string, limit int) ([]app.Event, error) {
 	return list(r, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
 		WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, limit)
 }
 
-// NewestEventOf returns the newest line of a type in an email's timeline. Error:
+// NewestEventOf returns the newest event of a type in an email's timeline. Error:
 // ErrNotFound.
 func (r *Reader) NewestEventOf(emailID string, of app.EventType) (app.Event, error) {
 	return one(r, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
@@ -71,7 +71,7 @@ func scanEvent(s scanner) (app.Event, error) {
 	return ev, err
 }
 
-// OpenTrouble notes that a relay takes nothing from now on of whom t is about.
+// OpenTrouble records that a relay accepts no mail of the team or domain in t from now on.
 func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	tx.publishRelay(t.Relay)
 	detail, err := json.Marshal(t.Detail)
@@ -84,25 +84,25 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	return err
 }
 
-// CloseTrouble notes that a trouble is over.
+// CloseTrouble records the end of a trouble.
 func (tx *Tx) CloseTrouble(id string) error {
 	tx.publishRelay("")
 	err := tx.Write(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
 	return err
 }
 
-// CloseTroublesOf notes that troubles of a relay are over that a server met which is gone, or,
-// of a file, an earlier one.
+// CloseTroublesOf ends the troubles of a relay that dead nodes recorded; on SQLite, those
+// of an earlier run.
 func (tx *Tx) CloseTroublesOf(g engine.DeadNodes, relay string) error {
-	met, err := list(&tx.Reader, func(s scanner) (t struct {
+	open, err := list(&tx.Reader, func(s scanner) (t struct {
 		id    string
 		owner sql.NullString
 	}, err error) {
 		err = s.Scan(&t.id, &t.owner)
 		return t, err
 	}, `SELECT id, owner FROM relay_troubles WHERE relay = ? AND ended_at IS NULL`, relay)
-	for _, t := range met {
-		if !g.HasLeft(t.owner.String) {
+	for _, t := range open {
+		if !g.IsDead(t.owner.String) {
 			continue
 		}
 		if err := tx.CloseTrouble(t.id); err != nil {
@@ -112,7 +112,7 @@ func (tx *Tx) CloseTroublesOf(g engine.DeadNodes, relay string) error {
 	return err
 }
 
-// CloseTroubles notes that all troubles of a relay are over.
+// CloseTroubles ends all troubles of a relay.
 func (tx *Tx) CloseTroubles(relay string) error {
 	tx.publishRelay(relay)
 	err := tx.Write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
@@ -121,9 +121,8 @@ func (tx *Tx) CloseTroubles(relay string) error {
 
 const troubleColumns = `id, relay, team_id, domain, started_at, ended_at, failures, stops_clock, detail`
 
-// Troubles returns the latest troubles of a relay that touch the time from from
-// to to and concern a team's domain, newest first, at most 200; when the team was
-// suspended too.
+// Troubles returns the latest troubles of a relay between two times that affect a team's
+// domain, newest first, at most maxTroubles. Suspensions of the team are included.
 func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
 	var out []app.RelayTrouble
 	for _, relay := range []string{relay, ""} {
@@ -137,7 +136,7 @@ func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]a
 	return out[:min(len(out), maxTroubles)], nil
 }
 
-// maxTroubles is how many troubles one timeline shows.
+// maxTroubles is the most troubles that one timeline shows.
 const maxTroubles = 200
 
 func (r *Reader) troubles(relay, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
@@ -147,14 +146,13 @@ func (r *Reader) troubles(relay, teamID, domain string, from, to time.Time) ([]a
 		relay, milli(to), milli(from), teamID, domain, maxTroubles)
 }
 
-// DomainTroubles returns the troubles of a team's domain that are not over, at all
-// relays.
+// DomainTroubles returns the open troubles of a team's domain at all relays.
 func (r *Reader) DomainTroubles(teamID, domain string) ([]app.RelayTrouble, error) {
 	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
 		WHERE team_id = ? AND domain = ? AND ended_at IS NULL ORDER BY id`, teamID, domain)
 }
 
-// OpenTroubles returns the names of the relays that have an open trouble.
+// OpenTroubles returns the names of the relays with an open trouble.
 func (r *Reader) OpenTroubles() ([]string, error) {
 	return list(r, scanText, `SELECT DISTINCT relay FROM relay_troubles WHERE ended_at IS NULL AND relay <> ''`)
 }
@@ -172,7 +170,7 @@ func scanTrouble(s scanner) (app.RelayTrouble, error) {
 	return t, fromJSON(detail, &t.Detail)
 }
 
-// AddUsage counts n messages of a relay in the minute of at, bulk of them of
+// AddUsage counts n messages of a relay in the minute of at, of which bulk belong to
 // broadcasts.
 func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
 	err := tx.Write(`INSERT INTO relay_usage (relay, minute, sent, bulk) VALUES (?, ?, ?, ?)
@@ -181,26 +179,26 @@ func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
 	return err
 }
 
-// AddUsageWithin is AddUsage for one message, unless the messages from a minute on are as many
-// as most already, or those of broadcasts as many as mostBulk; bulk is 1 for one of them. It
-// reports whether it was added.
-func (tx *Tx) AddUsageWithin(relay string, at time.Time, bulk, from, most, mostBulk int64) (bool, error) {
+// AddUsageWithin counts one message and returns true, unless the messages since the minute
+// from have reached limit, or the broadcast messages bulkLimit. bulk is 1 for a broadcast
+// message, else 0.
+func (tx *Tx) AddUsageWithin(relay string, at time.Time, bulk, from, maxRows, bulkLimit int64) (bool, error) {
 	n, err := tx.Exec(`INSERT INTO relay_usage (relay, minute, sent, bulk) SELECT ?1, ?2, 1, CAST(?3 AS bigint)
 		WHERE (SELECT CAST(coalesce(sum(u.sent), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?5
 			AND (CAST(?3 AS bigint) = 0 OR (SELECT CAST(coalesce(sum(u.bulk), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?6)
 		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
-		relay, at.Unix()/60, bulk, from, most, mostBulk)
+		relay, at.Unix()/60, bulk, from, maxRows, bulkLimit)
 	return n > 0, err
 }
 
-// UsageMinute is what a relay sent in one minute.
+// UsageMinute is the number of messages that a relay sent in one minute.
 type UsageMinute struct {
 	Minute int64 // Unix minutes
 	Sent   int64
-	Bulk   int64 // of Sent, those of broadcasts
+	Bulk   int64 // of Sent, messages of broadcasts
 }
 
-// Usage returns the counts of a relay from a minute on, oldest first.
+// Usage returns the usage of a relay since a minute, oldest first.
 func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
 	return list(r, func(s scanner) (UsageMinute, error) {
 		var u UsageMinute
@@ -209,7 +207,7 @@ func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
 	}, `SELECT minute, sent, bulk FROM relay_usage WHERE relay = ? AND minute >= ? ORDER BY minute`, relay, minute)
 }
 
-// PurgeUsage deletes counts from before a minute.
+// PurgeUsage deletes the usage before a minute.
 func (tx *Tx) PurgeUsage(minute int64) error {
 	err := tx.Write(`DELETE FROM relay_usage WHERE minute < ?`, minute)
 	return err

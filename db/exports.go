@@ -7,8 +7,8 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-// What an export of a team reads. Each of these lists goes on behind an id, in the order
-// of the ids, so that no snapshot stands for long and no piece is large.
+// Lists of an export. Each list continues after an id in id order, so that snapshots are
+// short and pages are small.
 
 // PropertiesAfter returns declared properties of a team.
 func (r *Reader) PropertiesAfter(teamID, after string, limit int) ([]app.Property, error) {
@@ -25,22 +25,22 @@ func (r *Reader) TopicsAfter(teamID, after string, limit int) ([]app.Topic, erro
 	return list(r, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, after, limit)
 }
 
-// TemplatesAfter returns templates of a team without their content.
+// TemplatesAfter returns templates of a team without content.
 func (r *Reader) TemplatesAfter(teamID, after string, limit int) ([]app.Template, error) {
 	return list(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, after, limit)
 }
 
-// BroadcastsAfter returns broadcasts of a team without their content.
+// BroadcastsAfter returns broadcasts of a team without content.
 func (r *Reader) BroadcastsAfter(teamID, after string, limit int) ([]app.Broadcast, error) {
 	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID, after, limit)
 }
 
-// DomainsAfter returns domains of a team without their key pairs.
+// DomainsAfter returns domains of a team without key pairs.
 func (r *Reader) DomainsAfter(teamID, after string, limit int) ([]app.Domain, error) {
 	return list(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID, after, limit)
 }
 
-// WebhooksAfter returns webhooks of a team, their secrets sealed.
+// WebhooksAfter returns webhooks of a team with sealed secrets.
 func (r *Reader) WebhooksAfter(teamID, after string, limit int) ([]webhook.Webhook, error) {
 	return list(r, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID, after, limit)
 }
@@ -55,69 +55,69 @@ func (r *Reader) ContactsAfter(teamID, after string, limit int) ([]app.Contact, 
 	return list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID, after, limit)
 }
 
-// OptedOutSince returns the contacts of a team that are unsubscribed and were changed at a
-// time or later. It looks at all of the team's.
+// OptedOutSince returns the unsubscribed contacts of a team that changed since a time. It
+// scans all contacts of the team.
 func (r *Reader) OptedOutSince(teamID, after string, since time.Time, limit int) ([]app.Contact, error) {
 	return list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
 		WHERE c.team_id = ? AND c.id > ? AND c.unsubscribed = 1 AND c.updated_at >= ? ORDER BY c.id LIMIT ?`, teamID, after, milli(since), limit)
 }
 
-// SuppressionsAfter returns suppressions of a team that were not erased.
+// SuppressionsAfter returns suppressions of a team that are not erased.
 func (r *Reader) SuppressionsAfter(teamID, after string, limit int) ([]app.Suppression, error) {
 	return list(r, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
-// ErasedSuppressions counts the suppressions of a team whose address was erased.
+// ErasedSuppressions returns the number of a team's erased suppressions.
 func (r *Reader) ErasedSuppressions(teamID string) (n int, err error) {
 	err = r.Row(`SELECT count(*) FROM suppressions WHERE team_id = ? AND email IS NULL`, []any{teamID}, &n)
 	return n, err
 }
 
-// Owned is something of a contact: the id of a segment, or a former address.
+// Owned is a value that belongs to a contact: a segment id or a former address.
 type Owned struct{ ContactID, Value string }
 
 func scanOwned(s scanner) (o Owned, err error) { return o, s.Scan(&o.ContactID, &o.Value) }
 
-// MembersBetween returns the segments that a team's contacts of a span were added to by
-// hand, in the order of the contacts.
+// MembersBetween returns the explicit segment memberships of a team's contacts in a span,
+// in contact order.
 func (r *Reader) MembersBetween(teamID string, span Span) ([]Owned, error) {
 	return list(r, scanOwned, `SELECT c.id, s.id FROM contacts AS c CROSS JOIN members AS m ON m.contact_id = c.id CROSS JOIN segments AS s ON s.id = m.segment_id
 		WHERE c.team_id = ?1 AND c.id > ?2 AND c.id <= ?3 AND s.team_id = ?1 ORDER BY c.id, m.segment_id`, teamID, span.After, span.Until)
 }
 
-// FormerBetween returns the addresses that a team's contacts of a span had, in the order
-// of the contacts.
+// FormerBetween returns the former addresses of a team's contacts in a span, in contact
+// order.
 func (r *Reader) FormerBetween(teamID string, span Span) ([]Owned, error) {
 	return list(r, scanOwned, `SELECT contact_id, email FROM former_addresses
 		WHERE team_id = ? AND contact_id > ? AND contact_id <= ? ORDER BY contact_id, address`, teamID, span.After, span.Until)
 }
 
-// KnownChoice is what an address said about a topic, where the address is known.
-type KnownChoice struct {
+// AddressChoice is the choice of a known address about a topic.
+type AddressChoice struct {
 	Email, TopicID string
 	Subscription   app.Subscription
 	ChosenAt       time.Time
 }
 
-func scanKnownChoice(s scanner) (c KnownChoice, err error) {
+func scanAddressChoice(s scanner) (c AddressChoice, err error) {
 	var chosen int64
 	err = s.Scan(&c.Email, &c.TopicID, &c.Subscription, &chosen)
 	c.ChosenAt = fromMilli(chosen)
 	return c, err
 }
 
-// ContactChoices returns what the addresses of a team's contacts of a span chose, in the
-// order of the contacts.
-func (r *Reader) ContactChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT c.email, t.id, ch.subscription, ch.chosen_at FROM contacts AS c
+// ContactChoices returns the choices of a team's contacts in a span, in contact order.
+func (r *Reader) ContactChoices(teamID string, span Span) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT c.email, t.id, ch.subscription, ch.chosen_at FROM contacts AS c
 		CROSS JOIN topics AS t ON t.team_id = c.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = c.address
 		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? ORDER BY c.id, t.id`, teamID, span.After, span.Until)
 }
 
-// FormerChoices returns what addresses chose that contacts of a span had and that no
-// contact of the team has, each once: with the first contact that had it.
-func (r *Reader) FormerChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT f.email, t.id, ch.subscription, ch.chosen_at FROM former_addresses AS f
+// FormerChoices returns the choices of former addresses of contacts in a span, if no
+// contact of the team has the address now. Each choice appears once, with the first
+// contact that had the address.
+func (r *Reader) FormerChoices(teamID string, span Span) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT f.email, t.id, ch.subscription, ch.chosen_at FROM former_addresses AS f
 		CROSS JOIN topics AS t ON t.team_id = f.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = f.address
 		WHERE f.team_id = ?1 AND f.contact_id > ?2 AND f.contact_id <= ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address)
@@ -125,10 +125,10 @@ func (r *Reader) FormerChoices(teamID string, span Span) ([]KnownChoice, error) 
 		ORDER BY f.contact_id, f.address, t.id`, teamID, span.After, span.Until)
 }
 
-// SuppressedChoices returns what addresses chose that the suppressions of a span name and
-// that no contact of the team has or had.
-func (r *Reader) SuppressedChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT s.email, t.id, ch.subscription, ch.chosen_at FROM suppressions AS s
+// SuppressedChoices returns the choices of suppressed addresses in a span of suppressions,
+// if no contact of the team has or had the address.
+func (r *Reader) SuppressedChoices(teamID string, span Span) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT s.email, t.id, ch.subscription, ch.chosen_at FROM suppressions AS s
 		CROSS JOIN topics AS t ON t.team_id = s.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = s.address
 		WHERE s.team_id = ?1 AND s.email IS NOT NULL AND s.id > ?2 AND s.id <= ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = s.address)
@@ -136,8 +136,8 @@ func (r *Reader) SuppressedChoices(teamID string, span Span) ([]KnownChoice, err
 		ORDER BY s.id`, teamID, span.After, span.Until)
 }
 
-// UnknownChoices returns addresses that chose about a topic of a team and that none of its
-// contacts and suppressions names, in the order of their hashes.
+// UnknownChoices returns the hashes, in order, of addresses with a choice about a team's
+// topic that no contact and no suppression of the team has.
 func (r *Reader) UnknownChoices(teamID, topicID string, after []byte, limit int) ([]app.AddressHash, error) {
 	return list(r, func(s scanner) (h app.AddressHash, err error) {
 		return h, s.Scan((*hashColumn)(&h))
@@ -148,56 +148,57 @@ func (r *Reader) UnknownChoices(teamID, topicID string, after []byte, limit int)
 		ORDER BY ch.address LIMIT ?4`, teamID, topicID, after, limit)
 }
 
-// ChoicesOf returns what an address chose about a team's topics.
-func (r *Reader) ChoicesOf(teamID string, address app.AddressHash) ([]KnownChoice, error) {
-	return list(r, scanKnownChoice, `SELECT '', t.id, ch.subscription, ch.chosen_at FROM topics AS t
+// ChoicesOf returns the choices of an address about a team's topics.
+func (r *Reader) ChoicesOf(teamID string, address app.AddressHash) ([]AddressChoice, error) {
+	return list(r, scanAddressChoice, `SELECT '', t.id, ch.subscription, ch.chosen_at FROM topics AS t
 		CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? ORDER BY t.id`, address[:], teamID)
 }
 
-// MailedAddress is somebody to whom an email, or one of a broadcast, went.
+// MailedAddress is a recipient of an email or broadcast email.
 type MailedAddress struct{ ID, Email string }
 
 func scanMailed(s scanner) (m MailedAddress, err error) { return m, s.Scan(&m.ID, &m.Email) }
 
-// MailedBetween returns to whom a team's emails of a span went.
+// MailedBetween returns the recipients of a team's emails in a span.
 func (r *Reader) MailedBetween(teamID string, span Span) ([]MailedAddress, error) {
 	return list(r, scanMailed, `SELECT r.email_id, r.address FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? AND e.unsent = 0 ORDER BY e.id, r.n`, teamID, span.After, span.Until)
 }
 
-// MailedByBroadcast returns to whom a broadcast went, whose emails' ids begin with mails.
+// MailedByBroadcast returns the recipients of the broadcast with the email id prefix
+// mails.
 func (r *Reader) MailedByBroadcast(mails, after string, limit int) ([]MailedAddress, error) {
 	return list(r, scanMailed, `SELECT id, email FROM broadcast_recipients WHERE id > ?1 AND id > ?2 AND id < ?3 ORDER BY id LIMIT ?4`,
 		after, mails, mails+lastID, limit)
 }
 
-// EmailIDsAfter returns the ids of emails of a team.
+// EmailIDsAfter returns ids of a team's emails.
 func (r *Reader) EmailIDsAfter(teamID, after string, limit int) ([]string, error) {
 	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
-// ContactEdge returns the last id of the next contacts of a team; empty: there are no
-// more.
-func (r *Reader) ContactEdge(teamID, after string, limit int) (last string, err error) {
+// ContactPageEnd returns the last id of the next limit contacts of a team; empty at the
+// end.
+func (r *Reader) ContactPageEnd(teamID, after string, limit int) (last string, err error) {
 	err = r.Row(`SELECT coalesce(max(n.id), '') FROM (SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?) AS n`, []any{teamID, after, limit}, &last)
 	return last, err
 }
 
-// SuppressionEdge is ContactEdge for suppressions that were not erased.
-func (r *Reader) SuppressionEdge(teamID, after string, limit int) (last string, err error) {
+// SuppressionPageEnd is ContactPageEnd for suppressions that are not erased.
+func (r *Reader) SuppressionPageEnd(teamID, after string, limit int) (last string, err error) {
 	err = r.Row(`SELECT coalesce(max(n.id), '') FROM (SELECT s.id FROM suppressions AS s WHERE s.team_id = ? AND s.email IS NOT NULL AND s.id > ? ORDER BY s.id LIMIT ?) AS n`,
 		[]any{teamID, after, limit}, &last)
 	return last, err
 }
 
-// IsOver reports whether nothing of an email is left to do and nothing of it in doubt.
+// IsOver reports whether an email has no open unit and no open doubt.
 func (r *Reader) IsOver(emailID string) (over bool, err error) {
 	err = r.Row(`SELECT NOT EXISTS (SELECT 1 FROM units WHERE email_id = ?1)
 		AND NOT EXISTS (SELECT 1 FROM doubts WHERE email_id = ?1 AND settled_at IS NULL)`, []any{emailID}, &over)
 	return over, err
 }
 
-// HasCapture reports whether a message of the capture transport is kept of an email.
+// HasCapture reports whether an email has a captured message.
 func (r *Reader) HasCapture(emailID string) (has bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM captures WHERE email_id = ?)`, []any{emailID}, &has)
 	return has, err

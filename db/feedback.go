@@ -9,14 +9,14 @@ import (
 	"mailer/app"
 )
 
-// InsertFeedback notes a report by a hash of its id. Error: ErrNotFound when it
-// was noted before.
+// InsertFeedback records a report by the hash of its id. Error: ErrNotFound if it was
+// recorded before.
 func (tx *Tx) InsertFeedback(source string, id []byte) error {
 	return tx.WriteOne(`INSERT INTO feedback (source, id, created_at) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING`, source, id, milli(tx.Now))
 }
 
-// PurgeFeedback forgets at most limit reports from before a time and tells
-// whether there may be more.
+// PurgeFeedback deletes at most limit reports before a time and reports whether there may
+// be more.
 func (tx *Tx) PurgeFeedback(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM feedback WHERE (source, id) IN
 		(SELECT source, id FROM feedback WHERE created_at <= ? LIMIT ?)`, milli(before), limit)
@@ -26,8 +26,8 @@ func (tx *Tx) PurgeFeedback(before time.Time, limit int) (more bool, err error) 
 	return n == int64(limit), nil
 }
 
-// PurgeProviderIDs forgets what providers called at most limit emails that came
-// before a time, and reports whether there may be more.
+// PurgeProviderIDs deletes the provider ids of at most limit emails before a time, and
+// reports whether there may be more.
 func (tx *Tx) PurgeProviderIDs(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM provider_ids WHERE id IN (SELECT id FROM provider_ids WHERE email_id < ? LIMIT ?)`, app.FirstID(before), limit)
 	if err != nil {
@@ -36,41 +36,39 @@ func (tx *Tx) PurgeProviderIDs(before time.Time, limit int) (more bool, err erro
 	return n == int64(limit), nil
 }
 
-// InsertProviderID notes what a provider calls an email, or the email of a
-// broadcast's recipient.
+// InsertProviderID stores the id that a provider gave to an email or broadcast email.
 func (tx *Tx) InsertProviderID(id, emailID string) error {
 	err := tx.Write(`INSERT INTO provider_ids (id, email_id) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, emailID)
 	return err
 }
 
-// EmailOfProvider returns the email that a provider calls so. Error: ErrNotFound.
+// EmailOfProvider returns the email with a provider's id. Error: ErrNotFound.
 func (r *Reader) EmailOfProvider(id string) (emailID string, err error) {
 	err = r.Row(`SELECT email_id FROM provider_ids WHERE id = ?`, []any{id}, &emailID)
 	return emailID, err
 }
 
-// Subject is what feedback is about: an email, or that of a broadcast's recipient,
-// and what became of it so far. It is named by an id whose signature was checked, so it
-// may be any team's.
+// Subject is the email or broadcast email that feedback is about, with its outcome so far.
+// The email id was signed by this server, so it may belong to any team.
 type Subject struct {
 	TeamID      string
 	EmailID     string
-	BroadcastID string // empty: an email
+	BroadcastID string // empty: not of a broadcast
 	MessageID   string // without angle brackets
 	Domain      string // of the sender
 	Relay       string
 	AcceptedAt  time.Time
-	Recipients  []Recipient // in the order of the envelope
+	Recipients  []Recipient // in envelope order
 }
 
-// Recipient is one of an envelope.
+// Recipient is a recipient of an envelope with its state.
 type Recipient struct {
 	N       int
 	Address string
 	State   app.LastEvent
 }
 
-// Subject returns the email that feedback names. Error: ErrNotFound.
+// Subject returns the email that feedback is about. Error: ErrNotFound.
 func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
@@ -90,8 +88,8 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 	return &s, err
 }
 
-// senderDomain returns the domain of an email's sender, also of one that was erased where
-// the Message-ID is ours.
+// senderDomain returns the domain of an email's sender. If the sender was erased, it uses
+// a Message-ID of this server.
 func senderDomain(emailID, messageID string, sender sql.NullString) (string, error) {
 	if id, domain := app.CutEmailMessageID(messageID); id == emailID {
 		return domain, nil
@@ -103,7 +101,7 @@ func senderDomain(emailID, messageID string, sender sql.NullString) (string, err
 	return from[0].Domain, nil
 }
 
-// Recipients returns the envelope of an email, with what became of each.
+// Recipients returns the envelope of an email with the state of each recipient.
 func (r *Reader) Recipients(emailID string) ([]Recipient, error) {
 	return list(r, func(row scanner) (Recipient, error) {
 		var v Recipient
@@ -112,7 +110,7 @@ func (r *Reader) Recipients(emailID string) ([]Recipient, error) {
 	}, `SELECT n, address, state FROM recipients WHERE email_id = ? ORDER BY n`, emailID)
 }
 
-// broadcastSubject returns the email of a broadcast's recipient.
+// broadcastSubject is Subject for a broadcast email.
 func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var sender sql.NullString
@@ -139,8 +137,8 @@ func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 	return &s, err
 }
 
-// stateOf returns the last event of a broadcast's recipient; one that was put off
-// and not taken waits.
+// stateOf returns the last event of a broadcast recipient; queued for one that was
+// deferred and not accepted.
 func stateOf(seen app.Seen) app.LastEvent {
 	if seen&app.SeenEnded == 0 {
 		return app.Queued
@@ -148,9 +146,9 @@ func stateOf(seen app.Seen) app.LastEvent {
 	return seen.LastEvent()
 }
 
-// MoveRecipient notes that what was reported of a recipient happened, which proves
-// that the relay took the message for it. state is the furthest of a recipient of
-// an email then. A broadcast counts each event once for each recipient.
+// MoveRecipient records a reported event of a recipient, which proves that the relay
+// accepted the message. state is the resulting state of an email's recipient. A broadcast
+// counts each event once for each recipient.
 func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEvent) error {
 	if s.BroadcastID == "" {
 		if state == v.State {
@@ -167,18 +165,18 @@ func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEv
 	return nil
 }
 
-// OutdateAttempt has an attempt that is under way, or about to begin, find itself
-// out of date, since some of its recipients need it no more. Neither changes when
-// the unit is due by more than a millisecond, nor what is sent to the others. A
-// unit that is committed or gone stays as it is.
+// OutdateAttempt invalidates a running or starting attempt of a unit, because some
+// recipients no longer need it. It moves the unit's next try by one millisecond at most
+// and does not change the message for the others. Units that are committed or ended do not
+// change.
 func (tx *Tx) OutdateAttempt(emailID string) error {
 	err := tx.Write(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
 		state = CASE state WHEN 'begun' THEN 'later' ELSE state END WHERE email_id = ? AND state <> 'committed'`, emailID)
 	return err
 }
 
-// CountTrackingEvents counts the opens, clicks and prefetches in an email's timeline, and
-// how many of them are prefetches.
+// CountTrackingEvents returns the number of opens, clicks and prefetches in an email's
+// timeline, and how many of them are prefetches.
 func (r *Reader) CountTrackingEvents(emailID string) (all, prefetched int, err error) {
 	err = r.Row(`SELECT count(*), count(*) FILTER (WHERE type = 'prefetched') FROM events WHERE email_id = ? AND type IN ('opened', 'clicked', 'prefetched')`,
 		[]any{emailID}, &all, &prefetched)

@@ -17,21 +17,21 @@ import (
 	"mailer/db/engine"
 )
 
-// condition is a condition on contacts AS c: a text that is made of constants of
-// this file alone, and what is bound to its parameters.
+// condition is an SQL condition on contacts AS c with its arguments. The text is built
+// only from constants of this package.
 type condition struct {
 	text string
 	args []any
 }
 
-// filterPlaceholder stands in the text of a statement where the condition of a filter
-// goes. By itself it picks every contact, so that the text is a whole statement.
+// filterPlaceholder marks the position of a filter's condition in a statement. Unreplaced
+// it matches every contact, so that the statement can be prepared.
 const filterPlaceholder = `(TRUE /* filter */)`
 
-// where writes a filter as SQL. The result may be NULL for a contact that is not
-// picked. The filter was validated; what it has beside that is an error.
+// where returns a filter as SQL. The result may be NULL for a contact that does not match.
+// The filter was validated; unknown fields and operators are errors.
 func where(f *app.Filter, dialect filterDialect) (condition, error) {
-	now := clock.Now() // WriteOne for all conditions
+	now := clock.Now() // the same for all conditions
 	if len(f.Conditions) == 0 {
 		return condition{text: filterPlaceholder}, nil
 	}
@@ -51,11 +51,10 @@ func where(f *app.Filter, dialect filterDialect) (condition, error) {
 	return condition{`(` + strings.Join(texts, glue) + `)`, args}, nil
 }
 
-// inOrder puts first the conditions that are likely to decide about a contact, so
-// that the others need not be asked: those on properties stand behind, since
-// looking one up is dear, and among them what most contacts fulfil decides where
-// any condition is enough, and what few fulfil where all are needed. Conditions that
-// look into other tables are last.
+// inOrder sorts conditions so that the most decisive and cheapest come first: fields, then
+// properties, which are slow to look up, then conditions on other tables. Among
+// properties, the conditions that most contacts meet come first if any one is enough, and
+// the ones that few meet if all are needed.
 func inOrder(f *app.Filter) []app.Condition {
 	rank := func(c app.Condition) int {
 		usual := c.Op == app.OpNotEquals || c.Op == app.OpIsSet
@@ -101,8 +100,8 @@ func unknownOp(c *app.Condition) error {
 	return fmt.Errorf("filter with the unknown operator %q on %s", c.Op, c.Field)
 }
 
-// textCondition compares a text, which is what column holds, or NULL. LIKE would see
-// patterns and take letters of either case for equal.
+// textCondition compares a text column, which may be NULL. It does not use LIKE, which has
+// patterns and ignores case.
 func textCondition(column condition, c *app.Condition, dialect filterDialect) (condition, error) {
 	x, length := column.text, utf8.RuneCountInString(c.Value)
 	with := func(text string, args ...any) (condition, error) {
@@ -145,7 +144,7 @@ func timeCondition(c *app.Condition) (condition, error) {
 	switch c.Op {
 	case app.OpBefore:
 		if t.Nanosecond()%1e6 != 0 {
-			return condition{`c.created_at <= ?`, []any{milli(t)}}, nil // of a part of a millisecond, milli keeps nothing
+			return condition{`c.created_at <= ?`, []any{milli(t)}}, nil // milli drops fractions of a millisecond
 		}
 		return condition{`c.created_at < ?`, []any{milli(t)}}, nil
 	case app.OpAfter:
@@ -154,8 +153,8 @@ func timeCondition(c *app.Condition) (condition, error) {
 	return condition{}, unknownOp(c)
 }
 
-// propertyCondition compares a property. Looking one up is most of what a scan costs, so
-// the usual conditions do it once.
+// propertyCondition compares a property. Looking up a property is most of the cost of a
+// scan, so the usual conditions do it once.
 func propertyCondition(key string, c *app.Condition, dialect filterDialect) (condition, error) {
 	n, isNumber := c.NumberValue()
 	switch c.Op {
@@ -173,26 +172,26 @@ func propertyCondition(key string, c *app.Condition, dialect filterDialect) (con
 	return textCondition(condition{`(c.properties ->> ?)`, []any{key}}, c, dialect)
 }
 
-// equalsNumber compares a property with a text that is written as a number: with that
-// text, and as a number by the form in which they are written down.
-func equalsNumber(key string, c *app.Condition, written string, dialect filterDialect) condition {
-	args := []any{key, c.Value, key, written}
+// equalsNumber compares a property with a text that is written as a number: as text, and
+// as a number in stored form.
+func equalsNumber(key string, c *app.Condition, text string, dialect filterDialect) condition {
+	args := []any{key, c.Value, key, text}
 	if c.Op == app.OpNotEquals {
 		return condition{`c.properties ->> ? IS DISTINCT FROM ? AND ` + dialect.literal() + ` IS DISTINCT FROM ?`, args}
 	}
 	return condition{`c.properties ->> ? = ? OR ` + dialect.literal() + ` = ?`, args}
 }
 
-// filtered is a statement with a filter in its place. There are as many of them
-// as callers have ideas, so they are not kept.
+// filtered is a prepared statement with a filter. Each filter makes a new statement, so
+// they are not cached.
 type filtered struct {
-	query string
-	stmt  *engine.Statement
-	args  []any            // of the filter
-	room  membudget.Budget // of the answer that it is read for
+	query  string
+	stmt   *engine.Statement
+	args   []any            // of the filter
+	budget membudget.Budget // of the response that the rows are read for
 }
 
-// filtered prepares a statement that has a filterPlaceholder. The caller closes it.
+// filtered prepares a statement with a filterPlaceholder. The caller closes it.
 func (r *Reader) filtered(query string, filter condition) (*filtered, error) {
 	stmt, err := r.Prepare(strings.Replace(query, filterPlaceholder, filter.text, 1))
 	if err != nil {
@@ -203,7 +202,8 @@ func (r *Reader) filtered(query string, filter condition) (*filtered, error) {
 
 func (q *filtered) close() { q.stmt.Close() }
 
-// with returns all arguments: those before the filter's place and those after it.
+// with returns all arguments: those before the filter, of the filter, and after the
+// filter.
 func (q *filtered) with(before []any, after ...any) []any {
 	return slices.Concat(before, q.args, after)
 }
@@ -213,64 +213,59 @@ func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
 	return n, engine.ReadFault(q.query, err)
 }
 
-// ErrLong: more rows would have to be looked at than the caller allowed.
-var ErrLong = errors.New("db: too long a scan")
+// ErrLong is returned by a scan that would exceed its Effort.
+var ErrLong = errors.New("db: scan exceeds its limit")
 
-// Effort bounds a scan: it ends with ErrLong rather than look at more than about
-// Most rows; 0: at all of them. With Until it looks at as many as it can before that
-// time, and some even where it has passed.
+// Effort bounds a scan. It returns ErrLong instead of examining more than about MaxRows
+// rows; 0 means no limit. With Until it scans until that time, at least one range.
 type Effort struct {
-	Most  int
-	Until time.Time
-	// From and To bound the ids that are counted: behind From, up to To. Empty:
-	// all of them.
+	MaxRows int
+	Until   time.Time
+	// From and To bound the ids that are counted: after From, up to To. Empty means no bound.
 	From, To string
 }
 
-// scanRange is how many rows are looked at between two questions whether to go
-// on, where their number is bounded. They fit into the cache of a connection, so
-// that finding where a range ends reads nothing twice.
+// scanRange is the number of rows between two checks of the limits. A range fits into the
+// page cache of a connection, so finding its end does not read pages twice.
 const scanRange = 4096
 
-// ranges walks ids from one end of them to the other. end returns the id at which
-// the range behind from ends, or ErrNotFound where fewer rows are left; visit
-// looks at that range and reports whether to go on. Where the number of rows has no
-// bound there is one range: finding where more of them end costs a tenth and
-// more of a scan, and a statement ends with its context in the midst of it.
+// ranges visits the ids from one end to the other in ranges. end returns the last id of
+// the range after from, or ErrNotFound if fewer rows are left. visit scans a range and
+// reports whether to continue. An unbounded scan is one range, because finding range ends
+// costs a tenth or more of a scan, and the context cancels a running statement.
 func (e Effort) ranges(ctx context.Context, from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
-	if e.Most == 0 && e.Until.IsZero() {
+	if e.MaxRows == 0 && e.Until.IsZero() {
 		_, err := visit(from, last)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return err
 	}
-	for looked := scanRange; ; looked += scanRange {
+	for examined := scanRange; ; examined += scanRange {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if e.spent(looked) {
+		if e.isSpent(examined) {
 			return ErrLong
 		}
 		to, err := end(from)
-		rest := errors.Is(err, ErrNotFound)
-		if rest {
+		ended := errors.Is(err, ErrNotFound)
+		if ended {
 			to = last
 		} else if err != nil {
 			return err
 		}
-		if more, err := visit(from, to); err != nil || rest || !more {
+		if more, err := visit(from, to); err != nil || ended || !more {
 			return err
 		}
 		from = to
 	}
 }
 
-// spent reports whether a scan that is to have looked at so many rows is over before it
-// came to its end.
-func (e Effort) spent(looked int) bool {
-	late := !e.Until.IsZero() && looked > scanRange && time.Now().After(e.Until)
-	return late || e.Most > 0 && looked > e.Most
+// isSpent reports whether a scan that examined so many rows must stop.
+func (e Effort) isSpent(examined int) bool {
+	expired := !e.Until.IsZero() && examined > scanRange && time.Now().After(e.Until)
+	return expired || e.MaxRows > 0 && examined > e.MaxRows
 }
 
 func (r *Reader) rangeUp(teamID string) func(from string) (string, error) {
@@ -295,7 +290,7 @@ func (r *Reader) membersUp(segmentID string) func(from string) (string, error) {
 	}
 }
 
-// countPicked counts the contacts of a team that a filter picks.
+// countPicked returns the number of a team's contacts that match a filter.
 func (r *Reader) countPicked(ctx context.Context, e Effort, teamID string, filter condition) (total int, err error) {
 	q, err := r.filtered(`SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlaceholder, filter)
 	if err != nil {
@@ -310,7 +305,8 @@ func (r *Reader) countPicked(ctx context.Context, e Effort, teamID string, filte
 	return total, err
 }
 
-// countUnpicked counts the members of a segment that a filter does not pick.
+// countUnpicked returns the number of a segment's explicit members that do not match a
+// filter.
 func (r *Reader) countUnpicked(ctx context.Context, e Effort, s *app.Segment, filter condition) (total int, err error) {
 	q, err := r.filtered(`SELECT count(*) FROM members AS m CROSS JOIN contacts AS c
 		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` IS NOT TRUE`, filter)
@@ -326,8 +322,8 @@ func (r *Reader) countUnpicked(ctx context.Context, e Effort, s *app.Segment, fi
 	return total, err
 }
 
-// pickedContacts returns the first limit contacts that a filter picks: behind
-// page's cursor, in the order in which the page is walked.
+// pickedContacts returns the first limit contacts that match a filter, after page's cursor
+// and in page order.
 func (r *Reader) pickedContacts(ctx context.Context, e Effort, teamID string, filter condition, page app.Page, limit int) ([]app.Contact, error) {
 	if page.Before != "" {
 		return r.pickedUp(ctx, e, teamID, filter, page.Before, limit)
@@ -336,8 +332,8 @@ func (r *Reader) pickedContacts(ctx context.Context, e Effort, teamID string, fi
 	return out, err
 }
 
-// pickedDown is pickedContacts from newer to older ones, from below an id down to another,
-// which is looked at too. It also returns how far it looked.
+// pickedDown is pickedContacts from newer to older ids: below from, down to last
+// inclusive. It also returns the last id examined.
 func (r *Reader) pickedDown(ctx context.Context, e Effort, teamID string, filter condition, from, last string, limit int) ([]app.Contact, string, error) {
 	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
 		WHERE c.team_id = ? AND c.id < ? AND c.id >= ? AND `+filterPlaceholder+` ORDER BY c.id DESC LIMIT ?`, filter)
@@ -348,7 +344,7 @@ func (r *Reader) pickedDown(ctx context.Context, e Effort, teamID string, filter
 	return q.contacts(ctx, e, teamID, from, last, r.rangeDown(teamID), limit)
 }
 
-// pickedUp is pickedContacts from older to newer ones.
+// pickedUp is pickedContacts from older to newer ids.
 func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter condition, from string, limit int) ([]app.Contact, error) {
 	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
 		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlaceholder+` ORDER BY c.id LIMIT ?`, filter)
@@ -360,12 +356,12 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 	return out, err
 }
 
-// contacts returns the first ones of a walk, at most limit, and how far it went.
-func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, looked string, err error) {
+// contacts returns at most limit contacts of a scan and the last id examined.
+func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, examined string, err error) {
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := engine.Collect(ctx, q.room, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
-		out, looked = append(out, rows...), to
+		rows, err := engine.Collect(ctx, q.budget, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		out, examined = append(out, rows...), to
 		return len(out) < limit, engine.ReadFault(q.query, err)
 	})
-	return out, looked, err
+	return out, examined, err
 }

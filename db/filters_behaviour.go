@@ -33,25 +33,25 @@ func activityCondition(c *app.Condition, now time.Time) (condition, error) {
 	return condition{}, unknownOp(c)
 }
 
-// broadcastWhole is whether no recipients of a broadcast b were deleted for their age: the
-// first one is there, or none was written.
-const broadcastWhole = `(b.written = 0 OR EXISTS (SELECT 1 FROM broadcast_recipients AS fr WHERE fr.id = b.mails || '00000001'))`
+// broadcastComplete is whether retention has deleted no recipient of a broadcast b: the
+// first recipient exists, or there were none.
+const broadcastComplete = `(b.written = 0 OR EXISTS (SELECT 1 FROM broadcast_recipients AS fr WHERE fr.id = b.mails || '00000001'))`
 
-// broadcastCondition goes by the recipients of a broadcast, by
-// broadcast_recipients_contact, which SQLite uses for a text without the affinity of a
-// column alone. With a broadcast that is not there it picks nobody.
+// broadcastCondition selects by the recipients of a broadcast, using the index
+// broadcast_recipients_contact. SQLite uses that index only for an argument without column
+// affinity. It matches no contact if the broadcast does not exist.
 func broadcastCondition(c *app.Condition) condition {
 	const recipient = `EXISTS (SELECT 1 FROM broadcast_recipients AS br WHERE substr(br.id, 1, 28) = b.mails || '' AND br.contact_id = c.id AND br.seen & ? <> 0 AND br.seen & ? = 0)`
 	not := ``
 	if c.Field == app.FieldReceived && c.Op == app.OpNotInBroadcast {
-		not = broadcastWhole + ` AND NOT `
+		not = broadcastComplete + ` AND NOT `
 	}
 	with, without := c.BroadcastBits()
 	return condition{`EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = ? AND b.team_id = c.team_id AND ` + not + recipient + `)`,
 		[]any{c.Value, int64(with), int64(without)}}
 }
 
-// topicCondition picks nobody with a topic that is not there.
+// topicCondition matches no contact if the topic does not exist.
 func topicCondition(c *app.Condition) (condition, error) {
 	want := app.OptIn
 	switch c.Op {

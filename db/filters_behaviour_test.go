@@ -12,19 +12,19 @@ import (
 	"mailer/app/rules/filter"
 )
 
-// Broadcasts and topics of every audience of tests; the last one of each is not there.
+// Broadcasts and topics of every test audience. The last of each does not exist.
 var (
 	testBroadcasts = []string{app.NewID(), app.NewID(), app.NewID(), app.NewID()}
 	testTopics     = []string{app.NewID(), app.NewID(), app.NewID()}
 )
 
-// Of testBroadcasts.
+// Indexes of testBroadcasts.
 const (
-	agedBroadcast  = 1 // its first recipient was deleted for its age
+	agedBroadcast  = 1 // retention deleted its first recipient
 	draftBroadcast = 2
 )
 
-// randomActivity is what a contact did, half a day away from whole days.
+// randomActivity returns activity at times half a day away from whole days.
 func randomActivity(r *rand.Rand) (a app.Activity) {
 	ago := func() time.Time {
 		if r.IntN(3) == 0 {
@@ -35,12 +35,12 @@ func randomActivity(r *rand.Rand) (a app.Activity) {
 	return app.Activity{LastSentAt: ago(), LastOpenedAt: ago(), LastClickedAt: ago()}
 }
 
-// chance is a number below n that a contact and a name always give.
+// chance returns a number below n that depends only on contact and name.
 func chance(c *app.Contact, name string, n uint32) uint32 {
 	return crc32.ChecksumIEEE([]byte(c.Email+name)) % n
 }
 
-// seenOf is what happened to the email of a broadcast to a contact.
+// seenOf returns the bits of a contact's recipient in a broadcast.
 func seenOf(c *app.Contact, broadcast int) (seen app.Seen, recipient bool) {
 	if broadcast >= draftBroadcast || chance(c, "in", 3) == uint32(broadcast) {
 		return 0, false
@@ -49,15 +49,15 @@ func seenOf(c *app.Contact, broadcast int) (seen app.Seen, recipient bool) {
 		app.SeenSent | app.SeenComplained, app.SeenSuppressed}[chance(c, testBroadcasts[broadcast], 7)], true
 }
 
-// choiceOf is what a contact chose about a topic; empty: nothing.
+// choiceOf returns a contact's choice about a topic; empty: none.
 func choiceOf(c *app.Contact, topic int) app.Subscription {
 	return []app.Subscription{"", app.OptIn, app.OptOut}[chance(c, testTopics[topic], 3)]
 }
 
-// testDefaults are of testTopics.
+// testDefaults are the defaults of testTopics.
 var testDefaults = []app.Subscription{app.OptIn, app.OptOut}
 
-// testFacts are what the rules are told of a contact.
+// testFacts returns the facts about a contact for package filter.
 func testFacts(c *app.Contact) filter.Facts {
 	return filter.Facts{
 		Now: time.Now(),
@@ -82,8 +82,8 @@ func testFacts(c *app.Contact) filter.Facts {
 	}
 }
 
-// behave writes topics and broadcasts, and what the contacts have to do with them.
-func (a *audience) behave(exec func(text string, args ...any) error) error {
+// addBehaviour writes topics, broadcasts, choices and recipients of the contacts.
+func (a *audience) addBehaviour(exec func(text string, args ...any) error) error {
 	errs := []error{}
 	do := func(text string, args ...any) { errs = append(errs, exec(text, args...)) }
 	for i, s := range testDefaults {

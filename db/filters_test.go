@@ -16,7 +16,8 @@ import (
 	"mailer/app/rules/filter"
 )
 
-// fieldOps are all pairs that Validate lets pass, by kind of field.
+// fieldOps returns all pairs of field and operator that Validate accepts, by kind of
+// field.
 func fieldOps() map[string][]string {
 	text := []string{app.OpEquals, app.OpNotEquals, app.OpContains, app.OpStartsWith, app.OpEndsWith, app.OpIsSet, app.OpIsNotSet}
 	return map[string][]string{
@@ -32,18 +33,18 @@ func fieldOps() map[string][]string {
 
 var behaviourOps = []string{app.OpIsTrue, app.OpIsFalse, app.OpWithinDays, app.OpNotWithinDays, app.OpInBroadcast, app.OpNotInBroadcast}
 
-// textPool are texts that something could take for more than text.
-var textPool = []string{"Ann", "ann", "ANN", "Ann%", "%", "_", "'", `"`, `\`, `a\nb`, "é", "É", "e\u0301", "日本", "😀", "O'Brien", "a b", "?", "?1",
+// textValues are texts with special characters.
+var textValues = []string{"Ann", "ann", "ANN", "Ann%", "%", "_", "'", `"`, `\`, `a\nb`, "é", "É", "e\u0301", "日本", "😀", "O'Brien", "a b", "?", "?1",
 	"5", "5.0", "05", "-5", "1e3", "1e+21", "true", "null", "$.a", "[0]", "{}", "NaN", "Infinity", "x", strings.Repeat("y", 1000)}
 
-var numberPool = []float64{0, math.Copysign(0, -1), 5, -5, 5.5, 0.1, 0.1 + 0.2, 1e3, 1e20, 1e21, 1e-6, 1e-7, 1.5e300, -1.5e300, 5e-324, math.MaxFloat64,
+var numberValues = []float64{0, math.Copysign(0, -1), 5, -5, 5.5, 0.1, 0.1 + 0.2, 1e3, 1e20, 1e21, 1e-6, 1e-7, 1.5e300, -1.5e300, 5e-324, math.MaxFloat64,
 	1 << 53, 1<<53 + 2, 1.2345678901234567e18, math.Nextafter(1.2345678901234567e18, 0), 1 << 63, math.Nextafter(1<<63, 0), -1 << 63, math.Nextafter(-1<<63, 0)}
 
 func pick[T any](r *rand.Rand, pool []T) T { return pool[r.IntN(len(pool))] }
 
 func randomNumber(r *rand.Rand) float64 {
 	if r.IntN(2) == 0 {
-		return pick(r, numberPool)
+		return pick(r, numberValues)
 	}
 	if n := math.Float64frombits(r.Uint64()); n-n == 0 {
 		return n
@@ -53,7 +54,7 @@ func randomNumber(r *rand.Rand) float64 {
 
 func randomProperty(r *rand.Rand) app.PropertyValue {
 	if r.IntN(2) == 0 {
-		return app.PropertyValue{Type: app.StringProperty, Text: pick(r, append(slices.Clone(textPool), ""))}
+		return app.PropertyValue{Type: app.StringProperty, Text: pick(r, append(slices.Clone(textValues), ""))}
 	}
 	return app.PropertyValue{Type: app.NumberProperty, Number: randomNumber(r)}
 }
@@ -65,10 +66,10 @@ func randomContact(r *rand.Rand, teamID string, n int) app.Contact {
 	c := app.Contact{ID: app.NewID(), TeamID: teamID, Hash: hashOf(email), Email: email, Unsubscribed: r.IntN(2) == 0,
 		CreatedAt: filterEpoch.Add(time.Duration(r.IntN(5)) * time.Millisecond), UpdatedAt: filterEpoch}
 	if r.IntN(3) > 0 {
-		c.FirstName = pick(r, textPool)
+		c.FirstName = pick(r, textValues)
 	}
 	if r.IntN(3) > 0 {
-		c.LastName = pick(r, textPool)
+		c.LastName = pick(r, textValues)
 	}
 	c.Activity = randomActivity(r)
 	for _, key := range []string{"a", "0", "other"} {
@@ -82,8 +83,7 @@ func randomContact(r *rand.Rand, teamID string, n int) app.Contact {
 	return c
 }
 
-// randomValue is what a condition may compare with, mostly something that is
-// there or a part of it.
+// randomValue returns a value for a condition, mostly an existing value or a part of one.
 func randomValue(r *rand.Rand, op string, contacts []app.Contact) string {
 	switch op {
 	case app.OpWithinDays, app.OpNotWithinDays:
@@ -101,7 +101,7 @@ func randomValue(r *rand.Rand, op string, contacts []app.Contact) string {
 		return pick(r, []string{"5", "5.0", "+5", "5e0", "-", "e", "e+", "1e", ".", "0.", "-0", "1e21", "1000000000000000000000", "0.0000001", "1e-7", "inf", "e+20"})
 	}
 	c := pick(r, contacts)
-	whole := pick(r, []string{c.Email, c.FirstName, c.LastName, c.Properties["a"].String(), c.Properties["0"].String(), pick(r, textPool)})
+	whole := pick(r, []string{c.Email, c.FirstName, c.LastName, c.Properties["a"].String(), c.Properties["0"].String(), pick(r, textValues)})
 	if op == app.OpEquals || op == app.OpNotEquals || r.IntN(4) == 0 {
 		return whole
 	}
@@ -122,7 +122,7 @@ func randomFilter(r *rand.Rand, contacts []app.Contact) *app.Filter {
 	return f
 }
 
-// audience is a team with contacts, as they are read back: oldest first.
+// audience is a team with contacts as read back, oldest first.
 type audience struct {
 	*testing.T
 	db       *DB
@@ -151,7 +151,7 @@ func newAudience(t *testing.T, n int, make func(teamID string, i int) app.Contac
 		t.Fatalf("%d contacts, want %d", len(a.contacts), n)
 	}
 	a.write(func(tx *Tx) error {
-		return a.behave(func(text string, args ...any) error { return tx.Write(text, args...) })
+		return a.addBehaviour(func(text string, args ...any) error { return tx.Write(text, args...) })
 	})
 	return a
 }
@@ -170,7 +170,7 @@ func (a *audience) read(fn func(r *Reader) error) {
 	}
 }
 
-// segment adds a segment with members by hand.
+// segment adds a segment with explicit members.
 func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
 	a.Helper()
 	s := &app.Segment{ID: app.NewID(), TeamID: a.team.ID, Name: "s", Filter: f, Members: len(byHand)}
@@ -188,8 +188,8 @@ func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
 	return s
 }
 
-// holds returns the ids of the contacts in a segment, newest first.
-func (a *audience) holds(s *app.Segment, byHand ...string) (ids []string) {
+// contents returns the ids of the contacts in a segment, newest first.
+func (a *audience) contents(s *app.Segment, byHand ...string) (ids []string) {
 	for _, c := range slices.Backward(a.contacts) {
 		if filter.Matches(s.Filter, &c, testFacts(&c)) || slices.Contains(byHand, c.ID) {
 			ids = append(ids, c.ID)
@@ -211,7 +211,7 @@ func (a *audience) page(s *app.Segment, page app.Page) (ids []string, more bool)
 	return ids, more
 }
 
-// walk reads a segment page by page, from an end of it or from a cursor.
+// walk reads a segment page by page, from an end or from a cursor.
 func (a *audience) walk(s *app.Segment, page app.Page) (ids []string) {
 	a.Helper()
 	for {
@@ -234,10 +234,10 @@ func (a *audience) walk(s *app.Segment, page app.Page) (ids []string) {
 	}
 }
 
-// check proves counts and pages of a segment.
+// check compares counts and pages of a segment with contents.
 func (a *audience) check(s *app.Segment, limit int, byHand ...string) {
 	a.Helper()
-	want := a.holds(s, byHand...)
+	want := a.contents(s, byHand...)
 	a.read(func(r *Reader) error {
 		n, err := r.CountSegment(a.Context(), Effort{}, s)
 		if n != len(want) {
@@ -257,7 +257,7 @@ func (a *audience) check(s *app.Segment, limit int, byHand ...string) {
 	}
 }
 
-func TestFiltersPickWhatAnEvaluatorInGoPicks(t *testing.T) {
+func TestFilterSQLMatchesGoEvaluator(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	a := newAudience(t, 300, func(teamID string, i int) app.Contact { return randomContact(r, teamID, i) })
@@ -274,7 +274,7 @@ func TestFiltersPickWhatAnEvaluatorInGoPicks(t *testing.T) {
 			continue // an empty value
 		}
 		s := &app.Segment{ID: app.NewID(), TeamID: a.team.ID, Filter: f}
-		want := a.holds(s)
+		want := a.contents(s)
 		if len(want) > 0 && len(want) < len(ids) {
 			some++
 			for _, c := range f.Conditions {
@@ -289,7 +289,7 @@ func TestFiltersPickWhatAnEvaluatorInGoPicks(t *testing.T) {
 	for field, ops := range fieldOps() {
 		for _, op := range ops {
 			if tested[field+" "+op] < 5 && field != "email" {
-				t.Errorf("%s %s told contacts apart in %d filters only", field, op, tested[field+" "+op])
+				t.Errorf("%s %s distinguished contacts in only %d filters", field, op, tested[field+" "+op])
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func TestFiltersPickWhatAnEvaluatorInGoPicks(t *testing.T) {
 	t.Logf("%d filters picked some and not all", some)
 }
 
-func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
+func TestScansOfSeveralRanges(t *testing.T) {
 	t.Parallel()
 	const n = 2*scanRange + 10
 	a := newAudience(t, n, func(teamID string, i int) app.Contact {
@@ -339,16 +339,16 @@ func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
 	t.Run("a scan of too many rows ends", func(t *testing.T) {
 		a.read(func(r *Reader) error {
 			s := a.segment(none)
-			if _, err := r.CountSegment(t.Context(), Effort{Most: scanRange}, s); !errors.Is(err, ErrLong) {
+			if _, err := r.CountSegment(t.Context(), Effort{MaxRows: scanRange}, s); !errors.Is(err, ErrLong) {
 				t.Errorf("count: %v", err)
 			}
-			if _, _, err := r.ListSegmentContacts(t.Context(), Effort{Most: scanRange}, s, app.Page{Limit: 20}); !errors.Is(err, ErrLong) {
+			if _, _, err := r.ListSegmentContacts(t.Context(), Effort{MaxRows: scanRange}, s, app.Page{Limit: 20}); !errors.Is(err, ErrLong) {
 				t.Errorf("list: %v", err)
 			}
-			if _, err := r.CountSegment(t.Context(), Effort{Most: 3 * scanRange}, s); err != nil {
+			if _, err := r.CountSegment(t.Context(), Effort{MaxRows: 3 * scanRange}, s); err != nil {
 				t.Errorf("count of all: %v", err)
 			}
-			rows, _, err := r.ListSegmentContacts(t.Context(), Effort{Most: scanRange}, a.segment(all), app.Page{Limit: 20})
+			rows, _, err := r.ListSegmentContacts(t.Context(), Effort{MaxRows: scanRange}, a.segment(all), app.Page{Limit: 20})
 			if len(rows) != 20 {
 				t.Errorf("a page near its cursor: %d rows, %v", len(rows), err)
 			}
@@ -367,7 +367,7 @@ func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
 	})
 }
 
-func TestACursorMustBeInTheSegment(t *testing.T) {
+func TestListSegmentContactsRejectsForeignCursor(t *testing.T) {
 	t.Parallel()
 	a := newAudience(t, 4, func(teamID string, i int) app.Contact {
 		email := fmt.Sprintf("u%d@example.org", i)
@@ -393,8 +393,8 @@ func TestACursorMustBeInTheSegment(t *testing.T) {
 	}
 }
 
-// TestConditionsOnOtherTablesSearchThemByIndex: a scan asks them of each contact.
-func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
+// TestConditionsOnOtherTablesUseIndexes: a scan evaluates them for each contact.
+func TestConditionsOnOtherTablesUseIndexes(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	for _, tt := range []struct{ field, op, want string }{
@@ -416,13 +416,13 @@ func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
 	}
 }
 
-// TestFilteredStatementsWalkTheirIndex looks at the plans that each statement
-// with a filter has with each kind of condition.
-func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
+// TestFilteredStatementsUseIndexes checks the plans of each statement with a filter for
+// each kind of condition.
+func TestFilteredStatementsUseIndexes(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	all := allStatements(t)
-	// What the statements on audiences ask beside the filter, by index.
+	// The index look-ups of audience statements in addition to the filter.
 	const byIndex = "; CORRELATED SCALAR SUBQUERY 1; SEARCH s USING COVERING INDEX sqlite_autoindex_suppressions_2 (team_id=? AND address=?)" +
 		"; CORRELATED SCALAR SUBQUERY 2; SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"
 	const memberByIndex = "; CORRELATED SCALAR SUBQUERY 1; SEARCH m USING PRIMARY KEY (segment_id=? AND contact_id=?)" +
@@ -480,7 +480,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldsAndOperatorsAreNoSQL(t *testing.T) {
+func TestUnknownFieldsAndOperatorsAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []app.Condition{{Field: "id", Op: app.OpEquals}, {Field: "email; DROP TABLE contacts", Op: app.OpEquals}, {Field: "email", Op: "= 1 OR"},
 		{Field: "email", Op: app.OpGreaterThan}, {Field: "unsubscribed", Op: app.OpEquals}, {Field: "created_at", Op: app.OpEquals, Value: "2026-11-21"},

@@ -12,11 +12,11 @@ import (
 	"mailer/app"
 )
 
-// changesCounts finds statements after which a count of contacts may be another.
-// Members of a deleted segment and counters change none.
+// changesCounts matches statements that can change a count of contacts. Members of deleted
+// segments and counters cannot.
 var changesCounts = regexp.MustCompile(`^\s*(INSERT INTO|UPDATE|DELETE FROM) (contacts|members)\b|^\s*UPDATE segments SET .*filter`)
 
-func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
+func TestStatementsThatChangeCountsCallChanged(t *testing.T) {
 	t.Parallel()
 	tells := map[string]bool{"purgeRows": true}
 	names, err := filepath.Glob("*.go")
@@ -45,21 +45,21 @@ func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
 			})
 		}
 	}
-	for kind, c := range textColumns { // ScrubText asks the table
+	for kind, c := range textColumns { // ScrubText uses this table
 		if changesCounts.MatchString(c.write) != c.counted {
-			t.Errorf("column %d of texts says that it is counted: %t", kind, c.counted)
+			t.Errorf("text column %d has counted: %t", kind, c.counted)
 		}
 	}
 	tells["textColumns"] = tells["ScrubText"]
 	all := allStatements(t)
 	n := 0
 	for _, s := range all {
-		if !changesCounts.MatchString(s.text) || s.function == "grow" || s.function == "growSent" { // counts of live filters are remembered for seconds alone
+		if !changesCounts.MatchString(s.text) || s.function == "raiseActivity" || s.function == "raiseSent" { // counts of live filters are cached for seconds only
 			continue
 		}
 		n++
 		if !tells[s.function] {
-			t.Errorf("%s changes what counts of segments rest on and does not call Changed", s.function)
+			t.Errorf("%s changes segment counts and does not call Changed", s.function)
 		}
 	}
 	if n < 6 {

@@ -2,18 +2,18 @@ package db
 
 import "mailer/app/rules/reputation"
 
-// SetGuardrail notes the state of a team. Error: ErrNotFound.
+// SetGuardrail stores the guardrail state of a team. Error: ErrNotFound.
 func (tx *Tx) SetGuardrail(teamID string, state reputation.Guardrail) error {
 	return tx.WriteOne(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
 }
 
-// Guardrail returns the state of a team. Error: ErrNotFound.
+// Guardrail returns the guardrail state of a team. Error: ErrNotFound.
 func (r *Reader) Guardrail(teamID string) (state reputation.Guardrail, err error) {
 	err = r.Row(`SELECT guardrail FROM teams WHERE id = ?`, []any{teamID}, &state)
 	return state, err
 }
 
-// Guardrails returns the states of all teams that are not ok.
+// Guardrails returns the guardrail states of all teams that are not ok.
 func (r *Reader) Guardrails() (map[string]reputation.Guardrail, error) {
 	type row struct {
 		team  string

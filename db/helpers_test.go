@@ -10,20 +10,20 @@ import (
 	"mailer/db/pgtest"
 )
 
-// NewFile returns the path of a database file that Open made. It is exported for package db_test.
+// NewFile returns the path of a new database file. It is exported for package db_test.
 func NewFile(t testing.TB) string {
 	t.Helper()
 	return dbtest.File(t, schemaText(t), func(path string) error { return makeDatabase(t, path) })
 }
 
-// newRemote returns the URL of a database of PostgreSQL that Open made.
+// newRemote returns the URL of a new PostgreSQL database.
 func newRemote(t testing.TB) string {
 	t.Helper()
 	server := pgtest.Server(t)
 	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+"opened\n"+schemaText(t), func(url string) error { return makeDatabase(t, url) }))
 }
 
-// makeDatabase makes a database with its tables.
+// makeDatabase creates a database with its tables.
 func makeDatabase(t testing.TB, name string) error {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Create: true})
@@ -48,7 +48,7 @@ func onServer(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// ask returns the only value of a query.
+// ask returns the single value of a query.
 func ask(t *testing.T, path, query string) (value string) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")

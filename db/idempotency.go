@@ -2,25 +2,25 @@ package db
 
 import "time"
 
-// IdempotencyKey is what an answer is kept under: whose key it is, and of which
-// operation.
+// IdempotencyKey identifies a stored response: team, scope, operation and the caller's
+// key.
 type IdempotencyKey struct {
 	TeamID string
-	Scope  string // the id of a sending-only API key; empty: all others of the team
+	Scope  string // the id of a sending-only API key; empty: all other callers of the team
 	Route  string
 	Key    string
 }
 
-// IdempotentAnswer returns the hash and the answer kept for a key, when it is not
-// older than since.
+// IdempotentAnswer returns the request hash and the stored response of a key, if it was
+// stored at or after since.
 func (r *Reader) IdempotentAnswer(k IdempotencyKey, since time.Time) (hash []byte, response string, err error) {
 	err = r.Row(`SELECT hash, response FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ? AND created_at > ?`,
 		[]any{k.TeamID, k.Scope, k.Route, k.Key, milli(since)}, &hash, &response)
 	return hash, response, err
 }
 
-// KeepAnswer stores the answer to a send under its Idempotency-Key; one that is not newer than
-// since is replaced. Error: ErrNotFound where there is a newer one, of another process.
+// KeepAnswer stores the response to a send and replaces one stored before since. Error:
+// ErrNotFound if another process stored a newer one.
 func (tx *Tx) KeepAnswer(k IdempotencyKey, hash []byte, response string, since time.Time) error {
 	return tx.WriteOne(`INSERT INTO idempotency (team_id, scope, route, key, hash, response, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, scope, route, key) DO UPDATE SET hash = excluded.hash, response = excluded.response, created_at = excluded.created_at
@@ -28,7 +28,8 @@ func (tx *Tx) KeepAnswer(k IdempotencyKey, hash []byte, response string, since t
 		k.TeamID, k.Scope, k.Route, k.Key, hash, response, milli(tx.Now), milli(since))
 }
 
-// PurgeAnswers drops up to limit answers from before a time and says how many.
+// PurgeAnswers deletes up to limit responses stored before a time and returns their
+// number.
 func (tx *Tx) PurgeAnswers(before time.Time, limit int) (int64, error) {
 	return tx.Exec(`DELETE FROM idempotency WHERE (team_id, scope, route, key) IN
 		(SELECT team_id, scope, route, key FROM idempotency WHERE created_at <= ? LIMIT ?)`, milli(before), limit)

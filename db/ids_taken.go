@@ -1,7 +1,6 @@
 package db
 
-// Ids that came from another Mailer are kept where nothing has them: each is a key of
-// its table, whatever the team.
+// Imported ids are kept if they are free. An id is unique in its table, whatever the team.
 
 func (r *Reader) taken(query, id string) (taken bool, err error) {
 	err = r.Row(query, []any{id}, &taken)

@@ -12,16 +12,16 @@ import (
 	"mailer/db"
 )
 
-// importBook is a database with two teams.
-type importBook struct {
+// importStore is a database with two teams.
+type importStore struct {
 	*testing.T
 	*db.DB
 	team, other string
 }
 
-func newImportBook(t *testing.T) *importBook {
+func newImportStore(t *testing.T) *importStore {
 	t.Helper()
-	b := &importBook{T: t, DB: open(t, db.NewFile(t))}
+	b := &importStore{T: t, DB: open(t, db.NewFile(t))}
 	b.write(nil, func(tx *db.Tx) error {
 		team, err := tx.FindTeam("")
 		b.team, b.other = team.ID, app.NewID()
@@ -30,22 +30,22 @@ func newImportBook(t *testing.T) *importBook {
 	return b
 }
 
-func (b *importBook) write(want error, fn func(tx *db.Tx) error) {
+func (b *importStore) write(want error, fn func(tx *db.Tx) error) {
 	b.Helper()
 	if err := b.Write(b.Context(), fn); !errors.Is(err, want) {
 		b.Fatalf("error %v, want %v", err, want)
 	}
 }
 
-func (b *importBook) read(want error, fn func(r *db.Reader) error) {
+func (b *importStore) read(want error, fn func(r *db.Reader) error) {
 	b.Helper()
 	if err := b.Read(b.Context(), fn); !errors.Is(err, want) {
 		b.Fatalf("error %v, want %v", err, want)
 	}
 }
 
-// add begins an import with n pieces and queues it, but for n < 0.
-func (b *importBook) add(team string, n int) string {
+// add inserts an import with n pieces and queues it; a negative n leaves it uploading.
+func (b *importStore) add(team string, n int) string {
 	b.Helper()
 	id := app.NewID()
 	b.write(nil, func(tx *db.Tx) error {
@@ -65,8 +65,8 @@ func (b *importBook) add(team string, n int) string {
 	return id
 }
 
-func TestAnImportIsSeenOnceItsFileIsThereAndByItsTeamAlone(t *testing.T) {
-	b := newImportBook(t)
+func TestImportVisibility(t *testing.T) {
+	b := newImportStore(t)
 	arriving, id := b.add(b.team, -1), b.add(b.team, 1)
 	b.read(nil, func(r *db.Reader) error {
 		i, err := r.Import(b.team, id)
@@ -89,8 +89,8 @@ func TestAnImportIsSeenOnceItsFileIsThereAndByItsTeamAlone(t *testing.T) {
 	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, id, &contactfile.Plan{}) })
 }
 
-func TestAnImportAdvancesFromWhereItStandsOnly(t *testing.T) {
-	b := newImportBook(t)
+func TestAdvanceImportRequiresCurrentCount(t *testing.T) {
+	b := newImportStore(t)
 	id := b.add(b.team, 1)
 	step := func(team string, status contactfile.Status, done int, c contactfile.Counts) func(*db.Tx) error {
 		return func(tx *db.Tx) error {
@@ -113,8 +113,8 @@ func TestAnImportAdvancesFromWhereItStandsOnly(t *testing.T) {
 	})
 }
 
-func TestTurnsGoFromTeamToTeam(t *testing.T) {
-	b := newImportBook(t)
+func TestNextImportAlternatesTeams(t *testing.T) {
+	b := newImportStore(t)
 	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImport(""); return err })
 	b.add(b.team, -1)
 	small, large := min(b.team, b.other), max(b.team, b.other)
@@ -138,8 +138,8 @@ func TestTurnsGoFromTeamToTeam(t *testing.T) {
 	next("", third)
 }
 
-func TestADeletedImportGoesBitByBit(t *testing.T) {
-	b := newImportBook(t)
+func TestPurgeDeletedImport(t *testing.T) {
+	b := newImportStore(t)
 	arriving, running, over := b.add(b.team, -1), b.add(b.team, 3), b.add(b.other, 1)
 	b.write(nil, func(tx *db.Tx) error {
 		for line := range 3 {
@@ -217,8 +217,8 @@ func TestADeletedImportGoesBitByBit(t *testing.T) {
 	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImportOver(); return err })
 }
 
-func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
-	b := newImportBook(t)
+func TestPurgeImportPiecesInSteps(t *testing.T) {
+	b := newImportStore(t)
 	arriving, over, waits := b.add(b.team, -3), b.add(b.team, 3), b.add(b.team, 1)
 	b.write(nil, func(tx *db.Tx) error {
 		return tx.AdvanceImport(&contactfile.Import{ID: over, TeamID: b.team, Status: contactfile.Completed, CompletedAt: tx.Now}, 0)
@@ -246,8 +246,8 @@ func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
 	})
 }
 
-func TestRowErrorsAreListedInTheOrderOfTheFile(t *testing.T) {
-	b := newImportBook(t)
+func TestListImportErrorsInFileOrder(t *testing.T) {
+	b := newImportStore(t)
 	id, other := b.add(b.team, 1), b.add(b.team, 1)
 	var ids []string
 	b.write(nil, func(tx *db.Tx) error {

@@ -6,8 +6,9 @@ import (
 	"mailer/app/rules/reputation"
 )
 
-// increments are what the closures of one transaction add to counters. The closures of a
-// commit share one statement for each counter, so that a message costs a look-up in memory.
+// increments is what the closures of one transaction add to counters. The closures of a
+// commit share one statement for each counter, so counting a message costs a look-up in
+// memory.
 type increments struct {
 	outcomes   map[reputation.OutcomeKey]reputation.Outcome // of CountOutcome
 	days       []dayCount                                   // of AddRecipients
@@ -17,7 +18,7 @@ type increments struct {
 	broadcasts []broadcastCount                             // of countBroadcast and endBroadcastUnit
 }
 
-// storeIncrements writes what the closures of a commit added, before the commit.
+// storeIncrements writes what all closures of a commit added, before the commit.
 func (tx *Tx) storeIncrements(group []*increments) error {
 	return errors.Join(tx.storeOutcomes(group), tx.storeDays(group), tx.storeCounts(group), tx.storeBroadcasts(group), tx.storeActivity(group), tx.storeListed(group))
 }

@@ -23,7 +23,7 @@ const (
 	keyTables  = `keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id`
 )
 
-// FindKey returns the key with that public part.
+// FindKey returns the key with a public part.
 func (r *Reader) FindKey(public string) (app.Key, error) {
 	return one(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.public = ?`, public)
 }
@@ -33,37 +33,37 @@ func (r *Reader) Key(teamID, id string) (app.Key, error) {
 	return one(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id = ?`, teamID, id)
 }
 
-// AnyKey returns the key of any team with that id: for the operator's command line.
+// AnyKey returns the key of any team with an id, for the operator's command line.
 func (r *Reader) AnyKey(id string) (app.Key, error) {
 	return one(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.id = ?`, id)
 }
 
-// AllKeys returns the keys of a team, newest first: for the operator's command
-// line.
+// AllKeys returns the keys of a team, newest first, for the operator's command line.
 func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
 }
 
-// KeysMadeBy returns the keys that a person made, in a team or in all for "", oldest first.
+// KeysMadeBy returns the keys that a person created, oldest first, in one team or, for "",
+// in all teams.
 func (r *Reader) KeysMadeBy(userID, teamID string) ([]app.Key, error) {
 	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.made_by = ?1 AND (?2 = '' OR k.team_id = ?2) ORDER BY k.id`, userID, teamID)
 }
 
-// KeysOfDomain returns the keys of a team that are bound to a domain.
+// KeysOfDomain returns the keys of a team that are restricted to a domain.
 func (r *Reader) KeysOfDomain(teamID, domainID string) ([]app.Key, error) {
 	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.domain_id = ? ORDER BY k.id`, teamID, domainID)
 }
 
-// ListKeys returns a page of a team's keys, newest first, and whether there are
-// more. Error: ErrNotFound for a cursor that is none of them.
+// ListKeys returns a page of a team's keys, newest first, and whether there are more.
+// Error: ErrNotFound for an unknown cursor.
 func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Key(teamID, cursor)) }, scanKey,
 		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?`,
 		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID)
 }
 
-// UpdateKey writes what can change of a key of a team: its name, until when it is one,
-// and from where.
+// UpdateKey stores the editable fields of a team's key: name, expiry and allowed IP
+// ranges.
 func (tx *Tx) UpdateKey(k *app.Key) error {
 	allowed, err := asJSON(k.AllowedIPs)
 	if err != nil {
@@ -72,13 +72,12 @@ func (tx *Tx) UpdateKey(k *app.Key) error {
 	return tx.WriteOne(`UPDATE keys SET name = ?, expires_at = ?, allowed_ips = ? WHERE team_id = ? AND id = ?`, k.Name, nullTime(k.ExpiresAt), allowed, k.TeamID, k.ID)
 }
 
-// DeleteTeamKey revokes a key of a team.
+// DeleteTeamKey deletes a key of a team.
 func (tx *Tx) DeleteTeamKey(teamID, id string) error {
 	return tx.WriteOne(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// TouchKey notes when a key was last used, unless it was noted within the last
-// minute: what the caller knows of that may be a second old.
+// TouchKey records the last use of a key, at most once a minute.
 func (tx *Tx) TouchKey(id string, ms int64) error {
 	err := tx.Write(`UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`, ms, id, ms-60_000)
 	return err

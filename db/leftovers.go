@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// addLeftover notes that rows of a deleted topic or segment, or values of a deleted
-// property, still have to go.
+// addLeftover records that rows of a deleted topic, segment or webhook, or values of a
+// deleted property, must still be deleted.
 func (tx *Tx) addLeftover(teamID, id, property string) error {
 	err := tx.Write(`INSERT INTO leftovers (id, team_id, property, contact_id) VALUES (?, ?, ?, '')`, id, teamID, nullText(property))
 	return err
 }
 
-// HasLeftovers reports whether values of a deleted property of that key still have
-// to go from a team's contacts.
+// HasLeftovers reports whether contacts of a team may still have values of a deleted
+// property with that key.
 func (r *Reader) HasLeftovers(teamID, property string) (left bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ? AND property = ?)`, []any{teamID, property}, &left)
 	return left, err
@@ -26,9 +26,9 @@ type leftover struct {
 	property        sql.NullString
 }
 
-// PurgeLeftovers deletes at most limit rows of each table that belong to one
-// deleted topic, segment or webhook, or looks at as many contacts for the value of
-// a deleted property, and reports whether there may be more to do.
+// PurgeLeftovers deletes at most limit rows from each table of one deleted topic, segment
+// or webhook, or examines as many contacts for values of a deleted property. It reports
+// whether there may be more.
 func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 	var l leftover
 	err = tx.Row(`SELECT id, team_id, property, contact_id FROM leftovers ORDER BY id LIMIT 1`, nil, &l.id, &l.team, &l.property, &l.after)
@@ -76,19 +76,19 @@ func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
 	terms, err := tx.Exec(`DELETE FROM webhook_terms WHERE webhook_id = ?1 AND until IN
 		(SELECT until FROM webhook_terms WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {
-		return 0, fmt.Errorf("purge what a webhook wanted: %w", err)
+		return 0, fmt.Errorf("purge webhook terms: %w", err)
 	}
 	return deliveries + attempts + terms, nil
 }
 
-// purgeValues takes a property from the next limit contacts. Contacts that came
-// after the property was deleted are not looked at.
+// purgeValues removes a property from the next limit contacts. Contacts created after the
+// property was deleted are not examined.
 func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
-	last := l.id // ids are in the order of time
+	last := l.id // ids are in time order
 	err = tx.Row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?`,
 		[]any{l.team, l.after, last, limit - 1}, &last)
-	rest := errors.Is(err, ErrNotFound)
-	if err != nil && !rest {
+	ended := errors.Is(err, ErrNotFound)
+	if err != nil && !ended {
 		return false, err
 	}
 	tx.Changed(l.team)
@@ -98,5 +98,5 @@ func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
 		return false, fmt.Errorf("purge values: %w", err)
 	}
 	err = tx.Write(`UPDATE leftovers SET contact_id = ? WHERE id = ?`, last, l.id)
-	return !rest, err
+	return !ended, err
 }

@@ -18,8 +18,8 @@ const (
 	liveRelay     = "relay"
 )
 
-// Live is where listeners hear what this process changes in the database. Whoever sees all
-// teams listens to a team without a name. Without a database there is nothing to hear.
+// Live returns the bus of changes that this process writes. Events for all teams are
+// published to the empty team id. Without a database there are no events.
 func (d *DB) Live() *pubsub.Bus {
 	if d == nil {
 		return nil
@@ -27,10 +27,11 @@ func (d *DB) Live() *pubsub.Bus {
 	return d.live
 }
 
-// hasListeners reports whether anybody listens, so that what nobody hears costs nothing.
+// hasListeners reports whether the bus has subscribers, so that events without listeners
+// cost nothing.
 func (tx *Tx) hasListeners() bool { return tx.db != nil && tx.db.live.Listening() }
 
-// publish has the listeners of a team told of a change, once it is on disk.
+// publish sends events to the listeners of a team after the commit.
 func (tx *Tx) publish(teamID string, events ...pubsub.Event) {
 	if !tx.hasListeners() {
 		return
@@ -46,53 +47,53 @@ func (tx *Tx) publish(teamID string, events ...pubsub.Event) {
 	})
 }
 
-type emailNews struct {
+type emailUpdate struct {
 	ID    string `json:"id"`
 	Event string `json:"event"`
 }
 
-// publishEvent tells of the newest line in the timeline of an email, or of the broadcast that
-// it belongs to.
+// publishEvent publishes the newest timeline event of an email, or the progress of its
+// broadcast.
 func (tx *Tx) publishEvent(teamID, emailID, broadcastID, event string) {
 	if !tx.hasListeners() {
 		return
 	}
-	what := pubsub.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailNews{emailID, event} }}
+	what := pubsub.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailUpdate{emailID, event} }}
 	if broadcastID != "" {
-		what = tx.broadcastNews(teamID, broadcastID)
+		what = tx.broadcastUpdate(teamID, broadcastID)
 	}
 	tx.publish(teamID, what, pubsub.Event{Name: liveQueue})
 }
 
-type broadcastNews struct {
+type broadcastUpdate struct {
 	ID     string              `json:"id"`
 	Status app.BroadcastStatus `json:"status"`
 	Done   int64               `json:"done"`
 	Total  int64               `json:"total"`
 }
 
-// broadcastNews tells how far a broadcast is, as it is found when listeners are told.
-func (tx *Tx) broadcastNews(teamID, id string) pubsub.Event {
+// broadcastUpdate returns the progress of a broadcast, read when the event is delivered.
+func (tx *Tx) broadcastUpdate(teamID, id string) pubsub.Event {
 	d := tx.db
 	return pubsub.Event{Name: liveBroadcast, ID: id, Data: func() any {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		b, err := Get(ctx, d, func(r *Reader) (app.Broadcast, error) { return r.BroadcastHead(teamID, id) })
 		if err != nil {
-			return nil // it is gone, or the server stops: its id says to look
+			return nil // the broadcast is gone or the server stops: the id tells listeners to reload
 		}
-		return broadcastNews{b.ID, b.Status, b.Started - b.Open, b.Audience}
+		return broadcastUpdate{b.ID, b.Status, b.Started - b.Open, b.Audience}
 	}}
 }
 
-// publishBroadcast tells that a broadcast changed.
+// publishBroadcast publishes a change of a broadcast.
 func (tx *Tx) publishBroadcast(teamID, id string) {
 	if tx.hasListeners() {
-		tx.publish(teamID, tx.broadcastNews(teamID, id), pubsub.Event{Name: liveQueue})
+		tx.publish(teamID, tx.broadcastUpdate(teamID, id), pubsub.Event{Name: liveQueue})
 	}
 }
 
-type importNews struct {
+type importUpdate struct {
 	ID      string             `json:"id"`
 	Status  contactfile.Status `json:"status"`
 	Created int                `json:"created"`
@@ -101,13 +102,13 @@ type importNews struct {
 	Failed  int                `json:"failed"`
 }
 
-// publishImport tells how far an import is.
+// publishImport publishes the progress of an import.
 func (tx *Tx) publishImport(i *contactfile.Import) {
-	news := importNews{i.ID, i.Status, i.Created, i.Updated, i.Skipped, i.Failed}
-	tx.publish(i.TeamID, pubsub.Event{Name: liveImport, ID: i.ID, Data: func() any { return news }})
+	update := importUpdate{i.ID, i.Status, i.Created, i.Updated, i.Skipped, i.Failed}
+	tx.publish(i.TeamID, pubsub.Event{Name: liveImport, ID: i.ID, Data: func() any { return update }})
 }
 
-// publishRelay tells who sees all teams that something about a relay began or ended.
+// publishRelay publishes a change of a relay to listeners of all teams.
 func (tx *Tx) publishRelay(relay string) {
 	tx.publish("", pubsub.Event{Name: liveRelay, ID: relay})
 }

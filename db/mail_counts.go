@@ -9,15 +9,16 @@ import (
 	"mailer/app/rules/counters"
 )
 
-// mailCount is what CountSent and InsertEvent add.
+// mailCount is what CountSent and InsertEvent add to a counter.
 type mailCount struct {
 	key counters.Key
 	n   counters.Tally
 }
 
-// CountSent counts recipients of a team's mail that a relay took, or refused by name, in
-// the hour of this transaction. The closures of one commit share a statement for each
-// hour, so that a message costs a look-up in memory. broadcastID is empty for emails.
+// CountSent counts recipients of a team's mail that a relay accepted or refused
+// individually, in the hour of this transaction. The closures of one commit share a
+// statement for each hour, so counting a message costs a look-up in memory. broadcastID is
+// empty for emails.
 func (tx *Tx) CountSent(teamID, domain, broadcastID string, n int64) {
 	if n > 0 {
 		tx.increments.addCount(counters.Key{TeamID: teamID, Hour: counters.Hour(tx.Now), Domain: domain, BroadcastID: broadcastID}, &counters.Tally{Sent: n})
@@ -34,7 +35,7 @@ func (a *increments) addCount(key counters.Key, n *counters.Tally) {
 	a.counts = append(a.counts, mailCount{key, *n})
 }
 
-// countEvent counts what an event says, before it is inserted.
+// countEvent counts an event before it is inserted.
 func (tx *Tx) countEvent(ev *app.Event) error {
 	if ev.Domain == "" || counters.Of(ev, true) == (counters.Tally{}) {
 		return nil
@@ -49,9 +50,9 @@ func (tx *Tx) countEvent(ev *app.Event) error {
 	return nil
 }
 
-// isFirst reports whether an event is the first of its kind of its recipient; of opens
-// and clicks, of its email. What this server settles is by itself, since a recipient is
-// settled once; reports repeat.
+// isFirst reports whether an event is the first of its kind for its recipient; for opens
+// and clicks, for its email. Outcomes recorded by this server always are, because a
+// recipient is settled once; reports may repeat.
 func (tx *Tx) isFirst(ev *app.Event) (bool, error) {
 	var err error
 	switch {
@@ -84,7 +85,7 @@ func (tx *Tx) storeCounts(group []*increments) error {
 }
 
 func (tx *Tx) storeCount(key *counters.Key, n *counters.Tally) error {
-	if *n == (counters.Tally{Sent: n.Sent}) { // nearly always
+	if *n == (counters.Tally{Sent: n.Sent}) { // the usual case
 		err := tx.Write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent`,
 			key.TeamID, key.Hour, key.Domain, key.BroadcastID, n.Sent)
@@ -105,22 +106,22 @@ func (tx *Tx) storeCount(key *counters.Key, n *counters.Tally) error {
 	return err
 }
 
-// MailCount is what was counted of some mail in an hour.
+// MailCount is the counts of one hour.
 type MailCount struct {
 	Hour                int64
 	Domain, BroadcastID string
 	counters.Tally
 }
 
-// mailCounts are the numbers of mail_counts, added up.
+// mailCounts selects the sums of the columns of mail_counts.
 const mailCounts = `sum(sent), sum(delivered), sum(opened), sum(unique_opened), sum(clicked), sum(unique_clicked), sum(bounced_transient), sum(bounced_permanent),
 	sum(bounced_undetermined), sum(complained), sum(suppressed), sum(delivery_delayed), sum(failed), sum(unsubscribed)`
 
-// MailCounts returns what was counted of a team's mail from one Unix hour on and up to
-// another, which is left out, by hour and domain; apart: by broadcast too. Error: ErrLong
-// where there are more than limit rows.
-func (r *Reader) MailCounts(teamID string, from, to int64, apart bool, limit int) (rows []MailCount, err error) {
-	if apart {
+// MailCounts returns a team's counts from one Unix hour up to another, excluded, by hour
+// and domain, and by broadcast if byBroadcast is set. Error: ErrLong for more than limit
+// rows.
+func (r *Reader) MailCounts(teamID string, from, to int64, byBroadcast bool, limit int) (rows []MailCount, err error) {
+	if byBroadcast {
 		rows, err = list(r, scanMailCount, `SELECT hour, domain, broadcast_id, `+mailCounts+` FROM mail_counts
 			WHERE team_id = ? AND hour >= ? AND hour < ? GROUP BY hour, domain, broadcast_id ORDER BY hour, domain, broadcast_id LIMIT ?`, teamID, from, to, limit+1)
 	} else {
@@ -140,7 +141,7 @@ func scanMailCount(s scanner) (MailCount, error) {
 	return c, err
 }
 
-// PurgeMailCounts forgets a team's counts from before a time.
+// PurgeMailCounts deletes a team's counts before a time.
 func (tx *Tx) PurgeMailCounts(teamID string, before time.Time) error {
 	err := tx.Write(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, counters.Hour(before))
 	return err

@@ -7,14 +7,14 @@ import (
 	"mailer/app"
 )
 
-// Member is a person as a team of his sees him.
+// Member is a person as the other members of a team see them.
 type Member struct {
 	ID       string
 	Address  string
-	Name     string // empty: not said
+	Name     string // empty: not given
 	Operator bool
-	Role     app.Role // empty: of no team that was asked about
-	Factor   bool     // a second factor is in force
+	Role     app.Role // empty: not a member of the team in question
+	Factor   bool     // has a second factor
 	SeenAt   time.Time
 	JoinedAt time.Time
 }
@@ -39,8 +39,8 @@ func (r *Reader) Member(teamID, userID string) (Member, error) {
 	return one(r, scanMember, `SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id = ?`, teamID, userID)
 }
 
-// Members returns a page of the people of a team, whose accounts are the newest first,
-// and whether there are more. Error: ErrNotFound for a cursor that is none of them.
+// Members returns a page of the members of a team, newest account first, and whether there
+// are more. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) Members(teamID string, page app.Page) ([]Member, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Member(teamID, cursor)) }, scanMember,
 		`SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id < ? ORDER BY m.user_id DESC LIMIT ?`,
@@ -60,53 +60,53 @@ func (r *Reader) ListAccounts(page app.Page) ([]Member, bool, error) {
 		`SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`)
 }
 
-// Person returns one of them. Error: ErrNotFound.
+// Person returns one person of the server. Error: ErrNotFound.
 func (r *Reader) Person(id string) (Member, error) {
 	return one(r, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id = ?`, id)
 }
 
-// SetOperator makes a person an operator, or ends that.
+// SetOperator makes a person an operator or revokes it.
 func (tx *Tx) SetOperator(id string, operator bool) error {
 	return tx.WriteOne(`UPDATE users SET operator = ? WHERE id = ?`, operator, id)
 }
 
-// SetRole changes what a person is in a team, and ends the person's sessions there.
+// SetRole changes a person's role in a team, which ends the person's sessions in the team.
 func (tx *Tx) SetRole(teamID, userID string, role app.Role) error {
 	return tx.WriteOne(`UPDATE memberships SET role = ?, role_since = ? WHERE user_id = ? AND team_id = ?`, string(role), milli(tx.Now), userID, teamID)
 }
 
-// DeleteMembership ends that a person belongs to a team.
+// DeleteMembership removes a person from a team.
 func (tx *Tx) DeleteMembership(teamID, userID string) error {
 	return tx.WriteOne(`DELETE FROM memberships WHERE user_id = ? AND team_id = ?`, userID, teamID)
 }
 
-// DeleteUser removes a person with all that is his; memberships are ended before.
+// DeleteUser deletes a person and all dependent rows; memberships are deleted before.
 func (tx *Tx) DeleteUser(id string) error {
 	return tx.WriteOne(`DELETE FROM users WHERE id = ?`, id)
 }
 
-// OtherOwner reports whether a team has an owner beside a person.
+// OtherOwner reports whether a team has an owner other than a person.
 func (r *Reader) OtherOwner(teamID, userID string) (has bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM memberships WHERE team_id = ? AND role = 'owner' AND user_id <> ?)`, []any{teamID, userID}, &has)
 	return has, err
 }
 
-// OtherOperator reports whether there is an operator beside a person.
+// OtherOperator reports whether there is an operator other than a person.
 func (r *Reader) OtherOperator(userID string) (has bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM users WHERE operator = 1 AND id > '' AND id <> ?)`, []any{userID}, &has)
 	return has, err
 }
 
-// DropFactors removes all second factors of a person, and what stands in for them.
+// DropFactors deletes all second factors and recovery codes of a person.
 func (tx *Tx) DropFactors(userID string) (n int64, err error) {
 	for _, statement := range []string{
 		`DELETE FROM totp WHERE user_id = ?`, `DELETE FROM passkeys WHERE user_id = ?`, `DELETE FROM recovery_codes WHERE user_id = ?`,
 	} {
-		gone, err := tx.Exec(statement, userID)
+		deleted, err := tx.Exec(statement, userID)
 		if err != nil {
 			return n, err
 		}
-		n += gone
+		n += deleted
 	}
 	return n, nil
 }

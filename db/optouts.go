@@ -7,8 +7,8 @@ import (
 	"mailer/app"
 )
 
-// Subscription returns how an address stands to the mail of a team's topic. Error:
-// ErrNotFound for no topic of the team.
+// Subscription returns the subscription of an address to a team's topic. Error:
+// ErrNotFound if the team has no such topic.
 func (r *Reader) Subscription(teamID, topicID string, address app.AddressHash) (app.AddressSubscription, error) {
 	var s app.AddressSubscription
 	err := r.Row(`SELECT t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
@@ -18,20 +18,20 @@ func (r *Reader) Subscription(teamID, topicID string, address app.AddressHash) (
 	return s, err
 }
 
-// maxShownTopics bounds what one page shows.
+// maxShownTopics is the most topics on one preferences page.
 const maxShownTopics = 1000
 
-// ShownTopics returns the topics that the preferences page of an address shows, as
-// they stand for it: the public ones of the team and the one that the link was
-// for (empty: none). At most 1,000, in the order of their names.
+// ShownTopics returns the topics on the preferences page of an address with its
+// subscriptions: the public topics of the team and the topic own, if not empty. It returns
+// at most maxShownTopics, in name order.
 func (r *Reader) ShownTopics(teamID, own string, address app.AddressHash) ([]app.ContactTopic, error) {
 	return list(r, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
 		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
 		WHERE t.team_id = ? AND (t.visibility = 'public' OR t.id = ?) ORDER BY t.name LIMIT ?`, address[:], teamID, own, maxShownTopics)
 }
 
-// InsertOptOut puts an address on its team's list unless it stands there, and
-// reports whether it was new. One without Email is not listed, and blocks.
+// InsertOptOut adds an address to its team's suppressions if it is not there, and reports
+// whether it was new. A suppression without Email blocks but is not listed.
 func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 	n, err := tx.Exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, 'unsubscribe', ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], nullText(s.SourceID), milli(s.CreatedAt))
@@ -42,16 +42,16 @@ func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 	return n > 0, nil
 }
 
-// BulkSubscription is what decides whether a broadcast may go to an address.
+// BulkSubscription decides whether a broadcast may be sent to an address.
 type BulkSubscription struct {
-	Suppression *app.Suppression        // nil: none; origin and time alone
-	Standing    app.AddressSubscription // about the topic; without one: whether it is unsubscribed
-	Known       bool                    // the topic exists
+	Suppression  *app.Suppression        // nil: none; origin and time alone
+	Subscription app.AddressSubscription // about the topic; without one: whether it is unsubscribed
+	Known        bool                    // the topic exists
 }
 
-// BlockedInBulk returns those of addresses to which a broadcast may not go, as far as
-// suppressions, contacts and choices about the topic, where one is named, tell: what
-// BulkSubscription says of one more.
+// BlockedInBulk returns the addresses that a broadcast must not be sent to, judged by
+// suppressions, contacts and, for a topic, choices: the same rule as BulkSubscription for
+// many addresses.
 func (r *Reader) BlockedInBulk(teamID, topicID string, addresses []app.AddressHash) (map[app.AddressHash]bool, error) {
 	blocked := map[app.AddressHash]bool{}
 	return blocked, inSets(len(addresses), func(from, to int) error {
@@ -69,12 +69,12 @@ func (r *Reader) BlockedInBulk(teamID, topicID string, addresses []app.AddressHa
 	})
 }
 
-// BulkSubscription returns how an address of a team stands to broadcasts, and to a topic
-// where one is named.
+// BulkSubscription returns the suppression of a team's address and its subscription to
+// broadcasts, or to a topic if topicID is not empty.
 func (r *Reader) BulkSubscription(teamID, topicID string, address app.AddressHash) (b BulkSubscription, err error) {
 	var origin, topic, subscription sql.NullString
 	var suppressed sql.NullInt64
-	s := &b.Standing
+	s := &b.Subscription
 	err = r.Row(`SELECT s.origin, s.created_at, t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
 			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?2 AND c.unsubscribed = 1)
 		FROM (SELECT 1) AS one_open LEFT JOIN suppressions AS s ON s.team_id = ?1 AND s.address = ?2

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-func TestStandingsAndOptOutsBelongToTheirTeam(t *testing.T) {
+func TestSubscriptionsAndOptOutsOfOtherTeam(t *testing.T) {
 	d, _ := suppressionStore(t, 0)
 	hash := app.AddressHash{1}
 	var mine, theirs, topic string
@@ -54,7 +54,7 @@ func TestStandingsAndOptOutsBelongToTheirTeam(t *testing.T) {
 		list, _, err := tx.ListSuppressions(mine, "", app.Page{Limit: 10})
 		blocks, err2 := tx.Suppressions(mine, []app.AddressHash{hash})
 		if len(list) != 0 || len(blocks) != 1 || blocks[0].Origin != app.OriginUnsubscribe {
-			t.Errorf("an address that nobody knows is listed: %+v, or does not block: %+v", list, blocks)
+			t.Errorf("an unknown address is listed: %+v, or does not block: %+v", list, blocks)
 		}
 		return errors.Join(err, err2)
 	})
@@ -63,7 +63,7 @@ func TestStandingsAndOptOutsBelongToTheirTeam(t *testing.T) {
 	}
 }
 
-func TestShownTopicsComeByName(t *testing.T) {
+func TestShownTopicsAreSortedByName(t *testing.T) {
 	d, _ := suppressionStore(t, 0)
 	err := d.Write(t.Context(), func(tx *Tx) error {
 		team, err := tx.FindTeam("")

@@ -6,9 +6,9 @@ import (
 	"mailer/app/rules/reputation"
 )
 
-// CountOutcome adds to the counters of a team and of its region, with the hour of
-// this transaction. The closures of one commit share a statement for each counter,
-// so that a message costs a look-up in memory.
+// CountOutcome adds to the counters of a team and its region in the hour of this
+// transaction. The closures of one commit share a statement for each counter, so counting
+// a message costs a look-up in memory.
 func (tx *Tx) CountOutcome(key reputation.OutcomeKey, o reputation.Outcome) {
 	if tx.increments.outcomes == nil {
 		tx.increments.outcomes = map[reputation.OutcomeKey]reputation.Outcome{}
@@ -50,7 +50,7 @@ func (tx *Tx) storeOutcomes(group []*increments) error {
 	return nil
 }
 
-// TeamOutcome sums up what became of a team's recipients from an hour on.
+// TeamOutcome returns the sum of a team's outcomes since an hour.
 func (r *Reader) TeamOutcome(teamID string, from int64) (o reputation.Outcome, err error) {
 	err = r.Row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0), coalesce(sum(scored), 0),
 		coalesce(sum(points), 0) FROM outcomes WHERE team_id = ? AND hour >= ?`, []any{teamID, from},
@@ -58,16 +58,15 @@ func (r *Reader) TeamOutcome(teamID string, from int64) (o reputation.Outcome, e
 	return o, err
 }
 
-// RegionOutcome sums up what became of all recipients of a region from an hour on,
-// scores left out.
+// RegionOutcome returns the sum of a region's outcomes since an hour, without scores.
 func (r *Reader) RegionOutcome(region string, from int64) (o reputation.Outcome, err error) {
 	err = r.Row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0)
 		FROM region_outcomes WHERE region = ? AND hour >= ?`, []any{region, from}, &o.Sent, &o.HardBounced, &o.Complained)
 	return o, err
 }
 
-// WorstOfRegion returns the most hard bounces, and the most complaints, that one team
-// has in a region from an hour on.
+// WorstOfRegion returns the highest hard bounces and the highest complaints of any one
+// team in a region since an hour.
 func (r *Reader) WorstOfRegion(region string, from int64) (hardBounced, complained int64, err error) {
 	err = r.Row(`SELECT coalesce(max(hard_bounced), 0), coalesce(max(complained), 0) FROM
 		(SELECT sum(hard_bounced) AS hard_bounced, sum(complained) AS complained FROM outcomes
@@ -75,27 +74,27 @@ func (r *Reader) WorstOfRegion(region string, from int64) (hardBounced, complain
 	return hardBounced, complained, err
 }
 
-// PurgeOutcomes forgets a team's counters from before an hour.
+// PurgeOutcomes deletes a team's counters before an hour.
 func (tx *Tx) PurgeOutcomes(teamID string, before int64) error {
 	err := tx.Write(`DELETE FROM outcomes WHERE team_id = ? AND hour < ?`, teamID, before)
 	return err
 }
 
-// PurgeRegionOutcomes forgets the counters of all regions from before an hour.
+// PurgeRegionOutcomes deletes the counters of all regions before an hour.
 func (tx *Tx) PurgeRegionOutcomes(before int64) error {
 	err := tx.Write(`DELETE FROM region_outcomes WHERE hour < ?`, before)
 	return err
 }
 
-// TeamUse is what a team sent through a region in one hour.
+// TeamUse is the number of recipients of a team through a region in one hour.
 type TeamUse struct {
 	TeamID string
 	Hour   int64 // Unix hours
 	Sent   int64
 }
 
-// RegionUse returns what each team sent through a region from an hour on. It reads the
-// counters of a month: it is asked at start.
+// RegionUse returns the use of a region by team since an hour. It reads the counters of a
+// month and is called at start only.
 func (r *Reader) RegionUse(region string, hour int64) ([]TeamUse, error) {
 	return list(r, func(s scanner) (TeamUse, error) {
 		var u TeamUse

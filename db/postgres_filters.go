@@ -1,21 +1,21 @@
 package db
 
-// postgresFilters are PostgreSQL's words. Of one JSON value, ->> returns a text always: a
-// number as it was written down.
+// postgresFilters is the PostgreSQL dialect. ->> on a JSON value always returns text: a
+// number as it was written.
 type postgresFilters struct{}
 
 func (postgresFilters) end(text string) string { return `right(` + text + `, ?)` }
 
-// literal is a text: json can't be compared.
+// literal casts to text, because json has no equality.
 func (postgresFilters) literal() string { return `CAST(c.properties -> ? AS text)` }
 
 func (postgresFilters) propertyText(key, _ string) condition {
 	return condition{`(c.properties ->> ?)`, []any{key}}
 }
 
-// between asks for the type first: a text can't be read as a number, and must not be where
-// it could.
-func (postgresFilters) between(key string, least, most float64) condition {
+// between checks the type first, because reading a text as a number fails, and a numeric
+// text must not match.
+func (postgresFilters) between(key string, low, maxRows float64) condition {
 	return condition{`CASE json_typeof(c.properties -> ?) WHEN 'number' THEN CAST(c.properties ->> ? AS double precision) BETWEEN ? AND ? END`,
-		[]any{key, key, least, most}}
+		[]any{key, key, low, maxRows}}
 }

@@ -17,13 +17,13 @@ import (
 	"mailer/db/pgtest"
 )
 
-// twin has the contacts of an audience on PostgreSQL too.
-type twin struct {
+// filterPair has the contacts of an audience on PostgreSQL too.
+type filterPair struct {
 	*audience
 	postgres *sql.DB
 }
 
-func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact) *twin {
+func newFilterPair(t *testing.T, n int, contact func(teamID string, i int) app.Contact) *filterPair {
 	t.Helper()
 	server := pgtest.Server(t)
 	pool, err := sql.Open("pgx", pgtest.Database(t, server, pgtest.Template(t, server, engine.PostgresSchema(schemaText(t)))))
@@ -31,7 +31,7 @@ func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close() })
-	tw := &twin{newAudience(t, n, contact), pool}
+	tw := &filterPair{newAudience(t, n, contact), pool}
 	exec := func(text string, args ...any) {
 		if _, err := pool.ExecContext(t.Context(), engine.ToPostgres(text), args...); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact
 		args[slices.Index(args, any(c.Unsubscribed))] = unsubscribed
 		exec(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, args...)
 	}
-	err = tw.behave(func(text string, args ...any) error {
+	err = tw.addBehaviour(func(text string, args ...any) error {
 		exec(text, args...)
 		return nil
 	})
@@ -63,10 +63,10 @@ func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact
 
 const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlaceholder + ` ORDER BY c.id DESC`
 
-// ids asks one of the engines.
-func (tw *twin) ids(f *app.Filter, words filterDialect, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
+// ids runs a filter on one of the engines.
+func (tw *filterPair) ids(f *app.Filter, dialect filterDialect, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
 	tw.Helper()
-	c, err := where(f, words)
+	c, err := where(f, dialect)
 	if err != nil {
 		tw.Fatal(err)
 	}
@@ -88,11 +88,11 @@ func (tw *twin) ids(f *app.Filter, words filterDialect, query func(text string, 
 	return ids
 }
 
-// check holds both engines against each other and against the rules package, and reports
-// whether the filter tells contacts apart.
-func (tw *twin) check(f *app.Filter) bool {
+// check compares both engines and package filter, and reports whether the filter matches
+// some contacts but not all.
+func (tw *filterPair) check(f *app.Filter) bool {
 	tw.Helper()
-	want := tw.holds(&app.Segment{TeamID: tw.team.ID, Filter: f})
+	want := tw.contents(&app.Segment{TeamID: tw.team.ID, Filter: f})
 	var onSQLite []string
 	tw.read(func(r *Reader) error {
 		onSQLite = tw.ids(f, sqliteFilters{}, func(text string, args ...any) (*sql.Rows, error) {
@@ -114,12 +114,12 @@ func (tw *twin) check(f *app.Filter) bool {
 	return len(want) > 0 && len(want) < len(tw.contacts)
 }
 
-// filterValues are what conditions compare with: all that contacts have, parts of it, and
-// numbers in more forms than they are written down in.
+// filterValues are values for conditions: all values of contacts, parts of them, and
+// numbers in other notations.
 func filterValues() []string {
-	values := append(slices.Clone(textPool), "+5", "5e0", "-", "e", "e+", ".", ".5", "0.", "-0", "0.0000001", "1e-7", "inf", "e+20", "0000", "30", "\u0301", "n", "y", "1", "3")
+	values := append(slices.Clone(textValues), "+5", "5e0", "-", "e", "e+", ".", ".5", "0.", "-0", "0.0000001", "1e-7", "inf", "e+20", "0000", "30", "\u0301", "n", "y", "1", "3")
 	values = append(append(values, testBroadcasts...), testTopics...)
-	for _, n := range numberPool {
+	for _, n := range numberValues {
 		for _, form := range []byte("fe") {
 			values = append(values, strconv.FormatFloat(n, form, -1, 64))
 		}
@@ -128,11 +128,11 @@ func filterValues() []string {
 	return slices.Compact(values)
 }
 
-// everyValue is a contact that has one value of the pools in each of its fields.
+// everyValue returns a contact with one value of the lists in each field.
 func everyValue(teamID string, i int) app.Contact {
 	c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: strconv.Itoa(i) + "@example.org", CreatedAt: filterEpoch, UpdatedAt: filterEpoch}
 	c.Hash, c.Activity = hashOf(c.Email), randomActivity(rand.New(rand.NewPCG(uint64(i), 1)))
-	switch i - len(textPool) - len(numberPool) {
+	switch i - len(textValues) - len(numberValues) {
 	case 0:
 		c.Properties = app.Properties{"a": {Type: app.StringProperty}} // an empty text
 		return c
@@ -140,11 +140,11 @@ func everyValue(teamID string, i int) app.Contact {
 		return c
 	}
 	v := app.PropertyValue{Type: app.NumberProperty}
-	if i < len(textPool) {
-		c.FirstName, c.LastName = textPool[i], textPool[len(textPool)-1-i]
-		v = app.PropertyValue{Type: app.StringProperty, Text: textPool[i]}
+	if i < len(textValues) {
+		c.FirstName, c.LastName = textValues[i], textValues[len(textValues)-1-i]
+		v = app.PropertyValue{Type: app.StringProperty, Text: textValues[i]}
 	} else {
-		v.Number = numberPool[i-len(textPool)]
+		v.Number = numberValues[i-len(textValues)]
 	}
 	c.Properties = app.Properties{"a": v, "other": v}
 	if i%2 == 0 {
@@ -153,9 +153,9 @@ func everyValue(teamID string, i int) app.Contact {
 	return c
 }
 
-func TestAConditionPicksTheSameContactsOnBothEngines(t *testing.T) {
+func TestConditionsMatchOnBothEngines(t *testing.T) {
 	t.Parallel()
-	tw := newTwin(t, len(textPool)+len(numberPool)+2, everyValue)
+	tw := newFilterPair(t, len(textValues)+len(numberValues)+2, everyValue)
 	tested := map[string]int{}
 	for field, ops := range fieldOps() {
 		for _, op := range ops {
@@ -170,16 +170,16 @@ func TestAConditionPicksTheSameContactsOnBothEngines(t *testing.T) {
 	for _, field := range []string{"first_name", "last_name", "property:a", "property:0", "received", "opened", "clicked", "topic"} {
 		for _, op := range fieldOps()[field] {
 			if n := tested[field+" "+op]; n < 1 || n < 5 && !slices.Contains(behaviourOps, op) && field != "topic" {
-				t.Errorf("%s %s told contacts apart in %d filters only", field, op, tested[field+" "+op])
+				t.Errorf("%s %s distinguished contacts in only %d filters", field, op, tested[field+" "+op])
 			}
 		}
 	}
 }
 
-func TestFiltersPickTheSameContactsOnBothEngines(t *testing.T) {
+func TestFiltersMatchOnBothEngines(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(15, 5))
-	tw := newTwin(t, 150, func(teamID string, i int) app.Contact { return randomContact(r, teamID, i) })
+	tw := newFilterPair(t, 150, func(teamID string, i int) app.Contact { return randomContact(r, teamID, i) })
 	some := 0
 	for range 3000 {
 		if f := randomFilter(r, tw.contacts); f.Validate() == nil && tw.check(f) {
@@ -187,15 +187,15 @@ func TestFiltersPickTheSameContactsOnBothEngines(t *testing.T) {
 		}
 	}
 	if some < 1000 {
-		t.Errorf("only %d filters told contacts apart", some)
+		t.Errorf("only %d filters distinguished contacts", some)
 	}
 }
 
-// TestPropertiesStandInPostgreSQLAsTheyWereWritten takes one away, as the deletion of a
-// declared property does.
-func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
+// TestPostgreSQLKeepsPropertyText removes a property, as the deletion of a declared
+// property does.
+func TestPostgreSQLKeepsPropertyText(t *testing.T) {
 	t.Parallel()
-	tw := newTwin(t, 3, func(teamID string, i int) app.Contact {
+	tw := newFilterPair(t, 3, func(teamID string, i int) app.Contact {
 		c := everyValue(teamID, i)
 		c.Properties = []app.Properties{
 			{"zz": {Type: app.NumberProperty, Number: 1e21}, "b": {Type: app.NumberProperty, Number: 1e-7}, "gone": {Type: app.StringProperty, Text: "é\"\\"}},

@@ -19,49 +19,49 @@ import (
 )
 
 const (
-	idLength   = 36 // of an id as text
-	wordLength = 40 // of states, routes, regions and other words of ours, at most
+	idLength      = 36 // of an id as text
+	keywordLength = 40 // limit of states, routes, regions and other fixed words
 )
 
-// longest is how many bytes can stand in a column that is indexed, as its doors have it: by
-// table and column, or by the column alone. What is called an id is one.
-var longest = map[string]int{
-	"hash": 32, "domain": mailbox.MaxDomain, "relay": wordLength, "region": wordLength, "status": wordLength, "kind": wordLength,
-	"address":                 16,         // a hash
-	"action":                  wordLength, // of the audit log
-	"aged.kind":               wordLength, // likewise
-	"audit_logs.actor":        256,        // an id, or what a system calls its user
-	"audit_logs.target":       1000,       // base.Audit cuts it
-	"broadcasts.mails":        idLength,   // the beginning of one
+// maxColumnBytes is the largest size of values in indexed columns, as validated on input:
+// by table and column, or by column. Columns named id hold an id.
+var maxColumnBytes = map[string]int{
+	"hash": 32, "domain": mailbox.MaxDomain, "relay": keywordLength, "region": keywordLength, "status": keywordLength, "kind": keywordLength,
+	"address":                 16,            // a hash
+	"action":                  keywordLength, // of the audit log
+	"aged.kind":               keywordLength, // content, email or recipient
+	"audit_logs.actor":        256,           // an id, or the name of a system user
+	"audit_logs.target":       1000,          // base.Audit truncates it
+	"broadcasts.mails":        idLength,      // prefix of an id
 	"certificate_states.host": mailbox.MaxDomain,
-	"certificates.name":       2 * mailbox.MaxDomain, // a host or the token of a challenge, and what it is
-	"dkim_keys.selector":      wordLength,
+	"certificates.name":       2 * mailbox.MaxDomain, // host or challenge token, with a suffix
+	"dkim_keys.selector":      keywordLength,
 	"domains.name":            mailbox.MaxDomain,
-	"feedback.source":         wordLength,
-	"webhook_events.type":     wordLength,
+	"feedback.source":         keywordLength,
+	"webhook_events.type":     keywordLength,
 	"idempotency.key":         app.MaxIdempotencyKey * utf8.UTFMax,
-	"idempotency.route":       wordLength,
+	"idempotency.route":       keywordLength,
 	"idempotency.scope":       idLength,
 	"invitations.address":     mailbox.MaxLength,
 	"invitations.mailed":      32, // a hash
 	"keys.made_by":            idLength,
-	"keys.public":             wordLength,
+	"keys.public":             keywordLength,
 	"passkeys.credential_id":  1023, // Web Authentication Level 3, 4
 	"properties.key":          app.MaxPropertyKey,
 	"provider_ids.id":         128,                   // feedback.ProviderIDIn
-	"recipients.address":      3 * mailbox.MaxLength, // bytes that are no UTF-8 become three
-	"settings.name":           wordLength,
-	"suppressions.origin":     wordLength,
+	"recipients.address":      3 * mailbox.MaxLength, // bytes that are not UTF-8 become three
+	"settings.name":           keywordLength,
+	"suppressions.origin":     keywordLength,
 	"teams.name":              100 * utf8.UTFMax, // teams.MaxName
 	"templates.alias":         app.MaxTemplateAlias,
 	"topics.name":             app.MaxTopicName * utf8.UTFMax,
 	"users.address":           mailbox.MaxLength,
 }
 
-// TestWhatIsIndexedFitsIntoAnIndexOfPostgreSQL fills each index with as much as can stand in
-// its columns. It takes rows of some 2,700 bytes: who had more stored would be refused, over
-// and over where it is a result. A new column that is indexed needs its bound.
-func TestWhatIsIndexedFitsIntoAnIndexOfPostgreSQL(t *testing.T) {
+// TestIndexedValuesFitPostgreSQLIndex fills each index with the largest values of its
+// columns. PostgreSQL refuses index rows above some 2,700 bytes, so a write of larger
+// values would always fail. A new indexed column needs a bound.
+func TestIndexedValuesFitPostgreSQLIndex(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
 	rows, err := c.Query(t.Context(), `SELECT tablename::text, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY indexname`)
@@ -76,25 +76,25 @@ func TestWhatIsIndexedFitsIntoAnIndexOfPostgreSQL(t *testing.T) {
 	for _, x := range all {
 		err := x.fill(t, c, func(column string) int {
 			name := x.table + "." + column
-			if longest[name] == 0 {
+			if maxColumnBytes[name] == 0 {
 				name = column
 			}
 			seen[name] = true
-			if longest[name] == 0 && column != "id" && !strings.HasSuffix(column, "_id") {
+			if maxColumnBytes[name] == 0 && column != "id" && !strings.HasSuffix(column, "_id") {
 				t.Errorf("%s.%s is indexed: say how long it can be", x.table, column)
 			}
-			return cmp.Or(longest[name], idLength)
+			return cmp.Or(maxColumnBytes[name], idLength)
 		})
 		if err != nil {
 			t.Errorf("%s: %v", x.def, err)
 		}
 	}
-	for name := range longest {
+	for name := range maxColumnBytes {
 		if !seen[name] {
 			t.Errorf("%s is not indexed", name)
 		}
 	}
-	// The control: more is refused.
+	// Control: larger values are refused.
 	var refused *pgconn.PgError
 	if err := all[0].fill(t, c, func(string) int { return 2800 }); !errors.As(err, &refused) || refused.Code != "54000" {
 		t.Errorf("2,800 bytes: %v", err)
@@ -104,8 +104,8 @@ func TestWhatIsIndexedFitsIntoAnIndexOfPostgreSQL(t *testing.T) {
 // postgresIndex is an index and the statement that makes it.
 type postgresIndex struct{ table, def string }
 
-// fill puts a row into an index like x, each of whose texts has as many bytes as most says.
-func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, most func(column string) int) error {
+// fill inserts a row into an index like x. Each text has the size that most returns.
+func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, maxRows func(column string) int) error {
 	t.Helper()
 	tx, err := c.Begin(t.Context())
 	if err != nil {
@@ -117,7 +117,7 @@ func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, most func(column string) 
 		}
 	}()
 	_, on, _ := strings.Cut(x.def, " USING ")
-	on, _, _ = strings.Cut(on, " WHERE ") // whatever the row is
+	on, _, _ = strings.Cut(on, " WHERE ") // also partial indexes
 	for _, text := range []string{`CREATE TEMPORARY TABLE probe AS SELECT * FROM ` + x.table + ` WITH NO DATA`, `CREATE INDEX ON probe USING ` + on} {
 		if _, err := tx.Exec(t.Context(), text); err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -136,9 +136,9 @@ func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, most func(column string) 
 		}
 		switch kind {
 		case "text":
-			args = append(args, noise(most(name)))
+			args = append(args, incompressible(maxRows(name)))
 		case "bytea":
-			args = append(args, []byte(noise(most(name))))
+			args = append(args, []byte(incompressible(maxRows(name))))
 		default:
 			args = append(args, math.MaxInt32)
 		}
@@ -148,13 +148,13 @@ func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, most func(column string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = append([]any{pgx.QueryExecModeExec}, args...) // the columns of another probe may have been of other types
+	args = append([]any{pgx.QueryExecModeExec}, args...) // column types may differ from an earlier row
 	_, err = tx.Exec(t.Context(), `INSERT INTO probe (`+strings.Join(names, ", ")+`) VALUES (`+strings.Join(values, ", ")+`)`, args...)
 	return err
 }
 
-// noise is a text of that many bytes which nothing makes smaller.
-func noise(bytes int) string {
+// incompressible returns random text of the given size.
+func incompressible(bytes int) string {
 	b := make([]byte, bytes)
 	for i := range b {
 		b[i] = ' ' + 1 + byte(rand.IntN('~'-' '))

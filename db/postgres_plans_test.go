@@ -10,7 +10,7 @@ import (
 	"mailer/db/engine"
 )
 
-// postgresPlan is a node of EXPLAIN (FORMAT JSON), with those below it.
+// postgresPlan is a node of EXPLAIN (FORMAT JSON) with its children.
 type postgresPlan struct {
 	Type  string         `json:"Node Type"`
 	Table string         `json:"Relation Name"`
@@ -19,7 +19,7 @@ type postgresPlan struct {
 	Plans []postgresPlan `json:"Plans"`
 }
 
-// walks names the tables and indexes all of which a plan goes through.
+// walks returns the tables and indexes that a plan scans completely.
 func (p *postgresPlan) walks() (out []string) {
 	switch p.Type {
 	case "Seq Scan":
@@ -35,8 +35,8 @@ func (p *postgresPlan) walks() (out []string) {
 	return out
 }
 
-// manyRows has the planner believe that each table has some 100,000 rows or more, of which
-// nothing else is known.
+// manyRows makes the planner assume 100,000 rows or more in each table, without other
+// statistics.
 func manyRows(t *testing.T, c *pgx.Conn) {
 	t.Helper()
 	for _, text := range []string{
@@ -50,7 +50,7 @@ func manyRows(t *testing.T, c *pgx.Conn) {
 	}
 }
 
-// postgresPlanOf is how PostgreSQL does a statement whatever its parameters are.
+// postgresPlanOf returns PostgreSQL's generic plan of a statement.
 func postgresPlanOf(t *testing.T, c *pgx.Conn, text string) *postgresPlan {
 	t.Helper()
 	d, err := c.Prepare(t.Context(), "planned", engine.ToPostgres(text))
@@ -75,9 +75,9 @@ func postgresPlanOf(t *testing.T, c *pgx.Conn, text string) *postgresPlan {
 	return &plans[0].Plan
 }
 
-// postgresMayScan are functions with statements that PostgreSQL may do so, and a file does
-// not. It knows no more of a table there than that it is large: with statistics, and values in
-// the place of parameters, it mostly goes by an index.
+// postgresMayScan are functions whose statements PostgreSQL may scan for in this test,
+// although SQLite uses an index. With real statistics and parameter values, PostgreSQL
+// mostly uses an index too.
 var postgresMayScan = map[string]string{
 	"BroadcastRelays":    "broadcasts that are not over, by an index of those alone",
 	"HoldOpenBroadcasts": "the same",
@@ -91,9 +91,9 @@ var postgresMayScan = map[string]string{
 	"purgeBroadcastsOf":  "open units of broadcasts, for a team that is deleted",
 }
 
-func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
+func TestPostgreSQLPlansUseIndexes(t *testing.T) {
 	t.Parallel()
-	tw := newTwins(t)
+	tw := newEnginePair(t)
 	c := tw.postgres
 	manyRows(t, c)
 	all := allStatements(t)
@@ -115,8 +115,8 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 	}
 	version := c.PgConn().ParameterStatus("server_version")
 	for function := range postgresMayScan {
-		if !seen[function] && strings.HasPrefix(version, "15.") { // others may know better ways
-			t.Errorf("%s walks through nothing", function)
+		if !seen[function] && strings.HasPrefix(version, "15.") { // other versions may have better plans
+			t.Errorf("%s scans nothing", function)
 		}
 	}
 	// The control.
@@ -127,9 +127,9 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 	}
 }
 
-// TestWritesGoByIndexWhateverTheQueueHeldBefore has plans be made while the queue is empty, as
-// after a quiet hour: they stay when a burst comes.
-func TestWritesGoByIndexWhateverTheQueueHeldBefore(t *testing.T) {
+// TestPostgreSQLWritesUseIndexesOnEmptyQueue makes plans while the queue is empty, as
+// after a quiet hour: the plans stay in use when the queue grows.
+func TestPostgreSQLWritesUseIndexesOnEmptyQueue(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	onServer(t, dsn, `VACUUM ANALYZE units`)

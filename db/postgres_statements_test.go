@@ -17,11 +17,11 @@ import (
 // sqlitesOwn are the functions with statements about SQLite's own pages and tables.
 var sqlitesOwn = []string{"writePages", "rootPages", "rootTables", "pointers", "dirtyPages", "wipeWith", "SQLiteVersion", "makeSchema", "schemaMade", "movedTables", "makeTables"}
 
-// postgresTypes are the types of parameters that take every value that is bound to one.
+// postgresTypes are the parameter types that accept every value bound to them.
 var postgresTypes = []uint32{pgtype.TextOID, pgtype.Int8OID, pgtype.ByteaOID, pgtype.JSONOID, pgtype.Float8OID}
 
-// smallParameters are the parameters of other types, as type and number, and why nothing
-// that is bound to them is too much for them.
+// smallParameters are parameters of other types, by type and number, with the reason why
+// no value is too large.
 var smallParameters = map[string]string{
 	"QueuedUnits int4 $10":       "the length of a domain",
 	"QueuedUnitsBefore int4 $10": "the length of a domain",
@@ -38,7 +38,7 @@ func postgresConn(t *testing.T) *pgx.Conn {
 	return c
 }
 
-func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
+func TestPostgreSQLAcceptsStatements(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
 	all := allStatements(t)
@@ -58,7 +58,7 @@ func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 		for _, small := range smallOf(c, d) {
 			key := s.function + " " + small
 			if seen[key] = true; smallParameters[key] == "" {
-				t.Errorf("%s may be too small for what is bound to it\n%s", key, s.text)
+				t.Errorf("%s may be too small for bound values\n%s", key, s.text)
 			}
 		}
 	}
@@ -69,12 +69,12 @@ func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 	}
 	for key := range smallParameters {
 		if !seen[key] {
-			t.Errorf("%s is not there", key)
+			t.Errorf("%s does not exist", key)
 		}
 	}
 }
 
-// smallOf names the parameters of a statement that are of none of postgresTypes.
+// smallOf returns the parameters of a statement whose types are not in postgresTypes.
 func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 	for i, oid := range d.ParamOIDs {
 		if slices.Contains(postgresTypes, oid) {
@@ -89,11 +89,11 @@ func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 	return out
 }
 
-func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
+func TestPostgreSQLStatementCheckFindsErrors(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
 	if _, err := c.Prepare(t.Context(), "", engine.ToPostgres(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {
-		t.Error("a column that is not there passes")
+		t.Error("an unknown column passes")
 	}
 	for text, want := range map[string]string{
 		`SELECT substr(email, ?) FROM contacts WHERE id = ?`: "int4 $1",

@@ -38,8 +38,8 @@ func fallbackColumn(v *app.PropertyValue) (any, error) {
 	return jsonText(v.Text)
 }
 
-// InsertProperty declares a property. Error: ErrConflict for a key that the team
-// has declared already.
+// InsertProperty declares a property. Error: ErrConflict if the team has already declared
+// the key.
 func (tx *Tx) InsertProperty(p *app.Property) error {
 	fallback, err := fallbackColumn(p.Fallback)
 	if err != nil {
@@ -50,7 +50,7 @@ func (tx *Tx) InsertProperty(p *app.Property) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// SetFallback changes the only thing of a property that can change.
+// SetFallback changes the fallback, the only editable field of a property.
 func (tx *Tx) SetFallback(teamID, id string, v *app.PropertyValue) error {
 	fallback, err := fallbackColumn(v)
 	if err != nil {
@@ -59,9 +59,8 @@ func (tx *Tx) SetFallback(teamID, id string, v *app.PropertyValue) error {
 	return tx.WriteOne(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, fallback, teamID, id)
 }
 
-// DeleteProperty removes the declaration; the values that contacts have are left
-// over for PurgeLeftovers, under jobID: a new id, which the contacts of this
-// moment have before them.
+// DeleteProperty deletes the declaration. PurgeLeftovers deletes the values of contacts,
+// under jobID: a new id, which is higher than the ids of existing contacts.
 func (tx *Tx) DeleteProperty(teamID, id, jobID string) error {
 	p, err := tx.Property(teamID, id)
 	if err != nil {
@@ -78,7 +77,7 @@ func (r *Reader) Property(teamID, id string) (app.Property, error) {
 	return one(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// PropertyTypes returns the types of all properties that a team declared, by key.
+// PropertyTypes returns the types of a team's declared properties by key.
 func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, error) {
 	all, err := list(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
 	if err != nil {
@@ -91,8 +90,8 @@ func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, erro
 	return out, nil
 }
 
-// PropertyFallbacks returns the fallbacks of all properties that a team declared
-// with one, by key, as they stand in a mail.
+// PropertyFallbacks returns the fallbacks of a team's declared properties by key, as they
+// appear in mail. Properties without fallback are left out.
 func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
 	all, err := list(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
 	out := make(map[string]string, len(all))
@@ -104,8 +103,8 @@ func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
 	return out, err
 }
 
-// ListProperties returns a page of a team's declared properties, newest first.
-// Error: ErrNotFound for a cursor that is none of them.
+// ListProperties returns a page of a team's declared properties, newest first. Error:
+// ErrNotFound for an unknown cursor.
 func (r *Reader) ListProperties(teamID string, page app.Page) ([]app.Property, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Property(teamID, cursor)) }, scanProperty,
 		`SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,

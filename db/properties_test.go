@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-func TestAPropertyIsReadAsItWasWritten(t *testing.T) {
+func TestPropertyRoundTrip(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	writeOK(t, d, func(tx *Tx) error {
 		for key, p := range map[string]app.Property{
@@ -47,7 +47,7 @@ func TestAPropertyIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestAPropertyOfAnotherTeamIsNotFound(t *testing.T) {
+func TestPropertyOfOtherTeamIsNotFound(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	writeOK(t, d, func(tx *Tx) error {
 		p := app.Property{ID: app.NewID(), TeamID: team.ID, Key: "k", Type: app.StringProperty, CreatedAt: tx.Now}

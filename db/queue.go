@@ -16,15 +16,15 @@ type QueuedUnit struct {
 	HeldAt time.Time
 }
 
-// QueueScope says which open units a walk meets: those that fit all that is set.
+// QueueScope selects open units that match all fields that are set.
 type QueueScope struct {
 	TeamID   string
 	Relay    string
 	Domain   string // of the sender
-	ToDomain string // of a recipient that still waits
-	From, To string // ids: this one and above; below this one
+	ToDomain string // of a waiting recipient
+	From, To string // ids: from From on, below To
 	Held     app.HoldReason
-	// Broadcasts: units of broadcasts are met too.
+	// Broadcasts includes units of broadcasts.
 	Broadcasts bool
 }
 
@@ -32,17 +32,17 @@ const queuedColumns = `u.email_id, u.team_id, u.broadcast_id, u.topic_id, u.rela
 
 func scanQueued(s scanner) (QueuedUnit, error) {
 	var u QueuedUnit
-	var broadcast, topic, held, stood sql.NullString
+	var broadcast, topic, held, clockStops sql.NullString
 	var heldAt, since, expires sql.NullInt64
 	var next int64
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &stood)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops)
 	u.BroadcastID, u.TopicID, u.Held = broadcast.String, topic.String, app.HoldReason(held.String)
 	u.HeldAt, u.NextAt, u.Since = fromMilli(heldAt.Int64), fromMilli(next), fromMilli(since.Int64)
-	u.ExpiresIn, u.ClockStops = time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
+	u.ExpiresIn, u.ClockStops = time.Duration(expires.Int64)*time.Millisecond, spansOf(clockStops.String)
 	return u, err
 }
 
-// What a scope picks, and of that what waits for a recipient at a domain.
+// The condition of a scope, and the condition of a waiting recipient at a domain.
 const (
 	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
 		AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)`
@@ -50,8 +50,8 @@ const (
 			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))`
 )
 
-// QueuedUnits returns open units behind one in the order of their ids, at most limit.
-// It walks the rows between, which are as many as there is open work.
+// QueuedUnits returns at most limit open units after an id, in id order. It scans the rows
+// in between, at most all open units.
 func (r *Reader) QueuedUnits(in *QueueScope, after string, limit int) ([]QueuedUnit, error) {
 	args := in.args(after, limit)
 	if in.ToDomain == "" {
@@ -60,7 +60,7 @@ func (r *Reader) QueuedUnits(in *QueueScope, after string, limit int) ([]QueuedU
 	return list(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id > ?1`+queuedScope+queuedTo+` ORDER BY u.email_id LIMIT ?9`, args...)
 }
 
-// QueuedUnitsBefore returns open units before one, the nearest first, at most limit.
+// QueuedUnitsBefore returns at most limit open units before an id, nearest first.
 func (r *Reader) QueuedUnitsBefore(in *QueueScope, before string, limit int) ([]QueuedUnit, error) {
 	args := in.args(before, limit)
 	if in.ToDomain == "" {
@@ -69,7 +69,7 @@ func (r *Reader) QueuedUnitsBefore(in *QueueScope, before string, limit int) ([]
 	return list(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id < ?1`+queuedScope+queuedTo+` ORDER BY u.email_id DESC LIMIT ?9`, args...)
 }
 
-// args are the arguments of the statements that read a scope from an id on.
+// args returns the arguments of the statements that read a scope from an id on.
 func (in *QueueScope) args(from string, limit int) []any {
 	args := []any{from, in.From, cmp.Or(in.To, lastID), nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit}
 	if in.ToDomain != "" {
@@ -83,15 +83,15 @@ func (r *Reader) QueuedUnit(emailID string) (QueuedUnit, error) {
 	return one(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id = ?`, emailID)
 }
 
-// QueuedGroup is how many open units stand alike: Unit stands for them with its relay,
-// team, sender's domain, state and what is said of its attempts, and with the first id.
+// QueuedGroup is the number of open units with the same properties. Unit has their relay,
+// team, sender domain, state and attempts, and the first id.
 type QueuedGroup struct {
 	QueuedUnit
 	Count int64
 }
 
-// QueuedGroups counts the open units of a team, or with an empty id of all, at a time. What
-// is due is counted in its index, the others in their rows.
+// QueuedGroups counts the open units of a team, or of all teams for "". Due units are
+// counted in an index, the others in their rows.
 func (r *Reader) QueuedGroups(teamID string, now time.Time) ([]QueuedGroup, error) {
 	due, err := list(r, scanGroup, `SELECT min(email_id), team_id, relay, domain, 'due', NULL, 0, 0, 0, count(*) FROM units
 		WHERE state = 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY relay, bulk, team_id, domain`, nullText(teamID))
@@ -116,7 +116,7 @@ func scanGroup(s scanner) (g QueuedGroup, err error) {
 	err = s.Scan(&g.EmailID, &g.TeamID, &g.Relay, &g.Domain, &g.State, &held, &waits, &tried, &owes, &g.Count)
 	g.Held = app.HoldReason(held.String)
 	if waits {
-		g.NextAt = fromMilli(1) // QueuedGroups sets it
+		g.NextAt = fromMilli(1) // QueuedGroups sets NextAt
 	}
 	if tried {
 		g.Attempts = 1
@@ -127,14 +127,15 @@ func scanGroup(s scanner) (g QueuedGroup, err error) {
 	return g, err
 }
 
-// QueuedDomain is how many recipients of a domain wait.
+// QueuedDomain is the number of waiting recipients at a domain.
 type QueuedDomain struct {
 	Domain string
 	Count  int64
 }
 
-// QueuedDomains counts the recipients that wait of a team, or with an empty id of all, by
-// their domains in lower case: the most first, at most limit, of so many recipients.
+// QueuedDomains counts the waiting recipients of a team, or of all teams for "", by
+// lower-case domain. It reads at most of recipients and returns at most limit domains,
+// most recipients first.
 func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, error) {
 	scan := func(s scanner) (d QueuedDomain, err error) { return d, s.Scan(&d.Domain, &d.Count) }
 	return list(r, scan, `SELECT lower(substr(address, length(rtrim(address, replace(address, '@', ''))) + 1)) AS domain, count(*) AS n FROM (
@@ -145,35 +146,35 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 			LIMIT ?3) AS waiting GROUP BY domain ORDER BY n DESC, domain LIMIT ?2`, nullText(teamID), limit, of)
 }
 
-// HoldWaiting has a unit wait until it is released, whatever its state: an attempt that
-// began is not counted, and finds itself out of date. Error: ErrNotFound when it is
-// gone, committed, or held already.
+// HoldWaiting holds a unit until ReleaseUnit, in any state. It invalidates a running
+// attempt and does not count it. Error: ErrNotFound if the unit is gone, committed or
+// held.
 func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
 	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
 		WHERE email_id = ? AND state NOT IN ('committed', 'held')`, string(why), milli(tx.Now), emailID)
 }
 
-// ReleaseUnit has a held unit be as it was: its clock stood meanwhile. Error: ErrNotFound
-// when it is not held.
+// ReleaseUnit returns a held unit to its former state. The time it was held does not count
+// toward its expiry. Error: ErrNotFound if it is not held.
 func (tx *Tx) ReleaseUnit(emailID string) error {
 	return tx.WriteOne(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
 		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,
 		held = NULL, held_at = NULL WHERE email_id = ?2 AND state = 'held'`, milli(tx.Now), emailID)
 }
 
-// RetryUnit has a unit that was put off be due now. Error: ErrNotFound when it is in any
-// other state, or waits for a time of its own or for a quota.
+// RetryUnit makes a deferred unit due now. Error: ErrNotFound in any other state, or if it
+// is scheduled or waits for a quota.
 func (tx *Tx) RetryUnit(emailID string) error {
 	return tx.WriteOne(`UPDATE units SET state = 'due', next_at = ?1 WHERE email_id = ?2 AND state = 'later' AND next_at > ?1
 		AND late = 0 AND (attempts > 0 OR since IS NOT NULL OR crashes > 0)`, milli(tx.Now), emailID)
 }
 
-// Reroute has a waiting unit, and its email, leave through another relay. stood is when
-// the clocks of all mail stood that waited where it was (StoodAt). Error: ErrNotFound when
-// it is gone or an attempt has begun, or it waits for that relay already.
-func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
+// Reroute moves a waiting unit and its email to another relay. clockStops are the pauses
+// of the old relay (ClockStopsOf). Error: ErrNotFound if the unit is gone, has begun, or
+// is at that relay already.
+func (tx *Tx) Reroute(u *app.Unit, relay, clockStops string) error {
 	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
-		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
+		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(clockStops), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}
@@ -181,33 +182,32 @@ func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
 	return err
 }
 
-// ReleaseBroadcast has a held broadcast go on. Error: ErrNotFound when it is not held.
+// ReleaseBroadcast releases a held broadcast. Error: ErrNotFound if it is not held.
 func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
 }
 
-// RerouteBroadcast has what has not begun of a scheduled or queued broadcast leave
-// through another relay. Error: ErrNotFound for any other, and one that does already.
+// RerouteBroadcast moves the recipients of a scheduled or queued broadcast that were not
+// started to another relay. Error: ErrNotFound in any other status, or if it has that
+// relay already.
 func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
 	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
 }
 
-// OpenTroubleRows returns the troubles of all relays that are not over.
+// OpenTroubleRows returns the open troubles of all relays.
 func (r *Reader) OpenTroubleRows() ([]app.RelayTrouble, error) {
 	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE ended_at IS NULL ORDER BY relay, id`)
 }
 
-// OpenTroublesOf returns the troubles of a relay that are not over and that concern a
-// team's domain.
+// OpenTroublesOf returns the open troubles of a relay that affect a team's domain.
 func (r *Reader) OpenTroublesOf(relay, teamID, domain string) ([]app.RelayTrouble, error) {
 	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
 		WHERE relay = ? AND ended_at IS NULL AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY id`, relay, teamID, domain)
 }
 
-// TeamOfMail returns the team of an email, or of a recipient of a broadcast. Error:
-// ErrNotFound.
+// TeamOfMail returns the team of an email or broadcast email. Error: ErrNotFound.
 func (r *Reader) TeamOfMail(emailID string) (teamID string, err error) {
 	err = r.Row(`SELECT team_id FROM emails WHERE id = ?1 UNION ALL SELECT team_id FROM broadcasts WHERE mails = ?2 LIMIT 1`,
 		[]any{emailID, app.EmailIDPrefixOf(emailID)}, &teamID)
@@ -220,7 +220,7 @@ func (r *Reader) TeamOfBroadcast(id string) (teamID string, err error) {
 	return teamID, err
 }
 
-// CountHeldUnits returns how many units of a broadcast are held.
+// CountHeldUnits returns the number of held units of a broadcast.
 func (r *Reader) CountHeldUnits(broadcastID string) (n int64, err error) {
 	err = r.Row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'held'`, []any{broadcastID}, &n)
 	return n, err

@@ -6,15 +6,15 @@ import (
 	"mailer/app"
 )
 
-// RequeueScope says which emails a walk over what ended badly meets.
+// RequeueScope selects failed emails to send again.
 type RequeueScope struct {
 	TeamID   string
 	Relay    string
-	Captured bool // what was captured; else what failed or bounced
+	Captured bool // captured emails; else failed or bounced ones
 }
 
-// RequeueRange returns the id of the email at the end of the next piece of a walk over
-// all emails. Error: ErrNotFound at the end.
+// RequeueRange returns the last id of the next rows emails of all teams. Error:
+// ErrNotFound at the end.
 func (r *Reader) RequeueRange(after string, rows int) (upto string, err error) {
 	var last sql.NullString
 	err = r.Row(`SELECT max(e_open.id) FROM (SELECT id FROM emails WHERE id > ? ORDER BY id LIMIT ?) AS e_open`, []any{after, rows}, &last)
@@ -24,11 +24,11 @@ func (r *Reader) RequeueRange(after string, rows int) (upto string, err error) {
 	return last.String, err
 }
 
-// RequeueCandidate is an email that may be sent again.
+// RequeueCandidate is an email that can be sent again.
 type RequeueCandidate struct{ ID, TeamID string }
 
-// RequeueCandidates returns the emails behind one id up to another of which something
-// failed, bounced or was captured.
+// RequeueCandidates returns the emails with ids after after, up to upto, that have a
+// failed, bounced or captured recipient.
 func (r *Reader) RequeueCandidates(in *RequeueScope, after, upto string) ([]RequeueCandidate, error) {
 	scan := func(s scanner) (c RequeueCandidate, err error) { return c, s.Scan(&c.ID, &c.TeamID) }
 	if in.Captured {
@@ -42,39 +42,38 @@ func (r *Reader) RequeueCandidates(in *RequeueScope, after, upto string) ([]Requ
 		after, upto, nullText(in.TeamID), nullText(in.Relay))
 }
 
-// RecipientState is what became of a recipient of an email.
+// RecipientState is a recipient of an email with its state.
 type RecipientState struct {
 	Address string
 	State   app.LastEvent
 }
 
-// RecipientStates returns the envelope of an email, in its order, with what became of
-// Each.
+// RecipientStates returns the envelope of an email with the state of each recipient.
 func (r *Reader) RecipientStates(emailID string) ([]RecipientState, error) {
 	return list(r, func(s scanner) (v RecipientState, err error) { return v, s.Scan(&v.Address, &v.State) },
 		`SELECT address, state FROM recipients WHERE email_id = ? ORDER BY n`, emailID)
 }
 
-// HasContent is nil where what an email says is stored, else ErrNotFound.
+// HasContent returns nil if the content of an email is stored, else ErrNotFound.
 func (r *Reader) HasContent(emailID string) error {
 	return r.Exists(`SELECT 1 FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.id = ? AND e.content_deleted_at IS NULL`, emailID)
 }
 
-// RequeueRecipient has a recipient wait again that is in a state. Error: ErrNotFound when
-// it is in another.
+// RequeueRecipient makes a recipient wait again. Error: ErrNotFound if its state is not
+// the given one.
 func (tx *Tx) RequeueRecipient(emailID string, was RecipientState) error {
 	return tx.WriteOne(`UPDATE recipients SET state = 'queued' WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
 }
 
-// RequeueEmail has the rank of an email's events begin anew, and a relay carry it.
+// RequeueEmail resets the last event of an email and moves it to a relay.
 func (tx *Tx) RequeueEmail(emailID, relay string) error {
 	err := tx.Write(`UPDATE emails SET last_event = 'queued', relay = ? WHERE id = ?`, relay, emailID)
 	return err
 }
 
-// RequeuedRecipient has a recipient of a broadcast wait again whose email failed or was
-// refused, and the broadcast be open for it. Error: ErrNotFound for any other.
-func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
+// RequeueBroadcastRecipient makes a failed or refused recipient of a broadcast wait again
+// and reopens the broadcast. Error: ErrNotFound in any other state.
+func (tx *Tx) RequeueBroadcastRecipient(broadcastID, emailID string) error {
 	ended := int64(app.SeenEnded &^ (app.SeenFailed | app.SeenBounced))
 	var seen int64
 	err := tx.Row(`SELECT seen FROM broadcast_recipients WHERE id = ? AND seen & ? = 0 AND seen & ? <> 0`, []any{emailID, ended, int64(app.SeenFailed | app.SeenBounced)}, &seen)
@@ -89,8 +88,8 @@ func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
 		WHERE id = ?2 AND status IN ('queued', 'sent')`, seen, broadcastID)
 }
 
-// FailedRecipients returns the emails to recipients of a broadcast behind one id which
-// failed or were refused, at most limit, in the order of their ids.
+// FailedRecipients returns at most limit broadcast emails after an id that failed or were
+// refused, in id order.
 func (r *Reader) FailedRecipients(mails, after string, limit int) ([]string, error) {
 	return list(r, scanText, `SELECT id FROM broadcast_recipients WHERE id > ? AND id > ? AND id < ? AND seen & ? <> 0 ORDER BY id LIMIT ?`,
 		after, mails, mails+lastID, int64(app.SeenFailed|app.SeenBounced), limit)

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Relay is one that was added to the database.
+// Relay is a relay stored in the database.
 type Relay struct {
 	Region    string
-	Sealed    []byte // its URL
+	Sealed    []byte // its sealed URL
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// Relays returns the relays of the database, in the order in which they were added.
+// Relays returns the relays in the order in which they were added.
 func (r *Reader) Relays() ([]Relay, error) {
 	rows, err := list(r, scanRelay, `SELECT region, sealed, created_at, updated_at FROM relays ORDER BY region`)
 	slices.SortStableFunc(rows, func(a, b Relay) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return rows, err
 }
 
-// Relay returns one of them.
+// Relay returns one relay. Error: ErrNotFound.
 func (r *Reader) Relay(region string) (Relay, error) {
 	return one(r, scanRelay, `SELECT region, sealed, created_at, updated_at FROM relays WHERE region = ?`, region)
 }
@@ -34,7 +34,7 @@ func scanRelay(s scanner) (Relay, error) {
 	return r, err
 }
 
-// SetRelay adds a relay, or gives one another URL.
+// SetRelay adds a relay or changes its URL.
 func (tx *Tx) SetRelay(region string, sealed []byte) error {
 	err := tx.Write(`INSERT INTO relays (region, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (region) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`, region, sealed, milli(tx.Now))
@@ -46,14 +46,14 @@ func (tx *Tx) DeleteRelay(region string) error {
 	return tx.WriteOne(`DELETE FROM relays WHERE region = ?`, region)
 }
 
-// RelayPause is the operator's word that nothing leaves through a relay.
+// RelayPause is a pause of a relay by the operator.
 type RelayPause struct {
 	Region   string
 	PausedAt time.Time
 	Until    time.Time // zero: until it is resumed
 }
 
-// RelayPauses returns those of all relays.
+// RelayPauses returns the pauses of all relays.
 func (r *Reader) RelayPauses() ([]RelayPause, error) {
 	return list(r, func(s scanner) (RelayPause, error) {
 		var p RelayPause
@@ -65,8 +65,8 @@ func (r *Reader) RelayPauses() ([]RelayPause, error) {
 	}, `SELECT region, paused_at, until FROM relay_pauses ORDER BY region`)
 }
 
-// PauseRelay pauses a relay, until a time unless that is zero. One that is paused
-// already stays so since when it was.
+// PauseRelay pauses a relay until a time, or with no limit for the zero time. A paused
+// relay keeps the start of its pause.
 func (tx *Tx) PauseRelay(region string, until time.Time) error {
 	var end any
 	if !until.IsZero() {
@@ -82,20 +82,20 @@ func (tx *Tx) ResumeRelay(region string) error {
 	return tx.WriteOne(`DELETE FROM relay_pauses WHERE region = ?`, region)
 }
 
-// EndPauses ends those whose time is over.
+// EndPauses ends the pauses that are over.
 func (tx *Tx) EndPauses() error {
 	err := tx.Write(`DELETE FROM relay_pauses WHERE until <= ?`, milli(tx.Now))
 	return err
 }
 
-// RelayState is how a relay is, as the server last said it.
+// RelayState is the state of a relay as the server last stored it.
 type RelayState struct {
 	Region string
 	State  []byte // JSON
-	Sealed []byte // a relay of its flags, for the test of it; nil: it is of the database
+	Sealed []byte // sealed URL of a relay from flags, for its test; nil: stored in relays
 }
 
-// RelayStates returns those of all relays.
+// RelayStates returns the states of all relays.
 func (r *Reader) RelayStates() ([]RelayState, error) {
 	return list(r, func(s scanner) (RelayState, error) {
 		var st RelayState
@@ -106,7 +106,7 @@ func (r *Reader) RelayStates() ([]RelayState, error) {
 	}, `SELECT region, state, sealed FROM relay_states ORDER BY region`)
 }
 
-// SetRelayState says how a relay is.
+// SetRelayState stores the state of a relay.
 func (tx *Tx) SetRelayState(s RelayState) error {
 	err := tx.Write(`INSERT INTO relay_states (region, state, sealed, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (region) DO UPDATE SET state = excluded.state, sealed = excluded.sealed, updated_at = excluded.updated_at`,
@@ -114,7 +114,7 @@ func (tx *Tx) SetRelayState(s RelayState) error {
 	return err
 }
 
-// DeleteRelayState forgets how a relay was.
+// DeleteRelayState deletes the state of a relay.
 func (tx *Tx) DeleteRelayState(region string) error {
 	err := tx.Write(`DELETE FROM relay_states WHERE region = ?`, region)
 	return err

@@ -17,21 +17,21 @@ import (
 	"mailer/db/engine"
 )
 
-// RequestLog is a request that was made. Its id begins with the time at which it came.
+// RequestLog is a logged API request. Its id begins with the time of arrival.
 type RequestLog struct {
 	ID, TeamID string
-	KeyID      string // empty: a person
-	UserID     string // empty: a key
+	KeyID      string // empty: made by a person
+	UserID     string // empty: made with a key
 	Method     string
-	Endpoint   string // path as it was written, without the query
+	Endpoint   string // path as requested, without query
 	Status     int
 	Took       time.Duration
 	UserAgent  string
-	Error      string // name; empty: it was answered
-	EmailID    string // the one email that it made; empty: none
+	Error      string // error name; empty: success
+	EmailID    string // the only email that it created; empty: none
 }
 
-// CreatedAt is when the request came, in milliseconds.
+// CreatedAt returns the arrival time in milliseconds.
 func (l *RequestLog) CreatedAt() time.Time {
 	ms, err := strconv.ParseInt(strings.ReplaceAll(l.ID, "-", "")[:12], 16, 64)
 	if err != nil {
@@ -40,13 +40,13 @@ func (l *RequestLog) CreatedAt() time.Time {
 	return fromMilli(ms)
 }
 
-// Mentions reports whether the row holds an address of a set, also in percent-encoding.
+// Mentions reports whether the row contains an address of a set, also percent-encoded.
 func (l *RequestLog) Mentions(e *erase.Set) bool {
 	plain, err := url.PathUnescape(l.Endpoint)
 	return e.In(l.Endpoint) || e.In(l.UserAgent) || err == nil && e.In(plain)
 }
 
-// mayMention reports whether Mentions can be true of some set.
+// mayMention returns 1 if Mentions can be true for some set, else 0.
 func (l *RequestLog) mayMention() int {
 	if strings.ContainsAny(l.Endpoint, "@%") || strings.ContainsAny(l.UserAgent, "@%&") {
 		return 1
@@ -54,7 +54,7 @@ func (l *RequestLog) mayMention() int {
 	return 0
 }
 
-// A row of request_logs, and ten of them.
+// Values of one row of request_logs and of ten.
 const (
 	logRow  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	tenLogs = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?),
@@ -64,7 +64,7 @@ const (
 		(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// InsertRequestLogs writes requests down.
+// InsertRequestLogs stores requests.
 func (tx *Tx) InsertRequestLogs(rows []RequestLog) error {
 	const many = 10
 	for chunk := range slices.Chunk(rows, many) {
@@ -119,27 +119,27 @@ func (r *Reader) hasRequestLog(teamID string) func(id string) error {
 }
 
 // RequestLogs returns a page of a team's requests, newest first, and whether there are
-// more. Error: ErrNotFound for another cursor.
+// more. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) RequestLogs(teamID string, page app.Page) ([]RequestLog, bool, error) {
 	return listPage(r, page, r.hasRequestLog(teamID), scanRequestLog,
 		`SELECT `+logColumns+` FROM request_logs WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
 		`SELECT `+logColumns+` FROM request_logs WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID)
 }
 
-// RequestFilter says which requests are looked for; what is empty bounds nothing.
+// RequestFilter selects requests. Empty fields match all requests.
 type RequestFilter struct {
-	Method              string
-	LeastStatus, Status int    // from the one to the other
-	Prefix              string // of the endpoint
-	By                  string // key or person
-	EmailID             string
-	From, To            string // ids: from this one on, and those before that
+	Method               string
+	MinStatus, MaxStatus int    // inclusive
+	Prefix               string // of the endpoint
+	By                   string // id of a key or person
+	EmailID              string
+	From, To             string // ids: from From on, below To
 }
 
-// SearchRequestLogs returns the newest requests of a team that a filter picks, behind a
-// page's cursor: a page of them, or those that a bounded scan found. searchedTo is the
-// last one that was looked at; empty: there is nothing left to look at. Error:
-// ErrNotFound for another cursor.
+// SearchRequestLogs returns the newest requests of a team that match a filter, after a
+// page's cursor: one page, or what it found before it reached the limit of e. searchedTo
+// is the last request examined; empty at the end. Error: ErrNotFound for an unknown
+// cursor.
 func (r *Reader) SearchRequestLogs(ctx context.Context, e Effort, teamID string, f *RequestFilter, page app.Page) (rows []RequestLog, searchedTo string, err error) {
 	if page.After != "" {
 		if err := r.hasRequestLog(teamID)(page.After); err != nil {
@@ -161,7 +161,7 @@ func (r *Reader) SearchRequestLogs(ctx context.Context, e Effort, teamID string,
 		return to, err
 	}
 	err = e.ranges(ctx, from, f.From, end, func(from, to string) (bool, error) {
-		found, err := engine.Collect(ctx, r.Budget, stmt, scanRequestLog, teamID, from, to, f.Method, f.LeastStatus, f.Status, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
+		found, err := engine.Collect(ctx, r.Budget, stmt, scanRequestLog, teamID, from, to, f.Method, f.MinStatus, f.MaxStatus, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
 		rows, searchedTo = append(rows, found...), to
 		return len(rows) <= page.Limit, engine.ReadFault(query, err)
 	})
@@ -176,9 +176,9 @@ func (r *Reader) SearchRequestLogs(ctx context.Context, e Effort, teamID string,
 	return rows, searchedTo, nil
 }
 
-// RequestLogsWithTraces returns which of the first limit requests of a span that may hold
-// addresses hold one of e. next is the last one that was looked at, empty when the span
-// is done.
+// RequestLogsWithTraces searches the first limit requests of a span that may contain
+// addresses. It returns those with an address of e; next is the last one examined, empty
+// at the end of the span.
 func (r *Reader) RequestLogsWithTraces(teamID string, span Span, limit int, e *erase.Set) (hit []string, next string, err error) {
 	rows, err := list(r, scanRequestLog, `SELECT `+logColumns+` FROM request_logs
 		WHERE team_id = ? AND addresses = 1 AND id > ? AND id <= ? ORDER BY id LIMIT ?`, teamID, span.After, span.Until, limit)
@@ -193,14 +193,14 @@ func (r *Reader) RequestLogsWithTraces(teamID string, span Span, limit int, e *e
 	return hit, next, err
 }
 
-// DeleteRequestLog forgets a request.
+// DeleteRequestLog deletes a request.
 func (tx *Tx) DeleteRequestLog(teamID, id string) error {
 	err := tx.Write(`DELETE FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
 	return err
 }
 
-// PurgeRequestLogs forgets at most limit requests of a team from before a time, and
-// reports whether there may be more.
+// PurgeRequestLogs deletes at most limit requests of a team before a time, and reports
+// whether there may be more.
 func (tx *Tx) PurgeRequestLogs(teamID string, before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM request_logs WHERE team_id = ?1 AND id IN (SELECT id FROM request_logs WHERE team_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3)`,
 		teamID, app.FirstID(before), limit)

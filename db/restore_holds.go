@@ -6,23 +6,21 @@ import (
 	"mailer/app"
 )
 
-// OpenUnits returns up to limit units behind one in the order of their ids (empty: from
-// the first) that are not held.
+// OpenUnits returns up to limit units that are not held, after an id in id order.
 func (r *Reader) OpenUnits(after string, limit int) ([]app.Unit, error) {
 	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE email_id > ? AND state <> 'held' ORDER BY email_id LIMIT ?`, after, limit)
 }
 
-// HoldOpenUnits is HoldUnit for all units that are not held, or only because their
-// broadcast is paused, since a time at which the
-// clocks of their expiry stopped.
+// HoldOpenUnits is HoldUnit for all units that are not held or held by a pause of their
+// broadcast. Their expiry clocks stop at since.
 func (tx *Tx) HoldOpenUnits(why app.HoldReason, since time.Time) error {
 	err := tx.Write(`UPDATE units SET held = ?, held_at = coalesce(held_at, ?), attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
 		WHERE state <> 'held' OR held = 'paused'`, string(why), milli(since))
 	return err
 }
 
-// HoldOpenBroadcasts is HoldBroadcast for all that are scheduled or queued. It returns
-// how many recipients wait in them.
+// HoldOpenBroadcasts is HoldBroadcast for all scheduled and queued broadcasts. It returns
+// the number of their waiting recipients.
 func (tx *Tx) HoldOpenBroadcasts(why app.HoldReason, since time.Time) (recipients int64, err error) {
 	err = tx.Row(`SELECT coalesce(sum(open + CASE WHEN expanded = 1 OR written > audience THEN written ELSE audience END - begun), 0)
 		FROM broadcasts WHERE status IN ('scheduled', 'queued') AND held IS NULL`, nil, &recipients)

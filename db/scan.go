@@ -6,27 +6,27 @@ import (
 	"mailer/db/engine"
 )
 
-// scanner is a row.
+// scanner scans a row.
 type scanner = engine.Scanner
 
-// list returns what scan returns for each row of a query.
+// list returns the scanned rows of a query.
 func list[T any](r *Reader, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	return engine.List(&r.Conn, scan, query, args...)
 }
 
-// one returns what scan returns for the first row of a query. Error: ErrNotFound.
+// one returns the first scanned row of a query. Error: ErrNotFound.
 func one[T any](r *Reader, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	return engine.One(&r.Conn, scan, query, args...)
 }
 
-// scanText scans a row of one text.
+// scanText scans a row with one text column.
 func scanText(s scanner) (string, error) {
 	var v string
 	err := s.Scan(&v)
 	return v, err
 }
 
-// ignoreNotFound turns ErrNotFound into nil.
+// ignoreNotFound replaces ErrNotFound with nil.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -34,7 +34,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// oneRow turns "no row touched" into the error none.
+// oneRow returns the error none if no row was changed.
 func oneRow(n int64, err, none error) error {
 	if err == nil && n == 0 {
 		return none

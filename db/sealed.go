@@ -2,10 +2,10 @@ package db
 
 import "fmt"
 
-// SealedTable names a table in which each row holds a sealed value.
+// SealedTable is a table with one sealed value in each row.
 type SealedTable string
 
-// All tables with sealed values. SealedSettings are the settings whose names begin with
+// The tables with sealed values. SealedSettings are the settings whose names begin with
 // SealedSetting.
 const (
 	SealedDKIMKeys SealedTable = "dkim_keys"
@@ -19,18 +19,17 @@ const (
 	SealedSettings SealedTable = "settings"
 )
 
-// SealedSetting is what the name of a setting begins with that holds a sealed value.
+// SealedSetting is the name prefix of settings with sealed values.
 const SealedSetting = "sealed."
 
-// SealedRow is a row with a sealed value: its primary key, of one part or two, and the
-// value.
+// SealedRow is a sealed value with its primary key of one or two parts.
 type SealedRow struct {
 	ID, Part string
 	Sealed   []byte
 }
 
-// sealedStatements read a piece of a table behind a row, and replace one value where it
-// is still the same. The key has two parts where paired is set.
+// sealedStatements read a page of a table and replace one value if it is unchanged. paired
+// means that the key has two parts.
 var sealedStatements = map[SealedTable]struct {
 	paired       bool
 	list, update string
@@ -64,8 +63,7 @@ var sealedStatements = map[SealedTable]struct {
 		`UPDATE settings SET value = ? WHERE name = ? AND value = ?`},
 }
 
-// Sealed returns up to limit sealed values of a table, in the order of its primary key,
-// behind the row after.
+// Sealed returns up to limit sealed values of a table after a row, in primary key order.
 func (r *Reader) Sealed(table SealedTable, after SealedRow, limit int) ([]SealedRow, error) {
 	of := sealedStatements[table]
 	args := []any{after.ID, limit}
@@ -77,21 +75,20 @@ func (r *Reader) Sealed(table SealedTable, after SealedRow, limit int) ([]Sealed
 		return row, err
 	}, of.list, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read what is sealed in %s: %w", table, err)
+		return nil, fmt.Errorf("read sealed values in %s: %w", table, err)
 	}
 	return rows, nil
 }
 
-// SealAnew replaces the sealed value of a row, and nothing where that is not there any
-// more or another one by now.
-func (tx *Tx) SealAnew(table SealedTable, row SealedRow, sealed []byte) error {
+// Reseal replaces the sealed value of a row if it is unchanged; else it does nothing.
+func (tx *Tx) Reseal(table SealedTable, row SealedRow, sealed []byte) error {
 	of := sealedStatements[table]
 	args := []any{sealed, row.ID, row.Sealed}
 	if of.paired {
 		args = []any{sealed, row.ID, row.Part, row.Sealed}
 	}
 	if err := tx.Write(of.update, args...); err != nil {
-		return fmt.Errorf("seal anew in %s: %w", table, err)
+		return fmt.Errorf("reseal in %s: %w", table, err)
 	}
 	return nil
 }

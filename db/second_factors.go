@@ -2,21 +2,21 @@ package db
 
 import "time"
 
-// TOTP is the second factor of a person that makes one-time passwords (RFC 6238).
+// TOTP is a person's time-based one-time password (RFC 6238).
 type TOTP struct {
 	Sealed    []byte // the secret
-	Step      int64  // the latest that was used
-	Confirmed bool   // in force
+	Step      int64  // the last step that was used
+	Confirmed bool   // in use
 	Wrong     WrongCodes
 }
 
-// WrongCodes are the wrong one-time passwords that were tried for a person lately.
+// WrongCodes counts the recent wrong one-time passwords of a person.
 type WrongCodes struct {
-	Since          time.Time // when the first of them came
-	Known, Unknown int       // in browsers that the person signed in with before, and in others
+	Since          time.Time // time of the first
+	Known, Unknown int       // from known browsers, and from others
 }
 
-// Factors tells which second factors of a person are in force: a one-time password, and
+// Factors reports which second factors of a person are in use: one-time passwords and
 // passkeys.
 func (r *Reader) Factors(userID string) (totp, passkey bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM totp WHERE user_id = ?1 AND confirmed_at IS NOT NULL),
@@ -24,7 +24,7 @@ func (r *Reader) Factors(userID string) (totp, passkey bool, err error) {
 	return totp, passkey, err
 }
 
-// TOTP returns the one-time passwords of a person, in force or not yet.
+// TOTP returns the one-time password of a person, confirmed or not.
 func (r *Reader) TOTP(userID string) (t TOTP, err error) {
 	var since int64
 	err = r.Row(`SELECT sealed, step, confirmed_at IS NOT NULL, wrong, wrong_known, wrong_since FROM totp WHERE user_id = ?`, []any{userID},
@@ -33,44 +33,44 @@ func (r *Reader) TOTP(userID string) (t TOTP, err error) {
 	return t, err
 }
 
-// PutTOTP keeps a secret that is not in force yet, in place of another such one. Error:
-// ErrConflict where one is in force.
+// PutTOTP stores an unconfirmed secret and replaces another unconfirmed one. Error:
+// ErrConflict if a secret is confirmed.
 func (tx *Tx) PutTOTP(userID string, sealed []byte) error {
 	n, err := tx.Exec(`INSERT INTO totp (user_id, sealed, step) VALUES (?, ?, 0)
 		ON CONFLICT (user_id) DO UPDATE SET sealed = excluded.sealed, step = 0 WHERE totp.confirmed_at IS NULL`, userID, sealed)
 	return oneRow(n, err, ErrConflict)
 }
 
-// ConfirmTOTP puts one-time passwords in force. Error: ErrNotFound.
+// ConfirmTOTP confirms the secret. Error: ErrNotFound.
 func (tx *Tx) ConfirmTOTP(userID string) error {
 	return tx.WriteOne(`UPDATE totp SET confirmed_at = ? WHERE user_id = ?`, milli(tx.Now), userID)
 }
 
-// UseTOTP notes that the password of a step was used, so that neither it nor one before
-// counts again. Error: ErrConflict where one of it or behind was.
+// UseTOTP records the use of a step, so that this step and earlier ones are rejected
+// later. Error: ErrConflict if this step or a later one was used.
 func (tx *Tx) UseTOTP(userID string, step int64) error {
 	n, err := tx.Exec(`UPDATE totp SET step = ?1 WHERE user_id = ?2 AND step < ?1`, step, userID)
 	return oneRow(n, err, ErrConflict)
 }
 
-// SetWrongCodes writes down the wrong one-time passwords of a person; nothing where the
-// person has none to guess at.
+// SetWrongCodes stores the wrong one-time passwords of a person. It does nothing if the
+// person has no secret.
 func (tx *Tx) SetWrongCodes(userID string, w WrongCodes) error {
 	return tx.Write(`UPDATE totp SET wrong = ?, wrong_known = ?, wrong_since = ? WHERE user_id = ?`, w.Unknown, w.Known, milli(w.Since), userID)
 }
 
-// DropTOTP ends the one-time passwords of a person. Error: ErrNotFound.
+// DropTOTP deletes the one-time password of a person. Error: ErrNotFound.
 func (tx *Tx) DropTOTP(userID string) error {
 	return tx.WriteOne(`DELETE FROM totp WHERE user_id = ?`, userID)
 }
 
-// CountRecoveryCodes returns how many recovery codes of a person are left.
+// CountRecoveryCodes returns the number of unused recovery codes of a person.
 func (r *Reader) CountRecoveryCodes(userID string) (n int, err error) {
 	err = r.Row(`SELECT count(*) FROM recovery_codes WHERE user_id = ?`, []any{userID}, &n)
 	return n, err
 }
 
-// SetRecoveryCodes keeps the hashes of recovery codes in place of all others.
+// SetRecoveryCodes replaces all recovery codes of a person by the given hashes.
 func (tx *Tx) SetRecoveryCodes(userID string, hashes [][]byte) error {
 	if err := tx.Write(`DELETE FROM recovery_codes WHERE user_id = ?`, userID); err != nil {
 		return err
@@ -83,12 +83,13 @@ func (tx *Tx) SetRecoveryCodes(userID string, hashes [][]byte) error {
 	return nil
 }
 
-// UseRecoveryCode ends a recovery code. Error: ErrNotFound.
+// UseRecoveryCode deletes a recovery code. Error: ErrNotFound.
 func (tx *Tx) UseRecoveryCode(userID string, hash []byte) error {
 	return tx.WriteOne(`DELETE FROM recovery_codes WHERE user_id = ? AND hash = ?`, userID, hash)
 }
 
-// DropSecondFactors ends all second factors of a person, and reports whether there was one.
+// DropSecondFactors deletes all second factors of a person, and reports whether there was
+// one.
 func (tx *Tx) DropSecondFactors(userID string) (had bool, err error) {
 	for _, statement := range []string{
 		`DELETE FROM totp WHERE user_id = ?`, `DELETE FROM passkeys WHERE user_id = ?`, `DELETE FROM recovery_codes WHERE user_id = ?`,

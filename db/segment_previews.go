@@ -8,20 +8,19 @@ import (
 	"mailer/app"
 )
 
-// previewed is the condition on the contacts of an audience without segment: those that
-// its filter picks and, with a topic, that mail about it reaches.
-func previewed(a *app.Audience, words filterDialect) (condition, error) {
-	out, err := where(a.Filter, words)
+// previewed returns the condition on the contacts of an audience without segment: its
+// filter and, with a topic, a subscription to the topic.
+func previewed(a *app.Audience, dialect filterDialect) (condition, error) {
+	out, err := where(a.Filter, dialect)
 	if err != nil || a.TopicID == "" {
 		return out, err
 	}
 	args := append(slices.Clone(out.args), a.TopicID, string(cmp.Or(a.Default, app.OptIn)))
-	return condition{`(` + out.text + audienceRest + `)`, args}, nil
+	return condition{`(` + out.text + audienceReachable + `)`, args}, nil
 }
 
-// CountPreview counts the contacts that the filter of an audience picks and, with a
-// topic, that mail about it reaches. Errors: ErrLong, with what was counted until then,
-// and that of ctx.
+// CountPreview counts the contacts that match the filter of an audience and, with a topic,
+// get mail about the topic. Errors: ErrLong, with the count so far; ctx.Err().
 func (r *Reader) CountPreview(ctx context.Context, e Effort, a *app.Audience) (int, error) {
 	if a.TopicID == "" && len(a.Filter.Conditions) == 0 {
 		return r.ContactCount(a.TeamID)
@@ -33,8 +32,8 @@ func (r *Reader) CountPreview(ctx context.Context, e Effort, a *app.Audience) (i
 	return r.countPicked(ctx, e, a.TeamID, c)
 }
 
-// SamplePreview returns the newest contacts of those that CountPreview counts, at most
-// limit. Errors: ErrLong, with what was found until then, and that of ctx.
+// SamplePreview returns at most limit of the contacts that CountPreview counts, newest
+// first. Errors: ErrLong, with the contacts so far; ctx.Err().
 func (r *Reader) SamplePreview(ctx context.Context, e Effort, a *app.Audience, limit int) ([]app.Contact, error) {
 	c, err := previewed(a, r.filterDialect())
 	if err != nil {

@@ -33,7 +33,7 @@ func (tx *Tx) InsertSegment(s *app.Segment) error {
 	return err
 }
 
-// UpdateSegment writes name and filter.
+// UpdateSegment stores name and filter.
 func (tx *Tx) UpdateSegment(s *app.Segment) error {
 	filter, err := pointerColumn(s.Filter)
 	if err != nil {
@@ -43,8 +43,7 @@ func (tx *Tx) UpdateSegment(s *app.Segment) error {
 	return tx.WriteOne(`UPDATE segments SET name = ?, filter = ? WHERE team_id = ? AND id = ?`, s.Name, filter, s.TeamID, s.ID)
 }
 
-// DeleteSegment removes a segment; its memberships are left over for
-// PurgeLeftovers.
+// DeleteSegment deletes a segment. PurgeLeftovers deletes its memberships.
 func (tx *Tx) DeleteSegment(teamID, id string) error {
 	n, err := tx.Exec(`DELETE FROM segments WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
@@ -58,23 +57,22 @@ func (r *Reader) Segment(teamID, id string) (app.Segment, error) {
 	return one(r, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`, teamID, id)
 }
 
-// ListSegments returns a page of a team's segments, newest first. Error:
-// ErrNotFound for a cursor that is none of them.
+// ListSegments returns a page of a team's segments, newest first. Error: ErrNotFound for
+// an unknown cursor.
 func (r *Reader) ListSegments(teamID string, page app.Page) ([]app.Segment, bool, error) {
 	return keyset(r, page, func(cursor string) error { return errorOf(r.Segment(teamID, cursor)) },
 		func(limit int) ([]app.Segment, error) { return r.segmentRows(teamID, page, limit) })
 }
 
-// segmentRows returns at most limit segments behind page's cursor, in the order in
-// which the page is walked.
+// segmentRows returns at most limit segments after page's cursor, in page order.
 func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Segment, error) {
 	return walk(r, scanSegment, page, lastID, limit,
 		`SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id < ? ORDER BY s.id DESC LIMIT ?`,
 		`SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID)
 }
 
-// AddMember puts a contact into a segment by hand and reports whether it was not
-// there. The caller counts it with CountMembers; both must be the team's.
+// AddMember adds a contact to a segment and reports whether it was not a member. The
+// caller calls CountMembers and checks the team of both.
 func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 	tx.Changed(segmentID)
 	n, err := tx.Exec(`INSERT INTO members (segment_id, contact_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, segmentID, contactID)
@@ -84,15 +82,15 @@ func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 	return n > 0, nil
 }
 
-// RemoveMember takes a contact out of a segment and reports whether it was there
-// by hand. The caller counts it with CountMembers.
+// RemoveMember removes a contact from a segment and reports whether it was a member. The
+// caller calls CountMembers.
 func (tx *Tx) RemoveMember(segmentID, contactID string) (removed bool, err error) {
 	tx.Changed(segmentID)
 	n, err := tx.Exec(`DELETE FROM members WHERE segment_id = ? AND contact_id = ?`, segmentID, contactID)
 	return n > 0, err
 }
 
-// CountMembers adds n, which may be negative, to a segment's counter.
+// CountMembers adds n, which may be negative, to a segment's member counter.
 func (tx *Tx) CountMembers(segmentID string, n int) error {
 	if n == 0 {
 		return nil
@@ -101,7 +99,7 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 	return err
 }
 
-// SegmentsOf returns the ids of a team's segments that a contact was added to by hand,
+// SegmentsOf returns the ids of a team's segments that a contact was added to explicitly,
 // oldest first.
 func (r *Reader) SegmentsOf(teamID, contactID string) ([]string, error) {
 	return list(r, scanText, `SELECT s.id FROM members AS m CROSS JOIN segments AS s
@@ -109,16 +107,15 @@ func (r *Reader) SegmentsOf(teamID, contactID string) ([]string, error) {
 }
 
 const (
-	// segmentChunk is how many segments are held against a contact at a time.
+	// segmentChunk is the number of segments evaluated for a contact at a time.
 	segmentChunk = 50
-	// segmentEffort is how many rows of an Effort a segment's filter costs to read.
+	// segmentEffort is the cost of reading a segment's filter, in rows of an Effort.
 	segmentEffort = 200
 )
 
-// ListSegmentsOf returns a page of the segments that a contact is in, by their
-// filter or by hand, newest first. It looks at every segment of the team at
-// most. Errors: ErrNotFound for a cursor that is none of them, ErrLong, and that of
-// ctx.
+// ListSegmentsOf returns a page of the segments that contain a contact, by filter or
+// explicitly, newest first. It evaluates all segments of the team at most. Errors:
+// ErrNotFound for an unknown cursor, ErrLong, ctx.Err().
 func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, page app.Page) ([]app.Segment, bool, error) {
 	byHand, err := r.SegmentsOf(c.TeamID, c.ID)
 	if err != nil {
@@ -145,7 +142,7 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, p
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if looked += segmentChunk * segmentEffort; e.Most > 0 && looked > e.Most {
+			if looked += segmentChunk * segmentEffort; e.MaxRows > 0 && looked > e.MaxRows {
 				return nil, ErrLong
 			}
 			chunk, err := r.segmentRows(c.TeamID, at, segmentChunk)
@@ -164,15 +161,15 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, p
 			if len(chunk) < segmentChunk {
 				break
 			}
-			at = behind(page, chunk[len(chunk)-1].ID)
+			at = nextPage(page, chunk[len(chunk)-1].ID)
 		}
 		return out[:min(limit, len(out))], nil
 	})
 }
 
-// CountSegment counts the contacts of a segment, or those between the bounds of
-// e: those that its filter picks and those added by hand. Where counters know, it
-// looks at nothing. Errors: ErrLong, and that of ctx.
+// CountSegment counts the contacts of a segment between the bounds of e: those that match
+// its filter and its explicit members. It reads no contacts if counters have the result.
+// Errors: ErrLong, ctx.Err().
 func (r *Reader) CountSegment(ctx context.Context, e Effort, s *app.Segment) (int, error) {
 	switch {
 	case s.Filter == nil:
@@ -192,9 +189,9 @@ func (r *Reader) CountSegment(ctx context.Context, e Effort, s *app.Segment) (in
 	return picked + unpicked, err
 }
 
-// ListSegmentContacts returns a page of a segment's contacts, newest first, and
-// whether there are more. Errors: ErrNotFound for a cursor that is not in the
-// segment, ErrLong, and that of ctx.
+// ListSegmentContacts returns a page of a segment's contacts, newest first, and whether
+// there are more. Errors: ErrNotFound for a cursor that is not in the segment, ErrLong,
+// ctx.Err().
 func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
 	if s.Filter != nil && len(s.Filter.Conditions) == 0 {
 		return r.ListContacts(s.TeamID, page)
@@ -212,11 +209,11 @@ func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segme
 		if err != nil {
 			return nil, err
 		}
-		return unite(picked, byHand, page.Before == "", limit), nil
+		return mergeContacts(picked, byHand, page.Before == "", limit), nil
 	})
 }
 
-// inSegment is nil where a contact is in a segment, else ErrNotFound.
+// inSegment returns nil if a contact is in a segment, else ErrNotFound.
 func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	c, err := r.Contact(s.TeamID, contactID)
 	if err != nil {
@@ -228,8 +225,8 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	return r.Exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)
 }
 
-// memberContacts returns the first limit contacts that were added to a segment by
-// hand: behind page's cursor, in the order in which the page is walked.
+// memberContacts returns the first limit explicit members of a segment after page's
+// cursor, in page order.
 func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
 	return walk(r, scanContact, page, lastID, limit,
 		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
@@ -238,9 +235,9 @@ func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app
 			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID)
 }
 
-// unite merges two lists that stand in the same order into the first limit of
-// both, each contact once.
-func unite(a, b []app.Contact, newestFirst bool, limit int) []app.Contact {
+// mergeContacts merges two lists with the same order. It returns the first limit contacts
+// of both, without duplicates.
+func mergeContacts(a, b []app.Contact, newestFirst bool, limit int) []app.Contact {
 	var out []app.Contact
 	for len(out) < limit && len(a)+len(b) > 0 {
 		switch {

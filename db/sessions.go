@@ -6,17 +6,17 @@ import (
 	"mailer/app"
 )
 
-// Session is a browser in which a person is signed in.
+// Session is a sign-in of a person in one browser.
 type Session struct {
 	ID        string
 	UserID    string
 	Hash      []byte // SHA-256 of the token in its cookie
-	Half      bool   // it waits for the second factor
-	Device    string // the browser, as it named itself
+	Half      bool   // waits for the second factor
+	Device    string // the browser's description of itself
 	Address   string // IP address
 	CreatedAt time.Time
 	SeenAt    time.Time
-	ProvedAt  time.Time // when the person last proved to be there
+	ProvedAt  time.Time // the person's last authentication
 }
 
 const sessionColumns = `s.id, s.user_id, s.hash, s.half, s.device, s.address, s.created_at, s.seen_at, s.proved_at`
@@ -28,7 +28,7 @@ func scanSession(s scanner) (v Session, err error) {
 	return v, err
 }
 
-// FindSession returns the session whose token has that hash.
+// FindSession returns the session with the token hash.
 func (r *Reader) FindSession(hash []byte) (Session, error) {
 	return one(r, scanSession, `SELECT `+sessionColumns+` FROM sessions AS s WHERE s.hash = ?`, hash)
 }
@@ -39,7 +39,7 @@ func (r *Reader) Session(userID, id string) (Session, error) {
 }
 
 // Sessions returns a page of a person's sessions, newest first, and whether there are
-// more; half ones are left out. Error: ErrNotFound for a cursor that is none of them.
+// more. Half sessions are left out. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) Sessions(userID string, page app.Page) ([]Session, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Session(userID, cursor)) }, scanSession,
 		`SELECT `+sessionColumns+` FROM sessions AS s WHERE s.user_id = ? AND s.half = 0 AND s.id < ? ORDER BY s.id DESC LIMIT ?`,
@@ -47,30 +47,30 @@ func (r *Reader) Sessions(userID string, page app.Page) ([]Session, bool, error)
 }
 
 const (
-	// maxSessions is how many whole sessions a person has at the same time.
+	// maxSessions is the number of complete sessions that a person can have.
 	maxSessions = 100
-	// maxHalf is how many sessions of a person wait for a second factor at the same time.
+	// maxHalf is the number of half sessions that a person can have.
 	maxHalf = 5
 )
 
-// InsertSession adds a session. Of more than maxSessions of a person, or maxHalf that wait
-// for a second factor, the oldest end. Half sessions never end whole ones, because they
-// take nothing but the password.
+// InsertSession adds a session and ends the person's oldest sessions above maxSessions, or
+// half sessions above maxHalf. Half sessions never end complete ones, because they need
+// only the password.
 func (tx *Tx) InsertSession(s *Session) error {
 	err := tx.Write(`INSERT INTO sessions (id, user_id, hash, half, device, address, created_at, seen_at, proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.UserID, s.Hash, s.Half, s.Device, s.Address, milli(s.CreatedAt), milli(s.SeenAt), milli(s.ProvedAt))
 	if err != nil {
 		return err
 	}
-	most := maxSessions
+	maxRows := maxSessions
 	if s.Half {
-		most = maxHalf
+		maxRows = maxHalf
 	}
 	return tx.Write(`DELETE FROM sessions WHERE user_id = ?1 AND id IN
-		(SELECT id FROM sessions WHERE user_id = ?1 AND half = ?2 ORDER BY id DESC LIMIT 1000 OFFSET ?3)`, s.UserID, s.Half, most)
+		(SELECT id FROM sessions WHERE user_id = ?1 AND half = ?2 ORDER BY id DESC LIMIT 1000 OFFSET ?3)`, s.UserID, s.Half, maxRows)
 }
 
-// TouchSession notes when a session was seen, unless it was noted later than before.
+// TouchSession records the use of a session, unless one was recorded after before.
 func (tx *Tx) TouchSession(id string, before time.Time) error {
 	err := tx.Write(`UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?`, milli(tx.Now), id, milli(before))
 	return err
@@ -81,20 +81,20 @@ func (tx *Tx) EndSession(userID, id string) error {
 	return tx.WriteOne(`DELETE FROM sessions WHERE user_id = ? AND id = ?`, userID, id)
 }
 
-// EndSessionOf ends the session whose token has that hash, where there is one.
+// EndSessionOf ends the session with the token hash, if there is one.
 func (tx *Tx) EndSessionOf(hash []byte) error {
 	err := tx.Write(`DELETE FROM sessions WHERE hash = ?`, hash)
 	return err
 }
 
-// EndSessions ends the sessions of a person but one, and returns how many they were.
-func (tx *Tx) EndSessions(userID, but string) (int64, error) {
-	return tx.Exec(`DELETE FROM sessions WHERE user_id = ? AND id <> ?`, userID, but)
+// EndSessions ends the sessions of a person except exceptID, and returns their number.
+func (tx *Tx) EndSessions(userID, exceptID string) (int64, error) {
+	return tx.Exec(`DELETE FROM sessions WHERE user_id = ? AND id <> ?`, userID, exceptID)
 }
 
-// PurgeSignIns removes at most limit rows each of what has expired of sessions, codes and
-// known browsers, and reports whether there may be more. Sessions end idle since, or
-// begun before, a time; half ones, and browsers, are too old before times of their own.
+// PurgeSignIns deletes at most limit expired rows each of sessions, codes and devices, and
+// reports whether there may be more. Sessions expire if last seen before idle or created
+// before begun; half sessions and devices have their own limits.
 func (tx *Tx) PurgeSignIns(idle, begun, half, devices time.Time, limit int) (more bool, err error) {
 	for _, p := range []struct {
 		statement string

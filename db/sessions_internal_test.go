@@ -7,7 +7,7 @@ import (
 	"mailer/app"
 )
 
-func TestHalfSessionsPushOutNoWholeOne(t *testing.T) {
+func TestHalfSessionsDoNotEndWholeOnes(t *testing.T) {
 	d := openFile(t)
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	u := User{ID: app.NewID(), Address: "ann@example.com", CreatedAt: now}

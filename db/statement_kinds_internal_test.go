@@ -8,9 +8,9 @@ import (
 	"mailer/db/engine"
 )
 
-// tablesWritten are the tables to which a statement writes, what follows from foreign keys
-// included, as the program has it that SQLite makes of it.
-func tablesWritten(t *testing.T, d *DB, text string) map[string]bool {
+// writtenTables returns the tables that SQLite's program of a statement writes to,
+// including foreign key actions.
+func writtenTables(t *testing.T, d *DB, text string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
 	err := d.Read(t.Context(), func(r *Reader) error {
@@ -42,7 +42,7 @@ func tablesWritten(t *testing.T, d *DB, text string) map[string]bool {
 	return out
 }
 
-func storeForStandings(t *testing.T) *DB {
+func suppressionVersionStore(t *testing.T) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
 	if err != nil {
@@ -52,9 +52,9 @@ func storeForStandings(t *testing.T) *DB {
 	return d
 }
 
-func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
+func TestStatementsThatChangeSuppressionVersion(t *testing.T) {
 	t.Parallel()
-	d := storeForStandings(t)
+	d := suppressionVersionStore(t)
 	all := allStatements(t)
 	found := 0
 	for _, s := range all {
@@ -64,10 +64,10 @@ func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
 		if !beginsSQL.MatchString(s.text) || s.function == "dirtyPages" || s.function == "wipeWith" || s.function == "pointers" {
 			continue
 		}
-		written := tablesWritten(t, d, s.text)
+		written := writtenTables(t, d, s.text)
 		for _, table := range []string{"suppressions", "contacts", "choices", "topics"} {
 			if written[table] && !engine.ChangesSuppressions.MatchString(s.text) {
-				t.Errorf("%s writes to %s unseen: %s", s.function, table, s.text)
+				t.Errorf("%s writes to %s without a new suppression version: %s", s.function, table, s.text)
 			}
 			if written[table] {
 				found++
@@ -75,14 +75,14 @@ func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
 		}
 	}
 	if found < 20 {
-		t.Errorf("only %d statements were found that write to them", found)
+		t.Errorf("only %d statements write to these tables", found)
 	}
 }
 
-func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
+func TestSuppressionVersionChanges(t *testing.T) {
 	t.Parallel()
-	d := storeForStandings(t)
-	standings := func(fn func(tx *Tx) error) (mark uint64) {
+	d := suppressionVersionStore(t)
+	versions := func(fn func(tx *Tx) error) (mark uint64) {
 		t.Helper()
 		if err := d.Write(t.Context(), func(tx *Tx) error {
 			err := fn(tx)
@@ -94,19 +94,19 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 		return mark
 	}
 	nothing := func(*Tx) error { return nil }
-	before := standings(nothing)
+	before := versions(nothing)
 	if before == 0 {
-		t.Error("0 stands for none")
+		t.Error("the first version is 0")
 	}
-	if got := standings(func(tx *Tx) error { return tx.SetSetting("a", []byte("x")) }); got != before {
-		t.Error("a setting moves them")
+	if got := versions(func(tx *Tx) error { return tx.SetSetting("a", []byte("x")) }); got != before {
+		t.Error("a setting changes the version")
 	}
 	team := app.Team{ID: app.NewID(), Name: "a", CreatedAt: time.Now()}
-	standings(func(tx *Tx) error { return tx.InsertTeam(team) })
+	versions(func(tx *Tx) error { return tx.InsertTeam(team) })
 	optOut := app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: "a@example.com", Hash: app.AddressHash{1}, CreatedAt: time.Now()}
-	within := standings(func(tx *Tx) error { _, err := tx.InsertOptOut(&optOut); return err })
+	within := versions(func(tx *Tx) error { _, err := tx.InsertOptOut(&optOut); return err })
 	if within == before {
-		t.Error("an opt-out moves nothing")
+		t.Error("an opt-out does not change the version")
 	}
 	other, err := Open(t.Context(), Options{Path: d.Path(), Schema: schemaText(t)})
 	if err != nil {
@@ -116,12 +116,12 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 	if err := other.Write(t.Context(), func(tx *Tx) error { return tx.DeleteSuppression(team.ID, optOut.ID) }); err != nil {
 		t.Fatal(err)
 	}
-	if standings(nothing) == within {
-		t.Error("what another process wrote moves nothing")
+	if versions(nothing) == within {
+		t.Error("a write of another process does not change the version")
 	}
 }
 
-func TestNotesOfActivityChangeNothingThatIsRemembered(t *testing.T) {
+func TestActivityDoesNotInvalidateCaches(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]engine.Kind{
 		`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3`:                 {},

@@ -21,19 +21,18 @@ import (
 
 // statement is an SQL text in this package's source.
 type statement struct {
-	function string // that it stands in, or the name of a table of statements
+	function string // the enclosing function, or the name of a table of statements
 	text     string
-	foreign  bool // in words of PostgreSQL's own
+	foreign  bool // in PostgreSQL syntax
 }
 
-// postgresFiles have statements that no file takes.
+// postgresFiles have statements for PostgreSQL only.
 var postgresFiles = []string{"nodes_standby.go", "migrate_postgres.go", "move_postgres.go", "nodes.go", "postgres.go", "postgres_form.go", "postgres_groups.go", "postgres_locks.go", "postgres_origin.go", "postgres_prepare.go", "postgres_refusals.go", "shared_clock.go"}
 
 var beginsSQL = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|REPLACE)\b`)
 
-// statements reads every SQL statement out of the package's files. A statement
-// that is put together from more than constants is an error: nobody could check
-// it.
+// statements returns every SQL statement in the package's files. A statement built from
+// anything but constants is an error, because it cannot be checked.
 func statements(dir string) ([]statement, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -74,7 +73,7 @@ func statements(dir string) ([]statement, error) {
 	return out, errors.Join(errs...)
 }
 
-// nameOf is the name of a function, or the first one that a declaration declares.
+// nameOf returns the name of a function, or the first name of a declaration.
 func nameOf(decl ast.Decl) string {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -89,7 +88,7 @@ func nameOf(decl ast.Decl) string {
 
 func stringConstants(files []*ast.File) map[string]string {
 	out := map[string]string{}
-	for found := -1; found < len(out); { // some are made of others
+	for found := -1; found < len(out); { // constants may refer to others
 		found = len(out)
 		for _, f := range files {
 			ast.Inspect(f, func(n ast.Node) bool {
@@ -105,8 +104,7 @@ func stringConstants(files []*ast.File) map[string]string {
 	return out
 }
 
-// firstLiteral is the leftmost string of an expression that is a string or a
-// sum of strings.
+// firstLiteral returns the leftmost string literal of an expression.
 func firstLiteral(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -140,7 +138,7 @@ func textOf(e ast.Expr, constants map[string]string) (string, bool) {
 
 var parameter = regexp.MustCompile(`\?(\d*)`)
 
-// nulls are as many NULLs as a statement has parameters.
+// nulls returns as many NULLs as a statement has parameters.
 func nulls(text string) []any {
 	n := 0
 	for _, m := range parameter.FindAllStringSubmatch(text, -1) {
@@ -153,7 +151,7 @@ func nulls(text string) []any {
 	return make([]any, n)
 }
 
-// plan prepares a statement and returns the lines of its query plan.
+// planOf prepares a statement and returns the lines of its query plan.
 func planOf(ctx context.Context, pool *sql.DB, text string) ([]string, error) {
 	rows, err := pool.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, nulls(text)...)
 	if err != nil {
@@ -177,7 +175,7 @@ func schemaText(t testing.TB) string {
 	return dbtest.Schema(t)
 }
 
-// allStatements are those of this package and of the engine.
+// allStatements returns the statements of this package and of the engine.
 func allStatements(t testing.TB) []statement {
 	t.Helper()
 	var all []statement
@@ -205,8 +203,7 @@ func memoryDB(t testing.TB, schema string) *sql.DB {
 	return pool
 }
 
-// mayScan are the functions whose statements may walk a whole table or index,
-// and why.
+// mayScan are functions whose statements may scan a table or index, with the reason.
 var mayScan = map[string]string{
 	"InsertRequestLogs":   "the rows that it writes",
 	"rootTables":          "mailer disk: a row for each table and index",
@@ -273,8 +270,8 @@ var mayScan = map[string]string{
 	"PurgeUsage":          "a day of minutes for each relay, once an hour",
 }
 
-// hot are the queries that run for each request or each message, and the
-// indexes that their statements must walk, in their order.
+// hot are the queries that run for each request or each message, with the indexes that
+// their statements must use, in order.
 var hot = map[string][]string{
 	"ContactsByAddresses": {"(team_id=? AND address=?)"},
 	"SuppressionsAmong":   {"(team_id=? AND address=?)"},
@@ -294,7 +291,7 @@ var hot = map[string][]string{
 	"UnitSituations":      {"PRIMARY KEY (email_id>? AND email_id<?)"},
 	"CountUnsent":         {"emails_unsent (team_id=? AND created_at>?)"},
 	"PurgeUnsent":         {"emails_unsent (team_id=? AND created_at<?)"},
-	"searchEdge": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
+	"searchPieceEnd": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
 		"recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)", "recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)",
 		"emails_team (team_id=? AND id>? AND id<?)", "emails_team (team_id=? AND id>? AND id<?)"},
 	"searched": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
@@ -347,8 +344,7 @@ var hot = map[string][]string{
 	"NextLater":           {"units_later (relay=? AND bulk=?)"},
 	"SetDue":              {"units_later (relay=? AND bulk=? AND next_at<?)"},
 	"DomainTroubles":      {"relay_troubles_domain (team_id=? AND domain=?)"},
-	"Suppressions": {"sqlite_autoindex_suppressions_2 (team_id=? AND address=?)", "sqlite_autoindex_suppressions_2 (team_id=? AND address=?)",
-		"sqlite_autoindex_suppressions_2 (team_id=? AND address=?)"},
+	"Suppressions":        {"sqlite_autoindex_suppressions_2 (team_id=? AND address=?)", "sqlite_autoindex_suppressions_2 (team_id=? AND address=?)"},
 	"ListSuppressions": {"suppressions_origin (team_id=? AND origin=? AND id<?)", "suppressions_origin (team_id=? AND origin=? AND id>?)",
 		"suppressions_team (team_id=? AND id<?)", "suppressions_team (team_id=? AND id>?)"},
 	"Suppression":       {"PRIMARY KEY (id=?)"},
@@ -407,17 +403,17 @@ var hot = map[string][]string{
 
 var (
 	scan = regexp.MustCompile(`^SCAN (\w+)`)
-	// ownTables are those that a statement makes itself, with their aliases.
+	// ownTables matches tables defined in a statement, with their aliases.
 	ownTables = regexp.MustCompile(`(\w+_open)(?: AS (\w+))?`)
 )
 
-// maySort are statements that count what they walk by groups.
+// maySort are statements that may sort: they group rows.
 var maySort = map[string]bool{"QueuedGroups": true, "QueuedDomains": true, "movedTables": true,
-	"MembersBetween": true, "FormerBetween": true, "FormerChoices": true, "SuppressedChoices": true, "MailedBetween": true, // what a page of an export holds
+	"MembersBetween": true, "FormerBetween": true, "FormerChoices": true, "SuppressedChoices": true, "MailedBetween": true, // one page of an export
 }
 
-// flaws says what is wrong with the plan of a statement.
-func flaws(s statement, lines []string) []string {
+// planProblems returns the problems of a statement's query plan.
+func planProblems(s statement, lines []string) []string {
 	own := map[string]bool{"CONSTANT": true, "20": true, "50": true, "a": true}
 	for _, m := range ownTables.FindAllStringSubmatch(s.text, -1) {
 		own[m[1]], own[m[2]] = true, true
@@ -432,7 +428,7 @@ func flaws(s statement, lines []string) []string {
 	return out
 }
 
-func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
+func TestStatementsFitSchemaAndUseIndexes(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	all := allStatements(t)
@@ -449,8 +445,8 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 			t.Errorf("%s: %v\n%s", s.function, err, s.text)
 			continue
 		}
-		for _, flaw := range flaws(s, lines) {
-			t.Errorf("%s: %s", s.function, flaw)
+		for _, problem := range planProblems(s, lines) {
+			t.Errorf("%s: %s", s.function, problem)
 		}
 		plans[s.function] = append(plans[s.function], strings.Join(lines, "; "))
 	}
@@ -468,11 +464,11 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 	}
 }
 
-func TestBadStatementsAreSeen(t *testing.T) {
+func TestStatementCheckFindsErrors(t *testing.T) {
 	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	if _, err := planOf(t.Context(), pool, `SELECT nothing FROM emails WHERE id = ?`); err == nil {
-		t.Error("a column that is not there passes")
+		t.Error("an unknown column passes")
 	}
 	for _, text := range []string{
 		`SELECT id FROM emails WHERE subject = ?`,
@@ -483,7 +479,7 @@ func TestBadStatementsAreSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(flaws(statement{"x", text, false}, lines)) == 0 {
+		if len(planProblems(statement{"x", text, false}, lines)) == 0 {
 			t.Errorf("%s passes with %q", text, lines)
 		}
 	}

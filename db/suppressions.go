@@ -20,10 +20,9 @@ func scanSuppression(s scanner) (app.Suppression, error) {
 	return v, err
 }
 
-// AddSuppression puts an address on its team's list and returns the suppression
-// that stands there: the earlier one, unchanged, where there is one. One that was
-// erased is listed again, now that its address is known again. One with an empty
-// Email blocks and is not listed.
+// AddSuppression adds an address to its team's suppression list and returns the stored
+// suppression: an existing one wins. An erased suppression is listed again, because its
+// address is known again. A suppression without Email blocks but is not listed.
 func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 	n, err := tx.Exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`,
@@ -43,8 +42,8 @@ func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 	return s, nil
 }
 
-// countListed counts n suppressions that came or went (negative), unless s is of those that
-// no list shows.
+// countListed adds n, which may be negative, to the number of listed suppressions, unless s
+// is not listed.
 func (tx *Tx) countListed(s *app.Suppression, n int) {
 	if s.Email == "" || n == 0 {
 		return
@@ -70,19 +69,19 @@ func (tx *Tx) storeListed(group []*increments) error {
 	return nil
 }
 
-// SuppressionCount is how many suppressions a team's list shows, by its counter.
+// SuppressionCount returns a team's counter of listed suppressions.
 func (r *Reader) SuppressionCount(teamID string) (n int, err error) {
 	err = r.Row(`SELECT suppressions FROM teams WHERE id = ?`, []any{teamID}, &n)
 	return n, err
 }
 
-// ReplaceOrigin changes for what reason a suppression stands there.
+// ReplaceOrigin changes the origin of a suppression.
 func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sourceID string) error {
 	err := tx.Write(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
 	return err
 }
 
-// RehashSuppression changes the hash by which a suppression is found.
+// RehashSuppression changes the address hash of a suppression.
 func (tx *Tx) RehashSuppression(teamID, id string, address app.AddressHash) error {
 	return tx.Write(`UPDATE suppressions SET address = ? WHERE team_id = ? AND id = ?`, address[:], teamID, id)
 }
@@ -92,15 +91,13 @@ func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
 	return one(r, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`, teamID, id)
 }
 
-// SuppressionByAddress returns a team's suppression of an address, also of one
-// that was erased.
+// SuppressionByAddress returns a team's suppression of an address, including an erased one.
 func (r *Reader) SuppressionByAddress(teamID string, address app.AddressHash) (app.Suppression, error) {
 	return one(r, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
 }
 
-// Suppressions returns hash, origin and time of those of a team's suppressions
-// that stand for one of the addresses, at most app.MaxRecipients of them:
-// WriteOne query, whose cost is a probe of the index for each address.
+// Suppressions returns hash, origin and time of a team's suppressions of the given
+// addresses: those of one send. Each address costs one index look-up.
 func (r *Reader) Suppressions(teamID string, addresses []app.AddressHash) ([]app.Suppression, error) {
 	switch n := len(addresses); {
 	case n == 0:
@@ -108,15 +105,11 @@ func (r *Reader) Suppressions(teamID string, addresses []app.AddressHash) ([]app
 	case n == 1: // most emails
 		return list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions
 			WHERE team_id = ? AND address = ?`, teamID, addresses[0][:])
-	case n <= fewAddresses: // most others: 50 parameters cost more than a few probes
+	case n <= fewAddresses: // most others: setKeys parameters cost more than a few look-ups
 		return list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions
 			WHERE team_id = ? AND address IN (?, ?, ?, ?, ?)`, padded(teamID, addresses, fewAddresses)...)
-	case n > app.MaxRecipients:
-		return nil, fmt.Errorf("suppressions of %d addresses at once", n)
 	}
-	return list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (
-		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, padded(teamID, addresses, app.MaxRecipients)...)
+	return r.SuppressionsAmong(teamID, addresses)
 }
 
 func scanBlock(s scanner) (app.Suppression, error) {
@@ -127,10 +120,11 @@ func scanBlock(s scanner) (app.Suppression, error) {
 	return v, err
 }
 
+// fewAddresses is the number of addresses of the statement for few addresses.
 const fewAddresses = 5
 
-// padded returns the arguments of a query for a team and n addresses; the last
-// address is repeated.
+// padded returns the arguments of a query for a team and n addresses, padded with the last
+// address.
 func padded(teamID string, addresses []app.AddressHash, n int) []any {
 	args := make([]any, 1, 1+n)
 	args[0] = teamID
@@ -140,22 +134,22 @@ func padded(teamID string, addresses []app.AddressHash, n int) []any {
 	return args
 }
 
-// DeleteSuppression takes a suppression off a team's list.
+// DeleteSuppression deletes a suppression. Error: ErrNotFound.
 func (tx *Tx) DeleteSuppression(teamID, id string) error {
-	gone, err := list(&tx.Reader, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
+	deleted, err := list(&tx.Reader, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
 	if err != nil {
 		return fmt.Errorf("delete suppression: %w", err)
 	}
-	if len(gone) == 0 {
+	if len(deleted) == 0 {
 		return ErrNotFound
 	}
-	tx.countListed(&app.Suppression{TeamID: teamID, Email: gone[0]}, -1)
+	tx.countListed(&app.Suppression{TeamID: teamID, Email: deleted[0]}, -1)
 	return nil
 }
 
-// ListSuppressions returns a page of a team's list, newest first, all or those of
-// WriteOne origin, and whether there are more in the direction that was walked.
-// Error: ErrNotFound for a cursor that is not in that list.
+// ListSuppressions returns a page of a team's listed suppressions, newest first, and whether
+// there are more in the direction of the page. An empty origin selects all. Error:
+// ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListSuppressions(teamID string, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error) {
 	exists := func(cursor string) error {
 		s, err := r.Suppression(teamID, cursor)

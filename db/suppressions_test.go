@@ -11,8 +11,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// suppressionStore is a store with a team, and n suppressions of it named
-// u0@example.org and so on, every third a bounce.
+// suppressionStore returns a store with a team and n suppressions of u0@example.org and so
+// on. Every third one is a bounce.
 func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
@@ -43,7 +43,7 @@ func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 	return d, team
 }
 
-// hashOf stands for an address where no key matters.
+// hashOf returns an address hash for tests that need no key.
 func hashOf(address string) app.AddressHash {
 	sum := sha256.Sum256([]byte(address))
 	return app.AddressHash(sum[:16])
@@ -51,7 +51,7 @@ func hashOf(address string) app.AddressHash {
 
 func TestSuppressionsOfManyAddresses(t *testing.T) {
 	d, team := suppressionStore(t, 100)
-	for _, c := range []struct{ n, hits int }{{0, 0}, {1, 1}, {2, 1}, {3, 2}, {5, 3}, {6, 3}, {49, 25}, {50, 25}} {
+	for _, c := range []struct{ n, hits int }{{0, 0}, {1, 1}, {2, 1}, {3, 2}, {5, 3}, {6, 3}, {49, 25}, {50, 25}, {51, 26}, {120, 50}} {
 		var addresses []app.AddressHash
 		for i := range c.n { // every other one is unknown
 			addresses = append(addresses, hashOf(fmt.Sprintf("u%d@example.%s", i, []string{"org", "net"}[i%2])))
@@ -63,7 +63,7 @@ func TestSuppressionsOfManyAddresses(t *testing.T) {
 			}
 			foreign, err2 := r.Suppressions(app.NewID(), addresses)
 			if len(foreign) != 0 {
-				t.Error("another team finds them")
+				t.Error("another team finds suppressions")
 			}
 			return errors.Join(err, err2)
 		})
@@ -71,16 +71,9 @@ func TestSuppressionsOfManyAddresses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	err := d.Read(t.Context(), func(r *Reader) error {
-		_, err := r.Suppressions(team.ID, make([]app.AddressHash, app.MaxRecipients+1))
-		return err
-	})
-	if err == nil {
-		t.Error("more addresses than the query can hold went through")
-	}
 }
 
-func TestAnOriginOutsideTheListIsRefused(t *testing.T) {
+func TestUnknownSuppressionOriginIsRefused(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	err := d.Write(t.Context(), func(tx *Tx) error {
 		_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: "a@b.c", Hash: hashOf("a@b.c"), Origin: "spam", CreatedAt: tx.Now})
@@ -91,8 +84,8 @@ func TestAnOriginOutsideTheListIsRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkSuppressions is what the look-up costs a send of one and of 50
-// recipients, none of them on a list of 100,000.
+// BenchmarkSuppressions measures the look-up for sends to 1, 3 and 50 recipients, none of
+// them among 100,000 suppressions.
 func BenchmarkSuppressions(b *testing.B) {
 	d, team := suppressionStore(b, 100_000)
 	for _, n := range []int{1, 3, 50} {

@@ -7,13 +7,13 @@ import (
 	"mailer/app"
 )
 
-// Suspension is a team of which nothing leaves, by the operator's word.
+// Suspension is a team's suspension by the operator: no mail of the team is sent.
 type Suspension struct {
-	Since  time.Time // zero: it is not suspended
+	Since  time.Time // zero: not suspended
 	Reason string
 }
 
-// Suspension returns whether and why a team is suspended. Error: ErrNotFound.
+// Suspension returns the suspension of a team. Error: ErrNotFound.
 func (r *Reader) Suspension(teamID string) (s Suspension, err error) {
 	var since sql.NullInt64
 	var reason sql.NullString
@@ -22,32 +22,32 @@ func (r *Reader) Suspension(teamID string) (s Suspension, err error) {
 	return s, err
 }
 
-// IsSuspended reports whether nothing of a team leaves.
+// IsSuspended reports whether a team is suspended.
 func (r *Reader) IsSuspended(teamID string) (bool, error) {
 	var n int
 	err := r.Row(`SELECT count(*) FROM teams WHERE id = ? AND suspended_at IS NOT NULL`, []any{teamID}, &n)
 	return n > 0, err
 }
 
-// SuspendedTeams returns the ids of the teams of which nothing leaves.
+// SuspendedTeams returns the ids of the suspended teams.
 func (r *Reader) SuspendedTeams() ([]string, error) {
 	return list(r, scanText, `SELECT id FROM teams WHERE suspended_at IS NOT NULL`)
 }
 
-// SuspendTeam has nothing of a team leave, from now on or as it is already; trouble is
-// what timelines show of it. Error: ErrNotFound.
+// SuspendTeam suspends a team, or changes the reason of a suspended one. Timelines show
+// trouble. Error: ErrNotFound.
 func (tx *Tx) SuspendTeam(teamID, reason string, trouble app.RelayTrouble) error {
 	n, err := tx.Exec(`UPDATE teams SET suspended_at = coalesce(suspended_at, ?), suspended = ? WHERE id = ?`, milli(tx.Now), reason, teamID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	if err := tx.endSuspension(teamID); err != nil { // its words are others now
+	if err := tx.endSuspension(teamID); err != nil { // the reason changed
 		return err
 	}
 	return tx.OpenTrouble(trouble)
 }
 
-// ResumeTeam has mail of a team leave again.
+// ResumeTeam ends the suspension of a team.
 func (tx *Tx) ResumeTeam(teamID string) error {
 	if err := tx.Write(`UPDATE teams SET suspended_at = NULL, suspended = NULL WHERE id = ?`, teamID); err != nil {
 		return err

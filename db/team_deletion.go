@@ -7,27 +7,27 @@ import (
 	"mailer/app"
 )
 
-// OpenWork counts the open work of a team, or of one of its domains.
+// OpenWork counts the open units of a team or domain.
 type OpenWork struct {
-	Waiting   int64 // what nothing has left of yet; it can be taken back
-	Committed int64 // past the final dot: the relay may have it
+	Waiting   int64 // not committed: they can be withdrawn
+	Committed int64 // after the final dot: the relay may have the message
 }
 
-// OpenOf counts the open units of a team: those of one of its domains where one is
-// named. It reads all open units, as CommittedUnits does.
+// OpenOf counts the open units of a team, or of one of its domains if domain is not empty.
+// It scans all open units, as CommittedUnits does.
 func (r *Reader) OpenOf(teamID, domain string) (o OpenWork, err error) {
 	err = r.Row(`SELECT count(*) FILTER (WHERE state <> 'committed'), count(*) FILTER (WHERE state = 'committed') FROM units
 		WHERE team_id = ?1 AND (?2 IS NULL OR domain = ?2)`, []any{teamID, nullText(domain)}, &o.Waiting, &o.Committed)
 	return o, err
 }
 
-// TeamSize is how much a team has.
+// TeamSize is the number of objects of a team.
 type TeamSize struct {
-	Emails, Contacts, Recipients int64 // Recipients: of its broadcasts
-	Unbegun                      int64 // of them, those of broadcasts that are not through: nothing was begun for them
+	Emails, Contacts, Recipients int64 // Recipients: of broadcasts
+	Unbegun                      int64 // of Recipients, those of unfinished broadcasts that were not started
 }
 
-// TeamSize counts what a team has.
+// TeamSize counts the objects of a team.
 func (r *Reader) TeamSize(teamID string) (n TeamSize, err error) {
 	err = r.Row(`SELECT (SELECT count(*) FROM emails WHERE team_id = ?1), (SELECT count(*) FROM contacts WHERE team_id = ?1),
 		coalesce((SELECT sum(written) FROM broadcasts WHERE team_id = ?1), 0),
@@ -36,9 +36,9 @@ func (r *Reader) TeamSize(teamID string) (n TeamSize, err error) {
 	return n, err
 }
 
-// BeginTeamDeletion ends a team: it is listed no more, its name is free, its keys and
-// webhooks are gone, nothing more of its broadcasts and imports begins. What it has goes
-// by PurgeTeam. Error: ErrNotFound.
+// BeginTeamDeletion marks a team as deleted: it is not listed, its name is free, its keys
+// and webhooks are deleted, and its broadcasts and imports stop. PurgeTeam deletes the
+// rest. Error: ErrNotFound.
 func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	n, err := tx.Exec(`UPDATE teams SET deleted_at = ?1, name = id, suspended_at = coalesce(suspended_at, ?1), suspended = 'The team is being deleted'
 		WHERE id = ?2 AND deleted_at IS NULL`, milli(tx.Now), teamID)
@@ -48,13 +48,13 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	if err := tx.Write(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
 		return fmt.Errorf("delete keys: %w", err)
 	}
-	for _, who := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`,
+	for _, recipient := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`,
 		`DELETE FROM invitation_mails WHERE team_id = ?`} {
-		if err := tx.Write(who, teamID); err != nil {
+		if err := tx.Write(recipient, teamID); err != nil {
 			return fmt.Errorf("end memberships: %w", err)
 		}
 	}
-	if _, err := tx.leaveBehind(teamID, purgedWebhooks, maxAtOnce); err != nil {
+	if _, err := tx.purgeWithLeftovers(teamID, purgedWebhooks, maxAtOnce); err != nil {
 		return err
 	}
 	err = tx.Write(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
@@ -68,50 +68,49 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	return nil
 }
 
-// maxAtOnce is more webhooks than a team can have.
+// maxAtOnce is more than the webhooks of a team.
 const maxAtOnce = 10_000
 
-// DeletedTeams returns the ids of teams that were deleted and of which something is left.
+// DeletedTeams returns the ids of deleted teams with rows left.
 func (r *Reader) DeletedTeams() ([]string, error) {
 	return list(r, scanText, `SELECT id FROM teams WHERE deleted_at IS NOT NULL ORDER BY id`)
 }
 
-// TeamIsLeft reports whether something is left of a team.
+// TeamIsLeft reports whether a team has a row, deleted or not.
 func (r *Reader) TeamIsLeft(id string) (left bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM teams WHERE id = ?)`, []any{id}, &left)
 	return left, err
 }
 
-// OpenUnitsOf returns up to limit emails of a team, and recipients of its broadcasts, that
-// wait, behind an id. It walks the units of other teams too.
+// OpenUnitsOf returns up to limit emails and broadcast emails of a team that wait, after
+// an id. It scans the units of other teams too.
 func (r *Reader) OpenUnitsOf(teamID, after string, limit int) ([]string, error) {
 	return list(r, scanText, `SELECT email_id FROM units WHERE team_id = ? AND email_id > ? AND state <> 'committed' ORDER BY email_id LIMIT ?`, teamID, after, limit)
 }
 
-// DropUnit takes back what waits, unless it is past its dot. An attempt that is under way
-// ends before its dot.
+// DropUnit withdraws a unit that is not committed. A running attempt ends before its final
+// dot.
 func (tx *Tx) DropUnit(emailID string) error {
 	err := tx.Write(`DELETE FROM units WHERE email_id = ? AND state <> 'committed'`, emailID)
 	return err
 }
 
-// teamPurge deletes what a team has in a table, at most limit rows, and reports whether
-// there may be more.
+// teamPurge deletes at most limit rows of a team from a table and reports whether there
+// may be more.
 type teamPurge struct {
 	table string
 	purge func(tx *Tx, teamID string, limit int) (more bool, err error)
 }
 
-// teamPurges are the tables that hold something of a team, in the order in which it goes:
-// what others find their rows by goes after these. The rest of what a team has hangs off
-// their rows and goes with them.
+// teamPurges are the tables with rows of a team in deletion order: a table comes before
+// the tables that it is joined with. Dependent rows are deleted with their parents.
 var teamPurges = []teamPurge{
 	{"emails", (*Tx).purgeEmailsOf},
 	{"broadcasts", (*Tx).purgeBroadcastsOf},
 	{"imports", (*Tx).purgeImportsOf},
-	{"webhooks", leaving(purgedWebhooks)},
-	{"topics", leaving(purgedTopics)},
-	{"segments", leaving(purgedSegments)},
+	{"webhooks", purgeKind(purgedWebhooks)},
+	{"topics", purgeKind(purgedTopics)},
+	{"segments", purgeKind(purgedSegments)},
 	{"leftovers", (*Tx).purgeLeftoversOf},
 	{"contacts", (*Tx).purgeContactsOf},
 	{"former_addresses", rows(`DELETE FROM former_addresses WHERE team_id = ?1 AND (contact_id, address) IN
@@ -151,7 +150,7 @@ var teamPurges = []teamPurge{
 	{"erasures", rows(`DELETE FROM erasures WHERE id IN (SELECT id FROM erasures WHERE team_id = ?1 LIMIT ?2)`)},
 }
 
-// rows deletes by a statement with team and limit.
+// rows returns a purge step that runs a statement with team and limit.
 func rows(statement string) func(tx *Tx, teamID string, limit int) (bool, error) {
 	return func(tx *Tx, teamID string, limit int) (bool, error) {
 		n, err := tx.Exec(statement, teamID, limit)
@@ -159,12 +158,11 @@ func rows(statement string) func(tx *Tx, teamID string, limit int) (bool, error)
 	}
 }
 
-// TeamTables is how many steps PurgeTeam has.
+// TeamTables returns the number of steps of PurgeTeam.
 func TeamTables() int { return len(teamPurges) }
 
-// PurgeTeam deletes at most limit rows of what a deleted team has, in the step that is
-// given, from 0 on, and reports whether there may be more in it. What may be past its
-// final dot stays until that is settled.
+// PurgeTeam deletes at most limit rows of a deleted team in the given step, from 0, and
+// reports whether there may be more in it. Committed units stay until they are settled.
 func (tx *Tx) PurgeTeam(teamID string, step, limit int) (more bool, err error) {
 	p := teamPurges[step]
 	if more, err = p.purge(tx, teamID, limit); err != nil {
@@ -173,15 +171,15 @@ func (tx *Tx) PurgeTeam(teamID string, step, limit int) (more bool, err error) {
 	return more, nil
 }
 
-// EndTeamDeletion deletes the row of a team that has nothing any more and was deleted
-// before a time, and reports whether it could.
-func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err error) {
+// EndTeamDeletion deletes the row of a team that was deleted before a time and has no
+// other rows, and reports whether it did.
+func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (deleted bool, err error) {
 	err = tx.Row(`SELECT NOT EXISTS (SELECT 1 FROM emails WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM broadcasts WHERE team_id = ?1)
-		AND NOT EXISTS (SELECT 1 FROM imports WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ?1)`, []any{teamID}, &gone)
-	if err != nil || !gone {
+		AND NOT EXISTS (SELECT 1 FROM imports WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ?1)`, []any{teamID}, &deleted)
+	if err != nil || !deleted {
 		return false, err
 	}
-	for step := range teamPurges { // what came in the last moment
+	for step := range teamPurges { // rows written since the steps ran
 		if more, err := tx.PurgeTeam(teamID, step, 1); err != nil || more {
 			return false, err
 		}
@@ -190,9 +188,9 @@ func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err e
 	return n > 0, err
 }
 
-// mailTraces delete what hangs off an email, or a recipient of a broadcast, by its id and
-// does not go with its row.
-var mailTraces = []string{
+// mailDependents delete the rows of an email or broadcast recipient that foreign keys do
+// not delete.
+var mailDependents = []string{
 	`DELETE FROM units WHERE email_id = ?`,
 	`DELETE FROM events WHERE email_id = ?`,
 	`DELETE FROM attempts WHERE email_id = ?`,
@@ -202,7 +200,7 @@ var mailTraces = []string{
 }
 
 func (tx *Tx) deleteMail(id string, row string) error {
-	for _, statement := range append(mailTraces[:len(mailTraces):len(mailTraces)], row) {
+	for _, statement := range append(mailDependents[:len(mailDependents):len(mailDependents)], row) {
 		if err := tx.Write(statement, id); err != nil {
 			return err
 		}
@@ -210,7 +208,7 @@ func (tx *Tx) deleteMail(id string, row string) error {
 	return nil
 }
 
-// maxPieces is how many pieces of attachments one Write deletes: they are large.
+// maxPieces is the number of attachment pieces that one Write deletes. Pieces are large.
 const maxPieces = 4
 
 func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
@@ -235,7 +233,8 @@ func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
 	return len(ids) > 0, nil
 }
 
-// purgeBroadcastsOf deletes recipients of a team's first broadcast, and then itself.
+// purgeBroadcastsOf deletes recipients of a team's first broadcast, and then the
+// broadcast.
 func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error) {
 	heads, err := list(&tx.Reader, scanTextRow, `SELECT id, coalesce(mails, '') FROM broadcasts AS b WHERE team_id = ?
 		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.broadcast_id = b.id AND u.state = 'committed') ORDER BY id LIMIT 1`, teamID)
@@ -262,7 +261,7 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 	return true, err
 }
 
-// lastMail stands behind all digits of the mails of a broadcast.
+// lastMail sorts after all numbers of a broadcast's email ids.
 const lastMail = "ffffffff"
 
 func (tx *Tx) purgeImportsOf(teamID string, limit int) (more bool, err error) {
@@ -277,21 +276,23 @@ func (tx *Tx) purgeImportsOf(teamID string, limit int) (more bool, err error) {
 	return true, err
 }
 
-// purged is a kind of thing whose rows elsewhere are left over when it goes.
-type purged struct{ list, remove string }
+// leftoverKind is a kind of object with rows for PurgeLeftovers.
+type leftoverKind struct{ list, remove string }
 
 var (
-	purgedWebhooks = purged{`SELECT id FROM webhooks WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM webhooks WHERE id = ?`}
-	purgedTopics   = purged{`SELECT id FROM topics WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM topics WHERE id = ?`}
-	purgedSegments = purged{`SELECT id FROM segments WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM segments WHERE id = ?`}
+	purgedWebhooks = leftoverKind{`SELECT id FROM webhooks WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM webhooks WHERE id = ?`}
+	purgedTopics   = leftoverKind{`SELECT id FROM topics WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM topics WHERE id = ?`}
+	purgedSegments = leftoverKind{`SELECT id FROM segments WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM segments WHERE id = ?`}
 )
 
-func leaving(what purged) func(tx *Tx, teamID string, limit int) (bool, error) {
-	return func(tx *Tx, teamID string, limit int) (bool, error) { return tx.leaveBehind(teamID, what, limit) }
+func purgeKind(what leftoverKind) func(tx *Tx, teamID string, limit int) (bool, error) {
+	return func(tx *Tx, teamID string, limit int) (bool, error) {
+		return tx.purgeWithLeftovers(teamID, what, limit)
+	}
 }
 
-// leaveBehind deletes things of a team and notes what is left over of them.
-func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err error) {
+// purgeWithLeftovers deletes objects of a team and records their leftovers.
+func (tx *Tx) purgeWithLeftovers(teamID string, what leftoverKind, limit int) (more bool, err error) {
 	ids, err := list(&tx.Reader, scanText, what.list, teamID, limit)
 	if err != nil {
 		return false, err
@@ -307,8 +308,8 @@ func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err
 	return len(ids) > 0, nil
 }
 
-// purgeLeftoversOf works off what is left of a team's topics, segments and webhooks. The
-// values of its properties go with the contacts.
+// purgeLeftoversOf deletes the leftovers of a team's topics, segments and webhooks.
+// Property values are deleted with the contacts.
 func (tx *Tx) purgeLeftoversOf(teamID string, limit int) (more bool, err error) {
 	if err := tx.Write(`DELETE FROM leftovers WHERE team_id = ? AND property IS NOT NULL`, teamID); err != nil {
 		return false, err
@@ -330,7 +331,7 @@ func (tx *Tx) purgeContactsOf(teamID string, limit int) (more bool, err error) {
 	return n > 0, err
 }
 
-// purgeTemplatesOf deletes a template with its versions, whose rows are large.
+// purgeTemplatesOf deletes a template with its versions, which are large.
 func (tx *Tx) purgeTemplatesOf(teamID string, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM templates WHERE team_id = ?1 AND id IN (SELECT id FROM templates WHERE team_id = ?1 ORDER BY id LIMIT ?2)`,
 		teamID, max(1, limit/50))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// goesWith are tables whose rows go with those of another that a deleted team has.
+// goesWith are tables whose rows are deleted with rows of another table of a team.
 var goesWith = map[string]string{
 	"contents": "emails", "raw_pieces": "emails", "attachments": "emails", "attachment_pieces": "emails", "recipients": "emails", "events": "emails", "attempts": "emails", "units": "emails",
 	"captures": "emails", "provider_ids": "emails", "account_texts": "emails",
@@ -14,11 +14,11 @@ var goesWith = map[string]string{
 	"choices": "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",
 }
 
-// ofNoTeam are tables that hold nothing that goes with a team.
+// ofNoTeam are tables without rows of a team.
 var ofNoTeam = []string{"teams", "settings", "region_outcomes", "feedback", "relays", "relay_pauses", "relay_states", "certificates", "certificate_states", "relay_usage", "audit_logs",
 	"users", "sessions", "devices", "sign_in_codes", "totp", "recovery_codes", "passkeys"} // a person may be in other teams
 
-func TestADeletionOfATeamKnowsEveryTable(t *testing.T) {
+func TestTeamDeletionCoversEveryTable(t *testing.T) {
 	pool := memoryDB(t, schemaText(t))
 	rows, err := pool.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestADeletionOfATeamKnowsEveryTable(t *testing.T) {
 			return slices.ContainsFunc(teamPurges, func(p teamPurge) bool { return p.table == table })
 		}
 		if !purged(name) && !slices.Contains(ofNoTeam, name) && !purged(goesWith[name]) {
-			t.Errorf("the table %s: what of it goes with a deleted team? Add it to teamPurges, or here", name)
+			t.Errorf("table %s: add it to teamPurges, goesWith or ofNoTeam", name)
 		}
 	}
 	if err := rows.Err(); err != nil {

@@ -8,21 +8,21 @@ import (
 	"mailer/app/rules/plan"
 )
 
-// InsertTeam adds a team. Error: ErrConflict for an id that exists.
+// InsertTeam adds a team. Error: ErrConflict if the id exists.
 func (tx *Tx) InsertTeam(t app.Team) error {
 	n, err := tx.Exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, t.ID, t.Name, milli(t.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
 
-// HasTeamNamed reports whether a team has that name.
+// HasTeamNamed reports whether a team has the name.
 func (r *Reader) HasTeamNamed(name string) (has bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM teams WHERE name = ? AND deleted_at IS NULL)`, []any{name}, &has)
 	return has, err
 }
 
-// FindTeam returns the team with that id or name; the first team for "". A team that is
-// being deleted is not found. A name that is another team's id stands for the latter.
-// Errors: ErrNotFound; an *app.Error for a name that several teams have.
+// FindTeam returns the team with an id or name, or the first team for "". Teams that are
+// being deleted are not found. An id takes precedence over a name. Errors: ErrNotFound; an
+// *app.Error if several teams have the name.
 func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	if nameOrID == "" {
 		return one(r, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 1`)
@@ -62,18 +62,18 @@ func scanTeam(s scanner) (app.Team, error) {
 	return t, err
 }
 
-// ListTeams returns all teams but those that are being deleted, oldest first.
+// ListTeams returns all teams that are not being deleted, oldest first.
 func (r *Reader) ListTeams() ([]app.Team, error) {
 	return list(r, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id`)
 }
 
-// SeveralTeams reports whether there is more than one team.
+// SeveralTeams reports whether there are at least two teams.
 func (r *Reader) SeveralTeams() (several bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM teams ORDER BY id LIMIT 1 OFFSET 1)`, nil, &several)
 	return several, err
 }
 
-// CountTeams returns how many teams there are.
+// CountTeams returns the number of teams.
 func (r *Reader) CountTeams() (n int64, err error) {
 	err = r.Row(`SELECT count(*) FROM teams`, nil, &n)
 	return n, err
@@ -83,7 +83,7 @@ func (r *Reader) CountTeams() (n int64, err error) {
 type TeamState struct {
 	app.Team
 	Suspension
-	Plan plan.Plan // free where none was set
+	Plan plan.Plan // the free plan if none was set
 }
 
 const (
@@ -91,13 +91,13 @@ const (
 	stateTables  = `teams t LEFT JOIN team_plans p ON p.team_id = t.id`
 )
 
-// TeamState returns one team that is not being deleted, by its id. Errors: ErrNotFound.
+// TeamState returns one team that is not being deleted. Error: ErrNotFound.
 func (r *Reader) TeamState(id string) (TeamState, error) {
 	return one(r, scanTeamState, `SELECT `+stateColumns+` FROM `+stateTables+` WHERE t.id = ? AND t.deleted_at IS NULL`, id)
 }
 
 // TeamStates returns a page of the teams that are not being deleted, newest first, and
-// whether there are more. Errors: ErrNotFound for a cursor that is none of them.
+// whether there are more. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) TeamStates(page app.Page) ([]TeamState, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.TeamState(cursor)) }, scanTeamState,
 		`SELECT `+stateColumns+` FROM `+stateTables+` WHERE t.deleted_at IS NULL AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
@@ -112,14 +112,14 @@ func scanTeamState(s scanner) (t TeamState, err error) {
 	return t, err
 }
 
-// TeamSettings is what a team says of itself.
+// TeamSettings are the settings of a team.
 type TeamSettings struct {
 	app.Team
 	LogoURL      string // of a logo on another server; empty: none
-	SecondFactor bool   // people reach it only with a second factor
+	SecondFactor bool   // members need a second factor
 }
 
-// TeamSettings returns what a team says of itself.
+// TeamSettings returns the settings of a team.
 func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 	return one(r, func(s scanner) (t TeamSettings, err error) {
 		var logo sql.NullString
@@ -130,8 +130,30 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 	}, `SELECT id, name, logo_url, second_factor, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
 }
 
-// SetTeamSettings writes whether people reach a team only with a second factor. Its name and
-// its logo have methods of their own.
+// SetTeamSettings stores whether members need a second factor. RenameTeam and SetBrand
+// store the other settings.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
 	return tx.WriteOne(`UPDATE teams SET second_factor = ? WHERE id = ? AND deleted_at IS NULL`, t.SecondFactor, t.ID)
+}
+
+// EmailIDs returns at most limit ids of a team's emails after an id.
+func (r *Reader) EmailIDs(teamID, after string, limit int) ([]string, error) {
+	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
+}
+
+// ContentSize returns the approximate content size of an email in bytes without reading
+// the content.
+func (r *Reader) ContentSize(emailID string) (bytes int64, err error) {
+	err = r.Row(`SELECT coalesce((SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0) + coalesce(c.raw, 0) FROM contents AS c WHERE c.email_id = ?1), 0)
+		+ coalesce((SELECT sum(a.size) FROM attachments AS a WHERE a.email_id = ?1), 0)
+		+ coalesce((SELECT octet_length(m.message) FROM captures AS m WHERE m.email_id = ?1), 0)`, []any{emailID}, &bytes)
+	return bytes, err
+}
+
+// TeamRows returns the approximate number of a team's broadcast recipients and the number
+// of its contacts.
+func (r *Reader) TeamRows(teamID string) (recipients, contacts int64, err error) {
+	err = r.Row(`SELECT (SELECT coalesce(sum(b.written), 0) FROM broadcasts AS b WHERE b.team_id = t.id AND b.aged = 0), t.contacts FROM teams AS t WHERE t.id = ?`,
+		[]any{teamID}, &recipients, &contacts)
+	return recipients, contacts, err
 }

@@ -22,8 +22,8 @@ func scanTemplate(s scanner) (app.Template, error) {
 	return t, err
 }
 
-// InsertTemplate adds a template with its current version. Error: ErrConflict
-// for an alias that another template of the team has.
+// InsertTemplate adds a template with its current version. Error: ErrConflict if another
+// template of the team has the alias.
 func (tx *Tx) InsertTemplate(t *app.Template) error {
 	n, err := tx.Exec(`INSERT INTO templates (id, team_id, name, alias, current_id, published_id, published_at, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, alias) DO NOTHING`,
@@ -34,9 +34,8 @@ func (tx *Tx) InsertTemplate(t *app.Template) error {
 	return tx.InsertTemplateVersion(t)
 }
 
-// UpdateTemplate writes name, alias and which versions are current and
-// published. Errors: ErrNotFound, ErrConflict for an alias that another template
-// has.
+// UpdateTemplate stores name, alias, and current and published version. Errors:
+// ErrNotFound; ErrConflict if another template has the alias.
 func (tx *Tx) UpdateTemplate(t *app.Template) error {
 	var taken bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM templates WHERE team_id = ? AND alias = ? AND id <> ?)`, []any{t.TeamID, t.Alias, t.ID}, &taken)
@@ -51,7 +50,7 @@ func (tx *Tx) UpdateTemplate(t *app.Template) error {
 		milli(t.UpdatedAt), t.TeamID, t.ID)
 }
 
-// DeleteTemplate removes a template with its versions.
+// DeleteTemplate deletes a template with its versions.
 func (tx *Tx) DeleteTemplate(teamID, id string) error {
 	n, err := tx.Exec(`DELETE FROM templates WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
@@ -82,13 +81,12 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	return nil
 }
 
-// DeleteTemplateVersion removes a version that nothing leads to any more.
+// DeleteTemplateVersion deletes a version that is neither current nor published.
 func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
 	return tx.WriteOne(`DELETE FROM template_versions WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// Template returns one template of a team, without content, by its id or, where
-// name is none, its alias.
+// Template returns one template of a team without content, by id or else by alias.
 func (r *Reader) Template(teamID, name string) (app.Template, error) {
 	if id, ok := app.ParseID(name); ok {
 		return one(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
@@ -125,16 +123,15 @@ func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent,
 	return c, nil
 }
 
-// ListTemplates returns a page of a team's templates, newest first, without their
-// content. Error: ErrNotFound for a cursor that is no template of the team.
+// ListTemplates returns a page of a team's templates without content, newest first. Error:
+// ErrNotFound for an unknown cursor.
 func (r *Reader) ListTemplates(teamID string, page app.Page) ([]app.Template, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Template(teamID, cursor)) }, scanTemplate,
 		`SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
 		`SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID)
 }
 
-// variableRow is a variable in the column of its version; Text and Number are
-// its fallback, nil: none.
+// variableRow is the JSON of a variable. Text and Number are its fallback; nil: none.
 type variableRow struct {
 	ID      string           `json:"id"`
 	Key     string           `json:"key"`

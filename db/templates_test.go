@@ -28,7 +28,7 @@ func addTemplate(t *testing.T, d *DB, teamID, alias string) app.Template {
 	return made
 }
 
-func TestATemplateIsReadAsItWasWritten(t *testing.T) {
+func TestTemplateRoundTrip(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	made := addTemplate(t, d, team.ID, "al")
 	writeOK(t, d, func(tx *Tx) error {
@@ -51,7 +51,7 @@ func TestATemplateIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestATemplateOfAnotherTeamIsNotFound(t *testing.T) {
+func TestTemplateOfOtherTeamIsNotFound(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	made := addTemplate(t, d, team.ID, "al")
 	other := app.NewID()
@@ -72,7 +72,7 @@ func TestATemplateOfAnotherTeamIsNotFound(t *testing.T) {
 	})
 }
 
-func TestAnAliasIsTakenOnceATeamAndVersionsGoWithTheirTemplate(t *testing.T) {
+func TestTemplateAliasIsUniqueAndVersionsAreDeleted(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	first, second := addTemplate(t, d, team.ID, "al"), addTemplate(t, d, team.ID, "")
 	addTemplate(t, d, team.ID, "")

@@ -20,8 +20,7 @@ func scanTopic(s scanner) (app.Topic, error) {
 	return t, err
 }
 
-// InsertTopic adds a topic. Error: ErrConflict for a name that the team has
-// already.
+// InsertTopic adds a topic. Error: ErrConflict if the team has a topic with the name.
 func (tx *Tx) InsertTopic(t *app.Topic) error {
 	n, err := tx.Exec(`INSERT INTO topics (id, team_id, name, description, subscription, visibility, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
@@ -29,8 +28,8 @@ func (tx *Tx) InsertTopic(t *app.Topic) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// UpdateTopic writes name, description and visibility. Errors: ErrNotFound,
-// ErrConflict for a name that another topic has.
+// UpdateTopic stores name, description and visibility. Errors: ErrNotFound; ErrConflict if
+// another topic has the name.
 func (tx *Tx) UpdateTopic(t *app.Topic) error {
 	var taken bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM topics WHERE team_id = ? AND name = ? AND id <> ?)`, []any{t.TeamID, t.Name, t.ID}, &taken)
@@ -44,7 +43,7 @@ func (tx *Tx) UpdateTopic(t *app.Topic) error {
 		t.Name, nullText(t.Description), string(t.Visibility), milli(t.UpdatedAt), t.TeamID, t.ID)
 }
 
-// DeleteTopic removes a topic; its choices are left over for PurgeLeftovers.
+// DeleteTopic deletes a topic. PurgeLeftovers deletes its choices.
 func (tx *Tx) DeleteTopic(teamID, id string) error {
 	n, err := tx.Exec(`DELETE FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
@@ -53,7 +52,7 @@ func (tx *Tx) DeleteTopic(teamID, id string) error {
 	return tx.addLeftover(teamID, id, "")
 }
 
-// HasTopicUnits reports whether mail of a topic still waits to be sent.
+// HasTopicUnits reports whether mail of a topic waits to be sent.
 func (r *Reader) HasTopicUnits(id string) (waits bool, err error) {
 	err = r.Row(`SELECT EXISTS (SELECT 1 FROM units WHERE topic_id = ?)`, []any{id}, &waits)
 	return waits, err
@@ -64,13 +63,13 @@ func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
 	return one(r, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 }
 
-// TopicExists is nil for a topic of the team, else ErrNotFound.
+// TopicExists returns nil for a topic of the team, else ErrNotFound.
 func (r *Reader) TopicExists(teamID, id string) error {
 	return r.Exists(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// ListTopics returns a page of a team's topics, newest first. Error: ErrNotFound
-// for a cursor that is no topic of the team.
+// ListTopics returns a page of a team's topics, newest first. Error: ErrNotFound for an
+// unknown cursor.
 func (r *Reader) ListTopics(teamID string, page app.Page) ([]app.Topic, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanTopic,
 		`SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
@@ -88,14 +87,14 @@ func scanContactTopic(s scanner) (app.ContactTopic, error) {
 	return t, err
 }
 
-// TopicFor returns one topic of a team as it stands for an address.
+// TopicFor returns one topic of a team with the subscription of an address.
 func (r *Reader) TopicFor(teamID, id string, address app.AddressHash) (app.ContactTopic, error) {
 	return one(r, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
 		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`, address[:], teamID, id)
 }
 
-// ListTopicsFor returns a page of a team's topics as they stand for an address,
-// newest first. Error: ErrNotFound for a cursor that is no topic of the team.
+// ListTopicsFor returns a page of a team's topics with the subscriptions of an address,
+// newest first. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.Page) ([]app.ContactTopic, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanContactTopic,
 		`SELECT `+contactTopicColumns+` FROM topics AS t
@@ -106,9 +105,9 @@ func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.
 			WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, address[:], teamID)
 }
 
-// SetChoice notes what an address chose about a topic and reports whether that
-// Changed anything. The topic must be the team's. Opting out holds for the addresses too
-// that the contact of the address had before and that no other contact has now.
+// SetChoice stores the choice of an address about a topic and reports whether it changed.
+// The caller checks the team. An opt-out also applies to former addresses of the contact
+// that no other contact has now.
 func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscription) (changed bool, err error) {
 	n, err := tx.Exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at

@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// addTopics adds n topics, T0 and so on, that are opt_in.
+// addTopics adds n topics named T0 and so on, with the default opt_in.
 func addTopics(t *testing.T, d *DB, teamID string, n int) (topics []app.Topic) {
 	t.Helper()
 	err := d.Write(t.Context(), func(tx *Tx) error {
@@ -37,7 +37,7 @@ func writeOK(t *testing.T, d *DB, fn func(tx *Tx) error) {
 	}
 }
 
-func TestATopicIsReadAsItWasWritten(t *testing.T) {
+func TestTopicRoundTrip(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	topic := addTopics(t, d, team.ID, 1)[0]
 	writeOK(t, d, func(tx *Tx) error {
@@ -55,7 +55,7 @@ func TestATopicIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestATopicOfAnotherTeamIsNotFound(t *testing.T) {
+func TestTopicOfOtherTeamIsNotFound(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	topic := addTopics(t, d, team.ID, 1)[0]
 	writeOK(t, d, func(tx *Tx) error {
@@ -75,7 +75,7 @@ func TestATopicOfAnotherTeamIsNotFound(t *testing.T) {
 	})
 }
 
-func TestANameIsTakenOnceATeam(t *testing.T) {
+func TestTopicNameIsUniqueInTeam(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	topics := addTopics(t, d, team.ID, 2)
 	writeOK(t, d, func(tx *Tx) error {
@@ -93,7 +93,7 @@ func TestANameIsTakenOnceATeam(t *testing.T) {
 	})
 }
 
-func TestAChoiceBelongsToOneAddressAndTellsWhetherItIsNew(t *testing.T) {
+func TestSetChoiceReportsChanges(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	topic := addTopics(t, d, team.ID, 1)[0]
 	ann, bob := hashOf("ann"), hashOf("bob")
@@ -124,7 +124,7 @@ func TestAChoiceBelongsToOneAddressAndTellsWhetherItIsNew(t *testing.T) {
 	})
 }
 
-func TestChoicesOfADeletedTopicGoPieceByPiece(t *testing.T) {
+func TestPurgeChoicesOfDeletedTopicInSteps(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	topics := addTopics(t, d, team.ID, 2)
 	writeOK(t, d, func(tx *Tx) error {

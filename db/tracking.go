@@ -9,25 +9,25 @@ import (
 	"mailer/app"
 )
 
-// TrackedEmail is what is asked of an email to judge a request for its pixel (an
-// open) or for one of its links (a click).
+// TrackedEmail is the data of an email that decides about a request for its pixel (an
+// open) or one of its links (a click).
 type TrackedEmail struct {
 	TeamID    string
 	Domain    string    // of the sender
-	Recipient string    // the only one of the envelope; empty: there are several
-	Taken     time.Time // the last time up to the request that a relay took it, or may have; zero: none did
-	// Broadcast is the id of the broadcast that it is of; empty: none. Waits: its
-	// recipient has no outcome yet.
+	Recipient string    // the only recipient of the envelope; empty: several
+	Taken     time.Time // last time up to the request that a relay accepted it, or may have; zero: none
+	// Broadcast is the id of its broadcast; empty: none. Pending: its recipient has no outcome
+	// yet.
 	Broadcast string
-	Waits     bool
-	// Events is how many opens, clicks and prefetches its timeline holds,
-	// Prefetched how many of them are prefetches.
+	Pending   bool
+	// Events is the number of opens, clicks and prefetches in its timeline, Prefetched the
+	// number of prefetches among them.
 	Events, Prefetched int
 }
 
-// TrackedEmail returns what is asked of an email for an open or a click at that time. The
-// email is named by a token that this server signed, so it may be any team's.
-// Error: ErrNotFound when it was deleted.
+// TrackedEmail returns the data for an open or a click at a time. The token that names the
+// email was signed by this server, so it may belong to any team. Error: ErrNotFound if it
+// was deleted.
 func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error) {
 	var t TrackedEmail
 	var recipient, sender sql.NullString
@@ -50,7 +50,7 @@ func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error
 	return t, err
 }
 
-// trackedRecipient is TrackedEmail for the email to a recipient of a broadcast.
+// trackedRecipient is TrackedEmail for a broadcast email.
 func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, error) {
 	var t TrackedEmail
 	var seen app.Seen
@@ -62,18 +62,18 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type = 'prefetched')
 		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p WHERE b.mails = ? AND p.id = ?`, []any{milli(at), app.EmailIDPrefixOf(emailID), emailID},
 		&t.TeamID, &t.Broadcast, &sender, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
-	if err == nil && !taken.Valid && seen&(app.SeenSent|app.SeenDelivered) != 0 { // its timeline does not say when
+	if err == nil && !taken.Valid && seen&(app.SeenSent|app.SeenDelivered) != 0 { // the timeline has no time for it
 		taken = queued
 	}
 	if err != nil {
 		return t, err
 	}
-	t.Waits, t.Taken = seen&app.SeenEnded == 0, fromMilli(taken.Int64)
+	t.Pending, t.Taken = seen&app.SeenEnded == 0, fromMilli(taken.Int64)
 	t.Domain, err = domainOfSender(sender)
 	return t, err
 }
 
-// domainOfSender reads the domain out of a column that holds a sender.
+// domainOfSender returns the domain of a sender column.
 func domainOfSender(sender sql.NullString) (string, error) {
 	var from []app.Address
 	if err := fromJSON(sender, &from); err != nil || len(from) == 0 {
@@ -82,9 +82,8 @@ func domainOfSender(sender sql.NullString) (string, error) {
 	return from[0].Domain, nil
 }
 
-// HasSender reports whether an email of a team, or the broadcast that it is of, is
-// there, and the domain that it was sent from too. An email that was deleted for its age
-// counts as there.
+// HasSender reports whether an email or the broadcast of a broadcast email exists, and its
+// sender's domain too. An email deleted by retention counts as existing.
 func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
 	var sender sql.NullString
 	err := r.Row(`SELECT sender FROM emails WHERE id = ? AND team_id = ?`, []any{emailID, teamID}, &sender)

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// trackedStore is a store with one email to those recipients.
+// trackedStore returns a store with one email to the given recipients.
 func trackedStore(t *testing.T, tracking *app.Tracking, to ...string) (*DB, *app.Email) {
 	t.Helper()
 	d, team := suppressionStore(t, 0)
@@ -21,7 +21,7 @@ func trackedStore(t *testing.T, tracking *app.Tracking, to ...string) (*DB, *app
 	return d, e
 }
 
-func TestTrackingOfAnEmailIsReadBack(t *testing.T) {
+func TestEmailTrackingRoundTrip(t *testing.T) {
 	for _, want := range []*app.Tracking{nil, {Base: "https://a.test", Open: true}, {Base: "https://a.test", Click: true, Pages: "https://b.test"}} {
 		d, e := trackedStore(t, want, "x@example.org")
 		err := d.Read(t.Context(), func(r *Reader) error {
@@ -37,7 +37,7 @@ func TestTrackingOfAnEmailIsReadBack(t *testing.T) {
 	}
 }
 
-func TestWhatAFetchAsksOfItsEmail(t *testing.T) {
+func TestTrackedEmail(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_000).UTC()
 	d, e := trackedStore(t, nil, "x@example.org")
 	err := d.Write(t.Context(), func(tx *Tx) error {
@@ -64,7 +64,7 @@ func TestWhatAFetchAsksOfItsEmail(t *testing.T) {
 			}
 		}
 		if _, err := r.TrackedEmail(app.NewID(), at); !errors.Is(err, ErrNotFound) {
-			t.Errorf("an email that is gone: %v", err)
+			t.Errorf("a deleted email: %v", err)
 		}
 		return nil
 	})
@@ -73,7 +73,7 @@ func TestWhatAFetchAsksOfItsEmail(t *testing.T) {
 	}
 }
 
-func TestAnEmailToSeveralHasNoOneRecipient(t *testing.T) {
+func TestTrackedEmailToSeveralHasNoRecipient(t *testing.T) {
 	d, e := trackedStore(t, nil, "x@example.org", "y@example.org")
 	err := d.Read(t.Context(), func(r *Reader) error {
 		got, err := r.TrackedEmail(e.ID, time.Now())
@@ -87,8 +87,8 @@ func TestAnEmailToSeveralHasNoOneRecipient(t *testing.T) {
 	}
 }
 
-// TestDomainStatusReadsChecksOnlyForTracking: sends from domains without it pay
-// nothing for them.
+// TestDomainStatusReadsChecksOnlyForTracking: sends from domains without tracking do not
+// pay for it.
 func TestDomainStatusReadsChecksOnlyForTracking(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	for name, flags := range map[string][2]bool{"none.test": {}, "opens.test": {true, false}, "clicks.test": {false, true}} {
@@ -117,7 +117,7 @@ func TestDomainStatusReadsChecksOnlyForTracking(t *testing.T) {
 	}
 }
 
-func TestWhatAFetchAsksOfARecipientOfABroadcast(t *testing.T) {
+func TestTrackedEmailOfBroadcastRecipient(t *testing.T) {
 	d, b := queuedStore(t, 4, app.QueuedBroadcast)
 	at := time.UnixMilli(1_800_000_000_000).UTC()
 	id := func(n int64) string { return app.BroadcastEmailID(b.EmailIDPrefix, n) }
@@ -137,8 +137,8 @@ func TestWhatAFetchAsksOfARecipientOfABroadcast(t *testing.T) {
 	err := d.Read(t.Context(), func(r *Reader) error {
 		for n, want := range map[int64]TrackedEmail{
 			1: {Taken: at.Add(time.Minute), Events: 2, Prefetched: 1},
-			2: {Taken: time.UnixMilli(b.QueuedAt.UnixMilli()).UTC()}, // its timeline does not tell
-			3: {Waits: true},
+			2: {Taken: time.UnixMilli(b.QueuedAt.UnixMilli()).UTC()}, // the timeline has no time for it
+			3: {Pending: true},
 		} {
 			want.TeamID, want.Domain, want.Broadcast, want.Recipient = b.TeamID, "example.com", b.ID, fmt.Sprintf("P%d@example.net", n)
 			if got, err := r.TrackedEmail(id(n), at.Add(time.Hour)); err != nil || got != want {

@@ -10,9 +10,8 @@ import (
 	"mailer/db/engine"
 )
 
-// InsertUnit adds the open work of an email that was just accepted: due now, or
-// later. A recipient of a broadcast whose turn it is comes with its first attempt
-// begun.
+// InsertUnit adds the unit of an accepted email, due now or later. The unit of a broadcast
+// recipient is inserted with its first attempt begun.
 func (tx *Tx) InsertUnit(u app.Unit) error {
 	state, owner := "due", any(nil)
 	switch {
@@ -28,9 +27,9 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 	return err
 }
 
-// DueTeams returns teams behind one in the order of their ids that have due units at
-// a relay, of broadcasts (bulk) or of emails, at most limit: one probe of the index a
-// team, however long the queues are. Those that are suspended are left out.
+// DueTeams returns at most limit teams after a team id that have due units at a relay, of
+// broadcasts (bulk) or of emails. Each team costs one index look-up, whatever the length
+// of the queue. Suspended teams are left out.
 func (r *Reader) DueTeams(relay string, bulk bool, after string, limit int) ([]string, error) {
 	return list(r, scanText, `WITH RECURSIVE teams_open (team_id) AS (
 			SELECT (SELECT team_id FROM units WHERE relay = ?1 AND bulk = ?2 AND state = 'due' AND team_id > ?3 ORDER BY team_id LIMIT 1)
@@ -41,10 +40,10 @@ func (r *Reader) DueTeams(relay string, bulk bool, after string, limit int) ([]s
 			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = teams_open.team_id AND t.suspended_at IS NOT NULL) LIMIT ?4`, relay, bulk, after, limit)
 }
 
-// maxDueSenders bounds how many domains of a team are looked at for one claim.
+// maxDueSenders is the most domains of a team that one claim considers.
 const maxDueSenders = 1000
 
-// DueSenders returns the senders' domains of a team's due units at a relay.
+// DueSenders returns the sender domains of a team's due units at a relay.
 func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, error) {
 	return list(r, scanText, `WITH RECURSIVE domains_open (domain) AS (
 			SELECT (SELECT domain FROM units WHERE relay = ?1 AND bulk = ?2 AND state = 'due' AND team_id = ?3 ORDER BY domain LIMIT 1)
@@ -56,32 +55,32 @@ func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, e
 
 const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner, deferred_at`
 
-// DueUnits returns units of a team's domain, of broadcasts (bulk) or of emails, that
-// are due at a relay, earliest first: those that were in work at no more than so many
-// crashes in a row.
+// DueUnits returns units of a team's domain that are due at a relay, of broadcasts (bulk)
+// or of emails, earliest first. Units that were in progress at more than crashes
+// consecutive crashes are left out.
 func (r *Reader) DueUnits(relay string, bulk bool, teamID, domain string, crashes, limit int) ([]app.Unit, error) {
 	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units
 		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND crashes <= ? ORDER BY next_at, email_id LIMIT ?`,
 		relay, bulk, teamID, domain, crashes, limit)
 }
 
-// NextLater returns when the next of a relay's units is due that waits for its time, of
-// broadcasts (bulk) or of emails. Error: ErrNotFound where none does.
+// NextLater returns when the next scheduled unit of a relay is due, of broadcasts (bulk)
+// or of emails. Error: ErrNotFound without one.
 func (r *Reader) NextLater(relay string, bulk bool) (time.Time, error) {
 	var next int64
 	err := r.Row(`SELECT next_at FROM units WHERE relay = ? AND bulk = ? AND state = 'later' ORDER BY next_at LIMIT 1`, []any{relay, bulk}, &next)
 	return fromMilli(next), err
 }
 
-// SetDue has units be due whose time has come, earliest first, and returns how many:
-// limit at most.
+// SetDue marks up to limit units whose time has come as due, earliest first, and returns
+// their number.
 func (tx *Tx) SetDue(relay string, bulk bool, limit int) (int64, error) {
 	return tx.Exec(`UPDATE units SET state = 'due' WHERE email_id IN (SELECT email_id FROM units
 		WHERE relay = ? AND bulk = ? AND state = 'later' AND next_at <= ? ORDER BY next_at LIMIT ?)`, relay, bulk, milli(tx.Now), limit)
 }
 
-// CountWaiting returns how many units wait for a relay, limit at most: those of all, of
-// a team, or of its domain. What is in work, or waits for a time of its own, is left out.
+// CountWaiting returns the number of due and deferred units of a relay, a team or its
+// domain, at most limit. Units in progress, or scheduled and not yet tried, are left out.
 func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64, err error) {
 	err = r.Row(`SELECT count(*) FROM (
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
@@ -91,7 +90,7 @@ func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64,
 	return n, err
 }
 
-// CountOpen is CountWaiting of all, with what waits for a time of its own.
+// CountOpen is CountWaiting for all teams, including scheduled units.
 func (r *Reader) CountOpen(relay string, limit int) (n int64, err error) {
 	err = r.Row(`SELECT count(*) FROM (
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due'
@@ -101,7 +100,7 @@ func (r *Reader) CountOpen(relay string, limit int) (n int64, err error) {
 	return n, err
 }
 
-// CountInWork returns how many of these emails' units have an attempt in progress.
+// CountInWork returns the number of the emails whose units have an attempt in progress.
 func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 	for _, id := range emailIDs {
 		var one int64
@@ -113,32 +112,32 @@ func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 	return n, nil
 }
 
-// BegunUnits returns units whose attempt began and did not end, and is not past its
-// final dot. Of servers that run these are transactions in progress. It reads all open
-// units, as CommittedUnits does.
+// BegunUnits returns units with an attempt that began, did not end and is not committed.
+// While servers run, these are transactions in progress. It scans all open units, as
+// CommittedUnits does.
 func (r *Reader) BegunUnits() ([]app.Unit, error) {
 	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'begun' ORDER BY email_id`)
 }
 
-// ResumeUnit has a unit that was in work when the process died tried again at next,
-// its attempt not counted, and notes at how many crashes in a row it was in work.
-// Error: ErrNotFound when it is gone, or committed.
+// ResumeUnit reschedules a unit that was in progress when the process crashed to next. It
+// does not count the attempt, and stores the number of consecutive crashes. Error:
+// ErrNotFound if the unit is gone or committed.
 func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
 	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
 		next_at = ?1, crashes = ?3, owner = NULL WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
 }
 
-// ClearCrashes has no unit under suspicion that is not in work. It reads all open
+// ClearCrashes resets the crash count of units that are not in progress. It scans all open
 // units.
 func (tx *Tx) ClearCrashes() error {
 	err := tx.Write(`UPDATE units SET crashes = 0 WHERE crashes > 0 AND state <> 'begun'`)
 	return err
 }
 
-// CommittedUnits returns units whose final dot may have been sent without its reply
-// being recorded. While a server runs these are transactions in progress. It
-// reads all open units: it is asked at start and by the operator, and an index
-// would cost every message.
+// CommittedUnits returns units whose final dot may have been sent and whose reply is not
+// stored. While a server runs, these are transactions in progress. It scans all open
+// units: it is called at start and by the operator, and an index would slow down every
+// message.
 func (r *Reader) CommittedUnits() ([]app.Unit, error) {
 	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'committed' ORDER BY email_id`)
 }
@@ -147,17 +146,17 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
 	var since, dated, expires, deferred sql.NullInt64
-	var broadcast, topic, signature, stood, owner sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &stood, &owner, &deferred)
+	var broadcast, topic, signature, clockStops, owner sql.NullString
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops, &owner, &deferred)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
 	u.Owner, u.DeferredAt = owner.String, fromMilli(deferred.Int64)
-	u.MessageDate, u.ExpiresIn, u.ClockStops = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
+	u.MessageDate, u.ExpiresIn, u.ClockStops = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(clockStops.String)
 	return u, err
 }
 
-// BeginAttempt stores that a unit's next attempt begins, and that this server has it in
-// work. Error: ErrNotFound when the unit is gone or no longer as it was read, or its
-// broadcast is canceled or paused: another server may have been first.
+// BeginAttempt records that this server begins the next attempt of a unit. Error:
+// ErrNotFound if the unit changed since it was read, for example because another server
+// was first, or if its broadcast is canceled or paused.
 func (tx *Tx) BeginAttempt(u app.Unit) error {
 	text := `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`
 	if u.BroadcastID != "" {
@@ -168,10 +167,10 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// MarkCommitted notes that the final dot of a unit's attempt is about to be sent,
-// with the signature of these bytes. Error: ErrNotFound when the unit was
-// withdrawn, or moved to another time or to another server, since the attempt began, or its
-// broadcast canceled or paused, or its team is suspended.
+// MarkCommitted records that the final dot of a unit's attempt is about to be sent, and
+// its DKIM signature. Error: ErrNotFound if the unit was withdrawn, moved to another time
+// or claimed by another server since the attempt began, if its broadcast is canceled or
+// paused, or if its team is suspended.
 func (tx *Tx) MarkCommitted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
 		return tx.WriteOne(`UPDATE units SET state = 'committed', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
@@ -184,20 +183,21 @@ func (tx *Tx) MarkCommitted(u app.Unit, signature string) error {
 		nullText(signature), u.EmailID, u.Attempts, tx.Owner())
 }
 
-// notElsewhere: a unit is in work at no server but the one of the argument, if at all. It may
-// have been withdrawn from that one and begun by another, as the same attempt.
-const notElsewhere = `(state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?)`
+// notOwnedByOther is the condition that no other server than the argument has a unit in
+// progress. The unit may have been withdrawn from this server and begun by another as the
+// same attempt.
+const notOwnedByOther = `(state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?)`
 
-// HoldUnit has a unit leave only once it is released, whatever its state was: an
-// attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
-// to another time since the attempt began.
+// HoldUnit holds a unit until ReleaseUnit, in any state, and does not count a begun
+// attempt. Error: ErrNotFound if the unit is gone or was moved to another time since the
+// attempt began.
 func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
 	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
-		WHERE email_id = ? AND attempts = ? AND `+notElsewhere, string(why), milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
+		WHERE email_id = ? AND attempts = ? AND `+notOwnedByOther, string(why), milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
-// UnitSituations returns the situations of those emails that have open work, by id: of
-// all with ids from first to last.
+// UnitSituations returns the situations of emails with open units and ids from first to
+// last, by id.
 func (r *Reader) UnitSituations(first, last string) (map[string]app.Situation, error) {
 	type row struct {
 		id  string
@@ -214,21 +214,21 @@ func (r *Reader) UnitSituations(first, last string) (map[string]app.Situation, e
 	return out, err
 }
 
-// MarkDeferred notes that the relay put a unit off. Only the first time is kept. An error
-// is none of a unit that is gone.
+// MarkDeferred records the first time that the relay deferred a unit. It ignores a unit
+// that is gone.
 func (tx *Tx) MarkDeferred(emailID string) error {
 	return tx.Write(`UPDATE units SET deferred_at = ? WHERE email_id = ? AND deferred_at IS NULL`, milli(tx.Now), emailID)
 }
 
-// RequeueUnit ends an attempt and has the unit tried again at next, with
-// attempts counted. Error: ErrNotFound when the unit is gone, is held, or was moved
-// to another time since the attempt began.
+// RequeueUnit ends an attempt and reschedules the unit to next, with the given number of
+// attempts. Error: ErrNotFound if the unit is gone, held, or was moved to another time
+// since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
 	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, owner = NULL
 		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held' AND (state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?6)`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
-// DeleteUnit ends the work on a unit. Error: ErrNotFound when it was over.
+// DeleteUnit deletes a unit that is done. Error: ErrNotFound if it is gone.
 func (tx *Tx) DeleteUnit(u app.Unit) error {
 	if err := tx.WriteOne(`DELETE FROM units WHERE email_id = ?`, u.EmailID); err != nil || u.BroadcastID == "" {
 		return err
@@ -237,15 +237,14 @@ func (tx *Tx) DeleteUnit(u app.Unit) error {
 	return nil
 }
 
-// HasUnit reports whether an email has open work.
+// HasUnit reports whether an email has an open unit.
 func (r *Reader) HasUnit(emailID string) (bool, error) {
 	var n int
 	err := r.Row(`SELECT count(*) FROM units WHERE email_id = ?`, []any{emailID}, &n)
 	return n > 0, err
 }
 
-// OpenRecipients returns the recipients of a unit that still wait, in the order of
-// the envelope.
+// OpenRecipients returns the waiting recipients of a unit in envelope order.
 func (r *Reader) OpenRecipients(u app.Unit) ([]string, error) {
 	if u.BroadcastID != "" {
 		return list(r, scanText, `SELECT email FROM broadcast_recipients WHERE id = ? AND seen & ? = 0`, u.EmailID, int64(app.SeenEnded))
@@ -253,8 +252,8 @@ func (r *Reader) OpenRecipients(u app.Unit) ([]string, error) {
 	return list(r, scanText, `SELECT address FROM recipients WHERE email_id = ? AND state = 'queued' ORDER BY n`, u.EmailID)
 }
 
-// SettleRecipient notes what became of a waiting recipient. Error: ErrNotFound
-// for one that does not wait.
+// SettleRecipient records the outcome of a waiting recipient. Error: ErrNotFound if the
+// recipient does not wait.
 func (tx *Tx) SettleRecipient(u app.Unit, address string, state app.LastEvent) error {
 	if u.BroadcastID != "" {
 		return tx.settleBroadcastRecipient(u, app.SeenOf(state))
@@ -262,20 +261,19 @@ func (tx *Tx) SettleRecipient(u app.Unit, address string, state app.LastEvent) e
 	return tx.WriteOne(`UPDATE recipients SET state = ? WHERE email_id = ? AND address = ? AND state = 'queued'`, string(state), u.EmailID, address)
 }
 
-// Outgoing returns an email as a relay needs it: bodies, attachments with their
-// content, or the message that it leaves as, and the recipients that still wait. Where
-// its content was deleted there is nothing but the row.
+// Outgoing returns an email as it is sent: bodies and attachments with content, or its raw
+// message, and the waiting recipients. If the content was deleted, only the row is set.
 func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) {
 	return r.outgoing(teamID, emailID, false)
 }
 
-// CompleteEmail is Outgoing, with the content of attachments also beside the message that the
-// email leaves as.
+// CompleteEmail is Outgoing, with the content of attachments even if there is a raw
+// message.
 func (r *Reader) CompleteEmail(teamID, emailID string) (*app.Email, []string, error) {
 	return r.outgoing(teamID, emailID, true)
 }
 
-func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []string, error) {
+func (r *Reader) outgoing(teamID, emailID string, withAttachments bool) (*app.Email, []string, error) {
 	e, raw, err := r.emailAndRaw(teamID, emailID)
 	if err != nil {
 		return nil, nil, err
@@ -285,7 +283,7 @@ func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []str
 			return nil, nil, engine.DamagedEmail(engine.DamagedRow("raw_pieces", err), teamID, emailID)
 		}
 	}
-	if raw > 0 && !whole {
+	if raw > 0 && !withAttachments {
 		e.Attachments = nil
 	}
 	for i := range e.Attachments {
@@ -298,7 +296,7 @@ func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []str
 	return e, open, engine.DamagedEmail(err, teamID, emailID)
 }
 
-// UnitRelays returns the names of relays that units wait for.
+// UnitRelays returns the names of the relays that units wait for.
 func (r *Reader) UnitRelays() ([]string, error) {
 	due, err := list(r, scanText, `WITH RECURSIVE relays_open (relay) AS (
 			SELECT (SELECT relay FROM units WHERE state = 'due' ORDER BY relay LIMIT 1)

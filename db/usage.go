@@ -6,8 +6,8 @@ import (
 	"mailer/app/rules/plan"
 )
 
-// CountRecipients adds n to what a team's mail counted on a day (app.UnixDay) and
-// returns the new sum, and which of the day's quota events was sent.
+// CountRecipients adds n to the recipients counted for a team on a day (app.UnixDay). It
+// returns the new sum and the day's quota event that was sent.
 func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, sent plan.QuotaLevel, err error) {
 	err = tx.Row(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, quota_event`,
@@ -15,14 +15,14 @@ func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, sent plan
 	return sum, sent, err
 }
 
-// dayCount is what AddRecipients adds.
+// dayCount is what AddRecipients adds to a day.
 type dayCount struct {
 	teamID string
 	day, n int64
 }
 
-// AddRecipients is CountRecipients for who need not know the sum: the closures of
-// WriteOne commit share a statement, so a closure does not see it before its commit.
+// AddRecipients is CountRecipients without the sum: the closures of one commit share a
+// statement, so a closure does not see the change before its commit.
 func (tx *Tx) AddRecipients(teamID string, day, n int64) {
 	tx.increments.days = append(tx.increments.days, dayCount{teamID, day, n})
 }
@@ -44,14 +44,14 @@ func (tx *Tx) storeDays(group []*increments) error {
 	return nil
 }
 
-// DayRecipients returns what a team's mail counted on a day (app.UnixDay), and which
-// of the day's quota events was sent.
+// DayRecipients returns the recipients counted for a team on a day (app.UnixDay), and the
+// day's quota event that was sent.
 func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, sent plan.QuotaLevel, err error) {
 	err = r.Row(`SELECT recipients, quota_event FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &sent)
 	return sum, sent, ignoreNotFound(err)
 }
 
-// ClearOwed notes that the recipients of a unit have counted.
+// ClearOwed records that the recipients of a unit were counted.
 func (tx *Tx) ClearOwed(emailID string) error {
 	err := tx.Write(`UPDATE units SET owed = 0, late = 0 WHERE email_id = ?`, emailID)
 	return err

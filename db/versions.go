@@ -7,17 +7,17 @@ import (
 	"mailer/app"
 )
 
-// KeptVersion is what a broadcast or a template said before it was changed.
+// KeptVersion is the content of a broadcast or template before a change.
 type KeptVersion struct {
 	ID        string
-	N         int64     // counts those of its owner
+	N         int64     // number within the owner
 	Actor     app.Actor // who changed it
-	CreatedAt time.Time // when
+	CreatedAt time.Time // time of the change
 	Size      int64     // bytes of its content
 	Content   string    // JSON; empty in lists
 }
 
-// The versions of one owner that are kept: so many, and so many bytes of them.
+// Limits of the stored versions of one owner: number and total bytes.
 const (
 	maxVersions     = 50
 	maxVersionBytes = 20 << 20
@@ -35,12 +35,12 @@ func scanVersionAnd(s scanner, more ...any) (KeptVersion, error) {
 
 func scanVersion(s scanner) (KeptVersion, error) { return scanVersionAnd(s) }
 
-// Versions returns what is kept of an owner of a team, without contents, newest first.
+// Versions returns the stored versions of an owner in a team, newest first, without content.
 func (r *Reader) Versions(teamID, ownerID string) ([]KeptVersion, error) {
 	return list(r, scanVersion, `SELECT `+versionColumns+` FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? ORDER BY v.n DESC`, teamID, ownerID)
 }
 
-// Version returns a version of an owner with its content, by its number or its id.
+// Version returns a version of an owner with its content, by number or id.
 func (r *Reader) Version(teamID, ownerID string, n int64, id string) (KeptVersion, error) {
 	return one(r, func(s scanner) (KeptVersion, error) {
 		var content string
@@ -50,8 +50,8 @@ func (r *Reader) Version(teamID, ownerID string, n int64, id string) (KeptVersio
 	}, `SELECT `+versionColumns+`, v.content FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? AND (v.n = ? OR v.id = ?)`, teamID, ownerID, n, id)
 }
 
-// InsertVersion keeps what an owner said until now, and lets go of the oldest that are
-// too many.
+// InsertVersion stores the current content of an owner and deletes the oldest versions
+// above the limits.
 func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
 	err := tx.Write(`INSERT INTO versions (id, team_id, owner_id, n, actor_type, actor, content, created_at)
 		SELECT ?1, ?2, ?3, coalesce((SELECT max(n) FROM versions WHERE owner_id = ?3), 0) + 1, ?4, ?5, ?6, ?7`,
@@ -77,7 +77,7 @@ func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
 	return nil
 }
 
-// deleteVersions removes what is kept of an owner that goes.
+// deleteVersions deletes the versions of a deleted owner.
 func (tx *Tx) deleteVersions(ownerID string) error {
 	if err := tx.Write(`DELETE FROM versions WHERE owner_id = ?`, ownerID); err != nil {
 		return fmt.Errorf("delete versions: %w", err)
@@ -85,8 +85,8 @@ func (tx *Tx) deleteVersions(ownerID string) error {
 	return nil
 }
 
-// PurgeVersions deletes at most limit versions that were kept before a time, and reports
-// whether there may be more.
+// PurgeVersions deletes at most limit versions stored before a time, and reports whether
+// there may be more.
 func (tx *Tx) PurgeVersions(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM versions WHERE id IN (SELECT id FROM versions WHERE created_at < ? ORDER BY created_at LIMIT ?)`, milli(before), limit)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-// InsertWebhookEvent notes what happened, for all webhooks that want it, and sets the
-// event's Seq. Writes follow one another, so whoever has seen one Seq has seen all
-// smaller ones, whichever process they are of.
+// InsertWebhookEvent stores an event for all webhooks that subscribe to it, and sets its
+// Seq. Writes are serialized, so a reader that has seen a Seq has seen all smaller ones of
+// any process.
 func (tx *Tx) InsertWebhookEvent(h *webhook.Event) error {
 	err := tx.Row(`INSERT INTO webhook_event_counts (team_id, last) VALUES (?, 1)
 		ON CONFLICT (team_id) DO UPDATE SET last = webhook_event_counts.last + 1 RETURNING last`, []any{h.TeamID}, &h.Seq)
@@ -26,9 +26,8 @@ func (tx *Tx) InsertWebhookEvent(h *webhook.Event) error {
 	return nil
 }
 
-// PurgeWebhookEvents deletes at most limit events from before a time and tells
-// whether there may be more. Ids are in the order of time, so the oldest come
-// first.
+// PurgeWebhookEvents deletes at most limit events before a time and reports whether there
+// may be more. Ids are in time order, so the oldest are deleted first.
 func (tx *Tx) PurgeWebhookEvents(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.Exec(`DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events ORDER BY id LIMIT ?1) AND created_at < ?2`, limit, milli(before))
 	if err != nil {
@@ -37,15 +36,15 @@ func (tx *Tx) PurgeWebhookEvents(before time.Time, limit int) (more bool, err er
 	return n == int64(limit), nil
 }
 
-// WebhookIDs returns the ids of all teams' webhooks after one, at most limit.
+// WebhookIDs returns the ids of all teams' webhooks after an id, at most limit.
 func (r *Reader) WebhookIDs(after string, limit int) ([]string, error) {
 	return list(r, scanText, `SELECT id FROM webhooks WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
-// PurgeDeliveries deletes at most limit of a webhook's deliveries, and as many of
-// its attempts, whose events were purged, and reports whether there may be more.
+// PurgeDeliveries deletes at most limit deliveries of a webhook, and as many attempts,
+// whose events were purged. It reports whether there may be more.
 func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error) {
-	oldest := "~" // after every id
+	oldest := "~" // sorts after every id
 	err = tx.Row(`SELECT id FROM webhook_events ORDER BY id LIMIT 1`, nil, &oldest)
 	if err := ignoreNotFound(err); err != nil {
 		return false, err
@@ -63,8 +62,8 @@ func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error
 	return deliveries == int64(limit) || attempts == int64(limit), tx.forgetTerms(webhookID)
 }
 
-// WebhookEmail returns what webhooks hear of an email: its head and its own
-// header fields.
+// WebhookEmail returns the part of an email that webhook events contain: its head and its
+// own header fields.
 func (r *Reader) WebhookEmail(teamID, id string) (app.Email, error) {
 	var row emailRow
 	var headers sql.NullString

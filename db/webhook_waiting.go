@@ -11,18 +11,18 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-// A webhook has a place among its team's events, webhooks.reached. What it wants up
-// to there has a delivery; what it wants of the events behind waits, and costs nothing
-// until the first attempt moves the place. It wants what it wanted when an event came,
-// so a webhook that is changed while events wait keeps a term of what it wanted.
+// A webhook has a position in its team's events: webhooks.reached. Events up to the
+// position that it subscribes to have a delivery. Later events have none and cost nothing
+// until the first attempt moves the position. A webhook gets the events that it subscribed
+// to when they occurred, so a change of its subscription while events wait stores a term.
 
-// term is a stretch of a team's events of which a webhook wants the same.
+// term is a range of a team's events with the same subscription of a webhook.
 type term struct {
 	after, until int64 // webhook.Event.Seq
 	names        []webhook.EventName
 }
 
-// terms returns what a webhook wants of its team's events after one, oldest first.
+// terms returns the terms of a webhook after an event, oldest first.
 func (r *Reader) terms(w *webhook.Webhook, after int64) ([]term, error) {
 	all, err := list(r, func(s scanner) (term, error) {
 		var t term
@@ -33,7 +33,7 @@ func (r *Reader) terms(w *webhook.Webhook, after int64) ([]term, error) {
 		return t, fromJSON(names, &t.names)
 	}, `SELECT until, events FROM webhook_terms WHERE webhook_id = ? AND until > ? ORDER BY until`, w.ID, after)
 	if err != nil {
-		return nil, fmt.Errorf("read what a webhook wanted: %w", err)
+		return nil, fmt.Errorf("read webhook terms: %w", err)
 	}
 	for i := range all {
 		all[i].after, after = after, all[i].until
@@ -41,9 +41,9 @@ func (r *Reader) terms(w *webhook.Webhook, after int64) ([]term, error) {
 	return append(all, term{after, math.MaxInt64, w.Wants()}), nil
 }
 
-// waiting returns at most limit of the events inside a stretch that a webhook wants,
-// as deliveries without payloads, the oldest or the newest first. The stretch must
-// lie behind the webhook's place.
+// waiting returns at most limit events of a term that a webhook subscribes to, oldest or
+// newest first, as deliveries without payloads. The term must begin after the webhook's
+// position.
 func (r *Reader) waiting(w *webhook.Webhook, in term, newest bool, limit int) (rows []webhook.Delivery, err error) {
 	terms, err := r.terms(w, in.after)
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *Reader) waiting(w *webhook.Webhook, in term, newest bool, limit int) (r
 	return rows, nil
 }
 
-// eventsOf reads the events of a term: of each name the first ones, since those
-// between them may be of any number.
+// eventsOf reads the events of a term. It reads the first events of each name, because any
+// number of other events may be in between.
 func (r *Reader) eventsOf(w *webhook.Webhook, t term, newest bool, limit int) (rows []webhook.Delivery, err error) {
 	query, sign := `SELECT id, seq, created_at FROM webhook_events WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, 1
 	if newest {
@@ -89,7 +89,7 @@ func (r *Reader) eventsOf(w *webhook.Webhook, t term, newest bool, limit int) (r
 	return rows[:min(len(rows), limit)], nil
 }
 
-// waitingDelivery is Delivery of an event that waits for its first attempt.
+// waitingDelivery is Delivery for an event that waits for its first attempt.
 func (r *Reader) waitingDelivery(teamID, webhookID, eventID string) (webhook.Delivery, error) {
 	w, err := r.Webhook(teamID, webhookID)
 	if err != nil {
@@ -114,9 +114,8 @@ func (r *Reader) waitingDelivery(teamID, webhookID, eventID string) (webhook.Del
 	return d, nil
 }
 
-// WaitingEvents returns the events behind one that a webhook wants, as it is
-// attempted first, the oldest first and at most limit. Its place must not lie behind
-// that one.
+// WaitingEvents returns at most limit events after a Seq that a webhook subscribes to,
+// oldest first. The webhook's position must not be after that Seq.
 func (r *Reader) WaitingEvents(w *webhook.Webhook, after int64, limit int) (due []DueDelivery, err error) {
 	rows, err := r.waiting(w, term{after, math.MaxInt64, nil}, false, limit)
 	for _, d := range rows {
@@ -125,10 +124,9 @@ func (r *Reader) WaitingEvents(w *webhook.Webhook, after int64, limit int) (due 
 	return due, err
 }
 
-// BeginWaiting makes the deliveries of the events that waited longest for a webhook,
-// with the first attempt of each begun, and moves its place, where it has reached that
-// event. next is that of BeginDelivery. Error: ErrNotFound for a webhook that is gone
-// or stands elsewhere.
+// BeginWaiting stores the deliveries of the oldest waiting events of a webhook with their
+// first attempt begun, and moves the webhook's position from reached. next is as in
+// BeginDelivery. Error: ErrNotFound if the webhook is gone or at another position.
 func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery, next time.Time) error {
 	last := events[len(events)-1].Seq
 	n, err := tx.Exec(`UPDATE webhooks SET reached = ? WHERE id = ? AND reached = ?`, last, webhookID, reached)
@@ -145,15 +143,15 @@ func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery
 	return tx.purgeTerms(webhookID, last)
 }
 
-// purgeTerms deletes the terms that a webhook has passed.
+// purgeTerms deletes the terms before a webhook's position.
 func (tx *Tx) purgeTerms(webhookID string, reached int64) error {
 	if err := tx.Write(`DELETE FROM webhook_terms WHERE webhook_id = ? AND until <= ?`, webhookID, reached); err != nil {
-		return fmt.Errorf("delete what a webhook wanted: %w", err)
+		return fmt.Errorf("delete webhook terms: %w", err)
 	}
 	return nil
 }
 
-// endTerm prepares that a webhook wants other events from now on. Error: ErrNotFound.
+// endTerm stores a term before a webhook's subscription changes. Error: ErrNotFound.
 func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error {
 	w, err := tx.Webhook(teamID, webhookID)
 	if err != nil || slices.Equal(w.Wants(), wants) {
@@ -170,16 +168,16 @@ func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error
 	if err != nil {
 		return err
 	}
-	// After an event there is one change that counts: the first.
+	// only the first change after an event counts
 	err = tx.Write(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM webhook_event_counts WHERE team_id = ?3
 		ON CONFLICT (webhook_id, until) DO NOTHING`, w.ID, names, w.TeamID)
 	if err != nil {
-		return fmt.Errorf("note what a webhook wanted: %w", err)
+		return fmt.Errorf("insert webhook term: %w", err)
 	}
 	return nil
 }
 
-// skip moves the place of a webhook for which nothing waits to the last event.
+// skip moves the position of a webhook without waiting events to the last event.
 func (tx *Tx) skip(w *webhook.Webhook) error {
 	var last int64
 	err := tx.Row(`SELECT last FROM webhook_event_counts WHERE team_id = ?`, []any{w.TeamID}, &last)
@@ -187,12 +185,12 @@ func (tx *Tx) skip(w *webhook.Webhook) error {
 		return fmt.Errorf("read the last event: %w", err)
 	}
 	if err := tx.Write(`UPDATE webhooks SET reached = ? WHERE team_id = ? AND id = ?`, last, w.TeamID, w.ID); err != nil {
-		return fmt.Errorf("move a webhook: %w", err)
+		return fmt.Errorf("move position of webhook: %w", err)
 	}
 	return tx.purgeTerms(w.ID, last)
 }
 
-// forgetTerms deletes the terms of a webhook for whose events nobody waits any more.
+// forgetTerms deletes the terms of a webhook without waiting events.
 func (tx *Tx) forgetTerms(webhookID string) error {
 	var teamID string
 	err := tx.Row(`SELECT w.team_id FROM webhook_terms AS t JOIN webhooks AS w ON w.id = t.webhook_id WHERE t.webhook_id = ? LIMIT 1`,

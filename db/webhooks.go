@@ -13,7 +13,7 @@ const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secre
 
 func scanWebhook(s scanner) (webhook.Webhook, error) { return scanWebhookAnd(s) }
 
-// scanWebhookAnd scans a webhook and the columns behind it.
+// scanWebhookAnd scans a webhook and additional columns.
 func scanWebhookAnd(s scanner, more ...any) (webhook.Webhook, error) {
 	var w webhook.Webhook
 	var events sql.NullString
@@ -26,8 +26,8 @@ func scanWebhookAnd(s scanner, more ...any) (webhook.Webhook, error) {
 	return w, fromJSON(events, &w.Events)
 }
 
-// InsertWebhook adds a webhook, which hears of what happens from now on. Error:
-// ErrConflict for a team that has limit of them already.
+// InsertWebhook adds a webhook for events from now on. Error: ErrConflict if the team has
+// limit webhooks already.
 func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
 	events, err := jsonText(w.Events)
 	if err != nil {
@@ -40,8 +40,8 @@ func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// UpdateWebhook writes all of a webhook that its team can change. What it wanted
-// until now and was not told yet is still told. Error: ErrNotFound.
+// UpdateWebhook stores the editable fields of a webhook. Waiting events are still
+// delivered by the old subscription. Error: ErrNotFound.
 func (tx *Tx) UpdateWebhook(w *webhook.Webhook) error {
 	if err := tx.endTerm(w.TeamID, w.ID, w.Wants()); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (tx *Tx) UpdateWebhook(w *webhook.Webhook) error {
 		w.Endpoint, events, string(w.Status), w.Sealed, nullTime(w.FailingSince), w.TeamID, w.ID)
 }
 
-// DeleteWebhook removes a webhook; its deliveries are left over for
-// PurgeLeftovers. Error: ErrNotFound.
+// DeleteWebhook deletes a webhook. PurgeLeftovers deletes its deliveries. Error:
+// ErrNotFound.
 func (tx *Tx) DeleteWebhook(teamID, id string) error {
 	n, err := tx.Exec(`DELETE FROM webhooks WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
@@ -69,8 +69,8 @@ func (r *Reader) Webhook(teamID, id string) (webhook.Webhook, error) {
 	return one(r, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`, teamID, id)
 }
 
-// ListWebhooks returns a page of a team's webhooks, newest first. Error: ErrNotFound
-// for a cursor that is no webhook of the team.
+// ListWebhooks returns a page of a team's webhooks, newest first. Error: ErrNotFound for
+// an unknown cursor.
 func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]webhook.Webhook, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Webhook(teamID, cursor)) }, scanWebhook,
 		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id < ? ORDER BY w.id DESC LIMIT ?`,
@@ -87,12 +87,12 @@ func (r *Reader) AllEnabledWebhooks() ([]webhook.Webhook, error) {
 	return list(r, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
 }
 
-// SetFailing notes since when a webhook fails. Error: ErrNotFound.
+// SetFailing records since when a webhook fails. Error: ErrNotFound.
 func (tx *Tx) SetFailing(teamID, id string, since time.Time) error {
 	return tx.WriteOne(`UPDATE webhooks SET failing_since = ? WHERE team_id = ? AND id = ?`, nullTime(since), teamID, id)
 }
 
-// InsertWebhookAttempt notes an attempt to send an event to a team's webhook.
+// InsertWebhookAttempt stores an attempt to send an event to a team's webhook.
 func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook.Attempt) error {
 	var status any
 	if a.HTTPStatus != 0 {
@@ -115,8 +115,8 @@ func scanWebhookAttempt(s scanner) (webhook.Attempt, error) {
 	return a, err
 }
 
-// ListWebhookAttempts returns a page of the attempts to send an event to a team's
-// webhook, newest first. Error: ErrNotFound for a cursor that is none of them.
+// ListWebhookAttempts returns a page of the attempts to send an event to a team's webhook,
+// newest first. Error: ErrNotFound for an unknown cursor.
 func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]webhook.Attempt, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.Exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND event_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
@@ -127,8 +127,8 @@ func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app
 			WHERE webhook_id = ? AND event_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID)
 }
 
-// EnabledWebhook returns a webhook of any team, and the Seq of the team's last event.
-// Error: ErrNotFound for one that is disabled or gone.
+// EnabledWebhook returns a webhook of any team and the Seq of the team's last event.
+// Error: ErrNotFound if it is disabled or gone.
 func (r *Reader) EnabledWebhook(id string) (w webhook.Webhook, last int64, err error) {
 	w, err = one(r, func(s scanner) (webhook.Webhook, error) { return scanWebhookAnd(s, &last) },
 		`SELECT `+webhookColumns+`, coalesce((SELECT c.last FROM webhook_event_counts AS c WHERE c.team_id = w.team_id), 0)
@@ -136,29 +136,29 @@ func (r *Reader) EnabledWebhook(id string) (w webhook.Webhook, last int64, err e
 	return w, last, err
 }
 
-// TeamOfWebhook returns the team that a webhook belongs to.
+// TeamOfWebhook returns the team of a webhook.
 func (r *Reader) TeamOfWebhook(id string) (teamID string, err error) {
 	err = r.Row(`SELECT team_id FROM webhooks WHERE id = ?`, []any{id}, &teamID)
 	return teamID, err
 }
 
-// ClearFailing notes that a webhook took an event: it fails no more.
+// ClearFailing records that a webhook accepted an event and no longer fails.
 func (tx *Tx) ClearFailing(teamID, id string) error {
 	err := tx.Write(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
 	return err
 }
 
-// FailingWebhook is a webhook whose latest attempts failed, and its team's name.
+// FailingWebhook is a webhook whose latest attempts failed, with its team's name.
 type FailingWebhook struct {
 	webhook.Webhook
 	Team string
 }
 
-// maxFailing bounds the webhooks that an operator is told of.
+// maxFailing is the most failing webhooks that an operator sees.
 const maxFailing = 100
 
-// FailingWebhooks returns webhooks of all teams whose latest attempts failed, the
-// disabled ones too: at most 100. It reads all webhooks.
+// FailingWebhooks returns at most maxFailing webhooks of all teams whose latest attempts
+// failed, including disabled ones. It scans all webhooks.
 func (r *Reader) FailingWebhooks() ([]FailingWebhook, error) {
 	return list(r, func(s scanner) (f FailingWebhook, err error) {
 		f.Webhook, err = scanWebhookAnd(s, &f.Team)

@@ -180,7 +180,7 @@ var document = sync.OnceValue(func() []byte {
 // TestMain reduces garbage collection: most garbage is that of stopped servers.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	dbtest.RunMoreSideBySide()
+	dbtest.RaiseParallelism()
 	code := m.Run()
 	endChromium()
 	os.Exit(code)

@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// Harm changes a database file without SQLite: change gets the first page that contains
-// what.
-func Harm(t testing.TB, path string, what []byte, change func(page []byte)) {
+// Corrupt changes a database file without SQLite: change is called with the first page that
+// contains content.
+func Corrupt(t testing.TB, path string, content []byte, change func(page []byte)) {
 	t.Helper()
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := bytes.Index(file, what)
+	at := bytes.Index(file, content)
 	if at < 0 {
-		t.Fatalf("%.20q is not in the file", what)
+		t.Fatalf("%.20q is not in the file", content)
 	}
 	change(file[at/4096*4096:][:4096])
 	if err := os.WriteFile(path, file, 0o600); err != nil {
@@ -25,7 +25,7 @@ func Harm(t testing.TB, path string, what []byte, change func(page []byte)) {
 	}
 }
 
-// Log is a buffer for a log, safe for concurrent use.
+// Log is a buffer for log output, safe for concurrent use.
 type Log struct {
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -38,7 +38,7 @@ func (b *Log) Write(p []byte) (int, error) {
 	return b.log.Write(p)
 }
 
-// String returns what was written until now.
+// String returns the log output so far.
 func (b *Log) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

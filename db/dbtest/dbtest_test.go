@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestFileCopiesTheTemplateThatWasMadeOnce(t *testing.T) {
+func TestFileCopiesTemplate(t *testing.T) {
 	made := 0
 	fill := func(path string) error {
 		made++
@@ -37,7 +37,7 @@ func TestFileCopiesTheTemplateThatWasMadeOnce(t *testing.T) {
 	}
 }
 
-func TestOnlyTheDirectoriesOfKilledProcessesAreRemoved(t *testing.T) {
+func TestRemoveAbandoned(t *testing.T) {
 	root := t.TempDir()
 	running, unlock, err := makeDir(root)
 	if err != nil {

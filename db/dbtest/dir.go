@@ -1,7 +1,7 @@
-// Package dbtest gives a test a directory or a file for its SQLite database: in memory where the
-// machine has a file system for that, and copied from a template that the process makes once.
+// Package dbtest provides SQLite database files for tests: in memory if the machine has a file system
+// for that, and copied from a template that the process creates once.
 //
-// Only tests import it. A helper that meets an error ends the test that called it.
+// Only tests import the package. If a helper fails, it ends the test that called it.
 package dbtest
 
 import (
@@ -14,23 +14,24 @@ import (
 	"time"
 )
 
-// memory is a file system in memory on Linux; minFree is how many bytes must be free there.
+// memory is a file system in memory on Linux; minFree is how many bytes must be free on it.
 const (
 	memory  = "/dev/shm"
 	minFree = 2 << 30
 )
 
-// Root returns the directory below which tests keep databases: the one that the environment
-// variable TMPDIR names, else /dev/shm where 2 GiB are free there, else os.TempDir.
+// Root returns the parent directory of test databases: TMPDIR if that is set, else /dev/shm if 2
+// GiB are free there, else os.TempDir.
 var Root = sync.OnceValue(func() string {
-	if os.Getenv("TMPDIR") == "" && free(memory) >= minFree && removeAbandoned(memory) == nil {
+	if os.Getenv("TMPDIR") == "" && freeBytes(memory) >= minFree && removeAbandoned(memory) == nil {
 		return memory
 	}
 	return os.TempDir()
 })
 
-// free returns how many bytes a file system has left; 0: there is none, or it does not say.
-func free(path string) uint64 {
+// freeBytes returns how many bytes a file system has left; 0: it does not exist, or this is
+// unknown.
+func freeBytes(path string) uint64 {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(path, &stat); err != nil {
 		return 0
@@ -38,8 +39,8 @@ func free(path string) uint64 {
 	return uint64(stat.Bavail) * uint64(stat.Bsize)
 }
 
-// Dir returns a new directory below Root, which is removed when the test ends. A test of what a
-// disk does to a database uses t.TempDir instead.
+// Dir returns a new directory below Root, which is removed when the test ends. Tests of disk
+// faults use t.TempDir instead.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir, unlock, err := makeDir(Root())
@@ -57,7 +58,7 @@ func Dir(t testing.TB) string {
 
 const prefix = "mailer-test-"
 
-// makeDir makes a directory and locks it, so that removeAbandoned of another process spares it.
+// makeDir creates a directory and locks it, so that removeAbandoned of another process skips it.
 func makeDir(root string) (dir string, unlock func() error, err error) {
 	dir, err = os.MkdirTemp(root, prefix)
 	if err != nil {
@@ -70,8 +71,8 @@ func makeDir(root string) (dir string, unlock func() error, err error) {
 	return dir, unlock, nil
 }
 
-// lock locks a directory until unlock is called or the process ends. Error: also
-// syscall.EWOULDBLOCK, another process has locked the directory.
+// lock locks a directory until unlock is called or the process ends. Error: syscall.EWOULDBLOCK
+// if another process has locked the directory.
 func lock(dir string) (unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -84,26 +85,26 @@ func lock(dir string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// unlockedFor is the age up to which makeDir may not have locked a directory yet.
+// unlockedFor is the maximum age of a directory that makeDir has not locked yet.
 const unlockedFor = time.Minute
 
-// removeAbandoned removes the directories of processes that were killed, so that they do not
-// fill the memory. Error: nothing can be made in root.
+// removeAbandoned removes the directories of killed processes, so that they do not fill the
+// memory. Error: root is not writable.
 func removeAbandoned(root string) error {
-	// The clock is that of the file system: a test may be in a synctest bubble.
+	// Use the clock of the file system, because the test may run in a synctest bubble.
 	probe, unlock, err := makeDir(root)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		_ = os.Remove(probe) // else the next process removes it
+		_ = os.Remove(probe) // otherwise the next process removes it
 		_ = unlock()
 	}()
 	now, err := os.Stat(probe)
 	if err != nil {
 		return err
 	}
-	found, _ := filepath.Glob(filepath.Join(root, prefix+"*")) // the pattern is sound
+	found, _ := filepath.Glob(filepath.Join(root, prefix+"*")) // the pattern is valid
 	for _, dir := range found {
 		info, err := os.Stat(dir)
 		if err != nil || now.ModTime().Sub(info.ModTime()) < unlockedFor {

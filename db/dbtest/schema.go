@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Schema returns the text of the schema.sql of this repository, which it looks for in the
-// working directory of the test and in the directories above.
+// Schema returns schema.sql of this repository. It searches the working directory of the test and
+// its parents.
 func Schema(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

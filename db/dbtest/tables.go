@@ -18,16 +18,17 @@ type Table struct {
 type Column struct {
 	Name, Kind string
 	Optional   bool
-	Words      []string // that a CHECK lists
+	Allowed    []string // values listed in a CHECK
 }
 
 var (
-	sqlComment   = regexp.MustCompile(`--[^\n]*`)
-	tableName    = regexp.MustCompile(`^CREATE TABLE (\w+)`)
-	checkedWords = regexp.MustCompile(`CHECK \((\w+) IN \(([^)]*)\)`)
+	sqlComment = regexp.MustCompile(`--[^\n]*`)
+	tableName  = regexp.MustCompile(`^CREATE TABLE (\w+)`)
+	checkIn    = regexp.MustCompile(`CHECK \((\w+) IN \(([^)]*)\)`)
 )
 
-// Tables returns the tables of schema.sql, which conn, a connection to SQLite, has.
+// Tables returns the tables of schema.sql. conn is a connection to a SQLite database with that
+// schema.
 func Tables(t testing.TB, conn *sql.Conn) (tables []Table) {
 	t.Helper()
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(Schema(t), ""), ";") {
@@ -35,18 +36,18 @@ func Tables(t testing.TB, conn *sql.Conn) (tables []Table) {
 		if m == nil {
 			continue
 		}
-		words := map[string][]string{}
-		for _, check := range checkedWords.FindAllStringSubmatch(s, -1) {
+		allowed := map[string][]string{}
+		for _, check := range checkIn.FindAllStringSubmatch(s, -1) {
 			for _, word := range strings.Split(check[2], ",") {
-				words[check[1]] = append(words[check[1]], strings.Trim(strings.TrimSpace(word), "'"))
+				allowed[check[1]] = append(allowed[check[1]], strings.Trim(strings.TrimSpace(word), "'"))
 			}
 		}
-		tables = append(tables, Table{m[1], columns(t, conn, m[1], words)})
+		tables = append(tables, Table{m[1], columns(t, conn, m[1], allowed)})
 	}
 	return tables
 }
 
-func columns(t testing.TB, conn *sql.Conn, table string, words map[string][]string) (out []Column) {
+func columns(t testing.TB, conn *sql.Conn, table string, allowed map[string][]string) (out []Column) {
 	t.Helper()
 	rows, err := conn.QueryContext(t.Context(), `SELECT name, type, "notnull" FROM pragma_table_info(?) ORDER BY cid`, table)
 	if err != nil {
@@ -59,7 +60,7 @@ func columns(t testing.TB, conn *sql.Conn, table string, words map[string][]stri
 		if err := rows.Scan(&c.Name, &c.Kind, &notNull); err != nil {
 			t.Fatal(err)
 		}
-		c.Optional, c.Words = !notNull, words[c.Name]
+		c.Optional, c.Allowed = !notNull, allowed[c.Name]
 		out = append(out, c)
 	}
 	if err := rows.Err(); err != nil {
@@ -68,11 +69,11 @@ func columns(t testing.TB, conn *sql.Conn, table string, words map[string][]stri
 	return out
 }
 
-// MendUnit makes the columns of a row of units agree: names of columns, their places in the
-// VALUES of an INSERT, and arguments.
-func MendUnit(names, places []string, args []any) {
+// FixUnit makes the columns of a row of units consistent. names, placeholders and args are those
+// of an INSERT.
+func FixUnit(names, placeholders []string, args []any) {
 	at := func(name string) int { return slices.Index(names, name) }
-	places[at("bulk")], args[at("bulk")] = `?`, int64(1)
+	placeholders[at("bulk")], args[at("bulk")] = `?`, int64(1)
 	if args[at("broadcast_id")] == nil {
 		args[at("bulk")] = int64(0)
 	}

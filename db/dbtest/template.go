@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// File returns the path of a new database file, in a directory of its own that is removed when
-// the test ends. The file is a copy of the template that make made at the path which it was
-// given. The process makes one template for each key.
-func File(t testing.TB, key string, make func(path string) error) string {
+// File returns the path of a new database file, in its own directory, which is removed when the
+// test ends. The file is a copy of a template, which create creates at the given path. The
+// process creates one template for each key.
+func File(t testing.TB, key string, create func(path string) error) string {
 	t.Helper()
-	content, err := template(t, key, make)
+	content, err := template(t, key, create)
 	if err != nil {
 		t.Fatalf("make a template of a database: %v", err)
 	}
@@ -30,7 +30,7 @@ var templates = struct {
 	content map[string][]byte
 }{content: map[string][]byte{}}
 
-func template(t testing.TB, key string, make func(path string) error) ([]byte, error) {
+func template(t testing.TB, key string, create func(path string) error) ([]byte, error) {
 	t.Helper()
 	templates.Lock()
 	defer templates.Unlock()
@@ -38,7 +38,7 @@ func template(t testing.TB, key string, make func(path string) error) ([]byte, e
 		return content, nil
 	}
 	path := filepath.Join(Dir(t), "template.db")
-	if err := make(path); err != nil {
+	if err := create(path); err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {

@@ -15,27 +15,28 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// ErrLogGrows: so much is written that the log would grow past its bound while the
-// database is copied.
+// ErrLogGrows means that the write-ahead log would exceed its bound while the database is copied,
+// because too much is written.
 var ErrLogGrows = errors.New("db: the log grows too fast for a copy")
 
-// Bounds of a copy. While one is read, the log keeps all that is committed, since its
-// pages can't move to the database file; what is left up to 1 GB is for the moment after.
+// Bounds of a copy. While the snapshot of a copy is open, SQLite cannot move pages from the
+// write-ahead log to the database file, so the log keeps every commit. A log of up to 1 GB is
+// moved after the copy.
 const (
-	maxLog     = 768 << 20
-	settledLog = 128 << 20
-	// copyChunk is how much is written to the copy before it is synced: a commit that
-	// syncs the log waits for what the disk has still to do.
-	copyChunk = 4 << 20
-	copyTries = 3
-	// settlePatience is how long a copy waits for the log to be short again.
-	settlePatience = 30 * time.Second
+	maxLog   = 768 << 20
+	shortLog = 128 << 20
+	// copySyncBytes is how much of the copy is written between two syncs. A commit that syncs the
+	// log waits for everything that the disk has to write.
+	copySyncBytes = 4 << 20
+	copyTries     = 3
+	// checkpointTimeout is how long a copy waits until the log is short again.
+	checkpointTimeout = 30 * time.Second
 )
 
-// markSetting is the name under which a copy says when it was made.
+// markSetting is the setting in which a copy stores its mark.
 const markSetting = "copied"
 
-// mark is what a copy knows of itself.
+// mark identifies a copy.
 type mark struct {
 	At int64 `json:"at"` // Unix milliseconds
 }
@@ -44,21 +45,21 @@ type mark struct {
 type Copy struct {
 	Bytes  int64
 	Emails int64
-	At     time.Time // all that was committed until then is in it
+	At     time.Time // every commit before it is in the copy
 }
 
 // copier makes one copy.
 type copier struct {
-	path     string // of the database, without links
+	path     string // of the database, symbolic links resolved
 	file     string // of the copy
 	maxLog   int64
 	progress func(done, all int64)
 }
 
-// Copy makes a consistent copy of the database in file, an empty one of the caller's,
-// and checks it. It reads in one snapshot, beside all others; where the log would grow
-// past 1 GB meanwhile it gives up, moves the log to the database and begins again, a few
-// times. progress may be nil. Errors: ErrLogGrows, ErrDamaged.
+// Copy writes a consistent copy of the database to file, which the caller created empty, and
+// checks the copy. It reads one snapshot while others go on writing. If the log would exceed 1
+// GB, it closes the snapshot, moves the log to the database and starts again, at most copyTries
+// times. progress is called with bytes and may be nil. Errors: ErrLogGrows, ErrDamaged.
 func (d *DB) Copy(ctx context.Context, file string, progress func(done, all int64)) (Copy, error) {
 	if err := OnlyFiles(d.name); err != nil {
 		return Copy{}, err
@@ -72,7 +73,7 @@ func (d *DB) Copy(ctx context.Context, file string, progress func(done, all int6
 
 func (c *copier) run(ctx context.Context) (made Copy, err error) {
 	for try := 1; ; try++ {
-		if err := c.settleLog(ctx); err != nil {
+		if err := c.checkpointLog(ctx); err != nil {
 			return made, err
 		}
 		made.At = clock.Now()
@@ -81,10 +82,10 @@ func (c *copier) run(ctx context.Context) (made Copy, err error) {
 			break
 		}
 		if !errors.Is(err, ErrLogGrows) || try == copyTries {
-			return made, errors.Join(err, c.settleLog(ctx))
+			return made, errors.Join(err, c.checkpointLog(ctx))
 		}
 	}
-	if err := c.settleLog(ctx); err != nil {
+	if err := c.checkpointLog(ctx); err != nil {
 		return made, err
 	}
 	err = c.finish(ctx, &made)
@@ -100,7 +101,7 @@ func (c *copier) copyPages(ctx context.Context) error {
 	defer pool.Close()
 	pool.SetMaxOpenConns(1)
 	conn, err := pool.Conn(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = pool.Conn(ctx)
 	}
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *copier) writePages(ctx context.Context, r *Reader, f *os.File, all int6
 		if err != nil {
 			return fmt.Errorf("write copy: %w", err)
 		}
-		if done += int64(n); done-synced < copyChunk && done < all {
+		if done += int64(n); done-synced < copySyncBytes && done < all {
 			continue
 		}
 		if err := errors.Join(w.Flush(), f.Sync()); err != nil {
@@ -171,7 +172,7 @@ func (c *copier) writePages(ctx context.Context, r *Reader, f *os.File, all int6
 	return nil
 }
 
-// checkLog is ErrLogGrows once the log is as long as it may become.
+// checkLog returns ErrLogGrows once the log is longer than maxLog.
 func (c *copier) checkLog() error {
 	if size := logLength(c.path); size > c.maxLog {
 		return refuse(ErrLogGrows, "%s is written to so fast that its log came to %d MB while it was copied; nothing was copied: try again when less is sent, or copy to a faster disk", c.path, size>>20)
@@ -179,7 +180,7 @@ func (c *copier) checkLog() error {
 	return nil
 }
 
-// logLength is 0 where there is no log.
+// logLength returns the size of the write-ahead log in bytes; 0: there is none.
 func logLength(path string) int64 {
 	info, err := os.Stat(path + "-wal")
 	if err != nil {
@@ -188,26 +189,26 @@ func logLength(path string) int64 {
 	return info.Size()
 }
 
-// settleLog moves to the database file what waited in a long log, so that no commit of
-// the server has to do it all at once, and has the log be short again.
-func (c *copier) settleLog(ctx context.Context) error {
-	if logLength(c.path) < settledLog {
+// checkpointLog moves a long log to the database file and truncates it, so that no commit of the
+// server has to move all of it.
+func (c *copier) checkpointLog(ctx context.Context) error {
+	if logLength(c.path) < shortLog {
 		return nil
 	}
-	pool, err := sql.Open("sqlite", dsn(c.path, "mode=rw&_busy_timeout=20&_synchronous=FULL")) // nobody waits for this
+	pool, err := sql.Open("sqlite", dsn(c.path, "mode=rw&_busy_timeout=20&_synchronous=FULL")) // no client waits for this
 	if err != nil {
 		return fmt.Errorf("open database to shorten its log: %w", err)
 	}
 	defer pool.Close()
 	pool.SetMaxOpenConns(1)
-	for deadline := time.Now().Add(settlePatience); ; {
+	for deadline := time.Now().Add(checkpointTimeout); ; {
 		for _, pragma := range []string{`PRAGMA wal_checkpoint(PASSIVE)`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
 			var busy, inLog, moved int
 			if err := pool.QueryRowContext(ctx, pragma).Scan(&busy, &inLog, &moved); err != nil && !isLocked(err) {
 				return fmt.Errorf("shorten the log: %w", err)
 			}
 		}
-		if logLength(c.path) < settledLog || time.Now().After(deadline) {
+		if logLength(c.path) < shortLog || time.Now().After(deadline) {
 			return nil
 		}
 		select {
@@ -218,7 +219,7 @@ func (c *copier) settleLog(ctx context.Context) error {
 	}
 }
 
-// finish marks the copy with its time, and checks it.
+// finish stores the mark in the copy and checks the copy.
 func (c *copier) finish(ctx context.Context, made *Copy) error {
 	pool, err := sql.Open("sqlite", dsn(c.file, "mode=rw&_busy_timeout=5000&_synchronous=FULL&_dqs=0&_pragma=cache_size(-8000)"))
 	if err != nil {
@@ -245,7 +246,7 @@ func finishCopy(ctx context.Context, s *Conn, made *Copy) error {
 	if err != nil {
 		return fmt.Errorf("mark copy: %w", err)
 	}
-	// One file, which can be read where nothing can be written.
+	// Without WAL the copy is a single file that can be opened on a read-only file system.
 	if err := s.pragma(`PRAGMA journal_mode = DELETE`); err != nil {
 		return fmt.Errorf("mark copy: %w", err)
 	}
@@ -258,7 +259,7 @@ func finishCopy(ctx context.Context, s *Conn, made *Copy) error {
 	return checkIntegrity(ctx, s)
 }
 
-// checkIntegrity is ErrDamaged where SQLite finds a page or an index that is not sound.
+// checkIntegrity returns ErrDamaged if SQLite finds a damaged page or index.
 func checkIntegrity(ctx context.Context, s *Conn) error {
 	var found string
 	if err := s.conn.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&found); err != nil {
@@ -270,7 +271,7 @@ func checkIntegrity(ctx context.Context, s *Conn) error {
 	return nil
 }
 
-// syncFile has a file outlive a power cut, and returns its size.
+// syncFile syncs a file to disk and returns its size.
 func syncFile(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -283,6 +284,6 @@ func syncFile(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Path is where the database file stands, without links, or the name of a database elsewhere,
-// without a password.
+// Path returns the path of the database file with symbolic links resolved, or the name of a
+// PostgreSQL database without its password.
 func (d *DB) Path() string { return d.name }

@@ -8,7 +8,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// openNew opens a new database in a folder of the test.
+// openNew opens a new database in a directory of the test.
 func openNew(t *testing.T) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
@@ -19,11 +19,11 @@ func openNew(t *testing.T) *DB {
 	return d
 }
 
-func TestTheLogGrewWithoutBoundUnderACopy(t *testing.T) {
+func TestCopyLimitsLogGrowth(t *testing.T) {
 	d := openNew(t)
 	value := make([]byte, 1<<20)
 	grow := func() error {
-		for i := range value { // SQLite writes no page that says the same
+		for i := range value { // SQLite does not write an unchanged page
 			value[i]++
 		}
 		return d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("large", value) })

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// SQLite zeroes what is deleted (secure_delete), yet two places keep older
-// bytes: the write-ahead log, and the unused middle of a page whose rows moved
-// to another when it was split. TruncateLog and CleanPages empty them.
+// SQLite overwrites deleted content with zeros (secure_delete), but old bytes remain in the
+// write-ahead log, and in the unused part of a page after its rows moved to another page in a
+// split. TruncateLog and CleanPages overwrite both.
 
-// ErrBusy: readers hold an old snapshot, so that the log can't be emptied now.
+// ErrBusy means that a reader holds an old snapshot, so that the log cannot be truncated.
 var ErrBusy = errors.New("db: readers hold an old snapshot")
 
-// writerTask is work of the writer outside of any transaction.
+// writerTask is a function that runs on the writer's connection, outside of any transaction.
 type writerTask struct {
 	fn   func(*Conn) error
 	done chan error
 }
 
-// run has the writer do something between two transactions. fn must be short.
+// run runs fn on the writer's connection, between two transactions. fn must be short.
 func (d *DB) run(ctx context.Context, fn func(*Conn) error) error {
 	c := &writerTask{fn: fn, done: make(chan error, 1)}
 	select {
@@ -47,14 +47,14 @@ func (d *DB) run(ctx context.Context, fn func(*Conn) error) error {
 	}
 }
 
-// TruncateLog moves everything from the write-ahead log to the database file and
-// empties the log. Error: ErrBusy.
+// TruncateLog moves the write-ahead log to the database file and truncates it. On PostgreSQL it
+// does nothing. Error: ErrBusy.
 func (d *DB) TruncateLog(ctx context.Context) error {
 	if d.path == "" {
-		return nil // the database's own matter
+		return nil // PostgreSQL manages its own files
 	}
 	return d.run(ctx, func(s *Conn) error {
-		// The writer must not wait for readers as it does for other processes.
+		// The timeout of 5 s is for locks of other processes; readers are not waited for.
 		if err := s.pragma(`PRAGMA busy_timeout = 20`); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (d *DB) TruncateLog(ctx context.Context) error {
 	})
 }
 
-// pragma runs a PRAGMA that may answer a row.
+// pragma runs a PRAGMA and discards its rows.
 func (s *Conn) pragma(text string) error {
 	rows, err := s.conn.QueryContext(context.Background(), text)
 	if err != nil {
@@ -83,24 +83,24 @@ func (s *Conn) pragma(text string) error {
 	return rows.Close()
 }
 
-// pagesAtOnce is how many pages one snapshot looks at; pagesInWrite how many one
-// transaction cleans.
+// pagesPerRead is how many pages are read in one snapshot, pagesPerWrite how many are cleaned in
+// one transaction.
 const (
-	pagesAtOnce  = 4096
-	pagesInWrite = 64
+	pagesPerRead  = 4096
+	pagesPerWrite = 64
 )
 
-// maxCleanPages: the first byte of an overflow page is that of a page number,
-// and must not be taken for the kind of a b-tree page. 128 GB.
+// maxCleanPages bounds the page numbers (128 GB): an overflow page begins with a page number,
+// whose first byte must not look like the type of a b-tree page.
 const maxCleanPages = 2 << 24
 
-// CleanPages zeroes those unused parts of pages for which dirty answers true. It
-// reads the whole database, a part at a time.
+// CleanPages overwrites with zeros those unused parts of pages for which dirty returns true. It
+// reads the whole database, pagesPerRead pages at a time. On PostgreSQL it does nothing.
 func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 	if d.path == "" {
-		return nil // the database's own matter
+		return nil // PostgreSQL manages its own files
 	}
-	d.pages.Lock() // a page that is moved to where it was looked at would be missed
+	d.pages.Lock() // Shrink could move an unread page to a number that was already read
 	defer d.pages.Unlock()
 	var count int64
 	err := d.Read(ctx, func(r *Reader) error { return r.Row(`PRAGMA page_count`, nil, &count) })
@@ -114,7 +114,7 @@ func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 	for first := int64(1); first > 0; {
 		var found []int64
 		err := d.Read(ctx, func(r *Reader) (err error) {
-			found, first, err = r.dirtyPages(first, pagesAtOnce, dirty)
+			found, first, err = r.dirtyPages(first, pagesPerRead, dirty)
 			return err
 		})
 		if err != nil {
@@ -124,7 +124,7 @@ func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			n := min(len(found), pagesInWrite)
+			n := min(len(found), pagesPerWrite)
 			if err := d.wipe(ctx, found[:n], dirty); err != nil {
 				return fmt.Errorf("wipe old bytes: %w", err)
 			}
@@ -134,7 +134,7 @@ func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 	return nil
 }
 
-// dirtyPages looks at limit pages from first on and returns where to go on; 0: the
+// dirtyPages checks limit pages from page first on. next is the page to continue with; 0: the
 // end.
 func (r *Reader) dirtyPages(first int64, limit int, dirty func([]byte) bool) (found []int64, next int64, err error) {
 	stmt, err := r.Statement(`WITH RECURSIVE numbers_open (i) AS (SELECT ?1 UNION ALL SELECT n.i + 1 FROM numbers_open AS n WHERE n.i < ?2)
@@ -163,8 +163,8 @@ func (r *Reader) dirtyPages(first int64, limit int, dirty func([]byte) bool) (fo
 	return found, next, rows.Err()
 }
 
-// unused returns the part of a b-tree page between the cell pointers and the
-// content of the cells (the database file format, 1.6); nil for other pages.
+// unused returns the part of a b-tree page between the cell pointers and the cell content
+// (database file format, 1.6); nil for other pages.
 func unused(page []byte, number int64) []byte {
 	header := 0
 	if number == 1 {
@@ -192,10 +192,10 @@ func unused(page []byte, number int64) []byte {
 	return page[begin:end]
 }
 
-// isPointerMap reports whether a page holds pointers to parents (the database file
-// format, 1.8), which begin with bytes that could be those of a b-tree page. The
-// first is page 2; each tells of as many as follow it. The page at lockByte is
-// left empty by SQLite, and a map that would stand there stands behind it.
+// isPointerMap reports whether a page is a pointer map (database file format, 1.8). A pointer map
+// begins with bytes that could be those of a b-tree page. The first one is page 2, and each
+// describes the pages that follow it. SQLite leaves the page at lockByte empty; a pointer map of
+// that number moves to the next page.
 func isPointerMap(number, size int64) bool {
 	const lockByte, entry = 1 << 30, 5
 	every := size/entry + 1
@@ -206,9 +206,8 @@ func isPointerMap(number, size int64) bool {
 	return number > 1 && number == at
 }
 
-// wipe zeroes the unused parts of pages. It takes a connection of its own, since
-// the writer's is kept from touching pages (SQLite's defensive mode), while the
-// writer stands still.
+// wipe zeroes the unused parts of pages. It opens its own connection, because the writer's is in
+// SQLite's defensive mode and may not write pages. The writer waits meanwhile.
 func (d *DB) wipe(ctx context.Context, pages []int64, dirty func([]byte) bool) error {
 	return d.run(ctx, func(*Conn) error {
 		pool, err := sql.Open("sqlite", dsn(d.path, "_busy_timeout=5000&_txlock=immediate&_synchronous=FULL&_dqs=0&_pragma=trusted_schema(0)&_pragma=secure_delete(1)&_pragma=cache_size(-2000)"))

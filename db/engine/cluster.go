@@ -15,7 +15,7 @@ type Cluster struct{ db *DB }
 func (d *DB) Cluster() Cluster { return Cluster{d} }
 
 // Leading is closed once this process leads: mostly from the start. A server that was started
-// beside another one (Options.Several) may lead later, or never.
+// beside another one (Options.JoinCluster) may lead later, or never.
 func (c Cluster) Leading() <-chan struct{} { return c.db.lead }
 
 // Leads reports whether Leading is closed.
@@ -28,7 +28,7 @@ func (c Cluster) Leads() bool {
 	}
 }
 
-// Shared reports whether other servers may write to the database while this one works.
+// Shared reports whether other servers may write to the database while this one runs.
 func (c Cluster) Shared() bool { return c.db.path == "" }
 
 // Partition is this server's part of the work that all servers of a cluster do.
@@ -41,29 +41,28 @@ type Partition struct {
 // Partition returns the part of this server.
 func (c Cluster) Partition() Partition { return c.db.engine.partition() }
 
-// OnChange registers a function that is called whenever Partition may have changed. It must
-// not block. Register it before anything relies on it.
+// OnChange registers a function that is called whenever Partition may have changed. It must not
+// block. Register it before the first use of Partition.
 func (c Cluster) OnChange(fn func()) { c.db.onClusterChange = append(c.db.onClusterChange, fn) }
 
-// Orphaned receives a value when a server has gone whose work no other server has taken over
-// yet. Only the leader uses it.
+// Orphaned receives a value when a dead server still owns work that no other server has taken
+// over. Only the leader uses it.
 func (c Cluster) Orphaned() <-chan struct{} { return c.db.orphaned }
 
-// EndCleanly notes that this server has no work in progress anymore, for the server that takes
-// over from it.
+// EndCleanly notes that this server has no work in progress, for the server that takes over.
 func (c Cluster) EndCleanly() { c.db.engine.endCleanly() }
 
-// Owner is the name of this server in the units that it works on; empty on a file.
+// Owner returns the name by which units record this server as their owner; empty on a file.
 func (c Cluster) Owner() string { return c.db.engine.owner() }
 
-// Changed receives a value when the server has learned that another process wrote to the
-// PostgreSQL database, which Version then shows. Changes of a file show only in Version.
+// Changed receives a value when another process has written to the PostgreSQL database; Version
+// then differs. Changes of a file show only in Version.
 func (c Cluster) Changed() <-chan struct{} { return c.db.externalWrites }
 
-// Sure reports whether no other server can have taken over the work since this server last
-// renewed its heartbeat. While it is false, nothing may be sent: the other server sends it. On
-// a file it is always true.
-func (c Cluster) Sure() bool { return c.db.engine.sure() }
+// LeaseValid reports whether no other server can have taken over the work since this server last
+// renewed its heartbeat. While it is false, nothing may be sent, because the other server may be
+// sending it. On a file it is always true.
+func (c Cluster) LeaseValid() bool { return c.db.engine.leaseValid() }
 
 // Node is a server on a PostgreSQL database.
 type Node struct {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// TestPerfALeadThatWasGivenUpIsTakenBeforeItsHolderCountsAsDead compares the time until another
-// server leads with the time after which a server that is not heard counts as dead.
-func TestPerfALeadThatWasGivenUpIsTakenBeforeItsHolderCountsAsDead(t *testing.T) {
-	g := newSeveral(t)
+// TestPerfTakeoverAfterCleanShutdown compares the time until another server leads with the time
+// after which a silent server counts as dead.
+func TestPerfTakeoverAfterCleanShutdown(t *testing.T) {
+	g := newTestCluster(t)
 	first, second := g.open(), g.open()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	g.works(second)
-	if took := time.Since(began); took >= deadAfter*g.heartbeat/2 {
-		t.Errorf("it took %s, and one that is not heard counts as dead after %s", took, deadAfter*g.heartbeat)
+	g.waitLeading(second)
+	if took := time.Since(began); took >= deadHeartbeats*g.heartbeat/2 {
+		t.Errorf("it took %s, and a silent server counts as dead after %s", took, deadHeartbeats*g.heartbeat)
 	}
 }

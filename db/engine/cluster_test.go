@@ -13,56 +13,56 @@ import (
 	"mailer/db/dbtest"
 )
 
-// several are servers that share a database.
-type several struct {
+// testCluster is a set of servers that share a database.
+type testCluster struct {
 	t         *testing.T
 	dsn       string
 	heartbeat time.Duration
 }
 
-// steadyHeartbeat is so long that no server of a test is taken for dead when the machine is busy;
-// quickHeartbeat is for tests in which a server is.
+// slowHeartbeat is so long that no server is marked dead on a busy machine. quickHeartbeat is for
+// tests in which a server is.
 const (
-	steadyHeartbeat = 2 * time.Second
-	quickHeartbeat  = 100 * time.Millisecond
+	slowHeartbeat  = 2 * time.Second
+	quickHeartbeat = 100 * time.Millisecond
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
-func newSeveral(t *testing.T) *several {
-	return &several{t, newRemote(t), steadyHeartbeat}
+func newTestCluster(t *testing.T) *testCluster {
+	return &testCluster{t, newRemote(t), slowHeartbeat}
 }
 
-func (g *several) options() Options {
-	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, Several: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+func (g *testCluster) options() Options {
+	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, JoinCluster: true, Heartbeat: g.heartbeat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
-func (g *several) open() *DB {
+func (g *testCluster) open() *DB {
 	g.t.Helper()
 	d, err := Open(g.t.Context(), g.options())
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	g.t.Cleanup(func() { _ = d.Close() }) // closed by the test before
+	g.t.Cleanup(func() { _ = d.Close() }) // the test may have closed it
 	return d
 }
 
-func (g *several) works(d *DB) {
+func (g *testCluster) waitLeading(d *DB) {
 	g.t.Helper()
 	select {
 	case <-d.Cluster().Leading():
 	case <-time.After(patience):
-		g.t.Fatal("it does not take over")
+		g.t.Fatal("the server does not take over")
 	}
 }
 
-func note(d *DB, name string) error {
+func putSetting(d *DB, name string) error {
 	return d.Write(context.Background(), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 }
 
-// writeSoon writes like a client that tries again while the server is not sure that it still
-// leads, which a busy machine can cause when beats are quick.
+// writeSoon writes and retries while the lease of the server is not valid, as may happen on a
+// busy machine with quick heartbeats.
 func writeSoon(d *DB, fn func(*Tx) error) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		err := d.Write(context.Background(), fn)
@@ -72,21 +72,21 @@ func writeSoon(d *DB, fn func(*Tx) error) error {
 	}
 }
 
-// noteSoon is note with the retries of writeSoon.
-func noteSoon(d *DB, name string) error {
+// putSettingSoon is putSetting with the retries of writeSoon.
+func putSettingSoon(d *DB, name string) error {
 	return writeSoon(d, func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 }
 
-func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
+func TestClusterHasOneLeader(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	first := g.open()
 	others := []*DB{g.open(), g.open()}
 	if !first.Cluster().Leads() || others[0].Cluster().Leads() || others[1].Cluster().Leads() {
 		t.Fatalf("%v %v %v work", first.Cluster().Leads(), others[0].Cluster().Leads(), others[1].Cluster().Leads())
 	}
 	for i, d := range append(others, first) {
-		if err := note(d, string(rune('a'+i))); err != nil {
+		if err := putSetting(d, string(rune('a'+i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,38 +108,38 @@ func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 		t.Fatalf("%v and %v work", others[0].Cluster().Leads(), others[1].Cluster().Leads())
 	}
 	for _, d := range others {
-		if err := note(d, "z"); err != nil {
+		if err := putSetting(d, "z"); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
+func TestMemberTakesOverFromSilentLeader(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	g.heartbeat = quickHeartbeat
 	first, second := g.open(), g.open()
 	err := writeSoon(second, func(tx *Tx) error { return tx.Write(`UPDATE nodes SET id = 'another' WHERE leads = 1`) })
-	if err != nil { // its own row is renewed no more
+	if err != nil { // the heartbeats of the leader no longer find its row
 		t.Fatal(err)
 	}
-	g.works(second)
+	g.waitLeading(second)
 	deadline := time.After(patience)
-	for note(first, "late") == nil {
+	for putSetting(first, "late") == nil {
 		select {
 		case <-deadline:
-			t.Fatal("the old one goes on writing")
+			t.Fatal("the old leader goes on writing")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if err := noteSoon(second, "new"); err != nil {
+	if err := putSettingSoon(second, "new"); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
+func TestNewLeaderWritesImmediately(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	g.heartbeat = quickHeartbeat
 	g.open()
 	second := g.open()
@@ -158,28 +158,28 @@ func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do(`UPDATE nodes SET id = 'another' WHERE leads = 1`) // its own row is renewed no more
+	do(`UPDATE nodes SET id = 'another' WHERE leads = 1`) // the heartbeats of the leader no longer find its row
 	do(`BEGIN`)
-	do(`LOCK TABLE nodes IN ROW EXCLUSIVE MODE`) // beats go on, but nobody takes the lead
-	time.Sleep(2 * deadAfter * g.heartbeat)
+	do(`LOCK TABLE nodes IN ROW EXCLUSIVE MODE`) // heartbeats go on, but no server can take the lead
+	time.Sleep(2 * deadHeartbeats * g.heartbeat)
 	do(`COMMIT`)
-	g.works(second)
-	if err := noteSoon(second, "new"); err != nil {
+	g.waitLeading(second)
+	if err := putSettingSoon(second, "new"); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
+func TestMigrateRefusedWhileMemberRuns(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	first := g.open()
 	second := g.open()
 	alone := g.options()
-	alone.Several = false
+	alone.JoinCluster = false
 	if d, err := Open(t.Context(), alone); !errors.Is(err, ErrInUse) {
 		t.Fatalf("%v, %v", d, err)
 	}
-	first.engine.(*postgresEngine).me.leads.Store(false) // nobody works, but one answers
+	first.engine.(*postgresEngine).node.leads.Store(false) // no server leads, but a member runs
 	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.Write(`UPDATE nodes SET dead = 1 WHERE leads = 1`) }); err != nil {
 		t.Fatal(err)
 	}
@@ -188,9 +188,9 @@ func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
 	}
 }
 
-func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
+func TestExternalWritesAreNoticed(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	first, second := g.open(), g.open()
 	for _, d := range []*DB{first, second} {
 		other := map[*DB]*DB{first: second, second: first}[d]
@@ -198,16 +198,16 @@ func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
 			<-d.externalWrites
 		}
 		before := d.Generation("team", "")
-		if err := note(other, "x"); err != nil {
+		if err := putSetting(other, "x"); err != nil {
 			t.Fatal(err)
 		}
 		select {
 		case <-d.Cluster().Changed():
 		case <-time.After(patience):
-			t.Fatal("it hears nothing")
+			t.Fatal("the server does not notice the write")
 		}
 		if d.Generation("team", "") == before {
-			t.Error("what it remembers stands")
+			t.Error("the generation did not change")
 		}
 	}
 }

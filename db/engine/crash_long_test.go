@@ -4,4 +4,4 @@ package engine
 
 import "testing"
 
-func TestLongWhatWasAnsweredSurvivesManyKills(t *testing.T) { survivesKills(t, 100) }
+func TestLongCommittedWritesSurviveKills(t *testing.T) { survivesKills(t, 100) }

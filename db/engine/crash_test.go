@@ -18,8 +18,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// The crash test runs this binary again as the process that is killed; these
-// tell it where to write and from which number on.
+// The crash test runs this binary again as the process to be killed, and passes it the database
+// and the first number to write in these variables.
 const (
 	crashPath = "MAILER_TEST_CRASH_DB"
 	crashFrom = "MAILER_TEST_CRASH_FROM"
@@ -27,10 +27,10 @@ const (
 
 const crashWriters = 16 // more than one, so that commits are shared
 
-func TestWhatWasAnsweredSurvivesAKill(t *testing.T) { survivesKills(t, 4) }
+func TestCommittedWritesSurviveKill(t *testing.T) { survivesKills(t, 4) }
 
-// survivesKills kills a process that writes, in so many rounds, the first of which makes the
-// database, and looks after each for all that was answered.
+// survivesKills kills a writing process in each of rounds, and checks after each that every
+// confirmed write is there. The first round creates the database.
 func survivesKills(t *testing.T, rounds int) {
 	if path := os.Getenv(crashPath); path != "" {
 		crashChild(t, path)
@@ -49,8 +49,7 @@ func survivesKills(t *testing.T, rounds int) {
 	t.Logf("%d answers in %d rounds", len(answered), rounds)
 }
 
-// killRound runs the child, kills it at a random moment and returns what it had
-// printed by then.
+// killRound runs the child, kills it at a random moment and returns what it had printed.
 func killRound(t *testing.T, path string, from int) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -102,7 +101,7 @@ func checkAnswered(t *testing.T, path string, answered []string) {
 	}
 }
 
-// crashChild commits numbers for ever and prints each after its Write answered.
+// crashChild writes numbers with no limit and prints each after its Write returned.
 func crashChild(t *testing.T, path string) {
 	from, err := strconv.Atoi(os.Getenv(crashFrom))
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// ErrDamaged: what was asked for can't be read, since the file is damaged there. It
-// comes with a Damage, and all else goes on.
+// ErrDamaged means that requested rows cannot be read because the file is damaged there. It comes
+// with a Damage. The rest of the store keeps working.
 var ErrDamaged = errors.New("db: damaged")
 
-// ErrChecksum: what stands in the file is not what was written.
+// ErrChecksum means that stored content differs from what was written.
 var ErrChecksum = errors.New("the checksum does not match")
 
-// Damage says what can't be read.
+// Damage describes rows that cannot be read.
 type Damage struct {
-	Table   string // "a, b" where it may be either
-	TeamID  string // empty: not known
-	ID      string // of the email or broadcast; empty: not known
+	Table   string // "a, b" if it may be either
+	TeamID  string // empty: unknown
+	ID      string // of the email or broadcast; empty: unknown
 	isEmail bool
 	Cause   error
 }
@@ -36,8 +36,9 @@ func (d *Damage) Error() string {
 // Unwrap returns ErrDamaged and the cause.
 func (d *Damage) Unwrap() []error { return []error{ErrDamaged, d.Cause} }
 
-// ContentTables hold what belongs to single emails, contacts and the like: what is
-// DamagedRow there is a fault of these. All others, and the schema, belong to the system.
+// ContentTables are the tables that hold rows of single emails, contacts and the like. Damage in
+// them affects only these objects. All other tables, and the schema, are needed by the whole
+// system.
 var ContentTables = []string{
 	"attachment_pieces", "attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
 	"emails", "events", "feedback", "webhook_events", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "raw_pieces", "recipients", "suppressions",
@@ -49,8 +50,9 @@ var (
 	tablesRead = regexp.MustCompile(`\b(?:FROM|JOIN) ([a-z_]+)`)
 )
 
-// ReadFault tells a fault of the file that a query met where content stands: it is no
-// reason to stop. Other errors pass, also those of statements that change something.
+// ReadFault returns a Damage if err is a read error of a query on ContentTables, which is no
+// reason to stop the server. It returns any other error as it is, including errors of statements
+// that write.
 func ReadFault(query string, err error) error {
 	if !IsUnreadable(err) {
 		return err
@@ -70,8 +72,8 @@ func ReadFault(query string, err error) error {
 	return &Damage{Table: strings.Join(tables, ", "), Cause: err}
 }
 
-// DamagedRow has an error in reading a row of a table that is there be a Damage: also one
-// that does not decode, or is missing beside its parent.
+// DamagedRow turns the error of reading a row that must exist into a Damage, also if the row
+// cannot be decoded or is missing although its parent exists.
 func DamagedRow(table string, err error) error {
 	var d *Damage
 	switch {
@@ -82,18 +84,21 @@ func DamagedRow(table string, err error) error {
 	case d != nil:
 		err = d.Cause
 	case errors.Is(err, ErrNotFound):
-		err = errors.New("the row is missing") // and not an email that is not there
+		err = errors.New("the row is missing") // ErrNotFound would mean that the email does not exist
 	}
 	return &Damage{Table: table, Cause: err}
 }
 
-// DamagedEmail notes whose damage it is.
-func DamagedEmail(err error, teamID, id string) error { return damageOf(err, teamID, id, true) }
+// DamagedEmail adds the email and its team to the Damage in err, if it names no object yet.
+func DamagedEmail(err error, teamID, id string) error { return setDamageOwner(err, teamID, id, true) }
 
-// DamagedBroadcast notes whose damage it is.
-func DamagedBroadcast(err error, teamID, id string) error { return damageOf(err, teamID, id, false) }
+// DamagedBroadcast adds the broadcast and its team to the Damage in err, if it names no object
+// yet.
+func DamagedBroadcast(err error, teamID, id string) error {
+	return setDamageOwner(err, teamID, id, false)
+}
 
-func damageOf(err error, teamID, id string, isEmail bool) error {
+func setDamageOwner(err error, teamID, id string, isEmail bool) error {
 	var d *Damage
 	if errors.As(err, &d) && d.ID == "" {
 		d.TeamID, d.ID, d.isEmail = teamID, id, isEmail
@@ -101,16 +106,16 @@ func damageOf(err error, teamID, id string, isEmail bool) error {
 	return err
 }
 
-// maxLoggedDamages bounds the memory of what was logged.
+// maxLoggedDamages bounds the number of remembered log entries.
 const maxLoggedDamages = 10_000
 
-// damages are those that the log has named.
+// damages remembers which damage was logged.
 type damages struct {
 	mu     sync.Mutex
 	logged map[Damage]bool
 }
 
-// logDamage logs what is damaged, once in a life.
+// logDamage logs damage, each one once per process.
 func (d *DB) logDamage(err error) {
 	var found *Damage
 	if !errors.As(err, &found) {

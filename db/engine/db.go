@@ -1,12 +1,12 @@
-// Package db is the store: one SQLite file, one writer with group commit, a
-// pool of read-only connections, and one file of SQL per resource.
+// Package engine is the database layer: it opens a SQLite file or a PostgreSQL database, commits
+// writes in groups, runs reads in snapshots, and migrates, copies, restores and moves databases.
+// The SQL of the resources is in package db.
 //
-// Failure policy: a Write that answers nil is on disk: its transaction stands in the
-// Write-ahead log, and the log was synced after that. The
-// first I/O error latches: every later Write is refused and Failed is closed,
-// so that the server can stop. A full disk refuses new work, lets WriteCritical
-// through on a reserve kept for it, and recovers by itself. Not found is an
-// error (ErrNotFound).
+// A Write that returns nil is durable: its transaction is in the write-ahead log, and the log was
+// synced after that. Failure policy: the first I/O error stops the store for good, so every later
+// Write fails with ErrFailed and Failed is closed. On a full disk new work is refused, WriteCritical
+// uses a reserve, and the store recovers automatically. While PostgreSQL is unreachable, critical
+// writes wait for it and all others are refused. A missing row is an error, ErrNotFound.
 package engine
 
 import (
@@ -32,63 +32,63 @@ import (
 var (
 	ErrNotFound = errors.New("db: not found")
 	ErrConflict = errors.New("db: already there")
-	// ErrFull: the disk is full; only vital writes go through.
+	// ErrFull means that the disk is full; only critical writes succeed.
 	ErrFull = errors.New("db: disk full")
-	// ErrFailed: storage failed and the store stopped for good.
+	// ErrFailed means that storage failed and the store stopped for good.
 	ErrFailed = errors.New("db: storage failed")
-	// ErrClosed: the store is closed or closing.
+	// ErrClosed means that the store is closed or closing.
 	ErrClosed = errors.New("db: closed")
-	// ErrUnreachable: a database elsewhere does not answer for now.
+	// ErrUnreachable means that the PostgreSQL database does not answer at the moment.
 	ErrUnreachable = errors.New("db: can't be reached")
-	// ErrInUse: another server holds the lock of this database.
+	// ErrInUse means that another server holds the lock of the database.
 	ErrInUse = errors.New("db: in use by another server")
-	// ErrOld and ErrNew: the database is of another version of Mailer.
+	// ErrOld and ErrNew mean that the database was made by another version of Mailer.
 	ErrOld = errors.New("db: of an older version")
 	ErrNew = errors.New("db: of a newer version of mailer")
-	// ErrSchema: the database has the version of this program and another schema.
+	// ErrSchema means that the database has the version of this program but another schema.
 	ErrSchema = errors.New("db: another schema")
-	// ErrNotDatabase: the file is something else.
+	// ErrNotDatabase means that the file is not a database of Mailer.
 	ErrNotDatabase = errors.New("db: not a database")
-	// ErrMoved: what the database held works elsewhere by now.
+	// ErrMoved means that the content of the database was moved to another one.
 	ErrMoved = errors.New("db: moved elsewhere")
 )
 
-// Options say how to open a database.
+// Options configure Open.
 type Options struct {
-	Path   string // of a file, or the URL of a database of PostgreSQL
+	Path   string // path of a file, or URL of a PostgreSQL database
 	Schema string // the text of schema.sql
-	Create bool   // make a missing one
-	Lock   bool   // be the one server that works on it
-	// Standby has Open wait as long as another server works on a database elsewhere, instead
-	// of answering ErrInUse. Waiting is called once it waits.
+	Create bool   // create a missing database
+	Lock   bool   // take the lock of the server that works on the database
+	// Standby makes Open wait while another server works on a PostgreSQL database, instead of
+	// returning ErrInUse. Waiting is called when the wait begins.
 	Standby bool
 	Waiting func() error
-	// Several has this server work beside others on a database elsewhere, instead of
-	// ErrInUse; Leading tells when it leads.
-	Several bool
-	// Heartbeat is how often a server tells a database elsewhere that it works; 0: DefaultHeartbeat.
+	// JoinCluster lets this server work beside others on a PostgreSQL database, instead of
+	// returning ErrInUse. Cluster.Leading is closed when it becomes the leader.
+	JoinCluster bool
+	// Heartbeat is the interval of heartbeats on PostgreSQL; 0: DefaultHeartbeat.
 	Heartbeat time.Duration
-	// Clock has this process keep to the clock of a database elsewhere (app/kit/clock).
+	// Clock makes this process follow the clock of a PostgreSQL database (app/kit/clock).
 	Clock bool
-	// Lazy connects readers when they are first needed, not all at once.
+	// Lazy connects readers when they are first needed, instead of in Open.
 	Lazy bool
 	Log  *slog.Logger
-	// Metrics hear of commits; nil: nobody watches.
+	// Metrics receives the duration of each commit; nil: none.
 	Metrics *metrics.Metrics
-	// Gather is how long a group of patient writes waits for others to join it; 0:
-	// DefaultGather, negative: not at all.
+	// Gather is how long a group of batched writes waits for others to join; 0: DefaultGather,
+	// negative: no wait.
 	Gather time.Duration
 
-	// BeforeCommit is called before each commit with Tx.Extra of each closure that did not fail,
-	// and may write. An error takes all of them back.
+	// BeforeCommit is called before each commit with the Tx.Extra of each closure that did not
+	// fail, and may write. If it fails, the whole group is rolled back.
 	BeforeCommit func(tx *Tx, extras []any) error
 
-	moving bool          // also one that was moved
-	locks  time.Duration // how long writes wait for a lock on a database elsewhere; 0: groupPatience
+	moving bool          // also open a database that was moved
+	locks  time.Duration // lock timeout of writes on PostgreSQL; 0: groupLockTimeout
 }
 
-// readers are so many that long scans and the expansions of broadcasts, two of
-// Each at once, leave some to all others.
+// readers is the number of read connections: enough that two long scans and two expansions of
+// broadcasts leave some free for other reads.
 const readers = 6
 
 // DB is an open database. All methods are safe for concurrent use.
@@ -96,55 +96,55 @@ type DB struct {
 	engine         engine
 	log            *slog.Logger
 	metrics        *metrics.Metrics
-	path           string // of the file, without links; empty: the database is elsewhere
-	name           string // for people
-	made           bool   // by this Open
+	path           string // of the file, symbolic links resolved; empty: PostgreSQL
+	name           string // for messages
+	created        bool   // by this Open
 	lock           *os.File
-	removeOnClose  string  // a file that goes with the last connection; empty: none
-	pool           *sql.DB // writer's, one connection
-	ro             *sql.DB
+	removeOnClose  string  // a file to remove with the last connection; empty: none
+	pool           *sql.DB // the writer's, one connection
+	ro             *sql.DB // the readers'
 	readers        *readerPool
-	opened         int // readers
+	opened         int // number of readers
 	queue          chan *request
 	tasksForWriter chan *writerTask
 	closing        chan struct{}
-	written        chan written  // groups that are not on disk yet
-	wal            *os.File      // the write-ahead log
-	sync           func() error  // has it on disk
-	done           chan struct{} // the writer has ended
+	unsynced       chan unsyncedGroup // groups that are committed but not synced
+	wal            *os.File           // the write-ahead log
+	sync           func() error       // syncs the log
+	done           chan struct{}      // closed when the writer has ended
 	commits        atomic.Uint64
-	gatherFor      time.Duration // of a group for others: Options.Gather
-	crowd          float64       // moving mean of group sizes; the writer's alone
+	gatherFor      time.Duration // Options.Gather
+	meanGroup      float64       // moving mean of group sizes; only the writer uses it
 	full           atomic.Bool
 	outage         atomic.Pointer[outage]
 	writerOutage   atomic.Pointer[outage] // what the writer waits for
-	abandoned      chan struct{}          // closed once the database is given up
+	abandoned      chan struct{}          // closed by Abandon
 	abandonOnce    sync.Once
-	released       chan struct{} // closed once everything is released
-	failed         chan struct{} // closed by the latch
-	latch          sync.Once
-	cause          error // what latched; set before failed is closed
-	once           sync.Once
+	released       chan struct{} // closed when everything is released
+	failed         chan struct{} // closed by fail
+	failOnce       sync.Once
+	failCause      error // set before failed is closed
+	closeOnce      sync.Once
 	tasks          sync.WaitGroup
 
-	pages             sync.Mutex // held while they are cleaned or moved
+	pages             sync.Mutex // held while pages are cleaned or moved
 	generations       generations
 	beforeCommit      func(tx *Tx, extras []any) error
 	onExternalWrite   []func(r *Reader) error
 	onExternalErasure []func()
 	onClusterChange   []func()
-	externalWrites    chan struct{} // others wrote to a database elsewhere
-	orphaned          chan struct{} // a server on it is gone, and its mail is to be freed
-	lastExternalWrite time.Time     // when the writer had heard tell last
-	lead              chan struct{} // closed once this process leads
+	externalWrites    chan struct{} // Cluster.Changed
+	orphaned          chan struct{} // Cluster.Orphaned
+	lastExternalWrite time.Time     // when externalWrites was last sent a value by the writer
+	lead              chan struct{} // closed when this process leads
 	usesDatabaseClock bool          // Options.Clock
-	dataVersion       int64         // the writer's: another one tells that others wrote
+	dataVersion       int64         // PRAGMA data_version at the writer's last commit
 	damages           damages
 }
 
-// Open opens or makes the database and starts its writer. Errors, in words for who
-// starts the program: ErrInUse, ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrMoved,
-// ErrNotFound (no folder, or no file and not Create), or a storage error.
+// Open opens or creates the database and starts its writer. The errors are written for the person
+// who starts the program: ErrInUse, ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrMoved,
+// ErrNotFound (no directory, or no file and Create is not set), or a storage error.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{
 		log:            opts.Log,
@@ -152,7 +152,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		readers:        newReaderPool(readers),
 		queue:          make(chan *request, 4*maxGroup),
 		tasksForWriter: make(chan *writerTask),
-		written:        make(chan written, maxUnsynced),
+		unsynced:       make(chan unsyncedGroup, maxUnsynced),
 		closing:        make(chan struct{}),
 		done:           make(chan struct{}),
 		abandoned:      make(chan struct{}),
@@ -169,7 +169,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	if err := d.open(ctx, opts); err != nil {
-		close(d.closing) // what it began ends by that
+		close(d.closing) // ends the goroutines that open started
 		d.release()
 		return nil, err
 	}
@@ -186,12 +186,12 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// Read runs fn on a read-only connection, in one snapshot. It waits for a free
-// connection until ctx ends. What fn reads counts in the room of ctx, whose refusal
-// comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
-// the file latches, and comes back as ErrFailed.
+// Read runs fn on a read-only connection, in one snapshot. It waits for a free connection until
+// ctx ends. Rows that fn reads count against the memory budget of ctx, whose error is returned.
+// Damaged content is returned as ErrDamaged; a fault of any other part of the file stops the
+// store and is returned as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
-	if err := unsure(d); err != nil {
+	if err := checkLease(d); err != nil {
 		return err
 	}
 	select {
@@ -208,21 +208,21 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		d.readers.put(r)
 	}()
 	if err := d.engine.beginRead(ctx, d, &r.Conn); err != nil {
-		return d.faultOf(fmt.Errorf("begin read: %w", err))
+		return d.handleReadFault(fmt.Errorf("begin read: %w", err))
 	}
 	err := fn(r)
 	if err != nil && d.engine.lost(&r.Conn) {
 		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if cerr := d.engine.endRead(&r.Conn); cerr != nil && err == nil { // a COMMIT refuses where something was damaged
+	if cerr := d.engine.endRead(&r.Conn); cerr != nil && err == nil { // may fail after damage was read
 		err = fmt.Errorf("end read: %w", cerr)
 	}
-	return d.faultOf(err)
+	return d.handleReadFault(err)
 }
 
-// faultOf has a fault of the file that a read met end the store, but for one of what
-// stands in it.
-func (d *DB) faultOf(err error) error {
+// handleReadFault stops the store if a read met a fault of the file, unless only content is
+// damaged. It returns the error in the store's terms.
+func (d *DB) handleReadFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -231,7 +231,7 @@ func (d *DB) faultOf(err error) error {
 	case isLocked(err):
 		return d.lockedBy(d.path)
 	case lockedOnPostgres(err):
-		return lockedOn(d.name, err)
+		return lockedError(d.name, err)
 	case d.outOfFiles(err):
 		return fmt.Errorf("%w: %w", ErrFiles, err)
 	case isDamage(err):
@@ -241,8 +241,8 @@ func (d *DB) faultOf(err error) error {
 	return err
 }
 
-// Get is Read for a closure that returns what it read: Get(ctx, d, fn) returns
-// fn's value and Read's error. Where fn was not run, the value is zero.
+// Get is Read for a closure that returns a value. It returns the value of fn and the error of
+// Read. If fn was not run, the value is zero.
 func Get[T any](ctx context.Context, d *DB, fn func(*Reader) (T, error)) (v T, err error) {
 	err = d.Read(ctx, func(r *Reader) (err error) {
 		v, err = fn(r)
@@ -260,21 +260,22 @@ func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more
 	return rows, more, err
 }
 
-// Made reports whether Open made the database, since there was none.
-func (d *DB) Made() bool { return d.made }
+// Made reports whether Open created the database.
+func (d *DB) Made() bool { return d.created }
 
-// Failed is closed when storage has failed for good; Err then says why.
+// Failed is closed when storage has failed for good. Err then returns the cause.
 func (d *DB) Failed() <-chan struct{} { return d.failed }
 
-// Err is nil while writes are taken, ErrFull while the disk is full, ErrLocked or
-// ErrFiles (wrapped) while that hinders them, ErrFailed (wrapped, with its cause) after the latch, ErrClosed after Close.
+// Err returns nil while writes are accepted, ErrFull while the disk is full, ErrLocked, ErrFiles
+// or ErrUnreachable (wrapped) during such an outage, ErrFailed (wrapped, with its cause) after a
+// storage failure, and ErrClosed after Close.
 func (d *DB) Err() error {
 	select {
 	case <-d.failed:
-		if errors.Is(d.cause, errFenced) {
-			return replaced{d.cause}
+		if errors.Is(d.failCause, errFenced) {
+			return replaced{d.failCause}
 		}
-		return fmt.Errorf("%w: %w", ErrFailed, d.cause)
+		return fmt.Errorf("%w: %w", ErrFailed, d.failCause)
 	case <-d.closing:
 		return ErrClosed
 	default:
@@ -282,14 +283,14 @@ func (d *DB) Err() error {
 	return d.refusal()
 }
 
-// Close ends the readers, then the writer once it has done what was queued,
-// then returns the lock back.
+// Close ends the writer once it has run the queued writes, then closes the readers and releases
+// the lock.
 func (d *DB) Close() error {
 	var err error
-	d.once.Do(func() {
+	d.closeOnce.Do(func() {
 		close(d.closing)
-		late := time.AfterFunc(closePatience, func() { d.Abandon() })
-		defer late.Stop()
+		timer := time.AfterFunc(closeTimeout, func() { d.Abandon() })
+		defer timer.Stop()
 		<-d.done
 		d.tasks.Wait()
 		err = d.release()
@@ -301,20 +302,21 @@ func (d *DB) Close() error {
 	return err
 }
 
-// closePatience is how long Close waits for a database elsewhere.
-const closePatience = 5 * time.Second
+// closeTimeout is how long Close waits for a PostgreSQL database before it calls Abandon.
+const closeTimeout = 5 * time.Second
 
-// Abandon has nobody wait any longer for a database elsewhere, whatever it does: what is under
-// way there and what waits for it fails, with ErrClosed or ErrUnreachable. It is for the end of
-// a process that must end; a database in a file is not concerned.
+// Abandon breaks all connections to a PostgreSQL database, whatever their state, so that nothing
+// waits for the database any longer. Running and waiting operations fail with ErrClosed or
+// ErrUnreachable. It is for a process that must end. On a file it has no effect on running
+// operations.
 func (d *DB) Abandon() {
 	d.abandonOnce.Do(func() {
 		close(d.abandoned)
 		go func() {
-			tick := time.NewTicker(reachEvery)
+			tick := time.NewTicker(reconnectInterval)
 			defer tick.Stop()
 			for {
-				d.engine.cut()
+				d.engine.closeConns()
 				select {
 				case <-d.released:
 					return
@@ -328,7 +330,7 @@ func (d *DB) Abandon() {
 func (d *DB) release() error {
 	var errs []error
 	errs = append(errs, d.engine.close(d))
-	for range d.opened { // also those that a Read still has
+	for range d.opened { // waits for running reads
 		<-d.readers.free
 		errs = append(errs, d.readers.take().close())
 	}

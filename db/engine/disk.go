@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// FileSizes are the bytes of the database's file and of its log, and those that are free
-// beside it for who is not root. Of a database elsewhere File is what it takes there, and
-// DiskFree what is free where this process runs.
+// FileSizes are the sizes, in bytes, of the database file and its log, and the free space of its
+// disk for users other than root. For PostgreSQL, File is the size of the database on its server,
+// and DiskFree the free space of the disk of the working directory.
 type FileSizes struct{ File, WAL, DiskFree int64 }
 
-// FileSizes returns how large the database's files are.
+// FileSizes returns the sizes of the database and the free disk space.
 func (d *DB) FileSizes() (FileSizes, error) { return d.engine.sizes(d) }
 
 func (sqliteEngine) sizes(d *DB) (s FileSizes, err error) {
@@ -28,14 +28,14 @@ func (sqliteEngine) sizes(d *DB) (s FileSizes, err error) {
 	switch {
 	case err == nil:
 		s.WAL = log.Size()
-	case !errors.Is(err, os.ErrNotExist): // without one nothing is open
+	case !errors.Is(err, os.ErrNotExist): // no log: nothing has it open
 		return s, fmt.Errorf("look at the size of the database's log: %w", err)
 	}
 	s.DiskFree, err = DiskFree(filepath.Dir(d.path))
 	return s, err
 }
 
-// DiskFree returns how many bytes are free where a folder is, for who is not root.
+// DiskFree returns how many bytes are free on the disk of a directory, for users other than root.
 func DiskFree(dir string) (int64, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
@@ -51,18 +51,18 @@ type Space struct {
 	Total  int64
 }
 
-// The kinds of pages as pointer maps have them (the database file format, 1.8).
+// Page types in pointer maps (database file format, 1.8).
 const (
 	pageRoot = 1
 	pageFree = 2
 )
 
-// Space returns what the room of the database is used for. It takes no longer for a large one
-// than for a small one, by much, and keeps nobody waiting.
+// Space returns what the pages of the database are used for. Its duration hardly depends on the
+// size of the database, and it blocks no other operation.
 func (d *DB) Space(ctx context.Context) (Space, error) { return d.engine.space(ctx, d) }
 
-// space reads the pointer maps alone, one page of 820, so that neither the size of the file
-// nor who writes meanwhile matters much.
+// space reads only the pointer maps, one page of 820, so that neither the size of the file nor
+// concurrent writes matter much.
 func (sqliteEngine) space(ctx context.Context, d *DB) (s Space, err error) {
 	err = d.Read(ctx, func(r *Reader) (err error) {
 		s, err = r.space()
@@ -101,7 +101,7 @@ func (r *Reader) space() (s Space, err error) {
 	return s, nil
 }
 
-// rootTables are the tables by their root pages, and those of their indexes.
+// rootTables returns the table of each root page, including the root pages of indexes.
 func (r *Reader) rootTables() (map[int64]string, error) {
 	names := map[int64]string{}
 	_, err := List(&r.Conn, func(s Scanner) (none struct{}, err error) {
@@ -114,7 +114,7 @@ func (r *Reader) rootTables() (map[int64]string, error) {
 	return names, err
 }
 
-// pointers are all pages' kinds and what each hangs on.
+// pointers holds the type and the parent of every page.
 type pointers struct {
 	kind   []byte
 	parent []uint32
@@ -134,13 +134,13 @@ func (r *Reader) pointers(count, size int64) (*pointers, error) {
 		for i := int64(0); 5*i+5 <= size && n+1+i <= count; i++ {
 			p.kind[n+1+i], p.parent[n+1+i] = page[5*i], binary.BigEndian.Uint32(page[5*i+1:])
 		}
-		n += size/5 - 1 // nearly to the next one
+		n += size/5 - 1 // skip to the next pointer map
 	}
 	return p, nil
 }
 
-// root returns the root page of the tree that a page belongs to; 0: none. On its way it
-// has pages hang on the root itself.
+// root returns the root page of the b-tree to which a page belongs; 0: none. It sets the root as
+// the parent of the pages that it visits.
 func (p *pointers) root(n int64) int64 {
 	root := n
 	for steps := 0; p.kind[root] > pageFree && steps < len(p.kind); steps++ {

@@ -8,9 +8,9 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestSpaceIsWhatSQLiteSays compares the pointer maps with SQLite's own walk over all
-// pages.
-func TestSpaceIsWhatSQLiteSays(t *testing.T) {
+// TestSpaceAgreesWithDBStat compares the result from the pointer maps with dbstat, which reads
+// all pages.
+func TestSpaceAgreesWithDBStat(t *testing.T) {
 	t.Parallel()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
@@ -68,7 +68,7 @@ func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 	}
 }
 
-func TestNoPageMovesWhilePagesAreCleaned(t *testing.T) {
+func TestShrinkWaitsForCleanPages(t *testing.T) {
 	t.Parallel()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
@@ -80,19 +80,19 @@ func TestNoPageMovesWhilePagesAreCleaned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	looked := false
+	checked := false
 	err = d.CleanPages(t.Context(), func([]byte) bool {
-		if looked {
+		if checked {
 			return false
 		}
-		looked = true
+		checked = true
 		if took, more, err := d.Shrink(t.Context(), time.Second); took != 0 || more || err != nil {
 			t.Errorf("pages were moved: %v, %v, %v", took, more, err)
 		}
 		return false
 	})
-	if err != nil || !looked {
-		t.Fatalf("%v, %v", looked, err)
+	if err != nil || !checked {
+		t.Fatalf("%v, %v", checked, err)
 	}
 	if took, _, err := d.Shrink(t.Context(), time.Second); took == 0 || err != nil {
 		t.Errorf("no page was moved afterwards: %v", err)

@@ -2,57 +2,55 @@ package engine
 
 import "context"
 
-// dialect is how an engine wants statements and what is bound to them. The texts of this
-// package are in SQLite's words, as far as possible in those that both engines take.
+// dialect translates statements and arguments for an engine. The statements of packages db and
+// engine are written in SQLite's SQL, as far as possible in the part that PostgreSQL shares.
 type dialect interface {
 	translate(text string) string
 	bind(args []any) []any
 	postgres() bool
 }
 
-// engine is what differs between the databases that a store may stand on. Only engineOf
-// asks which one it is.
+// engine is the difference between SQLite and PostgreSQL. Only engineOf chooses one.
 type engine interface {
 	dialect
-	// open connects d's readers and returns the session of its writer. Errors: those of
+	// open connects the readers of d and returns the session of its writer. Errors: those of
 	// Open.
 	open(ctx context.Context, d *DB, opts Options) (Conn, error)
-	// beginRead begins a transaction that sees one snapshot, endRead ends it.
+	// beginRead begins a read transaction that sees one snapshot; endRead ends it.
 	beginRead(ctx context.Context, d *DB, s *Conn) error
 	endRead(s *Conn) error
-	// begin begins the transaction of a group of writes, and finds out whether others
-	// wrote.
+	// begin begins the transaction of a group of writes and detects writes of other processes.
 	begin(d *DB, s *Conn) error
-	// commit ends it.
+	// commit commits the transaction.
 	commit(s *Conn) error
-	// lost reports whether the connection of s is gone, and renew makes another one for d's
+	// lost reports whether the connection of s is broken. renew replaces the connection of the
 	// writer.
 	lost(s *Conn) bool
 	renew(ctx context.Context, d *DB, s *Conn) error
-	// committed asks whether the transaction of the last group became one, where no answer to
-	// its commit came.
+	// committed reports whether the last group was committed, after its COMMIT got no answer.
 	committed(ctx context.Context, s *Conn) (bool, error)
-	// sure is Sure, share ShareOf and endCleanly EndsWell.
-	sure() bool
+	// leaseValid, partition and endCleanly implement the methods of Cluster.
+	leaseValid() bool
 	partition() Partition
 	endCleanly()
-	// Owner is what units that this server has in work name it; empty: there is no other one.
+	// owner returns the name of this server in the units that it owns; empty: there is only one
+	// server.
 	owner() string
-	// version and foreign are Version and Foreign.
+	// version and externalVersion implement DB.Version and DB.ExternalVersion.
 	version(d *DB) Version
-	foreign(s *Conn) (int64, error)
-	// sizes and space are FileSizes and Space.
+	externalVersion(s *Conn) (int64, error)
+	// sizes and space implement DB.FileSizes and DB.Space.
 	sizes(d *DB) (FileSizes, error)
 	space(ctx context.Context, d *DB) (Space, error)
-	// cut breaks the connections of a database elsewhere.
-	cut()
-	// nodes is Nodes.
+	// closeConns breaks all connections to PostgreSQL.
+	closeConns()
+	// nodes implements Cluster.Nodes.
 	nodes(ctx context.Context, d *DB) ([]Node, error)
-	// close is called once nothing is written any more.
+	// close is called when nothing is written any more.
 	close(d *DB) error
 }
 
-// engineOf is the engine of a database by its name.
+// engineOf returns the engine of a database, by its path or URL.
 func engineOf(name string) engine {
 	if postgresName(name) != "" {
 		return &postgresEngine{}

@@ -2,20 +2,19 @@ package engine
 
 import "time"
 
-// externalWriteInterval is the least time between two groups of writes that have Heard tell: what is
-// missed a beat tells.
+// externalWriteInterval is the shortest time between two values that the writer sends to
+// Cluster.Changed. The next heartbeat reports changes in between.
 const externalWriteInterval = 100 * time.Millisecond
 
-// OnExternalWrite has fn called, before anything else is written, whenever another process
-// has written to the database since this one did: a command beside a server, for instance.
-// It is called inside the transaction and must not wait. It is to be set before the first
-// Write that others wait for.
+// OnExternalWrite registers fn, which is called in the first transaction after another process
+// has written to the database (a command that runs beside a server, for example), before any
+// closure. fn must not block. Register it before the first Write that may rely on it.
 func (d *DB) OnExternalWrite(fn func(r *Reader) error) {
 	d.onExternalWrite = append(d.onExternalWrite, fn)
 }
 
-// OnExternalErasure has fn called as OnExternalWrite does, where what another process wrote was an
-// erasure, or a step of one: texts of mail are other ones by now.
+// OnExternalErasure registers fn, which is called like the function of OnExternalWrite if another
+// process ran a step of an erasure, so that stored texts of emails have changed.
 func (d *DB) OnExternalErasure(fn func()) { d.onExternalErasure = append(d.onExternalErasure, fn) }
 
 func noteExternalErasure(d *DB, erased bool) {
@@ -27,13 +26,14 @@ func noteExternalErasure(d *DB, erased bool) {
 	}
 }
 
-// SeeExternalWrites has what others wrote be known, as the first question of any closure does.
+// SeeExternalWrites makes the transaction detect writes of other processes, as the first query of
+// any closure does.
 func (tx *Tx) SeeExternalWrites() error {
 	var n int
 	return tx.Row(`SELECT count(*) FROM settings WHERE name = ''`, nil, &n)
 }
 
-// noteExternalWrites has what is remembered of the database be read again where others wrote
+// noteExternalWrites invalidates what is cached from the database if other processes have written
 // since the last group of writes.
 func (d *DB) noteExternalWrites(s *Conn, others bool) error {
 	if !others {

@@ -2,16 +2,16 @@ package engine
 
 import "sync"
 
-// generations count the changes of what counts of contacts rest on, by the id of
-// the team or the segment that changed. They live as long as the process: what
-// was counted does too. The zero value is ready.
+// generations counts changes that affect cached counts of contacts, by the id of the team or
+// segment that changed. The counters are kept in memory only, as are the cached counts. The zero
+// value is ready to use.
 type generations struct {
 	mu  sync.Mutex
 	of  map[string]uint64
-	all uint64 // what another process may have changed
+	all uint64 // changes of other processes, which may affect any id
 }
 
-// bumpAll counts a change of everything.
+// bumpAll counts a change of every id.
 func (g *generations) bumpAll() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -32,21 +32,21 @@ func (g *generations) bump(ids map[string]bool) {
 	}
 }
 
-// Generation is another number after every Write that changed contacts of the
-// team, or members or the filter of the segment. Whoever reads it before a Read
-// can tell later whether what was read there still stands. What other processes change
-// is seen with the next Write of this one.
+// Generation returns a number that changes with every Write that changed contacts of the team, or
+// members or the filter of the segment. A caller that gets the same number before a Read and
+// later knows that what it read is still current. Changes of other processes are noticed with the
+// next Write of this process.
 func (d *DB) Generation(teamID, segmentID string) uint64 {
 	d.generations.mu.Lock()
 	defer d.generations.mu.Unlock()
-	return d.generations.all + d.generations.of[teamID] + d.generations.of[segmentID] // all only grow
+	return d.generations.all + d.generations.of[teamID] + d.generations.of[segmentID] // a sum of counters that only grow
 }
 
-// Changed notes that contacts of the team with that id changed, or members or
-// the filter of the segment. It counts once the transaction is on disk.
+// Changed notes that contacts of the team with this id changed, or members or the filter of the
+// segment. It takes effect when the transaction is on disk.
 func (tx *Tx) Changed(id string) {
-	if tx.touched == nil {
-		tx.touched = map[string]bool{}
+	if tx.changed == nil {
+		tx.changed = map[string]bool{}
 	}
-	tx.touched[id] = true
+	tx.changed[id] = true
 }

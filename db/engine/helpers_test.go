@@ -10,11 +10,11 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestMain has garbage collected less often than a server does: most of it is that of
-// databases which are closed.
+// TestMain makes garbage collection less frequent than in a server: most garbage comes from
+// closed databases.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	dbtest.RunMoreSideBySide()
+	dbtest.RaiseParallelism()
 	os.Exit(m.Run())
 }
 
@@ -37,7 +37,7 @@ func stored(t *testing.T, letters ...byte) string {
 	return path
 }
 
-// withLog opens a database and returns what it logs.
+// withLog opens a database and returns its log.
 func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
 	t.Helper()
 	var log dbtest.Log
@@ -45,6 +45,6 @@ func withLog(t *testing.T, path string) (*DB, *dbtest.Log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() }) // what the test closed before
+	t.Cleanup(func() { _ = d.Close() }) // the test may have closed it
 	return d, &log
 }

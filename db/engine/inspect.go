@@ -7,17 +7,17 @@ import (
 	"fmt"
 )
 
-// File is a database file that is only read, beside a server or without one.
+// File is a database file that is only read, whether or not a server is running on it.
 type File struct{ pool *sql.DB }
 
-// OpenFile opens the database file at path for reading. Errors: those of Open for a file that
-// is missing or is no database.
+// OpenFile opens the database file at path for reading. Errors: those of Open for a file that is
+// missing or not a database.
 func OpenFile(path string) (*File, error) {
-	real, fresh, err := resolvePath(path, false)
+	real, isNew, err := resolvePath(path, false)
 	if err != nil {
 		return nil, err
 	}
-	if fresh {
+	if isNew {
 		return nil, refuse(ErrNotDatabase, "%s is empty; name another file with --db", path)
 	}
 	pool, err := sql.Open("sqlite", dsn(real, "mode=ro&_query_only=1&_busy_timeout=5000&_pragma=cache_size(-8000)"))
@@ -31,10 +31,10 @@ func OpenFile(path string) (*File, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.pool.Close() }
 
-// Read runs fn in one snapshot. Errors: those of fn and of the file, as they are.
+// Read runs fn in one snapshot. It returns the errors of fn and of SQLite unchanged.
 func (f *File) Read(ctx context.Context, fn func(*Reader) error) error {
 	conn, err := f.pool.Conn(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = f.pool.Conn(ctx)
 	}
 	if err != nil {

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// lockPatience is how long a starting server waits for the lock: a command that
-// only looks (InUse) holds it for a moment.
-const lockPatience = 500 * time.Millisecond
+// lockFileTimeout is how long a starting server waits for the lock. A command that calls InUse
+// holds it briefly.
+const lockFileTimeout = 500 * time.Millisecond
 
-// lockDatabase takes the lock of the database at path, which was given as name, and
-// leaves the number of this process in it for those who are refused. Error: ErrInUse.
+// lockDatabase takes the lock of the database at path and writes the id of this process into the
+// lock file, for the error message of other processes. name is the path as the user gave it.
+// Error: ErrInUse.
 func lockDatabase(name, path string) (*os.File, error) {
-	f, err := lockFile(path+".lock", lockPatience)
+	f, err := lockFile(path+".lock", lockFileTimeout)
 	if errors.Is(err, ErrInUse) {
 		return nil, refuse(ErrInUse, "%s is in use by another mailer serve or migrate%s; stop that first, or name another file with --db", name, holder(path+".lock"))
 	}
@@ -25,12 +26,12 @@ func lockDatabase(name, path string) (*os.File, error) {
 		return nil, err
 	}
 	if err := f.Truncate(0); err == nil {
-		_, _ = fmt.Fprintln(f, os.Getpid()) // only a hint: a server starts on a full disk too
+		_, _ = fmt.Fprintln(f, os.Getpid()) // only informative: a server must start on a full disk too
 	}
 	return f, nil
 }
 
-// holder names the process that holds a lock, as far as is known.
+// holder names the process that holds a lock; empty: unknown.
 func holder(lock string) string {
 	text, _ := os.ReadFile(lock)
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
@@ -39,14 +40,14 @@ func holder(lock string) string {
 	return ""
 }
 
-// lockFile takes the exclusive lock that one server holds for life. The file
-// stays behind: removing it would let two servers lock two files of one name.
-func lockFile(path string, patience time.Duration) (*os.File, error) {
+// lockFile takes the exclusive lock that a server holds until it ends. The lock file is never
+// removed, because removing it would let two servers lock two files of the same name.
+func lockFile(path string, timeout time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
-	if err = waitLock(f, patience); err != nil {
+	if err = waitLock(f, timeout); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, ErrInUse
@@ -56,11 +57,11 @@ func lockFile(path string, patience time.Duration) (*os.File, error) {
 	return f, nil
 }
 
-// waitLock takes the exclusive lock of an open file. Error: that of the system, like
-// syscall.EWOULDBLOCK where another holds it all the time.
-func waitLock(f *os.File, patience time.Duration) error {
+// waitLock takes the exclusive lock of an open file. Error: that of the system, for example
+// syscall.EWOULDBLOCK if another process held the lock for the whole timeout.
+func waitLock(f *os.File, timeout time.Duration) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(timeout); err != nil && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
@@ -84,8 +85,8 @@ func InUse(path string) bool {
 	return false
 }
 
-// Holder returns the number of the process that holds the database at path, as it noted
-// it; 0: it is not known.
+// Holder returns the id of the process that holds the database at path, as stored in the lock
+// file; 0: unknown.
 func Holder(path string) int {
 	real, _, err := resolvePath(path, false)
 	if err != nil {

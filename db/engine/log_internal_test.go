@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
+func TestTruncateLogFailsUnderReader(t *testing.T) {
 	d := openNew(t)
 	set := func(value string) {
 		t.Helper()

@@ -15,12 +15,13 @@ import (
 	"mailer/app/kit/seal"
 )
 
-// retiredMark stands before a key that was retired.
+// retiredMark precedes a retired key in the file.
 const retiredMark = "retired "
 
-// MasterKeys reads the master key file: a key a line, of which the first seals, and
-// those that were retired behind their mark. Where there is no file and create is set,
-// it makes one (mode 0600) and syncs it, since data sealed with a lost key is lost too.
+// MasterKeys reads the master key file: one key on each line. The first key that is not retired
+// encrypts; retired keys, marked with retiredMark, only decrypt. If the file does not exist and
+// create is set, it is created (mode 0600) and synced, because data encrypted with a lost key is
+// lost too.
 func MasterKeys(path string, create bool) ([]seal.MasterKey, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && create {
@@ -36,8 +37,8 @@ func MasterKeys(path string, create bool) ([]seal.MasterKey, error) {
 	return keys, nil
 }
 
-// parseMasterKeys reads the text of a master key file. flaw says what is wrong with it,
-// without repeating any of it.
+// parseMasterKeys parses the text of a master key file. flaw describes an error without repeating
+// any of the text.
 func parseMasterKeys(text string) (keys []seal.MasterKey, flaw string) {
 	seals := false
 	for n, line := range strings.Split(text, "\n") {
@@ -64,7 +65,7 @@ func parseMasterKeys(text string) (keys []seal.MasterKey, flaw string) {
 	return keys, ""
 }
 
-// masterKeysText is what parseMasterKeys reads.
+// masterKeysText returns the text that parseMasterKeys parses.
 func masterKeysText(keys []seal.MasterKey) string {
 	var text strings.Builder
 	for _, k := range keys {
@@ -76,13 +77,12 @@ func masterKeysText(keys []seal.MasterKey) string {
 	return text.String()
 }
 
-// keyFilePatience is how long a change of the master key file waits for another one.
-const keyFilePatience = 5 * time.Second
+// keyFileTimeout is how long a change of the master key file waits for another one.
+const keyFileTimeout = 5 * time.Second
 
-// ChangeMasterKeys replaces the keys of the master key file by what change makes of
-// them, and returns them: all at once, so that a reader, and the next start after a
-// kill, sees the old file or the new one. Owner and mode stay. Other changes wait for
-// this one.
+// ChangeMasterKeys replaces the keys in the master key file by the result of change and returns
+// them. The replacement is atomic: a reader, and the next start after a crash, sees either the
+// old or the new file. Owner and mode are kept. Concurrent changes wait for each other.
 func ChangeMasterKeys(path string, change func([]seal.MasterKey) ([]seal.MasterKey, error)) ([]seal.MasterKey, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -106,10 +106,10 @@ func ChangeMasterKeys(path string, change func([]seal.MasterKey) ([]seal.MasterK
 	return keys, nil
 }
 
-// lockKeyFile locks the file that has a name now: whoever changed it before put
-// another one in its place.
+// lockKeyFile locks the file that has this path now. Because a change replaces the file, it
+// checks after the lock that the path still names the locked file.
 func lockKeyFile(path string) (*os.File, error) {
-	for deadline := time.Now().Add(keyFilePatience); ; {
+	for deadline := time.Now().Add(keyFileTimeout); ; {
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("lock the master key file: %w", err)
@@ -119,22 +119,22 @@ func lockKeyFile(path string) (*os.File, error) {
 			f.Close()
 			return nil, fmt.Errorf("another command is changing the master key file %s; try again when it has ended", path)
 		}
-		mine, statErr := f.Stat()
+		opened, statErr := f.Stat()
 		now, nowErr := os.Stat(path)
 		if err = errors.Join(err, statErr, nowErr); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("lock the master key file %s: %w", path, err)
 		}
-		if os.SameFile(mine, now) {
+		if os.SameFile(opened, now) {
 			return f, nil
 		}
 		f.Close()
 	}
 }
 
-// replaceFile puts a file with another text, which is on disk before, in the place of
-// WriteOne that is open. The draft has one name, so that a kill leaves one at most, which
-// the next change writes anew.
+// replaceFile atomically replaces a file by one with another text, which is synced first. The
+// temporary file always has the same name, so that a crash leaves at most one, which the next
+// change replaces.
 func replaceFile(path string, old *os.File, text string) error {
 	info, err := old.Stat()
 	if err != nil {
@@ -150,7 +150,7 @@ func replaceFile(path string, old *os.File, text string) error {
 	}
 	_, err = f.WriteString(text)
 	if err == nil {
-		err = likeFile(f, info)
+		err = copyMode(f, info)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -164,8 +164,8 @@ func replaceFile(path string, old *os.File, text string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// likeFile sets owner and mode of a file to those of another.
-func likeFile(f *os.File, info os.FileInfo) error {
+// copyMode sets the owner and the mode of a file to those of another.
+func copyMode(f *os.File, info os.FileInfo) error {
 	is, err := f.Stat()
 	if err != nil {
 		return err
@@ -178,8 +178,8 @@ func likeFile(f *os.File, info os.FileInfo) error {
 	return f.Chmod(info.Mode().Perm())
 }
 
-// SyncMasterKeys has the master key file, and that it has this name, outlive a power
-// cut: nothing is sealed with a key before.
+// SyncMasterKeys syncs the master key file and its directory. Nothing may be encrypted with a key
+// before.
 func SyncMasterKeys(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -195,8 +195,8 @@ func SyncMasterKeys(path string) error {
 	return nil
 }
 
-// OpenToOthers returns the mode of a file that others than its owner may read or
-// Write; 0: none may.
+// OpenToOthers returns the mode of a file that users other than its owner may read or write; 0:
+// none may.
 func OpenToOthers(path string) (os.FileMode, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -208,8 +208,8 @@ func OpenToOthers(path string) (os.FileMode, error) {
 	return 0, nil
 }
 
-// newMasterKey writes the file under another name first: one that is seen before
-// its key stands in it would stop other processes, and after a kill every start.
+// newMasterKey writes the file under a temporary name first. A file that is visible before it
+// contains the key would make other processes fail and, after a crash, every start.
 func newMasterKey(path string) ([]seal.MasterKey, error) {
 	keys := []seal.MasterKey{{Key: seal.NewMasterKey()}}
 	draft, err := writeDraft(path, masterKeysText(keys))
@@ -219,9 +219,9 @@ func newMasterKey(path string) ([]seal.MasterKey, error) {
 	defer os.Remove(draft)
 	err = os.Link(draft, path)
 	if errors.Is(err, os.ErrExist) {
-		return MasterKeys(path, false) // another process was quicker
+		return MasterKeys(path, false) // another process created it first
 	}
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // no hard links here
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // the file system has no hard links
 		err = os.Rename(draft, path)
 	}
 	if err = errors.Join(err, syncDir(filepath.Dir(path))); err != nil {
@@ -230,7 +230,7 @@ func newMasterKey(path string) ([]seal.MasterKey, error) {
 	return keys, nil
 }
 
-// writeDraft makes a synced file beside path that only its owner can read.
+// writeDraft creates a synced temporary file beside path that only its owner can read.
 func writeDraft(path, text string) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
@@ -246,7 +246,7 @@ func writeDraft(path, text string) (name string, err error) {
 	return f.Name(), nil
 }
 
-// syncDir has the names of a directory outlive a power cut.
+// syncDir syncs a directory, so that its file names survive a power failure.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -41,7 +41,7 @@ func FuzzMasterKeys(f *testing.F) {
 	})
 }
 
-func TestTwoCommandsChangeTheMasterKeyFileOneAfterTheOther(t *testing.T) {
+func TestChangeMasterKeysIsSerialized(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mailer.db.key")
 	first, err := MasterKeys(path, true)

@@ -11,9 +11,9 @@ import (
 	"mailer/db/engine"
 )
 
-// A file that is there and not yet written would stop the other, and for good
-// the next start after a kill.
-func TestProcessesThatMakeTheMasterKeyAtOnceAgreeOnOne(t *testing.T) {
+// TestConcurrentMasterKeyCreation creates the file from several goroutines. A file that is
+// visible before it is written would make the others fail and, after a crash, every start.
+func TestConcurrentMasterKeyCreation(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "mailer.db.key")
 		var keys [8][]seal.MasterKey

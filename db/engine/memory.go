@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// FreePages has the connections that nobody uses right now let go of the pages that they
-// hold in memory. It waits for the writer until ctx ends. Errors: those of the store.
+// FreePages makes SQLite release the page caches of the writer and of the readers that are not in
+// use. It waits for the writer until ctx ends. Errors: those of the store.
 func (d *DB) FreePages(ctx context.Context) error {
 	if d.path == "" {
-		return nil // it holds them elsewhere
+		return nil // its caches are on the server
 	}
 	err := d.run(ctx, (*Conn).freePages)
 	for _, r := range d.readers.takeUnused() {

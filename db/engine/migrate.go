@@ -14,8 +14,8 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// steps are the numbered changes of the schema since the first release. Until
-// then schema.sql alone is edited.
+// steps are the numbered schema changes since the first release. Before the first release only
+// schema.sql is edited.
 //
 //go:embed all:migrations
 var steps embed.FS
@@ -23,8 +23,8 @@ var steps embed.FS
 // baseVersion is the user_version of schema.sql without any step.
 const baseVersion = 1
 
-// stepNames lists the steps of dir in their order: NNN_name.sql, from 002 on,
-// without gaps. Beside it may stand what PostgreSQL does instead (postgresStep).
+// stepNames returns the steps in dir in order: NNN_name.sql, numbered from 002 without gaps. A
+// step may have a variant for PostgreSQL (postgresStep).
 func stepNames(dir fs.FS) ([]string, error) {
 	names, err := fs.Glob(dir, "migrations/*.sql")
 	if err != nil {
@@ -47,22 +47,23 @@ func userVersion(ctx context.Context, conn *sql.Conn) (int, error) {
 	return v, nil
 }
 
-// newer and older refuse a database of another version.
-func newer(path string, have, want int) error {
+// refuseNewer and refuseOlder return the error for a database of another version.
+func refuseNewer(path string, have, want int) error {
 	return refuse(ErrNew, "%s is of a newer version of mailer (its schema is %d, this program knows %d); start the newer program, or put back the copy that its mailer migrate made", path, have, want)
 }
 
-func older(path string, have, want int) error {
+func refuseOlder(path string, have, want int) error {
 	return refuse(ErrOld, "%s is of an older version of mailer (its schema is %d, this program needs %d); stop the server and run mailer migrate --db %s", path, have, want, path)
 }
 
-// strange refuses a database that no release made. The program that made it can still read it.
-func strange(path, difference string) error {
-	return refuse(ErrSchema, "%s does not have the schema of its version: %s. Another build from before the first release made it, or it was changed by hand; neither can be migrated, and the file was left as it is. To move what is in it: run mailer export DIR --db %s with the program that made it, once a team, and mailer import mailer DIR --apply with this one, on a new file (--db NAME)", path, difference, path)
+// refuseSchema returns the error for a database whose schema no release has made. The program
+// that made the database can still read it.
+func refuseSchema(path, diff string) error {
+	return refuse(ErrSchema, "%s does not have the schema of its version: %s. Another build from before the first release made it, or it was changed by hand; neither can be migrated, and the file was left as it is. To move what is in it: run mailer export DIR --db %s with the program that made it, once a team, and mailer import mailer DIR --apply with this one, on a new file (--db NAME)", path, diff, path)
 }
 
-// prepareSchema makes the schema of an empty database, which it reports, and refuses
-// WriteOne of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase.
+// prepareSchema creates the schema in an empty database and reports whether it did. It refuses a
+// database of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase.
 func prepareSchema(ctx context.Context, conn *sql.Conn, opts Options) (made bool, err error) {
 	names, err := stepNames(steps)
 	if err != nil {
@@ -76,12 +77,12 @@ func prepareSchema(ctx context.Context, conn *sql.Conn, opts Options) (made bool
 	case have == want:
 		return false, checkSchema(ctx, conn, opts)
 	case have > want:
-		return false, newer(opts.Path, have, want)
+		return false, refuseNewer(opts.Path, have, want)
 	case have > 0:
-		return false, older(opts.Path, have, want)
+		return false, refuseOlder(opts.Path, have, want)
 	}
 	err = inTransaction(ctx, conn, func() error {
-		// Another process may have made it while we waited for the lock.
+		// Another process may have created it during the wait for the lock.
 		if have, err = userVersion(ctx, conn); err != nil || have == want {
 			return err
 		}
@@ -113,8 +114,8 @@ func makeSchema(ctx context.Context, conn *sql.Conn, opts Options, version int) 
 	return err
 }
 
-// checkSchema refuses a database that has the version of this program and not its
-// schema. Error: ErrSchema.
+// checkSchema refuses a database that has the version of this program but another schema. Error:
+// ErrSchema.
 func checkSchema(ctx context.Context, conn *sql.Conn, opts Options) error {
 	if err := checkVacuum(ctx, conn, opts.Path); err != nil {
 		return err
@@ -127,14 +128,14 @@ func checkSchema(ctx context.Context, conn *sql.Conn, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if difference := firstDifference(have, want); difference != "" {
-		return strange(opts.Path, difference)
+	if diff := firstDifference(have, want); diff != "" {
+		return refuseSchema(opts.Path, diff)
 	}
 	return nil
 }
 
-// checkVacuum refuses a database that can't hand pages back to the disk one by one:
-// that is settled before the first table is made. Error: ErrSchema.
+// checkVacuum refuses a database without incremental vacuum, which can only be set before the
+// first table is created. Error: ErrSchema.
 func checkVacuum(ctx context.Context, conn *sql.Conn, path string) error {
 	var mode int
 	if err := conn.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil {
@@ -142,7 +143,7 @@ func checkVacuum(ctx context.Context, conn *sql.Conn, path string) error {
 	}
 	const incremental = 2
 	if mode != incremental {
-		return strange(path, fmt.Sprintf("auto_vacuum is %d, must be %d", mode, incremental))
+		return refuseSchema(path, fmt.Sprintf("auto_vacuum is %d, must be %d", mode, incremental))
 	}
 	return nil
 }
@@ -161,24 +162,24 @@ func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) error {
 	return nil
 }
 
-// Migration is what Migrate did or, in a dry run, would do.
+// Migration is the result of Migrate or, for a dry run, what Migrate would do.
 type Migration struct {
 	From  int      `json:"from"`
 	To    int      `json:"to"`
 	Steps []string `json:"steps"`
-	Copy  string   `json:"copy,omitempty"` // where the old database was copied to
+	Copy  string   `json:"copy,omitempty"` // path of the copy of the old database
 }
 
-// Migrate brings the database at opts.Path to this version, one step a
-// transaction, after copying it aside. It makes a missing database when
-// opts.Create. A dry run changes nothing, works beside a server, and refuses what
-// Migrate would refuse. Errors: ErrInUse, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
+// Migrate brings the database at opts.Path to the version of this program, each step in one
+// transaction, after copying a database file. It creates a missing database if opts.Create is
+// set. A dry run changes nothing, works while a server runs, and refuses what Migrate would
+// refuse. Errors: ErrInUse, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
 func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) {
 	m, err := migrate(ctx, opts, dryRun, steps)
 	if err != nil || IsRemote(opts.Path) || m.From == 0 || dryRun {
 		return m, err
 	}
-	// What the steps made of it, or where there was none to run, what is there.
+	// Check the result, or the database as it is if there was no step to run.
 	opts.Create = false
 	d, err := Open(ctx, opts)
 	if err != nil {
@@ -195,11 +196,11 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 	if err != nil {
 		return Migration{}, err
 	}
-	path, fresh, err := resolvePath(opts.Path, opts.Create)
+	path, isNew, err := resolvePath(opts.Path, opts.Create)
 	if err != nil {
 		return Migration{}, err
 	}
-	if fresh {
+	if isNew {
 		return createNew(ctx, opts, dryRun, baseVersion+len(names))
 	}
 	query := "mode=ro&_busy_timeout=5000"
@@ -242,15 +243,15 @@ func createNew(ctx context.Context, opts Options, dryRun bool, version int) (Mig
 	return m, d.Close()
 }
 
-// migration is one that works on a file.
+// migration is the migration of a file.
 type migration struct {
 	conn *sql.Conn
 	opts Options
 	dir  fs.FS
 }
 
-// plan finds the steps that the database lacks, and refuses them where they would not make
-// the schema of this version of it, or where there is no room for the copy. It only reads.
+// plan finds the steps that the database lacks. It refuses them if they do not produce the schema
+// of this version, or if there is no disk space for the copy. It only reads.
 func (r *migration) plan(ctx context.Context, names []string) (Migration, error) {
 	have, err := userVersion(ctx, r.conn)
 	if err != nil {
@@ -258,7 +259,7 @@ func (r *migration) plan(ctx context.Context, names []string) (Migration, error)
 	}
 	m := Migration{From: have, To: baseVersion + len(names)}
 	if have > m.To {
-		return m, newer(r.opts.Path, have, m.To)
+		return m, refuseNewer(r.opts.Path, have, m.To)
 	}
 	if have < baseVersion {
 		return m, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", r.opts.Path)
@@ -273,8 +274,8 @@ func (r *migration) plan(ctx context.Context, names []string) (Migration, error)
 	return m, r.checkDiskSpace(ctx, DiskFree)
 }
 
-// rehearse runs the steps on an empty database that has the schema of this one, in memory, and
-// compares what they make with the schema of this version. Error: ErrSchema.
+// rehearse runs the steps in memory, on an empty database with the schema of this one, and
+// compares the result with the schema of this version. Error: ErrSchema.
 func (r *migration) rehearse(ctx context.Context, names []string) error {
 	want, err := formOf(ctx, r.opts.Schema)
 	if err != nil {
@@ -293,10 +294,10 @@ func (r *migration) rehearse(ctx context.Context, names []string) error {
 	}
 	have, err := formOf(ctx, text)
 	if err != nil {
-		return strange(r.opts.Path, err.Error())
+		return refuseSchema(r.opts.Path, err.Error())
 	}
-	if difference := firstDifference(have, want); difference != "" {
-		return strange(r.opts.Path, difference)
+	if diff := firstDifference(have, want); diff != "" {
+		return refuseSchema(r.opts.Path, diff)
 	}
 	return nil
 }
@@ -313,8 +314,8 @@ func (r *migration) run(ctx context.Context, m *Migration) (err error) {
 	return nil
 }
 
-// runStep runs one step with foreign keys off, since a rebuilt table would
-// otherwise take its child rows along, and checks them before the commit.
+// runStep runs one step. Foreign keys are off, because rebuilding a table would otherwise delete
+// its child rows; they are checked before the commit.
 func runStep(ctx context.Context, conn *sql.Conn, dir fs.FS, name string, version int) error {
 	text, err := fs.ReadFile(dir, name)
 	if err != nil {

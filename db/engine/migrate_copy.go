@@ -11,15 +11,17 @@ import (
 )
 
 const (
-	// partialSuffix is what the name of a copy ends with until it is whole.
+	// partialSuffix ends the name of a copy that is not complete.
 	partialSuffix = ".partial"
-	// spareDiskSpace is what a copy leaves of a disk, for the log of the steps, in bytes.
+	// spareDiskSpace is the disk space, in bytes, that a copy leaves free for the log of the
+	// steps.
 	spareDiskSpace = 64 << 20
 )
 
-// copyAside copies the database beside itself, and returns the name of the copy. A file of that
-// name is whole: until then it has another one, under which nothing is left after an error. What
-// a killed process left is removed; the database's lock is held, so that no other one copies.
+// copyAside copies the database to a file beside it and returns the path of the copy. The copy
+// gets its final name when it is complete, and an error leaves no file. Incomplete copies of a
+// killed process are removed; no other process can be writing one, because the lock of the
+// database is held.
 func (r *migration) copyAside(ctx context.Context, version int) (file string, err error) {
 	file = fmt.Sprintf("%s.v%d-%s", r.opts.Path, version, clock.Now().UTC().Format("20060102T150405Z"))
 	defer func() {
@@ -54,7 +56,7 @@ func (r *migration) copyTo(ctx context.Context, file string) error {
 	return err
 }
 
-// removePartials removes copies that were not finished, with SQLite's files beside them.
+// removePartials removes incomplete copies and the files that SQLite keeps beside them.
 func (r *migration) removePartials() error {
 	names, err := filepath.Glob(globQuoted(r.opts.Path) + ".v*-*Z" + partialSuffix + "*")
 	for _, name := range names {
@@ -63,7 +65,7 @@ func (r *migration) removePartials() error {
 	return err
 }
 
-// globQuoted has each sign of a path mean itself.
+// globQuoted escapes the special characters of filepath.Glob.
 func globQuoted(path string) string {
 	var quoted []byte
 	for i := range len(path) {
@@ -76,7 +78,8 @@ func globQuoted(path string) string {
 	return string(quoted)
 }
 
-// checkDiskSpace refuses a copy that would fill the disk, as free tells it of a folder.
+// checkDiskSpace returns ErrFull if a copy would fill the disk. free returns the free bytes of
+// the disk of a directory.
 func (r *migration) checkDiskSpace(ctx context.Context, free func(dir string) (int64, error)) error {
 	var pages, size int64
 	for pragma, value := range map[string]*int64{"PRAGMA page_count": &pages, "PRAGMA page_size": &size} {

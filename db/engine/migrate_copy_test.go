@@ -11,8 +11,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// parts are the names of files next to a database that begin with its name and version.
-func beside(t *testing.T, path string) []string {
+// copiesOf returns the files beside a database that are copies of a migration.
+func copiesOf(t *testing.T, path string) []string {
 	t.Helper()
 	names, err := filepath.Glob(path + ".v*")
 	if err != nil {
@@ -21,11 +21,11 @@ func beside(t *testing.T, path string) []string {
 	return names
 }
 
-func TestACopyOfAMigrationThatFailsLeavesNothing(t *testing.T) {
+func TestFailedMigrationCopyIsRemoved(t *testing.T) {
 	path := stored(t, 'a', 'b')
-	dbtest.Harm(t, path, bytes.Repeat([]byte("b"), 1000), func(page []byte) { copy(page, bytes.Repeat([]byte{0xff}, 16)) })
-	opts := leadingTo(Options{Path: path, Schema: dbtest.Schema(t)}, step2)
-	for _, torn := range []string{".v1-20260101T000000Z.partial", ".v1-20260101T000000Z.partial-journal"} { // of one that was killed
+	dbtest.Corrupt(t, path, bytes.Repeat([]byte("b"), 1000), func(page []byte) { copy(page, bytes.Repeat([]byte{0xff}, 16)) })
+	opts := withSteps(Options{Path: path, Schema: dbtest.Schema(t)}, step2)
+	for _, torn := range []string{".v1-20260101T000000Z.partial", ".v1-20260101T000000Z.partial-journal"} { // left by a killed process
 		if err := os.WriteFile(path+torn, []byte("torn"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -33,13 +33,13 @@ func TestACopyOfAMigrationThatFailsLeavesNothing(t *testing.T) {
 	if _, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2})); err == nil {
 		t.Fatal("a damaged database was copied")
 	}
-	if left := beside(t, path); len(left) > 0 {
+	if left := copiesOf(t, path); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	wantValue(t, path, "PRAGMA user_version", "1")
 }
 
-func TestACopyThatWouldFillTheDiskIsRefused(t *testing.T) {
+func TestMigrationCopyNeedsDiskSpace(t *testing.T) {
 	pool, err := sql.Open("sqlite", dsn(stored(t, 'a'), "mode=ro"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// postgresStep is how the name of a step ends that is for PostgreSQL alone, in its own words,
-// beside the one for files of the same name.
+// postgresStep ends the name of a step that PostgreSQL runs instead of the step of the same name
+// for files.
 const postgresStep = ".postgres.sql"
 
-// migrateRemote is Migrate for a database elsewhere, of which nothing is copied aside: all steps
-// are one transaction, which in a dry run is taken back. Error: also ErrInUse.
+// migrateRemote is Migrate for PostgreSQL. Nothing is copied: all steps run in one transaction,
+// which a dry run rolls back. Error: also ErrInUse.
 func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m Migration, err error) {
 	names, err := stepNames(dir)
 	if err != nil {
@@ -23,14 +23,14 @@ func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m
 	if remoteInUse(opts.Path) {
 		return m, refuse(ErrInUse, "%s is worked on by a mailer serve; stop all of them first", Name(opts.Path))
 	}
-	pool, err := briefly(opts.Path, dialPatience)
+	pool, err := openBriefly(opts.Path, dialTimeout)
 	if err != nil {
 		return m, err
 	}
 	defer pool.Close()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return m, refusedOpen(Name(opts.Path), err)
+		return m, openError(Name(opts.Path), err)
 	}
 	defer conn.Close()
 	if err := checkPostgres(ctx, conn, Name(opts.Path), nil); err != nil {
@@ -42,15 +42,14 @@ func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m
 		return m, err
 	}
 	opts.Lock = false
-	d, err := Open(ctx, opts) // makes it
+	d, err := Open(ctx, opts) // creates the tables
 	if err != nil {
 		return m, err
 	}
 	return m, d.Close()
 }
 
-// migrateWithin runs the steps that are missing, and compares what is there then with the
-// schema.
+// migrateWithin runs the missing steps and compares the result with the schema.
 func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun bool, dir fs.FS, m *Migration, names []string) (err error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -73,7 +72,7 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun boo
 		return fmt.Errorf("read schema version of %s: %w", Name(opts.Path), err)
 	}
 	if m.From > m.To {
-		return newer(Name(opts.Path), m.From, m.To)
+		return refuseNewer(Name(opts.Path), m.From, m.To)
 	}
 	m.Steps = names[m.From-baseVersion:]
 	for i, name := range m.Steps {
@@ -82,7 +81,7 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun boo
 		}
 	}
 	if len(m.Steps) == 0 {
-		if err := fitsPostgres(ctx, tx, opts.Path, m.To, opts.Schema); err != nil {
+		if err := checkPostgresVersion(ctx, tx, opts.Path, m.To, opts.Schema); err != nil {
 			return err
 		}
 	}
@@ -92,19 +91,19 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, dryRun boo
 	return tx.Commit()
 }
 
-// remoteStep runs one step of the schema.
+// remoteStep runs one step.
 func remoteStep(ctx context.Context, tx *sql.Tx, dir fs.FS, name string, version int, schema string) error {
 	own := strings.TrimSuffix(name, ".sql") + postgresStep
 	text, err := fs.ReadFile(dir, own)
-	words := string(text)
+	statement := string(text)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = fs.ReadFile(dir, name)
-		words = stepToPostgres(string(text), schema)
+		statement = stepToPostgres(string(text), schema)
 	}
 	if err != nil {
 		return fmt.Errorf("read migration: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, words); err != nil {
+	if _, err := tx.ExecContext(ctx, statement); err != nil {
 		return fmt.Errorf("migration %s: %w", name, err)
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, version, schemaSum(schema)); err != nil {

@@ -11,8 +11,8 @@ import (
 	"mailer/db/pgtest"
 )
 
-// askPostgres returns the one value of a query.
-func askPostgres(t *testing.T, dsn, query string) (value string) {
+// queryPostgres returns the one value of a query.
+func queryPostgres(t *testing.T, dsn, query string) (value string) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
@@ -25,10 +25,9 @@ func askPostgres(t *testing.T, dsn, query string) (value string) {
 	return value
 }
 
-// TestStepsLeadToTheSchemaOnPostgreSQL has steps do what those of files do: a table on one line,
-// an index of a table that is there, and a CHECK that takes one more word, for which a file must
-// have the table made anew.
-func TestStepsLeadToTheSchemaOnPostgreSQL(t *testing.T) {
+// TestPostgresMigrationSteps runs steps with a table on one line, an index of an existing table,
+// and a changed CHECK, for which a file must rebuild the table.
+func TestPostgresMigrationSteps(t *testing.T) {
 	t.Parallel()
 	const (
 		table = `CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCES teams (id), kind TEXT CHECK (kind IN ('a, b', 'c'))) STRICT, WITHOUT ROWID`
@@ -44,7 +43,7 @@ func TestStepsLeadToTheSchemaOnPostgreSQL(t *testing.T) {
 		t.Fatalf("a dry run: %+v, %v", m, err)
 	}
 	const version = `SELECT max(version)::text FROM schema_versions`
-	if got := askPostgres(t, opts.Path, version); got != "1" {
+	if got := queryPostgres(t, opts.Path, version); got != "1" {
 		t.Errorf("a dry run leaves version %s", got)
 	}
 	for range 2 { // the second one finds nothing to do
@@ -52,17 +51,17 @@ func TestStepsLeadToTheSchemaOnPostgreSQL(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := askPostgres(t, opts.Path, version); got != "3" {
+	if got := queryPostgres(t, opts.Path, version); got != "3" {
 		t.Errorf("version %s", got)
 	}
-	if got := askPostgres(t, opts.Path, `SELECT pg_get_indexdef('emails_extra'::regclass)`); !strings.Contains(got, "(team_id, last_event, id)") {
+	if got := queryPostgres(t, opts.Path, `SELECT pg_get_indexdef('emails_extra'::regclass)`); !strings.Contains(got, "(team_id, last_event, id)") {
 		t.Errorf("an index of a step is not the one of the schema: %s", got)
 	}
 }
 
-// TestAStepThatLeadsElsewhereIsRefused: of what is not as the schema makes it nothing stays, in
-// a dry run neither.
-func TestAStepThatLeadsElsewhereIsRefused(t *testing.T) {
+// TestPostgresStepToOtherSchemaIsRefused checks that steps with another result than the schema
+// leave no change, also in a dry run.
+func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	schema := dbtest.Schema(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
 	opts := Options{Path: newRemote(t), Schema: schema}
@@ -79,13 +78,14 @@ func TestAStepThatLeadsElsewhereIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if got := askPostgres(t, opts.Path, `SELECT count(*)::text FROM schema_versions`); got != "1" {
+	if got := queryPostgres(t, opts.Path, `SELECT count(*)::text FROM schema_versions`); got != "1" {
 		t.Errorf("%s versions", got)
 	}
 }
 
-// TestMigrateSeesWhatARestoreLeftOut looks at a database that has the version and not the tables.
-func TestMigrateSeesWhatARestoreLeftOut(t *testing.T) {
+// TestMigrateFindsMissingIndex migrates a database that has the version of this program but lacks
+// an index.
+func TestMigrateFindsMissingIndex(t *testing.T) {
 	t.Parallel()
 	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
 	if _, err := Migrate(t.Context(), opts, true); err != nil {
@@ -97,9 +97,9 @@ func TestMigrateSeesWhatARestoreLeftOut(t *testing.T) {
 	}
 }
 
-// TestOtherBlanksAreTheSameSchema opens a database with a schema.sql that is only laid out
-// otherwise.
-func TestOtherBlanksAreTheSameSchema(t *testing.T) {
+// TestSchemaSumIgnoresWhitespace opens a database with a schema.sql that differs only in
+// whitespace.
+func TestSchemaSumIgnoresWhitespace(t *testing.T) {
 	t.Parallel()
 	dsn, schema := newRemote(t), dbtest.Schema(t)
 	for _, text := range []string{strings.ReplaceAll(schema, "  ", " "), strings.ReplaceAll(schema, ",\n", ",\n\n\t")} {
@@ -113,9 +113,9 @@ func TestOtherBlanksAreTheSameSchema(t *testing.T) {
 	}
 }
 
-// TestTablesOfAnotherUserAreRefusedInWords restores a dump as another user than the one of --db,
-// as pg_restore --no-owner does.
-func TestTablesOfAnotherUserAreRefusedInWords(t *testing.T) {
+// TestTablesOfOtherOwnerAreRefused opens tables of another user than the one of --db, as
+// pg_restore --no-owner leaves them.
+func TestTablesOfOtherOwnerAreRefused(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	const user = "mailer_test_stranger"
@@ -130,13 +130,13 @@ func TestTablesOfAnotherUserAreRefusedInWords(t *testing.T) {
 	_, dry := Migrate(t.Context(), opts, true)
 	for _, err := range []error{err, dry} {
 		if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "--role="+user) {
-			t.Errorf("it is said: %v", err)
+			t.Errorf("error: %v", err)
 		}
 	}
 }
 
-// TestTheNextCommandNamesTheDatabaseWithoutItsPassword has an older database say what to run.
-func TestTheNextCommandNamesTheDatabaseWithoutItsPassword(t *testing.T) {
+// TestSuggestedCommandHasNoPassword opens an older database and checks the command in the error.
+func TestSuggestedCommandHasNoPassword(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"postgres://u:p@h:5433/d":                                 "postgres://u@h:5433/d",
@@ -146,7 +146,7 @@ func TestTheNextCommandNamesTheDatabaseWithoutItsPassword(t *testing.T) {
 		"mailer.db": "mailer.db",
 		"postgres://u@h/d?target_session_attrs=read-write&options=": "postgres://u@h/d?target_session_attrs=read-write&options=",
 	} {
-		if got := address(name); got != want {
+		if got := withoutPassword(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// atVersion1 makes a database of the schema as it is, with a team of a key.
+// atVersion1 creates a database of the current schema, with a team that has a key.
 func atVersion1(t *testing.T) Options {
 	t.Helper()
 	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true}
@@ -42,8 +42,8 @@ func stepFiles(files map[string]string) fstest.MapFS {
 	return dir
 }
 
-// leadingTo are the options of a program whose schema is that of opts after some steps.
-func leadingTo(opts Options, steps ...string) Options {
+// withSteps returns the options of a program whose schema is that of opts after some steps.
+func withSteps(opts Options, steps ...string) Options {
 	opts.Schema += strings.Join(steps, "\n")
 	return opts
 }
@@ -75,8 +75,8 @@ const (
 	step3 = `UPDATE teams SET plan = plan || '!'; CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY) STRICT;`
 )
 
-func TestMigrationStepsRunInOrderOnACopiedDatabase(t *testing.T) {
-	opts := leadingTo(atVersion1(t), step2, step3)
+func TestMigrationRunsStepsInOrder(t *testing.T) {
+	opts := withSteps(atVersion1(t), step2, step3)
 	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"003_extra.sql": step3, "002_plan.sql": step2}))
 	if err != nil {
 		t.Fatal(err)
@@ -95,8 +95,8 @@ func TestMigrationStepsRunInOrderOnACopiedDatabase(t *testing.T) {
 	}
 }
 
-func TestTheCopyOfAMigrationIsPrivate(t *testing.T) {
-	opts := leadingTo(atVersion1(t), step2)
+func TestMigrationCopyIsPrivate(t *testing.T) {
+	opts := withSteps(atVersion1(t), step2)
 	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2}))
 	if err != nil {
 		t.Fatal(err)
@@ -110,9 +110,9 @@ func TestTheCopyOfAMigrationIsPrivate(t *testing.T) {
 	}
 }
 
-func TestAFailingMigrationStepRollsBackAlone(t *testing.T) {
-	opts := leadingTo(atVersion1(t), step2, step3)
-	bad := step3 + ` INSERT INTO teams SELECT * FROM teams;` // fails where there are teams
+func TestFailedMigrationStepRollsBack(t *testing.T) {
+	opts := withSteps(atVersion1(t), step2, step3)
+	bad := step3 + ` INSERT INTO teams SELECT * FROM teams;` // fails if there are teams
 	_, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": bad}))
 	if err == nil || !strings.Contains(err.Error(), "003_extra.sql") {
 		t.Fatalf("error %v", err)
@@ -123,7 +123,7 @@ func TestAFailingMigrationStepRollsBackAlone(t *testing.T) {
 	if _, err := os.Stat(opts.Path + ".lock"); err != nil {
 		t.Error(err)
 	}
-	// The copy of the same second is not written over.
+	// The second copy may be of the same second, and must not overwrite the first.
 	if err := removeCopies(opts.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -142,20 +142,20 @@ func removeCopies(path string) error {
 	return err
 }
 
-func TestARebuiltTableKeepsItsChildRows(t *testing.T) {
+func TestRebuiltTableKeepsChildRows(t *testing.T) {
 	opts := atVersion1(t)
 	rebuild := `CREATE TABLE teams_new (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, note TEXT) STRICT, WITHOUT ROWID;
 		INSERT INTO teams_new SELECT id, name, created_at, 'kept' FROM teams;
 		DROP TABLE teams;
 		ALTER TABLE teams_new RENAME TO teams;`
-	if _, err := migrate(t.Context(), leadingTo(opts, rebuild), false, stepFiles(map[string]string{"002_rebuild.sql": rebuild})); err != nil {
+	if _, err := migrate(t.Context(), withSteps(opts, rebuild), false, stepFiles(map[string]string{"002_rebuild.sql": rebuild})); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, opts.Path, "SELECT t.note FROM keys AS k JOIN teams AS t ON t.id = k.team_id", "kept")
 	wantValue(t, opts.Path, `SELECT "table" FROM pragma_foreign_key_list('keys') WHERE "from" = 'team_id'`, "teams")
 }
 
-func TestAMigrationThatOrphansRowsIsRefused(t *testing.T) {
+func TestMigrationChecksForeignKeys(t *testing.T) {
 	opts := atVersion1(t)
 	_, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_orphans.sql": `DELETE FROM teams;`}))
 	if err == nil || !strings.Contains(err.Error(), "foreign key") {
@@ -165,7 +165,7 @@ func TestAMigrationThatOrphansRowsIsRefused(t *testing.T) {
 	wantValue(t, opts.Path, "PRAGMA user_version", "1")
 }
 
-func TestMigrationsWithGapsOrWrongNumbersAreRefused(t *testing.T) {
+func TestMigrationNumbersAreChecked(t *testing.T) {
 	for _, names := range [][]string{
 		{"001_first.sql"}, {"003_gap.sql"}, {"002_a.sql", "004_gap.sql"}, {"002_a.sql", "002_b.sql"}, {"2_short.sql"}, {"readme.sql"},
 	} {
@@ -181,7 +181,7 @@ func TestMigrationsWithGapsOrWrongNumbersAreRefused(t *testing.T) {
 	}
 }
 
-func TestANewerDatabaseIsNotMigrated(t *testing.T) {
+func TestNewerDatabaseIsRefused(t *testing.T) {
 	opts := atVersion1(t)
 	setVersion(t, opts.Path, "7")
 	before := content(t, opts.Path)
@@ -192,7 +192,7 @@ func TestANewerDatabaseIsNotMigrated(t *testing.T) {
 		t.Errorf("open: %v", err)
 	}
 	if !bytes.Equal(before, content(t, opts.Path)) {
-		t.Error("it was written to")
+		t.Error("the database was written to")
 	}
 }
 
@@ -217,8 +217,8 @@ func content(t *testing.T, path string) []byte {
 	return b
 }
 
-func TestADryRunChangesNothing(t *testing.T) {
-	opts := leadingTo(atVersion1(t), step2, step3)
+func TestMigrationDryRunChangesNothing(t *testing.T) {
+	opts := withSteps(atVersion1(t), step2, step3)
 	before := content(t, opts.Path)
 	m, err := migrate(t.Context(), opts, true, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3}))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 || m.Copy != "" {
@@ -239,7 +239,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
-func TestADatabaseInUseIsNotMigrated(t *testing.T) {
+func TestMigrationRefusesDatabaseInUse(t *testing.T) {
 	opts := atVersion1(t)
 	d, err := Open(t.Context(), opts)
 	if err != nil {
@@ -251,7 +251,7 @@ func TestADatabaseInUseIsNotMigrated(t *testing.T) {
 	}
 }
 
-func TestAnotherProgramsDatabaseIsLeftAlone(t *testing.T) {
+func TestOtherProgramsDatabaseIsRefused(t *testing.T) {
 	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true}
 	pool, err := sql.Open("sqlite", dsn(opts.Path, ""))
 	if err != nil {
@@ -273,8 +273,9 @@ func TestAnotherProgramsDatabaseIsLeftAlone(t *testing.T) {
 	wantValue(t, opts.Path, "SELECT group_concat(name) FROM sqlite_schema", "bookmarks")
 }
 
-// The server that the package is about to replace runs on meanwhile.
-func TestADryRunRefusesWhatAMigrationWouldBesideAServer(t *testing.T) {
+// TestMigrationDryRunWhileServerRuns: an upgrade checks the migration before it stops the old
+// server.
+func TestMigrationDryRunWhileServerRuns(t *testing.T) {
 	opts := atVersion1(t)
 	d, err := Open(t.Context(), opts)
 	if err != nil {
@@ -299,10 +300,10 @@ func TestADryRunRefusesWhatAMigrationWouldBesideAServer(t *testing.T) {
 	}
 }
 
-// base.sql is schema.sql as it was frozen: databases of it are in use. A change of schema.sql
-// takes a step in migrations; until the first release base.sql may be replaced instead, and
-// the page of changes says that databases made before must be exported and imported.
-func TestADatabaseOfTheFrozenSchemaBecomesOneOfThisVersion(t *testing.T) {
+// TestBaseSchemaMigrates migrates a database of base.sql, the frozen schema of databases in use.
+// A change of schema.sql needs a step in migrations. Until the first release base.sql may be
+// replaced instead, if the page Changes says that older databases must be exported and imported.
+func TestBaseSchemaMigrates(t *testing.T) {
 	frozen, err := os.ReadFile("testdata/base.sql")
 	if err != nil {
 		t.Fatal(err)

@@ -13,22 +13,22 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// A database moves between a file and PostgreSQL as a whole: all tables of one snapshot, while
-// nothing else works on it or writes to it. The target is there for others only once each of
-// its tables was read again and is what the source holds. Before that the source is marked, so
-// that no moment lets both be started: what waits in both would leave twice.
+// A move copies all tables of one snapshot between a file and PostgreSQL, while nothing else writes
+// to the source. The target is committed only after each of its tables was read back and compared
+// with the source. The source is marked as moved before that commit, so that a server can never be
+// started on both: queued mail would be sent twice.
 
-// Moving says what is moved where.
+// Moving are the parameters of a move.
 type Moving struct {
-	From, To string // names as of Options.Path, one of them of a file
+	From, To string // as Options.Path; one of them is a file
 	Schema   string // the text of schema.sql
-	// Progress hears how many rows were read, of how many; nil: nobody does.
+	// Progress is called with the number of rows read and the number to read; nil: not called.
 	Progress func(done, all int64)
 
-	before func(step string) error // a test's
+	before func(step string) error // for tests: called before each step
 }
 
-// Moved is what was moved.
+// Moved is the result of a move.
 type Moved struct {
 	From   string       `json:"from"`
 	To     string       `json:"to"`
@@ -37,25 +37,25 @@ type Moved struct {
 	Tables []MovedTable `json:"tables"`
 }
 
-// MovedTable is a table that both databases hold alike.
+// MovedTable is a table that is equal in both databases.
 type MovedTable struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
-	// Sum is made of the SHA-256 of each row, in hexadecimal.
+	// Sum is the sum of the SHA-256 hashes of the rows, in hexadecimal.
 	Sum string `json:"sum"`
 }
 
-// movedSetting is the name under which a database says that it was moved. It stays behind.
+// movedSetting is the setting that marks a database as moved. It is not copied to the target.
 const movedSetting = "moved"
 
-// movedMark is what a database that was moved knows of that.
+// movedMark is the value of movedSetting.
 type movedMark struct {
 	At int64  `json:"at"` // Unix milliseconds
 	To string `json:"to"`
 }
 
 // readMark reads the mark of a database; nil: it was not moved.
-func readMark(ctx context.Context, q asker) (*movedMark, error) {
+func readMark(ctx context.Context, q rowQuerier) (*movedMark, error) {
 	var value []byte
 	err := q.QueryRowContext(ctx, `SELECT value FROM settings WHERE name = 'moved'`).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -71,8 +71,8 @@ func readMark(ctx context.Context, q asker) (*movedMark, error) {
 	return m, nil
 }
 
-// refuseMoved refuses a database that was moved. Error: ErrMoved, in words.
-func refuseMoved(ctx context.Context, q asker, opts Options) error {
+// refuseMoved refuses a database that was moved. Error: ErrMoved.
+func refuseMoved(ctx context.Context, q rowQuerier, opts Options) error {
 	if opts.moving {
 		return nil
 	}
@@ -88,29 +88,30 @@ func (m *movedMark) refuse(name string) error {
 		Name(name), m.To, time.UnixMilli(m.At).UTC().Format("2006-01-02 at 15:04 UTC"))
 }
 
-// moveTarget is the database that is made.
+// moveTarget is the database to which the rows are copied.
 type moveTarget interface {
-	// name is where it stands, for people.
+	// name returns the path or the URL without a password.
 	name() string
-	// begin makes the tables, without what is checked and found by. Errors, in words:
-	// ErrConflict, where something is there, and those of Open.
+	// begin creates the tables, without indexes and foreign keys. Errors: ErrConflict if the
+	// target is not empty, and those of Open.
 	begin(ctx context.Context) error
-	// fill puts rows into a table.
+	// fill inserts rows into a table.
 	fill(ctx context.Context, t *movedTable, rows *tableRows) error
-	// finish makes the indexes and checks the foreign keys.
+	// finish creates the indexes and checks the foreign keys.
 	finish(ctx context.Context) error
-	// side is where it is read again.
+	// side returns the connection on which the target is read back.
 	side() *moveSide
-	// commit has others see it.
+	// commit makes the target visible to others.
 	commit(ctx context.Context) error
-	// close removes what was not committed.
+	// close removes a target that was not committed.
 	close() error
 }
 
-// Move copies all that a database holds to an empty one of the other engine, which it makes,
-// and has the first one refuse to be opened. Errors, in words: ErrInUse, ErrConflict where
-// the target is not empty, ErrMoved, and those of Open. With an error nothing is in the
-// target; whether the source is marked, its next start says.
+// Move copies the content of a database to an empty database of the other engine, whose tables it
+// creates, and marks the source so that it can no longer be opened. Errors: ErrInUse, ErrConflict
+// if the target is not empty, ErrMoved, and those of Open. After an error the target is empty
+// unless the error says that this is unknown; the source may be marked, which its next start
+// reports.
 func Move(ctx context.Context, in Moving) (done Moved, err error) {
 	if IsRemote(in.From) == IsRemote(in.To) {
 		return done, refuse(ErrNotDatabase, "a database moves between a file and PostgreSQL, and %s and %s are of one kind; a file moves by mailer backup and restore, a database of PostgreSQL by its own tools", Name(in.From), Name(in.To))
@@ -136,21 +137,21 @@ func Move(ctx context.Context, in Moving) (done Moved, err error) {
 	return m.run(ctx, source.name)
 }
 
-// openToMove opens a database that is there, and holds it as a server does.
+// openToMove opens an existing database and holds its lock, as a server does.
 func openToMove(ctx context.Context, name, schema string) (*DB, error) {
 	if !IsRemote(name) {
-		_, fresh, err := resolvePath(name, false)
+		_, isNew, err := resolvePath(name, false)
 		if err != nil {
 			return nil, err
 		}
-		if fresh {
+		if isNew {
 			return nil, refuse(ErrNotDatabase, "%s is empty", name)
 		}
 	}
 	return Open(ctx, Options{Path: name, Schema: schema, Lock: true, Lazy: true, moving: true})
 }
 
-// mover moves one database.
+// mover is a move in progress.
 type mover struct {
 	in     Moving
 	tables []*movedTable
@@ -161,11 +162,11 @@ type mover struct {
 	all    int64
 }
 
-// snapshot begins the transaction in which the source is read and marked. Until it ends
-// nobody else writes to the source.
+// snapshot begins the transaction in which the source is read and marked. Nothing else writes to
+// the source until it ends.
 func (m *mover) snapshot(ctx context.Context, source *DB) (*moveSide, error) {
 	if e, ok := source.engine.(*postgresEngine); ok {
-		return postgresSource(ctx, m.in.From, e.me.id)
+		return postgresSource(ctx, m.in.From, e.node.id)
 	}
 	return fileSource(ctx, source.path)
 }
@@ -187,7 +188,7 @@ func (m *mover) run(ctx context.Context, from string) (done Moved, err error) {
 			return done, fmt.Errorf("move %s: %w", t.name, err)
 		}
 	}
-	if err := m.reach("finish"); err != nil {
+	if err := m.testStep("finish"); err != nil {
 		return done, err
 	}
 	if err := m.to.finish(ctx); err != nil {
@@ -205,8 +206,8 @@ func (m *mover) run(ctx context.Context, from string) (done Moved, err error) {
 	return done, m.commit(context.WithoutCancel(ctx))
 }
 
-// begin refuses what can't be moved, and counts the rest. A source that was marked may be
-// moved to where its mark says as long as nothing came there.
+// begin refuses a source that cannot be moved, and counts the rows. A marked source may be moved
+// again to the target of its mark while that is empty.
 func (m *mover) begin(ctx context.Context) error {
 	mark, err := readMark(ctx, m.from.conn)
 	if err != nil {
@@ -226,21 +227,21 @@ func (m *mover) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.all += 3 * n // to copy, and to compare here and there
+		m.all += 3 * n // one read to copy, and one on each side to compare
 	}
 	return nil
 }
 
-// reach tells a test how far this is.
-func (m *mover) reach(step string) error {
+// testStep calls the hook of a test.
+func (m *mover) testStep(step string) error {
 	if m.in.before == nil {
 		return nil
 	}
 	return m.in.before(step)
 }
 
-// tell counts a row that was read.
-func (m *mover) tell() {
+// countRow counts a row that was read and reports progress.
+func (m *mover) countRow() {
 	done := m.read.Add(1)
 	if m.in.Progress != nil {
 		m.in.Progress(done, m.all)
@@ -252,41 +253,41 @@ func (m *mover) copy(ctx context.Context, t *movedTable) error {
 	if err != nil {
 		return err
 	}
-	rows.told = m.tell
+	rows.onRow = m.countRow
 	return errors.Join(m.to.fill(ctx, t, rows), rows.Close())
 }
 
-// compare reads a table on both sides. Error: also where they differ.
+// compare reads a table on both sides at the same time. It returns an error if they differ.
 func (m *mover) compare(ctx context.Context, t *movedTable) (same MovedTable, err error) {
 	type answer struct {
 		MovedTable
 		err error
 	}
-	there := make(chan answer, 1)
+	results := make(chan answer, 1)
 	go func() {
-		sum, err := m.to.side().sum(ctx, t, m.tell)
-		there <- answer{sum, err}
+		sum, err := m.to.side().sum(ctx, t, m.countRow)
+		results <- answer{sum, err}
 	}()
-	here, err := m.from.sum(ctx, t, m.tell)
-	other := <-there
-	if err := errors.Join(err, other.err); err != nil {
-		return here, fmt.Errorf("compare %s: %w", t.name, err)
+	from, err := m.from.sum(ctx, t, m.countRow)
+	to := <-results
+	if err := errors.Join(err, to.err); err != nil {
+		return from, fmt.Errorf("compare %s: %w", t.name, err)
 	}
-	if here != other.MovedTable {
-		return here, fmt.Errorf("compare %s: %d rows of %s became %d of %s, or another content; nothing was moved", t.name, here.Rows, here.Sum, other.Rows, other.Sum)
+	if from != to.MovedTable {
+		return from, fmt.Errorf("compare %s: %d rows of %s became %d of %s, or another content; nothing was moved", t.name, from.Rows, from.Sum, to.Rows, to.Sum)
 	}
-	return here, nil
+	return from, nil
 }
 
-// commit marks the source, and then has the target be there.
+// commit marks the source and then commits the target.
 func (m *mover) commit(ctx context.Context) error {
-	if err := m.reach("mark"); err != nil {
+	if err := m.testStep("mark"); err != nil {
 		return err
 	}
 	if err := m.from.mark(ctx, m.mark); err != nil {
 		return err
 	}
-	err := m.reach("commit")
+	err := m.testStep("commit")
 	if err == nil {
 		err = m.to.commit(ctx)
 	}
@@ -296,8 +297,8 @@ func (m *mover) commit(ctx context.Context) error {
 	return nil
 }
 
-// Unmove has a database work again that was moved, and returns where it was moved to.
-// Errors, in words: ErrNotFound where it was not moved, and those of Open.
+// Unmove removes the mark of a database that was moved and returns where it was moved to. Errors:
+// ErrNotFound if it was not moved, and those of Open.
 func Unmove(ctx context.Context, name, schema string) (to string, err error) {
 	d, err := openToMove(ctx, name, schema)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// movingSuffix is what the name of a file gets while a database is moved into it.
+// movingSuffix ends the name of a file while a database is moved into it.
 const movingSuffix = ".moving"
 
 func jsonOfSQLite(column string) string { return "json(" + column + ")" }
 
-// fileSource begins to read a file, to which nobody writes from then on.
+// fileSource begins to read a file, with a lock that keeps others from writing.
 func fileSource(ctx context.Context, path string) (*moveSide, error) {
 	s, err := fileSide(ctx, path, "mode=rw&_busy_timeout=5000&_synchronous=FULL&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)")
 	if err != nil {
@@ -28,7 +28,7 @@ func fileSource(ctx context.Context, path string) (*moveSide, error) {
 	return s, nil
 }
 
-// fileSide opens a file that others may have open too.
+// fileSide opens a file that other connections may have open too.
 func fileSide(ctx context.Context, path, how string) (*moveSide, error) {
 	pool, err := sql.Open("sqlite", dsn(path, how))
 	if err != nil {
@@ -42,21 +42,21 @@ func fileSide(ctx context.Context, path, how string) (*moveSide, error) {
 	return &moveSide{Conn: newSession(conn, sqliteEngine{}), pool: pool, jsonText: jsonOfSQLite}, nil
 }
 
-// fileTarget is a file that is not there yet. It is written under another name.
+// fileTarget is a new file. It is written under a temporary name.
 type fileTarget struct {
-	path   string // without links
-	schema string
-	lock   *os.File
-	writer *moveSide
-	reader *moveSide
-	later  []string // statements that make its indexes
-	done   bool
+	path     string // symbolic links resolved
+	schema   string
+	lock     *os.File
+	writer   *moveSide
+	reader   *moveSide
+	deferred []string // statements that create its indexes
+	done     bool
 }
 
-// newFileTarget finds where the file goes. Errors, in words: ErrNotFound.
+// newFileTarget resolves the path of the file. Error: ErrNotFound.
 func newFileTarget(name, schema string) (*fileTarget, error) {
 	path, _, err := resolvePath(name, true)
-	if errors.Is(err, ErrNotDatabase) { // something is there, which free says
+	if errors.Is(err, ErrNotDatabase) { // checkFree reports the existing file
 		path, err = name, nil
 	}
 	if err == nil {
@@ -71,11 +71,11 @@ func (f *fileTarget) staged() string { return f.path + movingSuffix }
 
 func (f *fileTarget) side() *moveSide { return f.reader }
 
-// free refuses a name that is taken: also the log of a database that is gone would become
-// part of this one.
-func (f *fileTarget) free() error {
+// checkFree refuses a path that exists. A log that an earlier database left behind would become
+// part of the new one.
+func (f *fileTarget) checkFree() error {
 	for _, side := range []string{"", "-wal", "-journal"} {
-		if isThere(f.path + side) {
+		if exists(f.path + side) {
 			return refuse(ErrConflict, "%s is there already, and was left as it is; name a file that is not there with --to", f.path+side)
 		}
 	}
@@ -83,7 +83,7 @@ func (f *fileTarget) free() error {
 }
 
 func (f *fileTarget) begin(ctx context.Context) (err error) {
-	if err := f.free(); err != nil {
+	if err := f.checkFree(); err != nil {
 		return err
 	}
 	if f.lock, err = lockDatabase(f.path, f.path); err != nil {
@@ -96,11 +96,11 @@ func (f *fileTarget) begin(ctx context.Context) (err error) {
 		return fmt.Errorf("create %s: %w", f.staged(), err)
 	}
 	if info, err := os.Stat(filepath.Dir(f.path)); err == nil {
-		if err := ownedLike(f.staged(), info); err != nil {
+		if err := chownLike(f.staged(), info); err != nil {
 			return fmt.Errorf("create %s: %w", f.staged(), err)
 		}
 	}
-	// Nobody needs what a process leaves that dies meanwhile: no journal, no sync.
+	// No journal and no sync: the file of an interrupted move is removed anyway.
 	f.writer, err = fileSide(ctx, f.staged(), "mode=rw&_auto_vacuum=2&_foreign_keys=0&_dqs=0&_pragma=trusted_schema(0)&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=temp_store(file)&_pragma=cache_size(-32000)")
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (f *fileTarget) begin(ctx context.Context) (err error) {
 	return f.makeTables(ctx)
 }
 
-// makeTables makes the schema, but for its indexes: they are made faster of rows that are
-// there.
+// makeTables creates the schema without its indexes, which are built faster after the rows are
+// inserted.
 func (f *fileTarget) makeTables(ctx context.Context) error {
 	if _, err := f.writer.conn.ExecContext(ctx, "BEGIN IMMEDIATE; "+f.schema); err != nil {
 		return fmt.Errorf("make schema: %w", err)
@@ -125,7 +125,7 @@ func (f *fileTarget) makeTables(ctx context.Context) error {
 			return errors.Join(err, rows.Close())
 		}
 		drop += "DROP INDEX " + name + ";"
-		f.later = append(f.later, text)
+		f.deferred = append(f.deferred, text)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return fmt.Errorf("make schema: %w", err)
@@ -135,11 +135,11 @@ func (f *fileTarget) makeTables(ctx context.Context) error {
 }
 
 func (f *fileTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) error {
-	places := make([]string, len(t.columns))
+	placeholders := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		places[i] = map[bool]string{true: "jsonb(?)", false: "?"}[c.json]
+		placeholders[i] = map[bool]string{true: "jsonb(?)", false: "?"}[c.json]
 	}
-	insert, err := f.writer.conn.PrepareContext(ctx, "/* into any table */ INSERT INTO "+t.name+" ("+strings.Join(t.columnNames(), ", ")+") VALUES ("+strings.Join(places, ", ")+")")
+	insert, err := f.writer.conn.PrepareContext(ctx, "/* into any table */ INSERT INTO "+t.name+" ("+strings.Join(t.columnNames(), ", ")+") VALUES ("+strings.Join(placeholders, ", ")+")")
 	if err != nil {
 		return err
 	}
@@ -148,31 +148,31 @@ func (f *fileTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// A context that can be canceled costs a goroutine a row.
+		// With a cancellable context the driver starts a goroutine for each row.
 		if _, err := insert.ExecContext(context.WithoutCancel(ctx), rows.values...); err != nil {
-			return f.inWords(fmt.Errorf("%s: %w", t.keyOf(rows.values), err))
+			return f.explainFull(fmt.Errorf("%s: %w", t.keyOf(rows.values), err))
 		}
 	}
 	return rows.Err()
 }
 
-func (f *fileTarget) inWords(err error) error {
+func (f *fileTarget) explainFull(err error) error {
 	if isDiskFull(err) || isFull(err) {
 		return refuse(ErrFull, "the disk of %s has no room for the database, and nothing was moved; make room, or name a file on another disk", f.path)
 	}
 	return err
 }
 
-// finish makes the indexes, and has the file outlive a power cut before it is read again.
+// finish creates the indexes and syncs the file before it is read back.
 func (f *fileTarget) finish(ctx context.Context) error {
 	names, err := stepNames(steps)
 	if err != nil {
 		return err
 	}
 	version := fmt.Sprintf("PRAGMA user_version = %d", baseVersion+len(names))
-	for _, text := range append(f.later, version, "COMMIT") {
+	for _, text := range append(f.deferred, version, "COMMIT") {
 		if _, err := f.writer.conn.ExecContext(ctx, text); err != nil {
-			return f.inWords(fmt.Errorf("finish %s: %w", f.staged(), err))
+			return f.explainFull(fmt.Errorf("finish %s: %w", f.staged(), err))
 		}
 	}
 	err = f.writer.close()
@@ -185,11 +185,11 @@ func (f *fileTarget) finish(ctx context.Context) error {
 	if f.reader, err = fileSide(ctx, f.staged(), "mode=ro&_query_only=1&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)"); err != nil {
 		return err
 	}
-	return f.sound(ctx)
+	return f.check(ctx)
 }
 
-// sound refuses what was written where it is not whole.
-func (f *fileTarget) sound(ctx context.Context) error {
+// check refuses a file with broken foreign keys or damaged pages.
+func (f *fileTarget) check(ctx context.Context) error {
 	rows, err := f.reader.conn.QueryContext(ctx, "PRAGMA foreign_key_check")
 	if err != nil {
 		return fmt.Errorf("check foreign keys: %w", err)
@@ -204,13 +204,13 @@ func (f *fileTarget) sound(ctx context.Context) error {
 	return checkIntegrity(ctx, &f.reader.Conn)
 }
 
-// commit has the file take its name.
+// commit renames the file to its final name.
 func (f *fileTarget) commit(context.Context) error {
 	err := f.reader.close()
 	if f.reader = nil; err != nil {
 		return err
 	}
-	if err := f.free(); err != nil {
+	if err := f.checkFree(); err != nil {
 		return err
 	}
 	if err := os.Rename(f.staged(), f.path); err != nil {
@@ -236,7 +236,7 @@ func (f *fileTarget) close() error {
 	return errors.Join(append(errs, f.lock.Close())...)
 }
 
-// clear removes what is not in place, also of an earlier process.
+// clear removes an incomplete file, also one of an earlier process.
 func (f *fileTarget) clear() error {
 	for _, side := range []string{"-wal", "-shm", "-journal", ""} {
 		if err := os.Remove(f.staged() + side); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -27,17 +27,17 @@ import (
 const movedRows = 4
 
 var (
-	// movedTexts are the texts of the rows: those of keys too, so that each foreign key leads to
-	// the row of its own number.
+	// movedTexts are the texts of the rows, including keys, so that a foreign key refers to the
+	// row of the same number.
 	movedTexts   = []string{"a", "É ✓ 😀 \u2028 'x' \\ \"", strings.Repeat("long ", 30), "A\t\r\n%_"}
 	movedNumbers = []int64{0, -1, math.MaxInt64, math.MinInt64}
 	movedObjects = []any{`{"a":1,"B":-2.50,"c":1e400,"d":"\u00e9\n"}`, nil, `{}`, `{"z":"É","a":12345678901234567890}`}
 	movedPieces  = [][]byte{{}, bytes.Repeat([]byte{0, 0xff, 'x', 7}, 64<<10), {0}, []byte("\\x00")}
-	numberedKeys = regexp.MustCompile(`^(n|seq|hard_bounced|complained)$`) // the last two are added up in an index
-	shortBytes   = regexp.MustCompile(`^(address|id|hash|credential_id)$`) // in indexes
+	numberedKeys = regexp.MustCompile(`^(n|seq|hard_bounced|complained)$`) // an index contains the sum of the last two
+	shortBytes   = regexp.MustCompile(`^(address|id|hash|credential_id)$`) // indexed
 )
 
-// fillFile returns a database with rows in every table, whose values are odd ones.
+// fillFile returns a database with rows of edge-case values in every table.
 func fillFile(t *testing.T) string {
 	t.Helper()
 	return dbtest.File(t, "rows in every table\n"+dbtest.Schema(t), func(path string) error {
@@ -61,17 +61,17 @@ func fillTables(t *testing.T, path string) error {
 	conn := connOf(t, pool)
 	for _, table := range dbtest.Tables(t, conn) {
 		for n := range movedRows {
-			oddRow(t, conn, &table, n)
+			edgeRow(t, conn, &table, n)
 		}
 	}
 	rows, err := conn.QueryContext(t.Context(), `PRAGMA foreign_key_check`)
 	if err != nil || rows.Next() {
 		return fmt.Errorf("a foreign key leads nowhere: %w", err)
 	}
-	return errors.Join(rows.Close(), conn.Close(), pool.Close()) // the last one empties the log
+	return errors.Join(rows.Close(), conn.Close(), pool.Close()) // the last connection truncates the log
 }
 
-// newMoved returns a database of PostgreSQL to which that of fillFile was moved.
+// newMoved returns a PostgreSQL database to which the database of fillFile was moved.
 func newMoved(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Server(t)
@@ -90,34 +90,34 @@ func connOf(t *testing.T, pool *sql.DB) *sql.Conn {
 	return conn
 }
 
-// oddRow adds the n-th row of a table.
-func oddRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
+// edgeRow adds the n-th row of a table.
+func edgeRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
 	t.Helper()
-	names, places, args := []string{}, []string{}, []any{}
+	names, placeholders, args := []string{}, []string{}, []any{}
 	for _, c := range table.Columns {
-		v, place := oddValue(&c, n), "?"
+		v, placeholder := edgeValue(&c, n), "?"
 		if c.Name == "properties" {
-			place = "jsonb(?)"
+			placeholder = "jsonb(?)"
 		}
-		names, places, args = append(names, c.Name), append(places, place), append(args, v)
+		names, placeholders, args = append(names, c.Name), append(placeholders, placeholder), append(args, v)
 	}
 	if table.Name == "units" {
-		dbtest.MendUnit(names, places, args)
+		dbtest.FixUnit(names, placeholders, args)
 	}
-	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `)`
+	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(placeholders, `, `) + `)`
 	if _, err := conn.ExecContext(t.Context(), text, args...); err != nil {
 		t.Fatalf("%s %q: %v", text, args, err)
 	}
 }
 
-func oddValue(c *dbtest.Column, n int) any {
+func edgeValue(c *dbtest.Column, n int) any {
 	switch {
 	case c.Name == "properties":
 		return movedObjects[n]
 	case c.Optional && n == 1:
 		return nil
-	case c.Kind == "TEXT" && c.Words != nil:
-		return c.Words[n%len(c.Words)]
+	case c.Kind == "TEXT" && c.Allowed != nil:
+		return c.Allowed[n%len(c.Allowed)]
 	case c.Kind == "TEXT" && (c.Name == "html" || c.Name == "text"):
 		return strings.Repeat(movedTexts[n], 5_000)
 	case c.Kind == "TEXT":
@@ -126,15 +126,15 @@ func oddValue(c *dbtest.Column, n int) any {
 		return bytes.Repeat([]byte{byte(n)}, 16)
 	case c.Kind == "BLOB":
 		return movedPieces[n]
-	case c.Words != nil:
-		return int64(n % len(c.Words))
+	case c.Allowed != nil:
+		return int64(n % len(c.Allowed))
 	case numberedKeys.MatchString(c.Name):
 		return int64(n)
 	}
 	return movedNumbers[n]
 }
 
-// dump is every row of a database, by table.
+// dump returns every row of a database, by table.
 func dump(t *testing.T, s *moveSide) map[string][]string {
 	t.Helper()
 	tables, err := movedTables(t.Context(), dbtest.Schema(t))
@@ -195,7 +195,7 @@ func wantDump(t *testing.T, got, want map[string][]string) {
 	}
 }
 
-// moving is a move of a test.
+// moving returns the parameters of a move.
 func moving(t *testing.T, from, to string) Moving {
 	t.Helper()
 	return Moving{From: from, To: to, Schema: dbtest.Schema(t)}
@@ -210,7 +210,7 @@ func mustMove(t *testing.T, from, to string) Moved {
 	return done
 }
 
-// tablesOf counts the tables of a database of PostgreSQL.
+// tablesOf returns the number of tables in a PostgreSQL database.
 func tablesOf(t *testing.T, url string) (n int) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
@@ -224,8 +224,8 @@ func tablesOf(t *testing.T, url string) (n int) {
 	return n
 }
 
-// startsAs opens a database as a server does.
-func startsAs(t *testing.T, name string) error {
+// openAsServer opens a database as a server does.
+func openAsServer(t *testing.T, name string) error {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: name, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
@@ -238,7 +238,7 @@ func startsAs(t *testing.T, name string) error {
 	return errors.Join(err, d.Close())
 }
 
-func TestADatabaseMovesThereAndBack(t *testing.T) {
+func TestMoveToPostgresAndBack(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
 	file, remote := fillFile(t), pgtest.Database(t, server, "")
@@ -248,21 +248,21 @@ func TestADatabaseMovesThereAndBack(t *testing.T) {
 		t.Errorf("moved %d rows to %s, not %d to %s", done.Rows, done.To, n, Name(remote))
 	}
 	wantDump(t, dumpPostgres(t, remote), want)
-	if err := startsAs(t, remote); err != nil {
+	if err := openAsServer(t, remote); err != nil {
 		t.Errorf("the target does not start: %v", err)
 	}
-	if err := startsAs(t, file); !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), Name(remote)) {
+	if err := openAsServer(t, file); !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), Name(remote)) {
 		t.Errorf("the source starts: %v", err)
 	}
 	back := filepath.Join(dbtest.Dir(t), "back.db")
 	if again := mustMove(t, remote, back); !slices.Equal(again.Tables, done.Tables) {
-		t.Errorf("there %v, back %v", done.Tables, again.Tables)
+		t.Errorf("moved %v, moved back %v", done.Tables, again.Tables)
 	}
 	wantDump(t, dumpFile(t, back), want)
-	if err := startsAs(t, back); err != nil {
+	if err := openAsServer(t, back); err != nil {
 		t.Errorf("the file does not start: %v", err)
 	}
-	if err := startsAs(t, remote); !errors.Is(err, ErrMoved) {
+	if err := openAsServer(t, remote); !errors.Is(err, ErrMoved) {
 		t.Errorf("the database that was left starts: %v", err)
 	}
 	if info, err := os.Stat(back); err != nil || info.Mode().Perm() != 0o600 {
@@ -270,7 +270,7 @@ func TestADatabaseMovesThereAndBack(t *testing.T) {
 	}
 }
 
-// errKilled stands for the end of a process.
+// errKilled simulates the end of the process.
 var errKilled = errors.New("killed")
 
 func killedAt(step string) func(string) error {
@@ -282,7 +282,7 @@ func killedAt(step string) func(string) error {
 	}
 }
 
-func TestAMoveThatIsCutShortLeavesNothingThere(t *testing.T) {
+func TestInterruptedMoveLeavesTargetEmpty(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
 	for _, step := range []string{"finish", "mark", "commit"} {
@@ -297,7 +297,7 @@ func TestAMoveThatIsCutShortLeavesNothingThere(t *testing.T) {
 			if n := tablesOf(t, remote); n > 0 {
 				t.Errorf("%d tables are there", n)
 			}
-			if err := startsAs(t, file); errors.Is(err, ErrMoved) != (step == "commit") {
+			if err := openAsServer(t, file); errors.Is(err, ErrMoved) != (step == "commit") {
 				t.Errorf("the source: %v", err)
 			}
 			mustMove(t, file, remote)
@@ -311,7 +311,7 @@ func TestAMoveThatIsCutShortLeavesNothingThere(t *testing.T) {
 			if left, err := filepath.Glob(back + "*"); len(left) != 1 || err != nil { // its lock
 				t.Errorf("%q is there, %v", left, err)
 			}
-			if err := startsAs(t, remote); errors.Is(err, ErrMoved) != (step == "commit") {
+			if err := openAsServer(t, remote); errors.Is(err, ErrMoved) != (step == "commit") {
 				t.Errorf("the source: %v", err)
 			}
 			if err := os.WriteFile(back+movingSuffix, []byte("what a kill left"), 0o600); err != nil {
@@ -322,14 +322,14 @@ func TestAMoveThatIsCutShortLeavesNothingThere(t *testing.T) {
 	}
 }
 
-func wantRefusal(t *testing.T, from, to string, kind error, words string) {
+func wantRefusal(t *testing.T, from, to string, kind error, text string) {
 	t.Helper()
-	if _, err := Move(t.Context(), moving(t, from, to)); !errors.Is(err, kind) || !strings.Contains(err.Error(), words) {
-		t.Errorf("move %s to %s: %v, must say %q", Name(from), Name(to), err, words)
+	if _, err := Move(t.Context(), moving(t, from, to)); !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		t.Errorf("move %s to %s: %v, must say %q", Name(from), Name(to), err, text)
 	}
 }
 
-func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
+func TestMoveRefusals(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
 	file, empty := fillFile(t), pgtest.Database(t, server, "")
@@ -355,7 +355,7 @@ func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
 	full := fillFile(t)
 	wantRefusal(t, full, empty, ErrConflict, "is not empty")
 	wantRefusal(t, empty, full, ErrConflict, "is there already")
-	if err := startsAs(t, full); err != nil {
+	if err := openAsServer(t, full); err != nil {
 		t.Errorf("a move that was refused marked its source: %v", err)
 	}
 
@@ -369,7 +369,7 @@ func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatWasOnlyMigratedIsATarget(t *testing.T) {
+func TestMoveToMigratedEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
 	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Create: true}, false); err != nil {
@@ -388,7 +388,7 @@ func TestADatabaseThatWasOnlyMigratedIsATarget(t *testing.T) {
 	wantDump(t, dumpPostgres(t, remote), want)
 }
 
-func TestATextThatPostgreSQLDoesNotTakeIsNamed(t *testing.T) {
+func TestMoveNamesInvalidText(t *testing.T) {
 	t.Parallel()
 	remote := pgtest.Database(t, pgtest.Server(t), "")
 	for words, change := range map[string]string{
@@ -406,17 +406,17 @@ func TestATextThatPostgreSQLDoesNotTakeIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		pool.Close()
-		wantRefusal(t, file, remote, errText, words)
+		wantRefusal(t, file, remote, errInvalidText, words)
 		if n := tablesOf(t, remote); n > 0 {
 			t.Errorf("%d tables are there", n)
 		}
-		if err := startsAs(t, file); err != nil {
+		if err := openAsServer(t, file); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestAMoveIsTakenBackByItsFlag(t *testing.T) {
+func TestUnmove(t *testing.T) {
 	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
 	if _, err := Unmove(t.Context(), file, dbtest.Schema(t)); !errors.Is(err, ErrNotFound) {
@@ -427,13 +427,13 @@ func TestAMoveIsTakenBackByItsFlag(t *testing.T) {
 	if to, err := Unmove(t.Context(), file, dbtest.Schema(t)); err != nil || to != Name(remote) {
 		t.Errorf("%q, %v", to, err)
 	}
-	if err := startsAs(t, file); err != nil {
+	if err := openAsServer(t, file); err != nil {
 		t.Error(err)
 	}
 	wantDump(t, dumpFile(t, file), want)
 }
 
-func TestNothingIsWrittenWhileADatabaseMoves(t *testing.T) {
+func TestMoveBlocksWrites(t *testing.T) {
 	t.Parallel()
 	remote := newMoved(t)
 	beside, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t)})
@@ -468,7 +468,7 @@ func TestNothingIsWrittenWhileADatabaseMoves(t *testing.T) {
 	}
 }
 
-func TestAStandbyDoesNotTakeOverWhatWasMoved(t *testing.T) {
+func TestStandbyRefusesMovedDatabase(t *testing.T) {
 	t.Parallel()
 	remote := newMoved(t)
 	ended := make(chan error, 1)

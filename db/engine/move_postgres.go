@@ -17,14 +17,14 @@ import (
 
 func jsonOfPostgres(column string) string { return column + "::text" }
 
-// postgresSide connects to be long about a transaction: one side waits for the other as long
-// as that takes, which the server would end elsewhere.
+// postgresSide connects without timeouts, because one side of a move may wait for the other for a
+// long time inside a transaction.
 func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	e := &postgresEngine{}
 	if err := e.configure(url); err != nil {
 		return nil, err
 	}
-	e.config.DialFunc = (&net.Dialer{Timeout: dialPatience}).DialContext
+	e.config.DialFunc = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	e.config.RuntimeParams["tcp_user_timeout"] = "0"
 	for _, limit := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "lock_timeout"} {
 		e.config.RuntimeParams[limit] = "0"
@@ -32,30 +32,30 @@ func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	pool := stdlib.OpenDB(*e.config)
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, errors.Join(refusedOpen(Name(url), err), pool.Close())
+		return nil, errors.Join(openError(Name(url), err), pool.Close())
 	}
 	return &moveSide{Conn: newSession(conn, e), pool: pool, jsonText: jsonOfPostgres}, nil
 }
 
-// postgresSource begins to read a database, to which nobody writes from then on: each group
-// of writes begins with the row of changes. node is this process, whose row is held too, so
-// that nobody takes the work over.
+// postgresSource begins to read a database and locks the table changes, whose row every group of
+// writes locks first, so that nothing else writes. It also locks the row of this node, so that no
+// other server takes over.
 func postgresSource(ctx context.Context, url, node string) (*moveSide, error) {
 	s, err := postgresSide(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	if err := holdAll(ctx, s.conn, node); err != nil {
+	if err := lockSource(ctx, s.conn, node); err != nil {
 		return nil, errors.Join(fmt.Errorf("begin to move: %w", err), s.close())
 	}
 	return s, nil
 }
 
-func holdAll(ctx context.Context, conn *sql.Conn, node string) error {
+func lockSource(ctx context.Context, conn *sql.Conn, node string) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ"); err != nil {
 		return err
 	}
-	// A snapshot is taken by the first statement that reads: the lock comes before it.
+	// The first statement that reads takes the snapshot, so the lock comes first.
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
 		return err
 	}
@@ -75,12 +75,12 @@ func holdAll(ctx context.Context, conn *sql.Conn, node string) error {
 	return err
 }
 
-// postgresTarget is a database without rows, in which all is made in one transaction.
+// postgresTarget is an empty database. One transaction creates everything in it.
 type postgresTarget struct {
 	url, schema string
 	tables      []*movedTable
 	writer      *moveSide
-	later       []string // statements that make its indexes and foreign keys
+	deferred    []string // statements that create its indexes and foreign keys
 }
 
 func (p *postgresTarget) name() string { return Name(p.url) }
@@ -98,15 +98,15 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 	if _, err := conn.ExecContext(ctx, beginGroup); err != nil {
 		return fmt.Errorf("begin to move: %w", err)
 	}
-	if err := p.clear(ctx, conn); err != nil {
+	if err := p.prepare(ctx, conn); err != nil {
 		return err
 	}
 	return p.makeTables(ctx, conn)
 }
 
-// clear refuses a database in which something is, and has nothing be there. Errors, in
-// words: ErrConflict, ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
-func (p *postgresTarget) clear(ctx context.Context, conn *sql.Conn) error {
+// prepare refuses a database that is not empty, and drops its empty tables. Errors: ErrConflict,
+// ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
+func (p *postgresTarget) prepare(ctx context.Context, conn *sql.Conn) error {
 	var alone bool
 	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(hashtext('mailer schema'))`).Scan(&alone); err != nil {
 		return fmt.Errorf("look at %s: %w", p.name(), err)
@@ -126,14 +126,14 @@ func (p *postgresTarget) clear(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// drop removes the tables of this program's schema where nothing is in them but the first
-// team. The locks keep others from filling them meanwhile.
+// drop drops the tables of this program if they contain nothing but the first team. Locks keep
+// others from filling them meanwhile.
 func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	names, err := stepNames(steps)
 	if err != nil {
 		return err
 	}
-	if err := fitsPostgres(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
+	if err := checkPostgresVersion(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
 		return err
 	}
 	all := []string{"schema_versions", "changes", "writes", "nodes", "origin"}
@@ -143,11 +143,11 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE "+strings.Join(all, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return fmt.Errorf("lock the tables of %s: %w", p.name(), err)
 	}
-	w, err := leading(ctx, conn, Options{}, DefaultHeartbeat)
+	w, err := currentLeader(ctx, conn, Options{}, DefaultHeartbeat)
 	if err != nil {
 		return fmt.Errorf("look who works on %s: %w", p.name(), err)
 	}
-	if w != nil && w.silent < deadAfter*DefaultHeartbeat {
+	if w != nil && w.silent < deadHeartbeats*DefaultHeartbeat {
 		return refuse(ErrInUse, "%s is worked on by a mailer serve (%s); stop all of them first", p.name(), w.address)
 	}
 	for _, t := range p.tables {
@@ -174,10 +174,10 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 		if tableName.MatchString(text) {
 			made = append(made, text)
 		} else {
-			p.later = append(p.later, text)
+			p.deferred = append(p.deferred, text)
 		}
 	}
-	p.later = append(p.later, keys...)
+	p.deferred = append(p.deferred, keys...)
 	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+PostgresTables); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
@@ -187,22 +187,23 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// fill copies in PostgreSQL's binary form. What it would not take is named before it is sent.
+// fill uses COPY in binary format. checkTexts finds text that PostgreSQL would refuse before it
+// is sent, so that the error names its row.
 func (p *postgresTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) error {
-	rows.check = t.fitsPostgres
+	rows.check = t.checkTexts
 	return p.writer.conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columnNames(), rows)
-		if rows.err != nil { // it comes back in the words of the server
+		if rows.err != nil { // the error of COPY has only its text
 			return rows.err
 		}
 		return err
 	})
 }
 
-// finish makes indexes and foreign keys, and has the server know what is in the tables:
-// until it looks by itself, it would read them from end to end.
+// finish creates indexes and foreign keys and runs ANALYZE: without statistics PostgreSQL would
+// scan whole tables until its next automatic analysis.
 func (p *postgresTarget) finish(ctx context.Context) error {
-	for _, text := range append(p.later, "ANALYZE") {
+	for _, text := range append(p.deferred, "ANALYZE") {
 		if _, err := p.writer.conn.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("finish the tables of %s: %s: %w", p.name(), text, err)
 		}
@@ -211,7 +212,7 @@ func (p *postgresTarget) finish(ctx context.Context) error {
 }
 
 func (p *postgresTarget) commit(context.Context) error {
-	_, err := newQueued(p.writer.conn).finish()
+	_, err := newWriteQueue(p.writer.conn).finish()
 	return err
 }
 
@@ -222,31 +223,32 @@ func (p *postgresTarget) close() error {
 	return p.writer.close()
 }
 
-// fitsPostgres refuses a row with a text that PostgreSQL does not take, or could not look
-// into. Error: errText, in words.
-func (t *movedTable) fitsPostgres(values []any) error {
+// checkTexts refuses a row with a text that PostgreSQL cannot store, or could not read inside of
+// JSON. Error: errInvalidText.
+func (t *movedTable) checkTexts(values []any) error {
 	for i, v := range values {
 		text, ok := v.(string)
 		if !ok {
 			continue
 		}
-		lack := ""
+		problem := ""
 		switch {
 		case strings.ContainsRune(text, 0) || t.columns[i].json && holdsNUL(text):
-			lack = "a character NUL"
+			problem = "a character NUL"
 		case !utf8.ValidString(text):
-			lack = "bytes that are no UTF-8"
+			problem = "bytes that are no UTF-8"
 		default:
 			continue
 		}
-		return refuse(errText, "PostgreSQL does not take the text in %s of %s (%s), in which there is %s: nothing was moved; change or delete it, and move again", t.columns[i].name, t.name, t.keyOf(values), lack)
+		return refuse(errInvalidText, "PostgreSQL does not take the text in %s of %s (%s), in which there is %s: nothing was moved; change or delete it, and move again", t.columns[i].name, t.name, t.keyOf(values), problem)
 	}
 	return nil
 }
 
-var errText = errors.New("db: a text that PostgreSQL does not take")
+// errInvalidText means that PostgreSQL cannot store a text.
+var errInvalidText = errors.New("db: a text that PostgreSQL does not take")
 
-// holdsNUL looks for a NUL in names and texts of a JSON object, where it is escaped.
+// holdsNUL reports whether a name or a text of a JSON object contains an escaped NUL.
 func holdsNUL(text string) bool {
 	if !strings.Contains(text, `\u0000`) {
 		return false

@@ -16,9 +16,9 @@ import (
 
 // movedTable is a table of schema.sql.
 type movedTable struct {
-	name    string
-	columns []movedColumn
-	keys    []int // its primary key: places in columns
+	name       string
+	columns    []movedColumn
+	keyColumns []int // indexes of the primary key in columns
 }
 
 type movedColumn struct {
@@ -26,14 +26,14 @@ type movedColumn struct {
 	json bool // SQLite's JSONB, PostgreSQL's json
 }
 
-// movedTables are all that schema.sql makes.
+// movedTables returns the tables of schema.sql.
 func movedTables(ctx context.Context, schema string) (tables []*movedTable, err error) {
 	pool, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {
 		return nil, fmt.Errorf("make the schema in memory: %w", err)
 	}
 	defer pool.Close()
-	pool.SetMaxOpenConns(1) // Each connection would have a memory of its own
+	pool.SetMaxOpenConns(1) // each connection would have its own database
 	if _, err := pool.ExecContext(ctx, schema); err != nil {
 		return nil, fmt.Errorf("make the schema in memory: %w", err)
 	}
@@ -57,14 +57,14 @@ func movedTables(ctx context.Context, schema string) (tables []*movedTable, err 
 	return tables, rows.Err()
 }
 
-// add adds a column, which has a place in the primary key or, with 0, none.
+// add adds a column. key is its position in the primary key, from 1; 0: not part of it.
 func (t *movedTable) add(c movedColumn, key int) {
 	t.columns = append(t.columns, c)
-	for len(t.keys) < key {
-		t.keys = append(t.keys, 0)
+	for len(t.keyColumns) < key {
+		t.keyColumns = append(t.keyColumns, 0)
 	}
 	if key > 0 {
-		t.keys[key-1] = len(t.columns) - 1
+		t.keyColumns[key-1] = len(t.columns) - 1
 	}
 }
 
@@ -75,37 +75,37 @@ func (t *movedTable) columnNames() (names []string) {
 	return names
 }
 
-// those leaves out of a table what is about one database alone.
-func (t *movedTable) those() string {
+// where returns the condition that leaves out rows about a single database.
+func (t *movedTable) where() string {
 	if t.name == "settings" {
 		return ` WHERE name <> '` + movedSetting + `'`
 	}
 	return ""
 }
 
-// keyOf names a row for people.
+// keyOf names a row in error messages, by its primary key.
 func (t *movedTable) keyOf(values []any) string {
 	var out []string
-	for _, at := range t.keys {
+	for _, at := range t.keyColumns {
 		out = append(out, fmt.Sprintf("%s %q", t.columns[at].name, fmt.Sprint(values[at])))
 	}
 	return strings.Join(out, ", ")
 }
 
-// moveSide is a connection on which one of both databases is read, in a transaction that
-// sees one snapshot.
+// moveSide is a connection that reads one of the two databases, in a transaction that sees one
+// snapshot.
 type moveSide struct {
 	Conn
 	pool     *sql.DB
-	jsonText func(column string) string // reads a column of JSON as a text
+	jsonText func(column string) string // expression that reads a JSON column as text
 }
 
 func (s *moveSide) close() error {
-	_, _ = s.conn.ExecContext(context.Background(), "ROLLBACK") // after a commit it is nothing
+	_, _ = s.conn.ExecContext(context.Background(), "ROLLBACK") // no effect after a commit
 	return errors.Join(s.Conn.close(), s.pool.Close())
 }
 
-// mark has the source know where it was moved to, and ends its transaction.
+// mark stores where the source was moved to, and commits its transaction.
 func (s *moveSide) mark(ctx context.Context, m movedMark) error {
 	value, err := json.Marshal(m)
 	if err != nil {
@@ -122,17 +122,17 @@ func (s *moveSide) mark(ctx context.Context, m movedMark) error {
 }
 
 func (s *moveSide) count(ctx context.Context, t *movedTable) (n int64, err error) {
-	if err := s.conn.QueryRowContext(ctx, "/* of any table */ SELECT count(*) FROM "+t.name+t.those()).Scan(&n); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "/* of any table */ SELECT count(*) FROM "+t.name+t.where()).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the rows of %s: %w", t.name, err)
 	}
 	return n, nil
 }
 
-// rows reads a table; ordered: by its primary key, in which SQLite stores it best.
+// rows reads a table; ordered: by its primary key, the order in which SQLite inserts fastest.
 func (s *moveSide) rows(ctx context.Context, t *movedTable, ordered bool) (*tableRows, error) {
 	names := t.columnNames()
 	order := ""
-	for i, at := range t.keys {
+	for i, at := range t.keyColumns {
 		order += map[bool]string{true: " ORDER BY ", false: ", "}[i == 0] + names[at]
 	}
 	if !ordered {
@@ -143,24 +143,24 @@ func (s *moveSide) rows(ctx context.Context, t *movedTable, ordered bool) (*tabl
 			names[i] = s.jsonText(c.name)
 		}
 	}
-	rows, err := s.conn.QueryContext(ctx, "/* of any table */ SELECT "+strings.Join(names, ", ")+" FROM "+t.name+t.those()+order)
+	rows, err := s.conn.QueryContext(ctx, "/* of any table */ SELECT "+strings.Join(names, ", ")+" FROM "+t.name+t.where()+order)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.name, err)
 	}
-	r := &tableRows{Rows: rows, values: make([]any, len(names)), places: make([]any, len(names)), told: func() {}}
+	r := &tableRows{Rows: rows, values: make([]any, len(names)), dest: make([]any, len(names)), onRow: func() {}}
 	for i := range r.values {
-		r.places[i] = &r.values[i]
+		r.dest[i] = &r.values[i]
 	}
 	return r, nil
 }
 
-// tableRows are the rows of a table, of which each value is nil, an int64, a string or bytes.
+// tableRows iterates over the rows of a table. Each value is nil, an int64, a string or bytes.
 type tableRows struct {
 	*sql.Rows
-	values, places []any
-	told           func() // hears of each
-	check          func(values []any) error
-	err            error
+	values, dest []any
+	onRow        func() // called for each row
+	check        func(values []any) error
+	err          error
 }
 
 // Next reads the next row.
@@ -168,11 +168,11 @@ func (r *tableRows) Next() bool {
 	if r.err != nil || !r.Rows.Next() {
 		return false
 	}
-	if r.err = r.Scan(r.places...); r.err != nil {
+	if r.err = r.Scan(r.dest...); r.err != nil {
 		return false
 	}
 	for i, v := range r.values {
-		if b, ok := v.([]byte); ok && b == nil { // an empty one is none to drivers
+		if b, ok := v.([]byte); ok && b == nil { // drivers take a nil slice for NULL
 			r.values[i] = []byte{}
 		}
 	}
@@ -181,14 +181,14 @@ func (r *tableRows) Next() bool {
 			return false
 		}
 	}
-	r.told()
+	r.onRow()
 	return true
 }
 
-// Values is the row that was read, until the next one.
+// Values returns the current row. It is valid until Next is called.
 func (r *tableRows) Values() ([]any, error) { return r.values, nil }
 
-// Err is why there was no next row; nil: it was the last.
+// Err returns why Next returned false; nil: there are no more rows.
 func (r *tableRows) Err() error {
 	if r.err != nil {
 		return r.err
@@ -196,14 +196,15 @@ func (r *tableRows) Err() error {
 	return r.Rows.Err()
 }
 
-// sum reads a table and adds up the SHA-256 of its rows, whatever their order.
-func (s *moveSide) sum(ctx context.Context, t *movedTable, told func()) (MovedTable, error) {
+// sum reads a table and adds up the SHA-256 hashes of its rows, so that their order does not
+// matter.
+func (s *moveSide) sum(ctx context.Context, t *movedTable, onRow func()) (MovedTable, error) {
 	rows, err := s.rows(ctx, t, false)
 	if err != nil {
 		return MovedTable{}, err
 	}
 	defer rows.Close()
-	rows.told = told
+	rows.onRow = onRow
 	var row []byte
 	var total [sha256.Size]byte
 	n := int64(0)
@@ -214,14 +215,14 @@ func (s *moveSide) sum(ctx context.Context, t *movedTable, told func()) (MovedTa
 		}
 		one := sha256.Sum256(row)
 		for at := 0; at < len(one); at += 8 {
-			lane := total[at : at+8]
-			binary.BigEndian.PutUint64(lane, binary.BigEndian.Uint64(lane)+binary.BigEndian.Uint64(one[at:]))
+			word := total[at : at+8]
+			binary.BigEndian.PutUint64(word, binary.BigEndian.Uint64(word)+binary.BigEndian.Uint64(one[at:]))
 		}
 	}
 	return MovedTable{Table: t.name, Rows: n, Sum: hex.EncodeToString(total[:])}, rows.Err()
 }
 
-// appendValue writes a value as both engines hold it: its kind, its length and its bytes.
+// appendValue appends a value in a form that is equal for both engines: type, length and bytes.
 func appendValue(row []byte, v any, isJSON bool) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -239,7 +240,7 @@ func appendValue(row []byte, v any, isJSON bool) []byte {
 	return fmt.Appendf(row, "%T %v", v, v) // not of schema.sql
 }
 
-// compact is JSON without blanks, which SQLite does not keep.
+// compact removes the whitespace of JSON, which SQLite does not keep.
 func compact(text string) string {
 	v := jsontext.Value(text)
 	if err := v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// namesOf are what a shell completes, by kind; the newest, where there are many.
+// namesOf are the queries for shell completion by kind. Long lists are limited to the newest
+// rows.
 var namesOf = map[string]string{
 	"team":   `SELECT name FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 500`,
 	"domain": `SELECT name FROM domains ORDER BY id DESC LIMIT 500`,
@@ -15,8 +16,8 @@ var namesOf = map[string]string{
 	"email":  `SELECT id FROM emails ORDER BY id DESC LIMIT 100`,
 }
 
-// Names returns names or ids of a kind (team, domain, relay, key, email) out of a
-// database, for a shell that completes them: it reads, waits for nobody and checks nothing.
+// Names returns names or ids of a kind (team, domain, relay, key, email), for shell completion.
+// It only reads, waits for no lock and checks no version.
 func Names(ctx context.Context, path, kind string) ([]string, error) {
 	pool, err := namesPool(path)
 	if err != nil {
@@ -34,7 +35,7 @@ func Names(ctx context.Context, path, kind string) ([]string, error) {
 
 func namesPool(path string) (*sql.DB, error) {
 	if IsRemote(path) {
-		return briefly(path, dialPatience)
+		return openBriefly(path, dialTimeout)
 	}
 	return sql.Open("sqlite", dsn(path, "mode=ro&_query_only=1&_busy_timeout=20"))
 }

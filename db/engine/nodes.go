@@ -13,91 +13,91 @@ import (
 	"time"
 )
 
-// Every server on a database of PostgreSQL has a row in nodes, which it renews each beat, by
-// the clock of the database; one of them leads. A server that no beat of came for deadAfter is
-// taken for dead: the one that leads marks its row, or whoever takes the lead over that of the
-// WriteOne that led. From then on every group of writes of the dead one is refused, however late it
-// comes: each begins by holding that row. What it had in work is free for others then.
+// Every server on a PostgreSQL database has a row in nodes, which it renews with each heartbeat, by
+// the clock of the database. One server leads. A server without a heartbeat for deadHeartbeats
+// intervals is marked dead: by the leader or, if it was the leader, by the server that takes the
+// lead. Marking fences it: every group of writes begins by locking the row of its server, and fails
+// if the row is marked. Other servers may then take over its work.
 const (
-	// DefaultHeartbeat is how often a server says that it is there.
+	// DefaultHeartbeat is the interval of heartbeats.
 	DefaultHeartbeat = time.Second
-	// unsureAfter and deadAfter count beats.
-	unsureAfter = 3
-	deadAfter   = 5
+	// leaseHeartbeats and deadHeartbeats are numbers of heartbeat intervals.
+	leaseHeartbeats = 3
+	deadHeartbeats  = 5
 )
 
-// errFenced: another server took this one for dead.
+// errFenced means that another server marked this one dead.
 var errFenced = refuse(ErrInUse, "another mailer serve on this database took this one for dead, since nothing was heard of it, and its work over; nothing more is written or sent here")
 
-// replaced is errFenced as a latched ErrFailed, of which nothing is said: no storage failed.
+// replaced is errFenced as an ErrFailed without its text, because no storage failed.
 type replaced struct{ error }
 
-// Unwrap tells what it is.
+// Unwrap returns the error and ErrFailed.
 func (r replaced) Unwrap() []error { return []error{r.error, ErrFailed} }
 
-// node is a server on a database, or one that waits to be; without an id it is a command
-// beside one.
+// node is this server in the table nodes, or a server that waits to join. Without an id it is a
+// command that runs beside a server.
 type node struct {
-	id         string
-	leads      atomic.Bool
-	interval   time.Duration
-	began      time.Time
-	assured    atomic.Int64 // when the last beat was confirmed, as a time since began
-	opts       Options
-	away       time.Time     // when a beat failed last, or the clock was moved
-	others     atomic.Int64  // groups of writes, as of the last beat
-	written    atomic.Int64  // groups of this process: those that wrote nothing are none
-	rules      int64         // marks.rules as of the last beat
-	conn       *sql.Conn     // of the beats, which must not depend on there being room for another one
-	said       int           // beats while it leads
-	silent     int           // the latest of them, at each of which another server had been silent for long
-	left       time.Duration // until the one that leads has been silent for long; not above 0: it is
-	cut        func()        // breaks all connections
-	ended      chan struct{}
-	endCleanly atomic.Bool // nothing of it is in work any more
-	peers      atomic.Pointer[peers]
+	id               string
+	leads            atomic.Bool
+	interval         time.Duration
+	started          time.Time
+	confirmed        atomic.Int64 // when the last confirmed heartbeat was sent, as a time since started
+	opts             Options
+	lastFailure      time.Time     // when a heartbeat last failed, or the clock was adjusted
+	externalGroups   atomic.Int64  // groups of other processes, as of the last heartbeat
+	ownGroups        atomic.Int64  // committed groups of this process
+	rules            int64         // marks.rules as of the last heartbeat
+	conn             *sql.Conn     // of the heartbeats, which must not depend on a free connection
+	leaderHeartbeats int           // heartbeats sent while it leads
+	silentHeartbeats int           // consecutive heartbeats at which another server was silent for too long
+	leaderTimeLeft   time.Duration // until the leader counts as silent; not positive: it does
+	closeConns       func()        // breaks all connections
+	done             chan struct{}
+	endCleanly       atomic.Bool // it has no work in progress
+	peers            atomic.Pointer[peers]
 }
 
-// postgresNow is the database's clock in Unix milliseconds.
+// postgresNow is the clock of the database in Unix milliseconds.
 const postgresNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-// leader is who leads on the database, by its row.
+// leader is the leader of the cluster, as stored in its row.
 type leader struct {
 	id, address string
 	leads       bool
-	silent      time.Duration // since its last beat
+	silent      time.Duration // since its last heartbeat
 }
 
-// join takes the lead, which it may have to wait for: with opts.Standby until the process
-// that has it is dead, else only until it is clear that it is not; with opts.Several it
-// works beside it. Error: ErrInUse.
+// join takes the lead, and waits if another server has it: with opts.Standby until that server is
+// dead, otherwise only until it is seen to be alive. With opts.JoinCluster the server then joins
+// as a member. Error: ErrInUse.
 func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
-	n.interval, n.began = cmp.Or(opts.Heartbeat, DefaultHeartbeat), time.Now()
+	n.interval, n.started = cmp.Or(opts.Heartbeat, DefaultHeartbeat), time.Now()
 	var first *leader
-	var away time.Time // when the database could not be asked last
+	var lastFailure time.Time // when a query last failed
 	for {
-		// Once the database is back, the process that leads is to have time for a beat.
-		holder, err := n.take(ctx, d, id, opts, time.Since(away) < unsureAfter*n.interval)
+		// After an outage of the database the leader gets time for a heartbeat first.
+		holder, err := n.takeLead(ctx, d, id, opts, time.Since(lastFailure) < leaseHeartbeats*n.interval)
 		if errors.Is(err, ErrMoved) {
 			return err
 		}
 		if err != nil && ctx.Err() != nil {
-			return ctx.Err() // whatever the driver makes of it
+			return ctx.Err() // not the error that the driver made of it
 		}
 		if err != nil && first != nil && opts.Standby {
-			holder, away = first, time.Now() // for now, as while its standby takes over
+			holder, lastFailure = first, time.Now() // an outage, such as a failover of the database: try again
 		} else if err != nil {
 			return fmt.Errorf("take the lead on %s: %w", d.name, err)
 		}
 		if holder == nil {
 			break
 		}
-		if opts.Several {
-			return n.answer(ctx, d, id, opts)
+		if opts.JoinCluster {
+			return n.joinAsMember(ctx, d, id, opts)
 		}
 		if first == nil {
 			first = holder
-			if err := wait(opts); err != nil {
+			if err := notifyWaiting(opts); err != nil {
 				return err
 			}
 		}
@@ -116,21 +116,21 @@ func (n *node) join(ctx context.Context, d *DB, id string, opts Options) error {
 	return n.start(ctx, d, id)
 }
 
-// start begins the beats.
+// start begins the heartbeats.
 func (n *node) start(ctx context.Context, d *DB, id string) error {
-	n.id, n.ended, n.away = id, make(chan struct{}), time.Now()
-	n.assured.Store(int64(time.Since(n.began)))
+	n.id, n.done, n.lastFailure = id, make(chan struct{}), time.Now()
+	n.confirmed.Store(int64(time.Since(n.started)))
 	var ids string
 	if err := d.ro.QueryRowContext(ctx, `SELECT `+liveNodes).Scan(&ids); err != nil {
-		close(n.ended) // it leaves at once
+		close(n.done) // deregister does not wait
 		return fmt.Errorf("look who works on %s: %w", d.name, err)
 	}
 	n.refreshMembers(d, ids)
-	go n.beats(d)
+	go n.heartbeatLoop(d)
 	return nil
 }
 
-func wait(opts Options) error {
+func notifyWaiting(opts Options) error {
 	if opts.Waiting == nil || !opts.Standby {
 		return nil
 	}
@@ -138,21 +138,21 @@ func wait(opts Options) error {
 	return opts.Waiting()
 }
 
-// take makes this process the one that leads, unless another one does, which it returns;
-// with spare also one that was silent for long.
-func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare bool) (holder *leader, err error) {
+// takeLead makes this process the leader, unless another server is, which it returns. With
+// giveTime it also returns a leader that counts as silent.
+func (n *node) takeLead(ctx context.Context, d *DB, id string, opts Options, giveTime bool) (holder *leader, err error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, 2*deadAfter*n.interval)
+	ctx, cancel := context.WithTimeout(ctx, 2*deadHeartbeats*n.interval)
 	defer cancel()
-	conn, err := d.pool.Conn(ctx) // whose transactions end soon where this process stands still
+	conn, err := d.pool.Conn(ctx) // the server ends its transactions soon if this process hangs
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if w, err := leading(ctx, conn, opts, n.interval); err != nil || w != nil && (spare || w.silent < deadAfter*n.interval) {
-		return w, err // without the lock, which beats wait for
+	if w, err := currentLeader(ctx, conn, opts, n.interval); err != nil || w != nil && (giveTime || w.silent < deadHeartbeats*n.interval) {
+		return w, err // without the lock, for which heartbeats would wait
 	}
-	n.endSilent(ctx, d, conn)
+	n.terminateSilent(ctx, d, conn)
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -165,41 +165,41 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 	if _, err := tx.ExecContext(ctx, `LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return nil, err
 	}
-	w, err := leading(ctx, tx, opts, n.interval)
-	if err != nil || w != nil && w.silent < deadAfter*n.interval {
+	w, err := currentLeader(ctx, tx, opts, n.interval)
+	if err != nil || w != nil && w.silent < deadHeartbeats*n.interval {
 		return w, err
 	}
-	// A group that is being committed holds the row, with a lock that an UPDATE alone does not
-	// wait for.
+	// A group that is being committed has a lock on the row for which an UPDATE does not wait,
+	// but SELECT FOR UPDATE does.
 	for _, text := range []string{`SELECT FROM nodes WHERE dead IS NULL AND leads = 1 FOR UPDATE`, `UPDATE nodes SET dead = ` + postgresNow + ` WHERE dead IS NULL AND leads = 1`,
 		`DELETE FROM nodes WHERE (dead IS NOT NULL OR leads = 0) AND seen_at < ` + postgresNow + ` - 86400000`} {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, clearOldWrites); err != nil { // of processes that were killed
+	if _, err := tx.ExecContext(ctx, deleteOldWrites); err != nil { // left by killed processes
 		return nil, err
 	}
-	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited, for that row too
+	if err := refuseMoved(ctx, tx, opts); err != nil { // it may have been moved during the wait
 		return nil, err
 	}
 	asked := time.Now()
-	if err := lead(ctx, tx, id); err != nil {
+	if err := insertLeader(ctx, tx, id); err != nil {
 		return nil, err
 	}
 	if err := tx.Commit(); err != nil {
 		return nil, err
 	}
-	n.assured.Store(int64(asked.Sub(n.began))) // as a beat: it may have waited for long
+	n.confirmed.Store(int64(asked.Sub(n.started))) // since the query was sent: it may have waited for long
 	if w != nil && w.leads {
 		d.log.Warn("took the lead over from a server that is gone", "db", d.name, "it", w.address, "silent_for", w.silent, "after", time.Since(began))
 	}
 	return nil, nil
 }
 
-// lead notes that a process leads. Error: errFenced.
-func lead(ctx context.Context, tx *sql.Tx, id string) error {
-	res, err := tx.ExecContext(ctx, noteNode, id, 1, whereabouts())
+// insertLeader stores that a process leads. Error: errFenced.
+func insertLeader(ctx context.Context, tx *sql.Tx, id string) error {
+	res, err := tx.ExecContext(ctx, upsertNode, id, 1, hostAndPID())
 	if err != nil {
 		return err
 	}
@@ -209,15 +209,15 @@ func lead(ctx context.Context, tx *sql.Tx, id string) error {
 	return errFenced
 }
 
-// endSilent ends the transactions in which servers write of which nothing was heard for long.
-// Others wait for them, and the database ends by itself only those that stand idle: not one
-// that was cut off in the midst of what it was saying.
-func (n *node) endSilent(ctx context.Context, d *DB, tx asker) {
+// terminateSilent terminates the transactions of servers that are silent for too long, because
+// others wait for their locks. PostgreSQL itself ends only idle transactions, not one whose
+// client was cut off in the middle of a message.
+func (n *node) terminateSilent(ctx context.Context, d *DB, tx rowQuerier) {
 	var ended int
 	err := tx.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a JOIN nodes n ON a.application_name = 'mailer ' || n.id
 		WHERE a.datname = current_database() AND a.usename = current_user AND a.backend_xid IS NOT NULL AND a.pid <> pg_backend_pid()
-			AND n.seen_at < `+postgresNow+` - $1::bigint`, (deadAfter * n.interval).Milliseconds()).Scan(&ended)
-	if err != nil && ctx.Err() == nil { // which is no reason not to work
+			AND n.seen_at < `+postgresNow+` - $1::bigint`, (deadHeartbeats * n.interval).Milliseconds()).Scan(&ended)
+	if err != nil && ctx.Err() == nil { // not fatal
 		d.log.Warn("what a silent server left on the database can't be ended", "db", d.name, "error", err)
 	}
 	if ended > 0 {
@@ -225,15 +225,14 @@ func (n *node) endSilent(ctx context.Context, d *DB, tx asker) {
 	}
 }
 
-// markDead takes servers for dead that were silent for long and for a beat more (the clock of the
-// database may have been set), so that nothing more of them comes
-// and what they had in work is free. One whose transaction still holds its row is left to the
-// next time: it is being ended.
+// markDead marks servers dead that were silent for deadHeartbeats intervals and for one heartbeat
+// more, since the clock of the database may have been set. It skips a server whose transaction
+// still locks its row: that transaction is being terminated.
 func (n *node) markDead(ctx context.Context, d *DB) error {
-	n.endSilent(ctx, d, n.conn)
+	n.terminateSilent(ctx, d, n.conn)
 	rows, err := n.conn.QueryContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE id IN
 		(SELECT id FROM nodes WHERE dead IS NULL AND id <> $1 AND seen_at < `+postgresNow+` - $2::bigint FOR UPDATE SKIP LOCKED) RETURNING address`,
-		n.id, (deadAfter * n.interval).Milliseconds())
+		n.id, (deadHeartbeats * n.interval).Milliseconds())
 	if err != nil {
 		return err
 	}
@@ -248,29 +247,29 @@ func (n *node) markDead(ctx context.Context, d *DB) error {
 	return rows.Err()
 }
 
-// noteNode says of a process that it is there, and whether it leads; not of one that was taken
-// for dead.
-const noteNode = `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ($1, ` + postgresNow + `, ` + postgresNow + `, $2, $3)
+// upsertNode stores the heartbeat of a process and whether it leads. A process that was marked
+// dead is not stored.
+const upsertNode = `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ($1, ` + postgresNow + `, ` + postgresNow + `, $2, $3)
 	ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, leads = excluded.leads WHERE nodes.dead IS NULL`
 
-// whereabouts is what people are told of where this process is.
-func whereabouts() string {
-	host, _ := os.Hostname() // only told
+// hostAndPID names this process in messages.
+func hostAndPID() string {
+	host, _ := os.Hostname() // only for messages
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
-// leading returns the process that leads; for one that wants to be alone another one that is
-// there too. nil: none.
-func leading(ctx context.Context, tx asker, opts Options, beat time.Duration) (*leader, error) {
+// currentLeader returns the leader. For a server that wants to be the only one it also returns a
+// live member. nil: none.
+func currentLeader(ctx context.Context, tx rowQuerier, opts Options, beat time.Duration) (*leader, error) {
 	var w leader
 	var silent int64
 	alone := int64(1)
-	if opts.Standby || opts.Several {
+	if opts.Standby || opts.JoinCluster {
 		alone = 0
 	}
 	err := tx.QueryRowContext(ctx, `SELECT id, address, leads = 1, `+postgresNow+` - seen_at FROM nodes
 		WHERE dead IS NULL AND (leads = 1 OR $1::bigint = 1 AND seen_at > `+postgresNow+` - $2::bigint) ORDER BY leads DESC, seen_at DESC LIMIT 1`,
-		alone, (deadAfter*beat).Milliseconds()).Scan(&w.id, &w.address, &w.leads, &silent)
+		alone, (deadHeartbeats*beat).Milliseconds()).Scan(&w.id, &w.address, &w.leads, &silent)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -278,10 +277,10 @@ func leading(ctx context.Context, tx asker, opts Options, beat time.Duration) (*
 	return &w, err
 }
 
-// beats says every beat that this server is there, until d is closed.
-func (n *node) beats(d *DB) {
-	defer close(n.ended)
-	defer n.hangUp()
+// heartbeatLoop sends heartbeats until d is closed.
+func (n *node) heartbeatLoop(d *DB) {
+	defer close(n.done)
+	defer n.closeConn()
 	pause := n.interval
 	for {
 		select {
@@ -291,59 +290,59 @@ func (n *node) beats(d *DB) {
 			return
 		case <-time.After(pause):
 		}
-		began, leads := time.Since(n.began), n.leads.Load()
+		began, leads := time.Since(n.started), n.leads.Load()
 		err := n.heartbeat(d, leads)
 		switch {
 		case errors.Is(err, errFenced), errors.Is(err, ErrMoved):
 			d.fail(err)
 			return
-		case err != nil && !n.assuredLately(): // who waits for an answer may wait for ever
-			n.cut()
+		case err != nil && !n.confirmedRecently(): // a query without an answer would wait with no limit
+			n.closeConns()
 		}
 		if !leads && n.leads.Load() {
 			close(d.lead)
 		}
-		pause = max(n.pause(err)-(time.Since(n.began)-began), n.interval/50)
+		pause = max(n.nextDelay(err)-(time.Since(n.started)-began), n.interval/50)
 	}
 }
 
-// pause is how long it is from one beat to the next, if err is what became of it: short where
-// it failed, since this process is not sure until one comes through, and no longer than the
-// WriteOne that leads has left, of whom nothing is heard.
-func (n *node) pause(err error) time.Duration {
+// nextDelay returns the time until the next heartbeat after one that ended with err. It is short
+// after a failure, because the lease is not renewed until a heartbeat succeeds, and at most the
+// time until a silent leader counts as dead.
+func (n *node) nextDelay(err error) time.Duration {
 	switch {
 	case err != nil:
 		return n.interval / 10
-	case n.leads.Load() || n.left <= 0:
+	case n.leads.Load() || n.leaderTimeLeft <= 0:
 		return n.interval
 	}
-	return min(n.interval, n.left+n.interval/50)
+	return min(n.interval, n.leaderTimeLeft+n.interval/50)
 }
 
-// heartbeat is one beat. The one that leads looks after the others meanwhile: once the database
-// is back from being away, they are to have time for a beat before.
+// heartbeat sends one heartbeat. The leader also marks silent servers dead, but after an outage
+// of the database gives them time for a heartbeat first.
 func (n *node) heartbeat(d *DB, leads bool) error {
 	if !leads {
-		return n.stand(d)
+		return n.memberHeartbeat(d)
 	}
 	var silent, orphans int64
-	err := n.renew(d, sayLeads, []any{n.id, (deadAfter * n.interval).Milliseconds()}, &silent, &orphans)
-	if n.said++; err != nil {
+	err := n.renew(d, renewLeader, []any{n.id, (deadHeartbeats * n.interval).Milliseconds()}, &silent, &orphans)
+	if n.leaderHeartbeats++; err != nil {
 		return err
 	}
-	if n.silent++; silent == 0 {
-		n.silent = 0
+	if n.silentHeartbeats++; silent == 0 {
+		n.silentHeartbeats = 0
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
+	ctx, cancel := context.WithTimeout(context.Background(), leaseHeartbeats*n.interval)
 	defer cancel()
 	switch {
-	case n.silent > 1 && time.Since(n.away) >= deadAfter*n.interval:
+	case n.silentHeartbeats > 1 && time.Since(n.lastFailure) >= deadHeartbeats*n.interval:
 		if err := n.markDead(ctx, d); err != nil {
 			d.log.Warn("a server that is gone can't be taken for dead yet", "db", d.name, "err", err)
-			n.hangUp()
+			n.closeConn()
 		}
-	case n.said%deadAfter == 0:
-		n.endSilent(ctx, d, n.conn) // of those of the past
+	case n.leaderHeartbeats%deadHeartbeats == 0:
+		n.terminateSilent(ctx, d, n.conn) // left by servers that are dead already
 	}
 	if orphans > 0 {
 		notify(d.orphaned)
@@ -351,34 +350,35 @@ func (n *node) heartbeat(d *DB, leads bool) error {
 	return nil
 }
 
-// hangUp ends the connection of the beats: the next one makes another.
-func (n *node) hangUp() {
+// closeConn closes the connection of the heartbeats. The next heartbeat opens another.
+func (n *node) closeConn() {
 	if n.conn != nil {
-		_ = n.conn.Close() // nothing is under way
+		_ = n.conn.Close() // nothing is running on it
 	}
 	n.conn = nil
 }
 
-// liveNodes are the ids of the servers that are not dead, in their order, parted by commas.
+// liveNodes is the expression for the sorted ids of the live servers, separated by commas.
 const liveNodes = `(SELECT coalesce(string_agg(id, ',' ORDER BY id), '') FROM nodes WHERE dead IS NULL)`
 
-// renewReturning is what each beat returns.
+// renewReturning are the columns that each heartbeat returns.
 const renewReturning = `(SELECT max(n) FROM writes), (SELECT rules FROM writes ORDER BY n DESC LIMIT 1), ` + postgresNow + `, ` + liveNodes
 
-// sayLeads renews the row of the server that leads, and counts the others that were silent for
-// long and those that are dead and whose work is not free yet.
-const sayLeads = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND leads = 1 AND dead IS NULL RETURNING ` + renewReturning + `,
+// renewLeader renews the row of the leader. It also counts the silent servers, and the dead ones
+// whose work has not been taken over.
+const renewLeader = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND leads = 1 AND dead IS NULL RETURNING ` + renewReturning + `,
 	(SELECT count(*) FROM nodes WHERE dead IS NULL AND id <> $1 AND seen_at < ` + postgresNow + ` - $2::bigint), (SELECT count(*) FROM nodes WHERE dead IS NOT NULL AND freed = 0)`
 
-// renew renews the row of this process, and finds out whether others wrote, what time it is and
-// who else is there. into is what else the statement returns. Error: errFenced.
+// renew renews the row of this process with the statement text. It detects writes of other
+// processes, follows the clock and refreshes the members. into receives further columns of the
+// statement. Error: errFenced.
 func (n *node) renew(d *DB, text string, args []any, into ...any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
+	ctx, cancel := context.WithTimeout(context.Background(), leaseHeartbeats*n.interval)
 	defer cancel()
 	if n.conn == nil {
 		conn, err := d.ro.Conn(ctx)
 		if err != nil {
-			n.away = time.Now()
+			n.lastFailure = time.Now()
 			return err
 		}
 		n.conn = conn
@@ -391,52 +391,52 @@ func (n *node) renew(d *DB, text string, args []any, into ...any) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return errFenced
 	case err != nil:
-		n.away = time.Now()
-		n.hangUp()
+		n.lastFailure = time.Now()
+		n.closeConn()
 		return err
 	}
-	n.assured.Store(int64(asked.Sub(n.began)))
-	if keepTime(d, shown, asked) {
-		n.away = time.Now() // by the new time everybody was silent for long
+	n.confirmed.Store(int64(asked.Sub(n.started)))
+	if followClock(d, shown, asked) {
+		n.lastFailure = time.Now() // by the new time every server was silent for long
 	}
 	if n.rules != rules {
 		n.rules = rules
 		d.generations.bumpAll()
 	}
-	others := groups - n.written.Load() // those under way are no matter: it is looked once more
-	if n.others.Swap(others) != others {
+	others := groups - n.ownGroups.Load() // an own group in progress counts once too much until the next heartbeat
+	if n.externalGroups.Swap(others) != others {
 		notify(d.externalWrites)
 	}
 	n.refreshMembers(d, ids)
 	return nil
 }
 
-// notify has a channel of one place have a value.
-func notify(bell chan<- struct{}) {
+// notify sends to a channel with a buffer of one without blocking.
+func notify(ch chan<- struct{}) {
 	select {
-	case bell <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }
 
-// sure reports whether no other server can have taken this one for dead yet.
-func (n *node) sure() bool { return n.id == "" || n.assuredLately() }
+// leaseValid reports whether no other server can have marked this one dead yet.
+func (n *node) leaseValid() bool { return n.id == "" || n.confirmedRecently() }
 
-// assuredLately reports whether a beat was confirmed lately.
-func (n *node) assuredLately() bool {
-	return time.Since(n.began)-time.Duration(n.assured.Load()) < unsureAfter*n.interval
+// confirmedRecently reports whether a heartbeat was confirmed within leaseHeartbeats intervals.
+func (n *node) confirmedRecently() bool {
+	return time.Since(n.started)-time.Duration(n.confirmed.Load()) < leaseHeartbeats*n.interval
 }
 
-// close says that this server is gone, so that another one leads at once.
-func (n *node) leave(d *DB) error {
+// deregister marks the row of this server dead, so that another one can lead immediately.
+func (n *node) deregister(d *DB) error {
 	if n.id == "" {
 		return nil
 	}
-	<-n.ended
-	if !n.assuredLately() {
-		return nil // the database is away; that nothing is heard tells the others
+	<-n.done
+	if !n.confirmedRecently() {
+		return nil // unreachable: the other servers notice the missing heartbeats
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.interval)
+	ctx, cancel := context.WithTimeout(context.Background(), leaseHeartbeats*n.interval)
 	defer cancel()
 	well := int64(0)
 	if n.endCleanly.Load() {
@@ -446,23 +446,23 @@ func (n *node) leave(d *DB) error {
 	return err
 }
 
-// peers are the servers on a database.
+// peers are the live servers of the cluster.
 type peers struct {
-	ids   []string // of those that are not dead, in their order
+	ids   []string // sorted
 	since time.Time
-	place int // of this one among them; -1: none
+	index int // of this server in ids; -1: missing
 }
 
-// refreshMembers notes who is there.
+// refreshMembers stores the list of live servers and reports changes of it.
 func (n *node) refreshMembers(d *DB, list string) {
 	ids := strings.Split(list, ",")
-	known := n.peers.Load()
-	if known != nil && slices.Equal(known.ids, ids) {
+	old := n.peers.Load()
+	if old != nil && slices.Equal(old.ids, ids) {
 		return
 	}
-	next := &peers{ids: ids, since: time.Now(), place: slices.Index(ids, n.id)}
-	if known != nil { // who was there before has sent all the time
-		next.since = known.since
+	next := &peers{ids: ids, since: time.Now(), index: slices.Index(ids, n.id)}
+	if old != nil { // this server has been a member since then
+		next.since = old.since
 	} else if len(ids) <= 1 {
 		next.since = time.Time{}
 	}

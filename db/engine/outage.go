@@ -12,28 +12,27 @@ import (
 	"modernc.org/sqlite"
 )
 
-// What keeps the store from writing for a while, and passes: others answer ErrFull.
+// Temporary reasons why the store does not write, beside ErrFull and ErrUnreachable.
 var (
-	// ErrLocked: another program holds a lock on the database.
+	// ErrLocked means that another program holds a lock on the database.
 	ErrLocked = errors.New("db: locked by another program")
-	// ErrFiles: the process may open no more files.
+	// ErrFiles means that the process cannot open more files.
 	ErrFiles = errors.New("db: too many open files")
 )
 
-// lockTimeout is how long a statement waits for a lock of another program.
+// lockTimeout is how long a statement waits for the lock of another program.
 const lockTimeout = 5 * time.Second
 
-// retries counts how often something is done again that SQLite could not do at that
-// moment: another process truncates the log, or rebuilds its index, while this one
-// opens it. The zero value is ready.
+// retries counts attempts after transient errors of SQLite: another process truncates the log, or
+// rebuilds its index, while this one opens it. The zero value is ready to use.
 type retries int
 
-// maxRetries is a second and a quarter of pauses in all.
+// maxRetries bounds the pauses to 1.3 seconds in total.
 const maxRetries = 8
 
-// again reports whether to try once more, after a short pause.
-func (p *retries) again(err error) bool {
-	if err == nil || *p == maxRetries || !passes(err) {
+// retry reports whether to try again, after a short pause.
+func (p *retries) retry(err error) bool {
+	if err == nil || *p == maxRetries || !isTransient(err) {
 		return false
 	}
 	time.Sleep(5 * time.Millisecond << *p)
@@ -41,9 +40,9 @@ func (p *retries) again(err error) bool {
 	return true
 }
 
-// passes reports whether SQLite may do in a moment what it could not do now. It reads
-// past an end of the database file as zeros, so that a short read is one of the log.
-func passes(err error) bool {
+// isTransient reports whether the same operation may succeed in a moment. A short read is
+// transient because it is one of the log: SQLite reads zeros beyond the end of the database file.
+func isTransient(err error) bool {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
 		return false
@@ -55,11 +54,11 @@ func passes(err error) bool {
 	return false
 }
 
-// isLocked reports whether err says that somebody else holds a lock.
+// isLocked reports whether err means that another connection holds a lock.
 func isLocked(err error) bool { return primaryCode(err) == sqliteBusy }
 
-// outOfFiles reports whether err comes of a process that may open no more files, which
-// SQLite does not tell.
+// outOfFiles reports whether err is caused by the limit of open files. SQLite does not say so, so
+// the function tries to open a file.
 func (d *DB) outOfFiles(err error) bool {
 	if tooManyFiles(err) {
 		return true
@@ -83,9 +82,9 @@ func tooManyFiles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// inWords is an error of opening in words for who starts the program, where it is one
-// that passes.
-func (d *DB) inWords(name string, err error) error {
+// explainOpen replaces a temporary error of opening by one that tells the person who starts the
+// program what to do.
+func (d *DB) explainOpen(name string, err error) error {
 	switch {
 	case d.outOfFiles(err):
 		return refuse(ErrFiles, "too many open files, so %s can't be opened: raise LimitNOFILE of the service, or ulimit -n", name)
@@ -99,17 +98,17 @@ func (d *DB) lockedBy(name string) error {
 	return refuse(ErrLocked, "%s is locked by another program for more than %v, like an sqlite3 shell in a transaction or a backup tool; end it, or wait until it is done", name, lockTimeout)
 }
 
-// outage is what keeps the store from writing for now.
+// outage is a temporary reason why the store does not write.
 type outage struct{ err error }
 
-// setOutage has new work be refused with err until mended returns nil, which it asks
-// again and again. Vital writes are tried all the same.
-func (d *DB) setOutage(err error, since time.Time, words string, cause error, mended func() error) {
+// setOutage refuses new work with err until recovered, which is called every outageTick, returns
+// nil. Critical writes are still tried. msg and cause are logged.
+func (d *DB) setOutage(err error, since time.Time, msg string, cause error, recovered func() error) {
 	h := &outage{err}
 	if !d.outage.CompareAndSwap(nil, h) {
 		return
 	}
-	d.log.Error(words+"; new work is refused until that is over", "db", d.name, "err", cause)
+	d.log.Error(msg+"; new work is refused until that is over", "db", d.name, "err", cause)
 	d.tasks.Go(func() {
 		tick := time.NewTicker(outageTick)
 		defer tick.Stop()
@@ -121,19 +120,19 @@ func (d *DB) setOutage(err error, since time.Time, words string, cause error, me
 				return
 			case <-tick.C:
 			}
-			if mended() == nil {
+			if recovered() == nil {
 				d.outage.Store(nil)
-				d.log.Info("new work is taken again", "after", time.Since(since).Round(time.Millisecond), "it was", words)
+				d.log.Info("new work is taken again", "after", time.Since(since).Round(time.Millisecond), "it was", msg)
 				return
 			}
 		}
 	})
 }
 
-// outageTick is how often the store looks whether a hindrance is over.
+// outageTick is how often the store checks whether an outage is over.
 const outageTick = 200 * time.Millisecond
 
-// setLocked refuses new work while another program holds the lock.
+// setLocked refuses new work while another program holds the lock of the file.
 func (d *DB) setLocked(cause error) {
 	d.setOutage(d.lockedBy(d.path), time.Now().Add(-lockTimeout), "another program holds a lock on the database", cause, func() error {
 		return d.run(context.Background(), func(s *Conn) error {
@@ -146,12 +145,12 @@ func (d *DB) setLocked(cause error) {
 	})
 }
 
-// setOutOfFiles refuses new work while this process may open no more files.
+// setOutOfFiles refuses new work while this process cannot open more files.
 func (d *DB) setOutOfFiles(cause error, mended func() error) {
 	d.setOutage(fmt.Errorf("%w: raise LimitNOFILE", ErrFiles), time.Now(), "too many open files: raise LimitNOFILE of the service", cause, mended)
 }
 
-// refusal is why new work is not taken now; nil: it is.
+// refusal returns why new work is refused; nil: it is accepted.
 func (d *DB) refusal() error {
 	if h := d.outage.Load(); h != nil {
 		return h.err
@@ -159,17 +158,17 @@ func (d *DB) refusal() error {
 	if d.full.Load() {
 		return ErrFull
 	}
-	return unsure(d)
+	return checkLease(d)
 }
 
-// unsure is why a server that another one may have replaced does nothing; nil: none can have.
-func unsure(d *DB) error {
+// checkLease returns an error while another server may have taken over from this one.
+func checkLease(d *DB) error {
 	select {
-	case <-d.failed: // that is told instead: this passes
+	case <-d.failed: // Err reports the failure
 		return nil
 	default:
 	}
-	if !d.Cluster().Leads() || d.engine.sure() { // who does not lead loses nothing by being told later
+	if !d.Cluster().Leads() || d.engine.leaseValid() { // a member that does not lead learns of it with its next write
 		return nil
 	}
 	return fmt.Errorf("%w: it does not answer, and another server may have taken over", ErrUnreachable)

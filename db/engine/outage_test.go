@@ -16,9 +16,9 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestALockOfAnotherProgramIsToldAndPasses has another connection hold the write lock
-// longer than the store waits for it.
-func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
+// TestExternalSQLiteLock holds the write lock in another connection for longer than the store
+// waits.
+func TestExternalSQLiteLock(t *testing.T) {
 	path := NewFile(t)
 	d, log := withLog(t, path)
 	if err := d.run(t.Context(), func(s *Conn) error { return s.pragma(`PRAGMA busy_timeout = 50`) }); err != nil {
@@ -59,7 +59,7 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 	}
 }
 
-func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
+func TestTooManyOpenFiles(t *testing.T) {
 	d, log := withLog(t, stored(t, 'x'))
 	schema, other := dbtest.Schema(t), filepath.Join(t.TempDir(), "y.db")
 	var limit syscall.Rlimit
@@ -80,15 +80,15 @@ func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
 		t.Fatal(err)
 	}
-	fault := pool.Ping() // SQLite says no more than that it can't open a file
-	err = d.Write(t.Context(), func(*Tx) error { return fault })
+	openErr := pool.Ping() // SQLite only reports that it cannot open a file
+	err = d.Write(t.Context(), func(*Tx) error { return openErr })
 	refused := d.Write(t.Context(), func(*Tx) error { return nil })
 	_, opened := Open(t.Context(), Options{Path: d.path, Schema: schema})
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if primaryCode(fault) != sqliteCantOpen || !errors.Is(err, ErrFiles) || !errors.Is(refused, ErrFiles) {
-		t.Errorf("%v comes back as %v, and then %v", fault, err, refused)
+	if primaryCode(openErr) != sqliteCantOpen || !errors.Is(err, ErrFiles) || !errors.Is(refused, ErrFiles) {
+		t.Errorf("%v comes back as %v, and then %v", openErr, err, refused)
 	}
 	if opened == nil || !strings.Contains(opened.Error(), "too many open files") {
 		t.Errorf("opening: %v", opened)
@@ -102,12 +102,12 @@ func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
 	}
 }
 
-const besidePath = "MAILER_TEST_BESIDE_DB"
+const childPath = "MAILER_TEST_BESIDE_DB"
 
-// TestCommandsOpenBesideALoadedServer opens and closes the database from another
-// process while the log is written, moved and cut all the time.
-func TestCommandsOpenBesideALoadedServer(t *testing.T) {
-	if path := os.Getenv(besidePath); path != "" {
+// TestOpenWhileServerIsLoaded opens and closes the database in another process while the log is
+// written, checkpointed and truncated.
+func TestOpenWhileServerIsLoaded(t *testing.T) {
+	if path := os.Getenv(childPath); path != "" {
 		for range 20 {
 			d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})
 			if err != nil {
@@ -127,7 +127,7 @@ func TestCommandsOpenBesideALoadedServer(t *testing.T) {
 	}
 	defer d.Close()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), besidePath+"="+path)
+	cmd.Env = append(os.Environ(), childPath+"="+path)
 	done := make(chan error, 1)
 	go func() {
 		out, err := cmd.CombinedOutput()
@@ -136,7 +136,7 @@ func TestCommandsOpenBesideALoadedServer(t *testing.T) {
 		}
 		done <- err
 	}()
-	load := time.NewTicker(3 * time.Millisecond) // who writes without a pause starves all others
+	load := time.NewTicker(3 * time.Millisecond) // a writer without pauses would starve all others
 	defer load.Stop()
 	for n := 0; ; n++ {
 		select {

@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// refusal says in words for whoever starts the program why a database is not opened,
-// and what helps; kind is the error that programs ask for.
+// refusal is an error that tells the person who starts the program why a database is not opened
+// and what to do. kind is the error for errors.Is.
 type refusal struct {
-	kind  error
-	words string
+	kind error
+	text string
 }
 
-func (r *refusal) Error() string { return r.words }
+func (r *refusal) Error() string { return r.text }
 
 func (r *refusal) Unwrap() error { return r.kind }
 
@@ -26,16 +26,16 @@ func refuse(kind error, format string, args ...any) error {
 	return &refusal{kind, fmt.Sprintf(format, args...)}
 }
 
-// fileMagic is what each file of SQLite begins with.
+// fileMagic is the beginning of every SQLite file.
 var fileMagic = []byte("SQLite format 3\x00")
 
-// resolvePath finds the file of a database: where links lead, so that two names of one file
-// have one lock and one log. fresh: nothing stands there yet. Nothing is made or
-// Changed. Errors: ErrNotFound, ErrNotDatabase.
-func resolvePath(path string, create bool) (real string, fresh bool, err error) {
-	real, fresh, err = resolveFile(path, create)
-	if err != nil || !fresh {
-		return real, fresh, err
+// resolvePath returns the path of a database file with symbolic links resolved, so that two names
+// of one file share one lock and one log. isNew: there is no file, or an empty one. Nothing is
+// created or changed. Errors: ErrNotFound, ErrNotDatabase.
+func resolvePath(path string, create bool) (real string, isNew bool, err error) {
+	real, isNew, err = resolveFile(path, create)
+	if err != nil || !isNew {
+		return real, isNew, err
 	}
 	if _, err := os.Lstat(real + restoringSuffix); err == nil {
 		return "", false, refuse(ErrNotFound, "a restore of %s was cut short, and no database is in its place; run mailer restore again, or remove %s to begin with an empty one", path, real+restoringSuffix)
@@ -43,9 +43,9 @@ func resolvePath(path string, create bool) (real string, fresh bool, err error) 
 	return real, true, nil
 }
 
-// resolveFile is place for who restores.
-func resolveFile(path string, create bool) (real string, fresh bool, err error) {
-	if err := cmp.Or(OnlyFiles(path), otherURL(path)); err != nil {
+// resolveFile is resolvePath without the check for an interrupted restore.
+func resolveFile(path string, create bool) (real string, isNew bool, err error) {
+	if err := cmp.Or(OnlyFiles(path), refuseURL(path)); err != nil {
 		return "", false, err
 	}
 	real, err = filepath.EvalSymlinks(path)
@@ -65,7 +65,7 @@ func resolveFile(path string, create bool) (real string, fresh bool, err error) 
 	case info.Size() == 0:
 		return real, true, nil
 	}
-	ok, err := beginsAsDatabase(real)
+	ok, err := hasSQLiteHeader(real)
 	if err != nil {
 		return "", false, fmt.Errorf("open database: %w", err)
 	}
@@ -75,8 +75,8 @@ func resolveFile(path string, create bool) (real string, fresh bool, err error) 
 	return real, false, nil
 }
 
-// refuseLinked refuses a file that has several names: the lock and the log go by the name, so
-// that two programs that open it by two of them would write over each other. Error:
+// refuseLinked refuses a file with several hard links. The lock and the log are named after the
+// file, so two programs that open it by different names would overwrite each other's data. Error:
 // ErrNotDatabase.
 func refuseLinked(name, path string) error {
 	info, err := os.Stat(path)
@@ -96,7 +96,7 @@ func ignoreMissing(err error) error {
 	return fmt.Errorf("open database: %w", err)
 }
 
-// creatablePath says where a database that is not there is made.
+// creatablePath returns the path at which a missing database is created.
 func creatablePath(path string, create bool) (string, error) {
 	if target, err := os.Readlink(path); err == nil {
 		return "", refuse(ErrNotFound, "%s is a link to %s, which is not there; is a disk not mounted?", path, target)
@@ -114,7 +114,7 @@ func creatablePath(path string, create bool) (string, error) {
 	return filepath.Join(real, filepath.Base(path)), nil
 }
 
-func beginsAsDatabase(path string) (bool, error) {
+func hasSQLiteHeader(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -127,17 +127,16 @@ func beginsAsDatabase(path string) (bool, error) {
 	return bytes.Equal(head, fileMagic), nil
 }
 
-// KeyPath returns where the master key of a database stands by itself: beside the
-// name that was given, or where only its target has one, beside that. A new key
-// stands beside the file.
+// KeyPath returns the default path of the master key of a database: beside the given path or, if
+// there is no key but the path is a symbolic link, beside its target.
 func KeyPath(path string) string {
 	path = FilePrefix(path)
-	beside := path + ".key"
-	if _, err := os.Lstat(beside); err == nil {
-		return beside
+	keyFile := path + ".key"
+	if _, err := os.Lstat(keyFile); err == nil {
+		return keyFile
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real + ".key"
 	}
-	return beside
+	return keyFile
 }

@@ -21,8 +21,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// wantRefused checks that a database is not opened, and that the words name the file,
-// the reason and what helps.
+// wantRefused checks that a database is not opened, and that the error contains words.
 func wantRefused(t *testing.T, opts Options, kind error, words ...string) {
 	t.Helper()
 	d, err := Open(t.Context(), opts)
@@ -41,7 +40,7 @@ func wantRefused(t *testing.T, opts Options, kind error, words ...string) {
 	}
 }
 
-func TestWhatIsNoDatabaseOfThisVersionIsRefusedInWordsThatHelp(t *testing.T) {
+func TestOpenRefusals(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) Options {
 		return Options{Path: filepath.Join(dir, name), Schema: dbtest.Schema(t), Create: true, Lock: true}
@@ -63,7 +62,7 @@ func TestWhatIsNoDatabaseOfThisVersionIsRefusedInWordsThatHelp(t *testing.T) {
 	wantRefused(t, missing, ErrNotFound, "missing.db", "mailer migrate --db")
 }
 
-func TestADatabaseOfTwoNamesIsRefusedByEither(t *testing.T) {
+func TestHardLinkedDatabaseIsRefused(t *testing.T) {
 	opts := atVersion1(t)
 	other := opts
 	other.Path = filepath.Join(t.TempDir(), "y.db")
@@ -76,7 +75,7 @@ func TestADatabaseOfTwoNamesIsRefusedByEither(t *testing.T) {
 	must(t, d.Close())
 }
 
-func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
+func TestOtherSchemaOfSameVersionIsRefused(t *testing.T) {
 	for statement, words := range map[string]string{
 		"ALTER TABLE relay_usage DROP COLUMN bulk": `the table relay_usage: "bulk INTEGER NOT NULL" is missing`,
 		"DROP INDEX units_due":                     "the index units_due is missing",
@@ -95,15 +94,15 @@ func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
 	}
 }
 
-func TestPagesCanBeGivenBackAlsoInCopies(t *testing.T) {
+func TestCopiesHaveIncrementalVacuum(t *testing.T) {
 	opts := atVersion1(t)
 	wantValue(t, opts.Path, "PRAGMA auto_vacuum", "2")
-	m, err := migrate(t.Context(), leadingTo(opts, step2), false, stepFiles(map[string]string{"002_plan.sql": step2}))
+	m, err := migrate(t.Context(), withSteps(opts, step2), false, stepFiles(map[string]string{"002_plan.sql": step2}))
 	must(t, err)
 	wantValue(t, m.Copy, "PRAGMA auto_vacuum", "2")
 }
 
-func TestTwoNamesOfOneDatabaseHaveOneLock(t *testing.T) {
+func TestSymlinksShareOneLock(t *testing.T) {
 	opts := atVersion1(t)
 	dir := t.TempDir()
 	file, folder := filepath.Join(dir, "link.db"), filepath.Join(dir, "link")
@@ -138,7 +137,7 @@ func TestTwoNamesOfOneDatabaseHaveOneLock(t *testing.T) {
 	}
 }
 
-func TestTheMasterKeyStandsBesideTheNameOrItsTarget(t *testing.T) {
+func TestKeyPath(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "real.db"), filepath.Join(dir, "link.db")
 	if got := KeyPath(file); got != file+".key" {
@@ -155,7 +154,7 @@ func TestTheMasterKeyStandsBesideTheNameOrItsTarget(t *testing.T) {
 	}
 }
 
-func TestTheLogSaysThatADatabaseWasMade(t *testing.T) {
+func TestNewDatabaseIsLogged(t *testing.T) {
 	var log strings.Builder
 	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	for _, want := range []bool{true, false} {
@@ -169,7 +168,7 @@ func TestTheLogSaysThatADatabaseWasMade(t *testing.T) {
 	}
 }
 
-func TestPagesOfPointersAreNotWiped(t *testing.T) {
+func TestPointerMapPagesAreNotWiped(t *testing.T) {
 	for number, want := range map[int64]bool{1: false, 2: true, 3: false, 821: false, 822: true, 823: false, 1642: true} {
 		if got := isPointerMap(number, 4096); got != want {
 			t.Errorf("page %d: %v", number, got)

@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// Of a database elsewhere each question of a closure costs a way there and back. Closures of
-// a group that stand apart (Apart) run beside each other: one at a time, as ever, but where
-// WriteOne asks something it stops, and once all have stopped, or ended, what they ask leaves
-// together. A group then takes as many ways as the closure that asks most.
+// On PostgreSQL each query of a closure costs a round trip. The pipelined closures of a group
+// (Pipelined) are run as coroutines: only one runs at a time, and it yields when it queries the
+// database. When all have yielded or ended, their queries are sent in one round trip. A group then
+// takes as many round trips as the closure with the most queries.
 
-// pipelinedKey marks the context of a closure that stands apart.
+// pipelinedKey marks the context of a pipelined closure.
 type pipelinedKey struct{}
 
-// Pipelined returns a context for a Write whose closure stands apart: it reads nothing that
-// others do that stand apart write at the same moment, or it may as well have read it before
-// they did, or it calls Tx.Serialize before. What two of them insert is kept apart by a
-// constraint. On a file closures run one after the other, whatever they are.
+// Pipelined returns a context for a Write whose closure may run interleaved with other pipelined
+// closures. The closure must not read anything that those write at the same time, unless an
+// earlier state is as good, or call Tx.Serialize first. Conflicting inserts must be prevented by
+// a constraint. On a file closures always run one after the other.
 func Pipelined(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pipelinedKey{}, true)
 }
 
-// Serialize waits until all closures that were queued before this one have ended, where this one
-// stands apart. From then on it runs as if it did not, before those behind it that are in
-// turn too.
+// Serialize waits until all closures that were queued before a pipelined one have ended. From
+// then on the closure runs as if it were not pipelined, before later closures that are serialized
+// too.
 func (tx *Tx) Serialize() {
 	if p := tx.part(); p != nil {
-		p.stop(nil, true)
+		p.yield(nil, true)
 	}
 }
 
-// maxParts bounds what Beside runs at once.
+// maxParts bounds how many calls Concurrently runs at the same time.
 const maxParts = 16
 
-// Concurrently calls fn for each number below n. Where the closure stands apart, so do the calls,
-// some of which run beside each other, each with a Tx of its own; else they come one after
-// the other.
+// Concurrently calls fn for each number below n. In a pipelined closure up to maxParts calls run
+// interleaved, each with its own Tx; in any other closure they run one after the other.
 func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
 	parent := tx.part()
 	if parent == nil {
@@ -52,7 +51,7 @@ func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
 	}
 }
 
-// part is that of the closure; nil: it does not stand apart.
+// part returns the part of the closure; nil: the closure is not pipelined.
 func (tx *Tx) part() *part {
 	if tx.queue == nil {
 		return nil
@@ -60,103 +59,104 @@ func (tx *Tx) part() *part {
 	return tx.queue.part
 }
 
-// part is a closure that runs beside others, or some of what it does, with a session of its
-// own.
+// part is a pipelined closure, or one call of Concurrently in it, with its own session. It runs
+// in a goroutine of its own, but never at the same time as another part of the group.
 type part struct {
-	session Conn
-	all     *partPool
-	asked   []*question   // what it stopped for
-	serial  bool          // it stopped for its turn
-	stopped chan bool     // it stopped (true) or ended
-	resume  chan struct{} // it goes on
-	over    bool
-	err     error // of what all had sent; it asks no more
-	fault   any   // that it panicked with
+	session    Conn
+	pool       *partPool
+	queries    []*pendingQuery // for which it yielded
+	serial     bool            // it yielded in Serialize
+	stopped    chan bool       // it yielded (true) or ended
+	resume     chan struct{}   // lets it continue
+	ended      bool
+	err        error // of the last round trip; later queries fail
+	panicValue any   // of its goroutine
 }
 
-// stop has a part wait for answers, or for its turn.
-func (p *part) stop(asked []*question, turn bool) {
-	p.asked, p.serial = asked, turn
+// yield makes a part wait for the results of queries or, with serial, for its turn.
+func (p *part) yield(queries []*pendingQuery, serial bool) {
+	p.queries, p.serial = queries, serial
 	p.stopped <- true
 	<-p.resume
 }
 
-// ask sends questions with those of others and waits for their answers.
-func (p *part) ask(asked ...*question) error {
+// query sends queries together with those of other parts and waits for the results.
+func (p *part) query(queries ...*pendingQuery) error {
 	if p.err == nil {
-		p.stop(asked, false)
+		p.yield(queries, false)
 	}
 	return p.err
 }
 
-// run runs what a part does.
+// run runs fn in the goroutine of the part.
 func (p *part) run(fn func()) {
 	defer func() {
-		p.fault = recover()
+		p.panicValue = recover()
 		p.stopped <- false
 	}()
 	fn()
 }
 
-// begin has a part run until it stops or ends.
-func (p *part) begin(fn func()) {
+// start runs a part until it yields or ends.
+func (p *part) start(fn func()) {
 	go p.run(fn)
-	p.over = !<-p.stopped
+	p.ended = !<-p.stopped
 }
 
-// step has a part go on until it stops or ends.
+// step continues a part until it yields or ends.
 func (p *part) step() {
 	p.resume <- struct{}{}
-	p.over = !<-p.stopped
+	p.ended = !<-p.stopped
 }
 
-// split runs fn for some numbers beside each other, for the closure of p.
+// split runs fn interleaved for the numbers from from to to, for the closure of p.
 func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
-	c := batch{into: p.session.queue, send: p.ask, serialize: func() { p.stop(nil, true) }}
+	b := batch{writes: p.session.queue, send: p.query, serialize: func() { p.yield(nil, true) }}
 	txs := make([]*Tx, 0, to-from)
 	defer func() {
-		for i, child := range c.parts {
+		for i, child := range b.parts {
 			p.session.queue.changes += child.session.queue.changes
 			tx.add(txs[i])
-			p.all.free = append(p.all.free, child)
+			p.pool.free = append(p.pool.free, child)
 		}
 	}()
 	for range to - from {
-		child, err := p.all.take(&p.session)
+		child, err := p.pool.take(&p.session)
 		if err != nil {
-			panic(err) // of what makes no connection
+			panic(err) // pipelinedDriver never fails to connect
 		}
 		child.err = p.err
-		c.parts = append(c.parts, child)
-		txs = append(txs, &Tx{Reader: Reader{Conn: child.session}, Now: tx.Now, db: tx.db, stood: tx.stood, Extra: tx.Extra})
+		b.parts = append(b.parts, child)
+		txs = append(txs, &Tx{Reader: Reader{Conn: child.session}, Now: tx.Now, db: tx.db, baseSuppressions: tx.baseSuppressions, Extra: tx.Extra})
 	}
-	for i, child := range c.parts {
-		child.begin(func() { fn(txs[i], from+i) })
+	for i, child := range b.parts {
+		child.start(func() { fn(txs[i], from+i) })
 	}
-	c.run()
-	for _, child := range c.parts {
-		if child.fault != nil {
-			panic(child.fault)
+	b.run()
+	for _, child := range b.parts {
+		if child.panicValue != nil {
+			panic(child.panicValue)
 		}
 	}
 }
 
-// add has what another Tx of the same closure changed, and does later, be of tx.
+// add adds the changes and AfterCommit functions of another Tx of the same closure.
 func (tx *Tx) add(other *Tx) {
 	tx.after = append(tx.after, other.after...)
-	for id := range other.touched {
+	for id := range other.changed {
 		tx.Changed(id)
 	}
 }
 
-// partPool are the sessions of parts, which are kept from group to group.
+// partPool keeps the sessions of parts from group to group.
 type partPool struct {
-	pool *sql.DB // nil: none was needed yet
+	pool *sql.DB // nil: not used yet
 	free []*part
 	made []*part
 }
 
-// take returns a part whose session is like s. Its statements are known by their texts alone.
+// take returns a part with a session like s. The statements of the session are identified by
+// their texts; nothing is prepared on the server.
 func (b *partPool) take(s *Conn) (*part, error) {
 	if b.pool == nil {
 		b.pool = sql.OpenDB(pipelinedDriver{})
@@ -166,8 +166,8 @@ func (b *partPool) take(s *Conn) (*part, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := &part{session: newSession(conn, s.dialect), all: b, stopped: make(chan bool), resume: make(chan struct{})}
-		p.session.queue = &queued{statements: map[string]queuedStatement{}, part: p}
+		p := &part{session: newSession(conn, s.dialect), pool: b, stopped: make(chan bool), resume: make(chan struct{})}
+		p.session.queue = &writeQueue{statements: map[string]queueStatement{}, part: p}
 		if s.queue != nil {
 			p.session.queue.statements = s.queue.statements
 		}
@@ -178,12 +178,12 @@ func (b *partPool) take(s *Conn) (*part, error) {
 	}
 	p := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
-	p.session.Budget, p.session.counted, p.over, p.err, p.asked, p.serial, p.fault = s.Budget, s.counted, false, nil, nil, false, nil
+	p.session.Budget, p.session.counted, p.ended, p.err, p.queries, p.serial, p.panicValue = s.Budget, s.counted, false, nil, nil, false, nil
 	p.session.queue.reset()
 	return p, nil
 }
 
-// close ends the sessions. What comes after it makes new ones.
+// close closes the sessions. The pool can be used again.
 func (b *partPool) close() error {
 	if b == nil || b.pool == nil {
 		return nil
@@ -197,44 +197,45 @@ func (b *partPool) close() error {
 	return errors.Join(errs...)
 }
 
-// batch are parts that run beside each other.
+// batch is a set of parts that run interleaved.
 type batch struct {
 	parts     []*part
-	into      *queued                  // what they write leaves through
-	send      func(...*question) error // sends that, and questions
-	serialize func()                   // waits for the turn of all
+	writes    *writeQueue                  // receives what the parts write
+	send      func(...*pendingQuery) error // sends the writes, and queries
+	serialize func()                       // waits until all earlier closures have ended
 }
 
-// run has the parts go on until all have ended.
+// run continues the parts until all have ended.
 func (c *batch) run() {
-	for c.goOn() {
+	for c.advance() {
 	}
 	c.flush()
 }
 
-// flush has what parts wrote leave with what is sent next, in their order.
+// flush appends what the parts wrote, in their order, to what is sent next.
 func (c *batch) flush() {
 	for _, p := range c.parts {
 		q := p.session.queue
-		c.into.waiting = append(c.into.waiting, q.waiting...)
-		q.waiting = nil
+		c.writes.writes = append(c.writes.writes, q.writes...)
+		q.writes = nil
 	}
 }
 
-// goOn has the parts that stopped go on. It answers false where all have ended.
-func (c *batch) goOn() bool {
-	var asking []*part
-	var asked []*question
+// advance sends the queries of all parts and continues them. It returns false when all have
+// ended.
+func (c *batch) advance() bool {
+	var parts []*part
+	var queries []*pendingQuery
 	var first *part // that has not ended
 	for _, p := range c.parts {
-		if p.over {
+		if p.ended {
 			continue
 		}
 		if first == nil {
 			first = p
 		}
 		if !p.serial {
-			asking, asked = append(asking, p), append(asked, p.asked...)
+			parts, queries = append(parts, p), append(queries, p.queries...)
 		}
 	}
 	switch {
@@ -246,65 +247,65 @@ func (c *batch) goOn() bool {
 		return true
 	}
 	c.flush()
-	if err := c.send(asked...); err != nil {
+	if err := c.send(queries...); err != nil {
 		for _, p := range c.parts {
 			p.err = err
 		}
 	}
-	for _, p := range asking {
+	for _, p := range parts {
 		p.step()
 	}
 	return true
 }
 
-// isPipelined reports whether a closure may run beside others.
+// isPipelined reports whether a closure runs pipelined.
 func isPipelined(s *Conn, r *request) bool {
-	return s.queue != nil && !s.queue.at && r.ctx.Value(pipelinedKey{}) != nil
+	return s.queue != nil && !s.queue.immediate && r.ctx.Value(pipelinedKey{}) != nil
 }
 
-// runsOf parts a group into runs of closures that stand apart, and single other ones.
-func runsOf(s *Conn, group []*request) [][]*request {
+// splitRuns splits a group into runs of consecutive pipelined closures and single other closures.
+func splitRuns(s *Conn, group []*request) [][]*request {
 	var runs [][]*request
-	before := false
+	previous := false
 	for i, r := range group {
-		apart := isPipelined(s, r)
-		if apart && before {
+		pipelined := isPipelined(s, r)
+		if pipelined && previous {
 			last := &runs[len(runs)-1]
 			*last = append(*last, r)
 		} else {
 			runs = append(runs, group[i:i+1:i+1])
 		}
-		before = apart
+		previous = pipelined
 	}
 	return runs
 }
 
-// runPipelined runs closures beside each other. The error it returns is one that the whole
-// transaction must not survive.
+// runPipelined runs closures interleaved. A returned error requires that the whole transaction is
+// rolled back.
 func runPipelined(d *DB, s *Conn, run []*request, now time.Time) error {
-	c := batch{into: s.queue, send: func(asked ...*question) error { s.queue.send(asked); return s.queue.failed }, serialize: func() {}}
-	defer func() { s.queue.parts.free = append(s.queue.parts.free, c.parts...) }()
+	b := batch{writes: s.queue, send: func(asked ...*pendingQuery) error { s.queue.send(asked); return s.queue.failed }, serialize: func() {}}
+	defer func() { s.queue.parts.free = append(s.queue.parts.free, b.parts...) }()
 	var requests []*request
-	stood := s.counted.suppressions
+	baseSuppressions := s.counted.suppressions
 	for _, r := range run {
 		if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 			continue
 		}
 		p, err := s.queue.parts.take(s)
 		if err != nil {
-			return fmt.Errorf("run closures beside each other: %w", err)
+			return fmt.Errorf("run pipelined closures: %w", err)
 		}
-		r.tx = &Tx{Reader: Reader{Conn: p.session}, Now: now, db: d, stood: &stood}
-		c.parts, requests = append(c.parts, p), append(requests, r)
+		r.tx = &Tx{Reader: Reader{Conn: p.session}, Now: now, db: d, baseSuppressions: &baseSuppressions}
+		b.parts, requests = append(b.parts, p), append(requests, r)
 	}
-	for i, p := range c.parts {
-		p.begin(func() { requests[i].err = d.call(requests[i]) })
+	for i, p := range b.parts {
+		p.start(func() { requests[i].err = d.call(requests[i]) })
 	}
-	c.run()
-	for i, p := range c.parts {
+	b.run()
+	for i, p := range b.parts {
 		s.queue.changes += p.session.queue.changes
 		if err := requests[i].err; err != nil && (p.err != nil || p.session.queue.changes > 0 || failedInside(err)) {
-			return errors.Join(errAlone, s.queue.failed)
+			return errors.Join(errRunSingly, s.queue.failed)
 		}
 	}
 	return s.queue.failed

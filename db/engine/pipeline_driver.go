@@ -11,18 +11,18 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// question is a statement that its closure waits for.
-type question struct {
-	text    string
-	args    []any
-	columns []string
-	rows    [][]driver.Value
-	touched int64
-	tag     string // what was done
+// pendingQuery is a statement whose result its closure waits for.
+type pendingQuery struct {
+	text     string
+	args     []any
+	columns  []string
+	rows     [][]driver.Value
+	affected int64
+	tag      string // command tag of the result
 }
 
-// read takes the answer.
-func (a *question) read(conn *pgx.Conn, results pgx.BatchResults) error {
+// read reads the result.
+func (a *pendingQuery) read(conn *pgx.Conn, results pgx.BatchResults) error {
 	rows, err := results.Query()
 	if err != nil {
 		return err
@@ -46,11 +46,11 @@ func (a *question) read(conn *pgx.Conn, results pgx.BatchResults) error {
 		return err
 	}
 	rows.Close()
-	a.touched, a.tag = rows.CommandTag().RowsAffected(), rows.CommandTag().String()
+	a.affected, a.tag = rows.CommandTag().RowsAffected(), rows.CommandTag().String()
 	return nil
 }
 
-// valueOf is a value as database/sql has it.
+// valueOf converts a value to a type of database/sql.
 func valueOf(types *pgtype.Map, field pgconn.FieldDescription, raw []byte) (driver.Value, error) {
 	var into driver.Valuer
 	switch field.DataTypeOID {
@@ -76,15 +76,14 @@ func valueOf(types *pgtype.Map, field pgconn.FieldDescription, raw []byte) (driv
 	return into.Value()
 }
 
-// pipelinedDriver makes connections that send nothing themselves: what is asked of one stops its
-// part.
+// pipelinedDriver makes connections that send nothing themselves: a query makes their part yield.
 type pipelinedDriver struct{}
 
-// Connect and Driver make it a driver.Connector.
+// Connect and Driver implement driver.Connector.
 func (pipelinedDriver) Connect(context.Context) (driver.Conn, error) { return &pipelinedConn{}, nil }
 func (d pipelinedDriver) Driver() driver.Driver                      { return d }
 
-// Open makes it a driver.Driver.
+// Open implements driver.Driver.
 func (pipelinedDriver) Open(string) (driver.Conn, error) { return &pipelinedConn{}, nil }
 
 type pipelinedConn struct{ part *part }
@@ -105,18 +104,18 @@ type pipelinedStmt struct {
 func (pipelinedStmt) Close() error  { return nil }
 func (pipelinedStmt) NumInput() int { return -1 }
 
-func (s pipelinedStmt) ask(args []driver.Value) (*question, error) {
-	a := &question{text: s.text, args: make([]any, len(args))}
+func (s pipelinedStmt) ask(args []driver.Value) (*pendingQuery, error) {
+	a := &pendingQuery{text: s.text, args: make([]any, len(args))}
 	for i, arg := range args {
 		a.args[i] = arg
 	}
-	return a, s.part.ask(a)
+	return a, s.part.query(a)
 }
 
-// Exec and Query run the statement with those of other parts.
+// Exec and Query run the statement in one round trip with those of other parts.
 func (s pipelinedStmt) Exec(args []driver.Value) (driver.Result, error) {
 	a, err := s.ask(args)
-	return driver.RowsAffected(a.touched), err
+	return driver.RowsAffected(a.affected), err
 }
 
 func (s pipelinedStmt) Query(args []driver.Value) (driver.Rows, error) {
@@ -127,8 +126,8 @@ func (s pipelinedStmt) Query(args []driver.Value) (driver.Rows, error) {
 	return &pipelinedRows{a}, nil
 }
 
-// pipelinedRows are the rows of an answer.
-type pipelinedRows struct{ *question }
+// pipelinedRows are the rows of a result.
+type pipelinedRows struct{ *pendingQuery }
 
 func (r *pipelinedRows) Columns() []string { return r.columns }
 func (r *pipelinedRows) Close() error      { r.rows = nil; return nil }

@@ -4,9 +4,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Concurrently calls fn for each number below n. Of a database elsewhere the calls run beside each
-// other, each with a Reader of its own that sees what r does: what they ask leaves together.
-// On a file, and in a closure of a Write, they come one after the other.
+// Concurrently calls fn for each number below n. On PostgreSQL the calls run interleaved, each
+// with its own Reader of the same snapshot, and their queries share round trips. On a file, and
+// in a closure of a Write, they run one after the other.
 func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
 	if r.parts == nil {
 		for i := range n {
@@ -19,30 +19,30 @@ func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
 	}
 }
 
-// split runs fn for some numbers beside each other.
+// split runs fn interleaved for the numbers from from to to.
 func (r *Reader) split(from, to int, fn func(r *Reader, i int)) {
 	var failed error
-	c := batch{into: &queued{}, serialize: func() {}, send: func(asked ...*question) error {
+	b := batch{writes: &writeQueue{}, serialize: func() {}, send: func(asked ...*pendingQuery) error {
 		if failed == nil {
 			failed = r.conn.Raw(func(driver any) error { return exchange(driver.(*stdlib.Conn).Conn(), nil, nil, asked) })
 		}
 		return failed
 	}}
-	defer func() { r.parts.free = append(r.parts.free, c.parts...) }()
+	defer func() { r.parts.free = append(r.parts.free, b.parts...) }()
 	for range to - from {
 		p, err := r.parts.take(&r.Conn)
 		if err != nil {
-			panic(err) // of what makes no connection
+			panic(err) // pipelinedDriver never fails to connect
 		}
-		c.parts = append(c.parts, p)
+		b.parts = append(b.parts, p)
 	}
-	for i, p := range c.parts {
-		p.begin(func() { fn(&Reader{Conn: p.session}, from+i) })
+	for i, p := range b.parts {
+		p.start(func() { fn(&Reader{Conn: p.session}, from+i) })
 	}
-	c.run()
-	for _, p := range c.parts {
-		if p.fault != nil {
-			panic(p.fault)
+	b.run()
+	for _, p := range b.parts {
+		if p.panicValue != nil {
+			panic(p.panicValue)
 		}
 	}
 }

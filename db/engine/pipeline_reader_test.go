@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
+func TestConcurrentReadsShareRoundTrip(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
 	for i := range 2 {
@@ -16,13 +16,13 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const parts, questions = maxParts + 4, 3
-	read := func(fail bool) (ways int, errs []error) {
+	const parts, queries = maxParts + 4, 3
+	read := func(fail bool) (trips int, errs []error) {
 		errs = make([]error, parts)
-		w.Take()
+		w.RoundTrips()
 		err := d.Read(t.Context(), func(r *Reader) error {
 			r.Concurrently(parts, func(r *Reader, i int) {
-				for range questions {
+				for range queries {
 					v, err := r.Setting(fmt.Sprint("s", i%2))
 					if err == nil && string(v) != fmt.Sprint("v", i%2) {
 						err = fmt.Errorf("part %d read %q", i, v)
@@ -39,15 +39,15 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		return len(w.Take()), errs
+		return len(w.RoundTrips()), errs
 	}
-	for range 2 * readers { // what is prepared takes ways of its own once
+	for range 2 * readers { // preparing takes round trips of its own, once
 		if _, errs := read(false); errors.Join(errs...) != nil {
 			t.Fatal(errors.Join(errs...))
 		}
 	}
-	if got, _ := read(false); got != 2*questions {
-		t.Errorf("%d parts with %d questions each took %d ways there and back", parts, questions, got)
+	if got, _ := read(false); got != 2*queries {
+		t.Errorf("%d parts with %d queries each took %d round trips", parts, queries, got)
 	}
 	if _, errs := read(true); errs[3] == nil || errs[2] != nil {
 		t.Errorf("%v beside what fails, which met %v", errs[2], errs[3])
@@ -57,7 +57,7 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 	}
 }
 
-func TestAPanicOfWhatIsReadBesideOthersIsItsCallers(t *testing.T) {
+func TestConcurrentReadPanicPropagates(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	panicked := func() (fault any) {

@@ -14,12 +14,13 @@ import (
 	"mailer/db/pgtest"
 )
 
-// openPostgres opens a new database of PostgreSQL with a team, and counts the ways to it.
-func openPostgres(t *testing.T) (*DB, *pgtest.Wire) {
+// openPostgres opens a new PostgreSQL database with a team, through a proxy that counts round
+// trips.
+func openPostgres(t *testing.T) (*DB, *pgtest.Proxy) {
 	t.Helper()
 	dsn := newRemote(t)
-	w := pgtest.NewWire(t, dsn)
-	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
+	w := pgtest.NewProxy(t, dsn)
+	d, err := Open(t.Context(), Options{Path: w.DSN(dsn), Schema: dbtest.Schema(t), Create: true, Lock: true, Heartbeat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func openPostgres(t *testing.T) (*DB, *pgtest.Wire) {
 	return d, w
 }
 
-// together has closures share a commit, and returns what became of each.
+// together makes closures share a commit, and returns their errors.
 func together(t *testing.T, d *DB, ctx context.Context, closures ...func(*Tx) error) []error {
 	t.Helper()
 	queued, begun := make(chan struct{}), make(chan struct{})
@@ -68,14 +69,14 @@ func settingOf(t *testing.T, d *DB, name string) string {
 	return string(value)
 }
 
-func TestClosuresThatStandApartAskTogether(t *testing.T) {
+func TestPipelinedClosuresShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
-	const closures, questions = 40, 3
+	const closures, queries = 40, 3
 	ask := make([]func(*Tx) error, closures)
 	for i := range ask {
 		ask[i] = func(tx *Tx) error {
-			for q := range questions {
+			for q := range queries {
 				if _, err := tx.Setting(fmt.Sprintf("s%d-%d", i, q)); !errors.Is(err, ErrNotFound) {
 					return fmt.Errorf("question %d: %w", q, err)
 				}
@@ -83,22 +84,22 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 			return tx.SetSetting(fmt.Sprint("s", i), []byte(fmt.Sprint("v", i)))
 		}
 	}
-	for range 2 { // what is prepared takes ways of its own once
+	for range 2 { // preparing takes round trips of its own, once
 		for i, err := range together(t, d, Pipelined(t.Context()), ask...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
-		t.Logf("%d ways", len(w.Take()))
+		t.Logf("%d round trips", len(w.RoundTrips()))
 	}
 	for i, err := range together(t, d, Pipelined(t.Context()), ask...) {
 		if err != nil {
 			t.Errorf("closure %d: %v", i, err)
 		}
 	}
-	// The closure that the others wait behind asks and writes nothing.
-	if got := len(w.Take()); got != questions+1 {
-		t.Errorf("%d closures with %d questions each took %d ways there and back", closures, questions, got)
+	// The closure that blocks the writer runs no statement.
+	if got := len(w.RoundTrips()); got != queries+1 {
+		t.Errorf("%d closures with %d queries each took %d round trips", closures, queries, got)
 	}
 	for i := range closures {
 		if got := settingOf(t, d, fmt.Sprint("s", i)); got != fmt.Sprint("v", i) {
@@ -107,10 +108,10 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 	}
 }
 
-func TestPartsOfAClosureAskTogether(t *testing.T) {
+func TestConcurrentPartsShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	d, w := openPostgres(t)
-	const closures, parts, questions = 3, maxParts, 2
+	const closures, parts, queries = 3, maxParts, 2
 	var after atomic.Int64
 	all := make([]func(*Tx) error, closures)
 	for i := range all {
@@ -118,7 +119,7 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 			errs := make([]error, parts)
 			tx.Extra = new(int)
 			tx.Concurrently(parts, func(tx *Tx, n int) {
-				for q := range questions {
+				for q := range queries {
 					if _, err := tx.Setting(fmt.Sprint("none", q)); !errors.Is(err, ErrNotFound) {
 						errs[n] = err
 						return
@@ -135,18 +136,18 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 		}
 	}
 	run := func() (took int) {
-		w.Take()
+		w.RoundTrips()
 		for i, err := range together(t, d, Pipelined(t.Context()), all...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
-		return len(w.Take())
+		return len(w.RoundTrips())
 	}
-	run() // what is prepared takes ways of its own once
+	run() // preparing takes round trips of its own, once
 	after.Store(0)
-	if got := run(); got != questions+1 {
-		t.Errorf("%d closures of %d parts with %d questions each took %d ways there and back", closures, parts, questions, got)
+	if got := run(); got != queries+1 {
+		t.Errorf("%d closures of %d parts with %d queries each took %d round trips", closures, parts, queries, got)
 	}
 	if got := after.Load(); got != closures*parts {
 		t.Errorf("%d were called after the commit, want %d", got, closures*parts)
@@ -160,7 +161,7 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 	}
 }
 
-func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
+func TestConcurrentPartsSerializeAndPanic(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	add := func(tx *Tx) error {
@@ -200,7 +201,7 @@ func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
 	}
 }
 
-func TestAClosureBesideOthersFailsAlone(t *testing.T) {
+func TestPipelinedClosureFailsAlone(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	boom := errors.New("boom")
@@ -221,12 +222,12 @@ func TestAClosureBesideOthersFailsAlone(t *testing.T) {
 				switch i {
 				case 3:
 					return boom
-				case 5: // it hears of it when it is run by itself
+				case 5: // it gets the error when the group is run again
 					n, err := tx.Exec(`DELETE FROM units WHERE email_id = ?`, "none")
 					return oneRow(n, err, ErrNotFound)
 				case 6:
 					panic("boom")
-				case 8: // nobody asks how many rows
+				case 8: // the number of rows does not matter
 					return tx.WriteOne(`UPDATE units SET next_at = 1 WHERE email_id = ?`, "none")
 				case 10:
 					_, err := tx.Exec(`SELECT 1/0`)
@@ -247,7 +248,7 @@ func TestAClosureBesideOthersFailsAlone(t *testing.T) {
 	}
 }
 
-func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
+func TestSerializedClosuresSeeEarlierWrites(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	add := func(tx *Tx) error {
@@ -272,7 +273,7 @@ func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
 	}
 }
 
-func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
+func TestPipelinedSuppressionVersion(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	var looked, marked, later uint64
@@ -300,7 +301,7 @@ func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
 	}
 }
 
-func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
+func TestPipelinedClosureCanceled(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	nested := func(tx *Tx) error {
@@ -316,7 +317,7 @@ func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
 	}
 }
 
-func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
+func TestPipelinedValuesScanAlike(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	const text = `SELECT CAST(? AS bigint), CAST(7 AS smallint), 2.5::float8, 'x'::text, NULL::text, '\x00ff'::bytea, true, sum(n)::numeric, '{"a": 1}'::jsonb, 'n'::name FROM generate_series(1, 4) AS n`
@@ -346,38 +347,38 @@ func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
 	}
 }
 
-func TestAGroupThatAsksNothingTakesOneWay(t *testing.T) {
+func TestWriteOnlyGroupTakesOneRoundTrip(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
-	wire := pgtest.NewWire(t, g.dsn)
+	g := newTestCluster(t)
+	wire := pgtest.NewProxy(t, g.dsn)
 	other := g.open()
-	g.dsn = wire.Through(g.dsn)
+	g.dsn = wire.DSN(g.dsn)
 	d := g.open()
 	write := func(name string) int {
 		t.Helper()
-		wire.Take()
-		if err := note(d, name); err != nil {
+		wire.RoundTrips()
+		if err := putSetting(d, name); err != nil {
 			t.Fatal(err)
 		}
-		ways := 0
-		for _, trip := range wire.Take() { // beats come too
+		trips := 0
+		for _, trip := range wire.RoundTrips() { // also those of heartbeats
 			if slices.Contains(trip, beginGroup) || slices.Contains(trip, "COMMIT") || slices.Contains(trip, "ROLLBACK") {
-				ways++
+				trips++
 			}
 		}
-		return ways
+		return trips
 	}
-	write("a") // what is prepared takes ways of its own once
+	write("a") // preparing takes round trips of its own, once
 	write("b")
 	if got := write("c"); got != 1 {
-		t.Errorf("a group took %d ways", got)
+		t.Errorf("a group took %d round trips", got)
 	}
-	// The other one changes what is remembered: nothing may rest on what was.
-	if err := note(other, "d"); err != nil {
+	// The other server changes what is cached, which must be read again.
+	if err := putSetting(other, "d"); err != nil {
 		t.Fatal(err)
 	}
 	if got := write("e"); got < 3 {
-		t.Errorf("a group after one of another server took %d ways: it did not look again", got)
+		t.Errorf("a group after one of another server took %d round trips: it began early again", got)
 	}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		if got := settingOf(t, d, name); got != "1" {

@@ -18,31 +18,31 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresEngine is a PostgreSQL database elsewhere. All processes write to it, a group at a
-// time: each begins by locking the same row, which is what SQLite's lock is. So a closure sees
-// all that was answered before, whoever did that, and whatever it reads stands until its commit.
+// postgresEngine is a PostgreSQL database. All processes write to it, one group at a time: each
+// group begins by locking the same row, as SQLite locks the file. So a closure sees every write
+// that was confirmed before, by any process, and what it reads does not change before its commit.
 type postgresEngine struct {
-	config *pgx.ConnConfig
-	me     node
-	known  marks   // as of the last group of this process, with what it changed itself
-	now    marks   // of the group under way, without what it changes itself
-	bump   marks   // what it adds
-	before counted // of the writer's session, before it
-	own    int64   // groups of this process
-	last   int64   // the number of its last one among all; 0: it has none
-	writer string  // what this process is called among those that write, and among nodes
-	group  int64   // of its own, under way
-	beside bool    // others wrote before the last group that looked first
-	conns  conns
+	config      *pgx.ConnConfig
+	node        node
+	known       marks   // as of the last group of this process, including its own changes
+	now         marks   // of the current group, without its own changes
+	bump        marks   // changes of the current group
+	before      counted // of the writer's session, before the current group
+	ownGroups   int64   // committed groups of this process
+	lastRow     int64   // number of the row of writes of the last own group; 0: none
+	writer      string  // id of this process in writes and nodes
+	group       int64   // number of the current group among the own ones
+	othersWrote bool    // others wrote before the last group that checked first
+	conns       conns
 	origin
-	locks time.Duration // how long a statement that writes waits for one
+	locks time.Duration // lock timeout of writes
 }
 
-// postgresScheme is what the name of a database of PostgreSQL begins with.
+// postgresScheme are the URL schemes of PostgreSQL.
 var postgresScheme = []string{"postgres://", "postgresql://"}
 
-// postgresName is the name of a database without what is secret in it, for people; empty: it
-// is not one of PostgreSQL.
+// postgresName returns a database URL without user, password and parameters, for messages; empty:
+// it is no URL of PostgreSQL.
 func postgresName(name string) string {
 	for _, scheme := range postgresScheme {
 		if rest, ok := strings.CutPrefix(name, scheme); ok {
@@ -53,15 +53,15 @@ func postgresName(name string) string {
 	return ""
 }
 
-// dialPatience is how long a connection may take to come about; silence is how long what
-// was sent may stay without any sign of the other side.
+// dialTimeout is how long connecting may take; tcpUserTimeout is how long sent data may stay
+// unacknowledged.
 const (
-	dialPatience = 3 * time.Second
-	silence      = 3 * time.Second
+	dialTimeout    = 3 * time.Second
+	tcpUserTimeout = 3 * time.Second
 )
 
-// configure reads the name of the database. What the server ends by itself are transactions
-// of a writer that stopped in their midst: others wait for them.
+// configure parses the URL of the database. The timeouts make the server end transactions of a
+// writer that is gone, for which others wait.
 func (e *postgresEngine) configure(name string) error {
 	secured, err := withTLS(name)
 	var config *pgx.ConnConfig
@@ -74,25 +74,25 @@ func (e *postgresEngine) configure(name string) error {
 	if config.Database == "" {
 		return refuse(ErrNotDatabase, "--db %s names no database: it ends with /NAME", postgresName(name))
 	}
-	config.ConnectTimeout = dialPatience
-	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout})
+	config.ConnectTimeout = dialTimeout
+	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: setUserTimeout})
 	config.BuildFrontend = e.conns.frontend
-	config.RuntimeParams["application_name"] = calledBy(e.writer)
-	config.RuntimeParams["jit"] = "off"                                      // compiling costs more than any statement here
-	config.RuntimeParams["default_transaction_isolation"] = "read committed" // whatever role and database say
-	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(silence.Milliseconds())
+	config.RuntimeParams["application_name"] = applicationName(e.writer)
+	config.RuntimeParams["jit"] = "off"                                      // compiling would take longer than running any statement
+	config.RuntimeParams["default_transaction_isolation"] = "read committed" // overrides defaults of the role and the database
+	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(tcpUserTimeout.Milliseconds())
 	for setting, seconds := range map[string]string{"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"} {
-		config.RuntimeParams[setting] = seconds // in hours it would miss a machine that is gone
+		config.RuntimeParams[setting] = seconds // the defaults of hours would detect a lost machine too late
 	}
 	e.config = config
 	return nil
 }
 
-// calledBy is what the connections of a process are called on the server.
-func calledBy(writer string) string { return strings.TrimSpace("mailer " + writer) }
+// applicationName returns the application_name of the connections of a process.
+func applicationName(writer string) string { return strings.TrimSpace("mailer " + writer) }
 
-// withoutSecrets is an error of the driver without the name that it repeats, in which a
-// password may stand.
+// withoutSecrets returns the text of a driver error without the URL that it repeats, which may
+// contain a password.
 func withoutSecrets(err error) string {
 	var parse *pgconn.ParseConfigError
 	if errors.As(err, &parse) && parse.Unwrap() != nil {
@@ -101,9 +101,9 @@ func withoutSecrets(err error) string {
 	return "it is not the URL of a PostgreSQL database"
 }
 
-// pool makes connections whose transactions may stand idle for a while. The ones that write
-// find all rows by index: a plan that was made while a table was empty, like the queue after a
-// quiet hour, would walk through all of it until PostgreSQL looks at the table again.
+// pool returns a pool of connections whose transactions may be idle for a while. Connections that
+// write use indexes only: a plan made while a table was empty, like the queue after a quiet hour,
+// would scan the whole table until PostgreSQL analyzes it again.
 func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	config := e.config.Copy()
 	locks := lockTimeout
@@ -116,14 +116,15 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	return stdlib.OpenDB(*config)
 }
 
-// translate returns a statement as PostgreSQL takes it.
+// translate returns a statement in PostgreSQL's SQL.
 func (*postgresEngine) translate(text string) string { return ToPostgres(text) }
 
 func (*postgresEngine) postgres() bool { return true }
 
-// bind has truth be 1 and 0, as columns hold it, and texts be such as PostgreSQL takes. What
-// callers of the API send is refused where it can't be kept; words of others, like those of a
-// relay, are only told: a result must not get lost for one of their bytes.
+// bind converts booleans to 1 and 0, as columns store them, and replaces bytes in texts that
+// PostgreSQL cannot store. Such texts in API requests are refused before; texts of third parties,
+// like the replies of a relay, are informative only, and a result must not be lost because of
+// them.
 func (*postgresEngine) bind(args []any) []any {
 	for i, arg := range args {
 		if null, ok := arg.(sql.NullString); ok && null.Valid {
@@ -150,12 +151,12 @@ func (*postgresEngine) bind(args []any) []any {
 	return args
 }
 
-// storable reports whether PostgreSQL takes a text.
+// storable reports whether PostgreSQL can store a text.
 func storable(text string) bool {
 	return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
 }
 
-// storableText has the sign for what is no character in the place of what it does not take.
+// storableText replaces what PostgreSQL cannot store by U+FFFD.
 func storableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -165,13 +166,13 @@ func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *Conn) error {
 	if s.conn != nil && beginAhead(s, text) {
 		return nil
 	}
-	err := e.connect(ctx, d.ro, s) // also where the database was away since it was used last
+	err := e.connect(ctx, d.ro, s) // the connection may have been lost since its last use
 	if err == nil && !beginAhead(s, text) {
 		err = errors.New("a new connection was lost")
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return refusedOpen(d.name, err)
+		return openError(d.name, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -179,46 +180,46 @@ func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *Conn) error {
 	return nil
 }
 
-// endRead ends the transaction of a read, all of which is answered.
+// endRead ends the transaction of a read.
 func (e *postgresEngine) endRead(s *Conn) error {
 	if !endAhead(s) {
-		_ = s.close() // the next read connects anew
+		_ = s.close() // the next read connects again
 		s.conn, s.stmts = nil, map[string]*Statement{}
 	}
 	return nil
 }
 
-// Transactions may stand still that long: a writer's hold up all others.
+// How long transactions may be idle. Those of a writer block all others.
 const (
 	writerIdle = 3 * time.Second
 	readerIdle = 5 * time.Minute
 )
 
-// open connects d, makes the schema of an empty database, and takes up the work where opts ask
-// for the lock.
+// open connects d, creates the schema in an empty database, and joins the cluster if opts ask for
+// the lock.
 func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, error) {
 	name := postgresName(opts.Path)
-	e.locks = cmp.Or(opts.locks, groupPatience)
-	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
+	e.locks = cmp.Or(opts.locks, groupLockTimeout)
+	d.name, e.writer = name, uuid.NewString() // not app.NewID, which needs the clock of the database
 	if err := e.configure(opts.Path); err != nil {
 		return Conn{}, err
 	}
-	if way := TLSOf(opts.Path); way.Weak && opts.Lock {
-		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", way.Mode, "help", "remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority")
+	if tls := TLSOf(opts.Path); tls.Weak && opts.Lock {
+		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", tls.Mode, "help", "remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority")
 	}
 	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
 	d.pool.SetMaxIdleConns(0)
 	d.ro.SetMaxIdleConns(0)
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
-		return Conn{}, refusedOpen(name, err)
+		return Conn{}, openError(name, err)
 	}
 	writer := newSession(conn, e)
-	writer.queue = newQueued(conn)
-	writer.queue.slowAfter, writer.queue.slow = time.Duration(float64(e.locks)*lookForLock), func(pid uint32) { lookWhoLocks(d, pid) }
+	writer.queue = newWriteQueue(conn)
+	writer.queue.slowAfter, writer.queue.onSlow = time.Duration(float64(e.locks)*lockReportAfter), func(pid uint32) { reportLockHolder(d, pid) }
 	err = e.prepare(ctx, d, conn, opts)
 	if lockedOnPostgres(err) {
-		err = lockedOn(name, err)
+		err = lockedError(name, err)
 	}
 	if err != nil {
 		return Conn{}, errors.Join(err, conn.Close())
@@ -229,16 +230,16 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 		if !opts.Lazy {
 			r.conn, err = d.ro.Conn(ctx)
 		}
-		if ctx.Err() != nil { // it was stopped
+		if ctx.Err() != nil { // Open was canceled
 			return Conn{}, errors.Join(ctx.Err(), writer.close())
 		}
 		if err != nil {
-			return Conn{}, errors.Join(refusedOpen(name, err), writer.close())
+			return Conn{}, errors.Join(openError(name, err), writer.close())
 		}
 		d.readers.put(r)
 		d.opened++
 	}
-	d.sync = func() error { return nil } // a commit is on the database's disk
+	d.sync = func() error { return nil } // PostgreSQL syncs in COMMIT
 	return writer, nil
 }
 
@@ -246,33 +247,33 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	if err := checkPostgres(ctx, conn, d.name, d.log); err != nil {
 		return err
 	}
-	if err := askTime(ctx, d, conn, opts); err != nil {
+	if err := adoptClock(ctx, d, conn, opts); err != nil {
 		return err
 	}
-	if d.made, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
+	if d.created, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
 		return err
 	}
 	if err := refuseMoved(ctx, conn, opts); err != nil {
 		return err
 	}
 	if opts.Lock {
-		warnOfPooler(ctx, d, conn)
+		warnPooler(ctx, d, conn)
 	}
-	if d.made {
+	if d.created {
 		d.log.Info("made a new database", "db", d.name)
 	}
 	if err := conn.QueryRowContext(ctx, lastGroup).Scan(&e.known.n, &e.known.rules, &e.known.erasures); err != nil {
 		return fmt.Errorf("open database %s: %w", d.name, err)
 	}
 	if opts.Lock {
-		e.me.cut = e.conns.cut
-		return e.me.join(ctx, d, e.writer, opts)
+		e.node.closeConns = e.conns.closeAll
+		return e.node.join(ctx, d, e.writer, opts)
 	}
 	return nil
 }
 
-// simpleWithin runs texts that are parted by semicolons in one round trip, and hands each row to
-// take. It ends with ctx, and the connection with it.
+// simpleWithin runs statements, separated by semicolons, in one round trip and calls take with
+// each row. If ctx ends, the connection is closed.
 func (s *Conn) simpleWithin(ctx context.Context, text string, take func([]string)) error {
 	return s.conn.Raw(func(driver any) error {
 		results, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(ctx, text).ReadAll()
@@ -289,9 +290,9 @@ func (s *Conn) simpleWithin(ctx context.Context, text string, take func([]string
 	})
 }
 
-// lost reports whether the connection of s is gone.
+// lost reports whether the connection of s is broken.
 func (*postgresEngine) lost(s *Conn) bool {
-	closed := true // also where the pool says so
+	closed := true // also if the pool refuses to use it
 	_ = s.conn.Raw(func(driver any) error {
 		closed = driver.(*stdlib.Conn).Conn().IsClosed()
 		return nil
@@ -306,9 +307,9 @@ func (e *postgresEngine) renew(ctx context.Context, d *DB, s *Conn) error {
 	return e.check(ctx, s.conn)
 }
 
-// connect puts another connection in the place of one that is lost.
+// connect replaces a broken connection.
 func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *Conn) error {
-	_ = s.close() // it is lost
+	_ = s.close() // it is broken
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
@@ -320,13 +321,13 @@ func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *Conn) error
 	return nil
 }
 
-func (e *postgresEngine) cut() { e.conns.cut() }
+func (e *postgresEngine) closeConns() { e.conns.closeAll() }
 
-func (e *postgresEngine) sure() bool { return e.me.sure() }
+func (e *postgresEngine) leaseValid() bool { return e.node.leaseValid() }
 
-// version is as old as the last beat where others write.
+// version reflects writes of other processes as of the last heartbeat.
 func (e *postgresEngine) version(d *DB) Version {
-	return Version{commits: d.commits.Load(), others: e.me.others.Load()}
+	return Version{commits: d.commits.Load(), externalGroups: e.node.externalGroups.Load()}
 }
 
 func (*postgresEngine) sizes(d *DB) (s FileSizes, err error) {

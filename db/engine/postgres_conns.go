@@ -12,30 +12,30 @@ type conns struct {
 	open map[*trackedConn]bool
 }
 
-// trackedConn is one of them.
+// trackedConn is a connection of conns.
 type trackedConn struct {
 	net.Conn
-	of      *conns
-	answers *answers
-	ending  bool // the answer to the end of a read is still to come
+	set    *conns
+	filter *beginFilter
+	ending bool // the result of a ROLLBACK is still to be received
 }
 
 // Close implements net.Conn.
 func (k *trackedConn) Close() error {
-	k.of.mu.Lock()
-	delete(k.of.open, k)
-	k.of.mu.Unlock()
+	k.set.mu.Lock()
+	delete(k.set.open, k)
+	k.set.mu.Unlock()
 	return k.Conn.Close()
 }
 
-// dial returns how to make connections that cut knows.
+// dial returns a function that connects and adds the connection to conns.
 func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		k := &trackedConn{Conn: conn, of: c}
+		k := &trackedConn{Conn: conn, set: c}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.open == nil {
@@ -46,14 +46,14 @@ func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr stri
 	}
 }
 
-// cut breaks all of them: who waits for an answer hears at once that none comes. A database
-// that hangs, or whatever stands before it, may acknowledge what it is sent for ever.
-func (c *conns) cut() {
+// closeAll closes all connections, so that everything that waits for a result fails immediately.
+// A hanging database, or a proxy before it, may acknowledge what is sent without ever answering.
+func (c *conns) closeAll() {
 	c.mu.Lock()
 	open := c.open
 	c.open = nil
 	c.mu.Unlock()
 	for k := range open {
-		_ = k.Conn.Close() // nobody reads what it says
+		_ = k.Conn.Close() // the error is of no use
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestGroupsCostTheSameBesideALongTransaction writes groups beside a transaction that keeps all
-// versions of rows, like that of a pg_dump, and looks how much of the database the statements
-// read that each group begins with.
-func TestGroupsCostTheSameBesideALongTransaction(t *testing.T) {
+// TestGroupCostDuringLongTransaction writes groups during a transaction that keeps all row
+// versions, such as a pg_dump, and counts the blocks that the first statements of each group
+// read.
+func TestGroupCostDuringLongTransaction(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
@@ -42,14 +42,13 @@ func TestGroupsCostTheSameBesideALongTransaction(t *testing.T) {
 	before := blocksOfAGroup(t, d, dsn)
 	write(750)
 	for text, hit := range blocksOfAGroup(t, d, dsn) {
-		if hit > before[text]+4 { // the index of a longer table has one level more
+		if hit > before[text]+4 { // the index of a larger table may have one level more
 			t.Errorf("it reads %d blocks after 50 groups and %d after 800:\n%s", before[text], hit, text)
 		}
 	}
 }
 
-// blocksOfAGroup returns how many blocks the statements read that each group begins with, and
-// Each beat.
+// blocksOfAGroup returns how many blocks the first statements of a group, and a heartbeat, read.
 func blocksOfAGroup(t *testing.T, d *DB, dsn string) map[string]int {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), dsn)
@@ -57,18 +56,18 @@ func blocksOfAGroup(t *testing.T, d *DB, dsn string) map[string]int {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	if _, err := c.Exec(t.Context(), `SET enable_seqscan = off`); err != nil { // as the writer's
+	if _, err := c.Exec(t.Context(), `SET enable_seqscan = off`); err != nil { // like the writer's connection
 		t.Fatal(err)
 	}
 	tx, err := c.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback(t.Context()) }() // it only looked
+	defer func() { _ = tx.Rollback(t.Context()) }() // it only reads
 	blocks := map[string]int{}
-	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).last}, `SELECT ` + renewReturning: nil} {
+	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).lastRow}, `SELECT ` + renewReturning: nil} {
 		blocks[text] = math.MaxInt
-		for range 3 { // WriteOne may read the catalog too, of which others tell that it has changed
+		for range 3 { // a run may also read the catalog after an invalidation
 			blocks[text] = min(blocks[text], blocksOf(t, tx, text, args))
 		}
 	}

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userTimeout has a connection end once what was sent was not acknowledged for a while (TCP
-// user timeout, RFC 5482); by itself Linux tries for a quarter of an hour.
-func userTimeout(network, _ string, c syscall.RawConn) error {
+// setUserTimeout closes a connection whose sent data stays unacknowledged for tcpUserTimeout (TCP
+// user timeout, RFC 5482). The default of Linux is a quarter of an hour.
+func setUserTimeout(network, _ string, c syscall.RawConn) error {
 	if network == "unix" {
 		return nil
 	}
 	var set error
 	err := c.Control(func(fd uintptr) {
-		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
+		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(tcpUserTimeout.Milliseconds()))
 	})
 	return errors.Join(err, set)
 }
 
-// hungUp reports whether the other side of a connection on which nothing is to come has ended
-// it, or sent something all the same.
-func hungUp(c net.Conn) bool {
+// closedByPeer reports whether the peer has closed an idle connection, or has sent something
+// unexpected on it.
+func closedByPeer(c net.Conn) bool {
 	socket, ok := c.(syscall.Conn)
 	if !ok {
 		return false

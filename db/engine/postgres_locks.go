@@ -11,41 +11,41 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Statements wait for locks of other transactions: mostly for those of other processes of this
-// program, which last for as long as a group of writes does, and for 10 seconds at most where a
-// server was lost in the midst of one. Whoever else holds a lock may do so for hours: an ALTER
-// TABLE, a VACUUM FULL, a transaction that somebody forgot. Then new work is refused, as it is
-// while another program locks a file.
+// Most locks for which statements wait belong to other processes of this program. They last as long as
+// a group of writes, and at most 10 seconds if a server was lost in the middle of one. Other
+// programs may hold a lock for hours: an ALTER TABLE, a VACUUM FULL, a forgotten transaction. Then
+// new work is refused, as it is while another program locks a file.
 
 const (
-	// groupPatience is how long a statement that writes waits for a lock: longer than a lost
-	// server may cost.
-	groupPatience = 12 * time.Second
-	// lookForLock is after what part of it the one is looked for who holds the lock.
-	lookForLock = 5.0 / 12
+	// groupLockTimeout is how long a statement that writes waits for a lock: longer than a lost
+	// server can block it.
+	groupLockTimeout = 12 * time.Second
+	// lockReportAfter is the part of the lock timeout after which the holder of the lock is
+	// searched for.
+	lockReportAfter = 5.0 / 12
 )
 
-// postgresLocked is the SQLSTATE of a statement that waited for a lock too long.
+// postgresLocked is the SQLSTATE of a statement that exceeded the lock timeout.
 const postgresLocked = "55P03"
 
-// lockedOnPostgres reports whether err says that a transaction of somebody held a lock too long.
+// lockedOnPostgres reports whether err means that another transaction held a lock for too long.
 func lockedOnPostgres(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == postgresLocked
 }
 
-// lockHolder is who holds a lock that the writer waits for, as far as PostgreSQL tells.
+// lockHolder is the process of PostgreSQL that holds a lock for which the writer waits.
 type lockHolder struct {
 	pid         int64 // 0: a prepared transaction
 	user, name  string
 	query       string
-	transaction string // tells it from the next one of the same connection; empty: it is over
+	transaction string // distinguishes transactions of a connection; empty: it has ended
 }
 
-// ours reports whether it is another process of this program.
-func (l *lockHolder) ours() bool { return strings.HasPrefix(l.name, calledBy("")+" ") }
+// ours reports whether the holder is another process of this program.
+func (l *lockHolder) ours() bool { return strings.HasPrefix(l.name, applicationName("")+" ") }
 
-// Error says who it is.
+// Error describes the holder.
 func (l *lockHolder) Error() string {
 	if l.pid == 0 {
 		return "a prepared transaction holds it: pg_prepared_xacts shows it, ROLLBACK PREPARED ends it"
@@ -53,8 +53,8 @@ func (l *lockHolder) Error() string {
 	return fmt.Sprintf("the process %d of PostgreSQL holds it (user %s, application %q), whose last statement is: %s", l.pid, l.user, l.name, strings.Join(strings.Fields(l.query), " "))
 }
 
-// findHolder asks for the transaction that the connection pid waits for in the end, and for no
-// other one itself; nil: it waits for none.
+// findHolder returns the transaction for which the connection pid waits, directly or indirectly,
+// and which itself waits for none; nil: it does not wait.
 func findHolder(ctx context.Context, d *DB, pid uint32) (*lockHolder, error) {
 	rows, err := d.ro.QueryContext(ctx, `WITH RECURSIVE chain (pid) AS (SELECT unnest(pg_blocking_pids($1::bigint::int)) UNION SELECT unnest(pg_blocking_pids(c.pid)) FROM chain AS c)
 		SELECT c.pid, coalesce(a.usename, ''), coalesce(a.application_name, ''), coalesce(left(a.query, 300), ''), coalesce((SELECT min(l.virtualtransaction) FROM pg_locks AS l WHERE l.pid = c.pid), '')
@@ -70,10 +70,10 @@ func findHolder(ctx context.Context, d *DB, pid uint32) (*lockHolder, error) {
 	return &l, rows.Scan(&l.pid, &l.user, &l.name, &l.query, &l.transaction)
 }
 
-// lookWhoLocks is called while the connection pid of the writer waits for long: new work is
-// refused where it waits for a lock of somebody else.
-func lookWhoLocks(d *DB, pid uint32) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+// reportLockHolder is called while the connection pid of the writer waits for a long time. It
+// refuses new work if another program holds the lock.
+func reportLockHolder(d *DB, pid uint32) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	holder, err := findHolder(ctx, d, pid)
 	if err != nil {
@@ -87,29 +87,29 @@ func lookWhoLocks(d *DB, pid uint32) {
 	if err != nil || holder == nil || holder.ours() {
 		return
 	}
-	if errors.Is(d.Err(), ErrLocked) { // the wait ended before anybody knew who it is
+	if errors.Is(d.Err(), ErrLocked) { // the wait timed out before the holder was known
 		d.log.Warn("another program still holds a lock on the database", "db", d.name, "err", holder)
 	}
 	setLockedOnPostgres(d, holder, holder)
 }
 
-// lockedOn is the refusal of new work while somebody holds a lock on the database.
-func lockedOn(name string, cause error) error {
+// lockedError is the error for new work while another program holds a lock on the database.
+func lockedError(name string, cause error) error {
 	return refuse(ErrLocked, "%s is locked by another program, like one that alters a table, or a transaction that somebody forgot (%s); end it with pg_terminate_backend, or wait until it is done", name, cause)
 }
 
-// setLockedOnPostgres refuses new work until nobody holds a lock that groups of writes need.
-// holder is who does; nil: nobody knows.
+// setLockedOnPostgres refuses new work until no lock blocks groups of writes. holder is the
+// process that holds one; nil: unknown.
 func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 	const every = time.Second
-	why := &outage{lockedOn(d.name, cause)}
+	why := &outage{lockedError(d.name, cause)}
 	d.writerOutage.CompareAndSwap(nil, why)
 	next := time.Now()
 	d.setOutage(why.err, next, "another program holds a lock on the database", cause, func() error {
 		if time.Now().Before(next) {
 			return why.err
 		}
-		err := askLocks(d, holder)
+		err := probeLocks(d, holder)
 		next = time.Now().Add(every)
 		if err == nil {
 			d.writerOutage.CompareAndSwap(why, nil)
@@ -118,18 +118,18 @@ func setLockedOnPostgres(d *DB, holder *lockHolder, cause error) {
 	})
 }
 
-// locksQuestion takes the locks that groups of writes may need, and gives them back.
-const locksQuestion = beginGroup + `; SET LOCAL lock_timeout = '1s'; ` + lockGroups + `;
+// probeLocksSQL takes the locks that groups of writes may need, and releases them.
+const probeLocksSQL = beginGroup + `; SET LOCAL lock_timeout = '1s'; ` + lockGroups + `;
 	DO $$ DECLARE t regclass; BEGIN
 		FOR t IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace LOOP
 			EXECUTE 'LOCK TABLE ' || t || ' IN ROW EXCLUSIVE MODE';
 		END LOOP;
 	END $$; ROLLBACK`
 
-// askLocks is nil where nobody holds a lock that groups of writes may need, and the transaction
-// of holder is over.
-func askLocks(d *DB, holder *lockHolder) error {
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+// probeLocks returns nil if no lock blocks groups of writes and the transaction of holder has
+// ended.
+func probeLocks(d *DB, holder *lockHolder) error {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
@@ -143,5 +143,5 @@ func askLocks(d *DB, holder *lockHolder) error {
 			return cmp.Or(err, error(holder))
 		}
 	}
-	return (&Conn{conn: conn}).simpleWithin(ctx, locksQuestion, func([]string) {})
+	return (&Conn{conn: conn}).simpleWithin(ctx, probeLocksSQL, func([]string) {})
 }

@@ -13,10 +13,10 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestALockOfSomebodyElseIsSaidAndWaitedFor has a transaction of another program hold what
-// groups of writes need, as an operator's psql may. New work is refused and the log names who
-// holds it; a result waits; and work continues once the lock is released.
-func TestALockOfSomebodyElseIsSaidAndWaitedFor(t *testing.T) {
+// TestExternalPostgresLock holds a lock that groups of writes need in a transaction of another
+// program. New work is refused and the log names the holder; a critical write waits; writes
+// continue once the lock is released.
+func TestExternalPostgresLock(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]string{
 		"the row of all groups": `SELECT * FROM changes FOR UPDATE`,
@@ -67,7 +67,7 @@ func heldUp(t *testing.T, lock string) {
 		t.Errorf("an opt-out: %v", err)
 	}
 	result := d.WriteCriticalAsync(t.Context(), set("there"))
-	deadline := time.Now().Add(patience) // a slow machine may be told at a later wait only
+	deadline := time.Now().Add(patience) // on a slow machine only a later wait may be reported
 	for text := log.String(); !strings.Contains(text, lock) || !strings.Contains(text, "the process"); text = log.String() {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log does not name who holds it:\n%s", text)

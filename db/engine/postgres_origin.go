@@ -6,44 +6,43 @@ import (
 	"sync/atomic"
 )
 
-// A database that was restored from a dump holds mail that waited when the dump was made and
-// has left since. It is told from the one that was dumped by a row that says in which
-// transaction it was written, and in which table of which database: of a row that pg_restore
-// wrote again, or that CREATE DATABASE … TEMPLATE copied, that is not true.
+// A database that was restored from a dump contains mail that was queued when the dump was made and
+// has been sent since. A restore is detected by a row of origin, which stores the transaction that
+// wrote it, its table and its database: they no longer match after pg_restore has inserted the row
+// again, or CREATE DATABASE … TEMPLATE has copied it.
 //
-// It stays true where nothing is restored: on a standby that takes over, and after pg_upgrade,
-// since both have the same rows byte by byte. So has a database that was restored to a point in
-// time, and both a standby that takes over and such a restore begin a new timeline. That alone
-// is no reason to hold mail, since nothing is missing on a synchronous standby; but with a
-// recovery target in the configuration, with which no standby can follow, it is. Another
-// physical copy (a snapshot of a disk, a base backup without a target, most restores of
-// providers) looks like a restart: whoever makes one of it says so (mailer restore --mark).
+// They still match on a promoted standby and after pg_upgrade, which keep the rows byte by byte, but
+// also after a point-in-time recovery. Both a promotion and such a recovery begin a new timeline. A
+// new timeline alone is no reason to hold mail, since a synchronous standby misses nothing. A new
+// timeline with a configured recovery target is, since no standby can follow with one. Any other
+// physical copy (a disk snapshot, a base backup without a target, most restores of providers) looks
+// like a restart and must be reported by the operator (mailer restore --mark).
 
-// wroteItself is whether a row of origin is the one that was written there.
-const wroteItself = `o.transaction = CAST(CAST(o.xmin AS text) AS bigint) AND o.relation = CAST(CAST('origin' AS regclass) AS oid)::bigint
+// originMatches is the condition that a row of origin o was written in this database.
+const originMatches = `o.transaction = CAST(CAST(o.xmin AS text) AS bigint) AND o.relation = CAST(CAST('origin' AS regclass) AS oid)::bigint
 	AND o.database = (SELECT oid::bigint FROM pg_database WHERE datname = current_database())`
 
-// timelineNow is the timeline of the server, and toTarget whether it was recovered to a target.
+// timelineNow is the timeline of the server; toTarget is whether a recovery target is configured.
 const (
 	timelineNow = `CAST(('x' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8))::bit(32)::int AS bigint)`
 	toTarget    = `concat(current_setting('recovery_target'), current_setting('recovery_target_lsn'), current_setting('recovery_target_name'), current_setting('recovery_target_time'), current_setting('recovery_target_xid')) <> ''`
 )
 
-// readOrigin returns for each row of origin, of which there is one at most, whether the
-// database is another one by now, and whether the timeline is.
-const readOrigin = `SELECT NOT (` + wroteItself + `) OR o.timeline <> ` + timelineNow + ` AND ` + toTarget + `, o.timeline <> ` + timelineNow + ` FROM origin AS o`
+// readOrigin returns, for the row of origin if there is one, whether the database was restored
+// and whether the timeline changed.
+const readOrigin = `SELECT NOT (` + originMatches + `) OR o.timeline <> ` + timelineNow + ` AND ` + toTarget + `, o.timeline <> ` + timelineNow + ` FROM origin AS o`
 
-// Origin is what is known of where a database comes from.
+// Origin says whether a database was restored since servers worked on it.
 type Origin int
 
 // Origins.
 const (
-	OriginKnown    Origin = iota // it is the one that servers worked on before, or a file
-	OriginUnnoted                // no server worked on it, or the timeline is another one since: it is to be noted
-	OriginRestored               // it was restored since a server worked on it
+	OriginKnown      Origin = iota // the database on which servers worked before, or a file
+	OriginUnrecorded               // no server worked on it, or the timeline changed: to be recorded
+	OriginRestored                 // restored since a server worked on it
 )
 
-// Origin returns where the database comes from.
+// Origin returns whether the database was restored.
 func (r *Reader) Origin() (Origin, error) {
 	e, ok := r.dialect.(*postgresEngine)
 	if !ok {
@@ -53,48 +52,48 @@ func (r *Reader) Origin() (Origin, error) {
 	err := r.Row(readOrigin, nil, &restored, &timeline)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return OriginUnnoted, nil
+		return OriginUnrecorded, nil
 	case err != nil:
 		return 0, err
 	case restored:
 		return OriginRestored, nil
 	}
-	e.fits.Store(true)
+	e.verified.Store(true)
 	if timeline {
-		return OriginUnnoted, nil
+		return OriginUnrecorded, nil
 	}
 	return OriginKnown, nil
 }
 
-// NoteOrigin has the database be the one that servers work on.
-func (tx *Tx) NoteOrigin() error {
+// RecordOrigin records this database as the one on which servers work.
+func (tx *Tx) RecordOrigin() error {
 	e, ok := tx.dialect.(*postgresEngine)
 	if !ok {
 		return nil
 	}
 	for _, text := range []string{`DELETE FROM origin`,
 		`INSERT INTO origin (database, relation, transaction, timeline) SELECT oid::bigint, CAST(CAST('origin' AS regclass) AS oid)::bigint, 0, ` + timelineNow + ` FROM pg_database WHERE datname = current_database()`,
-		`UPDATE origin SET transaction = CAST(CAST(xmin AS text) AS bigint)`, // of this transaction, or its savepoint
+		`UPDATE origin SET transaction = CAST(CAST(xmin AS text) AS bigint)`, // xmin is the id of this transaction, or of its savepoint
 	} {
 		if err := tx.Write(text); err != nil {
 			return err
 		}
 	}
-	tx.AfterCommit(func() { e.fits.Store(true) })
+	tx.AfterCommit(func() { e.verified.Store(true) })
 	return nil
 }
 
-// errRestored: what the server worked on is another database by now.
+// errRestored means that the database was restored while this server worked on it.
 var errRestored = refuse(errFenced, "the database was restored while this server worked on it; at its next start what waits there is held")
 
-// origin is what a process knows of the database that it works on.
+// origin is what a process knows of the origin of its database.
 type origin struct {
-	fits atomic.Bool // it was seen to be the one that it says, or was noted so
+	verified atomic.Bool // the origin was seen to match, or was recorded
 }
 
-// check refuses a database that was restored since this server began to work on it.
-func (o *origin) check(ctx context.Context, q asker) error {
-	if !o.fits.Load() {
+// check returns errRestored if the database was restored since this server began to work on it.
+func (o *origin) check(ctx context.Context, q rowQuerier) error {
+	if !o.verified.Load() {
 		return nil
 	}
 	var restored, timeline bool

@@ -10,9 +10,8 @@ import (
 	"mailer/db/pgtest"
 )
 
-// TestARestoredDatabaseIsToldFromTheOneThatServersWorkedOn does to a database what restores do,
-// and what happens to one that nobody restored.
-func TestARestoredDatabaseIsToldFromTheOneThatServersWorkedOn(t *testing.T) {
+// TestOriginDetectsRestore simulates restores of a database, and operations that are no restore.
+func TestOriginDetectsRestore(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		statements []string
@@ -21,17 +20,17 @@ func TestARestoredDatabaseIsToldFromTheOneThatServersWorkedOn(t *testing.T) {
 	}{
 		"nothing":                                  {nil, false, OriginKnown},
 		"a vacuum that rewrites tables":            {[]string{`VACUUM FULL`}, false, OriginKnown},
-		"a standby that took over":                 {[]string{`UPDATE origin SET timeline = timeline + 1, transaction = CAST(CAST(CAST(pg_current_xact_id() AS xid) AS text) AS bigint)`}, false, OriginUnnoted},
+		"a standby that took over":                 {[]string{`UPDATE origin SET timeline = timeline + 1, transaction = CAST(CAST(CAST(pg_current_xact_id() AS xid) AS text) AS bigint)`}, false, OriginUnrecorded},
 		"another database":                         {nil, true, OriginRestored},
 		"the same one, with its rows written anew": {[]string{`CREATE TABLE kept AS SELECT * FROM origin`, `DELETE FROM origin`, `INSERT INTO origin SELECT * FROM kept`, `DROP TABLE kept`}, false, OriginRestored},
 		"the same one, with its tables made anew": {[]string{`CREATE TABLE again (LIKE origin)`, `DROP TABLE origin`, `ALTER TABLE again RENAME TO origin`,
 			`INSERT INTO origin SELECT oid, 1, CAST(CAST(CAST(pg_current_xact_id() AS xid) AS text) AS bigint), 1 FROM pg_database WHERE datname = current_database()`}, false, OriginRestored},
-		"one that no server worked on": {[]string{`DELETE FROM origin`}, false, OriginUnnoted},
+		"one that no server worked on": {[]string{`DELETE FROM origin`}, false, OriginUnrecorded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := newRemote(t)
-			originOf(t, dsn, OriginUnnoted, true)
+			originOf(t, dsn, OriginUnrecorded, true)
 			originOf(t, dsn, OriginKnown, false)
 			if tc.copied {
 				dsn = pgtest.Copy(t, dsn)
@@ -43,7 +42,7 @@ func TestARestoredDatabaseIsToldFromTheOneThatServersWorkedOn(t *testing.T) {
 	}
 }
 
-// originOf looks where a database comes from, and notes it.
+// originOf checks the origin of a database and, with note, records it.
 func originOf(t *testing.T, dsn string, want Origin, note bool) {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t)})
@@ -58,14 +57,14 @@ func originOf(t *testing.T, dsn string, want Origin, note bool) {
 	if !note {
 		return
 	}
-	if err := d.Write(t.Context(), func(tx *Tx) error { return tx.NoteOrigin() }); err != nil {
+	if err := d.Write(t.Context(), func(tx *Tx) error { return tx.RecordOrigin() }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestAServerUnderWhichItsDatabaseIsRestoredEnds: once its connection is another one it writes
-// nothing more.
-func TestAServerUnderWhichItsDatabaseIsRestoredEnds(t *testing.T) {
+// TestServerStopsAfterRestore checks that a server writes nothing once it has reconnected to a
+// restored database.
+func TestServerStopsAfterRestore(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Lock: true})
@@ -73,7 +72,7 @@ func TestAServerUnderWhichItsDatabaseIsRestoredEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := d.Write(t.Context(), func(tx *Tx) error { return tx.NoteOrigin() }); err != nil {
+	if err := d.Write(t.Context(), func(tx *Tx) error { return tx.RecordOrigin() }); err != nil {
 		t.Fatal(err)
 	}
 	c, err := pgx.Connect(t.Context(), dsn)

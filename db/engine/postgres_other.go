@@ -1,14 +1,14 @@
 //go:build !linux
 
-package db
+package engine
 
 import (
 	"net"
 	"syscall"
 )
 
-// userTimeout leaves it to the system when what was sent counts as lost.
-func userTimeout(string, string, syscall.RawConn) error { return nil }
+// setUserTimeout does nothing: the timeout of the system applies.
+func setUserTimeout(string, string, syscall.RawConn) error { return nil }
 
-// hungUp leaves it to the next statement to find out.
-func hungUp(net.Conn) bool { return false }
+// closedByPeer returns false: the next statement finds out.
+func closedByPeer(net.Conn) bool { return false }

@@ -13,10 +13,10 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// PostgresTables is what a database of PostgreSQL has beside schema.sql: its version, the row that
-// Each group of writes locks, the last group of each process that writes, and the servers on
-// it: those that are dead by now and whose mail is freed too; and of which database it is
-// (Origin).
+// PostgresTables are the tables that a PostgreSQL database has in addition to schema.sql: the
+// schema version, the row that each group of writes locks, the last group of each writing
+// process, the origin of the database (Origin), and the servers of the cluster, including dead
+// ones.
 const PostgresTables = `
 CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
 CREATE TABLE changes (id bigint NOT NULL PRIMARY KEY);
@@ -28,18 +28,18 @@ CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, se
 CREATE UNIQUE INDEX nodes_lead ON nodes (leads) WHERE leads = 1 AND dead IS NULL;
 `
 
-// createDatabase is the statement that makes a database as it has to be. The provider is named,
-// since a cluster may have another one by default.
+// createDatabase is the statement that creates a suitable database. It names the provider, since
+// a cluster may have another default.
 const createDatabase = `CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'`
 
-// oldestPostgres is the version from which on a database is taken.
+// oldestPostgres is the oldest supported version.
 const oldestPostgres = 15
 
-// postgresFacts are what a server says of itself.
+// postgresFacts are properties of a server and its database.
 type postgresFacts struct {
 	version    string
 	number     int
-	provider   string // of the collation: c is the C library
+	provider   string // of the collation; c: the C library
 	collation  string
 	characters string
 	encoding   string
@@ -48,15 +48,15 @@ type postgresFacts struct {
 	readOnly   string
 }
 
-// checkPostgres refuses a database on which what is promised would not hold. Error: ErrSchema,
-// in words.
+// checkPostgres refuses a database whose settings would break a promise of the store. Error:
+// ErrSchema.
 func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.Logger) error {
 	var f postgresFacts
 	err := conn.QueryRowContext(ctx, `SELECT version(), current_setting('server_version_num')::int, datlocprovider, datcollate, datctype, pg_encoding_to_char(encoding), current_setting('synchronous_commit'),
 		current_setting('synchronous_standby_names'), current_setting('transaction_read_only') FROM pg_database WHERE datname = current_database()`).
 		Scan(&f.version, &f.number, &f.provider, &f.collation, &f.characters, &f.encoding, &f.commit, &f.standbys, &f.readOnly)
 	if err != nil {
-		return fmt.Errorf("look at the database %s: %s", name, reason(err))
+		return fmt.Errorf("look at the database %s: %s", name, driverMessage(err))
 	}
 	if err := f.refusal(name); err != nil {
 		return err
@@ -67,8 +67,8 @@ func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.L
 	return nil
 }
 
-// refusal is why a database with these facts is not taken; nil: it is. Error: ErrSchema, or
-// ErrUnreachable for one that takes no writes, in words.
+// refusal returns why a database is refused; nil: it is accepted. Errors: ErrSchema, or
+// ErrUnreachable for a database that accepts no writes.
 func (f *postgresFacts) refusal(name string) error {
 	switch {
 	case strings.Contains(f.version, "CockroachDB"):
@@ -91,17 +91,18 @@ func (f *postgresFacts) refusal(name string) error {
 	return nil
 }
 
-// isC reports whether a locale knows bytes alone.
+// isC reports whether a locale compares bytes.
 func isC(locale string) bool { return locale == "C" || locale == "POSIX" }
 
-// schemaSum tells one schema from another, whatever blanks there are.
+// schemaSum returns a hash of the schema that ignores whitespace.
 func schemaSum(schema string) string {
 	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(PostgresSchema(schema)+PostgresTables), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
-// preparePostgresSchema makes the schema of an empty database, which it reports, and refuses
-// WriteOne of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
+// preparePostgresSchema creates the schema in an empty database and reports whether it did. It
+// refuses a database of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase,
+// ErrNotFound.
 func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opts Options) (made bool, err error) {
 	names, err := stepNames(steps)
 	if err != nil {
@@ -112,18 +113,18 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	if err != nil {
 		return false, fmt.Errorf("open database %s: %w", name, err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it is nothing
+	defer func() { _ = tx.Rollback() }() // no effect after a commit
 	ours, err := lockSchema(ctx, tx, name)
 	switch {
 	case err != nil:
 		return false, err
 	case ours:
-		return false, fitsPostgres(ctx, tx, opts.Path, want, opts.Schema)
+		return false, checkPostgresVersion(ctx, tx, opts.Path, want, opts.Schema)
 	case !opts.Create:
 		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
 	}
 	if _, err := tx.ExecContext(ctx, PostgresSchema(opts.Schema)+PostgresTables); err != nil {
-		return false, refusedOpen(name, err)
+		return false, openError(name, err)
 	}
 	now := clock.Now().UnixMilli()
 	if _, err := tx.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES ($1, $2, $3)", app.NewID(), app.DefaultTeam, now); err != nil {
@@ -135,8 +136,8 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	return true, tx.Commit()
 }
 
-// fitsPostgres refuses the database of a URL that has another version or schema.
-func fitsPostgres(ctx context.Context, tx asker, url string, want int, schema string) error {
+// checkPostgresVersion refuses a database that has another version or schema.
+func checkPostgresVersion(ctx context.Context, tx rowQuerier, url string, want int, schema string) error {
 	var have int
 	var sum string
 	name := Name(url)
@@ -145,11 +146,11 @@ func fitsPostgres(ctx context.Context, tx asker, url string, want int, schema st
 	}
 	switch {
 	case have > want:
-		return newer(name, have, want)
+		return refuseNewer(name, have, want)
 	case have < want:
-		return older(address(url), have, want)
+		return refuseOlder(withoutPassword(url), have, want)
 	case sum != schemaSum(schema):
-		return strange(name, "it was made of another schema.sql")
+		return refuseSchema(name, "it was made of another schema.sql")
 	}
 	return nil
 }

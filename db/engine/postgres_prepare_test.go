@@ -12,7 +12,7 @@ import (
 	"mailer/db/pgtest"
 )
 
-// onServer runs statements on a server of PostgreSQL.
+// onServer runs statements on a PostgreSQL server.
 func onServer(t *testing.T, dsn string, statements ...string) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), dsn)
@@ -27,9 +27,9 @@ func onServer(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// TestDatabasesThatBreakAPromiseAreRefused has a database say of itself what an operator or a
-// provider may have set.
-func TestDatabasesThatBreakAPromiseAreRefused(t *testing.T) {
+// TestUnsafePostgresSettingsAreRefused checks settings that an operator or a provider may have
+// made.
+func TestUnsafePostgresSettingsAreRefused(t *testing.T) {
 	good := postgresFacts{version: "PostgreSQL 17.1", number: 170001, provider: "c", collation: "C", characters: "POSIX", encoding: "UTF8", commit: "on", readOnly: "off"}
 	for name, tc := range map[string]struct {
 		set  func(*postgresFacts)
@@ -55,8 +55,8 @@ func TestDatabasesThatBreakAPromiseAreRefused(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfICUIsRefused: its order is not that of its LC_COLLATE.
-func TestADatabaseOfICUIsRefused(t *testing.T) {
+// TestICUCollationIsRefused opens a database whose order is not that of its LC_COLLATE.
+func TestICUCollationIsRefused(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
 	const name = "mailer_test_icu"
@@ -71,7 +71,7 @@ func TestADatabaseOfICUIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	d, err := Open(t.Context(), Options{Path: pgtest.Named(server, name), Schema: dbtest.Schema(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: pgtest.WithDatabase(server, name), Schema: dbtest.Schema(t), Create: true})
 	if err == nil {
 		d.Close()
 	}
@@ -80,9 +80,9 @@ func TestADatabaseOfICUIsRefused(t *testing.T) {
 	}
 }
 
-// TestTransactionsAreReadCommittedWhateverTheDatabaseSays: with another isolation groups of two
-// servers fail, since each sees what was there before it waited for the other.
-func TestTransactionsAreReadCommittedWhateverTheDatabaseSays(t *testing.T) {
+// TestWritesAreReadCommitted opens a database with another default isolation, with which groups
+// of two servers would fail, because each sees the state before it waited for the other.
+func TestWritesAreReadCommitted(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []string{"repeatable read", "serializable"} {
 		dsn := newRemote(t)

@@ -11,12 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// refusedOpen is why a database of PostgreSQL could not be opened, and what to do, in words for
-// who starts the program.
-func refusedOpen(name string, err error) error {
+// openError explains to the person who starts the program why a PostgreSQL database could not be
+// opened, and what to do.
+func openError(name string, err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		return refuse(ErrUnreachable, "the database %s can't be reached: %s; look whether PostgreSQL runs there, and at host and port in --db", name, reason(err))
+		return refuse(ErrUnreachable, "the database %s can't be reached: %s; look whether PostgreSQL runs there, and at host and port in --db", name, driverMessage(err))
 	}
 	switch pg.Code {
 	case "28P01", "28000":
@@ -27,31 +27,31 @@ func refusedOpen(name string, err error) error {
 		return refuse(ErrNotDatabase, "--db %s has an option that PostgreSQL does not know: %s", name, pg.Message)
 	case "42501":
 		return refuse(ErrSchema, "the user of --db may not work in %s: %s; make it the owner of the database: ALTER DATABASE … OWNER TO …", name, pg.Message)
-	case postgresCrowded:
+	case postgresTooManyConns:
 		return refuse(ErrUnreachable, "the database %s takes no more connections: %s; raise max_connections: about 10 for each server, and 3 for a command beside them", name, pg.Message)
 	}
-	return refuse(ErrUnreachable, "the database %s can't be used: %s", name, reason(err))
+	return refuse(ErrUnreachable, "the database %s can't be used: %s", name, driverMessage(err))
 }
 
-// postgresPrepared is the SQLSTATE of a statement that was prepared before, by somebody else
-// whose connection a pooler hands on.
+// postgresPrepared is the SQLSTATE of a statement that another client has prepared on a
+// connection that a pooler shares.
 const postgresPrepared = "42P05"
 
-// postgresCrowded is the SQLSTATE of a server that takes no more connections.
-const postgresCrowded = "53300"
+// postgresTooManyConns is the SQLSTATE of a server that accepts no more connections.
+const postgresTooManyConns = "53300"
 
-// tooManyConnections is an error of a question in words where the server takes no more connections.
+// tooManyConnections explains the error of a query if the server accepts no more connections.
 func tooManyConnections(d *DB, err error) error {
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == postgresCrowded {
-		return refusedOpen(d.name, err)
+	if errors.As(err, &pg) && pg.Code == postgresTooManyConns {
+		return openError(d.name, err)
 	}
 	return err
 }
 
-// reason is the last of what an error says: of a connection that failed, all addresses that
-// were tried stand before it.
-func reason(err error) string {
+// driverMessage returns the last part of a driver error, without the list of all addresses that
+// were tried.
+func driverMessage(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (strings.HasPrefix(pg.Message, "unsupported startup parameter") || pg.Code == postgresPrepared) {
 		return "the connection goes through a pooler, which is not supported: connect to PostgreSQL directly (" + pg.Message + ")"
@@ -70,9 +70,9 @@ func reason(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// otherURL refuses the name of a file that was meant as a URL, of which nothing is repeated: a
-// password may stand in it. Error: ErrNotDatabase.
-func otherURL(name string) error {
+// refuseURL refuses the path of a file that was meant as a URL. The error does not repeat it,
+// since it may contain a password. Error: ErrNotDatabase.
+func refuseURL(name string) error {
 	if strings.Contains(name, "://") || strings.HasPrefix(name, "postgres:") || strings.HasPrefix(name, "postgresql:") {
 		return refuse(ErrNotDatabase, "--db looks like a URL, and must be the path of a file, or begin with postgres://")
 	}
@@ -82,12 +82,11 @@ func otherURL(name string) error {
 	return nil
 }
 
-// conninfo finds names that libpq takes for a connection, beside URLs.
+// conninfo matches the connection strings of libpq that are not URLs.
 var conninfo = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslrootcert|target_session_attrs|application_name|connect_timeout|options)\s*=`)
 
-// warnOfPooler says where something on the way drops settings that the connections of a writer
-// come with.
-func warnOfPooler(ctx context.Context, d *DB, conn *sql.Conn) {
+// warnPooler logs a warning if a pooler drops the settings of the writer's connections.
+func warnPooler(ctx context.Context, d *DB, conn *sql.Conn) {
 	var idle int64
 	err := conn.QueryRowContext(ctx, `SELECT CAST(setting AS bigint) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`).Scan(&idle)
 	if err == nil && idle != writerIdle.Milliseconds() {

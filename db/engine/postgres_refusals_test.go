@@ -12,8 +12,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestRefusalsAtTheStartSayWhatToDo has a database refuse what an operator mistyped.
-func TestRefusalsAtTheStartSayWhatToDo(t *testing.T) {
+// TestPostgresOpenErrors checks the errors for typical mistakes of operators.
+func TestPostgresOpenErrors(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		kind error
@@ -29,15 +29,15 @@ func TestRefusalsAtTheStartSayWhatToDo(t *testing.T) {
 		{&pgconn.PgError{Code: "42P05", Message: "prepared statement already exists"}, ErrUnreachable, "a pooler"},
 		{errors.New("one\n\ttwo"), ErrUnreachable, "one two;"},
 	} {
-		err := refusedOpen("postgres://h/d", tc.err)
+		err := openError("postgres://h/d", tc.err)
 		if !errors.Is(err, tc.kind) || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "postgres://h/d") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v", tc.err, err)
 		}
 	}
 }
 
-// TestSettingsOfAConnectionMakeNoFile opens what libpq takes, which holds a password.
-func TestSettingsOfAConnectionMakeNoFile(t *testing.T) {
+// TestConnectionSettingsAreRefused opens connection strings of libpq, which contain a password.
+func TestConnectionSettingsAreRefused(t *testing.T) {
 	schema := dbtest.Schema(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"host=db user=mailer password=sesame dbname=mailer", "dbname=mailer", " user = mailer password=sesame", "service=mailer"} {
@@ -59,8 +59,8 @@ func TestSettingsOfAConnectionMakeNoFile(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreNearlyURLsShowNoPassword opens what an operator mistyped.
-func TestNamesThatAreNearlyURLsShowNoPassword(t *testing.T) {
+// TestMalformedURLsHidePassword opens mistyped URLs.
+func TestMalformedURLsHidePassword(t *testing.T) {
 	for _, name := range []string{"postgre://u:sesame@h/d", "postgres:/u:sesame@h/d", "mysql://u:sesame@h/d", "postgres://u:sesame@h", "postgres://u:sesame@h/d?sslmode=xx", "postgres://u:ses/ame@pw@h/d"} {
 		d, err := Open(t.Context(), Options{Path: name, Schema: dbtest.Schema(t), Create: true})
 		if err == nil {
@@ -72,9 +72,9 @@ func TestNamesThatAreNearlyURLsShowNoPassword(t *testing.T) {
 	}
 }
 
-// TestACommandForWhichThereIsNoConnectionSaysSo: its first one may be the last that the server
-// takes.
-func TestACommandForWhichThereIsNoConnectionSaysSo(t *testing.T) {
+// TestTooManyConnections runs a command whose first connection is the last that the server
+// accepts.
+func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	const user = "mailer_test_crowded"

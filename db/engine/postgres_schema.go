@@ -11,7 +11,7 @@ import (
 var (
 	sqlComment = regexp.MustCompile(`--[^\n]*`)
 	integer    = regexp.MustCompile(`\bINTEGER\b`)
-	jsonb      = regexp.MustCompile(`\b(properties) +BLOB\b`) // SQLite's; json keeps numbers as they are written, and the order of keys
+	jsonb      = regexp.MustCompile(`\b(properties) +BLOB\b`) // JSONB in SQLite; PostgreSQL's json keeps the form of numbers and the order of keys
 	blob       = regexp.MustCompile(`\bBLOB\b`)
 	options    = regexp.MustCompile(`\)\s*STRICT(, WITHOUT ROWID)?$`)
 	reference  = regexp.MustCompile(`^\s*([a-z_]+) .*?(\s+REFERENCES ([a-z_]+) \(([a-z_]+)\)( ON DELETE CASCADE)?)`)
@@ -20,14 +20,15 @@ var (
 	indexOn    = regexp.MustCompile(`(?s)^CREATE INDEX [a-z_]+ ON ([a-z_]+) \((.*?)\)( WHERE .*)?$`)
 )
 
-// PostgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
+// PostgresSchema translates schema.sql for PostgreSQL. Foreign keys come last, since some refer
+// to later tables.
 func PostgresSchema(text string) string {
 	out, keys := postgresStatements(text, map[string][]string{})
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 
-// stepToPostgres writes a step of the schema so. schema is what all steps lead to: indexes of
-// the tables that it makes end with their keys.
+// stepToPostgres translates a migration step for PostgreSQL. schema is the result of all steps,
+// which defines the primary keys that end the indexes.
 func stepToPostgres(text, schema string) string {
 	clustered := map[string][]string{}
 	postgresStatements(schema, clustered)
@@ -35,11 +36,12 @@ func stepToPostgres(text, schema string) string {
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 
-// postgresStatements are those of PostgresSchema: tables with their indexes, and foreign keys.
-// clustered are the keys of tables whose rows SQLite has in their order, to which it adds.
+// postgresStatements returns the translated statements: tables with their indexes, and foreign
+// keys. clustered receives, and provides, the primary keys of tables that SQLite stores in their
+// order.
 func postgresStatements(text string, clustered map[string][]string) (out, keys []string) {
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {
-		s = oneALine(strings.TrimSpace(s))
+		s = oneColumnPerLine(strings.TrimSpace(s))
 		if s == "" {
 			continue
 		}
@@ -66,8 +68,8 @@ func postgresStatements(text string, clustered map[string][]string) (out, keys [
 	return out, keys
 }
 
-// withKey has an index end with the key of its table's rows, as in SQLite: lists are in the
-// order of an index and, where that is the same for many, of the key.
+// withKey appends the primary key of the table to the columns of an index, as SQLite does
+// implicitly: lists are sorted by an index and, among equal values, by the primary key.
 func withKey(text string, clustered map[string][]string) string {
 	m := indexOn.FindStringSubmatch(text)
 	if m == nil {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// What SQLite orders by the key behind an index is ordered so elsewhere too.
-func TestIndexesEndWithTheKeysOfTheirTables(t *testing.T) {
+// TestPostgresIndexesEndWithPrimaryKey: SQLite sorts equal entries of an index by the primary
+// key, and PostgreSQL must too.
+func TestPostgresIndexesEndWithPrimaryKey(t *testing.T) {
 	made := PostgresSchema(`CREATE TABLE a (
   id TEXT NOT NULL PRIMARY KEY, -- its own
   at INTEGER

@@ -9,9 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame binds words of others, which come in any
-// bytes.
-func TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame(t *testing.T) {
+// TestPostgresReplacesInvalidText binds texts of third parties, which may contain any bytes.
+func TestPostgresReplacesInvalidText(t *testing.T) {
 	t.Parallel()
 	type words string
 	latin := "caf\xe9"
@@ -43,7 +42,7 @@ func TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame(t *testing.T) {
 	if got := (&postgresEngine{}).bind([]any{nothing}); got[0] != any(nothing) {
 		t.Errorf("no text became %v", got[0])
 	}
-	// The control: without this they are refused.
+	// The control: PostgreSQL refuses the texts without bind.
 	for _, text := range []string{"a\x00b", latin} {
 		if err := conn.QueryRow(t.Context(), `SELECT CAST($1 AS text)`, text).Scan(new(string)); err == nil || !strings.Contains(err.Error(), "22021") {
 			t.Errorf("%q is taken: %v", text, err)

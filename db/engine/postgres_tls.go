@@ -9,11 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// verifyFull has a connection to PostgreSQL use TLS and prove that the server is the one that
-// its name says.
+// verifyFull is the sslmode that requires TLS and a certificate for the name of the server.
 const verifyFull = "verify-full"
 
-// sslMode is the mode that the URL of a database names, or else PGSSLMODE; empty: neither.
+// sslMode returns the sslmode of the URL of a database, or else PGSSLMODE; empty: neither is set.
 func sslMode(name string) string {
 	if u, err := url.Parse(name); err == nil {
 		if mode := u.Query().Get("sslmode"); mode != "" {
@@ -23,9 +22,8 @@ func sslMode(name string) string {
 	return os.Getenv("PGSSLMODE")
 }
 
-// afar is a host of a database that is reached over a network; empty: all are on this
-// machine.
-func afar(config *pgconn.Config) string {
+// remoteHost returns a host that is reached over a network; empty: all hosts are on this machine.
+func remoteHost(config *pgconn.Config) string {
 	hosts := []string{config.Host}
 	for _, f := range config.Fallbacks {
 		hosts = append(hosts, f.Host)
@@ -40,11 +38,11 @@ func afar(config *pgconn.Config) string {
 	return ""
 }
 
-// withTLS is the URL of a database with the mode of TLS that counts where it names none:
-// a server that is not on this machine has to prove who it is. Error: that of the driver.
+// withTLS adds the default sslmode to the URL of a database that names none: a server on another
+// machine must prove its identity. Error: that of the driver.
 func withTLS(name string) (string, error) {
 	config, err := pgconn.ParseConfig(name)
-	if err != nil || sslMode(name) != "" || afar(config) == "" {
+	if err != nil || sslMode(name) != "" || remoteHost(config) == "" {
 		return name, err
 	}
 	if strings.Contains(name, "?") {
@@ -53,15 +51,15 @@ func withTLS(name string) (string, error) {
 	return name + "?sslmode=" + verifyFull, nil
 }
 
-// RemoteTLS is how the way to a database elsewhere is protected.
+// RemoteTLS describes how the connection to a PostgreSQL database is protected.
 type RemoteTLS struct {
 	Host string // empty: the database is on this machine
-	Mode string // sslmode of the URL, or what counts without it
-	Weak bool   // somebody between could read along, or be the server
+	Mode string // sslmode of the URL, or the default
+	Weak bool   // the connection could be read or intercepted
 }
 
-// TLSOf says how the way to a database is protected; the zero value for a file, and for a
-// URL that can't be read.
+// TLSOf returns how the connection to a database is protected; the zero value for a file, and for
+// a URL that cannot be parsed.
 func TLSOf(name string) (out RemoteTLS) {
 	if !IsRemote(name) {
 		return out
@@ -70,7 +68,7 @@ func TLSOf(name string) (out RemoteTLS) {
 	if err != nil {
 		return out
 	}
-	if out.Host = afar(config); out.Host == "" {
+	if out.Host = remoteHost(config); out.Host == "" {
 		return out
 	}
 	if out.Mode = sslMode(name); out.Mode == "" {
@@ -83,7 +81,7 @@ func TLSOf(name string) (out RemoteTLS) {
 	return out
 }
 
-// HasPassword reports whether the name of a database holds a password.
+// HasPassword reports whether the URL of a database contains a password.
 func HasPassword(name string) bool {
 	if !IsRemote(name) {
 		return false

@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// TestAServerElsewhereProvesWhoItIs: over a network TLS is the rule, and the URL alone says
-// otherwise.
-func TestAServerElsewhereProvesWhoItIs(t *testing.T) {
+// TestPostgresTLSDefault checks that TLS with verification is the default over a network, and
+// that only the URL overrides it.
+func TestPostgresTLSDefault(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	t.Setenv("PGHOST", "")
 	for name, want := range map[string]struct {
@@ -51,9 +51,9 @@ func TestAServerElsewhereProvesWhoItIs(t *testing.T) {
 			}
 		}
 	}
-	for _, here := range []string{"postgres://u:p@localhost/mailer", "postgres://u@127.0.0.2/mailer", "postgres:///mailer?host=/tmp"} {
-		if got, err := withTLS(here); got != here || err != nil {
-			t.Errorf("%s becomes %s, %v", here, got, err)
+	for _, local := range []string{"postgres://u:p@localhost/mailer", "postgres://u@127.0.0.2/mailer", "postgres:///mailer?host=/tmp"} {
+		if got, err := withTLS(local); got != local || err != nil {
+			t.Errorf("%s becomes %s, %v", local, got, err)
 		}
 	}
 	t.Setenv("PGSSLMODE", "require")
@@ -62,7 +62,7 @@ func TestAServerElsewhereProvesWhoItIs(t *testing.T) {
 	}
 }
 
-func TestPasswordsInTheNameOfADatabaseAreSeen(t *testing.T) {
+func TestHasPassword(t *testing.T) {
 	for name, want := range map[string]bool{
 		"postgres://u:p@h/d": true, "postgres://h/d?password=x&user=u": true, "postgres://u@h/d": false, "postgres:///d?host=/tmp": false, "a:b@c.db": false, "postgres://u:p%zz@h/d": true,
 	} {

@@ -9,10 +9,9 @@ import (
 	"os"
 )
 
-// OpenReadOnly opens a database that is not this server's, to read it: nothing of it
-// changes, it is not migrated, and no file stays beside it that was not there. Whoever
-// writes to it is answered ErrClosed. Errors, in words: ErrOld, ErrNew, ErrSchema,
-// ErrNotDatabase, ErrNotFound.
+// OpenReadOnly opens the database of another server for reading. It changes and migrates nothing,
+// and leaves no new file beside the database. Writes return ErrClosed. Errors: ErrOld, ErrNew,
+// ErrSchema, ErrNotDatabase, ErrNotFound.
 func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
 	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}), abandoned: make(chan struct{}), released: make(chan struct{}),
 		failed: make(chan struct{})}
@@ -24,30 +23,30 @@ func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
 }
 
 func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
-	real, fresh, err := resolveFile(path, false)
+	real, isNew, err := resolveFile(path, false)
 	if err != nil {
 		return err
 	}
-	if fresh {
+	if isNew {
 		return refuse(ErrNotDatabase, "%s is empty", path)
 	}
 	d.path = real
 	mode := "mode=ro"
-	if logLength(real) == 0 && !isThere(real+"-shm") {
-		// Nobody has it open, so that it stands still; else SQLite would put its files beside.
+	if logLength(real) == 0 && !exists(real+"-shm") {
+		// No process has it open, so it cannot change. Without immutable SQLite would create files beside it.
 		mode = "mode=ro&immutable=1"
-	} else if !isThere(real + "-shm") {
-		d.removeOnClose = real + "-shm" // a copy with its log: SQLite makes its index of that
+	} else if !exists(real + "-shm") {
+		d.removeOnClose = real + "-shm" // a copy with its log, of which SQLite builds the index
 	}
 	if err := d.openReaders(ctx, mode, false); err != nil {
-		return d.inWords(path, fmt.Errorf("open database %s: %w", path, err))
+		return d.explainOpen(path, fmt.Errorf("open database %s: %w", path, err))
 	}
-	return d.Read(ctx, func(r *Reader) error { return fitsToRead(ctx, r, path, schema) })
+	return d.Read(ctx, func(r *Reader) error { return checkReadable(ctx, r, path, schema) })
 }
 
-// fitsToRead refuses a database of another version or schema. Errors: ErrOld, ErrNew,
+// checkReadable refuses a database of another version or schema. Errors: ErrOld, ErrNew,
 // ErrSchema, ErrNotDatabase.
-func fitsToRead(ctx context.Context, r *Reader, path, schema string) error {
+func checkReadable(ctx context.Context, r *Reader, path, schema string) error {
 	names, err := stepNames(steps)
 	if err != nil {
 		return err
@@ -58,16 +57,16 @@ func fitsToRead(ctx context.Context, r *Reader, path, schema string) error {
 	case err != nil:
 		return err
 	case have > want:
-		return newer(path, have, want)
+		return refuseNewer(path, have, want)
 	case have == 0:
 		return refuse(ErrNotDatabase, "%s is another program's database", path)
 	case have < want:
-		return older(path, have, want)
+		return refuseOlder(path, have, want)
 	}
 	return checkSchema(ctx, r.conn, Options{Path: path, Schema: schema})
 }
 
-func isThere(path string) bool {
+func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }

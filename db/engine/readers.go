@@ -5,18 +5,17 @@ import (
 	"sync"
 )
 
-// readerPool holds the readers that nobody uses. The one that was used last is taken
-// first: each keeps pages and statements of its own, and so only as many fill up as
-// are in use at once.
+// readerPool holds the readers that are not in use. The one used last is taken first: each reader
+// has its own page cache and statements, so only as many are filled as are used at the same time.
 type readerPool struct {
-	free   chan struct{} // WriteOne for each of unused
+	free   chan struct{} // one value for each of unused
 	mu     sync.Mutex
 	unused []*Reader // the one used last at the end
 }
 
 func newReaderPool(size int) *readerPool { return &readerPool{free: make(chan struct{}, size)} }
 
-// put hands a reader back.
+// put returns a reader to the pool.
 func (p *readerPool) put(r *Reader) {
 	p.mu.Lock()
 	p.unused = append(p.unused, r)
@@ -24,7 +23,7 @@ func (p *readerPool) put(r *Reader) {
 	p.free <- struct{}{}
 }
 
-// take returns a reader; whoever calls it has received from free.
+// take returns a reader. The caller must have received from free.
 func (p *readerPool) take() *Reader {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +33,7 @@ func (p *readerPool) take() *Reader {
 	return r
 }
 
-// takeUnused returns all readers that nobody uses, the one used last at the end.
+// takeUnused returns all readers that are not in use, the one used last at the end.
 func (p *readerPool) takeUnused() (all []*Reader) {
 	for {
 		select {

@@ -17,9 +17,9 @@ func openReadersTest(t *testing.T) *DB {
 	return d
 }
 
-// TestOneReaderAtATime reads again and again, one after the other: only one connection
-// learns statements, and the others stay empty.
-func TestOneReaderAtATime(t *testing.T) {
+// TestReadersReuseLastConnection reads repeatedly, one read at a time: only one connection
+// prepares statements.
+func TestReadersReuseLastConnection(t *testing.T) {
 	d := openReadersTest(t)
 	var n int
 	for range 3 * readers {
@@ -41,9 +41,9 @@ func TestOneReaderAtATime(t *testing.T) {
 	}
 }
 
-// TestFreePagesPassesBy frees pages while a read goes on: it waits for the others
-// alone, and each reader is there afterwards, in the same order.
-func TestFreePagesPassesBy(t *testing.T) {
+// TestFreePagesDuringRead frees pages during a read: it handles only the other readers, and all
+// readers are in the pool afterwards, in the same order.
+func TestFreePagesDuringRead(t *testing.T) {
 	d := openReadersTest(t)
 	order := slices.Clone(d.readers.unused)
 	err := d.Read(t.Context(), func(r *Reader) error {

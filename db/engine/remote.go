@@ -11,10 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// IsRemote reports whether a name is that of a database elsewhere, and not of a file.
+// IsRemote reports whether a name is the URL of a PostgreSQL database, and not the path of a
+// file.
 func IsRemote(name string) bool { return postgresName(name) != "" }
 
-// Name is a database's name as people may see it: without a password.
+// Name returns the name of a database for messages, without a password.
 func Name(name string) string {
 	if IsRemote(name) {
 		return postgresName(name)
@@ -22,8 +23,9 @@ func Name(name string) string {
 	return name
 }
 
-// address is a name that another command takes, but for a password in it.
-func address(name string) string {
+// withoutPassword returns the name of a database as an argument of another command, without the
+// passwords in it.
+func withoutPassword(name string) string {
 	if !IsRemote(name) {
 		return name
 	}
@@ -42,8 +44,8 @@ func address(name string) string {
 	return scheme + "://" + rest
 }
 
-// Concurrently is what the names of files begin with that lie beside a database; of one elsewhere
-// they lie in the working directory.
+// FilePrefix returns the prefix of the paths of files that belong to a database: its path, or for
+// PostgreSQL "mailer", in the working directory.
 func FilePrefix(name string) string {
 	if IsRemote(name) {
 		return "mailer"
@@ -51,10 +53,10 @@ func FilePrefix(name string) string {
 	return name
 }
 
-// Folder is where the files lie that belong to a database.
+// Folder returns the directory of the files that belong to a database.
 func Folder(name string) string { return filepath.Dir(FilePrefix(name)) }
 
-// OnlyFiles refuses, in words, what is done to a database in a file alone.
+// OnlyFiles returns an error for PostgreSQL, for operations that only a database file supports.
 func OnlyFiles(name string) error {
 	if !IsRemote(name) {
 		return nil
@@ -62,30 +64,30 @@ func OnlyFiles(name string) error {
 	return refuse(ErrNotDatabase, "%s is not a file: copies, restores and checks of it are made with PostgreSQL's own tools, like pg_dump, pg_restore and pg_amcheck; after a restore mailer restore --mark holds what waited there", Name(name))
 }
 
-// briefly connects to a database elsewhere for one question.
-func briefly(name string, patience time.Duration) (*sql.DB, error) {
+// openBriefly returns a pool for a single query to a PostgreSQL database.
+func openBriefly(name string, timeout time.Duration) (*sql.DB, error) {
 	e := &postgresEngine{}
 	if err := e.configure(name); err != nil {
 		return nil, err
 	}
-	e.config.ConnectTimeout = patience
+	e.config.ConnectTimeout = timeout
 	return stdlib.OpenDB(*e.config), nil
 }
 
-// remoteInUse reports whether a server works on a database elsewhere.
+// remoteInUse reports whether a server works on a PostgreSQL database.
 func remoteInUse(name string) bool {
-	pool, err := briefly(name, dialPatience)
+	pool, err := openBriefly(name, dialTimeout)
 	if err != nil {
 		return false
 	}
 	defer pool.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	w, err := leading(ctx, tx, Options{}, DefaultHeartbeat)
-	return err == nil && w != nil && w.silent < deadAfter*DefaultHeartbeat
+	w, err := currentLeader(ctx, tx, Options{}, DefaultHeartbeat)
+	return err == nil && w != nil && w.silent < deadHeartbeats*DefaultHeartbeat
 }

@@ -14,30 +14,29 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// restoringSuffix is what the name of a database gets while it is made ready beside
-// the one in whose place it is put.
+// restoringSuffix ends the name of a copy while it is prepared to replace the database.
 const restoringSuffix = ".restoring"
 
-// Restore puts a copy in the place of a database, whose lock it holds. The copy is made
-// ready under another name; until Commit the database is untouched, and a process that
-// dies in between leaves either the one or the other in its place.
+// Restore replaces a database, whose lock it holds, by a copy. The copy is prepared under another
+// name. Until Commit the database is unchanged, and a crash leaves either the database or the
+// copy under its name.
 type Restore struct {
-	name string // of the database, as it was given
-	path string // without links
+	name string // of the database, as the user gave it
+	path string // symbolic links resolved
 	file string // the copy that is restored
 	lock *os.File
 }
 
-// BeginRestore checks that file is a sound database of this program's version, and
-// copies it beside the database at path, which need not be there. Errors: ErrInUse,
-// ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound, ErrDamaged, ErrFull, in words.
+// BeginRestore checks that file is an undamaged database of this version, and copies it beside
+// the database at path, which need not exist. Errors: ErrInUse, ErrOld, ErrNew, ErrSchema,
+// ErrNotDatabase, ErrNotFound, ErrDamaged, ErrFull.
 func BeginRestore(ctx context.Context, path, file, schema string) (*Restore, error) {
-	real, fresh, err := resolveFile(path, true)
+	real, isNew, err := resolveFile(path, true)
 	if err != nil {
 		return nil, err
 	}
 	r := &Restore{name: path, path: real, file: file}
-	if err := r.checkFile(fresh); err != nil {
+	if err := r.checkFile(isNew); err != nil {
 		return nil, err
 	}
 	if r.lock, err = lockDatabase(path, real); err != nil {
@@ -49,13 +48,13 @@ func BeginRestore(ctx context.Context, path, file, schema string) (*Restore, err
 	return r, nil
 }
 
-// Staged is where the copy is made ready.
+// Staged returns the path of the prepared copy.
 func (r *Restore) Staged() string { return r.path + restoringSuffix }
 
-// Path is where the database stands, without links.
+// Path returns the path of the database with symbolic links resolved.
 func (r *Restore) Path() string { return r.path }
 
-// Close removes what is not in place, and hands the lock back.
+// Close removes a copy that was not committed, and releases the lock.
 func (r *Restore) Close() error {
 	return errors.Join(r.clear(), r.lock.Close())
 }
@@ -70,8 +69,8 @@ func (r *Restore) clear() error {
 	return errors.Join(errs...)
 }
 
-// checkFile refuses a file that can't be restored from.
-func (r *Restore) checkFile(fresh bool) error {
+// checkFile refuses a file that cannot be restored from.
+func (r *Restore) checkFile(isNew bool) error {
 	info, err := os.Stat(r.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -84,7 +83,7 @@ func (r *Restore) checkFile(fresh bool) error {
 	if there, err := os.Stat(r.path); err == nil && os.SameFile(info, there) {
 		return refuse(ErrConflict, "%s is the database itself; name a backup of it", r.file)
 	}
-	ok, err := beginsAsDatabase(r.file)
+	ok, err := hasSQLiteHeader(r.file)
 	if err != nil {
 		return fmt.Errorf("restore %s: %w", r.file, err)
 	}
@@ -98,7 +97,7 @@ func (r *Restore) stage(ctx context.Context, schema string) error {
 	if err := r.clear(); err != nil {
 		return err
 	}
-	for _, side := range []string{"", "-wal"} { // a plain copy may have come with its log
+	for _, side := range []string{"", "-wal"} { // the file may be a plain copy with its log
 		err := r.stageFile(side)
 		if errors.Is(err, fs.ErrNotExist) && side != "" {
 			continue
@@ -131,7 +130,7 @@ func (r *Restore) stageFile(side string) error {
 	return errors.Join(err, to.Close())
 }
 
-// checkStaged refuses a copy that is damaged, or that this program can't open.
+// checkStaged refuses a copy that is damaged or that this program cannot open.
 func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 	pool, err := sql.Open("sqlite", dsn(r.Staged(), "mode=rw&_busy_timeout=5000&_synchronous=FULL&_dqs=0&_pragma=trusted_schema(0)&_pragma=cache_size(-8000)"))
 	if err != nil {
@@ -141,7 +140,7 @@ func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 	pool.SetMaxOpenConns(1)
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return r.unsound(err)
+		return r.damageError(err)
 	}
 	s := newSession(conn, sqliteEngine{})
 	defer s.close()
@@ -155,24 +154,24 @@ func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 	if err == nil {
 		err = checkIntegrity(ctx, &s)
 	}
-	return r.unsound(err)
+	return r.damageError(err)
 }
 
-// unsound says of what is damaged that nothing was changed.
-func (r *Restore) unsound(err error) error {
+// damageError adds to an error of damage that nothing was changed.
+func (r *Restore) damageError(err error) error {
 	if err != nil && (isDamage(err) || errors.Is(err, ErrDamaged)) {
 		return fmt.Errorf("%w: %s is damaged, so nothing was restored; take another backup, or see what mailer check --db %s names: %w", ErrDamaged, r.file, r.file, err)
 	}
 	return err
 }
 
-// Commit puts the staged copy in the place of the database and returns where that
-// stands now; empty: there was none.
+// Commit replaces the database by the copy and returns the path to which the database was moved;
+// empty: there was none.
 func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
 	if size := logLength(r.Staged()); size > 0 {
 		return "", fmt.Errorf("restore %s: %d bytes are left in the log of the copy", r.file, size)
 	}
-	if err := r.likeBefore(); err != nil {
+	if err := r.copyOwner(); err != nil {
 		return "", fmt.Errorf("have %s belong to who owns the database: %w", r.Staged(), err)
 	}
 	if _, err := syncFile(r.Staged()); err != nil {
@@ -196,9 +195,9 @@ func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
 	return aside, nil
 }
 
-// likeBefore has the copy have owner and mode of the database, or where there is none,
-// the owner of its folder: who restores is often root, and the server is not.
-func (r *Restore) likeBefore() error {
+// copyOwner sets the owner and mode of the copy to those of the database or, if there is none, the
+// owner to that of its directory, because a restore is often run as root and the server is not.
+func (r *Restore) copyOwner() error {
 	mode := fs.FileMode(0o600)
 	info, err := os.Stat(r.path)
 	if err == nil {
@@ -206,11 +205,11 @@ func (r *Restore) likeBefore() error {
 	} else if info, err = os.Stat(filepath.Dir(r.path)); err != nil {
 		return err
 	}
-	return errors.Join(ownedLike(r.Staged(), info), os.Chmod(r.Staged(), mode))
+	return errors.Join(chownLike(r.Staged(), info), os.Chmod(r.Staged(), mode))
 }
 
-// ownedLike has a file belong to who owns another one, as far as this process may say so.
-func ownedLike(path string, other fs.FileInfo) error {
+// chownLike sets the owner of a file to that of another one, if this process is root.
+func chownLike(path string, other fs.FileInfo) error {
 	owner, ok := other.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {
 		return nil
@@ -218,8 +217,8 @@ func ownedLike(path string, other fs.FileInfo) error {
 	return os.Chown(path, int(owner.Uid), int(owner.Gid))
 }
 
-// emptyLog moves the log of the database into its file, so that it is one file that is
-// set aside. A damaged database keeps its log.
+// emptyLog moves the log of the database into its file, so that a single file is set aside. A
+// damaged database keeps its log.
 func (r *Restore) emptyLog(ctx context.Context) {
 	if logLength(r.path) == 0 {
 		return
@@ -233,10 +232,10 @@ func (r *Restore) emptyLog(ctx context.Context) {
 	_, _ = pool.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 }
 
-// setAside has what is there take another name, and reports whether a database was there.
-// Without a log it has both names until the copy takes the first one. With a log it must
-// go before that: the log would be taken for one of the copy. For that moment there is no
-// database, and place refuses to make one.
+// setAside renames the existing database and reports whether there was one. Without a log the
+// database keeps both names, by a hard link, until the copy replaces the first one. With a log it
+// must be renamed first, because the log would be taken for that of the copy. Between the two
+// renames there is no database, and resolvePath refuses to create one.
 func (r *Restore) setAside(aside string) (there bool, err error) {
 	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
 		return false, renameIfThere(r.path+"-wal", aside+"-wal")

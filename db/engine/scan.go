@@ -11,8 +11,8 @@ import (
 // Scanner is the part of sql.Row and sql.Rows that a scan function needs.
 type Scanner interface{ Scan(dest ...any) error }
 
-// Exec runs a statement and returns the number of rows that it touched. Error:
-// ErrNotFound for a row whose parent is gone.
+// Exec runs a statement and returns the number of rows that it touched. Error: ErrNotFound for a
+// row whose parent is missing.
 func (s *Conn) Exec(query string, args ...any) (int64, error) {
 	stmt, err := s.Statement(query)
 	if err != nil {
@@ -23,12 +23,12 @@ func (s *Conn) Exec(query string, args ...any) (int64, error) {
 	}
 	res, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
-		return 0, orphan(err)
+		return 0, mapForeignKey(err)
 	}
 	return res.RowsAffected()
 }
 
-// Row scans the first row of a query. Error: ErrNotFound where there is none.
+// Row scans the first row of a query. Error: ErrNotFound if there is none.
 func (s *Conn) Row(query string, args []any, dest ...any) error {
 	stmt, err := s.Statement(query)
 	if err != nil {
@@ -37,26 +37,25 @@ func (s *Conn) Row(query string, args []any, dest ...any) error {
 	return notFound(ReadFault(query, s.firstRow(stmt, args).Scan(dest...)))
 }
 
-// firstRow is the first row of a query.
-func (s *Conn) firstRow(stmt *Statement, args []any) weighed {
+// firstRow returns the first row of a query.
+func (s *Conn) firstRow(stmt *Statement, args []any) budgetRow {
 	row := stmt.QueryRowContext(context.Background(), args...)
-	for p := retries(0); p.again(row.Err()); {
+	for p := retries(0); p.retry(row.Err()); {
 		row = stmt.QueryRowContext(context.Background(), args...)
 	}
-	return weighed{row, s.Budget}
+	return budgetRow{row, s.Budget}
 }
 
-// Exists is nil where a query for a number has a row, else ErrNotFound.
+// Exists returns nil if a query for a number has a row, otherwise ErrNotFound.
 func (s *Conn) Exists(query string, args ...any) error {
 	var n int
 	return s.Row(query, args, &n)
 }
 
-// What follows up to each is compiled anew for each type of row, so that it holds what the
-// type is needed for, and no more.
+// The generic functions are compiled for each type of row, so they contain only what depends on it.
 
-// WriteOne returns what scan makes of the first row of a query. Error: ErrNotFound
-// where there is none.
+// One returns the result of scan for the first row of a query. Error: ErrNotFound if there is
+// none.
 func One[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...any) (v T, err error) {
 	stmt, err := s.Statement(query)
 	if err == nil {
@@ -66,7 +65,7 @@ func One[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...an
 	return v, err
 }
 
-// List returns what scan makes of each row of a query.
+// List returns the results of scan for all rows of a query.
 func List[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...any) (out []T, err error) {
 	if err = s.Each(query, args, into(&out, scan)); err != nil {
 		return nil, err
@@ -74,8 +73,8 @@ func List[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...a
 	return out, nil
 }
 
-// Collect is list for a statement at hand that may end with ctx, and counts its rows
-// in an answer's room.
+// Collect is List for a prepared statement. It ends with ctx, and the rows count against the
+// memory budget in.
 func Collect[T any](ctx context.Context, in membudget.Budget, stmt *Statement, scan func(Scanner) (T, error), args ...any) (out []T, err error) {
 	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func Collect[T any](ctx context.Context, in membudget.Budget, stmt *Statement, s
 	return out, nil
 }
 
-// into appends what scan makes of a row.
+// into returns a function that appends the result of scan for a row to out.
 func into[T any](out *[]T, scan func(Scanner) (T, error)) func(Scanner) error {
 	return func(row Scanner) error {
 		v, err := scan(row)
@@ -94,7 +93,7 @@ func into[T any](out *[]T, scan func(Scanner) (T, error)) func(Scanner) error {
 	}
 }
 
-// Each hands every row of a query to take, until it fails.
+// Each calls take with every row of a query, until take fails.
 func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
 	stmt, err := s.Statement(query)
 	if err != nil {
@@ -103,17 +102,17 @@ func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
 	return ReadFault(query, each(context.Background(), s.Budget, stmt, args, take))
 }
 
-// Each hands every row of a statement to take, until it fails.
+// each calls take with every row of a statement, until take fails.
 func each(ctx context.Context, in membudget.Budget, stmt *Statement, args []any, take func(Scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		rows, err = stmt.QueryContext(ctx, args...)
 	}
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	row := weighed{rows, in}
+	row := budgetRow{rows, in}
 	for rows.Next() {
 		if err := take(row); err != nil {
 			return err
@@ -122,14 +121,14 @@ func each(ctx context.Context, in membudget.Budget, stmt *Statement, args []any,
 	return rows.Err()
 }
 
-// scanText scans a row of one text.
+// scanText scans a row with one text column.
 func scanText(s Scanner) (string, error) {
 	var v string
 	err := s.Scan(&v)
 	return v, err
 }
 
-// notFound turns "no row" of the driver into ErrNotFound.
+// notFound turns sql.ErrNoRows into ErrNotFound.
 func notFound(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
@@ -145,7 +144,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// oneRow turns "no row touched" into the error none.
+// oneRow returns none if no row was touched.
 func oneRow(n int64, err, none error) error {
 	if err == nil && n == 0 {
 		return none
@@ -153,23 +152,23 @@ func oneRow(n int64, err, none error) error {
 	return err
 }
 
-// weighed is a row that counts in the room of the answer that it is read for.
-type weighed struct {
+// budgetRow is a row that counts against a memory budget.
+type budgetRow struct {
 	Scanner
-	room membudget.Budget // nil: no bound
+	budget membudget.Budget // nil: no limit
 }
 
-// Scan implements scanner. Errors: also the refusal of the room.
-func (w weighed) Scan(dest ...any) error {
-	if err := w.Scanner.Scan(dest...); err != nil || w.room == nil {
+// Scan implements Scanner. Errors: also that of the budget.
+func (w budgetRow) Scan(dest ...any) error {
+	if err := w.Scanner.Scan(dest...); err != nil || w.budget == nil {
 		return err
 	}
-	return w.room.Count(rowWeight(dest))
+	return w.budget.Count(rowSize(dest))
 }
 
-// rowWeight returns about how many bytes a row takes that was scanned.
-func rowWeight(dest []any) int64 {
-	const column = 16 // the least that each takes
+// rowSize returns the approximate size of a scanned row in bytes.
+func rowSize(dest []any) int64 {
+	const column = 16 // the minimum for each
 	n := column * len(dest)
 	for _, d := range dest {
 		switch v := d.(type) {

@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// A database is of this version only where its schema is what schema.sql makes: the
-// number in user_version alone would take one that a build between two releases
-// made, and fail at the first statement that misses a column. Both are compared in a
-// normal form, in which blanks, comments, quotation marks of names and the order of
-// columns do not count: a column that a migration added stands last.
+// A database is of this version only if its schema equals that of schema.sql. The number in
+// user_version alone would accept a database of a build between two releases, and fail at the first
+// statement that uses a missing column. Schemas are compared in a normal form without whitespace,
+// comments and quotation marks of names. The order of columns does not matter, because a migration
+// adds columns at the end.
 
 // schemaObject is a table, an index or a trigger in normal form.
 type schemaObject struct {
 	kind, name string
-	head       string   // of a table: what stands before its columns; else the whole
+	head       string   // of a table: the text before its columns; else the whole text
 	items      []string // columns and constraints, sorted
 	tail       string
 }
@@ -29,17 +29,17 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// asker is a connection, a pool or a transaction.
-type asker interface {
+// rowQuerier is a connection, a pool or a transaction.
+type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// made is a table, an index or a trigger with the text that made it.
-type made struct{ kind, name, text string }
+// schemaText is a table, an index or a trigger with the statement that created it.
+type schemaText struct{ kind, name, text string }
 
-// schemaMade reads of what a schema consists, without what Litestream keeps in a database
-// that it copies: a server beside it must start again.
-func schemaMade(ctx context.Context, q querier) (all []made, err error) {
+// readSchemaTexts reads the objects of a schema, without the tables of Litestream, with which a
+// server must be able to start.
+func readSchemaTexts(ctx context.Context, q querier) (all []schemaText, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT type, name, sql FROM sqlite_schema
 		WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' AND substr(tbl_name, 1, 12) <> '_litestream_'`)
 	if err != nil {
@@ -47,7 +47,7 @@ func schemaMade(ctx context.Context, q querier) (all []made, err error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var one made
+		var one schemaText
 		if err := rows.Scan(&one.kind, &one.name, &one.text); err != nil {
 			return nil, fmt.Errorf("read the schema: %w", err)
 		}
@@ -61,7 +61,7 @@ func schemaMade(ctx context.Context, q querier) (all []made, err error) {
 
 // schemaForm reads the normal form of a schema, tables before indexes.
 func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
-	made, err := schemaMade(ctx, q)
+	made, err := readSchemaTexts(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
 	return form, nil
 }
 
-// formOf returns the normal form of what a text like schema.sql makes.
+// formOf returns the normal form of a schema text, such as schema.sql.
 func formOf(ctx context.Context, schema string) ([]schemaObject, error) {
 	if form, ok := forms.Load(schema); ok {
 		return form.([]schemaObject), nil
@@ -83,7 +83,7 @@ func formOf(ctx context.Context, schema string) ([]schemaObject, error) {
 		return nil, fmt.Errorf("make the schema in memory: %w", err)
 	}
 	defer pool.Close()
-	pool.SetMaxOpenConns(1) // Each connection would have a memory of its own
+	pool.SetMaxOpenConns(1) // each connection would have its own database
 	if _, err := pool.ExecContext(ctx, schema); err != nil {
 		return nil, fmt.Errorf("make the schema in memory: %w", err)
 	}
@@ -94,17 +94,18 @@ func formOf(ctx context.Context, schema string) ([]schemaObject, error) {
 	return form, err
 }
 
-// forms holds the form of each schema text that formOf was asked for: one in a program,
-// since every database of it is opened with the same text.
+// forms caches the normal form of each schema text. A program opens all databases with the same
+// text.
 var forms sync.Map
 
 func (o schemaObject) compare(other schemaObject) int {
 	return cmp.Or(cmp.Compare(other.kind, o.kind), cmp.Compare(o.name, other.name))
 }
 
-// schemaTextOf returns the text that makes the schema of a database anew, tables before indexes.
+// schemaTextOf returns the statements that create the schema of a database, tables before
+// indexes.
 func schemaTextOf(ctx context.Context, q querier) (string, error) {
-	made, err := schemaMade(ctx, q)
+	made, err := readSchemaTexts(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +120,7 @@ func schemaTextOf(ctx context.Context, q querier) (string, error) {
 	return tables.String() + others.String(), nil
 }
 
-// objectForm brings the text of one CREATE into normal form.
+// objectForm returns the normal form of a CREATE statement.
 func objectForm(kind, name, text string) schemaObject {
 	o := schemaObject{kind: kind, name: name}
 	tokens := sqlTokens(text)
@@ -150,8 +151,8 @@ func objectForm(kind, name, text string) schemaObject {
 	return o
 }
 
-// sqlTokens cuts SQL into words, without blanks, comments and the quotation marks
-// of names.
+// sqlTokens splits SQL into tokens, without whitespace, comments and the quotation marks of
+// names.
 func sqlTokens(text string) (tokens []string) {
 	for text != "" {
 		var token string
@@ -163,9 +164,9 @@ func sqlTokens(text string) (tokens []string) {
 	return tokens
 }
 
-// cutToken takes the first token off a text; empty: a blank or a comment.
+// cutToken cuts the first token off a text; empty: it was whitespace or a comment.
 func cutToken(text string) (token, rest string) {
-	end := func(i, width int) (string, string) { // of what ends with a sign
+	end := func(i, width int) (string, string) { // cuts after the terminator at i
 		if i < 0 {
 			return text, ""
 		}
@@ -194,8 +195,8 @@ func cutToken(text string) (token, rest string) {
 	return text[:n], text[n:]
 }
 
-// cutQuoted takes a string or a quoted name off, in which a doubled quotation mark
-// stands for itself.
+// cutQuoted cuts a quoted string or name off, in which a doubled quotation mark is an escaped
+// one.
 func cutQuoted(text string) (token, rest string) {
 	for i := 1; i < len(text); i++ {
 		if text[i] != text[0] {
@@ -213,8 +214,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// firstDifference says in words where a schema is first another one than it should
-// be; empty: nowhere.
+// firstDifference describes the first difference between two schemas; empty: they are equal.
 func firstDifference(have, want []schemaObject) string {
 	for i, w := range want {
 		if i == len(have) || have[i].compare(w) > 0 {
@@ -223,8 +223,8 @@ func firstDifference(have, want []schemaObject) string {
 		if h := have[i]; h.compare(w) < 0 {
 			return fmt.Sprintf("the %s %s is not of this version", h.kind, h.name)
 		}
-		if words := have[i].differs(w); words != "" {
-			return fmt.Sprintf("the %s %s: %s", w.kind, w.name, words)
+		if msg := have[i].differs(w); msg != "" {
+			return fmt.Sprintf("the %s %s: %s", w.kind, w.name, msg)
 		}
 	}
 	if len(have) > len(want) {
@@ -233,7 +233,7 @@ func firstDifference(have, want []schemaObject) string {
 	return ""
 }
 
-// differs says how an object is another one than it should be.
+// differs describes how an object differs from the expected one; empty: they are equal.
 func (o schemaObject) differs(want schemaObject) string {
 	if o.head != want.head {
 		return fmt.Sprintf("it is %q, must be %q", o.head, want.head)

@@ -17,7 +17,7 @@ CREATE TABLE keys (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCE
 CREATE INDEX keys_team ON keys (team_id, id) WHERE team_id > '';
 `
 
-// differenceOf compares what two texts make.
+// differenceOf compares the schemas of two texts.
 func differenceOf(t *testing.T, have, want string) string {
 	t.Helper()
 	h, err := formOf(t.Context(), have)
@@ -31,7 +31,7 @@ func differenceOf(t *testing.T, have, want string) string {
 	return firstDifference(h, w)
 }
 
-func TestSchemasThatMeanTheSameAreEqual(t *testing.T) {
+func TestEquivalentSchemas(t *testing.T) {
 	const short = `CREATE TABLE keys (id TEXT NOT NULL PRIMARY KEY, UNIQUE (id)) STRICT;`
 	for name, texts := range map[string][2]string{
 		"the same":         {plainSchema, plainSchema},
@@ -47,7 +47,7 @@ func TestSchemasThatMeanTheSameAreEqual(t *testing.T) {
 	}
 }
 
-func TestTheFirstDifferenceOfASchemaIsNamed(t *testing.T) {
+func TestFirstDifference(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"team_id TEXT NOT NULL REFERENCES teams (id)", "team TEXT, team_id TEXT NOT NULL REFERENCES teams (id)", `the table keys: "team TEXT" is not of this version`},
 		{", team_id TEXT NOT NULL REFERENCES teams (id)", ", team_id TEXT NOT NULL", `the table keys: "team_id TEXT NOT NULL REFERENCES teams ( id )" is missing`},

@@ -9,17 +9,17 @@ import (
 	"mailer/app/kit/membudget"
 )
 
-// Conn is one connection with its prepared statements. It is used by one
-// goroutine at a time. Statements run without a cancellable context: the driver
-// would start a goroutine for each, and every statement here is bounded.
+// Conn is a connection with its prepared statements. Only one goroutine may use it at a time.
+// Statements run without a cancellable context, for which the driver would start a goroutine
+// each; every statement is short.
 type Conn struct {
 	conn    *sql.Conn // nil: not yet connected
 	dialect dialect
-	queue   *queued // of a writer whose writes leave together; nil: each leaves at once
+	queue   *writeQueue // buffers the writes of a writer on PostgreSQL; nil: writes are sent immediately
 	stmts   map[string]*Statement
-	Budget  membudget.Budget // of the answer that is read for; nil: no bound
-	counted *counted         // what its statements, and those of others, may have changed
-	parts   *partPool        // of a reader whose questions may leave together; nil: each leaves at once
+	Budget  membudget.Budget // memory budget for rows; nil: no limit
+	counted *counted         // statements that may have changed something, including those of other processes
+	parts   *partPool        // for Reader.Concurrently on PostgreSQL; nil: calls run one after the other
 }
 
 func newSession(conn *sql.Conn, words dialect) Conn {
@@ -41,21 +41,21 @@ func (s *Conn) close() error {
 	if s.conn == nil {
 		return nil
 	}
-	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) { // the one that was lost
+	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) { // it was broken
 		return err
 	}
 	return nil
 }
 
-// Statement is a statement in the engine's words.
+// Statement is a prepared statement in the engine's SQL.
 type Statement struct {
 	*sql.Stmt
 	dialect dialect
-	queue   *queued // what it waits for
+	queue   *writeQueue // sent before the statement
 	kind    Kind
 }
 
-// ExecContext is that of the statement.
+// ExecContext sends the buffered writes and runs the statement.
 func (p *Statement) ExecContext(ctx context.Context, args ...any) (sql.Result, error) {
 	if err := p.queue.flush(); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (p *Statement) ExecContext(ctx context.Context, args ...any) (sql.Result, e
 	return p.Stmt.ExecContext(ctx, p.dialect.bind(args)...)
 }
 
-// QueryContext is that of the statement.
+// QueryContext sends the buffered writes and runs the query.
 func (p *Statement) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
 	if err := p.queue.flush(); err != nil {
 		return nil, err
@@ -71,16 +71,16 @@ func (p *Statement) QueryContext(ctx context.Context, args ...any) (*sql.Rows, e
 	return p.Stmt.QueryContext(ctx, p.dialect.bind(args)...)
 }
 
-// QueryRowContext is that of the statement.
+// QueryRowContext sends the buffered writes and runs the query.
 func (p *Statement) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
-	_ = p.queue.flush() // it stays, and fails the transaction
+	_ = p.queue.flush() // the queue keeps the error, which fails the transaction
 	return p.Stmt.QueryRowContext(ctx, p.dialect.bind(args)...)
 }
 
 // IsPostgres reports whether the engine of the session is PostgreSQL.
 func (s *Conn) IsPostgres() bool { return s.dialect.postgres() }
 
-// Statement prepares a statement once.
+// Statement returns a prepared statement, which it prepares once.
 func (s *Conn) Statement(query string) (*Statement, error) {
 	p, ok := s.stmts[query]
 	if !ok {
@@ -104,7 +104,7 @@ func (s *Conn) Prepare(query string) (*Statement, error) {
 	return &Statement{Stmt: stmt, dialect: s.dialect, queue: s.queue}, nil
 }
 
-// Reader is a read-only view; its methods are the queries of every resource.
+// Reader runs queries in one snapshot.
 type Reader struct {
 	Conn
 }

@@ -1,13 +1,13 @@
 package engine
 
-// Setting returns a value that the server keeps for itself.
+// Setting returns an internal value of the server. Error: ErrNotFound.
 func (r *Reader) Setting(name string) ([]byte, error) {
 	var value []byte
 	err := r.Row(`SELECT value FROM settings WHERE name = ?`, []any{name}, &value)
 	return value, err
 }
 
-// SetSetting keeps a value under a name.
+// SetSetting stores an internal value of the server.
 func (tx *Tx) SetSetting(name string, value []byte) error {
 	err := tx.Write(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
 	return err

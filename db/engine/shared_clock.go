@@ -9,11 +9,11 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// Servers on several machines have to agree when something is due, expires or was made, also
-// where the clock of one is an hour off: all keep to the clock of the database.
+// Servers on several machines must agree when something is due, expires or was created, even if the
+// clock of a machine is wrong. All servers follow the clock of the database.
 
-// askTime has this process keep to the clock of the database, if opts ask for that.
-func askTime(ctx context.Context, d *DB, conn *sql.Conn, opts Options) error {
+// adoptClock makes this process follow the clock of the database, if opts.Clock is set.
+func adoptClock(ctx context.Context, d *DB, conn *sql.Conn, opts Options) error {
 	if d.usesDatabaseClock = opts.Clock; !opts.Clock {
 		return nil
 	}
@@ -22,13 +22,13 @@ func askTime(ctx context.Context, d *DB, conn *sql.Conn, opts Options) error {
 	if err := conn.QueryRowContext(ctx, `SELECT `+postgresNow).Scan(&shown); err != nil {
 		return fmt.Errorf("ask %s for the time: %w", d.name, err)
 	}
-	keepTime(d, shown, began)
+	followClock(d, shown, began)
 	return nil
 }
 
-// keepTime hears the time, in Unix milliseconds, that the database answered with to a question
-// of that moment, and reports whether it is another one than this process took it to be.
-func keepTime(d *DB, shown int64, asked time.Time) (moved bool) {
+// followClock adjusts the clock of this process to a time of the database, in Unix milliseconds,
+// that was queried at asked. It reports whether the clock was adjusted.
+func followClock(d *DB, shown int64, asked time.Time) (moved bool) {
 	if !d.usesDatabaseClock {
 		return false
 	}

@@ -12,14 +12,14 @@ import (
 	"mailer/db/pgtest"
 )
 
-// clockOf has the database of several servers tell another time than this machine.
+// clockOf is a database of several servers whose clock differs from that of this machine.
 type clockOf struct {
-	*several
+	*testCluster
 	conn *pgx.Conn
 }
 
 func newClockOf(t *testing.T) *clockOf {
-	g := &several{t, pgtest.Database(t, pgtest.Server(t), ""), quickHeartbeat}
+	g := &testCluster{t, pgtest.Database(t, pgtest.Server(t), ""), quickHeartbeat}
 	c, err := pgx.Connect(t.Context(), g.dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func (c *clockOf) keep() *DB {
 	return d
 }
 
-// wantTime checks what time it is for a write of d.
+// wantTime checks the time of a write to d.
 func (c *clockOf) wantTime(d *DB, ahead time.Duration) {
 	c.t.Helper()
 	err := writeSoon(d, func(tx *Tx) error {
@@ -69,7 +69,7 @@ func (c *clockOf) wantTime(d *DB, ahead time.Duration) {
 	}
 }
 
-func TestWhatIsWrittenIsOfTheTimeOfTheDatabase(t *testing.T) {
+func TestWritesUseDatabaseClock(t *testing.T) {
 	g := newClockOf(t)
 	g.ahead(time.Hour)
 	d := g.keep()
@@ -83,7 +83,7 @@ func TestWhatIsWrittenIsOfTheTimeOfTheDatabase(t *testing.T) {
 	}
 }
 
-func TestServersFollowTheClockOfTheDatabaseAndTakeNothingOver(t *testing.T) {
+func TestClockChangeCausesNoTakeover(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			g := newClockOf(t)
@@ -105,7 +105,7 @@ func TestServersFollowTheClockOfTheDatabaseAndTakeNothingOver(t *testing.T) {
 	}
 }
 
-func TestADatabaseDoesNotSetTheClockOfAProcessThatDoesNotWantIt(t *testing.T) {
+func TestDatabaseClockIsOptional(t *testing.T) {
 	g := newClockOf(t)
 	g.ahead(time.Hour)
 	g.wantTime(g.open(), 0)

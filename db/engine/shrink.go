@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Pages that nothing stands in are used again before the file grows, so some are kept:
-// sparePages, and one of spareShare of the whole file.
+// Unused pages are reused before the file grows, so some are kept: sparePages, and one of
+// spareShare of the whole file.
 const (
 	sparePages = 256
 	spareShare = 100
 )
 
-// Shrink hands unused pages back to the disk for about as long as budget, and returns
-// how long that kept others waiting and whether there are more. While pages are cleaned
-// (CleanPages) it does nothing, since it moves them.
+// Shrink returns unused pages to the disk for about the duration budget. It returns how long the
+// writer was blocked and whether there are more such pages. It does nothing while CleanPages
+// runs, because it moves pages, or on PostgreSQL.
 func (d *DB) Shrink(ctx context.Context, budget time.Duration) (took time.Duration, more bool, err error) {
 	if err := d.refusal(); err != nil || d.path == "" || !d.pages.TryLock() {
 		return 0, false, err
@@ -43,17 +43,17 @@ func (d *DB) Shrink(ctx context.Context, budget time.Duration) (took time.Durati
 	return took, more, nil
 }
 
-// vacuumStep is how many pages are moved without a look at the time.
+// vacuumStep is how many pages are moved between two looks at the clock.
 const vacuumStep = 8
 
-// vacuum moves pages from the end of the file into free ones and cuts it off behind
-// them, in one transaction: at most most pages.
-func (s *Conn) vacuum(start time.Time, budget time.Duration, most int64) (n int64, err error) {
-	rows, err := s.conn.QueryContext(context.Background(), fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(most, vacuumMost)))
+// vacuum moves up to limit pages from the end of the file into unused ones and truncates the
+// file, in one transaction.
+func (s *Conn) vacuum(start time.Time, budget time.Duration, limit int64) (n int64, err error) {
+	rows, err := s.conn.QueryContext(context.Background(), fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(limit, maxVacuum)))
 	if err != nil {
 		return 0, err
 	}
-	for rows.Next() { // a row for each page
+	for rows.Next() { // one row for each page
 		if n++; n%vacuumStep == 0 && time.Since(start) > budget {
 			break
 		}
@@ -64,5 +64,5 @@ func (s *Conn) vacuum(start time.Time, budget time.Duration, most int64) (n int6
 	return n, rows.Err()
 }
 
-// vacuumMost bounds what one transaction moves.
-const vacuumMost = 512
+// maxVacuum bounds the pages that one transaction moves.
+const maxVacuum = 512

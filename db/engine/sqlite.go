@@ -13,15 +13,15 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// sqliteEngine is a file on this machine, with one writer in this process.
+// sqliteEngine is a SQLite file with one writer in this process.
 type sqliteEngine struct{}
 
-// translate returns a statement as it is: this is whose words they are in.
+// translate returns the statement unchanged.
 func (sqliteEngine) translate(text string) string { return text }
 
 func (sqliteEngine) bind(args []any) []any { return args }
 
-func (sqliteEngine) cut() {}
+func (sqliteEngine) closeConns() {}
 
 func (sqliteEngine) postgres() bool { return false }
 
@@ -42,7 +42,7 @@ func (sqliteEngine) endRead(s *Conn) error {
 	return err
 }
 
-// begin takes the one lock of writers.
+// begin takes the write lock.
 func (sqliteEngine) begin(d *DB, s *Conn) error {
 	if _, err := s.Exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -64,40 +64,41 @@ func (sqliteEngine) commit(s *Conn) error {
 	return err
 }
 
-// What follows can't happen to a file.
+// A file needs none of the following.
 
 func (sqliteEngine) lost(*Conn) bool                                { return false }
 func (sqliteEngine) renew(context.Context, *DB, *Conn) error        { return nil }
 func (sqliteEngine) committed(context.Context, *Conn) (bool, error) { return true, nil }
-func (sqliteEngine) sure() bool                                     { return true }
+func (sqliteEngine) leaseValid() bool                               { return true }
 func (sqliteEngine) partition() Partition                           { return Partition{Count: 1} }
 func (sqliteEngine) endCleanly()                                    {}
 func (sqliteEngine) owner() string                                  { return "" }
 func (sqliteEngine) close(*DB) error                                { return nil }
 func (sqliteEngine) nodes(context.Context, *DB) ([]Node, error)     { return nil, nil }
 
-// version looks at the log, which every process appends to before it commits.
+// version includes the size and time of the log, to which every process appends before it
+// commits.
 func (sqliteEngine) version(d *DB) Version {
 	v := Version{commits: d.commits.Load()}
 	if log, err := os.Stat(d.path + "-wal"); err == nil {
-		v.size, v.written = log.Size(), log.ModTime()
+		v.size, v.modified = log.Size(), log.ModTime()
 	}
 	return v
 }
 
-func (sqliteEngine) foreign(s *Conn) (n int64, err error) {
+func (sqliteEngine) externalVersion(s *Conn) (n int64, err error) {
 	return n, s.Row(`PRAGMA data_version`, nil, &n)
 }
 
-// open opens or makes the file, its readers and its reserve, and holds its lock where opts
-// ask for it.
+// open opens or creates the file, its readers and its reserve, and takes its lock if opts.Lock is
+// set.
 func (e sqliteEngine) open(ctx context.Context, d *DB, opts Options) (Conn, error) {
 	conn, err := openFile(ctx, d, opts)
 	return newSession(conn, e), err
 }
 
 func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
-	path, fresh, err := resolvePath(opts.Path, opts.Create)
+	path, isNew, err := resolvePath(opts.Path, opts.Create)
 	if err != nil {
 		return nil, err
 	}
@@ -110,30 +111,30 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 			return nil, err
 		}
 	}
-	if fresh {
+	if isNew {
 		if err := createPrivate(path); err != nil {
 			return nil, fmt.Errorf("create database: %w", err)
 		}
 	}
 	conn, err := d.openWriter(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = d.openWriter(ctx)
 	}
 	if err != nil {
-		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
+		return nil, d.explainOpen(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
-	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
-		return nil, d.inWords(opts.Path, err)
+	if d.created, err = prepareSchema(ctx, conn, opts); err != nil {
+		return nil, d.explainOpen(opts.Path, err)
 	}
 	if err := refuseMoved(ctx, conn, opts); err != nil {
-		return nil, d.inWords(opts.Path, err)
+		return nil, d.explainOpen(opts.Path, err)
 	}
-	if d.made {
-		whole, _ := filepath.Abs(path) // without a working directory: empty
-		d.log.Info("made a new database", "path", cmp.Or(whole, path))
+	if d.created {
+		abs, _ := filepath.Abs(path) // empty if there is no working directory
+		d.log.Info("made a new database", "path", cmp.Or(abs, path))
 	}
 	if err := d.openReaders(ctx, "mode=ro", opts.Lazy); err != nil {
-		return nil, d.inWords(opts.Path, fmt.Errorf("open readers: %w", err))
+		return nil, d.explainOpen(opts.Path, fmt.Errorf("open readers: %w", err))
 	}
 	if opts.Lock {
 		if err := d.makeReserve(); tooManyFiles(err) {
@@ -143,15 +144,15 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		}
 		close(d.lead)
 	}
-	if d.wal, err = syncItself(ctx, conn, path); err != nil {
-		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
+	if d.wal, err = disableSync(ctx, conn, path); err != nil {
+		return nil, d.explainOpen(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
 	d.sync = func() error { return syncData(d.wal) }
 	return conn, nil
 }
 
-// createPrivate makes an empty file that only its owner can read; SQLite gives
-// its side files the same mode.
+// createPrivate creates an empty file that only its owner can read. SQLite gives its log the same
+// mode.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -181,8 +182,8 @@ func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
 	})
 }
 
-// openReaders opens the pool of the readers with one of SQLite's modes of opening, and connects
-// Each, or the first alone where the others wait until they are needed.
+// openReaders opens the pool of readers with a mode of SQLite and connects each reader or, with
+// lazy, only the first one.
 func (d *DB) openReaders(ctx context.Context, mode string, lazy bool) error {
 	pool, err := sql.Open("sqlite", dsn(d.path, mode+"&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
 	if err != nil {
@@ -205,7 +206,7 @@ func (d *DB) openReaders(ctx context.Context, mode string, lazy bool) error {
 
 func (d *DB) openReader(ctx context.Context) (*sql.Conn, error) {
 	conn, err := d.ro.Conn(ctx)
-	for p := retries(0); p.again(err); {
+	for p := retries(0); p.retry(err); {
 		conn, err = d.ro.Conn(ctx)
 	}
 	if err != nil {
@@ -217,8 +218,8 @@ func (d *DB) openReader(ctx context.Context) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// assertPragmas reads back what the DSN asked for: a misspelt DSN key is
-// dropped in silence by the driver.
+// assertPragmas checks the settings that the DSN asked for, because the driver ignores a
+// misspelled key.
 func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) error {
 	for name, value := range want {
 		var got string

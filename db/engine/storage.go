@@ -52,8 +52,8 @@ func primaryCode(err error) int {
 	return se.Code() & 0xff
 }
 
-// isFull also knows the one fault of a full disk that SQLite counts among the
-// I/O errors: the -shm file could not grow.
+// isFull reports whether err means a full disk, including the one case that SQLite reports as an
+// I/O error: the -shm file could not grow.
 func isFull(err error) bool {
 	var se *sqlite.Error
 	return errors.As(err, &se) && (se.Code()&0xff == sqliteFull || se.Code() == sqliteShmSize)
@@ -68,7 +68,7 @@ func isStorage(err error) bool {
 	return false
 }
 
-// isDamage reports whether err is a fault of the disk or the file that a read may meet.
+// isDamage reports whether err is a fault of the disk or the file that a read can meet.
 func isDamage(err error) bool {
 	switch primaryCode(err) {
 	case sqliteIOErr, sqliteCorrupt, sqliteNotADB:
@@ -77,8 +77,8 @@ func isDamage(err error) bool {
 	return false
 }
 
-// IsUnreadable reports whether err is a fault of what stands in the file, or of the
-// disk where it stands.
+// IsUnreadable reports whether err means that content of the file is corrupt or cannot be read
+// from disk.
 func IsUnreadable(err error) bool {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
@@ -91,8 +91,8 @@ func IsUnreadable(err error) bool {
 	return se.Code()&0xff == sqliteCorrupt
 }
 
-// orphan says of a row whose parent is gone that the parent was not found.
-func orphan(err error) error {
+// mapForeignKey returns ErrNotFound for a row whose parent is missing.
+func mapForeignKey(err error) error {
 	var se *sqlite.Error
 	var pg *pgconn.PgError
 	if errors.As(err, &se) && se.Code() == sqliteForeignKey || errors.As(err, &pg) && pg.Code == postgresForeignKey {
@@ -101,11 +101,10 @@ func orphan(err error) error {
 	return err
 }
 
-// fail latches: nothing is written any more, and whoever listens to Failed
-// stops.
+// fail stops the store for good: nothing is written any more, and Failed is closed.
 func (d *DB) fail(err error) {
-	d.latch.Do(func() {
-		d.cause = err
+	d.failOnce.Do(func() {
+		d.failCause = err
 		close(d.failed)
 		if errors.Is(err, errFenced) {
 			d.log.Error("stopped", "db", d.name, "err", err)
@@ -115,8 +114,8 @@ func (d *DB) fail(err error) {
 	})
 }
 
-// Reason is why a process on d ends that met err: where storage failed for good, or another
-// server took this one for dead, that is it, whatever was met first. nil stays nil.
+// Reason returns why a process that uses d ends after err: the failure of the store, if storage
+// failed or another server marked this one dead, otherwise err. nil stays nil.
 func (d *DB) Reason(err error) error {
 	if err == nil {
 		return nil
@@ -129,8 +128,8 @@ func (d *DB) Reason(err error) error {
 	}
 }
 
-// The reserve is disk space kept for vital writes: a file that is removed when
-// the disk is full and made again when there is room.
+// The reserve is disk space for critical writes: a file that is removed when the disk is full and
+// created again when there is space.
 const (
 	reserveSize  = 4 << 20
 	recoverEvery = time.Second
@@ -138,7 +137,7 @@ const (
 
 func (d *DB) reservePath() string { return d.path + ".reserve" }
 
-// makeReserve writes real bytes: a sparse file would reserve nothing.
+// makeReserve writes real bytes, because a sparse file would reserve nothing.
 func (d *DB) makeReserve() error {
 	f, err := os.OpenFile(d.reservePath(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -154,8 +153,8 @@ func (d *DB) makeReserve() error {
 	return nil
 }
 
-// recoverReserve is makeReserve on a disk that was full. It asks for as much
-// Budget again, so that the store is not full at the next write already.
+// recoverReserve is makeReserve on a disk that was full. It requires twice the space, so that the
+// next write does not fill the disk again.
 func (d *DB) recoverReserve() error {
 	free, err := DiskFree(filepath.Dir(d.path))
 	if err != nil {
@@ -167,8 +166,8 @@ func (d *DB) recoverReserve() error {
 	return d.makeReserve()
 }
 
-// setFull returns the reserve free for vital writes and looks every second
-// whether there is room again.
+// setFull removes the reserve, for critical writes, and checks every second whether the disk has
+// space again.
 func (d *DB) setFull(err error) {
 	if d.full.Swap(true) {
 		return

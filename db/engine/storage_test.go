@@ -15,7 +15,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// smallDisk mounts a file system of its own.
+// smallDisk mounts a separate file system.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fill writes until the disk is full and returns the error that said so.
+// fill writes until the disk is full and returns the error.
 func fill(t *testing.T, d *DB) error {
 	t.Helper()
 	chunk := bytes.Repeat([]byte("x"), 256<<10)
@@ -56,7 +56,7 @@ func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-func TestAFullDiskTakesVitalWritesOnlyAndRecovers(t *testing.T) {
+func TestFullDiskTakesCriticalWritesOnly(t *testing.T) {
 	dir := smallDisk(t, "24m")
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 12<<20), 0o600); err != nil {
@@ -123,8 +123,7 @@ func TestRecoveryNeedsTwiceTheReserve(t *testing.T) {
 	}
 }
 
-// overwritten opens a store and writes over all of its file but the first page,
-// behind its back.
+// overwritten opens a store and overwrites its file, except the first page, without SQLite.
 func overwritten(t *testing.T) *DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
@@ -138,8 +137,8 @@ func overwritten(t *testing.T) *DB {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	// A change by another connection empties the store's caches; the checkpoint
-	// brings every page into the file.
+	// A change by another connection clears the caches of the store; the checkpoint
+	// writes every page to the file.
 	for _, text := range []string{"INSERT INTO settings VALUES ('a', x'00')", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		if _, err := pool.ExecContext(t.Context(), text); err != nil {
 			t.Fatal(err)
@@ -160,8 +159,8 @@ func overwritten(t *testing.T) *DB {
 	return d
 }
 
-// wantLatched checks that the store has stopped for good.
-func wantLatched(t *testing.T, d *DB) {
+// wantFailed checks that the store has stopped for good.
+func wantFailed(t *testing.T, d *DB) {
 	t.Helper()
 	select {
 	case <-d.Failed():
@@ -182,24 +181,24 @@ func wantLatched(t *testing.T, d *DB) {
 	}
 }
 
-func TestADamagedFileLatchesAtTheFirstWrite(t *testing.T) {
+func TestWriteToDamagedFileFailsStore(t *testing.T) {
 	d := overwritten(t)
 	if err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("b", []byte("x")) }); !errors.Is(err, ErrFailed) {
 		t.Errorf("the write: %v", err)
 	}
-	wantLatched(t, d)
+	wantFailed(t, d)
 }
 
-func TestADamagedFileLatchesAtTheFirstRead(t *testing.T) {
+func TestReadOfDamagedFileFailsStore(t *testing.T) {
 	d := overwritten(t)
 	err := d.Read(t.Context(), func(r *Reader) error { _, err := r.Setting("a"); return err })
 	if !errors.Is(err, ErrFailed) || !IsStorage(err) { // 503, as for the first write
 		t.Errorf("the read: %v", err)
 	}
-	wantLatched(t, d)
+	wantFailed(t, d)
 }
 
-func TestAnErrorOfACallerDoesNotLatch(t *testing.T) {
+func TestClosureErrorDoesNotFailStore(t *testing.T) {
 	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
@@ -217,10 +216,9 @@ func TestAnErrorOfACallerDoesNotLatch(t *testing.T) {
 	}
 }
 
-// TestAFullDiskUnderTheIndexOfTheLogIsNoDamage: SQLite says IOERR_SHMSIZE, not
-// FULL, when the -shm file can't grow, which it does every 4096 frames of the
-// log.
-func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
+// TestFullDiskUnderWALIndex: SQLite returns IOERR_SHMSIZE instead of FULL if the -shm file cannot
+// grow, which happens every 4096 frames of the log.
+func TestFullDiskUnderWALIndex(t *testing.T) {
 	const frame, perIndexPage = 4096 + 24, 4062
 	dir := smallDisk(t, "64m")
 	path := filepath.Join(dir, "x.db")
@@ -236,7 +234,7 @@ func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
 		}
 		return d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("x", []byte{byte(n), byte(n >> 8)}) })
 	}
-	// An open snapshot keeps the log from beginning anew.
+	// An open snapshot keeps SQLite from restarting the log.
 	done, reading := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -286,7 +284,7 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-func TestAServerStartsOnAnAlmostFullDisk(t *testing.T) {
+func TestOpenOnAlmostFullDisk(t *testing.T) {
 	dir := smallDisk(t, "3m") // less than the reserve
 	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true})
 	if err != nil {

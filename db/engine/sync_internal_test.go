@@ -9,7 +9,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// syncs stands in for the disk: each sync says that it began and waits for its outcome.
+// syncs replaces the sync to disk: each call reports that it began and waits for its result.
 type syncs struct {
 	began   chan struct{}
 	outcome chan error
@@ -29,7 +29,7 @@ func storeWithSyncs(t *testing.T) (*DB, syncs) {
 	return d, s
 }
 
-// put has a Write under way and returns where its answer arrives, once its closure has run.
+// put starts a Write and returns, once its closure has run, the channel of its result.
 func put(t *testing.T, d *DB, key string) (answer chan error, after *bool) {
 	t.Helper()
 	answer, after, ran := make(chan error, 1), new(bool), make(chan struct{})
@@ -44,19 +44,19 @@ func put(t *testing.T, d *DB, key string) (answer chan error, after *bool) {
 	return answer, after
 }
 
-func TestAWriteIsAnsweredOnceItIsOnDiskAndTheNextRunsMeanwhile(t *testing.T) {
+func TestWriteReturnsAfterSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, disk := storeWithSyncs(t)
 		first, after := put(t, d, "a")
 		<-disk.began
-		second, _ := put(t, d, "b") // its closure runs while the first waits for the disk
+		second, _ := put(t, d, "b") // its closure runs during the sync of the first
 		third, _ := put(t, d, "c")
 		synctest.Wait()
 		if len(first)+len(second)+len(third) > 0 || *after {
 			t.Fatal("answered before the sync ended")
 		}
 		disk.outcome <- nil
-		<-disk.began // WriteOne for both
+		<-disk.began // one sync for both
 		if err := <-first; err != nil || !*after {
 			t.Fatalf("%v, told: %t", err, *after)
 		}
@@ -74,14 +74,14 @@ func TestAWriteIsAnsweredOnceItIsOnDiskAndTheNextRunsMeanwhile(t *testing.T) {
 	})
 }
 
-func TestASyncThatFailsLatches(t *testing.T) {
+func TestFailedSyncFailsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, disk := storeWithSyncs(t)
 		first, after := put(t, d, "a")
 		<-disk.began
 		second, _ := put(t, d, "b")
 		disk.outcome <- errors.New("no such luck")
-		for _, answer := range []chan error{first, second} { // the second is not tried
+		for _, answer := range []chan error{first, second} { // the second sync is not tried
 			if err := <-answer; !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "no such luck") {
 				t.Errorf("got %v", err)
 			}

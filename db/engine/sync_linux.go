@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// syncData has what was written to a file be on disk, with its size but not its times.
+// syncData syncs the content and the size of a file, but not its times.
 func syncData(f *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(f.Fd())); err != syscall.EINTR {

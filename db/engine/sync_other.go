@@ -1,8 +1,8 @@
 //go:build !linux
 
-package db
+package engine
 
 import "os"
 
-// syncData has what was written to a file be on disk.
+// syncData syncs a file.
 func syncData(f *os.File) error { return f.Sync() }

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// Version is a state of the database as it looks from outside; two are compared
-// with ==.
+// Version is a state of the database. Versions are compared with ==.
 type Version struct {
-	commits uint64 // of this process
-	others  int64  // groups of writes of other processes, as far as was looked
-	size    int64  // of the log of a file
-	written time.Time
+	commits        uint64 // of this process
+	externalGroups int64  // of other processes, as of the last heartbeat
+	size           int64  // of the log of a file
+	modified       time.Time
 }
 
-// Version answers another value after every commit of this process, without a look
-// into the database. What another process commits shows too, but perhaps a moment
-// before it can be read, and not where that follows an earlier commit within
-// milliseconds: who waits for it looks twice, and now and then without any sign.
+// Version returns another value after every commit of this process, without a query. A commit of
+// another process shows too, but possibly a moment before it can be read, and not always if it
+// follows an earlier commit within milliseconds. A caller that waits for one must check twice,
+// and from time to time without a change of Version.
 func (d *DB) Version() Version { return d.engine.version(d) }
 
-// Foreign is another number after every commit of another process, as soon as that
-// can be read, and stands still while only this one commits. It waits for the writer
-// until ctx ends. Errors: those of the store.
-func (d *DB) Foreign(ctx context.Context) (n int64, err error) {
+// ExternalVersion returns another number after every commit of another process, as soon as the
+// commit can be read, and the same number while only this process commits. It waits for the
+// writer until ctx ends. Errors: those of the store.
+func (d *DB) ExternalVersion(ctx context.Context) (n int64, err error) {
 	err = d.run(ctx, func(s *Conn) (err error) {
-		n, err = d.engine.foreign(s)
+		n, err = d.engine.externalVersion(s)
 		return err
 	})
 	if err != nil {

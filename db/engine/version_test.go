@@ -8,7 +8,7 @@ import (
 	"mailer/db/engine"
 )
 
-func TestVersionsTellOfChanges(t *testing.T) {
+func TestVersion(t *testing.T) {
 	path := engine.NewFile(t)
 	d, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: dbtest.Schema(t), Lock: true, Lazy: true})
 	if err != nil {
@@ -28,7 +28,7 @@ func TestVersionsTellOfChanges(t *testing.T) {
 	}
 	foreign := func() int64 {
 		t.Helper()
-		n, err := d.Foreign(t.Context())
+		n, err := d.ExternalVersion(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,47 +16,47 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// maxGroup is how many closures share one commit at most.
+// maxGroup is the maximum number of closures that share a commit.
 const maxGroup = 64
 
-// Tx is a write transaction, valid inside its closure only. Now is set once:
-// SQL never asks for the time.
+// Tx is a write transaction, valid only inside its closure. Now is the time of the transaction;
+// SQL never queries the time.
 type Tx struct {
 	Reader
 	Now     time.Time
 	after   []func()
-	touched map[string]bool // Changed
-	// Extra is what the caller of Write keeps with the transaction, for Options.BeforeCommit.
+	changed map[string]bool // by Tx.Changed
+	// Extra is a value of the caller of Write for Options.BeforeCommit.
 	Extra any
-	db    *DB // nil: of no database in use
-	// stood is the mark of Standings where the closure stands apart: from before all that run
-	// beside it.
-	stood *uint64
+	db    *DB // nil: the database is not opened by Open
+	// baseSuppressions is the count for SuppressionVersion of a pipelined closure, from before
+	// the closures that run interleaved with it.
+	baseSuppressions *uint64
 }
 
-// AfterCommit has fn called once the transaction is on disk, before Write
-// answers; never when it rolled back. fn must not block.
+// AfterCommit registers fn, which is called once the transaction is on disk, before Write
+// returns, and never after a rollback. fn must not block.
 func (tx *Tx) AfterCommit(fn func()) { tx.after = append(tx.after, fn) }
 
-// request is a closure on its way through the writer.
+// request is a closure to be run by the writer.
 type request struct {
 	ctx      context.Context
 	fn       func(*Tx) error
 	critical bool
 	batched  bool        // may wait for others
-	begun    atomic.Bool // or given up by who asked: the first of both holds
+	begun    atomic.Bool // also set when the request was refused: whichever happens first wins
 	tx       *Tx
 	err      error
 	done     chan error
 }
 
-// Write runs fn in a transaction and answers once it is on disk. Waiting
-// closures share one commit; one that fails rolls back alone, and its error
-// comes back as it is. fn may be run again after a failed commit, so it must
-// set what it captures rather than add to it; it must not wait, and it must not
-// call Write. When ctx ends before fn has begun, ctx's error comes back; after
-// that the outcome is awaited. Errors of the store: ErrFull, ErrLocked, ErrFiles,
-// ErrFailed, ErrClosed; ErrDamaged where fn read what is damaged.
+// Write runs fn in a transaction and returns once the transaction is on disk. Waiting closures
+// share one commit. A closure that fails is rolled back alone, and its error is returned
+// unchanged. fn may be run again after a failed commit, so it must assign captured variables
+// rather than add to them. It must not block and must not call Write. If ctx ends before fn has
+// begun, the error of ctx is returned; after that Write waits for the outcome. Errors of the
+// store: ErrFull, ErrLocked, ErrFiles, ErrUnreachable, ErrFailed, ErrClosed; ErrDamaged if fn
+// read damaged content.
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := d.refusal(); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
 
-// WriteBatched is Write for work that no client waits for: it may wait for
-// Options.Gather, so that others share its commit.
+// WriteBatched is Write for work that no client waits for: it may wait for Options.Gather, so
+// that others share its commit.
 func (d *DB) WriteBatched(ctx context.Context, fn func(*Tx) error) error {
 	if err := d.refusal(); err != nil {
 		return err
@@ -73,17 +73,16 @@ func (d *DB) WriteBatched(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, batched: true, done: make(chan error, 1)})
 }
 
-// WriteCritical is Write for what must not wait for disk space: results of mail
-// that left, opt-outs, cancels. On a full disk it uses the reserve; a database elsewhere that
-// is away or full it waits for, but where somebody waits for an answer (app.WithClientWaiting): they
-// are refused after answerWithin, and what has not begun by then is not written.
+// WriteCritical is Write for what must be stored even during an outage: results of sent mail,
+// opt-outs, cancellations. On a full disk it uses the reserve. It waits for a PostgreSQL database
+// that is unreachable or full, but if a client waits for the response (app.WithClientWaiting) it
+// returns an error after clientTimeout, and a closure that has not begun is then not run.
 func (d *DB) WriteCritical(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, critical: true, done: make(chan error, 1)})
 }
 
-// WriteCriticalAsync is WriteCritical, patiently: it puts fn in the queue before it
-// returns, and returns the function that waits for the outcome. Writes are
-// committed in the order in which they were queued.
+// WriteCriticalAsync is a batched WriteCritical that queues fn and returns a function that waits
+// for the outcome. Writes are committed in the order in which they were queued.
 func (d *DB) WriteCriticalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
 	r := &request{ctx: ctx, fn: fn, critical: true, batched: true, done: make(chan error, 1)}
 	if err := d.enqueue(r); err != nil {
@@ -120,8 +119,8 @@ func (d *DB) enqueue(r *request) error {
 	}
 }
 
-// nestedAfter is how long a Write waits before it asks whether it waits for
-// itself: walking the callers is too dear to be done each time.
+// nestedAfter is how long a Write waits before it checks whether it was called inside a closure.
+// The check walks the stack, which is too expensive to do each time.
 const nestedAfter = 2 * time.Second
 
 const nestedWrite = "db: Write called inside a Write closure; pass the *Tx on instead"
@@ -151,13 +150,12 @@ func (d *DB) await(r *request) error {
 	}
 }
 
-// Queued reports whether a Write waits for its turn.
+// Queued reports whether a Write waits to be run.
 func (d *DB) Queued() bool { return len(d.queue) > 0 }
 
-// writeLoop owns the one write connection until Close, then does what is
-// queued and ends.
+// writeLoop uses the only write connection until Close, then runs what is queued and ends.
 func (d *DB) writeLoop(s Conn) {
-	defer close(d.written)
+	defer close(d.unsynced)
 	defer s.close()
 	for {
 		select {
@@ -178,24 +176,24 @@ func (d *DB) writeLoop(s Conn) {
 	}
 }
 
-// DefaultGather is how long a group of writes waits for others to share its commit, which
-// costs the same pages for one closure as for many. It is short, since groups are written
-// while the ones before them are being synced.
+// DefaultGather is how long a group of writes waits for others to share its commit, which writes
+// the same pages for one closure as for many. It is short, since a group is written while the
+// previous ones are synced.
 const DefaultGather = 150 * time.Microsecond
 
-// crowded is the mean group from which it pays to wait.
-const crowded = 3
+// busyGroup is the mean group size from which waiting for others pays off.
+const busyGroup = 3
 
-// gather takes what else is waiting, up to a group. It waits a little for more
-// while all of the group are patient, and under load; a lone caller never waits.
+// gather returns a group of waiting requests. It waits shortly for more if all of the group are
+// batched, and under load; a single request that is not batched never waits.
 func (d *DB) gather(first *request) []*request {
 	group := append(make([]*request, 0, maxGroup), first)
-	defer func() { d.crowd += (float64(len(group)) - d.crowd) / 8 }()
-	hurried := !first.batched
+	defer func() { d.meanGroup += (float64(len(group)) - d.meanGroup) / 8 }()
+	urgent := !first.batched
 	var timer *time.Timer
 	join := func(r *request) {
 		group = append(group, r)
-		hurried = hurried || !r.batched
+		urgent = urgent || !r.batched
 	}
 	for len(group) < maxGroup {
 		select {
@@ -204,7 +202,7 @@ func (d *DB) gather(first *request) []*request {
 			continue
 		default:
 		}
-		if d.gatherFor < 0 || hurried && d.crowd < crowded {
+		if d.gatherFor < 0 || urgent && d.meanGroup < busyGroup {
 			return group
 		}
 		if timer == nil {
@@ -221,51 +219,50 @@ func (d *DB) gather(first *request) []*request {
 	return group
 }
 
-// commit runs a group in one transaction. What is written is answered once it is on disk
-// (syncLoop), the rest at once.
+// commit runs a group in one transaction. Requests that were written are answered once they are
+// on disk (syncLoop), the others immediately.
 func (d *DB) commit(s *Conn, group []*request) {
 	began := time.Now()
 	if group = begin(group); len(group) == 0 {
 		return
 	}
-	if err := d.refusal(); err != nil { // since they were queued
+	if err := d.refusal(); err != nil { // an outage began after they were queued
 		if group = keepCritical(group, err); len(group) == 0 {
 			return
 		}
 	}
-	group, err := d.commitSound(s, group)
+	group, err := d.commitUndamaged(s, group)
 	if isFull(err) {
 		d.setFull(err)
-		group, err = d.commitSound(s, keepCritical(group, ErrFull))
+		group, err = d.commitUndamaged(s, keepCritical(group, ErrFull))
 	}
 	var rest []*request
-	if err != nil && (d.engine.lost(s) || refusesWrites(err) != nil) {
-		group, rest, err = reach(d, s, group, err)
+	if err != nil && (d.engine.lost(s) || writeRefusal(err) != nil) {
+		group, rest, err = reconnect(d, s, group, err)
 	}
-	settle(d, group, began, err)
+	finishGroup(d, group, began, err)
 	for chunk := range slices.Chunk(rest, maxGroup) {
 		d.commit(s, chunk)
 	}
 }
 
-// settle answers a group, or has it answered once it is on disk.
-func settle(d *DB, group []*request, began time.Time, err error) {
+// finishGroup answers a group that failed, and hands one that was committed to syncLoop.
+func finishGroup(d *DB, group []*request, began time.Time, err error) {
 	if len(group) == 0 {
 		return
 	}
-	if err = d.settleFault(err); err != nil {
+	if err = d.handleFault(err); err != nil {
 		answer(&d.generations, group, err)
 		return
 	}
-	d.written <- written{group, began}
+	d.unsynced <- unsyncedGroup{group, began}
 }
 
-// answer tells every request of a group what became of it: err where the transaction as a
-// whole failed.
+// answer answers every request of a group; err is the error of the whole transaction.
 func answer(g *generations, group []*request, err error) {
 	for _, r := range group {
 		if err == nil && r.err == nil {
-			g.bump(r.tx.touched)
+			g.bump(r.tx.changed)
 			for _, fn := range r.tx.after {
 				fn()
 			}
@@ -277,37 +274,38 @@ func answer(g *generations, group []*request, err error) {
 	}
 }
 
-// errSpoiled: SQLite commits no transaction in which something could not be read.
-var errSpoiled = errors.New("db: a closure read what is damaged")
+// errReadDamaged means that a closure read damaged content. SQLite does not commit such a
+// transaction.
+var errReadDamaged = errors.New("db: a closure read what is damaged")
 
-// commitSound is tryCommit without the closures that read what is damaged, which it
-// answers. It returns the others.
-func (d *DB) commitSound(s *Conn, group []*request) ([]*request, error) {
+// commitUndamaged is tryCommit without the closures that read damaged content, which it answers
+// with their errors. It returns the others.
+func (d *DB) commitUndamaged(s *Conn, group []*request) ([]*request, error) {
 	tries := retries(0)
 	for len(group) > 0 {
 		err := d.tryCommit(s, group)
-		if !errors.Is(err, errSpoiled) {
-			if tries.again(err) {
+		if !errors.Is(err, errReadDamaged) {
+			if tries.retry(err) {
 				continue
 			}
 			return group, err
 		}
 		group = slices.DeleteFunc(group, func(r *request) bool {
-			spoils := spoiled(r.err)
-			if spoils {
+			damaged := readDamaged(r.err)
+			if damaged {
 				r.done <- r.err
 			}
-			return spoils
+			return damaged
 		})
 	}
 	return nil, nil
 }
 
-func spoiled(err error) bool { return errors.Is(err, ErrDamaged) && IsUnreadable(err) }
+func readDamaged(err error) bool { return errors.Is(err, ErrDamaged) && IsUnreadable(err) }
 
-// settleFault notes what the error of a commit means for the ones to come, and returns
-// it in the store's terms.
-func (d *DB) settleFault(err error) error {
+// handleFault begins an outage, or stops the store, if the error of a commit requires it. It
+// returns the error in the store's terms.
+func (d *DB) handleFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -326,48 +324,48 @@ func (d *DB) settleFault(err error) error {
 	return err
 }
 
-// keepCritical answers the requests that are refused for now and returns the rest.
+// keepCritical answers all requests that are not critical with err and returns the others.
 func keepCritical(group []*request, err error) []*request {
-	var vital []*request
+	var critical []*request
 	for _, r := range group {
 		if r.critical {
-			vital = append(vital, r)
+			critical = append(critical, r)
 			continue
 		}
 		r.done <- err
 	}
-	return vital
+	return critical
 }
 
-// tryCommit answers with the error of the transaction as a whole; what one
-// closure did wrong stands in its request.
+// tryCommit runs a group and commits it. It returns the error of the whole transaction; the error
+// of a closure is in its request.
 func (d *DB) tryCommit(s *Conn, group []*request) error {
 	select {
 	case <-d.failed:
 		return d.Err()
 	default:
 	}
-	err := tryTogether(d, s, group)
-	if s.queue != nil && s.queue.early {
-		err = tryTogether(d, s, group)
+	err := tryGroup(d, s, group)
+	if s.queue != nil && s.queue.beginFirst {
+		err = tryGroup(d, s, group)
 	}
-	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || refusesWrites(err) != nil {
+	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || writeRefusal(err) != nil {
 		return err
 	}
-	s.queue.at = true // whatever it was: each is told what its own writes met
-	defer func() { s.queue.at = false }()
-	return tryTogether(d, s, group)
+	s.queue.immediate = true // so that each closure gets the errors of its own writes
+	defer func() { s.queue.immediate = false }()
+	return tryGroup(d, s, group)
 }
 
-// tryTogether runs a group in one transaction.
-func tryTogether(d *DB, s *Conn, group []*request) error {
+// tryGroup runs a group in one transaction.
+func tryGroup(d *DB, s *Conn, group []*request) error {
 	s.queue.reset()
 	if err := d.engine.begin(d, s); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	now := clock.Now()
-	for _, run := range runsOf(s, group) {
-		if err := runSome(d, s, run, now); err != nil {
+	for _, run := range splitRuns(s, group) {
+		if err := runClosures(d, s, run, now); err != nil {
 			return errors.Join(err, rollback(s))
 		}
 	}
@@ -383,7 +381,7 @@ func tryTogether(d *DB, s *Conn, group []*request) error {
 	return nil
 }
 
-// beforeCommit runs Options.BeforeCommit for the closures of a group that did not fail.
+// beforeCommit calls Options.BeforeCommit for the closures of a group that did not fail.
 func beforeCommit(d *DB, s *Conn, group []*request, now time.Time) error {
 	if d.beforeCommit == nil {
 		return nil
@@ -397,20 +395,20 @@ func beforeCommit(d *DB, s *Conn, group []*request, now time.Time) error {
 	return d.beforeCommit(&Tx{Reader: Reader{Conn: *s}, Now: now}, extras)
 }
 
-func runSome(d *DB, s *Conn, run []*request, now time.Time) error {
+func runClosures(d *DB, s *Conn, run []*request, now time.Time) error {
 	if isPipelined(s, run[0]) {
 		return runPipelined(d, s, run, now)
 	}
 	return d.runOne(s, run[0], now)
 }
 
-// runOne runs one closure in a savepoint. The error it returns is one that the
-// whole transaction must not survive.
+// runOne runs one closure in a savepoint. A returned error requires that the whole transaction is
+// rolled back.
 func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 	if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 		return nil
 	}
-	if s.queue != nil && !s.queue.at {
+	if s.queue != nil && !s.queue.immediate {
 		return runQueued(d, s, r, now)
 	}
 	if _, err := s.Exec("SAVEPOINT one"); err != nil {
@@ -423,10 +421,10 @@ func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 	}
 	if errors.Is(r.err, ErrDamaged) {
 		d.logDamage(r.err)
-		if spoiled(r.err) {
-			return errSpoiled
+		if readDamaged(r.err) {
+			return errReadDamaged
 		}
-	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) || refusesWrites(r.err) != nil {
+	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) || writeRefusal(r.err) != nil {
 		return r.err // SQLite may have rolled back everything already
 	}
 	if _, err := s.Exec("ROLLBACK TO one"); err != nil {
@@ -436,19 +434,19 @@ func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 	return err
 }
 
-// runQueued runs one closure whose writes are queued, without a savepoint: one that fails
-// after it changed something has the group be run again, one by one.
+// runQueued runs one closure with buffered writes, without a savepoint. If the closure fails
+// after it changed something, the group is run again with savepoints.
 func runQueued(d *DB, s *Conn, r *request, now time.Time) error {
 	before := s.queue.changes
 	r.tx = &Tx{Reader: Reader{Conn: *s}, Now: now, db: d}
 	if r.err = d.call(r); r.err == nil || s.queue.failed == nil && s.queue.changes == before && !d.engine.lost(s) && !failedInside(r.err) {
 		return s.queue.failure()
 	}
-	return errAlone
+	return errRunSingly
 }
 
-// call turns a panic of a closure into its error: one bad request must not end
-// the writer.
+// call runs a closure and turns a panic into its error, so that one bad request does not end the
+// writer.
 func (d *DB) call(r *request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -459,10 +457,9 @@ func (d *DB) call(r *request) (err error) {
 	return r.fn(r.tx)
 }
 
-// rollback ends the transaction; SQLite may have ended it by itself, which is
-// no error.
+// rollback rolls the transaction back. It is no error if SQLite has done so already.
 func rollback(s *Conn) error {
-	s.queue.reset() // what waits, or failed, is no more
+	s.queue.reset() // discard buffered writes and their error
 	_, err := s.Exec("ROLLBACK")
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == sqliteError {
@@ -471,16 +468,16 @@ func rollback(s *Conn) error {
 	return err
 }
 
-// The functions that the goroutines of a writer run, as runtime names them.
+// The names of the functions that the goroutines of a writer run, in package runtime.
 const (
 	writerName = "mailer/db/engine.(*DB).writeLoop"
 	partName   = "mailer/db/engine.(*part).run"
 	syncerName = "mailer/db/engine.(*DB).syncLoop"
 )
 
-// onWriter reports whether the caller runs on a goroutine of a writer: inside a
-// closure, or what it had called after its commit. No context says so, since a
-// closure may pass on any; its callers do.
+// onWriter reports whether the caller runs on a goroutine of a writer: inside a closure, or in a
+// function that runs after its commit. It looks at the stack, because a closure may pass any
+// context on.
 func onWriter() bool {
 	callers := make([]uintptr, 64)
 	n := runtime.Callers(2, callers)

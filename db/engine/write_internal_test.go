@@ -6,7 +6,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// deep calls fn behind n more callers.
+// deep calls fn with n more frames on the stack.
 func deep(n int, fn func() bool) bool {
 	if n == 0 {
 		return fn()
@@ -14,7 +14,7 @@ func deep(n int, fn func() bool) bool {
 	return deep(n-1, fn)
 }
 
-func TestOnlyClosuresAndWhatFollowsTheirCommitRunOnTheWriter(t *testing.T) {
+func TestOnWriter(t *testing.T) {
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,9 @@
-// Package pgtest lends a PostgreSQL to tests of any package: one server a process, of the
-// programs that Debian installs, on a free port of the loopback, without fsync. The
-// environment variable MAILER_TEST_POSTGRES names another one by its DSN.
+// Package pgtest provides a PostgreSQL server to tests: one for each process, from the programs that
+// Debian installs, on a free loopback port, without fsync. The environment variable
+// MAILER_TEST_POSTGRES selects another server by its DSN.
 //
-// Tests alone import it; a program never does. What fails here fails the test that asked
-// for it. Where there is no PostgreSQL the test is skipped, but fails where CI is "true".
+// Only tests import the package. If a helper fails, it ends the test that called it. Without
+// PostgreSQL the test is skipped; with CI=true it fails.
 package pgtest
 
 import (
@@ -21,27 +21,29 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Environment variables: named names a server which is there, and lent says that it is Lend's.
+// Environment variables: serverVar is the DSN of an existing server, and sharedVar is set if
+// RunShared started it.
 const (
-	named = "MAILER_TEST_POSTGRES"
-	lent  = "MAILER_TEST_POSTGRES_LENT"
+	serverVar = "MAILER_TEST_POSTGRES"
+	sharedVar = "MAILER_TEST_POSTGRES_LENT"
 )
 
-// Lent reports whether one Lend lends the server, so that all that use it are of one build.
-func Lent() bool { return os.Getenv(lent) != "" }
+// Shared reports whether RunShared started the server, so that all tests that use it are of one
+// build.
+func Shared() bool { return os.Getenv(sharedVar) != "" }
 
-// Build tells one build of the tests from another in the key of a template, since another build
-// may make tables otherwise. It is empty where all tests are of one build.
+// Build returns a text for the key of a template that distinguishes builds of the tests, because
+// another build may create other tables. It is empty if all tests are of one build.
 func Build(t testing.TB) string {
 	t.Helper()
-	if Lent() {
+	if Shared() {
 		return ""
 	}
-	path, err := os.Executable()
+	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(exe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,18 +52,18 @@ func Build(t testing.TB) string {
 
 var started = sync.OnceValues(start)
 
-// Server returns the DSN, a URL, of a superuser of the process's server. The server ends
-// with the process, however that ends, and what it stored goes with it.
+// Server returns the URL of a superuser of the server of this process. The server ends with the
+// process, however it ends, and its data is removed.
 func Server(t testing.TB) string {
 	t.Helper()
-	if dsn := os.Getenv(named); dsn != "" {
+	if dsn := os.Getenv(serverVar); dsn != "" {
 		return dsn
 	}
 	if programs() == "" {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("there is no PostgreSQL: apt-get install postgresql")
 		}
-		t.Skip("there is no PostgreSQL: apt-get install postgresql, or name one in " + named)
+		t.Skip("there is no PostgreSQL: apt-get install postgresql, or name one in " + serverVar)
 	}
 	s, err := started()
 	if err != nil {
@@ -70,14 +72,14 @@ func Server(t testing.TB) string {
 	return s.dsn
 }
 
-// Template makes a database of a schema, to copy by Database, and returns its name. It is
-// made once a server and stays there.
+// Template creates a database with a schema, for Database to copy, and returns its name. It is
+// created once for each server and kept.
 func Template(t testing.TB, server, schema string) string {
 	t.Helper()
 	return TemplateBy(t, server, schema, func(dsn string) error { return fill(t.Context(), dsn, schema) })
 }
 
-// TemplateBy is Template for a database that fill fills; key tells one from another.
+// TemplateBy is Template for a database that fill fills. key distinguishes templates.
 func TemplateBy(t testing.TB, server, key string, fill func(dsn string) error) string {
 	t.Helper()
 	name := fmt.Sprintf("mailer_template_%x", sha256.Sum256([]byte(key)))[:48]
@@ -93,7 +95,7 @@ func TemplateBy(t testing.TB, server, key string, fill func(dsn string) error) s
 	return name
 }
 
-// templates are those that this process has seen, by server and name.
+// templates are the templates that this process has used, by server and name.
 var templates = struct {
 	sync.Mutex
 	seen map[string]bool
@@ -110,21 +112,21 @@ func makeTemplate(ctx context.Context, server, name string, fill func(dsn string
 	if err := admin.QueryRow(ctx, there, name).Scan(&exists); err != nil || exists {
 		return err
 	}
-	// Held until the connection ends: another process waits rather than make it too.
+	// The lock is held until the connection closes: another process waits instead of creating the same template.
 	if _, err := admin.Exec(ctx, `SELECT pg_advisory_lock(hashtext($1))`, name); err != nil {
 		return err
 	}
 	if err := admin.QueryRow(ctx, there, name).Scan(&exists); err != nil || exists {
 		return err
 	}
-	half := name + "_half"
-	if err := each(ctx, admin, `DROP DATABASE IF EXISTS `+half+` WITH (FORCE)`, create(half, "")); err != nil {
+	partial := name + "_half"
+	if err := execAll(ctx, admin, `DROP DATABASE IF EXISTS `+partial+` WITH (FORCE)`, createDatabase(partial, "")); err != nil {
 		return err
 	}
-	if err := fill(Named(server, half)); err != nil {
+	if err := fill(WithDatabase(server, partial)); err != nil {
 		return err
 	}
-	return each(ctx, admin, `ALTER DATABASE `+half+` RENAME TO `+name)
+	return execAll(ctx, admin, `ALTER DATABASE `+partial+` RENAME TO `+name)
 }
 
 func fill(ctx context.Context, dsn, schema string) error {
@@ -137,26 +139,26 @@ func fill(ctx context.Context, dsn, schema string) error {
 	return err
 }
 
-// Database makes a database that goes at the end of the test, and returns its DSN: a copy
-// of a template, or with none an empty one that orders texts by their bytes. It needs
-// PostgreSQL 15.
+// Database creates a database that is dropped when the test ends, and returns its DSN. It is a
+// copy of a template or, if template is empty, an empty database that sorts texts by bytes. It
+// requires PostgreSQL 15.
 func Database(t testing.TB, server, template string) string {
 	t.Helper()
 	name := newName()
-	if err := asAdmin(t.Context(), server, append(leftovers(), create(name, template))...); err != nil {
+	if err := execOn(t.Context(), server, append(takePendingDrops(), createDatabase(name, template))...); err != nil {
 		t.Fatalf("make a database: %v", err)
 	}
-	dropAtTheEnd(t, server, name)
-	return Named(server, name)
+	dropOnCleanup(t, server, name)
+	return WithDatabase(server, name)
 }
 
-// Copy makes a copy of a database as all connections to it leave it that end at this moment,
-// has each statement done there, and returns its DSN. Others may connect to the old one again.
+// Copy closes all connections to a database, copies it, runs statements on the copy and returns
+// the DSN of the copy. The original accepts connections again.
 func Copy(t testing.TB, dsn string, statements ...string) string {
 	t.Helper()
-	old, name := databaseOf(dsn), newName()
+	old, name := databaseName(dsn), newName()
 	ctx := t.Context()
-	err := asAdmin(ctx, Named(dsn, "postgres"),
+	err := execOn(ctx, WithDatabase(dsn, "postgres"),
 		`ALTER DATABASE `+old+` ALLOW_CONNECTIONS false`,
 		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '`+old+`'`,
 		`DO $$ BEGIN -- sooner than CREATE DATABASE, which looks ten times a second
@@ -164,21 +166,21 @@ func Copy(t testing.TB, dsn string, statements ...string) string {
 				PERFORM pg_sleep(0.002), pg_stat_clear_snapshot();
 			END LOOP;
 		END $$`,
-		create(name, old),
+		createDatabase(name, old),
 		`ALTER DATABASE `+old+` ALLOW_CONNECTIONS true`)
 	if err == nil {
-		err = asAdmin(ctx, Named(dsn, name), statements...)
+		err = execOn(ctx, WithDatabase(dsn, name), statements...)
 	}
 	if err != nil {
 		t.Fatalf("copy a database: %v", err)
 	}
-	dropAtTheEnd(t, dsn, name)
-	return Named(dsn, name)
+	dropOnCleanup(t, dsn, name)
+	return WithDatabase(dsn, name)
 }
 
 func newName() string { return "mailer_test_" + strings.ToLower(rand.Text()) }
 
-func databaseOf(dsn string) string {
+func databaseName(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return err.Error()
@@ -186,39 +188,40 @@ func databaseOf(dsn string) string {
 	return strings.TrimPrefix(u.Path, "/")
 }
 
-// dropAtTheEnd drops a database once the test is over: of a server that ends with the tests
-// on the connection that makes the next one, since to connect costs as much as that.
-func dropAtTheEnd(t testing.TB, server, name string) {
+// dropOnCleanup drops a database when the test ends. On a server that ends with the tests the
+// drop is left to the connection that creates the next database, because connecting is as
+// expensive as dropping.
+func dropOnCleanup(t testing.TB, server, name string) {
 	drop := `DROP DATABASE ` + name + ` WITH (FORCE)`
 	t.Cleanup(func() {
-		if os.Getenv(named) == "" || Lent() {
-			left.Lock()
-			defer left.Unlock()
-			left.drops = append(left.drops, drop)
+		if os.Getenv(serverVar) == "" || Shared() {
+			pendingDrops.Lock()
+			defer pendingDrops.Unlock()
+			pendingDrops.drops = append(pendingDrops.drops, drop)
 			return
 		}
-		if err := asAdmin(context.WithoutCancel(t.Context()), Named(server, "postgres"), drop); err != nil {
+		if err := execOn(context.WithoutCancel(t.Context()), WithDatabase(server, "postgres"), drop); err != nil {
 			t.Errorf("drop a database: %v", err)
 		}
 	})
 }
 
-// left has what tests that are over left to be done.
-var left struct {
+// pendingDrops are the DROP statements of tests that have ended.
+var pendingDrops struct {
 	sync.Mutex
 	drops []string
 }
 
-func leftovers() []string {
-	left.Lock()
-	defer left.Unlock()
-	drops := left.drops
-	left.drops = nil
+func takePendingDrops() []string {
+	pendingDrops.Lock()
+	defer pendingDrops.Unlock()
+	drops := pendingDrops.drops
+	pendingDrops.drops = nil
 	return drops
 }
 
-// Named returns the DSN of another database of the same server.
-func Named(dsn, database string) string {
+// WithDatabase returns the DSN of another database on the same server.
+func WithDatabase(dsn, database string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return err.Error()
@@ -227,14 +230,14 @@ func Named(dsn, database string) string {
 	return u.String()
 }
 
-func create(name, template string) string {
+func createDatabase(name, template string) string {
 	if template == "" {
 		return `CREATE DATABASE ` + name + ` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'`
 	}
-	return `CREATE DATABASE ` + name + ` TEMPLATE ` + template + ` STRATEGY file_copy` // half the time of the other, without fsync
+	return `CREATE DATABASE ` + name + ` TEMPLATE ` + template + ` STRATEGY file_copy` // without fsync, twice as fast as wal_log
 }
 
-func asAdmin(ctx context.Context, server string, statements ...string) error {
+func execOn(ctx context.Context, server string, statements ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	c, err := pgx.Connect(ctx, server)
@@ -242,10 +245,10 @@ func asAdmin(ctx context.Context, server string, statements ...string) error {
 		return err
 	}
 	defer c.Close(ctx)
-	return each(ctx, c, statements...)
+	return execAll(ctx, c, statements...)
 }
 
-func each(ctx context.Context, c *pgx.Conn, statements ...string) error {
+func execAll(ctx context.Context, c *pgx.Conn, statements ...string) error {
 	for _, s := range statements {
 		if _, err := c.Exec(ctx, s); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"mailer/db/pgtest"
 )
 
-func TestDatabasesAreCopiesOfTheirTemplateAndApart(t *testing.T) {
+func TestDatabaseCopiesTemplate(t *testing.T) {
 	server := pgtest.Server(t)
 	template := pgtest.Template(t, server, `CREATE TABLE words (word text PRIMARY KEY); INSERT INTO words VALUES ('a'), ('B')`)
 	for range 4 {

@@ -21,25 +21,26 @@ import (
 
 const (
 	startTime = time.Minute
-	attempts  = 3 // to start: another process may take the port that was free
+	attempts  = 3 // to start: another process may take the free port first
 )
 
-// programs returns the folder of the newest PostgreSQL; empty: there is none.
+// programs returns the directory of the programs of the newest PostgreSQL; empty: there is none.
 func programs() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	newest, version := "", 0.0
 	for _, path := range found {
-		folder := filepath.Dir(path)
-		if v, err := strconv.ParseFloat(filepath.Base(filepath.Dir(folder)), 64); err == nil && v > version {
-			newest, version = folder, v
+		dir := filepath.Dir(path)
+		if v, err := strconv.ParseFloat(filepath.Base(filepath.Dir(dir)), 64); err == nil && v > version {
+			newest, version = dir, v
 		}
 	}
 	return newest
 }
 
-// supervise runs in a shell beside the process. Its standard input ends with the process:
-// then it ends the server immediately and removes its folder. Commits are synchronous, since db.Open
-// refuses a server where they are not; without fsync that costs nothing.
+// supervise is a shell script that runs as a child of the process. When the process ends, the
+// standard input of the script closes, and the script kills the server and removes its directory.
+// Commits are synchronous, because the store refuses a server where they are not; without fsync
+// they cost nothing.
 const supervise = `"$1/postgres" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c fsync=off -c full_page_writes=off \
 	-c synchronous_commit=on -c max_connections=300 -c shared_buffers=128MB -c max_wal_size=4GB -c checkpoint_timeout=1h \
 	-c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off </dev/null &
@@ -49,16 +50,16 @@ kill -QUIT $server
 wait $server
 rm -rf "$2"`
 
-// server is one that runs for as long as somebody has it.
+// server is a running server.
 type server struct {
-	dsn  string    // of its superuser
-	held io.Closer // the other end of the shell's input, which the collector would close
-	wait func() error
+	dsn   string    // of its superuser
+	stdin io.Closer // of the script; kept so that the garbage collector does not close it
+	wait  func() error
 }
 
-// Lend runs a command whose tests, of however many processes, share one server that ends with
-// the command. Error: also that of the command.
-func Lend(command *exec.Cmd) error {
+// RunShared runs a command whose test processes share one server, which ends with the command. It
+// returns the errors of the server and of the command.
+func RunShared(command *exec.Cmd) error {
 	if programs() == "" {
 		return errors.New("there is no PostgreSQL: apt-get install postgresql")
 	}
@@ -66,8 +67,8 @@ func Lend(command *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	command.Env = append(command.Environ(), named+"="+s.dsn, lent+"=yes")
-	return errors.Join(command.Run(), s.held.Close(), s.wait())
+	command.Env = append(command.Environ(), serverVar+"="+s.dsn, sharedVar+"=yes")
+	return errors.Join(command.Run(), s.stdin.Close(), s.wait())
 }
 
 func start() (*server, error) {
@@ -83,39 +84,39 @@ func start() (*server, error) {
 }
 
 func startOnce() (*server, error) {
-	who, folder, err := place()
+	cred, dir, err := serverDir()
 	if err != nil {
 		return nil, err
 	}
-	if err := makeCluster(who, folder); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+	if err := makeCluster(cred, dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return run(who, folder)
+	return run(cred, dir)
 }
 
-func makeCluster(who *syscall.Credential, folder string) error {
-	initdb := exec.Command(filepath.Join(programs(), "initdb"), "-D", filepath.Join(folder, "data"),
+func makeCluster(cred *syscall.Credential, dir string) error {
+	initdb := exec.Command(filepath.Join(programs(), "initdb"), "-D", filepath.Join(dir, "data"),
 		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	initdb.Dir, initdb.SysProcAttr = folder, &syscall.SysProcAttr{Credential: who}
+	initdb.Dir, initdb.SysProcAttr = dir, &syscall.SysProcAttr{Credential: cred}
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	return nil
 }
 
-func run(who *syscall.Credential, folder string) (*server, error) {
+func run(cred *syscall.Credential, dir string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(folder, "log"))
+	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	shell := exec.Command("/bin/sh", "-c", supervise, "sh", programs(), folder, port)
+	shell := exec.Command("/bin/sh", "-c", supervise, "sh", programs(), dir, port)
 	shell.Dir, shell.Stdout, shell.Stderr = "/", log, log
-	shell.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true} // an interrupt of the terminal is not for it
+	shell.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setpgid: true} // it must not receive an interrupt of the terminal
 	held, err := shell.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -124,18 +125,19 @@ func run(who *syscall.Credential, folder string) (*server, error) {
 		return nil, err
 	}
 	dsn := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	if err := answers(dsn, filepath.Join(folder, "data")); err != nil {
+	if err := waitReady(dsn, filepath.Join(dir, "data")); err != nil {
 		said, _ := os.ReadFile(log.Name())
 		return nil, errors.Join(fmt.Errorf("no answer: %w: %s", err, said), held.Close(), shell.Wait())
 	}
 	return &server{dsn, held, shell.Wait}, nil
 }
 
-// place makes the folder of a server, in memory where dbtest.Root is, and says as whom it runs: it refuses to be root.
-func place() (*syscall.Credential, string, error) {
-	folder, err := os.MkdirTemp(dbtest.Root(), "mailer-postgres-")
+// serverDir creates the directory of a server, in memory if dbtest.Root is, and returns the user
+// for the server, which refuses to run as root.
+func serverDir() (*syscall.Credential, string, error) {
+	dir, err := os.MkdirTemp(dbtest.Root(), "mailer-postgres-")
 	if err != nil || os.Getuid() != 0 {
-		return nil, folder, err
+		return nil, dir, err
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
@@ -149,7 +151,7 @@ func place() (*syscall.Credential, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, folder, os.Chown(folder, int(uid), int(gid))
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, dir, os.Chown(dir, int(uid), int(gid))
 }
 
 func freePort() (string, error) {
@@ -161,13 +163,13 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// answers waits until the server of a folder lets its superuser in.
-func answers(dsn, data string) error {
+// waitReady waits until the server with the data directory accepts connections of its superuser.
+func waitReady(dsn, data string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	for {
-		err := isThere(ctx, dsn, data)
-		if err == nil || errors.Is(err, errAnother) {
+		err := checkReady(ctx, dsn, data)
+		if err == nil || errors.Is(err, errOtherServer) {
 			return err
 		}
 		select {
@@ -178,20 +180,20 @@ func answers(dsn, data string) error {
 	}
 }
 
-var errAnother = errors.New("another server has the port")
+var errOtherServer = errors.New("another server has the port")
 
-func isThere(ctx context.Context, dsn, data string) error {
+func checkReady(ctx context.Context, dsn, data string) error {
 	c, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer c.Close(ctx)
-	var at string
-	if err := c.QueryRow(ctx, `SHOW data_directory`).Scan(&at); err != nil {
+	var found string
+	if err := c.QueryRow(ctx, `SHOW data_directory`).Scan(&found); err != nil {
 		return err
 	}
-	if at != data {
-		return errAnother
+	if found != data {
+		return errOtherServer
 	}
 	return nil
 }

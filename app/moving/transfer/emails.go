@@ -124,7 +124,7 @@ func (h *emailHistory) writeBatch() error {
 	}
 	err := h.write(h.ctx, func(tx *db.Tx) error {
 		for i := range batch {
-			err := tx.MailIsFree(batch[i].email.ID)
+			err := tx.EmailIDIsFree(batch[i].email.ID)
 			if errors.Is(err, db.ErrConflict) {
 				continue
 			}
@@ -148,10 +148,10 @@ func (h *emailHistory) insert(tx *db.Tx, p *pastEmail) error {
 	e.Attachments = slices.Clone(e.Attachments) // the closure may run again
 	for i := range e.Attachments {
 		a := &e.Attachments[i]
-		err := tx.AttachmentIsFree(a.ID)
+		err := tx.AttachmentIDIsFree(a.ID)
 		if errors.Is(err, db.ErrConflict) {
 			a.ID = movedID(h.team.ID+" "+e.ID, a.ID)
-			err = tx.AttachmentIsFree(a.ID)
+			err = tx.AttachmentIDIsFree(a.ID)
 		}
 		if err != nil {
 			return fmt.Errorf("find an id for an attachment: %w", err)
@@ -168,7 +168,7 @@ func (h *emailHistory) position(p *pastEmail) (there bool, err error) {
 			if there = r.OwnsEmail(h.team.ID, id) == nil; there {
 				return nil
 			}
-			if err := r.MailIsFree(id); !errors.Is(err, db.ErrConflict) {
+			if err := r.EmailIDIsFree(id); !errors.Is(err, db.ErrConflict) {
 				return err
 			}
 		}

@@ -107,13 +107,13 @@ func (x *export) choices() error {
 	}
 	for _, known := range []struct {
 		edge    func(r *db.Reader, teamID, after string, limit int) (last string, err error)
-		choices func(r *db.Reader, teamID string, span db.Span) ([]db.KnownChoice, error)
+		choices func(r *db.Reader, teamID string, span db.Span) ([]db.AddressChoice, error)
 	}{
-		{(*db.Reader).ContactEdge, (*db.Reader).ContactChoices}, {(*db.Reader).ContactEdge, (*db.Reader).FormerChoices},
-		{(*db.Reader).SuppressionEdge, (*db.Reader).SuppressedChoices},
+		{(*db.Reader).ContactPageEnd, (*db.Reader).ContactChoices}, {(*db.Reader).ContactPageEnd, (*db.Reader).FormerChoices},
+		{(*db.Reader).SuppressionPageEnd, (*db.Reader).SuppressedChoices},
 	} {
 		err := x.walk(func(after string) (last string, err error) {
-			var found []db.KnownChoice
+			var found []db.AddressChoice
 			err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
 				if last, err = known.edge(r, x.team.ID, after, batchRows); err != nil || last == "" {
 					return err
@@ -121,7 +121,7 @@ func (x *export) choices() error {
 				found, err = known.choices(r, x.team.ID, db.Span{After: after, Until: last})
 				return err
 			})
-			slices.SortStableFunc(found, func(a, b db.KnownChoice) int {
+			slices.SortStableFunc(found, func(a, b db.AddressChoice) int {
 				return cmp.Or(strings.Compare(a.Email, b.Email), strings.Compare(a.TopicID, b.TopicID))
 			})
 			for i := 0; i < len(found) && err == nil; i++ {
@@ -136,7 +136,7 @@ func (x *export) choices() error {
 	return x.choicesOfMailed()
 }
 
-func (x *export) choice(c *db.KnownChoice) error {
+func (x *export) choice(c *db.AddressChoice) error {
 	if !x.topics[c.TopicID] { // created since
 		return nil
 	}

@@ -129,7 +129,7 @@ func (x *export) resolve(u *unknownTopics, found []db.MailedAddress) error {
 		if topics == nil {
 			continue
 		}
-		var chosen []db.KnownChoice
+		var chosen []db.AddressChoice
 		err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
 			chosen, err = r.ChoicesOf(x.team.ID, hash)
 			return err

@@ -115,7 +115,7 @@ func (s *Service) advance(ctx context.Context, by time.Duration) error {
 // mail it finds none.
 func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 	for after := ""; ; {
-		late, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.LateUnits(after, clock.Now(), base.PurgeChunk) })
+		late, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.UnitsInFuture(after, clock.Now(), base.PurgeChunk) })
 		if err != nil || len(late) == 0 {
 			return err
 		}

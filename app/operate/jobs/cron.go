@@ -103,7 +103,7 @@ type lastSweep struct {
 // sweepIfChanged is a job of each minute. It sweeps if another process changed the database or the
 // last sweep failed, and from time to time in any case. It retries failed erasures each time.
 func (s *Service) sweepIfChanged(ctx context.Context) error {
-	foreign, err := s.DB.Foreign(ctx)
+	foreign, err := s.DB.ExternalVersion(ctx)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (s *Service) resealBatch(ctx context.Context, newest seal.Fingerprint, k ki
 	}
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for i := range old {
-			if err := tx.SealAnew(k.table, old[i], anew[i]); err != nil {
+			if err := tx.Reseal(k.table, old[i], anew[i]); err != nil {
 				return err
 			}
 		}

@@ -56,7 +56,7 @@ func (s *Service) ListLogs(ctx context.Context, key *app.Key, q Query, page app.
 			out.Entries, out.More, err = r.RequestLogs(key.TeamID, page)
 			return err
 		}
-		out.Entries, out.SearchedTo, err = r.SearchRequestLogs(ctx, db.Effort{Most: searchBound}, key.TeamID, f, page)
+		out.Entries, out.SearchedTo, err = r.SearchRequestLogs(ctx, db.Effort{MaxRows: searchBound}, key.TeamID, f, page)
 		out.More = out.SearchedTo != ""
 		return err
 	})
@@ -70,7 +70,7 @@ func (s *Service) ListLogs(ctx context.Context, key *app.Key, q Query, page app.
 func (q *Query) filter() (*db.RequestFilter, error) {
 	f := &db.RequestFilter{Method: strings.ToUpper(q.Method), Prefix: q.Endpoint}
 	var err error
-	if f.LeastStatus, f.Status, err = statuses(q.Status); err != nil {
+	if f.MinStatus, f.MaxStatus, err = statuses(q.Status); err != nil {
 		return nil, app.Invalid("status", "must be a status like 404, or a class of them like 4xx")
 	}
 	if len(q.Endpoint) > MaxEndpoint || q.Endpoint != "" && q.Endpoint[0] != '/' {

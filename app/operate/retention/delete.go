@@ -297,7 +297,7 @@ func (w *walk) deleteContent(tx *db.Tx, email *db.Aged, start time.Time) (more b
 // keepEnvelope stores the recipients for an email's unsubscribe link if nothing else contains them
 // after the email is deleted.
 func (w *walk) keepEnvelope(tx *db.Tx, emailID string) error {
-	mailboxes, err := tx.SharedPage(emailID)
+	mailboxes, err := tx.SharedUnsubscribePage(emailID)
 	if err != nil || len(mailboxes) == 0 {
 		return err
 	}

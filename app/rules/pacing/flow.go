@@ -307,7 +307,7 @@ func (p *planner) divide(sent, window, seconds float64) {
 	p.unsend(sent - counted)
 }
 
-// advance gives a queue its part of n messages after counted messages. Its last message is sent
+// advance adds to a queue its part of n messages after counted messages. Its last message is sent
 // when its flow begins, since the first one is sent immediately.
 func (p *planner) advance(q *flow, counted, n, part float64) {
 	own := min(n*part, q.may)

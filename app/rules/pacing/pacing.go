@@ -142,7 +142,7 @@ func fill(total int64, needs, got []int64, first int) (next int) {
 	return first
 }
 
-// remainder gives one message each to total of those with a need, from first on.
+// remainder adds one message each to total of those with a need, from first on.
 func remainder(total int64, needs, got []int64, first int) (next int) {
 	next = first
 	for k := range needs {

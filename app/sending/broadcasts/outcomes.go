@@ -101,7 +101,7 @@ func (s *Reviews) addUnexpanded(ctx context.Context, b *app.Broadcast, segment *
 		if err != nil {
 			return err
 		}
-		if last, err = r.WrittenUpTo(b.ID); err != nil {
+		if last, err = r.LastExpandedContact(b.ID); err != nil {
 			return err
 		}
 		recipients, err = audience.FrozenAudience(r, full)

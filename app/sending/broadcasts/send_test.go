@@ -203,7 +203,7 @@ func TestLargeAudienceIsCountedInHalves(t *testing.T) {
 			}
 		}
 		err := w.Services.DB.Read(t.Context(), func(r *db.Reader) error {
-			_, err := r.CountAudience(t.Context(), db.Effort{Most: audience.QuickScanRows}, recipients)
+			_, err := r.CountAudience(t.Context(), db.Effort{MaxRows: audience.QuickScanRows}, recipients)
 			return err
 		})
 		if !errors.Is(err, db.ErrLong) {

@@ -136,7 +136,7 @@ func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (a
 		if err != nil {
 			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}
-		switch reason := optOut.Standing.Reason(); {
+		switch reason := optOut.Subscription.Reason(); {
 		case optOut.Suppression != nil:
 			optOut.Suppression.Key = key
 			blocked[key] = app.NewBlocked([]app.Suppression{*optOut.Suppression}, true)[key]

@@ -166,7 +166,7 @@ func (l *relayQueue) authorize(p permits, j *job, signature string) error {
 	})
 	switch {
 	case err == nil:
-		if j.state = end; end == stateCommitted && l.s.DB.Cluster().Sure() {
+		if j.state = end; end == stateCommitted && l.s.DB.Cluster().LeaseValid() {
 			return nil
 		}
 	case errors.Is(err, db.ErrNotFound):

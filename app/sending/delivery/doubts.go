@@ -44,7 +44,7 @@ func (s *Service) recoverDoubts(tx *db.Tx, stopped engine.DeadNodes, damaged map
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.HasLeft(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.IsDead(u.Owner) })
 	for _, u := range units {
 		doubt := func() error {
 			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")

@@ -175,7 +175,7 @@ func resumeBegun(tx *db.Tx, stopped engine.DeadNodes, crashed bool, committed in
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.HasLeft(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.IsDead(u.Owner) })
 	suspects := 0
 	for _, u := range units {
 		if suspected(u) {

@@ -18,9 +18,9 @@ import (
 
 // countTrips runs fn with a server on PostgreSQL and the connection to it. The clock of the bubble
 // stands still while anything runs, so that groups of writes have the same size on slow machines.
-func countTrips(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Wire)) {
+func countTrips(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy)) {
 	testserver.PostgresOnly(t)
-	wire := pgtest.NewWire(t, pgtest.Server(t)) // outside the bubble: it waits for the network
+	wire := pgtest.NewProxy(t, pgtest.Server(t)) // outside the bubble: it waits for the network
 	testserver.Synctest(t, func(t *testing.T) {
 		testserver.UseWire(t, wire)
 		fn(t, testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 16}, nil)), wire)
@@ -28,7 +28,7 @@ func countTrips(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *
 }
 
 // wantTrips checks the number of round trips and statements for each of n emails.
-func wantTrips(t *testing.T, trips []pgtest.Trip, n int, most, mostStatements float64) {
+func wantTrips(t *testing.T, trips []pgtest.RoundTrip, n int, most, mostStatements float64) {
 	t.Helper()
 	statements := 0
 	for _, trip := range trips {
@@ -42,7 +42,7 @@ func wantTrips(t *testing.T, trips []pgtest.Trip, n int, most, mostStatements fl
 }
 
 // kindsOf groups equal trips, the most frequent first.
-func kindsOf(trips []pgtest.Trip) string {
+func kindsOf(trips []pgtest.RoundTrip) string {
 	times := map[string]int{}
 	for _, trip := range trips {
 		var words []string
@@ -64,7 +64,7 @@ func kindsOf(trips []pgtest.Trip) string {
 }
 
 func TestRoundTripsPerEmail(t *testing.T) {
-	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
 		const clients, each = 16, 30
 		send := func(n int) {
 			var all sync.WaitGroup
@@ -86,9 +86,9 @@ func TestRoundTripsPerEmail(t *testing.T) {
 			synctest.Wait()
 		}
 		send(10) // preparing statements takes extra round trips once
-		wire.Take()
+		wire.RoundTrips()
 		send(each)
-		trips := wire.Take()
+		trips := wire.RoundTrips()
 		if open := w.SQL(`SELECT count(*)::text FROM units`)[0]; open != "0" {
 			t.Errorf("%s emails wait", open)
 		}
@@ -97,7 +97,7 @@ func TestRoundTripsPerEmail(t *testing.T) {
 }
 
 func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
-	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Proxy) {
 		const n = 600
 		w.AddSubscribers(n)
 		send := func() {
@@ -112,8 +112,8 @@ func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
 			t.Fatal("it is not sent in a minute")
 		}
 		send() // preparing statements takes extra round trips once
-		wire.Take()
+		wire.RoundTrips()
 		send()
-		wantTrips(t, wire.Take(), n, 0.4, 9)
+		wantTrips(t, wire.RoundTrips(), n, 0.4, 9)
 	})
 }

@@ -326,7 +326,7 @@ func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, k
 // countHit counts an open or a click of a broadcast. If the outcome of the email at the relay is in
 // doubt, it proves that the email arrived, so it is not sent again.
 func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEvent) error {
-	if email.Waits {
+	if email.Pending {
 		if err := settleArrived(tx, f.EmailID, email, kind); err != nil {
 			return err
 		}

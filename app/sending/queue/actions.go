@@ -89,7 +89,7 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 	senders := map[routeKey]bool{}
 	res, err := s.apply(ctx, f, action{name: "queue.move",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
-			stopTimes, err := tx.StoodAt(u.Relay)
+			stopTimes, err := tx.ClockStopsOf(u.Relay)
 			if err != nil {
 				return fmt.Errorf("read when expiry clocks stopped: %w", err)
 			}

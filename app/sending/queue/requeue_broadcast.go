@@ -112,7 +112,7 @@ func (q *requeueRun) requeueRecipient(tx *db.Tx, b *app.Broadcast, id string, si
 	if blocked, err := q.s.delivery.Blocked(&tx.Reader, u, to.Email); err != nil || blocked {
 		return true, skipSuppressed, err
 	}
-	err = tx.RequeuedRecipient(b.ID, id)
+	err = tx.RequeueBroadcastRecipient(b.ID, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return true, skipNobody, nil
 	}

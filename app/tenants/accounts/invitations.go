@@ -108,7 +108,7 @@ func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitati
 	if !errors.Is(err, db.ErrNotFound) {
 		return before, err
 	}
-	full, err := tx.ManyInvitations(key.TeamID, MaxInvitations)
+	full, err := tx.HasInvitations(key.TeamID, MaxInvitations)
 	if err == nil && full {
 		err = app.Errorf(app.CodeValidation, "A team can have at most %d open invitations; take one back", MaxInvitations)
 	}

@@ -96,7 +96,7 @@ func readTopicDefault(r *db.Reader, teamID, topicID string, subscription *app.Su
 // boundedRead runs a read that may scan every contact of a team. If the read is long, it is
 // repeated with a scan slot, for previewTimeout at most; fn keeps its partial result.
 func (s *Previews) boundedRead(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
-	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScanRows}) })
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{MaxRows: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Previews) CountLeftOut(ctx context.Context, a *app.Audience) (out db.Le
 // nil: none.
 func (s *Previews) SampleContact(ctx context.Context, r *db.Reader, teamID string, segment *app.Segment) (*app.Contact, error) {
 	search := &db.ContactSearch{TeamID: teamID, Segment: segment}
-	rows, _, err := r.SearchContacts(ctx, db.Effort{Most: QuickScanRows}, search, app.Page{Limit: 1})
+	rows, _, err := r.SearchContacts(ctx, db.Effort{MaxRows: QuickScanRows}, search, app.Page{Limit: 1})
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 	if q.State != "" && !slices.Contains([]string{"subscribed", "unsubscribed", "suppressed"}, q.State) {
 		return out, app.Invalid("state", "must be subscribed, unsubscribed or suppressed")
 	}
-	search := &db.ContactSearch{TeamID: key.TeamID, Words: q.Search, TopicID: q.TopicID, State: q.State}
+	search := &db.ContactSearch{TeamID: key.TeamID, Text: q.Search, TopicID: q.TopicID, State: q.State}
 	var known string // id of the contact with that address
 	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if err := s.resolveQuery(r, &q, search); err != nil {

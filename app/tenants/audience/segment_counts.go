@@ -33,7 +33,7 @@ const (
 // a scan slot. At most maxScans long reads run at the same time, and teams take turns. They end
 // with ctx. Errors: CodeRateLimitExceeded for a team with too many waiting reads.
 func (s *Service) Scan(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
-	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScanRows}) })
+	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{MaxRows: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 
 // CountAudience counts the recipients of a broadcast.
 func (s *Service) CountAudience(ctx context.Context, a *app.Audience) (n int, err error) {
-	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{Most: QuickScanRows}, a) })
+	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{MaxRows: QuickScanRows}, a) })
 	if !errors.Is(err, db.ErrLong) {
 		return n, err
 	}

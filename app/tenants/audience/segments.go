@@ -74,7 +74,7 @@ func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segm
 		if segment, err = r.Segment(key.TeamID, id); err != nil {
 			return err
 		}
-		quick := db.Effort{Most: QuickScanRows}
+		quick := db.Effort{MaxRows: QuickScanRows}
 		contacts, err = s.cachedCount(&segment, generation, func() (int, error) { return r.CountSegment(ctx, quick, &segment) })
 		return err
 	})

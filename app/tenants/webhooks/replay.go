@@ -119,7 +119,7 @@ func (s *Service) ReplayWebhook(ctx context.Context, key *app.Key, id string, in
 	if err != nil {
 		return out, err
 	}
-	p := &replay{s: s, key: key, id: id, query: &in, after: in.After, until: db.BehindAll}
+	p := &replay{s: s, key: key, id: id, query: &in, after: in.After, until: db.MaxEventID}
 	if !in.Since.IsZero() {
 		p.after = max(p.after, app.FirstID(in.Since))
 	}

@@ -31,8 +31,8 @@ type postgresSetup struct {
 	tb       testing.TB
 	sink     *sink
 	servers  []*server
-	postgres *group       // nil: SQLite
-	wire     *pgtest.Wire // nil: none
+	postgres *group        // nil: SQLite
+	wire     *pgtest.Proxy // nil: none
 }
 
 // startPostgresSetup starts servers on a PostgreSQL database; 0: one on SQLite.
@@ -56,10 +56,10 @@ func startPostgresSetup(tb testing.TB, servers int) *postgresSetup {
 	_, err = p.query("CREATE DATABASE mailer TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'")
 	must(tb, err)
 	url := "postgres://postgres@" + p.host + ":" + p.port + "/mailer?sslmode=disable"
-	e.wire = pgtest.NewWire(tb, url)
+	e.wire = pgtest.NewProxy(tb, url)
 	key := filepath.Join(tb.TempDir(), "master.key")
 	for n := range servers {
-		e.servers = append(e.servers, startServerOn(tb, nil, e.wire.Through(url), tb.TempDir(), relay, n == 0, "--master-key-file", key))
+		e.servers = append(e.servers, startServerOn(tb, nil, e.wire.DSN(url), tb.TempDir(), relay, n == 0, "--master-key-file", key))
 	}
 	return e
 }
@@ -92,7 +92,7 @@ func (e *postgresSetup) roundTrips() (roundTrips, statements int) {
 	if e.wire == nil {
 		return 0, 0
 	}
-	for _, t := range e.wire.Take() {
+	for _, t := range e.wire.RoundTrips() {
 		roundTrips, statements = roundTrips+1, statements+len(t)
 	}
 	return roundTrips, statements

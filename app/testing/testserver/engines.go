@@ -83,12 +83,12 @@ func heartbeatOf(t testing.TB) time.Duration {
 	return Heartbeat
 }
 
-// wires holds the wires of tests that count the traffic to the database.
+// wires holds the proxies of tests that count the traffic to the database.
 var wires sync.Map
 
-// UseWire makes servers that t starts from now on connect to the database through a wire and batch
+// UseWire makes servers that t starts from now on connect to the database through a proxy and batch
 // writes as in production.
-func UseWire(t testing.TB, wire *pgtest.Wire) {
+func UseWire(t testing.TB, wire *pgtest.Proxy) {
 	wires.Store(t, wire)
 	t.Cleanup(func() { wires.Delete(t) })
 }
@@ -96,7 +96,7 @@ func UseWire(t testing.TB, wire *pgtest.Wire) {
 // dataSource returns the path or DSN of a test's database, and how long writes are gathered.
 func dataSource(t testing.TB, path string) (string, time.Duration) {
 	if wire, ok := wires.Load(t); ok {
-		return wire.(*pgtest.Wire).Through(path), 0
+		return wire.(*pgtest.Proxy).DSN(path), 0
 	}
 	return path, -1
 }

@@ -20,20 +20,20 @@ import (
 	"mailer/db/engine"
 )
 
-// twins are an SQLite and a PostgreSQL with the same rows, of few values each, so that
-// whatever is bound to a statement meets some.
-type twins struct {
+// enginePair is a SQLite and a PostgreSQL database with the same rows. Columns have few
+// distinct values, so that random arguments match some rows.
+type enginePair struct {
 	*testing.T
 	rand     *rand.Rand
 	sqlite   *sql.Conn
 	postgres *pgx.Conn
 	texts    []string
-	tables   []twinTable
+	tables   []pairTable
 	words    map[string]string // of PostgreSQL, by statement
 }
 
-// postgresWords is that function, which is asked for each statement again and again.
-func (tw *twins) postgresWords(text string) string {
+// postgresWords caches engine.ToPostgres for each statement.
+func (tw *enginePair) postgresWords(text string) string {
 	words, ok := tw.words[text]
 	if !ok {
 		words = engine.ToPostgres(text)
@@ -42,21 +42,21 @@ func (tw *twins) postgresWords(text string) string {
 	return words
 }
 
-type twinTable struct {
+type pairTable struct {
 	dbtest.Table
 	rows []map[string]any // that were put in, by column
 }
 
 var (
 	tablesRead  = regexp.MustCompile(`\b(?:FROM|JOIN) ([a-z_]+)`)
-	twinTexts   = []string{"", "a", "b", "A", "a@b", "A@B", "É@b", "%", "1"}
-	twinNumbers = []int64{0, 1, 2, 3, 32, 256}
-	twinBytes   = [][]byte{[]byte("aaaaaaaaaaaaaaaa"), []byte("bbbbbbbbbbbbbbbb"), []byte("cccccccccccccccc")}
-	// twinDetails are what columns of JSON hold that statements look into.
-	twinDetails = []string{`{}`, `{"bounce_type":"Permanent"}`, `{"bounce_type":"Transient","to":"a@b"}`}
+	pairTexts   = []string{"", "a", "b", "A", "a@b", "A@B", "É@b", "%", "1"}
+	pairNumbers = []int64{0, 1, 2, 3, 32, 256}
+	pairBytes   = [][]byte{[]byte("aaaaaaaaaaaaaaaa"), []byte("bbbbbbbbbbbbbbbb"), []byte("cccccccccccccccc")}
+	// pairDetails are JSON values that statements look into.
+	pairDetails = []string{`{}`, `{"bounce_type":"Permanent"}`, `{"bounce_type":"Transient","to":"a@b"}`}
 )
 
-func newTwins(t *testing.T) *twins {
+func newEnginePair(t *testing.T) *enginePair {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file::memory:?_dqs=0")
 	if err != nil {
@@ -67,12 +67,12 @@ func newTwins(t *testing.T) *twins {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tw := &twins{T: t, rand: rand.New(rand.NewPCG(4, 2)), sqlite: conn, postgres: postgresConn(t),
-		texts: slices.Clone(twinTexts), words: map[string]string{}}
+	tw := &enginePair{T: t, rand: rand.New(rand.NewPCG(4, 2)), sqlite: conn, postgres: postgresConn(t),
+		texts: slices.Clone(pairTexts), words: map[string]string{}}
 	if _, err := conn.ExecContext(t.Context(), schemaText(t)); err != nil {
 		t.Fatal(err)
 	}
-	// Rows are made of each table for itself.
+	// Rows of each table are made without regard to foreign keys.
 	if _, err := tw.postgres.Exec(t.Context(), `SET session_replication_role = replica`); err != nil {
 		t.Fatal(err)
 	}
@@ -85,56 +85,56 @@ func newTwins(t *testing.T) *twins {
 	return tw
 }
 
-func (tw *twins) readTables() {
+func (tw *enginePair) readTables() {
 	for _, table := range dbtest.Tables(tw, tw.sqlite) {
 		for _, c := range table.Columns {
 			if c.Kind == "TEXT" {
-				tw.texts = append(tw.texts, c.Words...)
+				tw.texts = append(tw.texts, c.Allowed...)
 			}
 		}
-		tw.tables = append(tw.tables, twinTable{Table: table})
+		tw.tables = append(tw.tables, pairTable{Table: table})
 	}
 	slices.Sort(tw.texts)
 	tw.texts = slices.Compact(tw.texts)
 }
 
-// value is one for a column.
-func (tw *twins) value(c *dbtest.Column) any {
+// value returns a random value for a column.
+func (tw *enginePair) value(c *dbtest.Column) any {
 	switch {
 	case c.Optional && tw.rand.IntN(3) == 0:
 		return nil
 	case c.Name == "properties":
 		return pick(tw.rand, []string{`{"a":1}`, `{"b":"x@y","a":"1"}`, `{"B":-2.50}`})
 	case c.Name == "detail":
-		return pick(tw.rand, twinDetails)
-	case c.Kind == "TEXT" && c.Words != nil:
-		return pick(tw.rand, c.Words)
+		return pick(tw.rand, pairDetails)
+	case c.Kind == "TEXT" && c.Allowed != nil:
+		return pick(tw.rand, c.Allowed)
 	case c.Kind == "TEXT":
-		return pick(tw.rand, twinTexts)
+		return pick(tw.rand, pairTexts)
 	case c.Kind == "BLOB":
-		return pick(tw.rand, twinBytes)
-	case c.Words != nil:
-		return tw.rand.Int64N(int64(len(c.Words)))
+		return pick(tw.rand, pairBytes)
+	case c.Allowed != nil:
+		return tw.rand.Int64N(int64(len(c.Allowed)))
 	}
-	return pick(tw.rand, twinNumbers)
+	return pick(tw.rand, pairNumbers)
 }
 
-// addRow adds a row to both, or to none: what one refuses the other refuses.
-func (tw *twins) addRow(table *twinTable) {
+// addRow adds a row to both databases or to none: both must refuse the same rows.
+func (tw *enginePair) addRow(table *pairTable) {
 	names, places, args := []string{}, []string{}, []any{}
 	for i := range table.Columns {
 		c := &table.Columns[i]
-		v, place := tw.value(c), `?`
+		v, cursorSeq := tw.value(c), `?`
 		switch {
 		case c.Name == "properties":
-			place = `jsonb(?)`
+			cursorSeq = `jsonb(?)`
 		case c.Name == "id" && table.Name == "webhook_attempts":
-			v = fmt.Sprint("a", len(table.rows)) // a key with two more, but one is enough
+			v = fmt.Sprint("a", len(table.rows)) // a key with two more columns, but one is enough
 		}
-		names, places, args = append(names, c.Name), append(places, place), append(args, v)
+		names, places, args = append(names, c.Name), append(places, cursorSeq), append(args, v)
 	}
 	if table.Name == "units" {
-		dbtest.MendUnit(names, places, args)
+		dbtest.FixUnit(names, places, args)
 	}
 	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `) ON CONFLICT DO NOTHING`
 	_, onSQLite := tw.sqlite.ExecContext(tw.Context(), text, args...)
@@ -149,12 +149,12 @@ func (tw *twins) addRow(table *twinTable) {
 	table.rows = append(table.rows, row)
 }
 
-// arguments are values for the parameters of a statement: those of a row that is there for
-// most that are compared with a column.
-func (tw *twins) arguments(text string, types []uint32) []any {
+// arguments returns values for the parameters of a statement, mostly from an existing row
+// for those that are compared with a column.
+func (tw *enginePair) arguments(text string, types []uint32) []any {
 	row := map[string]any{}
 	named := append(changes.FindAllStringSubmatch(text, -1), tablesRead.FindAllStringSubmatch(text, -1)...)
-	for _, m := range slices.Backward(named) { // the first one's columns count
+	for _, m := range slices.Backward(named) { // columns of the first row win
 		for _, table := range tw.tables {
 			if table.Name == m[1] && len(table.rows) > 0 {
 				maps.Copy(row, pick(tw.rand, table.rows))
@@ -181,14 +181,14 @@ func (tw *twins) arguments(text string, types []uint32) []any {
 
 func sameKind(a, b any) bool { return fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b) }
 
-func (tw *twins) argument(oid uint32) any {
+func (tw *enginePair) argument(oid uint32) any {
 	switch oid {
 	case pgtype.Int8OID:
-		return pick(tw.rand, twinNumbers)
+		return pick(tw.rand, pairNumbers)
 	case pgtype.Int4OID:
-		return pick(tw.rand, twinNumbers[1:])
+		return pick(tw.rand, pairNumbers[1:])
 	case pgtype.ByteaOID:
-		return pick(tw.rand, twinBytes)
+		return pick(tw.rand, pairBytes)
 	case pgtype.JSONOID:
 		return `{"a":1}`
 	}
@@ -198,9 +198,9 @@ func (tw *twins) argument(oid uint32) any {
 	return pick(tw.rand, tw.texts)
 }
 
-// twinAnswer is what a statement comes to: its rows, or how many it changed and what its
-// table holds then.
-type twinAnswer struct {
+// pairResult is the result of a statement: its rows, or the number of changed rows and the
+// table's contents afterwards.
+type pairResult struct {
 	rows []string
 	err  error
 }
@@ -213,7 +213,7 @@ var (
 	orderedIn = regexp.MustCompile(`ORDER BY [^()]*LIMIT`)
 )
 
-// rowOf is a row as both write it.
+// rowOf formats a row in the same way for both engines.
 func rowOf(values []any) string {
 	out := make([]string, len(values))
 	for i, v := range values {
@@ -238,8 +238,8 @@ func rowOf(values []any) string {
 }
 
 // all reads a table.
-func (tw *twins) all(table string) string {
-	at := slices.IndexFunc(tw.tables, func(t twinTable) bool { return t.Name == table })
+func (tw *enginePair) all(table string) string {
+	at := slices.IndexFunc(tw.tables, func(t pairTable) bool { return t.Name == table })
 	var names []string
 	for _, c := range tw.tables[at].Columns {
 		if c.Name == "properties" {
@@ -250,8 +250,9 @@ func (tw *twins) all(table string) string {
 	return `SELECT ` + strings.Join(names, `, `) + ` FROM ` + table
 }
 
-// answerOf asks by functions of an engine, within a transaction that comes to nothing.
-func (tw *twins) answerOf(text string, args []any, exec func(string, ...any) (int64, error), query func(string, ...any) ([]string, error)) (a twinAnswer) {
+// answerOf runs a statement with functions of an engine in a transaction that is rolled
+// back.
+func (tw *enginePair) answerOf(text string, args []any, exec func(string, ...any) (int64, error), query func(string, ...any) ([]string, error)) (a pairResult) {
 	table := changes.FindStringSubmatch(text)
 	if table == nil || strings.Contains(text, "RETURNING") {
 		a.rows, a.err = query(text, args...)
@@ -264,13 +265,13 @@ func (tw *twins) answerOf(text string, args []any, exec func(string, ...any) (in
 	}
 	rows, err := query(tw.all(table[1]))
 	if a.err = err; anyOf.MatchString(text) && !orderedIn.MatchString(text) {
-		rows = []string{fmt.Sprint(len(rows), " rows are there")} // whichever went
+		rows = []string{fmt.Sprint(len(rows), " rows are there")} // any of them may have been chosen
 	}
 	a.rows = append(a.rows, rows...)
 	return a
 }
 
-func (tw *twins) askSQLite(text string, args []any) twinAnswer {
+func (tw *enginePair) askSQLite(text string, args []any) pairResult {
 	tx, err := tw.sqlite.BeginTx(tw.Context(), nil)
 	if err != nil {
 		tw.Fatal(err)
@@ -302,7 +303,7 @@ func (tw *twins) askSQLite(text string, args []any) twinAnswer {
 	})
 }
 
-func (tw *twins) askPostgres(text string, args []any) twinAnswer {
+func (tw *enginePair) askPostgres(text string, args []any) pairResult {
 	tx, err := tw.postgres.Begin(tw.Context())
 	if err != nil {
 		tw.Fatal(err)
@@ -327,7 +328,7 @@ func (tw *twins) askPostgres(text string, args []any) twinAnswer {
 	})
 }
 
-// isOrdered reports whether a statement says in which order its rows come.
+// isOrdered reports whether a statement has an order of rows.
 func isOrdered(text string) bool {
 	for inner := nested.ReplaceAllString(text, ""); inner != text; inner = nested.ReplaceAllString(text, "") {
 		text = inner
@@ -335,12 +336,12 @@ func isOrdered(text string) bool {
 	return strings.Contains(text, "ORDER BY") && !changes.MatchString(text)
 }
 
-// takesAny are statements that take any rows of those that fit, up to a limit.
+// takesAny are statements that return any matching rows up to a limit.
 var takesAny = []string{"OnlyMembership", "QueuedDomains", "WaitingUnits", "prefixed", "NextImportOver", "purgeLeftoversOf"}
 
-func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
+func TestStatementsGiveSameResultOnBothEngines(t *testing.T) {
 	t.Parallel()
-	tw := newTwins(t)
+	tw := newEnginePair(t)
 	all := allStatements(t)
 	seen, idle := map[string]bool{}, 0
 	for _, s := range all {
@@ -361,8 +362,9 @@ func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
 	}
 }
 
-// compare asks both the same again and again, and reports whether any row was met.
-func (tw *twins) compare(s statement) (met bool) {
+// compare runs a statement repeatedly on both engines and reports whether it ever matched
+// a row.
+func (tw *enginePair) compare(s statement) (met bool) {
 	tw.Helper()
 	d, err := tw.postgres.Prepare(tw.Context(), "", engine.ToPostgres(s.text))
 	if err != nil {

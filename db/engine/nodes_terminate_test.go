@@ -9,25 +9,25 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// cutOff leaves a transaction of a server of which nothing more is heard: it holds what all
-// wait for, and its last message has not come whole. works is 1 for the one that works.
-func (g *several) cutOff(works int) {
+// cutOff leaves an open transaction of a silent server, in the middle of a message, which holds
+// the locks that all groups need. leads is 1 for the leader.
+func (g *testCluster) cutOff(leads int) {
 	g.t.Helper()
 	config, err := pgconn.ParseConfig(g.dsn)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	const id = "11111111-2222-7333-8444-555555555555"
-	config.RuntimeParams["application_name"] = calledBy(id)
+	config.RuntimeParams["application_name"] = applicationName(id)
 	conn, err := pgconn.ConnectConfig(g.t.Context(), config)
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	g.t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the other side ended it
+	g.t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the server closed it
 	for _, result := range []error{
 		conn.Exec(g.t.Context(), `DELETE FROM nodes`).Close(),
 		conn.ExecParams(g.t.Context(), `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ('`+id+`', 0, 0, $1, 'gone')`,
-			[][]byte{{'0' + byte(works)}}, nil, nil, nil).Read().Err,
+			[][]byte{{'0' + byte(leads)}}, nil, nil, nil).Read().Err,
 	} {
 		if result != nil {
 			g.t.Fatal(result)
@@ -39,7 +39,7 @@ func (g *several) cutOff(works int) {
 		f.SendBind(&pgproto3.Bind{})
 		f.SendExecute(&pgproto3.Execute{})
 	}
-	f.Send(&pgproto3.Flush{}) // without the Sync after which a transaction stands idle
+	f.Send(&pgproto3.Flush{}) // without the Sync that would make the transaction idle
 	if err := f.Flush(); err != nil {
 		g.t.Fatal(err)
 	}
@@ -54,11 +54,11 @@ func (g *several) cutOff(works int) {
 	}
 }
 
-// wrote waits until d has written, which waits for what a silent server holds.
-func (g *several) wrote(d *DB) {
+// waitWritten waits until d has written, for which it needs the locks of the silent server.
+func (g *testCluster) waitWritten(d *DB) {
 	g.t.Helper()
 	done := make(chan error, 1)
-	go func() { done <- noteSoon(d, "x") }()
+	go func() { done <- putSettingSoon(d, "x") }()
 	select {
 	case err := <-done:
 		if err != nil {
@@ -69,20 +69,20 @@ func (g *several) wrote(d *DB) {
 	}
 }
 
-func TestAServerThatWasCutOffInAMessageIsTakenOverFrom(t *testing.T) {
+func TestTakeoverFromHalfSentTransaction(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	g.heartbeat = quickHeartbeat
 	g.cutOff(1)
 	d := g.open()
-	g.works(d)
-	g.wrote(d)
+	g.waitLeading(d)
+	g.waitWritten(d)
 }
 
-func TestAServerThatWasCutOffInAMessageHoldsUpNobody(t *testing.T) {
+func TestHalfSentTransactionIsTerminated(t *testing.T) {
 	t.Parallel()
-	g := newSeveral(t)
+	g := newTestCluster(t)
 	g.heartbeat = quickHeartbeat
 	g.cutOff(0)
-	g.wrote(g.open())
+	g.waitWritten(g.open())
 }

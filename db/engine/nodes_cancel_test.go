@@ -11,7 +11,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// cancelAt ends a context once something is logged.
+// cancelAt cancels a context when a message is logged.
 type cancelAt struct {
 	slog.Handler
 	message string
@@ -25,8 +25,8 @@ func (c cancelAt) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// abandoned is a database of PostgreSQL that somebody worked on who is gone.
-func abandoned(t *testing.T) (dsn string) {
+// newAbandoned returns a PostgreSQL database with the row of a leader that no longer runs.
+func newAbandoned(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = newRemote(t)
 	pool, err := sql.Open("pgx", dsn)
@@ -40,9 +40,9 @@ func abandoned(t *testing.T) (dsn string) {
 	return dsn
 }
 
-func TestAServerThatIsStoppedWhileItTakesOverEnds(t *testing.T) {
+func TestCancelDuringTakeover(t *testing.T) {
 	t.Parallel()
-	dsn := abandoned(t)
+	dsn := newAbandoned(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

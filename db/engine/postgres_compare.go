@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// formOfPostgres lists what the current schema holds: columns, constraints and indexes, one a
-// line, in an order that does not depend on how they came about.
+// formOfPostgres lists the columns, constraints and indexes of the current schema, one on each
+// line, in an order that does not depend on how they were created.
 const formOfPostgres = `SELECT line FROM (
 	SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END || coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '') AS line
 		FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
@@ -24,18 +24,18 @@ const formOfPostgres = `SELECT line FROM (
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND NOT i.indisprimary
 ) AS lines ORDER BY line COLLATE "C"`
 
-// newPostgres makes a schema beside the one that is there, which comes first from then on.
-const newPostgres = `SAVEPOINT fresh; CREATE SCHEMA mailer_fresh; SET LOCAL search_path = mailer_fresh`
+// scratchSchema creates an empty schema that is first in the search path until the rollback.
+const scratchSchema = `SAVEPOINT fresh; CREATE SCHEMA mailer_fresh; SET LOCAL search_path = mailer_fresh`
 
-// comparePostgres refuses a database whose tables are others than those that the schema makes,
-// as a restore that was cut short leaves them, or a step that forgot something. It leaves
-// nothing behind. A user who may not make a schema is not told. Error: ErrSchema.
+// comparePostgres refuses a database whose tables differ from those of the schema, as after an
+// incomplete restore or a faulty step. It changes nothing. If the user may not create a schema,
+// the check is skipped. Error: ErrSchema.
 func comparePostgres(ctx context.Context, tx *sql.Tx, name, schema string) error {
 	have, err := linesOf(ctx, tx, formOfPostgres)
 	if err != nil {
 		return fmt.Errorf("compare the schema of %s: %w", name, err)
 	}
-	if _, err := tx.ExecContext(ctx, newPostgres+";\n"+PostgresSchema(schema)+PostgresTables); err != nil {
+	if _, err := tx.ExecContext(ctx, scratchSchema+";\n"+PostgresSchema(schema)+PostgresTables); err != nil {
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && pg.Code == "42501" {
 			_, err = tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT fresh`)
@@ -50,14 +50,14 @@ func comparePostgres(ctx context.Context, tx *sql.Tx, name, schema string) error
 	if _, err := tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT fresh`); err != nil {
 		return fmt.Errorf("compare the schema of %s: %w", name, err)
 	}
-	if difference := firstLineApart(have, want); difference != "" {
-		return strange(name, difference)
+	if diff := firstDifferentLine(have, want); diff != "" {
+		return refuseSchema(name, diff)
 	}
 	return nil
 }
 
-// firstLineApart says in which line two ordered lists are not alike; empty: they are.
-func firstLineApart(have, want []string) string {
+// firstDifferentLine describes the first difference of two sorted lists; empty: they are equal.
+func firstDifferentLine(have, want []string) string {
 	for i := 0; i < len(have) || i < len(want); i++ {
 		switch {
 		case i == len(want) || i < len(have) && have[i] < want[i]:
@@ -85,9 +85,9 @@ func linesOf(ctx context.Context, tx *sql.Tx, query string) (lines []string, err
 	return lines, rows.Err()
 }
 
-// lockSchema has others who make or change the tables wait, and looks whether they are this
-// program's. Error: ErrNotDatabase where they are another one's, ErrSchema where the user may
-// not use them, in words.
+// lockSchema waits for other processes that create or change the tables, and reports whether the
+// tables are those of this program. Errors: ErrNotDatabase if they are another program's,
+// ErrSchema if the user may not use them.
 func lockSchema(ctx context.Context, tx *sql.Tx, name string) (ours bool, err error) {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('mailer schema'))`); err != nil {
 		return false, fmt.Errorf("open database %s: %w", name, err)
@@ -96,31 +96,32 @@ func lockSchema(ctx context.Context, tx *sql.Tx, name string) (ours bool, err er
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("open database %s: %w", name, err)
-	case found.ours && found.stranger != "":
-		return false, refuse(ErrSchema, "the tables of %s belong to %s, and the user of --db, %s, may not use them, as after a pg_restore --no-owner by another user; restore them as that user (pg_restore --no-owner --role=%s), or give it each of them: ALTER TABLE … OWNER TO %s", name, found.stranger, found.user, found.user, found.user)
+	case found.ours && found.otherOwner != "":
+		return false, refuse(ErrSchema, "the tables of %s belong to %s, and the user of --db, %s, may not use them, as after a pg_restore --no-owner by another user; restore them as that user (pg_restore --no-owner --role=%s), or give it each of them: ALTER TABLE … OWNER TO %s", name, found.otherOwner, found.user, found.user, found.user)
 	case found.ours || found.tables == 0:
 		return found.ours, nil
 	}
 	return false, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another one with --db", name)
 }
 
-// foundTables are the tables of the current schema, also those that the user may not see.
+// foundTables describes the tables of the current schema, including those that the user may not
+// see.
 type foundTables struct {
-	tables   int
-	ours     bool   // they are this program's
-	stranger string // who owns the ones that the user may not use; empty: nobody
-	user     string
+	tables     int
+	ours       bool   // they are this program's
+	otherOwner string // owner of tables that the user may not use; empty: there are none
+	user       string
 }
 
-func findTables(ctx context.Context, tx asker) (f foundTables, err error) {
+func findTables(ctx context.Context, tx rowQuerier) (f foundTables, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE relname = 'schema_versions') > 0,
 		coalesce(min(pg_get_userbyid(relowner)::text) FILTER (WHERE NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))), ''), current_user::text
-		FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace`).Scan(&f.tables, &f.ours, &f.stranger, &f.user)
+		FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace`).Scan(&f.tables, &f.ours, &f.otherOwner, &f.user)
 	return f, err
 }
 
-// oneALine writes each column and constraint of a CREATE TABLE in a line of its own.
-func oneALine(text string) string {
+// oneColumnPerLine puts each column and constraint of a CREATE TABLE on a line of its own.
+func oneColumnPerLine(text string) string {
 	from := strings.IndexByte(text, '(')
 	if !strings.HasPrefix(text, "CREATE TABLE ") || from < 0 {
 		return text

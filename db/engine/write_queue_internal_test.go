@@ -8,7 +8,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// postgresForTest is a store in PostgreSQL.
+// postgresForTest opens a new PostgreSQL database.
 func postgresForTest(t *testing.T) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: dbtest.Schema(t), Create: true, Lock: true, Gather: -1})
@@ -29,7 +29,7 @@ const (
 	refused = `INSERT INTO units (email_id) VALUES ('x')`
 )
 
-func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
+func TestFailedQueuedWriteRunsGroupAgain(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]string{"of no row": ofNoRow, "refused": refused} {
 		t.Run(name, func(t *testing.T) {
@@ -38,20 +38,20 @@ func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
 			if err := write(func(tx *Tx) error { return tx.Write(`INSERT INTO settings (name, value) VALUES ('n', '')`) }); err != nil {
 				t.Fatal(err)
 			}
-			// The second fails where it is sent, and its closure lives with that.
-			var heard error
+			// The second statement fails when it is sent, and its closure ignores the error.
+			var closureErr error
 			err := write(func(tx *Tx) error {
 				if err := tx.WriteOne(longer); err != nil {
 					return err
 				}
-				heard = tx.WriteOne(fail)
+				closureErr = tx.WriteOne(fail)
 				return nil
 			})
-			if fail == ofNoRow && (err != nil || !errors.Is(heard, ErrNotFound)) {
-				t.Errorf("wrote %v, heard %v", err, heard)
+			if fail == ofNoRow && (err != nil || !errors.Is(closureErr, ErrNotFound)) {
+				t.Errorf("wrote %v, closureErr %v", err, closureErr)
 			}
-			if fail == refused && (err == nil || heard == nil) {
-				t.Errorf("wrote %v, heard %v", err, heard)
+			if fail == refused && (err == nil || closureErr == nil) {
+				t.Errorf("wrote %v, closureErr %v", err, closureErr)
 			}
 			if err := write(func(tx *Tx) error { return tx.WriteOne(longer) }); err != nil {
 				t.Errorf("what follows fails too: %v", err)
@@ -67,8 +67,8 @@ func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// Who writes sets puts one after the other into the same arguments.
-func TestSetsThatWaitKeepTheirRows(t *testing.T) {
+// TestQueuedWritesCopyArguments reuses the same arguments for several rows.
+func TestQueuedWritesCopyArguments(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	args := make([]any, 0, 2)
@@ -91,7 +91,7 @@ func TestSetsThatWaitKeepTheirRows(t *testing.T) {
 	}
 }
 
-func TestTextsThatPostgresDoesNotTakeAreKeptAndFoundAllTheSame(t *testing.T) {
+func TestPostgresFindsReplacedText(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	type name string

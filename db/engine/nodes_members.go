@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-func (e *postgresEngine) endCleanly() { e.me.endCleanly.Store(true) }
+func (e *postgresEngine) endCleanly() { e.node.endCleanly.Store(true) }
 
 func (e *postgresEngine) partition() Partition {
-	p := e.me.peers.Load()
+	p := e.node.peers.Load()
 	if p == nil {
 		return Partition{Count: 1}
 	}
-	return Partition{Count: max(1, len(p.ids)), Index: max(0, p.place), Warming: len(p.ids) > 1 && time.Since(p.since) < unsureAfter*e.me.interval}
+	return Partition{Count: max(1, len(p.ids)), Index: max(0, p.index), Warming: len(p.ids) > 1 && time.Since(p.since) < leaseHeartbeats*e.node.interval}
 }
 
-// answer notes that this process is there, and has it take the lead once nobody has it.
-func (n *node) answer(ctx context.Context, d *DB, id string, opts Options) error {
-	if _, err := d.ro.ExecContext(ctx, noteNode, id, 0, whereabouts()); err != nil {
+// joinAsMember joins the cluster without leading. The server takes the lead when no other server
+// has it.
+func (n *node) joinAsMember(ctx context.Context, d *DB, id string, opts Options) error {
+	if _, err := d.ro.ExecContext(ctx, upsertNode, id, 0, hostAndPID()); err != nil {
 		return fmt.Errorf("join those that work on %s: %w", d.name, err)
 	}
 	n.opts = opts
@@ -28,24 +29,24 @@ func (n *node) answer(ctx context.Context, d *DB, id string, opts Options) error
 	return n.start(ctx, d, id)
 }
 
-// renewMember renews the row of a process that does not lead, and returns for how long nothing
-// was heard of the one that does; NULL: there is none.
+// renewMember renews the row of a process that does not lead, and returns how long the leader has
+// been silent; NULL: there is no leader.
 const renewMember = `UPDATE nodes SET seen_at = ` + postgresNow + ` WHERE id = $1 AND dead IS NULL
 	RETURNING ` + renewReturning + `, (SELECT ` + postgresNow + ` - seen_at FROM nodes WHERE leads = 1 AND dead IS NULL)`
 
-// stand is the beat of a process that does not lead: it takes the lead where nobody has it. Once
-// the database is back from being away, who leads is to have time for a beat before.
-func (n *node) stand(d *DB) error {
+// memberHeartbeat sends the heartbeat of a process that does not lead, and takes the lead if no
+// live server has it. After an outage of the database the leader gets time for a heartbeat first.
+func (n *node) memberHeartbeat(d *DB) error {
 	var silent sql.NullInt64
 	if err := n.renew(d, renewMember, []any{n.id}, &silent); err != nil {
 		return err
 	}
-	if n.left = deadAfter*n.interval - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.left > 0 {
+	if n.leaderTimeLeft = deadHeartbeats*n.interval - time.Duration(silent.Int64)*time.Millisecond; silent.Valid && n.leaderTimeLeft > 0 {
 		return nil
 	}
-	holder, err := n.take(context.Background(), d, n.id, n.opts, time.Since(n.away) < unsureAfter*n.interval)
+	holder, err := n.takeLead(context.Background(), d, n.id, n.opts, time.Since(n.lastFailure) < leaseHeartbeats*n.interval)
 	if err == nil && holder == nil {
-		n.away = time.Now() // who waited for the lead too could not say that it is there
+		n.lastFailure = time.Now() // others that waited for the lock could not send heartbeats
 		n.leads.Store(true)
 	}
 	return err
@@ -53,7 +54,7 @@ func (n *node) stand(d *DB) error {
 
 func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err error) {
 	rows, err := d.ro.QueryContext(ctx, `SELECT address, leads = 1, started_at, `+postgresNow+` - seen_at FROM nodes
-		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadAfter * DefaultHeartbeat).Milliseconds())
+		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadHeartbeats * DefaultHeartbeat).Milliseconds())
 	if err != nil {
 		return nil, tooManyConnections(d, err)
 	}
@@ -72,20 +73,20 @@ func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err erro
 
 // DeadNodes are servers whose work is to be taken over.
 type DeadNodes struct {
-	live  []string // ids of those that are not dead; nil: a file, where nobody else is
-	dead  []string // whose work is not free yet
-	clean []string // of all that are dead, those that ended in order
+	live  []string // ids; nil: a file, which has no other servers
+	dead  []string // ids of dead servers whose work is not taken over
+	clean []string // ids of dead servers that were shut down cleanly
 }
 
-// HasLeft reports whether a unit's owner is gone.
-func (g DeadNodes) HasLeft(owner string) bool { return owner == "" || !slices.Contains(g.live, owner) }
+// IsDead reports whether the owner of a unit is no live server.
+func (g DeadNodes) IsDead(owner string) bool { return owner == "" || !slices.Contains(g.live, owner) }
 
-// CleanShutdown reports whether it had ended in order.
+// CleanShutdown reports whether a server was shut down cleanly.
 func (g DeadNodes) CleanShutdown(owner string) bool {
 	return owner != "" && slices.Contains(g.clean, owner)
 }
 
-// DeadNodes returns the servers that are gone as of this transaction.
+// DeadNodes returns the dead servers as of this transaction.
 func (tx *Tx) DeadNodes() (g DeadNodes, err error) {
 	if tx.Owner() == nil {
 		return g, nil
@@ -112,7 +113,7 @@ func (tx *Tx) DeadNodes() (g DeadNodes, err error) {
 	return g, err
 }
 
-// MarkFreed notes that what servers had in work that are gone was taken over.
+// MarkFreed stores that the work of the dead servers was taken over.
 func (tx *Tx) MarkFreed(g DeadNodes) error {
 	for _, id := range g.dead {
 		if err := tx.Write(`UPDATE nodes SET freed = 1 WHERE id = ?`, id); err != nil {
@@ -122,7 +123,8 @@ func (tx *Tx) MarkFreed(g DeadNodes) error {
 	return nil
 }
 
-// Owner is this server as what it has in work names it; nil: there is no other one.
+// Owner returns the value of columns that record this server as an owner; nil: there is only one
+// server.
 func (tx *Tx) Owner() any {
 	if tx.db == nil {
 		return nil
@@ -133,4 +135,4 @@ func (tx *Tx) Owner() any {
 	return nil
 }
 
-func (e *postgresEngine) owner() string { return e.me.id }
+func (e *postgresEngine) owner() string { return e.node.id }

@@ -12,10 +12,10 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestPostgresThatTakesNoWritesForNow has the database answer each write to settings as it does
-// whose disk is full, or that takes reads alone. New work is refused as such; a result waits, is
-// written once there is room, and the store goes on.
-func TestPostgresThatTakesNoWritesForNow(t *testing.T) {
+// TestPostgresRefusingWrites makes the database fail each write to settings as with a full disk,
+// or as a read-only database. New work is refused with the matching error; a critical write waits
+// and is written once the database accepts writes.
+func TestPostgresRefusingWrites(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]error{postgresDiskFull: ErrFull, postgresReadOnly: ErrUnreachable} {
 		t.Run(code, func(t *testing.T) { takesNoWrites(t, code, want) })
@@ -58,7 +58,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 	select {
 	case err := <-written:
 		t.Fatalf("a result was answered while there is no room: %v", err)
-	case <-time.After(3 * reachEvery):
+	case <-time.After(3 * reconnectInterval):
 	}
 	if err := d.Write(t.Context(), set("other")); !errors.Is(err, want) {
 		t.Errorf("new work while a result waits: %v, want %v", err, want)
@@ -87,9 +87,9 @@ func takesNoWrites(t *testing.T, code string, want error) {
 	}
 }
 
-// TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom: they are refused, while a result of
-// mail waits on; what was not begun for them is not written later.
-func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
+// TestClientWaitingForCriticalWriteIsRefused checks that a client is refused after a short time
+// and its closure is never run, while a critical write without a client goes on waiting.
+func TestClientWaitingForCriticalWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: dbtest.Schema(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
@@ -132,7 +132,7 @@ func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
 			t.Fatalf("%s is not answered", name)
 		}
 	}
-	if took := time.Since(began); took < answerWithin {
+	if took := time.Since(began); took < clientTimeout {
 		t.Errorf("they were answered after %s", took)
 	}
 	do(`DROP TRIGGER refuse ON settings`)

@@ -12,23 +12,23 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// A read costs as many round trips as it has statements: its BEGIN leaves with the first of
-// them, and its end is sent without waiting for the answer, which the next read takes in.
+// A read takes as many round trips as it has statements: its BEGIN is sent with the first statement,
+// and its ROLLBACK is sent without waiting for the result, which the next read receives.
 
-// answers are what a server sends on a connection, without the answer to a BEGIN that left
-// with a statement: the driver knows of the statement alone.
-type answers struct {
-	r     *bufio.Reader
-	begun bool // the answer to a BEGIN comes before all others
-	left  int  // of a message that is passed on while it is awaited
+// beginFilter reads what a server sends and removes the result of a BEGIN that was sent with a
+// statement, because the driver expects only the result of the statement.
+type beginFilter struct {
+	r         *bufio.Reader
+	skipBegin bool // the next result is that of a BEGIN
+	passBytes int  // rest of a message that is passed on meanwhile
 }
 
 // Read implements io.Reader.
-func (a *answers) Read(p []byte) (int, error) {
-	for a.begun {
-		if a.left > 0 {
-			n, err := a.r.Read(p[:min(len(p), a.left)])
-			a.left -= n
+func (a *beginFilter) Read(p []byte) (int, error) {
+	for a.skipBegin {
+		if a.passBytes > 0 {
+			n, err := a.r.Read(p[:min(len(p), a.passBytes)])
+			a.passBytes -= n
 			return n, err
 		}
 		head, err := a.r.Peek(5)
@@ -45,26 +45,26 @@ func (a *answers) Read(p []byte) (int, error) {
 			if _, err := a.r.Discard(size); err != nil {
 				return 0, err
 			}
-			a.begun = !end
-		case 'E': // what follows is left out
-			a.begun = false
+			a.skipBegin = !end
+		case 'E': // the server skips what follows
+			a.skipBegin = false
 		default: // a notice
-			a.left = size
+			a.passBytes = size
 		}
 	}
 	return a.r.Read(p)
 }
 
-// frontend has what the server sends pass through answers.
+// frontend makes the driver read through a beginFilter.
 func (c *conns) frontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
-	a := &answers{r: bufio.NewReader(r)}
+	a := &beginFilter{r: bufio.NewReader(r)}
 	if k := trackedConnOf(w); k != nil {
-		k.answers = a
+		k.filter = a
 	}
 	return pgproto3.NewFrontend(a, w)
 }
 
-// trackedConnOf is the connection below a driver's; nil: none of conns.
+// trackedConnOf returns the connection below that of a driver; nil: it is not one of conns.
 func trackedConnOf(w any) *trackedConn {
 	if secured, ok := w.(*tls.Conn); ok {
 		w = secured.NetConn()
@@ -73,9 +73,9 @@ func trackedConnOf(w any) *trackedConn {
 	return k
 }
 
-// onDriver hands the driver's connection of s, and what is known of it, to fn, which reports
-// whether it is in order.
-func onDriver(s *Conn, fn func(pg *pgconn.PgConn, k *trackedConn) bool) (ok bool) {
+// withPgConn calls fn with the connection of s and reports whether the connection is usable and
+// fn returned true.
+func withPgConn(s *Conn, fn func(pg *pgconn.PgConn, k *trackedConn) bool) (ok bool) {
 	err := s.conn.Raw(func(driver any) error {
 		pg := driver.(*stdlib.Conn).Conn().PgConn()
 		k := trackedConnOf(pg.Conn())
@@ -85,10 +85,10 @@ func onDriver(s *Conn, fn func(pg *pgconn.PgConn, k *trackedConn) bool) (ok bool
 	return ok && err == nil
 }
 
-// beginAhead has a BEGIN leave with the next statement. It reports whether the connection is
-// there, as far as that can be told without asking.
+// beginAhead queues a BEGIN that is sent with the next statement. It reports whether the
+// connection appears to be open.
 func beginAhead(s *Conn, text string) bool {
-	return onDriver(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
+	return withPgConn(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
 		for k.ending {
 			m, err := pg.ReceiveMessage(context.Background())
 			if err != nil {
@@ -97,21 +97,21 @@ func beginAhead(s *Conn, text string) bool {
 			_, ready := m.(*pgproto3.ReadyForQuery)
 			k.ending = !ready
 		}
-		if hungUp(k.Conn) {
+		if closedByPeer(k.Conn) {
 			return false
 		}
 		f := pg.Frontend()
 		f.SendParse(&pgproto3.Parse{Query: text})
 		f.SendBind(&pgproto3.Bind{})
 		f.SendExecute(&pgproto3.Execute{})
-		k.answers.begun = true
+		k.filter.skipBegin = true
 		return true
 	})
 }
 
-// endAhead sends a ROLLBACK without waiting for the answer, and reports whether that went.
+// endAhead sends a ROLLBACK without waiting for the result, and reports whether it was sent.
 func endAhead(s *Conn) bool {
-	return onDriver(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
+	return withPgConn(s, func(pg *pgconn.PgConn, k *trackedConn) bool {
 		f := pg.Frontend()
 		f.SendQuery(&pgproto3.Query{String: "ROLLBACK"})
 		k.ending = f.Flush() == nil

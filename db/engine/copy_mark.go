@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// CopiedAt returns when Copy made this database; the zero time if it is no copy.
+// CopiedAt returns when Copy made this database; the zero time if it is not a copy.
 func (r *Reader) CopiedAt() (time.Time, error) {
 	value, err := r.Setting(markSetting)
 	if err != nil {
@@ -19,7 +19,7 @@ func (r *Reader) CopiedAt() (time.Time, error) {
 	return time.UnixMilli(m.At).UTC(), nil
 }
 
-// ForgetCopied removes the mark of a copy, so that the database can be used by a server.
+// ForgetCopied removes the mark of a copy, so that a server can use the database.
 func (tx *Tx) ForgetCopied() error {
 	err := tx.Write(`DELETE FROM settings WHERE name = ?`, markSetting)
 	return err

@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// waiting counts how often something was sent and then waited for.
+// waiting counts round trips: a write that is followed by a read.
 type waiting struct {
 	net.Conn
 	sent  *atomic.Bool
@@ -30,7 +30,7 @@ func (w waiting) Read(p []byte) (int, error) {
 	return w.Conn.Read(p)
 }
 
-// count returns, each time it is called, how often anybody waited for the database since.
+// count returns a function that returns the number of round trips since its last call.
 func count(d *DB) func() int64 {
 	var sent atomic.Bool
 	var waits atomic.Int64
@@ -46,7 +46,7 @@ func count(d *DB) func() int64 {
 	}
 }
 
-// oneReader leaves d a single reader, and has it know the statement.
+// oneReader leaves d a single reader, which has prepared the query.
 func oneReader(t *testing.T, d *DB, query string) {
 	t.Helper()
 	for range readers - 1 {
@@ -54,10 +54,10 @@ func oneReader(t *testing.T, d *DB, query string) {
 		r := d.readers.take()
 		t.Cleanup(func() { d.readers.put(r) })
 	}
-	askOnce(t, d, query)
+	readOnce(t, d, query)
 }
 
-func askOnce(t *testing.T, d *DB, queries ...string) {
+func readOnce(t *testing.T, d *DB, queries ...string) {
 	t.Helper()
 	err := d.Read(context.Background(), func(r *Reader) error {
 		for _, query := range queries {
@@ -78,30 +78,30 @@ const (
 	readsOnly  = `SELECT CASE WHEN current_setting('transaction_read_only') = 'on' AND current_setting('transaction_isolation') = 'repeatable read' THEN 1 END`
 )
 
-func TestAReadOfPostgresTakesARoundTripForEachOfItsStatements(t *testing.T) {
+func TestPostgresReadRoundTrips(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	oneReader(t, d, countTeams)
 	waits := count(d)
 	waits()
 	for range 5 {
-		askOnce(t, d, countTeams)
+		readOnce(t, d, countTeams)
 		if n := waits(); n != 1 {
 			t.Errorf("a read of one statement waits %d times", n)
 		}
-		askOnce(t, d, countTeams, countTeams, countTeams)
+		readOnce(t, d, countTeams, countTeams, countTeams)
 		if n := waits(); n != 3 {
 			t.Errorf("a read of three statements waits %d times", n)
 		}
-		askOnce(t, d) // what it sent has no answer before the next
+		readOnce(t, d) // its ROLLBACK is still unanswered
 		waits()
 	}
 }
 
-func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
+func TestPostgresReadSnapshot(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
-	askOnce(t, d, readsOnly, countTeams)
+	readOnce(t, d, readsOnly, countTeams)
 	read := func(fn func(r *Reader)) {
 		t.Helper()
 		if err := d.Read(context.Background(), func(r *Reader) error { fn(r); return nil }); err != nil {
@@ -130,7 +130,7 @@ func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
 	})
 }
 
-func TestAReadAfterItsConnectionEndedOrItsStatementFailedIsAsAnyOther(t *testing.T) {
+func TestPostgresReadAfterLostConnection(t *testing.T) {
 	t.Parallel()
 	d := postgresForTest(t)
 	oneReader(t, d, readsOnly)
@@ -140,7 +140,7 @@ func TestAReadAfterItsConnectionEndedOrItsStatementFailedIsAsAnyOther(t *testing
 		}); err != nil {
 			t.Fatal(err)
 		}
-		askOnce(t, d, readsOnly)
+		readOnce(t, d, readsOnly)
 		err := d.Read(context.Background(), func(r *Reader) error {
 			var n int
 			return r.Row(`SELECT 1 / (count(*) - count(*)) FROM teams`, nil, &n)
@@ -148,7 +148,7 @@ func TestAReadAfterItsConnectionEndedOrItsStatementFailedIsAsAnyOther(t *testing
 		if err == nil {
 			t.Error("a division by zero is no error")
 		}
-		askOnce(t, d, readsOnly)
+		readOnce(t, d, readsOnly)
 	}
 }
 
@@ -156,19 +156,19 @@ func message(kind byte, body string) string {
 	return string([]byte{kind, 0, 0, 0, byte(4 + len(body))}) + body
 }
 
-func TestTheAnswerToABeginIsLeftOutOfWhatTheDriverReads(t *testing.T) {
+func TestBeginFilter(t *testing.T) {
 	t.Parallel()
 	begin := message('1', "") + message('2', "") + message('C', "BEGIN\x00")
 	notice, row, refusal := message('N', "n"), message('2', "")+message('D', "dd")+message('C', "SELECT 1\x00")+message('Z', "T"), message('E', "e")+message('Z', "E")
 	for _, test := range []struct{ sent, want string }{
 		{begin + row, row},
-		{begin + row + begin, row + begin}, // of one BEGIN
+		{begin + row + begin, row + begin}, // only the first BEGIN is removed
 		{notice + message('1', "") + notice + message('2', "") + message('C', "BEGIN\x00") + row, notice + notice + row},
 		{refusal + row, refusal + row},
 		{message('1', "") + refusal, refusal},
 	} {
 		for _, r := range []io.Reader{bytes.NewReader([]byte(test.sent)), iotest.OneByteReader(bytes.NewReader([]byte(test.sent)))} {
-			got, err := io.ReadAll(&answers{r: bufio.NewReader(r), begun: true})
+			got, err := io.ReadAll(&beginFilter{r: bufio.NewReader(r), skipBegin: true})
 			if err != nil || string(got) != test.want {
 				t.Errorf("%q is read as %q, %v, want %q", test.sent, got, err, test.want)
 			}
