@@ -2,5 +2,5 @@
 
 package footprint
 
-// forgetProgram does nothing here.
-func forgetProgram() {}
+// releaseProgramPages does nothing here.
+func releaseProgramPages() {}

@@ -86,9 +86,9 @@ func TestRoundTripsPerEmail(t *testing.T) {
 			synctest.Wait()
 		}
 		send(10) // preparing statements takes extra round trips once
-		wire.Take()
+		wire.RoundTrips()
 		send(each)
-		trips := wire.Take()
+		trips := wire.RoundTrips()
 		if open := w.SQL(`SELECT count(*)::text FROM units`)[0]; open != "0" {
 			t.Errorf("%s emails wait", open)
 		}
@@ -112,8 +112,8 @@ func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
 			t.Fatal("it is not sent in a minute")
 		}
 		send() // preparing statements takes extra round trips once
-		wire.Take()
+		wire.RoundTrips()
 		send()
-		wantTrips(t, wire.Take(), n, 0.4, 9)
+		wantTrips(t, wire.RoundTrips(), n, 0.4, 9)
 	})
 }
