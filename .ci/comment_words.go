@@ -94,7 +94,9 @@ func words(root string) (map[string]count, error) {
 
 func add(found map[string]count, fset *token.FileSet, group *ast.CommentGroup) {
 	at := fset.Position(group.Pos()).String()
-	for _, w := range strings.FieldsFunc(group.Text(), func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789'", r) }) {
+	for _, w := range strings.FieldsFunc(group.Text(), func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789'", r)
+	}) {
 		if word.FindString(w) != w {
 			continue
 		}

@@ -37,7 +37,7 @@ type site struct {
 	id         int    // number of the mutant, from 1; 0 if the site was not chosen
 }
 
-// listed is what go list tells of a package.
+// listed is the output of go list about a package.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string

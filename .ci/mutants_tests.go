@@ -151,7 +151,7 @@ func (s *suite) trace() error {
 
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
-// verdict is what became of a mutant.
+// verdict is the result of a mutant.
 type verdict struct {
 	status string // caught, survived or unreached
 	by     string // package and name of the test that failed first
@@ -199,7 +199,7 @@ func (s *suite) judge(m *site) verdict {
 	return v
 }
 
-// firstFailure is the name of the first test that failed, or how the tests ended without one.
+// firstFailure returns the name of the first test that failed, or how the tests ended without one.
 func firstFailure(out []byte) string {
 	_, name, found := bytes.Cut(out, []byte("--- FAIL: "))
 	if !found {

@@ -23,7 +23,7 @@ func main() {
 	if err == nil {
 		return
 	}
-	if ended := new(exec.ExitError); !errors.As(err, &ended) { // a command that failed has said so itself
+	if ended := new(exec.ExitError); !errors.As(err, &ended) { // a failed command has reported it
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(1)

@@ -7,9 +7,6 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// MaxDomain is the limit of a domain, in bytes.
-const MaxDomain = mailbox.MaxDomain
-
 // Address is one mailbox: an optional display name and an addr-spec whose
 // domain is in lower-case A-labels (RFC 5321 4.1.2, RFC 5890).
 type Address struct {
@@ -18,8 +15,8 @@ type Address struct {
 	Domain string `json:"domain"`
 }
 
-// Mailbox is the bare addr-spec, as it stands in MAIL and RCPT commands; Erased
-// for an erased address.
+// Mailbox returns the bare addr-spec, as MAIL and RCPT commands use it, or Erased for an erased
+// address.
 func (a Address) Mailbox() string {
 	if a.IsErased() {
 		return Erased
@@ -27,9 +24,8 @@ func (a Address) Mailbox() string {
 	return a.Local + "@" + a.Domain
 }
 
-// String writes the address as it is read back: `Name <user@host>`, the name in
-// double quotes only where it could not be read otherwise, or `user@host`.
-// ParseAddress of it gives the same Address.
+// String formats the address as `user@host` or `Name <user@host>`, with the name in double quotes
+// only if it needs them. ParseAddress of the result returns the same Address.
 func (a Address) String() string {
 	if a == (Address{}) {
 		return ""
@@ -44,8 +40,8 @@ func (a Address) String() string {
 	return name + " <" + a.Mailbox() + ">"
 }
 
-// QuoteString makes a quoted-string of s (RFC 5322 3.2.4). s must be free of
-// control characters.
+// QuoteString returns s as a quoted-string (RFC 5322 3.2.4). s must not contain control
+// characters.
 func QuoteString(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
@@ -60,27 +56,28 @@ func QuoteString(s string) string {
 	return b.String()
 }
 
-// nameNeedsQuotes: the specials but the dot, which everybody writes bare
-// ("Acme Inc.", the obs-phrase of RFC 5322 4.1), and what would be taken for an
-// encoded word.
+// nameNeedsQuotes reports whether a display name contains specials or could be taken for an
+// encoded word. A dot alone needs no quotes: everybody writes "Acme Inc." bare (obs-phrase, RFC
+// 5322 4.1).
 func nameNeedsQuotes(name string) bool {
 	return strings.ContainsAny(name, `()<>[]:;@\,"`) || strings.Contains(name, "=?")
 }
 
-// AddressKey is what all spellings of one mailbox have in common: addresses are compared
-// and hashed by it. Only KeyOf and Address.Key make one.
+// AddressKey identifies a mailbox: all spellings of one address have the same key. Addresses are
+// compared and hashed by their keys. Only KeyOf and Address.Key return keys.
 type AddressKey struct{ text string }
 
 // Key returns the key of a mailbox.
 func (a Address) Key() AddressKey { return KeyOf(a.Mailbox()) }
 
-// KeyOf returns the key of an address in any spelling. That of an empty text is zero.
+// KeyOf returns the key of an address in any spelling. The key of an empty string is the zero
+// AddressKey.
 func KeyOf(address string) AddressKey { return AddressKey{mailbox.Fold(address)} }
 
-// String returns the key as a text, an address itself.
+// String returns the key as an address in its canonical spelling.
 func (k AddressKey) String() string { return k.text }
 
-// IsZero reports whether the key stands for nothing.
+// IsZero reports whether the key is that of an empty string.
 func (k AddressKey) IsZero() bool { return k == AddressKey{} }
 
 // ParseAddress reads a single mailbox, as mailbox.Parse does.
@@ -89,7 +86,7 @@ func ParseAddress(s string) (Address, error) {
 	return Address(m), err
 }
 
-// IsASCII reports whether s has ASCII characters alone.
+// IsASCII reports whether s contains only ASCII characters.
 func IsASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
@@ -99,7 +96,8 @@ func IsASCII(s string) bool {
 	return true
 }
 
-// HasControl finds C0, DEL, C1, and the two line separators of Unicode.
+// HasControl reports whether s contains a C0 or C1 control character, DEL, or one of the two line
+// separators of Unicode.
 func HasControl(s string) bool {
 	for _, r := range s {
 		if mailbox.IsControl(r) {
@@ -109,16 +107,15 @@ func HasControl(s string) bool {
 	return false
 }
 
-// HasHidden finds, beside what HasControl does, characters that nobody sees and that change
-// what is seen of others: overrides and isolates of the direction of writing, and invisible
-// formatting. Joiners, marks of direction and the tags of flags are parts of real words.
-// What a stranger calls something must not read as something else.
+// HasHidden reports whether s contains a control character or an invisible character that changes
+// how the text around it is displayed: bidirectional overrides and isolates, and invisible
+// formatting. Joiners, directional marks and the tags of flags are allowed, since real words need
+// them. A name that a caller chose must not look like another name.
 func HasHidden(s string) bool { return strings.ContainsFunc(s, mailbox.IsHidden) }
 
-// Erased stands where an erased address stood. It is no address that could be
-// parsed, sent to or found.
+// Erased replaces an erased address. It can't be parsed, sent to or found.
 const Erased = "[erased]"
 
-// IsErased reports whether this is what an erasure left of an address: no mail can
-// go to it, and no header may show it.
+// IsErased reports whether the address was erased. Mail can't be sent to it and no header may show
+// it.
 func (a Address) IsErased() bool { return a == Address{Local: Erased} }

@@ -2,8 +2,7 @@ package app
 
 import "testing"
 
-// TestAddressKeyIgnoresSpelling names the spellings that people, files and other
-// servers use for one address.
+// TestAddressKeyIgnoresSpelling uses spellings that people, files and other servers write.
 func TestAddressKeyIgnoresSpelling(t *testing.T) {
 	for want, spellings := range map[string][]string{
 		"ann@shop.example": {"ann@shop.example", "Ann@Shop.EXAMPLE", " ann@shop.example\r\n", "<ann@shop.example>", "Ann <ANN@shop.example>", "ann@shop.example."},

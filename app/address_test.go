@@ -9,7 +9,7 @@ import (
 func TestParseAddress(t *testing.T) {
 	long := func(n int, s string) string { return strings.Repeat(s, n) }
 	for _, c := range []struct {
-		in, name, mailbox, text string // text "": as in
+		in, name, mailbox, text string // empty text: equal to in
 	}{
 		{"a@b.co", "", "a@b.co", ""},
 		{"  a@b.co  ", "", "a@b.co", "a@b.co"},
@@ -41,7 +41,7 @@ func TestParseAddress(t *testing.T) {
 		{"a@1.2.co", "", "a@1.2.co", ""},
 		{long(64, "x") + "@b.co", "", long(64, "x") + "@b.co", ""},
 		{"a@" + long(63, "x") + ".co", "", "a@" + long(63, "x") + ".co", ""},
-		{"a@" + long(62, "abc.") + "abcd", "", "a@" + long(62, "abc.") + "abcd", ""}, // 254 in all
+		{"a@" + long(62, "abc.") + "abcd", "", "a@" + long(62, "abc.") + "abcd", ""}, // 254 bytes
 	} {
 		a, err := ParseAddress(c.in)
 		if err != nil {
@@ -70,8 +70,8 @@ func checkReparses(t *testing.T, a Address) {
 	}
 }
 
-// FuzzParseAddress: what passes is read back as the same address, and holds
-// nothing that could leave the place where it is written.
+// FuzzParseAddress checks that a parsed address is parsed again to the same address and can't
+// break out of a header or an SMTP command.
 func FuzzParseAddress(f *testing.F) {
 	for _, s := range []string{
 		"a@b.co", "Acme Inc. <a@b.co>", `"x, \"y\"" <a@b.co>`, "=?utf-8?q?=3D=3Futf-8=3Fq=3Fx=3F=3D?= <a@b.co>", "用户@例え.jp",

@@ -9,19 +9,13 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// MaxContentID bounds a Content-ID, in bytes.
-const MaxContentID = 128
-
 const (
-	maxFilename    = 255 // bytes, as file systems have it
-	maxContentType = 255
-	octetStream    = "application/octet-stream"
-	calendarBegin  = "BEGIN:VCALENDAR"
+	octetStream   = "application/octet-stream"
+	calendarBegin = "BEGIN:VCALENDAR"
 )
 
-// attachments checks the files of an email and gives each an id, its type and its
-// size. The ceiling on their sum is a matter of the team's plan and is not checked
-// here.
+// attachments checks the files of an email and sets the id, type and size of each. It does not
+// check the sum of their sizes, whose limit depends on the team's plan.
 func (in *EmailInput) attachments(m *Mail) error {
 	if len(in.Attachments) > MaxAttachments {
 		return Invalid("attachments", "must not hold more than %d files", MaxAttachments)
@@ -63,8 +57,8 @@ func (in *EmailInput) attachments(m *Mail) error {
 	return nil
 }
 
-// contentID wants what stands between the angle brackets of a Content-ID and behind
-// cid: in HTML (RFC 2392): atoms, dots, and an @ where there is a second half.
+// contentID checks a Content-ID as it is written between angle brackets and after cid: in HTML
+// (RFC 2392): atoms and dots, with an @ before an optional second half.
 func (in *EmailInput) contentID(field, s string) error {
 	switch {
 	case s == "":
@@ -81,7 +75,7 @@ func (in *EmailInput) contentID(field, s string) error {
 	return nil
 }
 
-// isDotAtoms: dot-atom-text (RFC 5322 3.2.3) in ASCII.
+// isDotAtoms reports whether s is dot-atom-text (RFC 5322 3.2.3) in ASCII.
 func isDotAtoms(s string) bool {
 	for _, r := range s {
 		if r >= utf8.RuneSelf || r != '.' && !mailbox.IsAtext(r) {
@@ -91,9 +85,9 @@ func isDotAtoms(s string) bool {
 	return s != "" && s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
 }
 
-// rawText returns the content of a file that came as text which is not base64. With
-// CompatResend a calendar may, and must begin as one (RFC 5545 3.4): base64 that was
-// damaged is no calendar.
+// rawText returns the content of a file whose content is text instead of base64. Only CompatResend
+// allows this, and only for calendars, which must begin as RFC 5545 3.4 says: damaged base64 is
+// not a calendar.
 func (in *EmailInput) rawText(field, text, contentType string) (content []byte, normalType string, err error) {
 	mediaType, params, _ := mime.ParseMediaType(contentType)
 	begins := len(text) >= len(calendarBegin) && strings.EqualFold(text[:len(calendarBegin)], calendarBegin)
@@ -107,8 +101,8 @@ func (in *EmailInput) rawText(field, text, contentType string) (content []byte, 
 	return []byte(text), contentType, nil
 }
 
-// checkFilename takes any script but nothing that could leave the directory in
-// which a reader saves the file.
+// checkFilename accepts names in any script, but none that could leave the directory in which a
+// mail reader saves the file.
 func checkFilename(field, name string) error {
 	switch {
 	case name == "":
@@ -127,8 +121,8 @@ func checkFilename(field, name string) error {
 	return nil
 }
 
-// attachmentType is the type that was given, in its normal form, else the one
-// that the file name tells.
+// attachmentType returns the given type in canonical form, or the type of the file name's
+// extension.
 func attachmentType(field string, a Attachment) (string, error) {
 	if a.ContentType == "" {
 		return typeByName(a.Filename), nil
@@ -140,8 +134,7 @@ func attachmentType(field string, a Attachment) (string, error) {
 	if err != nil || !strings.Contains(mediaType, "/") {
 		return "", Invalid(field, "must be a media type like application/pdf")
 	}
-	// RFC 2045 6.4: these two can't be in base64, so they can't be attached as
-	// the bytes that they are.
+	// RFC 2045 6.4 forbids base64 for these two, so they can't be attached.
 	if strings.HasPrefix(mediaType, "multipart/") || strings.HasPrefix(mediaType, "message/") {
 		return "", Invalid(field, "must not be a multipart or message type")
 	}
@@ -157,7 +150,7 @@ func attachmentType(field string, a Attachment) (string, error) {
 	return normal, nil
 }
 
-// typeByName returns the media type that the ending of a file name stands for.
+// typeByName returns the media type for the extension of a file name.
 func typeByName(name string) string {
 	ending := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	if known, ok := typesByEnding[ending]; ok {
@@ -166,8 +159,8 @@ func typeByName(name string) string {
 	return octetStream
 }
 
-// typesByEnding holds the files that people attach. A table of our own, because
-// the one of package mime depends on files of the machine.
+// typesByEnding maps extensions of common files to media types. The table of package mime is not
+// used because it depends on files of the machine.
 var typesByEnding = map[string]string{
 	"pdf":  "application/pdf",
 	"txt":  "text/plain; charset=utf-8",

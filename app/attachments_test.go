@@ -106,10 +106,10 @@ func TestAttachmentsTogether(t *testing.T) {
 
 const calendar = "BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\nEND:VCALENDAR\r\n"
 
-// A calendar may come as text where Resend's rules are on, and nothing else may.
+// TestRawText: calendars may be text with Resend's rules, other files may not.
 func TestRawText(t *testing.T) {
 	const base64 = "must be valid base64"
-	for _, c := range []struct{ filename, contentType, text, want string }{ // want: the type, or the words of the refusal
+	for _, c := range []struct{ filename, contentType, text, want string }{ // want: the type, or the error message
 		{"a.ics", "", calendar, "text/calendar; charset=utf-8"},
 		{"a.ics", "text/calendar", calendar, "text/calendar; charset=utf-8"},
 		{"invite", "Text/Calendar; method=REQUEST", calendar, "text/calendar; charset=utf-8; method=REQUEST"},
@@ -117,7 +117,7 @@ func TestRawText(t *testing.T) {
 		{"a.txt", "", calendar, base64},
 		{"a.ics", "application/octet-stream", calendar, base64},
 		{"a.ics", "", "hello world", base64},
-		{"a.ics", "", "QkVHSU46VkNBTEVOREFSCg", base64}, // a calendar in base64 that lost its padding
+		{"a.ics", "", "QkVHSU46VkNBTEVOREFSCg", base64}, // a calendar in base64 without its padding
 		{"a.ics", "", "BEGIN:VCALENDAR\xff", base64},
 	} {
 		file := []Attachment{{Filename: c.filename, ContentType: c.contentType, Text: c.text}}

@@ -7,15 +7,14 @@ import (
 
 // BatchError says why an item of a permissive batch was not accepted.
 type BatchError struct {
-	Index   int    `json:"index"` // of the item in the request, from 0 on
+	Index   int    `json:"index"` // index of the item in the request, from 0
 	Message string `json:"message"`
 }
 
-// RefuseItem returns what an error of item i means for its batch: item, where the
-// others of a permissive batch go on without it, or the error that ends the whole
-// batch. That is any *Error in a strict batch, whose message then begins with
-// "{list}.{i}: "; and in every batch a fault of ours, and CodeSendingPaused, which
-// no item can help. A nil error means nothing.
+// RefuseItem returns what the error of item i means for a batch: item if a permissive batch
+// continues without the item, or the error that ends the whole batch. In a strict batch every
+// *Error ends the batch, and its message then begins with "{list}.{i}: ". In both modes internal
+// errors and CodeSendingPaused end the batch. Both results are nil for a nil error.
 func RefuseItem(list string, i int, permissive bool, err error) (item *BatchError, whole error) {
 	var refusal *Error
 	switch {

@@ -5,39 +5,39 @@ import (
 	"sync"
 )
 
-// Bodies are the bodies of a broadcast's mail to one recipient; nil: none.
+// Bodies holds the bodies of a broadcast's mail to one recipient; nil: none.
 type Bodies struct {
 	HTML, Text *Body
 }
 
-// Body is one body in pieces: what all recipients get, and what is only one's.
+// Body is a body in pieces: text that all recipients share, and text of one recipient.
 type Body struct {
 	Pieces   []Piece
-	NonASCII bool // what it shares is mostly not ASCII
+	NonASCII bool // most of the shared text is not ASCII
 }
 
 // Piece is a part of a body.
 type Piece struct {
-	Shared   *SharedText // nil: nothing
-	Personal string      // follows Shared
+	Shared   *SharedText // nil: empty
+	Personal string      // text of one recipient, after Shared
 }
 
-// SharedText is a text that many mails have in common, so that it is encoded for
-// the wire once. Its text never changes; it is safe for concurrent use.
+// SharedText is text that many mails have in common, so that it is encoded once. It is immutable
+// and safe for concurrent use.
 type SharedText struct {
 	Text string
 	once sync.Once
 	wire []byte
 }
 
-// Encoded is what encode makes of the text. encode is asked once, so it is to be
-// the same function each time; nobody may change what it returned.
+// Encoded returns encode(Text). The result of the first call is kept, so every caller must pass
+// the same function, and none may modify the result.
 func (t *SharedText) Encoded(encode func(text string) []byte) []byte {
 	t.once.Do(func() { t.wire = encode(t.Text) })
 	return t.wire
 }
 
-// String puts the pieces together; empty for nil.
+// String joins the pieces. It returns "" for nil.
 func (b *Body) String() string {
 	var out strings.Builder
 	out.Grow(int(b.size()))
@@ -47,7 +47,7 @@ func (b *Body) String() string {
 	return out.String()
 }
 
-// texts returns the texts of all pieces in order.
+// texts iterates over the texts of all pieces in order.
 func (b *Body) texts() func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if b == nil {
@@ -69,7 +69,7 @@ func (b *Body) size() (n int64) {
 	return n
 }
 
-// Size is the bytes of both bodies; 0 for nil.
+// Size returns the bytes of both bodies, 0 for nil.
 func (b *Bodies) Size() int {
 	if b == nil {
 		return 0
@@ -77,7 +77,7 @@ func (b *Bodies) Size() int {
 	return int(b.HTML.size() + b.Text.size())
 }
 
-// HasBody reports whether the mail says anything.
+// HasBody reports whether the mail has HTML or text.
 func (m *Mail) HasBody() bool {
 	if m.Bodies != nil {
 		return m.Bodies.HTML != nil || m.Bodies.Text != nil
@@ -85,8 +85,8 @@ func (m *Mail) HasBody() bool {
 	return m.HTML != "" || m.Text != ""
 }
 
-// Flatten is the mail with its bodies as strings, for those who read or keep them:
-// the mail itself unless it is one of a broadcast.
+// Flatten returns the mail with its bodies as strings. For mail that is not of a broadcast it
+// returns m itself.
 func (m *Mail) Flatten() *Mail {
 	if m.Bodies == nil {
 		return m

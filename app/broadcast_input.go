@@ -10,23 +10,12 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// Limits of broadcasts.
-const (
-	MaxBroadcastName = 255  // characters
-	MaxPreview       = 1000 // characters; mail readers show some 150
-	// MaxBroadcastContent is how many bytes html and text may have together: every
-	// message on its way holds as much.
-	MaxBroadcastContent = 5 << 20
-	// MaxBroadcastTests is how many addresses one test send takes.
-	MaxBroadcastTests = 5
-)
-
-// BroadcastInput is a broadcast to create, as the caller wrote it. Empty strings
-// and lists stand for absent ones; Text tells absent (nil) from none ("").
+// BroadcastInput is a broadcast to create, as the caller wrote it. Empty strings and lists mean
+// absent. Text distinguishes absent (nil) from no text ("").
 type BroadcastInput struct {
-	Name       string // absent: the subject
-	SegmentID  string // absent: all contacts
-	AudienceID string // the same under its old name
+	Name       string // empty: the subject
+	SegmentID  string // empty: all contacts
+	AudienceID string // former name of SegmentID
 	TopicID    string
 	From       string
 	ReplyTo    []string
@@ -35,15 +24,13 @@ type BroadcastInput struct {
 	HTML       string
 	Text       *string
 	Design     string
-	// Send has the broadcast leave at once, or at ScheduledAt: a time as
-	// schedule.Parse reads it.
+	// Send sends the broadcast immediately, or at ScheduledAt, a time that schedule.Parse reads.
 	Send        bool
 	ScheduledAt string
 }
 
-// Validate checks the input and returns the draft without id, team and times but
-// for that of a schedule: ScheduledAt is zero where nothing has to wait. Errors:
-// CodeValidation.
+// Validate checks the input and returns the draft without id, team and times. ScheduledAt is set
+// only if the broadcast is scheduled for a later time. Errors: CodeValidation.
 func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 	p := BroadcastPatch{
 		Name: changeOf(in.Name), SegmentID: changeOf(in.SegmentID), AudienceID: changeOf(in.AudienceID), TopicID: changeOf(in.TopicID), From: in.From,
@@ -75,8 +62,8 @@ func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 
 func changeOf(s string) Change[string] { return Change[string]{Set: s != "", Value: s} }
 
-// ParseBroadcastTime reads when a broadcast is to be sent: the zero time where it
-// needs no waiting. Errors: CodeValidation.
+// ParseBroadcastTime returns the time at which a broadcast is to be sent, or the zero time if it
+// can be sent now. Errors: CodeValidation.
 func ParseBroadcastTime(scheduledAt string, now time.Time) (time.Time, error) {
 	if scheduledAt == "" {
 		return time.Time{}, nil
@@ -91,32 +78,32 @@ func ParseBroadcastTime(scheduledAt string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// BroadcastPatch changes a draft. In each Change null clears; an empty text or
-// list is absent, but for Text.
+// BroadcastPatch changes a draft. In a Change, null clears the field. An empty text or list means
+// absent, except for Text.
 type BroadcastPatch struct {
 	Name       Change[string] // null: the subject
 	SegmentID  Change[string]
-	AudienceID Change[string] // the same under its old name
+	AudienceID Change[string] // former name of SegmentID
 	TopicID    Change[string]
-	From       string // empty: as it is
+	From       string // empty: unchanged
 	ReplyTo    Change[[]string]
-	Subject    string // empty: as it is
+	Subject    string // empty: unchanged
 	Preview    Change[string]
 	HTML       Change[string]
-	Text       Change[string] // null: made of HTML; empty: none
-	Design     Change[string] // another HTML without one clears it
-	Revision   string         // that the change began with; empty: whatever it is now
+	Text       Change[string] // null: derived from HTML; empty: none
+	Design     Change[string] // cleared if HTML changes without a new design
+	Revision   string         // the revision that the change is based on; empty: any
 }
 
-// BroadcastChange is a patch whose parts are checked.
+// BroadcastChange is a validated patch.
 type BroadcastChange struct {
 	patch   BroadcastPatch
 	from    Address
 	replyTo []Address
 }
 
-// Validate checks all parts of the patch by themselves, which may take a while:
-// they can be megabytes. Errors: CodeValidation.
+// Validate checks the parts of the patch without the database. Content of megabytes takes time, so
+// call it outside a transaction. Errors: CodeValidation.
 func (p BroadcastPatch) Validate() (*BroadcastChange, error) {
 	c := &BroadcastChange{patch: p}
 	for _, check := range []func() error{c.checkName, c.checkAudience, c.checkAddresses, c.checkSubject, c.checkContent} {
@@ -140,7 +127,7 @@ func (c *BroadcastChange) checkName() error {
 	return nil
 }
 
-// checkAudience reads the ids, and the segment's two names as one.
+// checkAudience reads the ids. SegmentID and AudienceID are two names of one field.
 func (c *BroadcastChange) checkAudience() error {
 	p := &c.patch
 	for _, ref := range []struct {
@@ -223,7 +210,7 @@ func (c *BroadcastChange) checkContent() error {
 	return nil
 }
 
-// changeBodies changes what a mail says: another HTML without a design drops that.
+// changeBodies changes the content of a mail. A new HTML without a design clears the design.
 func changeBodies(html, design *string, text **string, newHTML, newDesign, newText Change[string]) {
 	was := *html
 	if changeText(html, newHTML); *html != was {
@@ -238,8 +225,7 @@ func changeBodies(html, design *string, text **string, newHTML, newDesign, newTe
 	}
 }
 
-// Apply changes the draft. Errors: CodeValidation for one that would have nothing
-// to say, or too much.
+// Apply changes the draft. Errors: CodeValidation if the content would be empty or too large.
 func (c *BroadcastChange) Apply(b *Broadcast) error {
 	p := &c.patch
 	if p.From != "" {
@@ -262,10 +248,10 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 	return b.checkSize()
 }
 
-// NamesSegment reports whether the change puts a segment into the broadcast.
+// NamesSegment reports whether the change sets a segment.
 func (c *BroadcastChange) NamesSegment() bool { return c.patch.SegmentID.Value != "" }
 
-// NamesTopic reports whether the change puts a topic into the broadcast.
+// NamesTopic reports whether the change sets a topic.
 func (c *BroadcastChange) NamesTopic() bool { return c.patch.TopicID.Value != "" }
 
 func (c *BroadcastContent) checkSize() error {
@@ -282,7 +268,7 @@ func (c *BroadcastContent) checkSize() error {
 	return nil
 }
 
-// shorten cuts a text to n characters.
+// shorten cuts s to n characters.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -291,7 +277,7 @@ func shorten(s string, n int) string {
 	return string(runes[:min(len(runes), n)])
 }
 
-// Copy is a draft of the same audience and content, without id and times.
+// Copy returns a draft with the same audience and content, without id and times.
 func (b *Broadcast) Copy() Broadcast {
 	const suffix = " (copy)"
 	out := Broadcast{

@@ -64,7 +64,7 @@ func TestBroadcastContentSizeLimits(t *testing.T) {
 	}
 }
 
-// FuzzBroadcastPatch: whatever a patch holds, a draft that takes it can be sent.
+// FuzzBroadcastPatch checks that a draft can be sent after any valid patch.
 func FuzzBroadcastPatch(f *testing.F) {
 	f.Add("June", "", "a@example.com", "Hi {{{FIRST_NAME|there}}}", "p", "<p>x</p>", "", byte(0))
 	f.Add("", "018f3c1e-0000-7000-8000-000000000001", "", "", "", "", "x", byte(0x15))

@@ -7,27 +7,23 @@ import (
 	"time"
 )
 
-// RecipientTypes are what a list of a broadcast's recipients can be asked for: the
-// values of LastEvent and some more.
+// RecipientTypes lists the values that RecipientQuery.Type accepts.
 const RecipientTypes = "sent, delivery_delayed, delivered, opened, not_opened, clicked, not_clicked, bounced, complained, unsubscribed, suppressed, failed, canceled or queued"
 
-// notReached are the bits of mail that reached nobody.
+// notReached are the bits of mail that did not reach its recipient.
 const notReached = SeenBounced | SeenComplained | SeenSuppressed | SeenFailed | SeenCanceled
 
-// RecipientQuery picks recipients of a broadcast; what is empty picks all.
+// RecipientQuery selects recipients of a broadcast. An empty field selects all.
 type RecipientQuery struct {
-	// Type names what happened to them, whatever happened afterwards; "queued":
-	// nothing yet.
+	// Type is an event that the recipient had, regardless of later events, or "queued" for none.
 	Type string
-	// Email is a part of the address. Case makes no difference to the letters of
-	// ASCII.
+	// Email is a part of the address. ASCII letters match in either case.
 	Email string
-	// Bounce picks among those that bounced; in lower or upper case.
+	// Bounce selects by the type of bounce, in lower or upper case.
 	Bounce BounceType
 }
 
-// Validate checks the query and puts Bounce in the form of its constants. Errors:
-// CodeValidation.
+// Validate checks the query and replaces Bounce by its constant. Errors: CodeValidation.
 func (q *RecipientQuery) Validate() error {
 	if with, without := q.Bits(); q.Type != "" && with|without == 0 {
 		return Invalid("type", "must be %s", RecipientTypes)
@@ -52,8 +48,8 @@ func (q *RecipientQuery) Validate() error {
 	return nil
 }
 
-// Bits are what those have that the query picks: one of with, 0: it asks for none, and
-// none of without.
+// Bits returns the query as bits: a recipient matches if it has one of with (any if 0) and none of
+// without.
 func (q *RecipientQuery) Bits() (with, without Seen) {
 	switch q.Type {
 	case "queued":
@@ -68,17 +64,18 @@ func (q *RecipientQuery) Bits() (with, without Seen) {
 	return SeenOf(LastEvent(q.Type)), 0
 }
 
-// Waiting reports whether the query picks those that still wait.
+// Waiting reports whether the query selects recipients without an outcome.
 func (q *RecipientQuery) Waiting() bool { return q.Type == "queued" }
 
-// CanceledFrom returns the number behind which the recipients of a canceled broadcast
-// are canceled without any trace of their own; ok is false for any other one.
+// CanceledFrom returns n for a canceled broadcast: recipients with a number above n were canceled
+// before they were started and have no event of their own. ok is false for broadcasts in other
+// states.
 func (b *Broadcast) CanceledFrom() (n int64, ok bool) {
 	return b.Started, b.Status == CanceledBroadcast
 }
 
-// SeenOf is what happened to one of the broadcast's recipients: what was noted,
-// and the cancel that met those which were never begun.
+// SeenOf returns the event bits of a recipient. It includes the cancellation of recipients that
+// were never started.
 func (b *Broadcast) SeenOf(r *BroadcastRecipient) Seen {
 	last, canceled := b.CanceledFrom()
 	if n, ok := BroadcastEmailNumber(r.ID); canceled && ok && n > last {
@@ -87,33 +84,34 @@ func (b *Broadcast) SeenOf(r *BroadcastRecipient) Seen {
 	return r.Seen
 }
 
-// RecipientRow is a recipient as a list shows it.
+// RecipientRow is a recipient as the API lists it.
 type RecipientRow struct {
 	ID        string
 	ContactID string // empty: the contact was deleted
 	Email     string
 	LastEvent LastEvent
 	State     State
-	Count     int          // how often it opened, or clicked; 0: not asked for
-	Bounce    BounceType   // empty: it did not bounce, or was not asked for
-	Links     []LinkClicks // those that were followed, where asked for
+	Count     int          // opens or clicks; 0: not requested
+	Bounce    BounceType   // empty: no bounce, or not requested
+	Links     []LinkClicks // links that were clicked, if requested
 }
 
-// LinkClicks says how often one recipient followed a link.
+// LinkClicks counts the clicks of one recipient on one link.
 type LinkClicks struct {
 	URL    string
 	Clicks int64
 }
 
-// BroadcastLink is a link of a broadcast and how often it was followed.
+// BroadcastLink is a link of a broadcast with its clicks.
 type BroadcastLink struct {
 	ID     string
-	URL    string // as the content has it
+	URL    string // as written in the content
 	Clicks int64
-	People int64 // recipients who followed it
+	People int64 // recipients who clicked it
 }
 
-// BroadcastEmailNumber is the n that BroadcastEmailID made an id of; ok is false for no such id.
+// BroadcastEmailNumber returns the n for which BroadcastEmailID made the id; ok is false for other
+// ids.
 func BroadcastEmailNumber(emailID string) (n int64, ok bool) {
 	if len(emailID) != emailIDPrefixLen+8 {
 		return 0, false
@@ -122,8 +120,8 @@ func BroadcastEmailNumber(emailID string) (n int64, ok bool) {
 	return n, err == nil && n > 0
 }
 
-// IDAfter is an id of a time that stands after another one, also where clocks were
-// set back: always the same for the same two.
+// IDAfter returns an id with time t that sorts after id even if the clock was set back. It returns
+// the same result for the same arguments.
 func IDAfter(id string, t time.Time) string {
 	ms := t.UnixMilli()
 	if own, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64); err == nil {

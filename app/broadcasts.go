@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// BroadcastStatus says how far a broadcast is.
+// BroadcastStatus is the state of a broadcast.
 type BroadcastStatus string
 
-// The states of a broadcast. A draft can be edited and deleted; a scheduled or
-// queued one can be canceled; nothing leads back.
+// The states of a broadcast. A draft can be edited and deleted, a scheduled or queued one can be
+// canceled. No state returns to an earlier one.
 const (
 	DraftBroadcast     BroadcastStatus = "draft"
 	ScheduledBroadcast BroadcastStatus = "scheduled"
-	QueuedBroadcast    BroadcastStatus = "queued" // its mail is leaving
-	SentBroadcast      BroadcastStatus = "sent"   // nothing is left to try
+	QueuedBroadcast    BroadcastStatus = "queued" // being sent
+	SentBroadcast      BroadcastStatus = "sent"   // no recipient is left to try
 	CanceledBroadcast  BroadcastStatus = "canceled"
 )
 
-// Broadcast is one mail to many contacts, and how far it is. Lists leave its
-// content out.
+// Broadcast is one mail to many contacts with its progress. Lists leave out the content.
 type Broadcast struct {
 	ID            string
 	TeamID        string
@@ -31,49 +30,49 @@ type Broadcast struct {
 	Subject       string // with placeholders
 	Status        BroadcastStatus
 	Relay         string     // region; empty: a draft
-	EmailIDPrefix string     // what the ids of its emails begin with; empty: not begun
-	Audience      int64      // recipients, as counted when it was sent; 0: a draft
-	MaxContactID  string     // id of the newest contact when it was queued
-	Stored        int64      // recipients that are written down
-	Expanded      bool       // all of them are
-	Started       int64      // of the written ones: they have, or had, a unit
-	Open          int64      // units
-	Held          HoldReason // empty: it is not
+	EmailIDPrefix string     // common prefix of the ids of its emails; empty: not queued yet
+	Audience      int64      // recipients counted when it was sent; 0: a draft
+	MaxContactID  string     // newest contact when it was queued
+	Stored        int64      // recipients expanded so far
+	Expanded      bool       // all recipients are expanded
+	Started       int64      // recipients of Stored that have or had a unit
+	Open          int64      // units not finished
+	Held          HoldReason // empty: not held
 	Counts        BroadcastCounts
 	CreatedAt     time.Time
-	// ScheduledAt, QueuedAt, SentAt and CanceledAt are zero until then.
+	// ScheduledAt, QueuedAt, SentAt and CanceledAt are zero until the state is reached.
 	ScheduledAt, QueuedAt, SentAt, CanceledAt time.Time
-	PausedAt                                  time.Time // of a queued one; zero: it is not paused
+	PausedAt                                  time.Time // zero: not paused; only while queued
 	BroadcastContent
 }
 
-// BroadcastCounts are numbers of recipients: each counts once however often the
-// thing happened. Canceled counts those that were begun.
+// BroadcastCounts counts recipients by event, each recipient at most once per event. Canceled
+// counts only recipients that were started.
 type BroadcastCounts struct {
 	Sent, DeliveryDelayed, Delivered, Opened, Clicked, Bounced, Complained int64
 	Suppressed, Failed, Canceled, Unsubscribed                             int64
 }
 
-// BroadcastContent is what a broadcast says to everybody.
+// BroadcastContent is the content of a broadcast before placeholders are filled.
 type BroadcastContent struct {
-	Preview  string  // shown by mail readers beside the subject; empty: none
+	Preview  string  // preview text of mail readers; empty: none
 	HTML     string  // empty: none
-	Text     *string // nil: made of HTML; empty: none
-	Design   string  // what the visual editor made HTML of, a JSON object; empty: nothing did
+	Text     *string // nil: derived from HTML; empty: none
+	Design   string  // JSON document of the visual editor that HTML was made from; empty: none
 	Snapshot *BroadcastSnapshot
 }
 
-// BroadcastSnapshot is what the send of a broadcast fixed beside its content.
+// BroadcastSnapshot holds the settings that were fixed when the broadcast was sent.
 type BroadcastSnapshot struct {
-	// Filter is the segment's; nil: members by hand alone, or no segment.
+	// Filter is the filter of the segment; nil: no segment, or only members added by hand.
 	Filter    *Filter           `json:"filter,omitzero"`
-	Fallbacks map[string]string `json:"fallbacks,omitzero"` // of the team's properties, by key
-	Tracking  *Tracking         `json:"tracking,omitzero"`  // nil: opens and clicks are not seen
-	Pages     string            `json:"pages"`              // where hosted pages are reached
+	Fallbacks map[string]string `json:"fallbacks,omitzero"` // fallbacks of the team's properties by key
+	Tracking  *Tracking         `json:"tracking,omitzero"`  // nil: opens and clicks are not tracked
+	Pages     string            `json:"pages"`              // base URL of hosted pages
 	NoDMARC   bool              `json:"no_dmarc,omitzero"`  // Domain.NoDMARC
 }
 
-// Remaining is how many recipients have not been begun.
+// Remaining returns the number of recipients that were not started.
 func (b *Broadcast) Remaining() int64 {
 	if b.Expanded {
 		return b.Stored - b.Started
@@ -81,47 +80,46 @@ func (b *Broadcast) Remaining() int64 {
 	return max(b.Audience, b.Stored) - b.Started
 }
 
-// BroadcastRecipient is one contact of a broadcast, frozen when the broadcast was
-// queued.
+// BroadcastRecipient is a contact in the snapshot that was taken when the broadcast was queued.
 type BroadcastRecipient struct {
-	ID        string // of the email
+	ID        string // id of the email
 	ContactID string
 	Email     string
-	Fields    map[string]string // the contact's values that the content asks for, by placeholder key
+	Fields    map[string]string // values of the contact that the content uses, by placeholder key
 	Seen      Seen
 }
 
-// Audience says which contacts a broadcast goes to: those of its segment, or all,
-// that are not unsubscribed, not suppressed, and opted in to its topic.
+// Audience selects the contacts of a broadcast: those of its segment, or all, that are not
+// unsubscribed, not suppressed, and opted in to its topic.
 type Audience struct {
 	TeamID       string
 	SegmentID    string       // empty: all contacts
-	Filter       *Filter      // the segment's; nil with a SegmentID: members by hand alone
+	Filter       *Filter      // filter of the segment; nil with a SegmentID: only members added by hand
 	TopicID      string       // empty: none
-	Default      Subscription // of those who chose nothing about the topic
-	MaxContactID string       // id of the newest contact; empty: no bound
+	Default      Subscription // subscription of contacts without a choice about the topic
+	MaxContactID string       // newest contact; empty: no limit
 }
 
-// emailIDPrefixLen is how long the common beginning of a broadcast's email ids is:
-// what follows is the recipient's number in 8 hexadecimal digits.
+// emailIDPrefixLen is the length of the common prefix of a broadcast's email ids. The rest of an
+// id is the recipient's number in 8 hexadecimal digits.
 const emailIDPrefixLen = 28
 
-// NewEmailIDPrefix returns what the email ids of one broadcast begin with: all but the last
-// 32 bits of a new UUID v7.
+// NewEmailIDPrefix returns the prefix for the email ids of one broadcast: a new UUID v7 without
+// its last 32 bits.
 func NewEmailIDPrefix() string { return NewID()[:emailIDPrefixLen] }
 
-// EmailIDPrefixOf returns what the ids of a broadcast's emails begin with, from one of them.
+// EmailIDPrefixOf returns the prefix of one of a broadcast's email ids.
 func EmailIDPrefixOf(emailID string) string { return emailID[:min(len(emailID), emailIDPrefixLen)] }
 
-// BroadcastEmailID is the id of the email to a broadcast's n-th recipient, from 1.
+// BroadcastEmailID returns the id of the email to a broadcast's n-th recipient, from 1.
 func BroadcastEmailID(mails string, n int64) string { return fmt.Sprintf("%s%08x", mails, n) }
 
-// Seen are bits of what happened to the email of a broadcast's recipient. Their
-// values rank like last_event, so the highest bit is it, in whatever order things
-// happened. No bit: it waits, or was never begun.
+// Seen is the set of events of the email of a broadcast's recipient, one bit each. The bits are
+// ranked like last_event, so the highest bit is the last event in whatever order events arrive. 0:
+// waiting, or never started.
 type Seen int64
 
-// The bits.
+// The bits of Seen.
 const (
 	SeenSent Seen = 1 << iota
 	SeenDelayed
@@ -133,10 +131,10 @@ const (
 	SeenSuppressed
 	SeenFailed
 	SeenCanceled
-	SeenUnsubscribed // is no last_event
+	SeenUnsubscribed // not a value of last_event
 )
 
-// SeenEnded are the bits one of which ends the waiting of a recipient.
+// SeenEnded are the bits of outcomes: a recipient with one of them does not wait any more.
 const SeenEnded = SeenSent | SeenDelivered | SeenOpened | SeenClicked | SeenBounced | SeenComplained | SeenSuppressed | SeenFailed | SeenCanceled
 
 var seenEvents = []struct {
@@ -147,7 +145,7 @@ var seenEvents = []struct {
 	{SeenClicked, Clicked}, {SeenOpened, Opened}, {SeenDelivered, Delivered}, {SeenDelayed, DeliveryDelayed}, {SeenSent, Sent},
 }
 
-// SeenOf returns the bit of an event; 0: it has none.
+// SeenOf returns the bit of an event, 0 if it has none.
 func SeenOf(event LastEvent) Seen {
 	for _, s := range seenEvents {
 		if s.event == event {
@@ -157,7 +155,7 @@ func SeenOf(event LastEvent) Seen {
 	return 0
 }
 
-// LastEvent is the furthest thing that happened.
+// LastEvent returns the event of the highest bit.
 func (s Seen) LastEvent() LastEvent {
 	for _, e := range seenEvents {
 		if s&e.bit != 0 {

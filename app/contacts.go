@@ -9,44 +9,34 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of contacts.
-const (
-	MaxContactBatch = 1000 // items of one batch call
-	MaxContactName  = 255  // characters of a first or last name
-	MaxContactLinks = 1000 // segments or topics of one item
-	MaxProperties   = 100  // keys of one contact
-	maxPropertyText = 1000 // characters
-	MaxPropertyKey  = 200  // characters
-)
-
-// Contact is somebody in a team's audience. An empty name is none.
+// Contact is a contact of a team's audience. Names may be empty.
 type Contact struct {
 	ID           string
 	TeamID       string
-	Hash         AddressHash // of the key of Email, by which it is found
-	Email        string      // as given
+	Hash         AddressHash // of the key of Email; contacts are looked up by it
+	Email        string      // as the caller wrote it
 	FirstName    string
 	LastName     string
 	Unsubscribed bool
 	Properties   Properties
-	Topics       []ContactTopic // where they were asked for
+	Topics       []ContactTopic // only if they were requested
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Activity
 }
 
-// Activity says when a contact last got an email, opened one and clicked a link in one;
-// zero: never. A click counts as an open, a prefetch by a mail provider does not.
+// Activity holds the times at which a contact last got an email, opened one and clicked a link;
+// zero: never. A click counts as an open. A prefetch by a mail provider does not count.
 type Activity struct {
 	LastSentAt    time.Time
 	LastOpenedAt  time.Time
 	LastClickedAt time.Time
 }
 
-// Change is a member of a PATCH: absent, null or a value.
+// Change is a member of a PATCH request: absent, null or a value.
 type Change[T any] struct {
-	Set   bool // it was there
-	Null  bool // it was null
+	Set   bool // the member is present
+	Null  bool // the member is null
 	Value T
 }
 
@@ -55,29 +45,29 @@ type SegmentRef struct {
 	ID string `json:"id"`
 }
 
-// ContactInput is a contact to create, or to merge into the one of its address.
+// ContactInput is a contact to create, or to merge into the contact with the same address.
 type ContactInput struct {
 	Email        string
-	FirstName    string // empty: not given
+	FirstName    string // empty: absent
 	LastName     string
-	Unsubscribed bool // false: not given
+	Unsubscribed bool // false: absent
 	Properties   PropertyChanges
 	Segments     []SegmentRef
 	Topics       []TopicChoice
 }
 
-// NewContact is a ContactInput that was checked: a contact without id, team,
-// hash and times, and what it is to be joined to.
+// NewContact is a validated ContactInput: a contact without id, team, hash and times, and the
+// segments and topics to add it to.
 type NewContact struct {
 	Contact  Contact
-	Key      AddressKey // by which it is found
+	Key      AddressKey // of Contact.Email; the contact is looked up by it
 	Changes  PropertyChanges
 	Segments []string
 	Topics   []TopicChoice
 }
 
-// Validate checks the input by itself: whether segments and topics exist, and
-// whether declared properties have their type, is the store's to say.
+// Validate checks the input without the database. The store checks whether segments and topics
+// exist and whether values have the declared type.
 func (in *ContactInput) Validate() (*NewContact, error) {
 	if in.Email == "" {
 		return nil, Invalid("email", "is required")
@@ -113,7 +103,7 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 	return out, nil
 }
 
-// lastChoices returns one choice for each topic: the last that was made.
+// lastChoices returns the last choice for each topic.
 func lastChoices(choices []TopicChoice) []TopicChoice {
 	var out []TopicChoice
 	at := make(map[string]int, len(choices))
@@ -140,18 +130,18 @@ func checkContactNames(first, last string) error {
 	return nil
 }
 
-// ContactPatch changes a contact. Segments changes nothing: some clients repeat there the
-// segments that the contact is in.
+// ContactPatch changes a contact. Segments is ignored: some clients repeat the contact's segments
+// in it.
 type ContactPatch struct {
-	Email        string            // the address that it gets; empty: as it is
-	Segments     map[string]string // ids by the names of their fields
-	FirstName    Change[string]    // null clears, empty is absent
+	Email        string            // the new address; empty: unchanged
+	Segments     map[string]string // ids by field name
+	FirstName    Change[string]    // null clears, empty means absent
 	LastName     Change[string]
-	Unsubscribed *bool           // nil: as it is; false re-subscribes
-	Properties   PropertyChanges // merged; nil values remove
+	Unsubscribed *bool           // nil: unchanged; false subscribes again
+	Properties   PropertyChanges // merged into the properties; nil values remove
 }
 
-// Validate checks the patch by itself.
+// Validate checks the patch without the database.
 func (p *ContactPatch) Validate() error {
 	if err := checkContactNames(p.FirstName.Value, p.LastName.Value); err != nil {
 		return err
@@ -159,14 +149,14 @@ func (p *ContactPatch) Validate() error {
 	return p.Properties.Validate()
 }
 
-// OptsOut reports whether the patch asks to unsubscribe the contact.
+// OptsOut reports whether the patch unsubscribes the contact.
 func (p *ContactPatch) OptsOut() bool { return p.Unsubscribed != nil && *p.Unsubscribed }
 
-// OptsIn reports whether the patch asks to subscribe the contact again.
+// OptsIn reports whether the patch subscribes the contact again.
 func (p *ContactPatch) OptsIn() bool { return p.Unsubscribed != nil && !*p.Unsubscribed }
 
-// Apply returns the contact as the patch leaves it. Errors: CodeValidation for
-// more properties than a contact can have.
+// Apply returns the contact with the patch applied. Errors: CodeValidation if it would have more
+// than MaxProperties properties.
 func (p *ContactPatch) Apply(c Contact) (Contact, error) {
 	for _, m := range []struct {
 		change Change[string]
@@ -184,9 +174,8 @@ func (p *ContactPatch) Apply(c Contact) (Contact, error) {
 	return c, err
 }
 
-// Merge returns a contact as an upsert leaves it: names only where provided,
-// properties merged, and never re-subscribed.
-// Errors: CodeValidation.
+// Merge returns the contact after an upsert: names change only if given, properties are merged,
+// and the contact is never subscribed again. Errors: CodeValidation.
 func (n *NewContact) Merge(c Contact) (Contact, error) {
 	if n.Contact.FirstName != "" {
 		c.FirstName = n.Contact.FirstName
@@ -200,9 +189,8 @@ func (n *NewContact) Merge(c Contact) (Contact, error) {
 	return c, err
 }
 
-// Fold takes a later item for the same address into this one: later scalars
-// win, associations are united. What the two
-// share with others stays as it is.
+// Fold merges a later item with the same address into n: later scalar values win, segments and
+// topics are united. Maps and slices that n shares with other items are not modified.
 func (n *NewContact) Fold(later *NewContact) {
 	if later.Contact.FirstName != "" {
 		n.Contact.FirstName = later.Contact.FirstName
@@ -219,18 +207,17 @@ func (n *NewContact) Fold(later *NewContact) {
 	n.Topics = lastChoices(slices.Concat(n.Topics, later.Topics))
 }
 
-// OnConflict says what a batch does with an item whose address belongs to a
-// contact already.
+// OnConflict says what a batch does with an item whose address belongs to an existing contact.
 type OnConflict string
 
-// The ways.
+// The values of on_conflict.
 const (
 	ConflictError  OnConflict = "error"
 	ConflictSkip   OnConflict = "skip"
 	ConflictUpsert OnConflict = "upsert"
 )
 
-// ParseOnConflict reads the query value; empty is ConflictError.
+// ParseOnConflict parses the query value; empty means ConflictError.
 func ParseOnConflict(s string) (OnConflict, error) {
 	switch o := OnConflict(s); o {
 	case "":
@@ -241,28 +228,26 @@ func ParseOnConflict(s string) (OnConflict, error) {
 	return "", Invalid("on_conflict", "must be error, skip or upsert")
 }
 
-// ContactRef names a contact in a batch read, by id or by address; by both, it
-// must have both.
+// ContactRef names a contact in a batch read by id or address. If both are given, both must match.
 type ContactRef struct {
 	ID    string
 	Email string
 }
 
-// ContactKey is a ContactRef that was checked. One of the fields may be empty.
+// ContactKey is a validated ContactRef. One of the fields may be empty.
 type ContactKey struct {
 	ID      string
 	Address AddressKey
 }
 
-// ContactRead names 1 to MaxContactBatch contacts to read, and what to read of
-// them beyond their own fields.
+// ContactRead names 1 to MaxContactBatch contacts to read, and which of their associations to
+// include.
 type ContactRead struct {
 	Contacts []ContactRef
 	Include  []string
 }
 
-// Validate checks the input by itself and returns a key for each contact, in
-// their order.
+// Validate checks the input without the database and returns a key for each contact in order.
 func (in *ContactRead) Validate() ([]ContactKey, Include, error) {
 	if err := checkBatch("contacts", len(in.Contacts)); err != nil {
 		return nil, Include{}, err
@@ -290,7 +275,7 @@ func (in *ContactRead) Validate() ([]ContactKey, Include, error) {
 	return out, include, nil
 }
 
-// parseContactID reads the id of a contact; empty stays empty.
+// parseContactID parses the id of a contact; empty stays empty.
 func parseContactID(field, s string) (string, error) {
 	id, ok := ParseID(s)
 	if s != "" && !ok {
@@ -299,7 +284,7 @@ func parseContactID(field, s string) (string, error) {
 	return id, nil
 }
 
-// parseContactEmail returns the key of a bare address; that of an empty one is zero.
+// parseContactEmail returns the key of a bare address, the zero key for an empty one.
 func parseContactEmail(field, s string) (AddressKey, error) {
 	_, key, err := ParseBareAddress(s)
 	if s != "" && err != nil {
@@ -308,15 +293,15 @@ func parseContactEmail(field, s string) (AddressKey, error) {
 	return key, nil
 }
 
-// ContactRemoval names contacts to delete: up to MaxContactBatch ids and as many
-// addresses, of one kind at least.
+// ContactRemoval names contacts to delete: up to MaxContactBatch ids and as many addresses, at
+// least one in total.
 type ContactRemoval struct {
 	IDs    []string
 	Emails []string
 	Erase  bool
 }
 
-// Validate checks the input by itself and returns the keys, each once, ids first.
+// Validate checks the input without the database and returns the distinct keys, ids first.
 func (in *ContactRemoval) Validate() ([]ContactKey, error) {
 	if len(in.IDs) == 0 && len(in.Emails) == 0 {
 		return nil, Invalid("ids", "or `emails` is required")
@@ -353,7 +338,7 @@ func (in *ContactRemoval) Validate() ([]ContactKey, error) {
 	return keys, nil
 }
 
-// Include says what a list of contacts carries beyond their own fields.
+// Include says which associations a list of contacts contains.
 type Include struct {
 	Properties bool
 	Topics     bool
@@ -371,7 +356,7 @@ func (in *Include) add(name string) bool {
 	return true
 }
 
-// ParseInclude reads a comma-separated list of properties and topics.
+// ParseInclude parses a comma-separated list of "properties" and "topics".
 func ParseInclude(s string) (Include, error) {
 	var out Include
 	if strings.TrimSpace(s) == "" {
@@ -385,7 +370,7 @@ func ParseInclude(s string) (Include, error) {
 	return out, nil
 }
 
-// CutText returns the first characters of s that fit into limit bytes.
+// CutText returns the longest prefix of s of at most limit bytes that does not split a character.
 func CutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -396,8 +381,7 @@ func CutText(s string, limit int) string {
 	return s[:limit]
 }
 
-// The names of a contact's own fields, as the API and headings of imports have
-// them.
+// The names of a contact's own fields in the API and in headings of imported files.
 const (
 	EmailField     = "email"
 	FirstNameField = "first_name"

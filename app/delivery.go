@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Stage is the step of an SMTP transaction that a result belongs to.
+// Stage is a step of an SMTP transaction.
 type Stage string
 
-// The stages in their order. StageDot is the reply to the final dot.
+// The stages in order. StageDot is the reply to the final dot.
 const (
 	StageCompose Stage = "compose"
 	StageConnect Stage = "connect"
@@ -20,70 +20,68 @@ const (
 	StageDot     Stage = "dot"
 )
 
-// Reply is what a relay answered, or, with Code 0, what was seen instead of an
-// answer (a timeout, a closed connection), in words.
+// Reply is the answer of a relay, or, with Code 0, a description of what happened instead (a
+// timeout, a closed connection).
 type Reply struct {
 	Code     int    // RFC 5321 4.2; 0: none
 	Enhanced string // RFC 3463, like "5.1.1"; empty: none
 	Text     string // one line, at most 500 bytes, printable
 }
 
-// DKIMKey signs for a domain under a selector (RFC 6376).
+// DKIMKey is a signing key for a domain and selector (RFC 6376).
 type DKIMKey struct {
 	Domain   string
 	Selector string
 	Signer   crypto.Signer
 }
 
-// Outgoing is one SMTP transaction to carry out: a message and those of its
-// recipients that still need it.
+// Outgoing is one SMTP transaction to carry out: a message and those of its recipients that are
+// still to be sent.
 type Outgoing struct {
 	EmailID string
 	TeamID  string
-	// Shared: mail of other teams may want the relay too, so that this team's must not
-	// hold all of its connections for long.
+	// Shared: other teams may use the relay too, so this mail must not hold all of its connections
+	// for long.
 	Shared       bool
 	EnvelopeFrom string
 	Recipients   []string
 	MessageID    string    // without angle brackets
-	Date         time.Time // acceptance: repeated on each attempt
+	Date         time.Time // time of acceptance, the same on each attempt
 	Mail         *Mail
 	DKIM         *DKIMKey // nil: not signed
-	Bulk         bool     // of a broadcast: whatever is not goes first
-	// Signature is the DKIM-Signature field of an earlier final dot, CRLF
-	// included. It is used again instead of signing, so that a repeated message
-	// has the same bytes.
+	Bulk         bool     // mail of a broadcast, which is sent after all other mail
+	// Signature is the DKIM-Signature field of an earlier attempt that reached its final dot, with
+	// CRLF. It is used again instead of signing, so that a repeated message has the same bytes.
 	Signature string
 }
 
-// ResultKind says what a transaction came to.
+// ResultKind is the kind of a transaction's result.
 type ResultKind string
 
-// The kinds of result.
+// The kinds of results.
 const (
-	// ResultDone: every recipient has a verdict of its own.
+	// ResultDone: each recipient has its own outcome.
 	ResultDone ResultKind = "done"
-	// ResultTrouble: nothing was decided on the recipients that it does not name. At
-	// StageConnect, StageTLS and StageAuth the relay itself can't be used: no
-	// connection works. At a later stage one connection ended in the midst of the
-	// transaction (421 and its like, a timeout, a line that dropped before the dot);
-	// who was answered before keeps the answer.
+	// ResultTrouble: nothing was decided on the recipients that the result does not name. At
+	// StageConnect, StageTLS and StageAuth the relay can't be used at all. At a later stage one
+	// connection ended within the transaction (421, a timeout, a connection lost before the final
+	// dot); recipients that were answered before keep their answer.
 	ResultTrouble ResultKind = "trouble"
-	// ResultWithdrawn: hold answered an error, the dot was not sent.
+	// ResultWithdrawn: the final check refused, and the final dot was not sent.
 	ResultWithdrawn ResultKind = "withdrawn"
 	// ResultDoubt: the final dot was sent and no reply came.
 	ResultDoubt ResultKind = "doubt"
-	// ResultDeferred: a 4xx that names no recipient (MAIL, DATA, the dot).
+	// ResultDeferred: a 4xx reply that names no recipient (MAIL, DATA, the final dot).
 	ResultDeferred ResultKind = "deferred"
-	// ResultRefused: a 5xx that names no recipient (MAIL, DATA, the dot), or a
-	// message that this relay can't carry at all (SIZE, SMTPUTF8).
+	// ResultRefused: a 5xx reply that names no recipient (MAIL, DATA, the final dot), or a message
+	// that this relay can't carry (SIZE, SMTPUTF8).
 	ResultRefused ResultKind = "refused"
 )
 
-// Outcome is a recipient's part of a result.
+// Outcome is the result of a transaction for one recipient.
 type Outcome string
 
-// The verdicts. The simulated ones come from test recipients only.
+// The outcomes. Simulated outcomes are of test recipients only.
 const (
 	Accepted         Outcome = "accepted" // the relay took it for this recipient
 	Refused          Outcome = "refused"  // 5xx to RCPT
@@ -95,7 +93,7 @@ const (
 	SimulatedBlock   Outcome = "simulated_suppressed"
 )
 
-// RecipientResult is the verdict on one recipient and the reply it rests on.
+// RecipientResult is the outcome of one recipient with the reply that decided it.
 type RecipientResult struct {
 	Address string
 	Outcome Outcome
@@ -103,26 +101,26 @@ type RecipientResult struct {
 	Reply   Reply
 }
 
-// Result is what came of an Outgoing. Recipients holds those that were decided
-// one by one; Kind, Stage and Reply speak for all others.
+// Result is the result of a transaction. Recipients holds the recipients that were decided one by
+// one; Kind, Stage and Reply are about all others.
 type Result struct {
 	Kind       ResultKind
 	Stage      Stage
 	Reply      Reply
 	Recipients []RecipientResult
-	Captured   []byte // the whole message, by the capture transport only
-	// Conversation is the dialogue with the relay where not all took the message, at most
-	// 4 KB, without sign-in and message; empty: none. TLS is like "TLS 1.3"; empty: none.
+	Captured   []byte // the whole message; only by the capture transport
+	// Conversation is the SMTP dialogue if a recipient was not accepted, at most 4 KB, without
+	// authentication and message content; empty: none. TLS is like "TLS 1.3"; empty: none.
 	Conversation, TLS string
-	Took              time.Duration // from MAIL on; 0: no transaction began
+	Took              time.Duration // from MAIL; 0: no transaction was started
 }
 
-// HoldReason says why mail is held.
+// HoldReason is why mail is held.
 type HoldReason string
 
-// The reasons. HoldDamaged: what the mail says can't be read. HoldManual: somebody
-// asked for it. HoldPaused: the team paused its broadcast. HoldRestored: it waited in a
-// backup that was restored.
+// The reasons. HoldDamaged: the stored content can't be read. HoldManual: a person held the mail.
+// HoldPaused: the team paused its broadcast. HoldRestored: the mail was waiting in a backup that
+// was restored.
 const (
 	HoldDamaged  HoldReason = "damaged"
 	HoldManual   HoldReason = "manual"
@@ -130,50 +128,50 @@ const (
 	HoldRestored HoldReason = "restored"
 )
 
-// Unit is open work: the transaction of one email, or of one recipient of a
-// broadcast, and when to try it next.
+// Unit is open work: the transaction of one email, or of one recipient of a broadcast, and the
+// time of its next attempt.
 type Unit struct {
-	EmailID     string // of a broadcast: the recipient's
-	BroadcastID string // empty: an email
+	EmailID     string // of a broadcast: id of the recipient
+	BroadcastID string // empty: not of a broadcast
 	TeamID      string
 	TopicID     string // empty: none
 	Relay       string
 	Domain      string // of the sender
-	Attempts    int    // begun; relay-wide trouble is not counted
+	Attempts    int    // attempts that were started, without those that failed because of the relay
 	NextAt      time.Time
-	Since       time.Time     // when its clock began (Began); zero: nothing of it was begun, and it begins at NextAt
-	ClockStops  []Span        // when that clock stood for this unit alone
-	ExpiresIn   time.Duration // of that clock; 0: as the relay or the server has it
-	Size        int64         // bytes on the wire, roughly
-	Signature   string        // of an earlier final dot; empty: none yet
-	// MessageDate is the Date of a broadcast's message: when its turn came. An email's is
-	// its acceptance.
+	Since       time.Time     // start of the unit's clock (ClockStart); zero: not started yet, NextAt counts
+	ClockStops  []Span        // times at which the clock was stopped for this unit alone
+	ExpiresIn   time.Duration // maximum age by the unit's clock; 0: the default of relay or server
+	Size        int64         // approximate bytes on the wire
+	Signature   string        // DKIM-Signature of an earlier attempt that reached its final dot; empty: none
+	// MessageDate is the Date of a broadcast's message: the time at which the unit was made. Other
+	// emails use the time of acceptance.
 	MessageDate time.Time
-	// QuotaOwed is how many recipients count against the quota when the unit leaves; 0:
-	// they have counted.
+	// QuotaOwed is how many recipients count against the quota when the unit is sent; 0: they have
+	// been counted.
 	QuotaOwed int64
-	// QuotaDelayed: it is in the backlog of its team's daily quota.
+	// QuotaDelayed: the unit is in the backlog of its team's daily quota.
 	QuotaDelayed bool
-	// Crashes is at how many crashes, the latest ones in a row, it was in work.
+	// Crashes counts consecutive crashes of the server during which the unit was in work.
 	Crashes int
-	// DeferredAt is when its relay first put it off; zero: it did not.
+	// DeferredAt is when its relay first deferred it; zero: never.
 	DeferredAt time.Time
-	// Owner is the server that has it in work, where several share a database.
+	// Owner is the server that works on the unit, where several servers share a database.
 	Owner string
 }
 
-// RelayTrouble is a time during which a relay took nothing, or nothing of one team or
-// of one of its domains, or was not asked.
+// RelayTrouble is a period in which a relay accepted nothing, or nothing of one team or one of its
+// domains, or was not used.
 type RelayTrouble struct {
 	ID        string
 	Relay     string
-	TeamID    string // whose mail it is about; empty: everybody's
-	Domain    string // of the sender; empty: all of the team's
+	TeamID    string // the team whose mail is affected; empty: all teams
+	Domain    string // domain of the sender; empty: all domains of the team
 	StartedAt time.Time
-	EndedAt   time.Time // zero: still
-	// Failures is 0 where nothing was tried: there is no relay, it is paused, its daily limit
-	// is used, or the team is suspended (Relay is empty then).
+	EndedAt   time.Time // zero: it lasts
+	// Failures is 0 if nothing was attempted: there is no relay, it is paused, its daily limit is
+	// reached, or the team is suspended (then Relay is empty).
 	Failures   int
-	StopsClock bool        // mail that waits does not expire meanwhile: there is no relay, or the team is suspended
+	StopsClock bool        // waiting mail does not expire meanwhile: there is no relay, or the team is suspended
 	Detail     EventDetail // the latest failure
 }

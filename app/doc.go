@@ -1,13 +1,10 @@
-// Package app is the vocabulary of Mailer: the types that every layer speaks of,
-// the checks of what callers send, and the rules that most layers need (addresses,
-// header allowlist, retry table, rank of events). Everything of this module may
-// import it but the few rules that it stands on itself (htmltext, schedule, seal,
-// pacing, window), of which it imports the first three.
+// Package app defines the domain types of Mailer, the validation of input, and rules that most
+// layers need: addresses, allowed headers, retry delays, the rank of events. Every package of the
+// module may import it. It imports only a few packages of app/kit and app/rules.
 //
-// It does no I/O but for random ids and keys, which it asks the system for, and it
-// keeps no state but in one type that says so: Load counts who waits.
+// The package does no I/O except reading random bytes for ids and keys. Its only state is the last
+// id (NewID) and Load.
 //
-// Failure policy: a check that fails returns an *Error whose Code a client can
-// branch on and whose Message names the field; nothing here panics on foreign
-// input.
+// Failure policy: a failed check returns an *Error whose Code clients can branch on and whose
+// Message names the field. Nothing panics on foreign input.
 package app

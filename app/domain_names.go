@@ -12,16 +12,15 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// parseSendingDomain reads the name of a domain to send from and returns it in
-// lower-case A-labels. Beyond what ParseDomain refuses it refuses a public suffix
-// (publicsuffix.org, both sections), which belongs to nobody alone. The error
-// says what is wrong and does not name a field.
+// parseSendingDomain parses the name of a sending domain and returns it in lower-case A-labels. It
+// refuses what ParseDomain refuses, and public suffixes (publicsuffix.org, both sections), which
+// belong to nobody alone. The error does not name a field.
 func parseSendingDomain(name string) (string, error) {
 	if strings.ContainsAny(name, "/@:") {
 		return "", errors.New("must be a bare domain name like example.com, not a URL or an address")
 	}
 	name, err := mailbox.ParseDomain(name)
-	if err != nil { // worded for the domain of an address
+	if err != nil { // the message is about the domain of an address
 		return "", errors.New(strings.Replace(err.Error(), "has a domain", "is a domain name", 1))
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
@@ -30,8 +29,8 @@ func parseSendingDomain(name string) (string, error) {
 	return name, nil
 }
 
-// OrganizationalDomain is the domain that was registered for name: the public
-// suffix and one label more (RFC 7489 3.2). A public suffix is its own.
+// OrganizationalDomain returns the registered domain of name: the public suffix and one label more
+// (RFC 7489 3.2). For a public suffix it returns name itself.
 func OrganizationalDomain(name string) string {
 	if org, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {
 		return org
@@ -39,8 +38,8 @@ func OrganizationalDomain(name string) string {
 	return name
 }
 
-// parseReturnPath reads the label of a return path: letters, digits and dashes,
-// 63 at most. Empty is defaultReturnPath. The error does not name a field.
+// parseReturnPath parses the label of a return path: at most 63 letters, digits and dashes. Empty
+// means defaultReturnPath. The error does not name a field.
 func parseReturnPath(label string) (string, error) {
 	if label == "" {
 		return defaultReturnPath, nil
@@ -52,15 +51,14 @@ func parseReturnPath(label string) (string, error) {
 	return label, nil
 }
 
-// parseTrackingSubdomain reads the labels of a tracking host, which stand below
-// domain; the whole host name is taken too. Empty is none. The result leaves
-// domain out. The error does not name a field.
+// parseTrackingSubdomain parses the labels of a tracking host below domain, or the whole host
+// name. Empty means none. The result does not contain domain. The error does not name a field.
 func parseTrackingSubdomain(s, domain string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
 	wrong := fmt.Errorf("must be a label of a host name, or several with dots between, like links for links.%s", domain)
-	if len(s) > mailbox.MaxInput || !utf8.ValidString(s) { // idna encodes what is no text
+	if len(s) > mailbox.MaxInput || !utf8.ValidString(s) { // idna encodes invalid UTF-8 too
 		return "", wrong
 	}
 	ascii, err := idna.Lookup.ToASCII(s)
@@ -83,9 +81,9 @@ func parseTrackingSubdomain(s, domain string) (string, error) {
 	return ascii, nil
 }
 
-// checkNames refuses names that can't stand together: a return path that is the
-// tracking host too, since no other record may stand beside a CNAME (RFC 1034
-// 3.6.2), and names that grow too long. Errors: CodeValidation.
+// checkNames refuses names that conflict: a return path equal to the tracking host, since no other
+// record may exist beside a CNAME (RFC 1034 3.6.2), and names that are too long. Errors:
+// CodeValidation.
 func (d *Domain) checkNames() error {
 	if d.TrackingSubdomain != "" && d.TrackingSubdomain == d.ReturnPath {
 		return Invalid("tracking_subdomain", "must differ from the return path %s, since no other record can exist next to its CNAME", d.ReturnPath)
@@ -93,16 +91,16 @@ func (d *Domain) checkNames() error {
 	if len(d.ReturnPathName()) > MaxDomain {
 		return Invalid("custom_return_path", "makes a name of more than %d bytes with %s", MaxDomain, d.Name)
 	}
-	if len(d.DKIMName(DKIMSelector))+len("9999") > MaxDomain { // room for the selectors of rotations
+	if len(d.DKIMName(DKIMSelector))+len("9999") > MaxDomain { // leave space for the selectors of later keys
 		return Invalid("name", "is too long: no DKIM record fits below it")
 	}
 	return nil
 }
 
-// ReturnPathName is the name of the return path, where SPF is looked for.
+// ReturnPathName returns the host of the return path, which has the SPF record.
 func (d *Domain) ReturnPathName() string { return d.ReturnPath + "." + d.Name }
 
-// TrackingName is the tracking host; empty: none.
+// TrackingName returns the tracking host; empty: none.
 func (d *Domain) TrackingName() string {
 	if d.TrackingSubdomain == "" {
 		return ""
@@ -110,10 +108,10 @@ func (d *Domain) TrackingName() string {
 	return d.TrackingSubdomain + "." + d.Name
 }
 
-// DKIMName is where the record of a selector stands (RFC 6376 3.6.2.1).
+// DKIMName returns the name of the record of a selector (RFC 6376 3.6.2.1).
 func (d *Domain) DKIMName(selector string) string {
 	return selector + "._domainkey." + d.Name
 }
 
-// DmarcName is where the policy of a domain stands (RFC 7489 6.1).
+// DmarcName returns the name of a domain's DMARC record (RFC 7489 6.1).
 func DmarcName(domain string) string { return "_dmarc." + domain }

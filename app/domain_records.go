@@ -17,15 +17,13 @@ const (
 	RecordTracking = "Tracking"
 )
 
-// feedbackPriority is the priority of the MX of a return path.
+// feedbackPriority is the priority of a return path's MX record.
 const feedbackPriority = 10
 
-// Records lists what the owner of the domain publishes, in a stable order, with
-// what the last check found. The signing key's DKIM record and the SPF record
-// are required, unless the domain is trusted; no other ever is. trackingTarget
-// is the host of this server that the tracking host points to; empty: no such
-// record. Keys that are not to be listed any more are for the caller to leave out
-// (WithoutExpiredKeys).
+// Records returns the records that the owner of the domain publishes, in a stable order, with the
+// results of the last check. Only the signing key's DKIM record and the SPF record are required,
+// and neither is for a trusted domain. trackingTarget is the host of this server that the tracking
+// host points to; empty: no such record. Callers remove expired keys first (WithoutExpiredKeys).
 func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	records := d.WantedRecords(needs, trackingTarget)
 	for i := range records {
@@ -34,22 +32,20 @@ func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	return records
 }
 
-// Expired tells that a retired key's record is not needed any longer.
+// expired reports whether the record of a retired key is not needed any more.
 func (p *DKIMPair) expired(now time.Time) bool {
 	return p.State == DKIMRetired && !now.Before(p.RetiredAt.Add(DKIMRetention))
 }
 
-// WithoutExpiredKeys returns the domain without the keys whose records are not needed
-// any longer.
+// WithoutExpiredKeys returns the domain without the keys whose records are not needed any more.
 func (d *Domain) WithoutExpiredKeys(now time.Time) *Domain {
 	out := *d
 	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.expired(now) })
 	return &out
 }
 
-// WantedRecords are the records that the domain is to publish, in the order in which
-// they are shown, not yet checked. trackingTarget is the host that the tracking
-// record is to name.
+// WantedRecords returns the records that the domain should publish, in display order, without
+// results of a check. trackingTarget is the host that the tracking record points to.
 func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	var records []DNSRecord
 	for _, k := range d.sortedKeys() {
@@ -69,7 +65,7 @@ func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRec
 	return records
 }
 
-// spfValue is the whole record for a return path that nobody else sends from.
+// spfValue returns the whole SPF record for a return path from which nobody else sends.
 func (n RelayNeeds) spfValue() string {
 	if n.SPF == "" {
 		return "v=spf1 ~all"
@@ -77,8 +73,7 @@ func (n RelayNeeds) spfValue() string {
 	return "v=spf1 " + n.SPF + " ~all"
 }
 
-// sortedKeys puts the signing key first, then the next, then the retired ones,
-// newest first.
+// sortedKeys returns the signing key first, then the next, then the retired ones, newest first.
 func (d *Domain) sortedKeys() []DKIMPair {
 	rank := map[DKIMState]int{DKIMSigning: 0, DKIMNext: 1, DKIMRetired: 2}
 	keys := slices.Clone(d.Keys)
@@ -88,10 +83,9 @@ func (d *Domain) sortedKeys() []DKIMPair {
 	return keys
 }
 
-// ReceivesBounces reports whether bounces of the domain's mail surely come to the host
-// of its return path: the last check found its MX, or the operator vouches for the
-// domain. Receivers refuse mail whose return path has no MX. It also fits: an
-// address with it is not too long.
+// ReceivesBounces reports whether bounces of the domain's mail reach the host of its return path:
+// the last check found its MX, or the operator trusts the domain. Receivers refuse mail whose
+// return path has no MX. It returns false if addresses at the host would be too long.
 func (d *Domain) ReceivesBounces() bool {
 	if len(d.ReturnPathName()) > mailbox.MaxLength-mailbox.MaxLocal-1 {
 		return false
@@ -101,8 +95,8 @@ func (d *Domain) ReceivesBounces() bool {
 	})
 }
 
-// BounceMX is the value of the MX of return paths whose bounces come to a host;
-// empty for an address or a name without a dot, which no MX can name.
+// BounceMX returns the value of the MX of return paths for a bounce host. It returns "" for an IP
+// address or a name without a dot, which an MX can't name.
 func BounceMX(host string) string {
 	name, err := mailbox.ParseDomain(host)
 	if err != nil {
@@ -137,7 +131,7 @@ func (d *Domain) recordStatus(live Live) DomainStatus {
 // DNSType is a type of DNS record (RFC 1035 3.2.2).
 type DNSType string
 
-// The types that checks ask for.
+// The types that checks query.
 const (
 	DNSText  DNSType = "TXT"
 	DNSMX    DNSType = "MX"
@@ -146,28 +140,28 @@ const (
 	DNSAAAA  DNSType = "AAAA"
 )
 
-// DNSAnswer is what authoritative servers say about a name and a type.
+// DNSAnswer is the answer of authoritative servers about a name and a type.
 type DNSAnswer struct {
 	// NameExists is false for NXDOMAIN: the name has no record of any type.
 	NameExists bool
-	// CNAME is where the name itself points (the first of a chain), lower case
-	// without the final dot; empty: nowhere. The records below are then those at
-	// the end of the chain; asked for CNAME, it is not followed.
+	// CNAME is the target of the name itself (the first of a chain), in lower case without the
+	// final dot; empty: no CNAME. The records are then those at the end of the chain. A query for
+	// CNAME does not follow it.
 	CNAME   string
 	Records []DNSValue
-	// Server is who answered, as host:port.
+	// Server is the server that answered, as host:port.
 	Server string
 }
 
-// DNSValue is one record.
+// DNSValue is one DNS record.
 type DNSValue struct {
-	Text     string   // TXT: its strings joined (RFC 7208 3.3); else the target or address, lower case without the final dot
-	Strings  []string // TXT: as they were split
+	Text     string   // TXT: its strings joined (RFC 7208 3.3); otherwise target or address, lower case without the final dot
+	Strings  []string // TXT: its separate strings
 	Priority int      // MX
 	TTL      int      // seconds
 }
 
-// DNSLookup asks for the records of a name and type. Errors mean that nobody
-// answered (a timeout, SERVFAIL, REFUSED): nothing is known then, and no absence
-// may be concluded. NXDOMAIN is an answer.
+// DNSLookup queries the records of a name and type. An error means that no server answered (a
+// timeout, SERVFAIL, REFUSED): nothing is known then, not even that the record is missing.
+// NXDOMAIN is an answer.
 type DNSLookup func(ctx context.Context, name string, t DNSType) (DNSAnswer, error)

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// NextDomainStatus judges a check: the status of the domain from now on, since
-// when it is pending (zero: it is not), and when it is due again (zero: only on
-// demand). What is unknown neither gives a verification nor takes one away; but
-// 72 hours without one end in failed whatever the reason. A trusted domain stays
-// verified. checks are those that dnscheck.Check returned for d.
+// NextDomainStatus returns the status of a domain after a check, since when it is pending (zero:
+// it is not), and when the next check is due (zero: only on request). Unknown results neither
+// verify a domain nor end its verification, but 72 hours without verification end in failed. A
+// trusted domain stays verified. checks are the results of dnscheck.Check for d.
 func NextDomainStatus(d *Domain, checks []RecordCheck, now time.Time) (status DomainStatus, pendingSince, checkAt time.Time) {
 	if d.Trusted {
 		return DomainVerified, time.Time{}, now.Add(RecheckEvery)
@@ -38,8 +37,8 @@ func NextDomainStatus(d *Domain, checks []RecordCheck, now time.Time) (status Do
 	return DomainPending, since, now.Add(RecheckEvery)
 }
 
-// StartVerifying is what a demand to verify makes of the status, before the
-// check: the 72 hours begin anew for a domain that was not being checked.
+// StartVerifying returns the status after a request to verify, before the check. The 72 hours
+// start again for a domain that was not being checked.
 func StartVerifying(d *Domain, now time.Time) (status DomainStatus, pendingSince, checkAt time.Time) {
 	switch {
 	case d.Trusted || d.Status == DomainVerified:
@@ -50,8 +49,8 @@ func StartVerifying(d *Domain, now time.Time) (status DomainStatus, pendingSince
 	return DomainPending, now, now
 }
 
-// requiredLive is found when all records that gate sending are, missing when the
-// DNS surely lacks one or has another, else unknown.
+// requiredLive returns LiveFound if all records required for sending exist, LiveMissing if one is
+// missing or different, otherwise LiveUnknown.
 func (d *Domain) requiredLive(checks []RecordCheck) Live {
 	i := slices.IndexFunc(d.Keys, func(k DKIMPair) bool { return k.State == DKIMSigning })
 	if i < 0 {
@@ -69,7 +68,7 @@ func (d *Domain) requiredLive(checks []RecordCheck) Live {
 	return LiveUnknown
 }
 
-// liveOf finds the TXT record of a kind and name among checks.
+// liveOf returns the result for the TXT record of a kind and name.
 func liveOf(checks []RecordCheck, record, name string) Live {
 	for _, c := range checks {
 		if c.Record == record && c.Name == name && c.Type == string(DNSText) {
@@ -79,9 +78,8 @@ func liveOf(checks []RecordCheck, record, name string) Live {
 	return LiveUnknown
 }
 
-// Unverified refuses a send from the domain, in words that name the records that
-// are not there and how to go on. records are those of Records. It is of
-// CodeValidation.
+// Unverified returns the error for a send from an unverified domain (CodeValidation). It names the
+// missing records and the next step. records are those of Records.
 func (d *Domain) Unverified(records []DNSRecord) *Error {
 	faults := map[Live]string{LiveMissing: "is missing", LiveMismatch: "has another value", LiveUnknown: "is not known to be there"}
 	var wrong []string

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DomainStatus is how far the DNS records of a domain are proven.
+// DomainStatus is the verification state of a domain.
 type DomainStatus string
 
 // The states of a domain.
@@ -20,58 +20,58 @@ const (
 	DomainFailed     DomainStatus = "failed"
 )
 
-// Rhythm of the checks of a domain.
+// Intervals of the checks of a domain.
 const (
-	// RecheckEvery is how often a domain that is verified or pending is checked.
+	// RecheckEvery is the interval of checks of a verified or pending domain.
 	RecheckEvery = 15 * time.Minute
-	// RecheckSoon is how often one is checked that has been pending for RecheckSoonFor at most:
-	// its owner publishes the records, and looks at their page.
+	// RecheckSoon is the interval for a domain that has been pending for at most RecheckSoonFor:
+	// its owner is publishing the records and watching the page.
 	RecheckSoon, RecheckSoonFor = time.Minute, time.Hour
-	// GiveUpVerifying is how long a domain may be pending before it has failed.
+	// GiveUpVerifying is how long a domain may be pending before it becomes failed.
 	GiveUpVerifying = 72 * time.Hour
 )
 
-// DKIMSelector is the selector of a domain's first key; those after a rotation
-// are mailer2, mailer3 and so on.
+// DKIMSelector is the selector of a domain's first key. Keys of later rotations have mailer2,
+// mailer3 and so on.
 const DKIMSelector = "mailer"
 
-// defaultReturnPath is the label of a domain's return path where none is given.
+// defaultReturnPath is the label of the return path if the caller gives none.
 const defaultReturnPath = "send"
 
-// Domain is a domain that a team sends from. Names are lower-case A-labels.
+// Domain is a sending domain of a team. Names are lower-case A-labels.
 type Domain struct {
 	ID                string
 	TeamID            string
 	Name              string
 	Status            DomainStatus
-	Trusted           bool // by the operator: no check takes its verification away
+	Trusted           bool // by the operator: checks do not end its verification
 	Region            string
-	ReturnPath        string // one label; the return path is ReturnPath.Name
+	ReturnPath        string // one label; the host of the return path is ReturnPath.Name
 	OpenTracking      bool
 	ClickTracking     bool
 	TrackingSubdomain string         // labels under Name; empty: none
-	Keys              []DKIMPair     // in no order
-	Checks            []RecordCheck  // what the last check found
-	NoDMARC           bool           // LacksDMARC; only of DomainStatus
+	Keys              []DKIMPair     // in no particular order
+	Checks            []RecordCheck  // results of the last check
+	NoDMARC           bool           // LacksDMARC, set only by the store's DomainStatus
 	CheckedAt         time.Time      // zero: never
 	CheckAt           time.Time      // zero: not due
-	PendingSince      time.Time      // when the 72 hours began; zero: not pending
-	Pauses            []RelayTrouble // relays that take nothing of it for now; only of one domain
+	PendingSince      time.Time      // start of the 72 hours; zero: not pending
+	Pauses            []RelayTrouble // relays that currently accept nothing of this domain; only read for one domain
 	CreatedAt         time.Time
 }
 
-// DKIMState says what a key pair is for.
+// DKIMState is the use of a key pair.
 type DKIMState string
 
 // The states of a key pair.
 const (
 	DKIMSigning DKIMState = "signing"
-	DKIMNext    DKIMState = "next"    // signs once its record is live
-	DKIMRetired DKIMState = "retired" // its record is still needed by mail on its way
+	DKIMNext    DKIMState = "next"    // signs once its record is published
+	DKIMRetired DKIMState = "retired" // mail in transit still needs its record
 )
 
-// DKIMRetention is how long the record of a retired key stays listed: mail that
-// it signed may be retried for two days and read later.
+// DKIMRetention is how long the record of a retired key stays listed. Mail that the key signed may
+// be retried for two days and verified later.
 const DKIMRetention = 7 * 24 * time.Hour
 
 // DKIMPair is a key pair of a domain.
@@ -84,38 +84,36 @@ type DKIMPair struct {
 	RetiredAt time.Time
 }
 
-// LacksDMARC reports whether the last check proved that receivers find no DMARC policy
-// of the domain.
+// LacksDMARC reports whether the last check proved that the domain has no DMARC policy.
 func (d *Domain) LacksDMARC() bool {
 	return slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {
 		return c.Record == RecordDMARC && (c.Live == LiveMissing || c.Live == LiveMismatch)
 	})
 }
 
-// Live says what the DNS holds where a record should be.
+// Live is what the DNS has for a record.
 type Live string
 
-// The values.
+// The values of Live.
 const (
 	LiveFound    Live = "found"
 	LiveMissing  Live = "missing"
 	LiveMismatch Live = "mismatch"
-	LiveUnknown  Live = "unknown" // never asked, or no server answered
+	LiveUnknown  Live = "unknown" // never checked, or no server answered
 )
 
-// RecordCheck is what one check found about one record, which is named by its
-// kind, name and type.
+// RecordCheck is the result of a check for one record, identified by kind, name and type.
 type RecordCheck struct {
 	Record        string `json:"record"`
 	Name          string `json:"name"`
 	Type          string `json:"type"`
 	Live          Live   `json:"live"`
-	Detail        string `json:"detail,omitzero"` // in words: what was found instead, and what to change
+	Detail        string `json:"detail,omitzero"` // what was found instead, and what to change
 	InheritedFrom string `json:"inherited_from,omitzero"`
 	Policy        string `json:"policy,omitzero"`
 }
 
-// DNSRecord is a row that the owner of a domain publishes.
+// DNSRecord is a record that the owner of a domain publishes.
 type DNSRecord struct {
 	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking"`
 	Name          string       `json:"name" doc:"Fully qualified, without a final dot"`
@@ -132,13 +130,13 @@ type DNSRecord struct {
 	Required      bool         `json:"required" doc:"Nothing is sent from the domain before it is found"`
 }
 
-// RelayNeeds is what a relay wants in the DNS of the domains that use it.
+// RelayNeeds are the DNS records that a relay requires of the domains that use it.
 type RelayNeeds struct {
-	SPF      string // a mechanism, like "include:amazonses.com" (RFC 7208 5); empty: any sound record will do
-	Feedback string // host of the MX of the return path; empty: none
+	SPF      string // a mechanism, like "include:amazonses.com" (RFC 7208 5); empty: any valid record
+	Feedback string // host for the MX of the return path; empty: none
 }
 
-// Key returns the key pair of a state; nil: none.
+// Key returns the key pair in a state; nil: none.
 func (d *Domain) Key(state DKIMState) *DKIMPair {
 	for i := range d.Keys {
 		if d.Keys[i].State == state {
@@ -148,7 +146,7 @@ func (d *Domain) Key(state DKIMState) *DKIMPair {
 	return nil
 }
 
-// NextSelector names the selector after all that the domain has.
+// NextSelector returns the selector for the domain's next key.
 func (d *Domain) NextSelector() string {
 	highest := 1
 	for _, k := range d.Keys {
@@ -167,7 +165,7 @@ type DomainInput struct {
 	OpenTracking      bool
 	ClickTracking     bool
 	TrackingSubdomain string
-	Trusted           bool // by the operator, from the command line alone
+	Trusted           bool // only by the operator on the command line
 }
 
 // DomainPatch changes a domain.
@@ -177,7 +175,7 @@ type DomainPatch struct {
 	TrackingSubdomain Change[string] // null and empty clear
 }
 
-// DomainCapabilities says what a domain is for.
+// DomainCapabilities says what a domain can be used for.
 type DomainCapabilities struct {
 	Sending   string `json:"sending" enum:"enabled,disabled"`
 	Receiving string `json:"receiving" enum:"enabled,disabled"`
@@ -194,7 +192,7 @@ type DomainData struct {
 	Records      []DNSRecord        `json:"records"`
 }
 
-// Data returns what events say of a domain with these records.
+// Data returns the data of a domain's webhook events with these records.
 func (d *Domain) Data(records []DNSRecord) DomainData {
 	return DomainData{ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: FormatTime(d.CreatedAt), Region: d.Region,
 		Capabilities: SendingOnly(), Records: records}
@@ -203,21 +201,21 @@ func (d *Domain) Data(records []DNSRecord) DomainData {
 // DefaultTeam is the name of the team that exists from the start.
 const DefaultTeam = "Default"
 
-// Team owns everything else: no row of one team is seen by another.
+// Team owns all other resources: no team sees rows of another.
 type Team struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
 }
 
-// Retention is for how long finished mail is kept, from its last result on; 0: no limit.
+// Retention is how long finished mail is kept after its last result; 0: no limit.
 type Retention struct {
 	Content    time.Duration // bodies, attachments, captured messages
-	Emails     time.Duration // all of an email
-	Broadcasts time.Duration // recipients of broadcasts; counts stay
+	Emails     time.Duration // the whole email
+	Broadcasts time.Duration // recipients of broadcasts; their counts are kept
 }
 
-// MarshalText implements encoding.TextMarshaler: three numbers of nanoseconds.
+// MarshalText implements encoding.TextMarshaler. The text is three durations in nanoseconds.
 func (r Retention) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d %d %d", r.Content, r.Emails, r.Broadcasts), nil
 }
@@ -228,13 +226,13 @@ func (r *Retention) UnmarshalText(text []byte) error {
 	return err
 }
 
-// TeamRetention is what a team keeps; nil: as the server does.
+// TeamRetention is the retention of a team; nil: the server's.
 type TeamRetention struct {
 	TeamID, Team                string
 	Content, Emails, Broadcasts *time.Duration
 }
 
-// Finished returns what counts for the team on a server that keeps so much.
+// Over returns the effective retention of a team on a server with the given retention.
 func (t *TeamRetention) Over(server Retention) Retention {
 	for _, f := range []struct{ own, kept *time.Duration }{{t.Content, &server.Content}, {t.Emails, &server.Emails}, {t.Broadcasts, &server.Broadcasts}} {
 		if f.own != nil {
@@ -244,15 +242,14 @@ func (t *TeamRetention) Over(server Retention) Retention {
 	return server
 }
 
-// SendingOnly is what every domain can.
+// SendingOnly returns the capabilities of every domain.
 func SendingOnly() DomainCapabilities {
 	return DomainCapabilities{Sending: "enabled", Receiving: "disabled"}
 }
 
-// Validate checks the input against the regions that are served, the first of
-// which is the default; none: any is taken (a command before any server). It
-// returns the domain without id, team, keys, status and time. Errors:
-// CodeValidation.
+// Validate checks the input. regions are those that the server has relays for, the default first;
+// empty accepts any region (a command before the first server). It returns the domain without id,
+// team, keys, status and time. Errors: CodeValidation.
 func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if in.Name == "" {
 		return Domain{}, Invalid("name", "is required")
@@ -274,7 +271,7 @@ func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	return d, d.checkNames()
 }
 
-// chooseRegion returns the region that a domain is for.
+// chooseRegion returns the region of a domain.
 func chooseRegion(region string, regions []string) (string, error) {
 	switch {
 	case len(regions) == 0 && region == "":
@@ -291,7 +288,7 @@ func chooseRegion(region string, regions []string) (string, error) {
 	return region, nil
 }
 
-// Apply returns the domain as the patch leaves it. Errors: CodeValidation.
+// Apply returns the domain with the patch applied. Errors: CodeValidation.
 func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	if p.OpenTracking != nil {
 		d.OpenTracking = *p.OpenTracking
@@ -315,15 +312,15 @@ func (d *Domain) KeyIsLive(k *DKIMPair, checks []RecordCheck) bool {
 	return liveOf(checks, RecordDKIM, d.DKIMName(k.Selector)) == LiveFound
 }
 
-// DefaultRegion is the region of a relay that was given without one.
+// DefaultRegion is the region of a relay that is configured without one.
 const DefaultRegion = "us-east-1"
 
-// CaptureRegion is the relay name of the capture transport, where no relay is
-// configured and nothing leaves the machine.
+// CaptureRegion is the relay name of the capture transport, which is used if no relay is
+// configured. It sends nothing.
 const CaptureRegion = "capture"
 
-// IsRegion reports whether s can name a relay: 1 to 40 lower-case ASCII letters,
-// digits and dashes.
+// IsRegion reports whether s is a valid region: 1 to 40 lower-case ASCII letters, digits and
+// dashes.
 func IsRegion(s string) bool {
 	if s == "" || len(s) > 40 {
 		return false

@@ -5,49 +5,32 @@ import (
 	"time"
 )
 
-// Compat is how much beyond the rules of this API requests may say.
+// Compat is the compatibility mode of the API.
 type Compat string
 
-// The modes: what --compat takes.
+// The values of --compat.
 const (
 	CompatStrict Compat = "strict"
-	CompatResend Compat = "resend" // also what Resend takes
+	CompatResend Compat = "resend" // also accept what Resend accepts
 )
 
-// Limits of one email.
-const (
-	MaxRecipients  = 50
-	MaxTags        = 50
-	MaxTagLength   = 256
-	MaxAttachments = 100
-	MaxBatch       = 100 // emails in one POST /emails/batch
-	// MaxSubject is in bytes: what a mail reader can show is far less, and one
-	// header must not outgrow what relays take.
-	MaxSubject = 2000
-	// DefaultMaxAttachmentBytes is the decoded sum that a self-hosted server
-	// takes in one email.
-	DefaultMaxAttachmentBytes = 25 << 20
-)
-
-// EmailIDHeader is the header of every message that carries the email's id.
+// EmailIDHeader is the header that carries the email's id in every message.
 const EmailIDHeader = "X-Mailer-Email-ID"
 
-// EmailMessageID returns the Message-ID (RFC 5322 3.6.4) of an email or of a
-// broadcast's recipient by its id and the domain of its sender, without the angle
-// brackets, as it is stored and compared.
+// EmailMessageID returns the Message-ID (RFC 5322 3.6.4) of an email, or of the email to a
+// broadcast's recipient, without the angle brackets. domain is that of the sender.
 func EmailMessageID(id, domain string) string { return id + "@" + domain }
 
-// CutEmailMessageID returns the two parts of what EmailMessageID made, unchecked:
-// of a Message-ID that a provider wrote, id is the provider's own. Without an @, id
-// is all of it.
+// CutEmailMessageID splits a Message-ID that EmailMessageID made into its parts. The parts are not
+// checked: in a Message-ID that a provider wrote, id is the provider's. Without an @, id is the
+// whole text.
 func CutEmailMessageID(messageID string) (id, domain string) {
 	id, domain, _ = strings.Cut(messageID, "@")
 	return id, domain
 }
 
-// EmailInput is a send as the caller wrote it, before any check. Empty strings
-// and empty lists stand for absent ones; Text tells absent (nil) from opted
-// out ("").
+// EmailInput is a send as the caller wrote it, before validation. Empty strings and lists mean
+// absent. Text distinguishes absent (nil) from no text ("").
 type EmailInput struct {
 	From        string
 	To          []string
@@ -60,47 +43,44 @@ type EmailInput struct {
 	Headers     map[string]string
 	Tags        []Tag
 	Attachments []Attachment
-	ScheduledAt string // as the caller wrote it: what idempotency compares
-	ExpiresIn   string // as the caller wrote it, like 10m; empty: as the relay has it
+	ScheduledAt string // as the caller wrote it, since idempotency compares it
+	ExpiresIn   string // as the caller wrote it, like 10m; empty: the default of the relay
 	TopicID     string // empty: none
-	// Template is filled before Validate (StandIn, Fill); nil: none.
+	// Template is rendered before Validate (SampleValue, Fill); nil: none.
 	Template *TemplateUse
-	// Compat is the mode of the server, which the caller does not write; empty:
-	// CompatStrict.
+	// Compat is the mode of the server; empty: CompatStrict. Callers can't set it.
 	Compat Compat `json:"-"`
 }
 
-// Tag is a name and value of the caller's that comes back in events.
+// Tag is a name and value that the caller chose and events repeat.
 type Tag struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Header is one custom header field of a message, its value unfolded.
+// Header is a custom header field with its value unfolded.
 type Header struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Attachment is a file of an email. Content is nil where only the metadata was
-// asked for; Size is in bytes.
+// Attachment is a file of an email. Content is nil if only the metadata was requested. Size is in
+// bytes.
 type Attachment struct {
 	ID          string
 	Filename    string
 	ContentType string
-	ContentID   string // under which the HTML shows it, without angle brackets; empty: it does not
+	ContentID   string // without angle brackets; empty: the HTML does not show the file
 	Size        int64
 	Content     []byte
-	// Text is what stood for the content of a file in an EmailInput and is not
-	// base64; empty in all others.
+	// Text is the content of a file in an EmailInput if it is not base64, otherwise empty.
 	Text string
 }
 
 // Inline reports whether the HTML shows the file.
 func (a *Attachment) Inline() bool { return a.ContentID != "" }
 
-// Mail is what a send says once it is checked: the part of an email that never
-// changes after acceptance.
+// Mail is the content of a validated send. It never changes after acceptance.
 type Mail struct {
 	From        Address
 	To          []Address
@@ -110,20 +90,21 @@ type Mail struct {
 	Subject     string
 	HTML        string
 	Text        string
-	Headers     []Header // sorted by name, so that the bytes repeat
+	Headers     []Header // sorted by name, so that the message bytes are deterministic
 	Tags        []Tag
 	Attachments []Attachment
 	TopicID     string // empty: none
-	// Bodies stand in the place of HTML and Text in a mail of a broadcast; nil:
-	// any other. Whoever wants strings asks for Whole.
+	// Bodies replaces HTML and Text in mail of a broadcast; nil: other mail. Flatten returns
+	// strings.
 	Bodies *Bodies
-	// Raw is what leaves instead of the fields above, which say what it holds: a message
-	// that was handed in whole, without what is not sent on. nil: it is made of them.
+	// Raw is the complete message, without fields that are not passed on, if the caller submitted
+	// one. The fields above then describe its content. nil: the message is composed from the
+	// fields.
 	Raw []byte
 }
 
-// Recipients is the envelope: to, cc and bcc in that order, each mailbox once
-// (compared without case).
+// Recipients returns the envelope: the distinct mailboxes of to, cc and bcc in this order,
+// compared without case.
 func (m *Mail) Recipients() []string {
 	seen := make(map[AddressKey]bool, len(m.To)+len(m.Cc)+len(m.Bcc))
 	var out []string
@@ -139,8 +120,8 @@ func (m *Mail) Recipients() []string {
 	return out
 }
 
-// Size is roughly what the message weighs on the wire, in bytes. Delivery
-// bounds memory with it.
+// Size returns the approximate size of the message on the wire, in bytes. Delivery limits its
+// memory by it.
 func (m *Mail) Size() int64 {
 	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.Size() + 2048 + len(m.Raw))
 	if m.Raw != nil {
@@ -152,7 +133,7 @@ func (m *Mail) Size() int64 {
 	return n
 }
 
-// AttachmentBytes is the decoded sum of all attachments.
+// AttachmentBytes returns the decoded size of all attachments.
 func (m *Mail) AttachmentBytes() int64 {
 	var n int64
 	for _, a := range m.Attachments {
@@ -161,45 +142,44 @@ func (m *Mail) AttachmentBytes() int64 {
 	return n
 }
 
-// Email is an email as it is kept and read back.
+// Email is an accepted email as it is stored.
 type Email struct {
 	ID          string
 	TeamID      string
 	KeyID       string // the key that sent it; empty for the command line
-	BroadcastID string // that it is of; empty: none
-	TemplateID  string // that it was made of; empty: none
-	Source      string // how it came: one of mail.Sources
-	Relay       string // region of the relay that it leaves through
+	BroadcastID string // empty: not of a broadcast
+	TemplateID  string // empty: not made from a template
+	Source      string // one of mail.Sources
+	Relay       string // region of its relay
 	MessageID   string // without angle brackets
 	CreatedAt   time.Time
-	ScheduledAt time.Time // zero: at once
+	ScheduledAt time.Time // zero: immediately
 	LastEvent   LastEvent
-	Situation   Situation     // what is still to be done; as it was when the email was read
-	Unsent      bool          // it is the record of a send that was refused, all of its recipients being suppressed
-	ExpiresIn   time.Duration // of a send: after which it fails; 0: as the relay has it. Its unit keeps it
-	// ContentDeletedAt is when bodies, attachments and captured message were deleted,
-	// being older than what is kept; zero: they are there.
+	Situation   Situation     // remaining work, as of the time when the email was read
+	Unsent      bool          // record of a send that was refused because all recipients are suppressed
+	ExpiresIn   time.Duration // time after which the send fails; 0: the default of the relay. Stored in the unit
+	// ContentDeletedAt is when bodies, attachments and the captured message were deleted by
+	// retention; zero: not deleted.
 	ContentDeletedAt time.Time
-	Tracking         *Tracking // nil: opens and clicks are not seen
-	Insights         *Insights // nil: not looked at
-	// Unsubscribe is the address of the page that this email leads to, fixed at
-	// acceptance; empty: none (Mail.NeedsUnsubscribePage).
+	Tracking         *Tracking // nil: opens and clicks are not tracked
+	Insights         *Insights // nil: not inspected
+	// Unsubscribe is the URL of the unsubscribe page of this email, fixed at acceptance; empty:
+	// none (Mail.NeedsUnsubscribePage).
 	Unsubscribe string
-	Envelope    []string // whom it goes to, whatever its headers say; nil: Mail.Recipients. Not read back
+	Envelope    []string // recipients independent of the headers; nil: Mail.Recipients. Not read back
 	Mail
 }
 
-// State is how the email is now.
+// State returns the current state of the email.
 func (e *Email) State() State { return StateOf(e.LastEvent, e.Situation) }
 
-// Tracking says how the opens and clicks of one email are seen. It is fixed at
-// acceptance, so that every attempt has the same bytes.
+// Tracking says how opens and clicks of one email are tracked. It is fixed at acceptance, so that
+// every attempt has the same bytes.
 type Tracking struct {
-	// Base is where the links and the pixel lead, without a slash at its end.
+	// Base is the base URL of tracked links and the pixel, without a final slash.
 	Base  string `json:"base"`
 	Open  bool   `json:"open,omitzero"`
 	Click bool   `json:"click,omitzero"`
-	// Pages is where hosted pages are reached, whose links are never tracked;
-	// empty: at Base.
+	// Pages is the base URL of hosted pages, whose links are never tracked; empty: Base.
 	Pages string `json:"pages,omitzero"`
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkValidate is what a send costs before it is looked at and written down.
+// BenchmarkValidate measures the validation of a send.
 func BenchmarkValidate(b *testing.B) {
 	for name, html := range map[string]string{"short": "<p>Hi</p>", "5KB": strings.Repeat("<p>Hello, \"world\"</p>\n", 200)} {
 		b.Run(name, func(b *testing.B) {

@@ -10,11 +10,10 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// Validate checks everything about a send that needs no database and
-// returns it in the form that is kept and sent: parsed
-// addresses, sorted headers, a text part made of the HTML where none was given
-// (nil; "" opts out), attachments with ids. Every error is a validation_error
-// that names the field. The ceiling on attachments is not checked here.
+// Validate checks a send without the database and returns it in stored form: parsed addresses,
+// sorted headers, a text part derived from the HTML if Text is nil, attachments with ids. Errors
+// are CodeValidation and name the field. The limit of attachments, which depends on the plan, is
+// not checked.
 func (in *EmailInput) Validate() (*Mail, error) {
 	m := &Mail{Subject: in.Subject}
 	for _, check := range []func(*Mail) error{
@@ -38,7 +37,7 @@ func (in *EmailInput) addresses(m *Mail) (err error) {
 	if len(to) == 0 {
 		return Invalid("to", "is required")
 	}
-	// Before parsing: the count bounds the work.
+	// The count is checked before parsing, to bound the work.
 	if len(to)+len(cc)+len(bcc) > MaxRecipients {
 		return Invalid("to", "must not hold more than %d addresses together with cc and bcc", MaxRecipients)
 	}
@@ -57,8 +56,8 @@ func (in *EmailInput) addresses(m *Mail) (err error) {
 	return nil
 }
 
-// Present returns a list, nil for [""]: that is what an empty string becomes where a string or a list may
-// stand, so it is absent too.
+// Present returns list, but nil for [""]: a single empty string, where a string or a list is
+// allowed, means absent.
 func Present(list []string) []string {
 	if len(list) == 1 && list[0] == "" {
 		return nil

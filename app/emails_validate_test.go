@@ -57,8 +57,8 @@ func TestValidateText(t *testing.T) {
 	}
 }
 
-// TestInvalidAddressErrorShowsTheForm: several addresses in one string, and a
-// name with an address inside.
+// TestInvalidAddressErrorShowsTheForm covers several addresses in one string, and a name that
+// contains an address.
 func TestInvalidAddressErrorShowsTheForm(t *testing.T) {
 	const array, alone = "several addresses in an array of strings", "write the address alone"
 	for text, words := range map[string]string{
@@ -133,7 +133,7 @@ func TestValidateRefuses(t *testing.T) {
 			continue
 		}
 		if m != nil {
-			t.Errorf("%s: a mail beside the error", c.field)
+			t.Errorf("%s: a mail together with the error", c.field)
 		}
 		if e, ok := err.(*Error); !ok || e.Code != CodeValidation || !strings.HasPrefix(e.Message, "`"+c.field+"` ") {
 			t.Errorf("%v, want field %s", err, c.field)

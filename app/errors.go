@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Code is the stable name of an error, as clients see it in the member "name".
+// Code is the stable name of an error. Clients see it in the member "name".
 type Code string
 
-// The codes that Mailer answers with; the HTTP status of each is web's affair.
+// The error codes. Package web maps each to an HTTP status.
 const (
 	CodeMissingAPIKey           Code = "missing_api_key"
 	CodeInvalidAPIKey           Code = "invalid_api_key"
@@ -39,15 +39,15 @@ const (
 	CodeServiceUnavailable      Code = "service_unavailable"
 )
 
-// Error is a refusal that a client may read. Err, when set, is the cause; it
-// goes to the log and never to the client.
+// Error is an error whose message clients may see. Err is the cause, which is logged but never
+// shown to clients.
 type Error struct {
 	Code    Code
 	Message string
 	Err     error
-	// RetryAfter is when the same call may succeed; 0: nobody can say.
+	// RetryAfter is how long to wait before the same call may succeed; 0: unknown.
 	RetryAfter time.Duration
-	// Record is the id of the email that tells of a refused send; empty: none does.
+	// Record is the id of the email that records a refused send; empty: none.
 	Record string
 }
 
@@ -62,22 +62,22 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error of the given code.
+// Errorf returns an Error with the given code.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid makes a validation_error whose message names the field first.
+// Invalid returns a validation_error whose message begins with the field.
 func Invalid(field, format string, args ...any) *Error {
 	return Errorf(CodeValidation, "`%s` %s", field, fmt.Sprintf(format, args...))
 }
 
-// NotFound makes a not_found for a kind of resource ("email", "domain").
+// NotFound returns a not_found error for a kind of resource ("email", "domain").
 func NotFound(kind string) *Error {
 	return Errorf(CodeNotFound, "The requested %s was not found", kind)
 }
 
-// CodeOf returns the code of err, or CodeInternal when err is no *Error.
+// CodeOf returns the code of err, or CodeInternal if err is not an *Error.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {

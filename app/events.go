@@ -9,85 +9,86 @@ import (
 	"time"
 )
 
-// EventType names a line of an email's timeline: the values of last_event, and
-// the types below, which move no last_event.
+// EventType is the type of an event in an email's timeline: a value of last_event, or one of the
+// types below, which do not change last_event.
 type EventType string
 
-// Types of the timeline beyond the values of LastEvent.
+// Event types that are not values of LastEvent.
 const (
-	// EventDeferred: the relay refused for now; the email waits for its next try.
+	// EventDeferred: the relay deferred the email, which waits for its next attempt.
 	EventDeferred EventType = "deferred"
-	// EventInDoubt: the final dot was sent and no reply came back.
+	// EventInDoubt: the final dot was sent and no reply was received.
 	EventInDoubt EventType = "in_doubt"
-	// EventInterrupted: the server stopped in the midst of an attempt, before its dot.
+	// EventInterrupted: the server stopped during an attempt, before the final dot.
 	EventInterrupted EventType = "interrupted"
-	// EventHeld: the email leaves only once it is released.
+	// EventHeld: the email is not sent until it is released.
 	EventHeld EventType = "held"
-	// EventReleased: what was held waits for its turn again.
+	// EventReleased: a held email is queued again.
 	EventReleased EventType = "released"
-	// EventMoved: the email leaves through another relay.
+	// EventMoved: the email was moved to another relay.
 	EventMoved EventType = "moved"
-	// EventRequeued: what failed, bounced or was captured is sent again. With it
-	// last_event, its rank and the expiry begin anew.
+	// EventRequeued: a failed, bounced or captured email is sent again. Its last_event and expiry
+	// start again.
 	EventRequeued EventType = "requeued"
-	// EventResent: the email says what another one said, whose id is Original.
+	// EventResent: the email is a copy of the email with the id Original.
 	EventResent EventType = "resent"
-	// EventHeadersRemoved: headers of a message by SMTP gave orders to somebody else.
+	// EventHeadersRemoved: headers with instructions to a provider were removed from a message
+	// submitted by SMTP.
 	EventHeadersRemoved EventType = "headers_removed"
-	// EventQuotaWait: the day's quota is used; the email waits for another day's.
+	// EventQuotaWait: the daily quota is used up; the email waits for another day.
 	EventQuotaWait EventType = "quota_wait"
-	// EventRescheduled: the caller moved a scheduled email to another time.
+	// EventRescheduled: the caller changed the time of a scheduled email.
 	EventRescheduled EventType = "rescheduled"
-	// EventRelayTrouble: the relay could not be used at all; no attempt counted.
+	// EventRelayTrouble: the relay could not be used; no attempt was counted.
 	EventRelayTrouble EventType = "relay_trouble"
-	// EventPrefetched: the pixel or a link was fetched, and not by a reader.
+	// EventPrefetched: the pixel or a link was fetched by a program, not by a reader.
 	EventPrefetched EventType = "prefetched"
-	// EventUnsubscribed: the recipient of a broadcast opted out through its link.
+	// EventUnsubscribed: the recipient of a broadcast opted out by its link.
 	EventUnsubscribed EventType = "unsubscribed"
 )
 
-// Event is a line of an email's timeline.
+// Event is one event in an email's timeline.
 type Event struct {
 	ID          string
 	TeamID      string
 	EmailID     string
-	BroadcastID string // empty: of an email
-	Domain      string // of the sender, under which it counts; empty: it does not, or was read
+	BroadcastID string // empty: not of a broadcast
+	Domain      string // domain of the sender whose statistics count the event; empty: not counted, or read back
 	Type        EventType
-	Recipient   string // empty: the whole email
+	Recipient   string // empty: all recipients
 	Detail      EventDetail
 	CreatedAt   time.Time
 }
 
-// EventDetail says in words and in codes what happened.
+// EventDetail describes an event in text and codes.
 type EventDetail struct {
 	Message       string `json:"message,omitzero"`
-	Reason        string `json:"reason,omitempty"`        // of a failure, in one word for programs: ReasonExpired
+	Reason        string `json:"reason,omitempty"`        // of a failure, for programs: ReasonExpired
 	ReplyCode     int    `json:"reply_code,omitempty"`    // RFC 5321 4.2
 	EnhancedCode  string `json:"enhanced_code,omitempty"` // RFC 3463
-	Reply         string `json:"reply,omitempty"`         // the relay's own words
+	Reply         string `json:"reply,omitempty"`         // the relay's text
 	Stage         Stage  `json:"stage,omitempty"`
 	Relay         string `json:"relay,omitempty"`
 	Attempt       int    `json:"attempt,omitempty"`
 	NextAttemptAt string `json:"next_attempt_at,omitempty"`
-	TLS           string `json:"tls,omitempty"`         // of what the relay took, like "TLS 1.3"
-	DurationMs    int64  `json:"duration_ms,omitempty"` // of that transaction
-	Original      string `json:"original_id,omitempty"` // the email that this one is sent again of
-	Source        string `json:"source,omitempty"`      // Feedback.Source, of what was reported from outside
+	TLS           string `json:"tls,omitempty"`         // of an accepted transaction, like "TLS 1.3"
+	DurationMs    int64  `json:"duration_ms,omitempty"` // of the accepted transaction
+	Original      string `json:"original_id,omitempty"` // id of the email that this one repeats
+	Source        string `json:"source,omitempty"`      // source of a report from outside (feedback.Report.Source)
 	BounceType    string `json:"bounce_type,omitempty"`
 	BounceSubType string `json:"bounce_subtype,omitempty"`
-	Diagnostic    string `json:"diagnostic,omitempty"` // the receiving server's words
-	Link          string `json:"link,omitempty"`       // that was followed
-	UserAgent     string `json:"user_agent,omitempty"` // of who opened or followed; at most 300 bytes
+	Diagnostic    string `json:"diagnostic,omitempty"` // text of the receiving server
+	Link          string `json:"link,omitempty"`       // the link that was clicked
+	UserAgent     string `json:"user_agent,omitempty"` // of the program that opened or clicked; at most 300 bytes
 	IPAddress     string `json:"ip_address,omitempty"`
 }
 
-// Description say what a relay answered, from the codes of d; relay names it.
+// Description returns a sentence about the relay's answer. relay is the name of the relay.
 func (d *EventDetail) Description(relay string) string {
 	return fmt.Sprintf("Relay %s %s: %s", relay, stageWords[d.Stage], d.Answer())
 }
 
-// Answer is what a relay answered, or what came instead.
+// Answer returns the relay's answer with its codes, or what happened instead of an answer.
 func (d *EventDetail) Answer() string {
 	answer := d.Reply
 	if d.ReplyCode != 0 {
@@ -96,7 +97,7 @@ func (d *EventDetail) Answer() string {
 	return answer
 }
 
-// stageWords say where in a transaction something happened.
+// stageWords describe the stages of a transaction.
 var stageWords = map[Stage]string{
 	StageCompose: "while the message was made",
 	StageConnect: "while connecting",
@@ -108,35 +109,35 @@ var stageWords = map[Stage]string{
 	StageDot:     "at the end of the message",
 }
 
-// Doubt is a transaction whose outcome at the relay is unknown: the final dot
-// was sent, the reply was lost (RFC 5321 4.5.3.2.6).
+// Doubt is a transaction with an unknown outcome: the final dot was sent and the reply was lost
+// (RFC 5321 4.5.3.2.6).
 type Doubt struct {
 	ID          string
 	TeamID      string
 	EmailID     string
-	BroadcastID string // empty: of an email
+	BroadcastID string // empty: not of a broadcast
 	MessageID   string
 	Recipients  []string
 	Relay       string
 	CreatedAt   time.Time
 	SettledAt   time.Time // zero: open
-	Settled     string    // in words; empty: open
+	Settled     string    // how it was settled; empty: open
 }
 
-// BounceType says whether a bounced address is worth another email.
+// BounceType says whether later mail to the address can arrive.
 type BounceType string
 
-// The types of bounce, in the words of Amazon SES, which readers of events know.
+// The bounce types, named as in Amazon SES events.
 const (
 	BouncePermanent    BounceType = "Permanent"    // no mail to it will arrive
 	BounceTransient    BounceType = "Transient"    // later mail may
-	BounceUndetermined BounceType = "Undetermined" // its server's words say neither
+	BounceUndetermined BounceType = "Undetermined" // the server's answer does not say
 )
 
-// LastEvent is the furthest thing that happened to an email.
+// LastEvent is the highest-ranked event of an email.
 type LastEvent string
 
-// The values of last_event, by rank.
+// The values of last_event in the order of their rank.
 const (
 	Queued          LastEvent = "queued"
 	Scheduled       LastEvent = "scheduled"
@@ -152,18 +153,17 @@ const (
 	Canceled        LastEvent = "canceled"
 )
 
-// lastEventRank orders the values: a higher one is never replaced by a lower.
+// lastEventRank ranks the values: a value is never replaced by a lower one.
 var lastEventRank = map[LastEvent]int{
 	Queued: 0, Scheduled: 1, Sent: 2, DeliveryDelayed: 3, Delivered: 4, Opened: 5,
 	Clicked: 6, Bounced: 7, Complained: 8, Suppressed: 9, Failed: 10, Canceled: 11,
 }
 
-// LastEvents are all values of last_event.
+// LastEvents returns all values of last_event.
 func LastEvents() []LastEvent { return slices.Collect(maps.Keys(lastEventRank)) }
 
-// NextLastEvent is the higher of two values by rank, so that events end in the
-// same value in whatever order they arrive. A value that is no last_event
-// changes nothing.
+// NextLastEvent returns the higher-ranked of two values, so that the result does not depend on the
+// order of events. A value that is not a last_event is ignored.
 func NextLastEvent(current, event LastEvent) LastEvent {
 	rank, known := lastEventRank[event]
 	if !known || rank <= lastEventRank[current] {
@@ -172,44 +172,43 @@ func NextLastEvent(current, event LastEvent) LastEvent {
 	return event
 }
 
-// State is the one word for how an email is now: what happened to it last, and, while it
-// is not over, what it waits for. Lists, pages, filters, CSV and tools show it. last_event
-// beside it is the furthest thing that happened.
+// State is the current state of an email: its last event, or what it waits for. Lists, pages,
+// filters, CSV and tools show it beside last_event.
 type State string
 
-// The states that are not values of last_event. The others are called as the last event.
+// The states that are not values of last_event. All other states are named like the last event.
 const (
-	Deferred State = "deferred" // the relay put it off, and it is tried again
-	Held     State = "held"     // it leaves only once it is released
-	Captured State = "captured" // the capture transport kept it instead of sending it
+	Deferred State = "deferred" // deferred by the relay, to be tried again
+	Held     State = "held"     // not sent until it is released
+	Captured State = "captured" // stored by the capture transport instead of being sent
 )
 
-// States are all states, in the order in which an email can come to them.
+// States returns all states, in the order in which an email can reach them.
 func States() []State {
 	return []State{State(Scheduled), State(Queued), Deferred, Held, Captured, State(Sent), State(DeliveryDelayed), State(Delivered),
 		State(Opened), State(Clicked), State(Bounced), State(Complained), State(Suppressed), State(Failed), State(Canceled)}
 }
 
-// Situation says what is still to be done for an email.
+// Situation is the remaining work of an email.
 type Situation string
 
-// The situations.
+// The values of Situation.
 const (
-	Finished         Situation = "over"     // nothing
-	FinishedCaptured Situation = "captured" // nothing, and its relay is the capture transport
-	WaitsInQueue     Situation = "turn"     // it can leave, or waits for its relay or a quota
-	WaitsScheduled   Situation = "time"     // it waits for its own time
-	WaitsRetry       Situation = "retry"    // its relay put it off
-	WaitsRelease     Situation = "held"     // it is held
+	Finished         Situation = "over"     // no work
+	FinishedCaptured Situation = "captured" // no work; the relay is the capture transport
+	WaitsInQueue     Situation = "turn"     // ready, or waiting for its relay or a quota
+	WaitsScheduled   Situation = "time"     // waiting for its scheduled time
+	WaitsRetry       Situation = "retry"    // deferred by its relay
+	WaitsRelease     Situation = "held"     // held
 )
 
-// Situations are all situations.
+// Situations returns all situations.
 func Situations() []Situation {
 	return []Situation{Finished, FinishedCaptured, WaitsInQueue, WaitsScheduled, WaitsRetry, WaitsRelease}
 }
 
-// StateOf is the state of an email: of its recipients the gravest end counts, then that
-// it is held or put off for some, then what happened last.
+// StateOf returns the state of an email. A final failure of any recipient counts first, then a
+// hold or a deferral of any recipient, then the last event.
 func StateOf(last LastEvent, now Situation) State {
 	switch last {
 	case Bounced, Complained, Failed, Canceled:
@@ -224,7 +223,7 @@ func StateOf(last LastEvent, now Situation) State {
 		return Captured
 	}
 	switch last {
-	case Queued, Scheduled, Suppressed: // suppressed: some recipients were left out, the others wait
+	case Queued, Scheduled, Suppressed: // suppressed: some recipients were skipped, the others wait
 		if now == WaitsScheduled {
 			return State(Scheduled)
 		}

@@ -16,14 +16,14 @@ func TestStateOf(t *testing.T) {
 		{app.Queued, app.WaitsInQueue, "queued"},
 		{app.Queued, app.WaitsRetry, "deferred"},
 		{app.Scheduled, app.WaitsScheduled, "scheduled"},
-		{app.Scheduled, app.WaitsInQueue, "queued"}, // its time has come, and its relay is down
+		{app.Scheduled, app.WaitsInQueue, "queued"}, // due, and its relay is down
 		{app.Scheduled, app.WaitsRelease, "held"},
-		{app.Suppressed, app.WaitsScheduled, "scheduled"}, // some were left out
+		{app.Suppressed, app.WaitsScheduled, "scheduled"}, // some recipients were skipped
 		{app.Suppressed, app.Finished, "suppressed"},
 		{app.Sent, app.Finished, "sent"},
 		{app.Sent, app.FinishedCaptured, "captured"},
 		{app.Opened, app.FinishedCaptured, "opened"},
-		{app.Sent, app.WaitsRetry, "deferred"}, // one was taken, another was put off
+		{app.Sent, app.WaitsRetry, "deferred"}, // one recipient was accepted, another deferred
 		{app.Sent, app.WaitsInQueue, "sent"},
 		{app.DeliveryDelayed, app.Finished, "delivery_delayed"}, // the provider keeps trying
 		{app.Bounced, app.WaitsRetry, "bounced"},

@@ -1,4 +1,4 @@
 package app
 
-// ForgetIDs has ids begin anew with the time.
+// ForgetIDs makes NewID start again at the current time.
 func ForgetIDs() { lastID.Store(0) }

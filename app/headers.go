@@ -12,35 +12,26 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// Limits of the custom headers of one email. A value is folded at single blanks, and each
-// piece, on a line behind the blank that folds it, must fit the 998 octets of RFC 5322 2.1.1.
-const (
-	MaxHeaders     = 50
-	maxHeaderName  = 76
-	maxHeaderValue = 16_000 // bytes
-	maxHeaderPiece = 997
-)
-
-// The headers of unsubscribing in lower case (RFC 2369 3.2, RFC 8058), and the one
-// value that the second may have.
+// The unsubscribe headers in lower case (RFC 2369 3.2, RFC 8058), and the only allowed value of
+// the second.
 const (
 	ListUnsubscribe     = "list-unsubscribe"
 	listUnsubscribePost = "list-unsubscribe-post"
 	OneClick            = "List-Unsubscribe=One-Click"
 )
 
-// headerRule is what becomes of a custom header.
+// headerRule says how a custom header is handled.
 type headerRule byte
 
 const (
 	headerRefused   headerRule = iota
-	headerText                 // free text, which is encoded where it is not ASCII
-	headerPlain                // of a grammar that knows no encoded words (RFC 2047 section 5)
-	headerRedundant            // says again what a field of the send says
-	headerIgnored              // the message has one of its own
+	headerText                 // free text, encoded if it is not ASCII
+	headerPlain                // structured, without encoded words (RFC 2047 5)
+	headerRedundant            // must repeat a field of the send
+	headerIgnored              // ignored: the message has its own
 )
 
-// headerRules are the headers with a rule in both modes, in lower case.
+// headerRules are the rules of both modes by header name in lower case.
 var headerRules = map[string]headerRule{
 	"comments": headerText, "keywords": headerText, "organization": headerText, "x-mailer": headerText,
 	"in-reply-to": headerPlain, "references": headerPlain, "importance": headerPlain, "priority": headerPlain,
@@ -48,9 +39,9 @@ var headerRules = map[string]headerRule{
 	"reply-to": headerRedundant,
 }
 
-// compatRules are those that CompatResend has besides; what is in neither table, and
-// not of compatPrefixes, is text there. Refused is what only the message, those who
-// carried it, or nobody may say.
+// compatRules are additional rules of CompatResend. With CompatResend, a header that is neither in
+// a table nor begins with one of compatPrefixes is free text. Headers that only the message, its
+// transports or nobody may set are refused.
 var compatRules = map[string]headerRule{
 	"from": headerRedundant, "to": headerRedundant, "cc": headerRedundant, "subject": headerRedundant,
 	"date": headerIgnored, "message-id": headerIgnored, "return-path": headerIgnored, "sender": headerIgnored,
@@ -65,7 +56,7 @@ var compatPrefixes = []struct {
 	rule   headerRule
 }{{"content-", headerRefused}, {"arc-", headerRefused}, {"resent-", headerRefused}, {"list-", headerPlain}}
 
-// ruleOf returns what becomes of a header, named in lower case.
+// ruleOf returns the rule of a header. lower is its name in lower case.
 func ruleOf(lower string, compat Compat) headerRule {
 	if InstructsProvider(lower) {
 		return headerRefused
@@ -90,16 +81,16 @@ func ruleOf(lower string, compat Compat) headerRule {
 	return headerText
 }
 
-// headers checks custom headers and leaves those that the message will have in m,
-// sorted by name: those that ruleOf lets through, each once, and the unsubscribe
-// pair together (RFC 8058 3.1). A header with an empty value is absent. The fields
-// that headers may say again must be in m.
+// headers checks the custom headers and stores those that the message will have in m, sorted by
+// name: those that ruleOf allows, each once, with the unsubscribe headers only together (RFC 8058
+// 3.1). A header with an empty value is absent. The fields that headers may repeat must be set in
+// m.
 func (in *EmailInput) headers(m *Mail) error {
 	if len(in.Headers) > MaxHeaders {
 		return Invalid("headers", "must not hold more than %d headers", MaxHeaders)
 	}
 	seen := make(map[string]string, len(in.Headers))
-	for _, name := range SortedKeys(in.Headers) { // so that of several faults always the same is told
+	for _, name := range SortedKeys(in.Headers) { // sorted, so that the first error is always the same
 		value, keep, err := in.header(m, name)
 		if err != nil {
 			return err
@@ -119,7 +110,7 @@ func (in *EmailInput) headers(m *Mail) error {
 	return in.unsubscribePair(seen)
 }
 
-// header checks one custom header, and says whether the message will have it.
+// header checks one custom header. keep reports whether the message will have it.
 func (in *EmailInput) header(m *Mail, name string) (value string, keep bool, err error) {
 	if !isFieldName(name) {
 		return "", false, Invalid("headers", "has a name that is not 1 to %d ASCII letters, digits, dashes, dots and underscores, the first a letter", maxHeaderName)
@@ -148,8 +139,8 @@ func (in *EmailInput) header(m *Mail, name string) (value string, keep bool, err
 	return value, rule != headerIgnored, nil
 }
 
-// longestPiece returns the bytes of the longest piece of a value that has no single blank
-// inside it: longer runs of blanks stay as they are and are not folded.
+// longestPiece returns the length of the longest piece of value without a single blank inside, in
+// bytes. Runs of blanks are never folded.
 func longestPiece(value string) (longest int) {
 	begin := 0
 	for i := 1; i+1 < len(value); i++ {
@@ -160,8 +151,8 @@ func longestPiece(value string) (longest int) {
 	return max(longest, len(value)-begin)
 }
 
-// isRedundant takes a header that says again what a field of the send says: a Reply-To
-// stands for the field where there is none.
+// isRedundant checks a header that repeats a field of the send. A Reply-To sets the field if the
+// send has none.
 func (m *Mail) isRedundant(lower, field, value string) error {
 	if value == "" {
 		return nil
@@ -176,18 +167,18 @@ func (m *Mail) isRedundant(lower, field, value string) error {
 	if err != nil {
 		return err
 	}
-	said := map[string][]Address{"from": {m.From}, "to": m.To, "cc": m.Cc, "reply-to": m.ReplyTo}[lower]
-	if lower == "reply-to" && len(said) == 0 {
+	fields := map[string][]Address{"from": {m.From}, "to": m.To, "cc": m.Cc, "reply-to": m.ReplyTo}[lower]
+	if lower == "reply-to" && len(fields) == 0 {
 		m.ReplyTo = list
 		return nil
 	}
-	if !sameMailboxes(list, said) {
+	if !sameMailboxes(list, fields) {
 		return Invalid(field, "names other addresses than `%s`: leave the header out", strings.ReplaceAll(lower, "-", "_"))
 	}
 	return nil
 }
 
-// parseRedundant reads the addresses of a header.
+// parseRedundant parses the addresses of a header.
 func parseRedundant(field, value string) (list []Address, err error) {
 	parts := mailbox.Split(value, ",")
 	if len(parts) > MaxRecipients {
@@ -203,7 +194,7 @@ func parseRedundant(field, value string) (list []Address, err error) {
 	return list, nil
 }
 
-// sameMailboxes compares what two lists address, without order and names.
+// sameMailboxes compares two lists of mailboxes, ignoring order and display names.
 func sameMailboxes(a, b []Address) bool {
 	keys := func(list []Address) map[AddressKey]bool {
 		set := make(map[AddressKey]bool, len(list))
@@ -215,7 +206,7 @@ func sameMailboxes(a, b []Address) bool {
 	return maps.Equal(keys(a), keys(b))
 }
 
-// NamesReplyTo reports whether a header of the send stands for its reply_to.
+// NamesReplyTo reports whether a header of the send sets its reply_to.
 func (in *EmailInput) NamesReplyTo() bool {
 	for name, value := range in.Headers {
 		if strings.EqualFold(name, "Reply-To") && strings.Trim(value, " ") != "" {
@@ -225,9 +216,9 @@ func (in *EmailInput) NamesReplyTo() bool {
 	return false
 }
 
-// isFieldName wants less than RFC 5322 3.6.8 has: a semicolon ends the list of
-// names in a signature, parentheses and quotes are read in different ways. The
-// bound is such that a name never needs folding.
+// isFieldName accepts fewer names than RFC 5322 3.6.8: a semicolon ends the list of names in a
+// signature, and parsers disagree about parentheses and quotes. Names are short enough never to
+// need folding.
 func isFieldName(s string) bool {
 	if s == "" || len(s) > maxHeaderName || !htmltext.IsLetter(s[0]) {
 		return false
@@ -240,8 +231,8 @@ func isFieldName(s string) bool {
 	return true
 }
 
-// unsubscribePair: RFC 8058 3.1 wants both headers or none. CompatResend takes the
-// first alone, as RFC 2369 has it.
+// unsubscribePair checks that both unsubscribe headers are given, or none (RFC 8058 3.1).
+// CompatResend allows the first alone (RFC 2369).
 func (in *EmailInput) unsubscribePair(byLower map[string]string) error {
 	const field = "headers.List-Unsubscribe"
 	targets, post := byLower[ListUnsubscribe], byLower[listUnsubscribePost]
@@ -266,8 +257,8 @@ func (in *EmailInput) unsubscribePair(byLower map[string]string) error {
 	return nil
 }
 
-// checkListUnsubscribe wants a comma-separated list of <https:…> and <mailto:…>
-// (RFC 2369 2), and says whether one is https, which RFC 8058 3.1 asks for.
+// checkListUnsubscribe checks a comma-separated list of <https:…> and <mailto:…> (RFC 2369 2).
+// secure reports whether one is https, which RFC 8058 3.1 requires.
 func checkListUnsubscribe(field, value string) (secure bool, err error) {
 	for rest := value; ; {
 		target, after, ok := cutTarget(rest)
@@ -286,8 +277,7 @@ func checkListUnsubscribe(field, value string) (secure bool, err error) {
 	}
 }
 
-// cutTarget takes one <uri> from the front of s, and the comma that another one
-// must follow.
+// cutTarget splits one <uri> from the front of s, with the comma before the next one.
 func cutTarget(s string) (target, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " "), "<")
 	if !ok {

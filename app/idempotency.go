@@ -2,24 +2,19 @@ package app
 
 import "unicode/utf8"
 
-// MaxIdempotencyKey bounds an Idempotency-Key, in characters.
-const MaxIdempotencyKey = 256
-
-// CheckIdempotencyKey checks a key that a request brought. Errors:
-// CodeInvalidIdempotencyKey.
+// CheckIdempotencyKey checks the key of a request. Errors: CodeInvalidIdempotencyKey.
 func CheckIdempotencyKey(key string) error {
 	if key == "" || utf8.RuneCountInString(key) > MaxIdempotencyKey {
 		return Errorf(CodeInvalidIdempotencyKey, "`Idempotency-Key` must be 1 to %d characters long", MaxIdempotencyKey)
 	}
-	if !utf8.ValidString(key) { // two could become one where they are kept
+	if !utf8.ValidString(key) { // invalid UTF-8 could make two keys equal when stored
 		return Errorf(CodeInvalidIdempotencyKey, "`Idempotency-Key` must be ASCII or UTF-8")
 	}
 	return nil
 }
 
-// IdempotencyScope is whose the idempotency keys of an API key's calls are: those of
-// a sending-only one its own, so that one that leaked takes none that another's send
-// needs; those of all others the team's, empty.
+// IdempotencyScope returns the scope of the idempotency keys used with k: the id of a sending-only
+// key, so that a leaked key can't take keys that other senders need, or "" for the team.
 func (k *Key) IdempotencyScope() string {
 	if k.Permission == SendingAccess {
 		return k.ID

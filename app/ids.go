@@ -11,11 +11,11 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// lastID is when the last id was made: in milliseconds, with 12 bits for parts of one.
+// lastID is the time of the last id: milliseconds, and 12 bits for fractions.
 var lastID atomic.Int64
 
-// NewID makes a UUID v7: lower case, and strictly increasing within a process,
-// so that the order of ids is the order of creation.
+// NewID returns a UUID v7 in lower case. Ids of a process are strictly increasing, so that their
+// order is the order of creation.
 func NewID() string {
 	id := uuid.New()
 	at := idTime(clock.Now())
@@ -29,21 +29,20 @@ func NewID() string {
 	return id.String()
 }
 
-// idTime is a time as ids begin with it.
+// idTime returns a time in the form of lastID.
 func idTime(t time.Time) int64 {
 	ns := t.UnixNano()
 	return ns/1e6<<12 | ns%1e6<<12/1e6
 }
 
-// FirstID is not greater than any id that NewID made at t or later.
+// FirstID returns a lower bound for ids that NewID makes at t or later.
 func FirstID(t time.Time) string {
 	ms := t.UnixMilli()
 	return fmt.Sprintf("%08x-%04x-7000-8000-000000000000", ms>>16&0xffffffff, ms&0xffff)
 }
 
-// ParseID checks that s is a UUID in its canonical 36-character form and gives
-// it in lower case. Any version is read: ids of other services are unknown
-// here, not malformed.
+// ParseID returns s in lower case if it is a UUID in its canonical 36-character form. Any version
+// is accepted: ids of other services are unknown, but not malformed.
 func ParseID(s string) (string, bool) {
 	if len(s) != 36 {
 		return "", false
@@ -55,15 +54,15 @@ func ParseID(s string) (string, bool) {
 	return id.String(), true
 }
 
-// TimeLayout is how every timestamp is written: UTC, milliseconds, Z.
+// TimeLayout is the layout of every timestamp: UTC, milliseconds, Z.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// FormatTime writes t as the API does.
+// FormatTime formats t as in the API.
 func FormatTime(t time.Time) string {
 	return t.UTC().Format(TimeLayout)
 }
 
-// FormatTimePtr is FormatTime for an optional time: nil for the zero time.
+// FormatTimePtr formats an optional time: nil for the zero time.
 func FormatTimePtr(t time.Time) *string {
 	if t.IsZero() {
 		return nil

@@ -25,12 +25,12 @@ func TestIDsAreOrderedByTime(t *testing.T) {
 	}
 }
 
-// Servers whose machines' clocks differ list what they made in one order.
+// TestIDsUseTheSharedClock: servers whose machines' clocks differ must list new rows in one order.
 func TestIDsUseTheSharedClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer clock.Unfollow()
 		defer app.ForgetIDs()
-		app.ForgetIDs() // of another time than a bubble's
+		app.ForgetIDs() // the ids before the synctest bubble have a later time
 		now := time.Now()
 		clock.Follow(now.Add(time.Hour), now, now)
 		if id := app.NewID(); id < app.FirstID(now.Add(time.Hour)) || id > app.FirstID(now.Add(time.Hour+time.Minute)) {

@@ -4,26 +4,26 @@ import (
 	"slices"
 )
 
-// ScoreVersion is the version of the rules that scores follow.
+// ScoreVersion is the version of the scoring rules.
 const ScoreVersion = 1
 
-// Severity groups penalties.
+// Severity is the severity of a penalty.
 type Severity string
 
-// The severities. What is minor costs at most maxMinor together.
+// The severities. Minor penalties together cost at most maxMinor.
 const (
 	Critical Severity = "critical"
 	Major    Severity = "major"
 	Minor    Severity = "minor"
 )
 
-// maxMinor and the points of penalties are in hundredths.
+// fullScore, maxMinor and the points of penalties are in hundredths.
 const (
 	fullScore = 1000
 	maxMinor  = 150
 )
 
-// Penalty is something that keeps mail from reaching inboxes.
+// Penalty is a property of an email that lowers its chance to reach inboxes.
 type Penalty struct {
 	ID       string
 	Severity Severity
@@ -31,7 +31,7 @@ type Penalty struct {
 	Message  string
 }
 
-// penalties are all there are, in the order in which they are shown.
+// penalties lists all penalties in display order.
 var penalties = []struct {
 	id       string
 	severity Severity
@@ -56,13 +56,13 @@ var penalties = []struct {
 	{"shouting_subject", Minor, 25, "The subject shouts: capitals, or several exclamation marks"},
 }
 
-// Insights are what was found in an email. They never change once they are kept.
+// Insights are the findings in an email. They never change once they are stored.
 type Insights struct {
 	Version int      `json:"version"`
-	Found   []string `json:"found,omitzero"` // ids of penalties, in their order
+	Found   []string `json:"found,omitzero"` // ids of penalties in display order
 }
 
-// Points is the score in hundredths: 0 to 1,000.
+// Points returns the score in hundredths: 0 to 1,000.
 func (i *Insights) Points() int64 {
 	points, minor := fullScore, 0
 	for _, p := range penalties {
@@ -77,10 +77,10 @@ func (i *Insights) Points() int64 {
 	return int64(max(0, points-min(minor, maxMinor)))
 }
 
-// Score is 0 to 10, the best.
+// Score returns the score: 0 to 10, 10 is best.
 func (i *Insights) Score() float64 { return float64(i.Points()) / 100 }
 
-// Penalties words what was found.
+// Penalties returns the findings with their messages.
 func (i *Insights) Penalties() []Penalty {
 	out := []Penalty{}
 	for _, p := range penalties {
@@ -91,10 +91,10 @@ func (i *Insights) Penalties() []Penalty {
 	return out
 }
 
-// Band groups scores.
+// Band is a range of scores.
 type Band string
 
-// The bands, the best first.
+// The bands, best first.
 const (
 	Excellent      Band = "excellent"       // from 9
 	Good           Band = "good"            // from 7
@@ -115,9 +115,8 @@ func BandOf(score float64) Band {
 	return AtRisk
 }
 
-// ForDomain completes insights with what hangs on the domain: whether its last check
-// found no DMARC policy, and where links and the pixel lead; nil: they are not
-// tracked.
+// ForDomain adds the findings that depend on the sending domain: a missing DMARC policy, and the
+// hosts of tracked links and the pixel. t is nil if nothing is tracked.
 func (i *Insights) ForDomain(domain string, noDMARC bool, t *Tracking) *Insights {
 	found := slices.DeleteFunc(slices.Clone(i.Found), func(id string) bool { return id == "no_dmarc" || id == "foreign_tracking" })
 	if noDMARC {
@@ -129,8 +128,8 @@ func (i *Insights) ForDomain(domain string, noDMARC bool, t *Tracking) *Insights
 	return NewInsights(found)
 }
 
-// NewInsights makes insights of ids of penalties, in any order; unknown ones are
-// left out.
+// NewInsights returns insights with the given penalties. Order does not matter; unknown ids are
+// ignored.
 func NewInsights(found []string) *Insights {
 	i := &Insights{Version: ScoreVersion}
 	for _, p := range penalties {

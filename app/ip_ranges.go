@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ParseRanges reads ranges of addresses like "10.0.0.0/8" or "::1", several of
-// them in one text with commas or spaces between.
+// ParseRanges parses IP ranges like "10.0.0.0/8" and addresses like "::1". One text may hold
+// several, separated by commas or spaces.
 func ParseRanges(texts []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range strings.FieldsFunc(strings.Join(texts, " "), func(r rune) bool { return r == ' ' || r == ',' }) {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Permission says what an API key may do.
+// Permission is what an API key may do.
 type Permission string
 
 // The two permissions.
@@ -21,7 +21,7 @@ const (
 	SendingAccess Permission = "sending_access"
 )
 
-// Role is what the holder of a key may change within the team.
+// Role limits what a key or member may change in the team.
 type Role string
 
 // The roles, highest first.
@@ -31,7 +31,7 @@ const (
 	RoleMember Role = "member"
 )
 
-// rank orders the roles; 0 for what is none.
+// rank orders the roles; 0 for an unknown role.
 func (r Role) rank() int {
 	switch r {
 	case RoleOwner:
@@ -44,69 +44,65 @@ func (r Role) rank() int {
 	return 0
 }
 
-// Above says whether r may do more than other.
+// Above reports whether r may do more than other.
 func (r Role) Above(other Role) bool { return r.rank() > other.rank() }
 
-// Manages says whether r may change domains, webhooks and API keys, which
-// members only read.
+// Manages reports whether r may change domains, webhooks and API keys. Members only read them.
 func (r Role) Manages() bool { return !RoleAdmin.Above(r) }
 
-// Key is who asks, in one team: an API key as it is kept, never the secret itself; or a
-// person who is signed in, whose rights there are those of a key with full access.
+// Key is the caller in one team: an API key without its secret, or a signed-in person, who has the
+// rights of a key with full access.
 type Key struct {
-	ID         string // of the key, or of the person
+	ID         string // of the key or person
 	TeamID     string
 	TeamName   string
 	Name       string
 	Permission Permission
 	Role       Role
-	DomainID   string // empty: may send from every domain of the team
+	DomainID   string // empty: any domain of the team
 	DomainName string
 	Public     string
-	Hash       []byte // SHA-256 of the secret part
+	Hash       []byte // SHA-256 of the secret
 	CreatedAt  time.Time
-	LastUsedAt time.Time      // zero: never; written at most once a minute
-	ExpiresAt  time.Time      // from then on it is no key; zero: never
-	AllowedIPs []netip.Prefix // whose addresses may use it; none: any
-	CreatedBy  string         // id of the person who made it, or the key that made it; empty: the command line
+	LastUsedAt time.Time      // zero: never; updated at most once a minute
+	ExpiresAt  time.Time      // zero: never
+	AllowedIPs []netip.Prefix // addresses that may use the key; empty: any
+	CreatedBy  string         // id of the person or key that created it; empty: the command line
 	Session    *Session       // of a person; nil: an API key
-	Via        string         // the door that a request came through, where that is not the API itself: one of mail.Sources
+	Via        string         // how the request arrived if not by the API: one of mail.Sources
 }
 
-// Session is what a person is beyond a key.
+// Session is the sign-in of a person.
 type Session struct {
 	ID              string
-	Name            string    // of the person: the address
-	Operator        bool      // stands above teams
-	AuthenticatedAt time.Time // when the person last proved to be there
+	Name            string    // address of the person
+	Operator        bool      // may act on all teams
+	AuthenticatedAt time.Time // last proof of presence: password, code or passkey
 }
 
-// ReauthenticationAge is how long a proof to be there counts for what needs one.
+// ReauthenticationAge is how long a proof of presence is valid for sensitive actions.
 const ReauthenticationAge = 10 * time.Minute
 
-// RecentlyAuthenticated says whether who asks has proved lately enough to be there; an API key is its own
-// proof. A clock that was put back makes no proof last longer.
+// RecentlyAuthenticated reports whether the caller's proof of presence is recent enough for
+// sensitive actions. An API key always is. The absolute difference is compared, so that a clock
+// set back does not extend a proof.
 func (k *Key) RecentlyAuthenticated(now time.Time) bool {
 	return k.Session == nil || now.Sub(k.Session.AuthenticatedAt).Abs() <= ReauthenticationAge
 }
 
-// KeyInput is what a caller says of a new key.
+// KeyInput is an API key to create.
 type KeyInput struct {
 	Name       string
 	Permission Permission
 	Role       Role
-	Domain     string // name; only with SendingAccess
-	DomainID   string // the same by its id; at most one of them
+	Domain     string // by name; only with SendingAccess
+	DomainID   string // by id; at most one of Domain and DomainID
 	ExpiresAt  time.Time
-	AllowedIPs []string // ranges of addresses, and addresses
+	AllowedIPs []string // addresses and ranges
 }
 
-// MaxKeyName is how long the name of a key may be, in characters.
-const MaxKeyName = 50
-
-// CheckKeyName checks the name of a key: 1 to 50 characters, not all of them
-// blank and none a control character, since keys are listed on terminals too.
-// Errors: CodeValidation.
+// CheckKeyName checks the name of a key: 1 to MaxKeyName characters, not only blanks, and no
+// control characters, since terminals list keys too. Errors: CodeValidation.
 func CheckKeyName(name string) error {
 	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > MaxKeyName {
 		return Invalid("name", "must be 1 to %d characters long", MaxKeyName)
@@ -117,8 +113,8 @@ func CheckKeyName(name string) error {
 	return nil
 }
 
-// Validate checks the fields: the name as CheckKeyName does, permission and role
-// of their lists, a domain only with sending_access. Errors: CodeValidation.
+// Validate checks the fields: name, permission and role, and that a domain is given only with
+// sending_access. Errors: CodeValidation.
 func (in *KeyInput) Validate() error {
 	if err := CheckKeyName(in.Name); err != nil {
 		return err
@@ -157,8 +153,7 @@ const (
 	alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// NewKey makes a key: the token to show once, and the public part and hash to
-// keep.
+// NewKey creates a key. token is shown once; public and hash are stored.
 func NewKey() (token, public string, hash []byte) {
 	public = randomText(keyPublicLen)
 	secret := randomText(keySecretLen)
@@ -166,11 +161,12 @@ func NewKey() (token, public string, hash []byte) {
 	return keyPrefix + public + "_" + secret, public, sum[:]
 }
 
-// Prefix is what the key's token begins with: it names the key and opens nothing.
+// Prefix returns the public beginning of the key's token, which identifies the key but does not
+// authenticate.
 func (k *Key) Prefix() string { return keyPrefix + k.Public }
 
-// ParseKey splits a token into its public part and the hash of its secret. It
-// answers false for anything that cannot be a key of ours.
+// ParseKey splits a token into its public part and the hash of its secret. ok is false if it can't
+// be a key of Mailer.
 func ParseKey(token string) (public string, hash []byte, ok bool) {
 	rest, found := strings.CutPrefix(token, keyPrefix)
 	if !found || len(rest) != keyPublicLen+1+keySecretLen || rest[keyPublicLen] != '_' {
@@ -180,7 +176,7 @@ func ParseKey(token string) (public string, hash []byte, ok bool) {
 	return rest[:keyPublicLen], sum[:], true
 }
 
-// Matches compares a presented hash with the kept one in constant time.
+// Matches compares a hash with the stored one in constant time.
 func (k *Key) Matches(hash []byte) bool {
 	return subtle.ConstantTimeCompare(k.Hash, hash) == 1
 }
@@ -202,59 +198,59 @@ func randomText(n int) string {
 	}
 }
 
-// Why a request is refused for its key: these words stand nowhere else.
+// Errors of authentication and authorization. Their messages are defined only here.
 
 // MissingKey refuses a request without a key.
 func MissingKey() *Error {
 	return Errorf(CodeMissingAPIKey, "Missing API key in the authorization header")
 }
 
-// InvalidKey refuses a token that is no key, whatever is wrong with it.
+// InvalidKey refuses an invalid token for whatever reason.
 func InvalidKey() *Error { return Errorf(CodeInvalidAPIKey, "API key is invalid") }
 
-// RestrictedKey refuses a key that may only send.
+// RestrictedKey refuses a sending-only key.
 func RestrictedKey() *Error {
 	return Errorf(CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
 }
 
-// SessionRequired refuses an API key where only a person who is signed in gets an answer.
+// SessionRequired refuses an API key where a signed-in person is required.
 func SessionRequired() *Error {
 	return Errorf(CodeForbidden, "This answers to a person who is signed in, not to an API key")
 }
 
-// OperatorRequired refuses whoever is not signed in as an operator.
+// OperatorRequired refuses callers who are not signed in as an operator.
 func OperatorRequired() *Error {
 	return Errorf(CodeForbidden, "This answers to an operator who is signed in")
 }
 
-// SignedOut refuses a session that is none, or has ended.
+// SignedOut refuses an unknown or expired session.
 func SignedOut() *Error { return Errorf(CodeInvalidCredentials, "You are not signed in") }
 
-// NoTeam refuses a person who names no team, or one that he does not belong to.
+// NoTeam refuses a person who names no team, or a team without being its member.
 func NoTeam() *Error {
 	return Errorf(CodeNotFound, "You do not belong to this team, or there is none; the header x-team names one")
 }
 
-// ReauthenticationRequired refuses a person who has not proved lately to be there.
+// ReauthenticationRequired refuses a person without a recent proof of presence.
 func ReauthenticationRequired() *Error {
 	return Errorf(CodeReauthentication, "Confirm first that it is you: POST /auth/confirm with your password, a code or a passkey")
 }
 
-// RoleTooLow refuses a key whose role may only read what it asks to change.
+// RoleTooLow refuses a key whose role may not make the change.
 func RoleTooLow() *Error {
 	return Errorf(CodeForbidden, "Your role does not allow this action")
 }
 
-// RoleAbove refuses a key that would manage one of a higher role.
+// RoleAbove refuses a key that would manage a key of a higher role.
 func RoleAbove(role Role) *Error {
 	return Errorf(CodeForbidden, "Your role does not allow to manage a key of the role %s", role)
 }
 
-// ActorType says what kind of caller changes something.
+// ActorType is the kind of an actor.
 type ActorType string
 
-// The types: a command on the server's terminal, an API key, a person who is signed in,
-// and the server by itself.
+// The types: a command on the server's terminal, an API key, a signed-in person, and the server
+// itself.
 const (
 	ActorCLI    ActorType = "cli"
 	ActorKey    ActorType = "key"
@@ -262,49 +258,49 @@ const (
 	ActorServer ActorType = "server"
 )
 
-// Actor is who changes something.
+// Actor is the originator of a change.
 type Actor struct {
 	Type    ActorType
-	Name    string // id of a key or person, name of the system's user
-	Label   string // name of a key, address of a person; empty: not known
+	Name    string // id of a key or person, or name of the system user
+	Label   string // name of a key, address of a person; empty: unknown
 	Address string // IP address; empty: not over the network
 }
 
-// AuditEntry is a change that stays known: see db.Tx.InsertAudit.
+// AuditEntry is an entry of the audit log (db.Tx.InsertAudit).
 type AuditEntry struct {
 	ID     string
-	TeamID string // empty: it is about the server
+	TeamID string // empty: about the server
 	Actor  Actor
 	Action string // like "queue.drop"
-	Target string // id or name of what was changed; empty: the server, or many
-	Before string // JSON without secrets; empty: nothing to say
+	Target string // id or name of the changed object; empty: the server, or many
+	Before string // JSON without secrets; empty: nothing
 	After  string
-	// CreatedAt is set where an entry is read; so is ActorName, of a key or person that is
-	// still there.
+	// CreatedAt and ActorName are set when an entry is read. ActorName is the name of a key or
+	// person that still exists.
 	CreatedAt time.Time
 	ActorName string
 }
 
 type actorKey struct{}
 
-// WithActor returns a context whose ActorOf asks who: a request learns its caller only
-// after it has a context.
+// WithActor returns a context whose ActorOf calls who. A function is needed because a request has
+// a context before its caller is known.
 func WithActor(ctx context.Context, who func() Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
 
 type clientWaitingKey struct{}
 
-// WithClientWaiting returns the context of a request: somebody waits for what is done in it, and rather
-// hears soon that it can't be done now.
+// WithClientWaiting marks the context of a request: a client waits for the result and prefers a
+// quick error to a long wait.
 func WithClientWaiting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, clientWaitingKey{}, true)
 }
 
-// IsClientWaiting reports whether a context is one of Awaited.
+// IsClientWaiting reports whether a context is marked by WithClientWaiting.
 func IsClientWaiting(ctx context.Context) bool { return ctx.Value(clientWaitingKey{}) != nil }
 
-// ActorOf returns who acts in a context: the server itself where nobody else does.
+// ActorOf returns the actor of a context, or the server itself if none is set.
 func ActorOf(ctx context.Context) Actor {
 	if who, ok := ctx.Value(actorKey{}).(func() Actor); ok {
 		return who()
@@ -312,7 +308,7 @@ func ActorOf(ctx context.Context) Actor {
 	return Actor{Type: ActorServer, Name: "server"}
 }
 
-// Description name an actor in a sentence that teams read.
+// Description names the actor in a sentence for members of the team.
 func (a Actor) Description() string {
 	switch a.Type {
 	case ActorCLI:

@@ -2,7 +2,7 @@ package app
 
 import "strings"
 
-// CutScheme returns what follows http:// or https://.
+// CutScheme returns target without http:// or https://.
 func CutScheme(target string) (rest string, ok bool) {
 	for _, scheme := range []string{"https://", "http://"} {
 		if len(target) >= len(scheme) && strings.EqualFold(target[:len(scheme)], scheme) {
@@ -12,8 +12,8 @@ func CutScheme(target string) (rest string, ok bool) {
 	return "", false
 }
 
-// HostOfLink is the host of an http or https address, in lower case and without its
-// port; empty: it is none.
+// HostOfLink returns the host of an http or https URL in lower case without the port; empty: not
+// such a URL.
 func HostOfLink(target string) string {
 	rest, ok := CutScheme(target)
 	if !ok {
@@ -31,7 +31,7 @@ func HostOfLink(target string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// OwnHost reports whether a host is of the organization of a domain.
+// OwnHost reports whether a host belongs to the organizational domain of domain.
 func OwnHost(host, domain string) bool {
 	return host == domain || OrganizationalDomain(host) == OrganizationalDomain(domain)
 }

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// Load counts the requests that a caller is waiting for, so that background
-// work which costs much processor time (signing) can leave them their share.
-// The zero Load is ready; a nil one is never busy.
+// Load counts requests for which a client is waiting, so that background work that needs much
+// processor time (signing) can yield to them. The zero Load is ready to use; a nil Load is never
+// busy.
 type Load struct{ waiting atomic.Int64 }
 
-// Enter notes that a caller waits, until leave is called.
+// Enter counts a waiting client until leave is called.
 func (l *Load) Enter() (leave func()) {
 	if l == nil {
 		return func() {}
@@ -19,9 +19,9 @@ func (l *Load) Enter() (leave func()) {
 	return func() { l.waiting.Add(-1) }
 }
 
-// Busy reports whether any caller waits.
+// Busy reports whether a client is waiting.
 func (l *Load) Busy() bool { return l != nil && l.waiting.Load() > 0 }
 
-// ComposeWorkers returns how many messages are composed and signed at once where nobody
-// says how many: one for each of Go's processors.
+// ComposeWorkers returns the default number of messages that are composed and signed at the same
+// time: GOMAXPROCS.
 func ComposeWorkers() int { return runtime.GOMAXPROCS(0) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzNames reads any text as each of the short names that callers send. What is
-// taken is read the same again and holds nothing that could end a line.
+// FuzzNames parses any text as each kind of short name. An accepted name must parse again to
+// itself and must not contain a line break.
 func FuzzNames(f *testing.F) {
 	token, _, _ := NewKey()
 	for _, seed := range []string{

@@ -8,16 +8,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// PageLink is what a link to a hosted page stands for. The token that carries it
-// holds ids and a hash, never an address, and never ends: retired keys verify it too.
+// PageLink is a link to a hosted page. Its token contains ids and a hash, never an address, and
+// never expires: retired keys verify it too.
 type PageLink struct {
 	TeamID  string
 	TopicID string      // empty: all topics
 	Address AddressHash // zero: every recipient of Source
-	Source  string      // id of the email that the link stood in; empty: none
+	Source  string      // id of the email that contained the link; empty: none
 }
 
-// The purposes that a PageLink's token is bound to, one a page.
+// The purposes that tokens of a PageLink are bound to, one for each page.
 const (
 	UnsubscribePage = "unsubscribe page"
 	PreferencesPage = "preferences page"
@@ -28,7 +28,7 @@ const (
 	pageTokenSize    = 1 + 4*16 // without its MAC
 )
 
-// PageToken signs a link for a page: 108 characters of base64url.
+// PageToken returns the signed token of a link to a page: 108 characters of base64url.
 func (s *Sealer) PageToken(page string, l PageLink) string {
 	b := make([]byte, 0, pageTokenSize+MacSize)
 	b = append(b, pageTokenVersion)
@@ -43,8 +43,8 @@ func (s *Sealer) PageToken(page string, l PageLink) string {
 	return s.SealToken(page, b)
 }
 
-// ReadPageToken returns the link of a token that PageToken made for the same
-// page; ok is false for any other text.
+// ReadPageToken returns the link of a token that PageToken made for the page; ok is false for any
+// other text.
 func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	b, err := DecodeToken(token)
 	if err != nil || len(b) != pageTokenSize+MacSize || b[0] != pageTokenVersion {
@@ -63,9 +63,8 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	return l, true
 }
 
-// NeedsUnsubscribePage reports whether a mail needs the address of its unsubscribe page:
-// for a placeholder in a body, or for the header pair of one with a topic whose
-// caller brought none.
+// NeedsUnsubscribePage reports whether a mail needs the URL of its unsubscribe page: for a
+// placeholder in a body, or for the unsubscribe headers of a mail with a topic.
 func (m *Mail) NeedsUnsubscribePage() bool {
 	return m.needsUnsubscribeHeaders() || m.Raw == nil && (Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0)
 }
@@ -78,15 +77,20 @@ func named(name string) func(Header) bool {
 	return func(h Header) bool { return strings.EqualFold(h.Name, name) }
 }
 
-// UnsubscribeURL is the address of the unsubscribe page of a link. base is where
-// hosted pages are reached, without a slash at its end.
+// UnsubscribeURL returns the URL of the unsubscribe page of a link. base is the base URL of hosted
+// pages without a final slash.
 func (s *Sealer) UnsubscribeURL(base string, l PageLink) string {
 	return base + "/unsubscribe/" + s.PageToken(UnsubscribePage, l)
 }
 
-// FinalMail is the mail as it leaves: its placeholders filled and the unsubscribe
-// pair (RFC 8058) added where it needs one. The same email always becomes the
-// same; what is kept stays as it was given.
+// UnsubscribeHeaders returns the headers that offer unsubscribing with one click at the URL of an
+// unsubscribe page (RFC 8058).
+func UnsubscribeHeaders(url string) []Header {
+	return []Header{{Name: "List-Unsubscribe", Value: "<" + url + ">"}, {Name: "List-Unsubscribe-Post", Value: OneClick}}
+}
+
+// FinalMail returns the mail to be sent: with placeholders filled, and with unsubscribe headers
+// (RFC 8058) if it needs them. The result is deterministic and does not modify e.
 func (e *Email) FinalMail() *Mail {
 	if e.Unsubscribe == "" {
 		return &e.Mail
@@ -97,24 +101,21 @@ func (e *Email) FinalMail() *Mail {
 		m.Text = fillPlaceholders(m.Text, e.Unsubscribe)
 	}
 	if m.needsUnsubscribeHeaders() {
-		// One without the other, which Resend takes, is no one-click pair.
-		m.Headers = append(slices.DeleteFunc(slices.Clone(m.Headers), named(ListUnsubscribe)),
-			Header{Name: "List-Unsubscribe", Value: "<" + e.Unsubscribe + ">"},
-			Header{Name: "List-Unsubscribe-Post", Value: OneClick})
+		// One of the headers alone, which Resend accepts, does not offer one-click unsubscribing.
+		m.Headers = append(slices.DeleteFunc(slices.Clone(m.Headers), named(ListUnsubscribe)), UnsubscribeHeaders(e.Unsubscribe)...)
 	}
 	return &m
 }
 
-// AddressSubscription is how an address stands to the mail of a topic.
+// AddressSubscription is the subscription of an address to a topic.
 type AddressSubscription struct {
-	Topic        string       // its name
-	Subscription Subscription // the choice, or the topic's default
-	Explicit     bool         // it was chosen
-	Unsubscribed bool         // it belongs to a contact who unsubscribed from everything
+	Topic        string       // name of the topic
+	Subscription Subscription // the explicit choice, or the topic's default
+	Explicit     bool         // chosen by the address
+	Unsubscribed bool         // the contact unsubscribed from everything
 }
 
-// Reason says in words why mail of the topic is not sent to the address; empty:
-// it is sent.
+// Reason returns why mail of the topic is not sent to the address; empty: it is sent.
 func (s *AddressSubscription) Reason() string {
 	const notSent = "Not sent to this recipient: "
 	switch {

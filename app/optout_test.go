@@ -99,7 +99,7 @@ func TestUnsubscribeHeaders(t *testing.T) {
 	for name, c := range map[string]struct {
 		mail  Mail
 		leads bool
-		pair  string // beside the headers that were given
+		pair  string // headers added to the given ones
 	}{
 		"plain":                          {Mail{Text: "t", Headers: other}, false, ""},
 		"topic":                          {Mail{Text: "t", TopicID: topicID, Headers: other}, true, ours},
@@ -184,8 +184,8 @@ func TestTopicAndPlaceholderValidation(t *testing.T) {
 
 func TestAddressSubscriptionReason(t *testing.T) {
 	for _, c := range []struct {
-		standing AddressSubscription
-		words    string // empty: it is sent
+		subscription AddressSubscription
+		words        string // empty: it is sent
 	}{
 		{AddressSubscription{Topic: "News", Subscription: OptIn}, ""},
 		{AddressSubscription{Topic: "News", Subscription: OptIn, Explicit: true}, ""},
@@ -194,8 +194,8 @@ func TestAddressSubscriptionReason(t *testing.T) {
 		{AddressSubscription{Topic: "News", Subscription: OptIn, Explicit: true, Unsubscribed: true}, "unsubscribed from everything"},
 		{AddressSubscription{Topic: "News", Subscription: OptOut, Unsubscribed: true}, "unsubscribed from everything"},
 	} {
-		if got := c.standing.Reason(); c.words == "" && got != "" || !strings.Contains(got, c.words) {
-			t.Errorf("%+v: %q", c.standing, got)
+		if got := c.subscription.Reason(); c.words == "" && got != "" || !strings.Contains(got, c.words) {
+			t.Errorf("%+v: %q", c.subscription, got)
 		}
 	}
 }

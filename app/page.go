@@ -1,19 +1,14 @@
 package app
 
-// MaxLimit is the largest page.
-const MaxLimit = 100
-
-// Page is a window on a list that stands newest first.
+// Page selects a page of a list that is sorted newest first.
 type Page struct {
 	Limit  int    // 1 to 100
-	After  string // id; rows older than it
-	Before string // id; rows newer than it
+	After  string // id; select older rows
+	Before string // id; select newer rows
 }
 
-// DefaultLimit is the page size where none is asked for.
-const DefaultLimit = 20
-
-// Validate checks limit 1 to 100, and at most one cursor, which must be an id.
+// Validate checks that the limit is 1 to MaxLimit and that at most one cursor is given, which must
+// be an id.
 func (p *Page) Validate() error {
 	if p.Limit < 1 || p.Limit > MaxLimit {
 		return Invalid("limit", "must be a number between 1 and 100")
@@ -27,8 +22,7 @@ func (p *Page) Validate() error {
 	return checkCursor("before", &p.Before)
 }
 
-// checkCursor wants a cursor that is there to be an id, which it writes in lower
-// case.
+// checkCursor checks that a cursor is empty or an id, and converts it to lower case.
 func checkCursor(name string, cursor *string) error {
 	if *cursor == "" {
 		return nil
@@ -41,7 +35,7 @@ func checkCursor(name string, cursor *string) error {
 	return nil
 }
 
-// TextOrNull returns a text as JSON has it, with null for an empty one.
+// TextOrNull returns s for JSON: nil, which becomes null, if it is empty.
 func TextOrNull(s string) *string {
 	if s == "" {
 		return nil

@@ -9,7 +9,7 @@ func TestPageNamesInvalidField(t *testing.T) {
 	const id = "0198C0DE-0000-7000-8000-00000000000A"
 	for _, tt := range []struct {
 		page Page
-		want string // field; empty: none
+		want string // field; empty: valid
 	}{
 		{Page{Limit: 1}, ""},
 		{Page{Limit: MaxLimit, After: id}, ""},
@@ -22,7 +22,7 @@ func TestPageNamesInvalidField(t *testing.T) {
 		{Page{Limit: 1, After: "x", Before: "x"}, "after"},
 		{Page{Limit: 1, After: id, Before: id}, "after"},
 	} {
-		for range 20 { // the same each time
+		for range 20 { // repeated, since map order must not matter
 			p := tt.page
 			switch err := p.Validate(); {
 			case tt.want == "" && (err != nil || p.After != strings.ToLower(tt.page.After) || p.Before != strings.ToLower(tt.page.Before)):

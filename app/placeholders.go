@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// CheckBroadcastPlaceholders wants each {{{ of a text to begin a placeholder: a
-// name of the contact's, a property, or, but for subject and preview_text, the
-// link to the unsubscribe page, at most 100 times. A property need not exist.
-// Errors: CodeValidation, naming the field.
+// CheckBroadcastPlaceholders checks that each {{{ of a text begins a valid placeholder: a name of
+// the contact, a property, or the unsubscribe link, which subject and preview_text must not
+// contain and other fields at most 100 times. A property need not exist. Errors: CodeValidation.
 func CheckBroadcastPlaceholders(field, text string) error {
 	return checkPlaceholders(field, text, func(string) bool { return true })
 }
@@ -21,7 +20,7 @@ type Placeholder struct {
 	HasFallback bool
 }
 
-// String spells a placeholder.
+// String returns the placeholder as it is written in a template.
 func (p Placeholder) String() string {
 	if p.HasFallback {
 		return "{{{" + p.Key + "|" + p.Fallback + "}}}"
@@ -29,17 +28,15 @@ func (p Placeholder) String() string {
 	return "{{{" + p.Key + "}}}"
 }
 
-// placeholderError says what is wrong with a text's placeholders, in words that
-// follow the name of its field.
+// placeholderError describes an invalid placeholder. The text follows the name of the field.
 type placeholderError string
 
 // Error implements error.
 func (e placeholderError) Error() string { return string(e) }
 
-// NextPlaceholder splits s around its first placeholder; found is false where
-// there is none. Three braces that open none are an error, since they would
-// reach the recipient. Where more than three stand in a row, the last three
-// count. Reading a whole text with it takes linear time.
+// NextPlaceholder splits s at its first placeholder; found is false if there is none. Three braces
+// that begin no placeholder are an error, since the recipient would see them. Of more than three
+// braces in a row the last three count. Reading a whole text this way takes linear time.
 func NextPlaceholder(s string) (before string, p Placeholder, after string, found bool, err error) {
 	i := strings.Index(s, "{{{")
 	if i < 0 {
@@ -60,7 +57,7 @@ func NextPlaceholder(s string) (before string, p Placeholder, after string, foun
 	return s[:i], p, after, true, nil
 }
 
-// Excerpt is the beginning of a text on one line, for a message.
+// Excerpt returns the beginning of a text on one line for an error message.
 func Excerpt(s string) string {
 	const limit = 50
 	if len(s) > limit {
@@ -78,26 +75,26 @@ func Excerpt(s string) string {
 	}, s)
 }
 
-// isPlaceholderKey: a variable's key, or contact. and a property's.
+// isPlaceholderKey reports whether key is the key of a variable, or "contact." and the key of a
+// property.
 func isPlaceholderKey(key string) bool {
 	return CheckPropertyKey(strings.TrimPrefix(key, "contact."), MaxPropertyKey) == nil
 }
 
-// ReservedKey reports whether a key stands for something else than a variable: the
-// unsubscribe link, or a field of the contact.
+// ReservedKey reports whether key is not available for a variable: it is the unsubscribe link or a
+// field of the contact.
 func ReservedKey(key string) bool {
 	return IsUnsubscribeKey(key) || strings.HasPrefix(key, "contact.") ||
 		slices.Contains([]string{"FIRST_NAME", "LAST_NAME", "EMAIL", "contact", "this"}, key)
 }
 
-// IsUnsubscribeKey reports whether a key stands for the link to the unsubscribe
-// page.
+// IsUnsubscribeKey reports whether key is the unsubscribe link.
 func IsUnsubscribeKey(key string) bool {
 	return key == "UNSUBSCRIBE_URL" || key == "RESEND_UNSUBSCRIBE_URL"
 }
 
-// checkPlaceholders wants each placeholder of a part to be known. The link to the
-// unsubscribe page is filled in bodies only.
+// checkPlaceholders checks that each placeholder of a part is known. The unsubscribe link is
+// allowed in bodies only.
 func checkPlaceholders(field, s string, known func(key string) bool) error {
 	whole := s
 	for links := 0; ; {
@@ -122,7 +119,7 @@ func checkPlaceholders(field, s string, known func(key string) bool) error {
 	}
 }
 
-// OneLine turns what could end a header's line, or is no text, into blanks.
+// OneLine replaces line breaks, control characters and invalid UTF-8 by blanks.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
@@ -132,13 +129,8 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// maxPlaceholders bounds how often one body can ask for its link, which is
-// several times as long: a message must not outgrow what was accepted.
-const maxPlaceholders = 100
-
-// CutPlaceholder splits s around its first unsubscribe placeholder:
-// {{{UNSUBSCRIBE_URL}}} or {{{RESEND_UNSUBSCRIBE_URL}}}, white space inside the
-// braces allowed. It takes linear time.
+// CutPlaceholder splits s at its first unsubscribe placeholder: {{{UNSUBSCRIBE_URL}}} or
+// {{{RESEND_UNSUBSCRIBE_URL}}}, with optional white space inside the braces. It takes linear time.
 func CutPlaceholder(s string) (before, after string, found bool) {
 	for at := 0; ; at++ {
 		i := strings.Index(s[at:], "{{{")
@@ -167,7 +159,7 @@ func Placeholders(s string) (n int) {
 	return n
 }
 
-// fillPlaceholders puts link in the place of each unsubscribe placeholder.
+// fillPlaceholders replaces each unsubscribe placeholder by link.
 func fillPlaceholders(s, link string) string {
 	before, after, found := CutPlaceholder(s)
 	if !found {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// PropertyType is the type of a contact property's values.
+// PropertyType is the type of a contact property.
 type PropertyType string
 
 // The types.
@@ -27,8 +27,7 @@ type PropertyValue struct {
 	Number float64
 }
 
-// String writes the value as it stands in a mail: a number without exponent and
-// needless zeros.
+// String formats the value for a mail: a number without exponent and trailing zeros.
 func (v PropertyValue) String() string {
 	if v.Type == NumberProperty {
 		return strconv.FormatFloat(v.Number, 'f', -1, 64)
@@ -36,7 +35,7 @@ func (v PropertyValue) String() string {
 	return v.Text
 }
 
-// validate checks a value for itself. The error does not name a field.
+// validate checks the value without its declaration. The error does not name a field.
 func (v PropertyValue) validate() error {
 	switch {
 	case v.Type == NumberProperty && (math.IsNaN(v.Number) || math.IsInf(v.Number, 0)):
@@ -49,18 +48,18 @@ func (v PropertyValue) validate() error {
 	return nil
 }
 
-// Properties are a contact's values by key.
+// Properties holds the values of a contact by key.
 type Properties map[string]PropertyValue
 
-// PropertyChanges are values to set by key; nil removes.
+// PropertyChanges holds values to set by key; nil removes a value.
 type PropertyChanges map[string]*PropertyValue
 
-// Keys returns the keys in order.
+// Keys returns the keys in sorted order.
 func (c PropertyChanges) Keys() []string {
 	return slices.Sorted(maps.Keys(c))
 }
 
-// Validate checks keys and values by themselves.
+// Validate checks keys and values without their declarations.
 func (c PropertyChanges) Validate() error {
 	if len(c) > MaxProperties {
 		return Invalid("properties", "can hold at most %d keys", MaxProperties)
@@ -78,8 +77,7 @@ func (c PropertyChanges) Validate() error {
 	return nil
 }
 
-// Fits checks values against the types of declared properties; a key that is
-// not declared takes any.
+// Fits checks the values against declared types. A key without a declaration accepts any value.
 func (c PropertyChanges) Fits(declared map[string]PropertyType) error {
 	for _, key := range c.Keys() {
 		want, ok := declared[key]
@@ -90,8 +88,8 @@ func (c PropertyChanges) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// Apply returns old with the changes, nil where nothing is left, and leaves old as
-// it is. Errors: CodeValidation for more than MaxProperties keys.
+// Apply returns old with the changes, or nil if no value is left. It does not modify old. Errors:
+// CodeValidation for more than MaxProperties keys.
 func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	if len(c) == 0 {
 		return old, nil
@@ -114,7 +112,7 @@ func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	return out, nil
 }
 
-// CheckPropertyKey wants 1 to limit characters of [A-Za-z0-9_].
+// CheckPropertyKey checks that key has 1 to limit characters of [A-Za-z0-9_].
 func CheckPropertyKey(key string, limit int) error {
 	if key == "" || len(key) > limit {
 		return fmt.Errorf("is not 1 to %d characters long", limit)
@@ -138,15 +136,15 @@ type Property struct {
 	CreatedAt time.Time
 }
 
-// PropertyInput declares a property. Key and type never change afterwards.
+// PropertyInput declares a property. Key and type can't be changed later.
 type PropertyInput struct {
 	Key      string
 	Type     PropertyType
 	Fallback *PropertyValue // nil or an empty text: none
 }
 
-// Validate checks key, type, and that the fallback is of the type. A fallback
-// that is an empty text becomes nil, whatever the type. Errors: CodeValidation.
+// Validate checks key, type, and the type of the fallback. An empty string as fallback becomes nil
+// for any type. Errors: CodeValidation.
 func (in *PropertyInput) Validate() error {
 	if in.Fallback != nil && in.Fallback.Empty() {
 		in.Fallback = nil
@@ -166,8 +164,7 @@ func (in *PropertyInput) Validate() error {
 	return checkFallback(in.Type, in.Fallback)
 }
 
-// checkFallback checks a fallback_value against its property's type; nil is
-// none.
+// checkFallback checks a fallback_value against the property's type; nil is valid.
 func checkFallback(t PropertyType, v *PropertyValue) error {
 	if v == nil {
 		return nil
@@ -181,17 +178,17 @@ func checkFallback(t PropertyType, v *PropertyValue) error {
 	return nil
 }
 
-// Empty tells a text without characters, which an input takes for no value.
+// Empty reports whether v is an empty string, which inputs treat as absent.
 func (v PropertyValue) Empty() bool { return v.Type == StringProperty && v.Text == "" }
 
-// PropertyPatch changes a declared property; key and type stay for ever.
+// PropertyPatch changes a declared property. Key and type can't be changed.
 type PropertyPatch struct {
-	Fallback Change[PropertyValue] // null removes, an empty text is absent
-	Key      string                // empty, or what the property has: nothing else can be asked for
-	Type     PropertyType          // likewise
+	Fallback Change[PropertyValue] // null removes, an empty text means absent
+	Key      string                // empty, or the current value
+	Type     PropertyType          // empty, or the current value
 }
 
-// Apply returns the property as the patch leaves it. Errors: CodeValidation.
+// Apply returns the property with the patch applied. Errors: CodeValidation.
 func (p *PropertyPatch) Apply(old Property) (Property, error) {
 	switch {
 	case p.Key != "" && p.Key != old.Key:

@@ -12,7 +12,7 @@ func numberFallback(f float64) *PropertyValue { return &PropertyValue{Type: Numb
 func TestPropertyInputNamesInvalidField(t *testing.T) {
 	for _, c := range []struct {
 		in    PropertyInput
-		words string // empty: it is good
+		words string // empty: valid
 	}{
 		{PropertyInput{Key: "aZ_09", Type: StringProperty}, ""},
 		{PropertyInput{Key: strings.Repeat("k", 200), Type: NumberProperty, Fallback: numberFallback(0)}, ""},

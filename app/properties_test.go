@@ -48,8 +48,7 @@ func TestPropertyTypeMustMatch(t *testing.T) {
 	wantInvalidField(t, "string", PropertyChanges{"s": propNumber(1)}.Fits(declared), "properties.s")
 }
 
-// randomChanges sets and removes about n of 160 keys, so that some contacts come
-// to their limit.
+// randomChanges sets and removes about n of 160 keys, so that some contacts reach the limit.
 func randomChanges(r *rand.Rand, n int) PropertyChanges {
 	out := PropertyChanges{}
 	for range n {
@@ -66,7 +65,7 @@ func randomChanges(r *rand.Rand, n int) PropertyChanges {
 	return out
 }
 
-// model is what Apply must give, told in another way.
+// model is a second implementation of Apply.
 func model(old Properties, c PropertyChanges) Properties {
 	out := Properties{}
 	for i := range 160 {

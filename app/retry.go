@@ -7,22 +7,16 @@ import (
 	"time"
 )
 
-// DefaultMaxWait is how long mail is tried before it fails, where nobody said otherwise.
+// DefaultMaxWait is how long mail is tried by default before it fails.
 const DefaultMaxWait = 48 * time.Hour
 
-// ReasonExpired is the reason in the event of an email that waited too long.
+// ReasonExpired is the reason in the failure event of an email that expired.
 const ReasonExpired = "expired"
 
-// Bounds of what a send may say of how long it is worth something.
-const (
-	MinExpiresIn = time.Minute
-	MaxExpiresIn = 30 * 24 * time.Hour
-)
-
-// Span is a time during which the clock of waiting mail stood. To is zero while it does.
+// Span is a period in which the clock of waiting mail was stopped. To is zero while it lasts.
 type Span struct{ From, To time.Time }
 
-// ClockStart is when the clock of a unit began that is or was due.
+// ClockStart returns when the unit's clock started or will start.
 func (u *Unit) ClockStart() time.Time {
 	if u.Since.IsZero() {
 		return u.NextAt
@@ -30,12 +24,13 @@ func (u *Unit) ClockStart() time.Time {
 	return u.Since
 }
 
-// Waited is how long the clock of a unit has run at a time: since it was first due, but
-// for when it stood: for all mail of its team at its relay, and for itself.
-func (u *Unit) Waited(at time.Time, stood []Span) time.Duration {
+// Waited returns how long the unit's clock has run at a time: since the unit was first due,
+// without the periods in which the clock was stopped for all mail of its team at its relay (stops)
+// or for this unit.
+func (u *Unit) Waited(at time.Time, stops []Span) time.Duration {
 	began := u.ClockStart()
 	waited := max(0, at.Sub(began))
-	for _, s := range mergeSpans(append(slices.Clone(u.ClockStops), stood...), at) {
+	for _, s := range mergeSpans(append(slices.Clone(u.ClockStops), stops...), at) {
 		if began.After(s.From) {
 			s.From = began
 		}
@@ -44,9 +39,9 @@ func (u *Unit) Waited(at time.Time, stood []Span) time.Duration {
 	return waited
 }
 
-// WaitedSince is the latest time from which on a clock has run for d at a time.
-func WaitedSince(at time.Time, d time.Duration, stood []Span) time.Time {
-	spans := mergeSpans(stood, at)
+// WaitedSince returns the latest start for which a clock has run for d at a time.
+func WaitedSince(at time.Time, d time.Duration, stops []Span) time.Time {
+	spans := mergeSpans(stops, at)
 	for _, s := range slices.Backward(spans) {
 		ran := at.Sub(s.To)
 		if ran >= d {
@@ -57,7 +52,7 @@ func WaitedSince(at time.Time, d time.Duration, stood []Span) time.Time {
 	return at.Add(-d)
 }
 
-// mergeSpans merges spans up to a time, in their order, so that none counts twice.
+// mergeSpans sorts and merges spans up to a time, so that no period counts twice.
 func mergeSpans(spans []Span, at time.Time) []Span {
 	spans = slices.Clone(spans)
 	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.From.UnixNano(), b.From.UnixNano()) })
@@ -76,7 +71,7 @@ func mergeSpans(spans []Span, at time.Time) []Span {
 	return out
 }
 
-// FormatSpan words how long something took, in whole seconds: 48h, 10m, 1h30m.
+// FormatSpan formats a duration in whole seconds: 48h, 10m, 1h30m.
 func FormatSpan(d time.Duration) string {
 	words := d.Round(time.Second).String()
 	if strings.HasSuffix(words, "m0s") {
@@ -93,17 +88,16 @@ var retryTable = []time.Duration{
 	1 * time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour,
 }
 
-// RetryDelay is how long to wait after the given attempt (1 is the first) was
-// deferred: the table, its last value repeated, times 0.8 to 1.2 by jitter, a
-// number in [0,1).
+// RetryDelay returns the delay after attempt number attempt (from 1) was deferred: the value of
+// the table, whose last value repeats, times 0.8 to 1.2. jitter is a random number in [0,1).
 func RetryDelay(attempt int, jitter float64) time.Duration {
 	i := min(max(attempt, 1), len(retryTable)) - 1
 	return time.Duration(float64(retryTable[i]) * (0.8 + 0.4*jitter))
 }
 
-// CrashDelay is how long an attempt that was begun and never ended (the
-// process died) waits: 1 s, 4 s, 16 s …, never longer than the retry table, so
-// that a message that kills the process can't hammer the relay.
+// CrashDelay returns the delay after an attempt that was started and never ended because the
+// process died: 1 s, 4 s, 16 s …, at most the retry delay. A message that kills the process
+// can't hammer the relay.
 func CrashDelay(attempt int) time.Duration {
 	attempt = max(attempt, 1)
 	table := RetryDelay(attempt, 0.5)
@@ -113,8 +107,9 @@ func CrashDelay(attempt int) time.Duration {
 	return min(time.Second<<(2*(attempt-1)), table)
 }
 
-// BreakerDelay is how long a relay rests after its n-th trouble in a row: 1 s,
-// doubled each time, at most 1 minute, times 0.8 to 1.2 by jitter in [0,1).
+// BreakerDelay returns how long the circuit breaker of a relay stays open after its n-th
+// consecutive failure: 1 s, doubled each time, at most 1 minute, times 0.8 to 1.2. jitter is a
+// random number in [0,1).
 func BreakerDelay(n int, jitter float64) time.Duration {
 	d := min(time.Second<<min(max(n, 1)-1, 6), time.Minute)
 	return time.Duration(float64(d) * (0.8 + 0.4*jitter))

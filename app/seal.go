@@ -2,19 +2,17 @@ package app
 
 import "mailer/app/kit/seal"
 
-// Sealer keeps secrets at rest, and makes and reads the tokens and hashes of this
-// package.
+// Sealer encrypts stored secrets, and makes and reads the tokens and hashes of this package.
 type Sealer struct{ *seal.Sealer }
 
-// NewSealer takes master keys, of which the first that is not retired seals.
+// NewSealer returns a Sealer. The first key that is not retired encrypts.
 func NewSealer(keys ...seal.MasterKey) (*Sealer, error) {
 	s, err := seal.New(keys...)
 	return &Sealer{s}, err
 }
 
-// AddressHash stands for an address of a team. It is keyed, so that nobody
-// without the seed can try addresses against a database, and different for each
-// team. It is the same for ever.
+// AddressHash identifies an address of a team. It is a keyed hash, so that a database alone does
+// not allow guessing addresses, and differs from team to team. It never changes.
 type AddressHash [16]byte
 
 // AddressHash returns the hash of an address of a team.

@@ -11,44 +11,36 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// Limits of segments.
-const (
-	MaxSegmentName    = 255 // characters
-	MaxConditions     = 50
-	maxConditionValue = 1000 // characters
-)
-
-// Match says how the conditions of a filter go together.
+// Match says how the conditions of a filter are combined.
 type Match string
 
-// The ways.
+// The values of Match.
 const (
 	MatchAll Match = "all"
 	MatchAny Match = "any"
 )
 
-// Condition compares one field of a contact: email, first_name, last_name,
-// unsubscribed, created_at or property:KEY; or it asks for what the contact did
-// (FieldReceived and others).
+// Condition compares one field of a contact: email, first_name, last_name, unsubscribed,
+// created_at or property:KEY. Or it tests the contact's activity (FieldReceived and others).
 type Condition struct {
 	Field string `json:"field"`
 	Op    string `json:"op"`
 	Value string `json:"value"`
 }
 
-// Filter picks contacts. Without conditions it picks every one.
+// Filter selects contacts. Without conditions it selects all.
 type Filter struct {
 	Match      Match       `json:"match"`
 	Conditions []Condition `json:"conditions"`
 }
 
-// Segment is a part of the audience: the contacts that its filter picks and
-// those that were added by hand.
+// Segment is a part of the audience: the contacts that match its filter and those that were added
+// by hand.
 type Segment struct {
 	ID        string
 	TeamID    string
 	Name      string
-	Filter    *Filter // nil: by hand alone
+	Filter    *Filter // nil: only members added by hand
 	Members   int     // added by hand
 	CreatedAt time.Time
 }
@@ -59,8 +51,8 @@ type SegmentInput struct {
 	Filter *Filter
 }
 
-// Validate checks the name and the filter by itself; which properties are
-// numbers is the store's to say (Filter.Fits).
+// Validate checks name and filter without the database. The store checks the types of properties
+// (Filter.Fits).
 func (in *SegmentInput) Validate() error {
 	if in.Name == "" {
 		return Invalid("name", "is required")
@@ -86,11 +78,11 @@ func checkSegmentName(name string) error {
 
 // SegmentPatch changes a segment.
 type SegmentPatch struct {
-	Name   string          // empty: as it is
-	Filter Change[*Filter] // null: by hand alone
+	Name   string          // empty: unchanged
+	Filter Change[*Filter] // null: only members added by hand
 }
 
-// Validate checks the patch by itself.
+// Validate checks the patch without the database.
 func (p *SegmentPatch) Validate() error {
 	if err := checkSegmentName(p.Name); err != nil {
 		return err
@@ -98,18 +90,18 @@ func (p *SegmentPatch) Validate() error {
 	return p.Filter.Value.Validate()
 }
 
-// Apply returns the segment as the patch leaves it.
+// Apply returns the segment with the patch applied.
 func (p *SegmentPatch) Apply(s Segment) Segment {
 	if p.Name != "" {
 		s.Name = p.Name
 	}
 	if p.Filter.Set {
-		s.Filter = p.Filter.Value // nil where it is null
+		s.Filter = p.Filter.Value // nil for null
 	}
 	return s
 }
 
-// PropertyPrefix begins the field of a condition on a contact property.
+// PropertyPrefix begins the field of a condition on a property.
 const PropertyPrefix = "property:"
 
 // The operators of a condition.
@@ -129,7 +121,7 @@ const (
 	OpAfter       = "after"
 )
 
-// textOps are the operators of fields that hold text.
+// textOps returns the operators of text fields.
 func textOps() []string {
 	return []string{OpEquals, OpNotEquals, OpContains, OpStartsWith, OpEndsWith, OpIsSet, OpIsNotSet}
 }
@@ -152,8 +144,8 @@ func opsOf(field string) ([]string, bool) {
 	return nil, false
 }
 
-// Validate checks match, fields, operators and values, and drops values that
-// their operator ignores. A nil filter is fine.
+// Validate checks match, fields, operators and values, and clears values that their operator
+// ignores. A nil filter is valid.
 func (f *Filter) Validate() error {
 	if f == nil {
 		return nil
@@ -165,7 +157,7 @@ func (f *Filter) Validate() error {
 		return Invalid("filter.conditions", "can hold at most %d items", MaxConditions)
 	}
 	if f.Conditions == nil {
-		f.Conditions = []Condition{} // answers show a list
+		f.Conditions = []Condition{} // JSON answers contain a list
 	}
 	for i := range f.Conditions {
 		if err := f.Conditions[i].validate(fmt.Sprintf("filter.conditions[%d]", i)); err != nil {
@@ -194,8 +186,7 @@ func (c *Condition) validate(at string) error {
 	return nil
 }
 
-// validateValue checks a value that the operator needs. The error does not name
-// a field.
+// validateValue checks the value of an operator that needs one. The error does not name a field.
 func (c *Condition) validateValue() error {
 	switch {
 	case c.Value == "":
@@ -218,8 +209,7 @@ func (c *Condition) validateValue() error {
 	return c.validateBehaviour()
 }
 
-// Fits checks the filter against the types of declared properties: only numbers
-// can be greater or less.
+// Fits checks the filter against the types of declared properties: greater and less need a number.
 func (f *Filter) Fits(declared map[string]PropertyType) error {
 	if f == nil {
 		return nil
@@ -233,23 +223,22 @@ func (f *Filter) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// NumberValue returns the value as a finite number, where it is one in decimal
-// notation. There is no negative zero.
+// NumberValue returns the value as a finite number in decimal notation, without negative zero.
 func (c *Condition) NumberValue() (n float64, ok bool) {
 	if strings.Trim(c.Value, "0123456789.+-eE") != "" {
-		return 0, false // ParseFloat also knows infinities, hexadecimal and _
+		return 0, false // ParseFloat also accepts infinities, hexadecimal and _
 	}
 	n, err := strconv.ParseFloat(c.Value, 64)
 	return n + 0, err == nil
 }
 
-// TimeValue reads the value of a condition on created_at: ISO 8601 with offset,
-// Z or without a zone (UTC), or a date alone (its first moment in UTC).
+// TimeValue parses the value of a condition on created_at: ISO 8601 with offset, Z or without a
+// zone (UTC), or a date (its first moment in UTC).
 func (c *Condition) TimeValue() (time.Time, error) {
 	return schedule.ParseMoment(c.Value)
 }
 
-// Fields of conditions on the emails that a contact got, and on topics.
+// Fields of conditions on activity and topics.
 const (
 	FieldReceived = "received"
 	FieldOpened   = "opened"
@@ -257,7 +246,7 @@ const (
 	FieldTopic    = "topic"
 )
 
-// Operators of these fields; OpIsTrue and OpIsFalse ask for any email.
+// Operators of these fields. OpIsTrue and OpIsFalse are about any email.
 const (
 	OpWithinDays     = "within_days"      // value: days
 	OpNotWithinDays  = "not_within_days"  // value: days
@@ -267,10 +256,7 @@ const (
 	OpNotSubscribed  = "not_subscribed"   // value: id of a topic
 )
 
-// MaxConditionDays bounds the days of a condition.
-const MaxConditionDays = 3650
-
-// behaviourOps are the operators of the fields above; nil: of another field.
+// behaviourOps returns the operators of the fields above; nil for other fields.
 func behaviourOps(field string) []string {
 	switch field {
 	case FieldReceived, FieldOpened, FieldClicked:
@@ -290,8 +276,8 @@ func (c *Condition) DaysValue() (days int, ok bool) {
 	return days, err == nil && days >= 1 && days <= MaxConditionDays
 }
 
-// validateBehaviour checks the value of an operator above, and writes an id in its usual
-// form. The error does not name a field.
+// validateBehaviour checks the value of such an operator and converts ids to canonical form. The
+// error does not name a field.
 func (c *Condition) validateBehaviour() error {
 	switch c.Op {
 	case OpWithinDays, OpNotWithinDays:
@@ -308,7 +294,7 @@ func (c *Condition) validateBehaviour() error {
 	return nil
 }
 
-// Names says what the value is the id of: "broadcast", "topic", or empty for nothing.
+// Names returns which kind of id the value is: "broadcast", "topic", or "" for neither.
 func (c *Condition) Names() string {
 	switch c.Op {
 	case OpInBroadcast, OpNotInBroadcast:
@@ -319,7 +305,7 @@ func (c *Condition) Names() string {
 	return ""
 }
 
-// RenameTopics changes the ids of topics in conditions.
+// RenameTopics replaces the ids of topics in conditions.
 func (f *Filter) RenameTopics(ids map[string]string) {
 	if f == nil {
 		return
@@ -332,8 +318,8 @@ func (f *Filter) RenameTopics(ids map[string]string) {
 	}
 }
 
-// IsLive reports whether the contacts that the filter picks can change while contacts stay
-// as they are: with the emails that they get, with time, or with what they choose.
+// IsLive reports whether the selected contacts can change without a change of contacts: by the
+// emails they get, by time, or by their topic choices.
 func (f *Filter) IsLive() bool {
 	if f == nil {
 		return false
@@ -346,10 +332,10 @@ func (f *Filter) IsLive() bool {
 	return false
 }
 
-// BroadcastBits are the bits of a recipient of a broadcast that a condition on it asks for:
-// one of with, none of without. A click counts as an open, since images may be blocked.
-// NOT IN of FieldReceived is the opposite of these bits; that of the others asks for
-// recipients who got the broadcast and did not open or click.
+// BroadcastBits returns the event bits that a condition on a broadcast requires: one of with, none
+// of without. A click counts as an open, since images may be blocked. OpNotInBroadcast of
+// FieldReceived inverts the bits; for the other fields it selects recipients who got the broadcast
+// and did not open or click.
 func (c *Condition) BroadcastBits() (with, without Seen) {
 	const got = SeenSent | SeenDelivered | SeenOpened | SeenClicked | SeenComplained
 	hit := SeenClicked

@@ -2,9 +2,8 @@ package app
 
 import "strings"
 
-// IsEnhancedCode reports whether s is an enhanced status code (RFC 3463 2) and
-// nothing more: a class of 2, 4 or 5, a subject and a detail of 1 to 3 digits
-// without leading zeros.
+// IsEnhancedCode reports whether s is exactly an enhanced status code (RFC 3463 2): a class of 2,
+// 4 or 5, a subject and a detail of 1 to 3 digits without leading zeros.
 func IsEnhancedCode(s string) bool {
 	class, rest, _ := strings.Cut(s, ".")
 	subject, detail, ok := strings.Cut(rest, ".")

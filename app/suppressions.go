@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// SuppressionOrigin says why an address is on a team's suppression list.
+// SuppressionOrigin is why an address is on a team's suppression list.
 type SuppressionOrigin string
 
 // The origins.
@@ -19,8 +19,8 @@ const (
 	OriginUnsubscribe SuppressionOrigin = "unsubscribe"
 )
 
-// blocks reports whether a suppression of this origin keeps a send from its
-// address. Who unsubscribed still gets what belongs to no topic.
+// blocks reports whether a suppression of this origin blocks a send. After an unsubscribe, mail
+// without a topic is still sent.
 func (o SuppressionOrigin) blocks(hasTopic bool) bool {
 	return o != OriginUnsubscribe || hasTopic
 }
@@ -34,28 +34,27 @@ func (o SuppressionOrigin) Validate() error {
 	return Invalid("origin", "must be bounce, complaint, manual or unsubscribe")
 }
 
-// Suppression is an address that a team's mail must not go to.
+// Suppression is an address that a team must not send to.
 type Suppression struct {
 	ID        string
 	TeamID    string
-	Email     string      // as it was given, trimmed and in lower case
+	Email     string      // as the caller wrote it, trimmed and in lower case
 	Key       AddressKey  // not stored
-	Hash      AddressHash // of Key, by which it is found
+	Hash      AddressHash // of Key; the suppression is looked up by it
 	Origin    SuppressionOrigin
-	SourceID  string // the email or contact that led to it; empty: none
+	SourceID  string // email or contact that caused it; empty: none
 	CreatedAt time.Time
 }
 
-// Reason says in words why a recipient was left out.
+// reason returns why a recipient was skipped.
 func (s *Suppression) reason() string {
 	return fmt.Sprintf("Not sent to this recipient: the address is on the suppression list since %s (origin %s)", FormatTime(s.CreatedAt), s.Origin)
 }
 
-// Blocked says in words why mail to an address is left out, by the keys of the addresses.
+// Blocked holds the reasons for not sending to addresses, by address key.
 type Blocked map[AddressKey]string
 
-// NewBlocked picks those of a list that count for a send with or without a
-// topic.
+// NewBlocked returns the suppressions of a list that apply to a send with or without a topic.
 func NewBlocked(list []Suppression, hasTopic bool) Blocked {
 	out := make(Blocked, len(list))
 	for i := range list {
@@ -66,7 +65,7 @@ func NewBlocked(list []Suppression, hasTopic bool) Blocked {
 	return out
 }
 
-// Reason says what keeps mail from a mailbox; empty: nothing.
+// Reason returns why mail to a mailbox is blocked; empty: it is not.
 func (b Blocked) Reason(mailbox string) string {
 	if len(b) == 0 {
 		return ""
@@ -74,7 +73,7 @@ func (b Blocked) Reason(mailbox string) string {
 	return b[KeyOf(mailbox)]
 }
 
-// Allowed returns the mailboxes that nothing keeps mail from, in their order.
+// Allowed returns the mailboxes that are not blocked, in order.
 func (b Blocked) Allowed(mailboxes []string) []string {
 	if len(b) == 0 {
 		return mailboxes
@@ -82,23 +81,19 @@ func (b Blocked) Allowed(mailboxes []string) []string {
 	return slices.DeleteFunc(slices.Clone(mailboxes), func(mailbox string) bool { return b.Reason(mailbox) != "" })
 }
 
-// BlocksAll reports whether a send is to be refused: every recipient in to is
-// left out, whoever else gets a copy.
+// BlocksAll reports whether all recipients in to are blocked, in which case the send is refused
+// regardless of cc and bcc.
 func (b Blocked) BlocksAll(to []Address) bool {
 	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Reason(a.Mailbox()) == "" })
 }
 
-// MaxSuppressionBatch is how many addresses or ids one batch can hold.
-const MaxSuppressionBatch = 1000
-
-// SuppressionInput is an address to suppress. An empty origin is manual.
+// SuppressionInput is an address to suppress. An empty origin means manual.
 type SuppressionInput struct {
 	Email  string
 	Origin SuppressionOrigin
 }
 
-// Validate checks address and origin and returns the suppression without id, team
-// and time.
+// Validate checks address and origin and returns the suppression without id, team and time.
 func (in *SuppressionInput) Validate() (Suppression, error) {
 	if in.Email == "" {
 		return Suppression{}, Invalid("email", "is required")
@@ -110,15 +105,15 @@ func (in *SuppressionInput) Validate() (Suppression, error) {
 	return newSuppression("email", in.Email, origin)
 }
 
-// SuppressionBatch is 1 to MaxSuppressionBatch addresses to suppress; repeated
-// ones are fine. An empty origin is manual.
+// SuppressionBatch holds 1 to MaxSuppressionBatch addresses to suppress, possibly repeated. An
+// empty origin means manual.
 type SuppressionBatch struct {
 	Emails []string
 	Origin SuppressionOrigin
 }
 
-// Validate checks all addresses and the origin and returns a suppression for each
-// address in their order, without ids, team and times.
+// Validate checks addresses and origin and returns a suppression for each address in order,
+// without ids, team and times.
 func (in *SuppressionBatch) Validate() ([]Suppression, error) {
 	if err := checkBatch("emails", len(in.Emails)); err != nil {
 		return nil, err
@@ -136,15 +131,14 @@ func (in *SuppressionBatch) Validate() ([]Suppression, error) {
 	return out, nil
 }
 
-// SuppressionRemoval names suppressions to remove, 1 to MaxSuppressionBatch, by
-// addresses or by ids.
+// SuppressionRemoval names 1 to MaxSuppressionBatch suppressions to remove, by addresses or ids.
 type SuppressionRemoval struct {
 	Emails []string
 	IDs    []string
 }
 
-// Validate checks that one of the two lists is given and that its items can be
-// what they stand for. It returns addresses or ids, each once.
+// Validate checks that exactly one of the two lists is given and that its items are valid. It
+// returns distinct addresses or ids.
 func (in *SuppressionRemoval) Validate() (addresses []AddressKey, ids []string, err error) {
 	switch {
 	case len(in.Emails) > 0 && len(in.IDs) > 0:
@@ -214,8 +208,8 @@ func newSuppression(field, s string, origin SuppressionOrigin) (Suppression, err
 	return Suppression{Email: strings.ToLower(email), Key: key, Origin: origin}, nil
 }
 
-// ParseBareAddress reads an address without a display name, white space around it
-// apart. email is the text as given. The error does not name a field.
+// ParseBareAddress parses an address without a display name, ignoring white space around it. email
+// is the address as written. The error does not name a field.
 func ParseBareAddress(s string) (email string, key AddressKey, err error) {
 	s = strings.TrimSpace(s)
 	a, err := ParseAddress(s)
@@ -228,17 +222,16 @@ func ParseBareAddress(s string) (email string, key AddressKey, err error) {
 	return s, a.Key(), nil
 }
 
-// OverriddenBy reports whether a suppression of this origin takes the origin of a
-// report: one by unsubscribing must block transactional mail too once the
-// address bounces or complains, and a complaint says more than a bounce. What
-// somebody entered by hand stays.
+// OverriddenBy reports whether a suppression of this origin is replaced by the origin of a report.
+// A bounce or complaint replaces unsubscribe, so that transactional mail is blocked too, and a
+// complaint replaces a bounce. A manual suppression is never replaced.
 func (o SuppressionOrigin) OverriddenBy(report SuppressionOrigin) bool {
 	order := []SuppressionOrigin{OriginUnsubscribe, OriginBounce, OriginComplaint, OriginManual}
 	return slices.Index(order, report) > slices.Index(order, o)
 }
 
-// WeakerThan reports whether the other origin stays where an import or a caller enters an
-// address for both reasons: the stronger one, whichever came first.
+// WeakerThan reports whether other is the stronger origin when an import or a caller adds an
+// address for both reasons. The stronger origin is kept in whatever order they arrive.
 func (o SuppressionOrigin) WeakerThan(other SuppressionOrigin) bool {
 	order := []SuppressionOrigin{OriginUnsubscribe, OriginManual, OriginBounce, OriginComplaint}
 	return slices.Index(order, other) > slices.Index(order, o)

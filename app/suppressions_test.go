@@ -113,12 +113,12 @@ func TestSuppressionMatchesRecipients(t *testing.T) {
 			t.Fatal(err)
 		}
 		if NewBlocked([]Suppression{s}, false).Reason(a.Mailbox()) == "" {
-			t.Errorf("%s passes beside %+v", a.Mailbox(), s)
+			t.Errorf("%s passes with %+v", a.Mailbox(), s)
 		}
 	}
 }
 
-// fieldOf is the field that a refusal names.
+// fieldOf returns the field that an error names.
 func fieldOf(err error) string {
 	var e *Error
 	if !errors.As(err, &e) || e.Code != CodeValidation {

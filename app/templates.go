@@ -12,31 +12,21 @@ import (
 // TemplateStatus says whether a template can be sent.
 type TemplateStatus string
 
-// The states of a template. An edited template stays published:
-// sends use what was published last.
+// The states of a template. A published template that is edited stays published: sends use the
+// last published version.
 const (
 	DraftTemplate     TemplateStatus = "draft"
 	PublishedTemplate TemplateStatus = "published"
 )
 
-// Limits of templates.
-const (
-	MaxTemplateVariables = 50
-	MaxTemplateName      = 255 // characters
-	MaxTemplateAlias     = 100 // bytes, of ASCII
-	MaxVariableKey       = 50
-	maxVariableText      = 2000 // characters
-)
-
-// Template is a mail to be filled. Its content is that of the version that is
-// edited; lists leave it out.
+// Template is a mail with variables. Its content is the version being edited; lists leave it out.
 type Template struct {
 	ID          string
 	TeamID      string
 	Name        string
 	Alias       string // empty: none
-	CurrentID   string // of the version that is edited
-	PublishedID string // of the version that is sent; empty: a draft
+	CurrentID   string // version being edited
+	PublishedID string // version used by sends; empty: a draft
 	PublishedAt time.Time
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
@@ -51,22 +41,22 @@ func (t *Template) Status() TemplateStatus {
 	return PublishedTemplate
 }
 
-// Edited reports whether there is a version that was never published.
+// Edited reports whether the current version was never published.
 func (t *Template) Edited() bool { return t.CurrentID != t.PublishedID }
 
-// TemplateContent is one version of a template; it never changes.
+// TemplateContent is one immutable version of a template.
 type TemplateContent struct {
-	ID        string // of the template, where it is that of one
-	From      string // empty: the send has to say
+	ID        string // of the version
+	From      string // empty: each send gives it
 	ReplyTo   []string
-	Subject   string // empty: the send has to say
+	Subject   string // empty: each send gives it
 	HTML      string
-	Text      *string // nil: made of HTML when it is sent; empty: none
-	Design    string  `json:",omitzero"` // what the visual editor made HTML of, a JSON object; empty: nothing did
+	Text      *string // nil: derived from HTML when sent; empty: none
+	Design    string  `json:",omitzero"` // JSON document of the visual editor that HTML was made from; empty: none
 	Variables []TemplateVariable
 }
 
-// Size is the bytes of both bodies.
+// Size returns the bytes of both bodies.
 func (c *TemplateContent) Size() int {
 	if c.Text == nil {
 		return len(c.HTML)
@@ -74,7 +64,7 @@ func (c *TemplateContent) Size() int {
 	return len(c.HTML) + len(*c.Text)
 }
 
-// TemplateVariable is what a send fills in.
+// TemplateVariable is a variable that a send fills in.
 type TemplateVariable struct {
 	ID        string
 	Key       string
@@ -91,8 +81,8 @@ type TemplateInput struct {
 	TemplateContent
 }
 
-// Validate checks the input and returns the template without id, team and times,
-// its variables with all of theirs. Errors: CodeValidation.
+// Validate checks the input and returns the template without id, team and times; its variables
+// have ids and times. Errors: CodeValidation.
 func (in *TemplateInput) Validate(now time.Time) (Template, error) {
 	t := Template{Name: in.Name, Alias: in.Alias, TemplateContent: in.TemplateContent}
 	t.ReplyTo = Present(t.ReplyTo)
@@ -106,7 +96,7 @@ func (in *TemplateInput) Validate(now time.Time) (Template, error) {
 	return t, nil
 }
 
-// checkHead checks what is no part of a version.
+// checkHead checks name and alias.
 func (t *Template) checkHead() error {
 	switch {
 	case strings.TrimSpace(t.Name) == "":
@@ -141,8 +131,8 @@ func validAlias(s string) bool {
 	return true
 }
 
-// Check checks the content by itself: addresses, bodies, variables and the
-// placeholders of all parts. Errors: CodeValidation.
+// Check checks the content without the database: addresses, bodies, variables and placeholders.
+// Errors: CodeValidation.
 func (c *TemplateContent) Check() error {
 	for _, check := range []func() error{c.checkAddresses, c.checkBodies, c.checkVariables, c.checkParts} {
 		if err := check(); err != nil {
@@ -218,8 +208,8 @@ func (c *TemplateContent) checkVariables() error {
 	return nil
 }
 
-// check also drops an empty fallback of a number, which some clients send for
-// none. An empty text is a fallback: the variable may be left out.
+// check also removes an empty fallback of a number, which some clients send for none. An empty
+// string is a fallback: the variable is then optional.
 func (v *TemplateVariable) check(field string) error {
 	if v.Key == "" {
 		return Invalid(field+".key", "is required")
@@ -251,7 +241,7 @@ func (v *TemplateVariable) check(field string) error {
 	return nil
 }
 
-// checkParts wants every placeholder to be declared or reserved.
+// checkParts checks that every placeholder is declared or reserved.
 func (c *TemplateContent) checkParts() error {
 	known := func(key string) bool {
 		return ReservedKey(key) || slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == key })
@@ -268,7 +258,7 @@ func (c *TemplateContent) checkParts() error {
 	return nil
 }
 
-// withIDs returns variables with ids and times: a key that was there keeps its id.
+// withIDs returns variables with ids and times. A variable whose key existed keeps its id.
 func withIDs(variables, old []TemplateVariable, now time.Time) []TemplateVariable {
 	out := slices.Clone(variables)
 	for i := range out {
@@ -286,7 +276,7 @@ func withIDs(variables, old []TemplateVariable, now time.Time) []TemplateVariabl
 	return out
 }
 
-// same reports whether two variables say the same.
+// same reports whether two variables are equal except for ids and times.
 func (v *TemplateVariable) same(o *TemplateVariable) bool {
 	return v.Key == o.Key && v.Type == o.Type && equalPtr(v.Fallback, o.Fallback)
 }
@@ -298,30 +288,29 @@ func equalPtr[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// Equal reports whether two versions say the same.
+// Equal reports whether two versions have equal content.
 func (c *TemplateContent) Equal(o *TemplateContent) bool {
 	return c.From == o.From && c.Subject == o.Subject && c.HTML == o.HTML && c.Design == o.Design && equalPtr(c.Text, o.Text) &&
 		slices.Equal(c.ReplyTo, o.ReplyTo) &&
 		slices.EqualFunc(c.Variables, o.Variables, func(a, b TemplateVariable) bool { return a.same(&b) })
 }
 
-// TemplatePatch changes a template. In each Change null clears; an empty text or
-// list is absent, but for Text.
+// TemplatePatch changes a template. In a Change, null clears the field. An empty text or list
+// means absent, except for Text.
 type TemplatePatch struct {
-	Name      string // empty: as it is
-	HTML      string // empty: as it is
+	Name      string // empty: unchanged
+	HTML      string // empty: unchanged
 	Alias     Change[string]
 	From      Change[string]
 	Subject   Change[string]
-	Text      Change[string] // null: made of HTML again; empty: none
-	Design    Change[string] // another HTML without one clears it
+	Text      Change[string] // null: derived from HTML again; empty: none
+	Design    Change[string] // cleared if HTML changes without a new design
 	ReplyTo   Change[[]string]
 	Variables Change[[]TemplateVariable]
-	CurrentID string // of the version that the change began with; empty: whatever it is now
+	CurrentID string // the version that the change is based on; empty: any
 }
 
-// ApplyHead returns the template with the patch's name and alias. Errors:
-// CodeValidation.
+// ApplyHead returns the template with the patch's name and alias. Errors: CodeValidation.
 func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 	if p.Name != "" {
 		t.Name = p.Name
@@ -330,7 +319,7 @@ func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 	return t, t.checkHead()
 }
 
-// ApplyContent returns the content as the patch leaves it. Errors: CodeValidation.
+// ApplyContent returns the content with the patch applied. Errors: CodeValidation.
 func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (TemplateContent, error) {
 	c := old
 	changeBodies(&c.HTML, &c.Design, &c.Text, changeOf(p.HTML), p.Design, p.Text)
@@ -355,7 +344,7 @@ func changeText(s *string, c Change[string]) {
 	}
 }
 
-// Copy is a template of the same content, a draft without alias, id and times.
+// Copy returns a draft with the same content, without alias, id and times.
 func (t *Template) Copy(now time.Time) Template {
 	const suffix = " (copy)"
 	name := []rune(t.Name)
@@ -369,21 +358,16 @@ func (t *Template) Copy(now time.Time) Template {
 	return out
 }
 
-// SortedKeys are the keys of a map in order.
+// SortedKeys returns the keys of a map in sorted order.
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// MaxRendered is how many bytes of HTML and text the templates that one request
-// renders may come to, and what one template may hold: as much as a request
-// could have carried itself. Without it, a short request could ask for gigabytes.
-const MaxRendered = 40 << 20
-
-// TemplateUse is what a send says about its template.
+// TemplateUse is the template of a send with its values.
 type TemplateUse struct {
 	ID        string // or alias
 	Variables map[string]PropertyValue
 }
 
-// Validate checks the values for themselves. Errors: CodeValidation.
+// Validate checks the values without the template. Errors: CodeValidation.
 func (u *TemplateUse) Validate() error {
 	if u.ID == "" {
 		return Invalid("template.id", "is required")
@@ -399,12 +383,12 @@ func (u *TemplateUse) Validate() error {
 	return nil
 }
 
-// checkVariableValue wants a text of at most maxVariableText characters or a
-// number that JavaScript holds exactly.
+// checkVariableValue accepts a string of at most maxVariableText characters or a number that
+// JavaScript represents exactly.
 func checkVariableValue(v PropertyValue) error {
-	const most = 1<<53 - 1
+	const maxInteger = 1<<53 - 1
 	switch {
-	case v.Type == NumberProperty && !(v.Number >= -most && v.Number <= most):
+	case v.Type == NumberProperty && !(v.Number >= -maxInteger && v.Number <= maxInteger):
 		return fmt.Errorf("must be a number between -(2^53-1) and 2^53-1")
 	case utf8.RuneCountInString(v.Text) > maxVariableText:
 		return fmt.Errorf("can have at most %d characters", maxVariableText)

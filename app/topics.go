@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Subscription is a choice about a topic.
+// Subscription is the choice of an address about a topic.
 type Subscription string
 
 // The choices.
@@ -22,19 +22,13 @@ func (s Subscription) valid() bool { return s == OptIn || s == OptOut }
 // Visibility says whether the hosted preference page lists a topic.
 type Visibility string
 
-// The visibilities. A topic whose creator says nothing is private.
+// The values of Visibility. The default is private.
 const (
 	PublicTopic  Visibility = "public"
 	PrivateTopic Visibility = "private"
 )
 
-// Limits of topics, in characters.
-const (
-	MaxTopicName        = 50
-	MaxTopicDescription = 200
-)
-
-// Topic is a kind of mail that an address can choose.
+// Topic is a kind of mail that recipients can opt in to or out of.
 type Topic struct {
 	ID          string
 	TeamID      string
@@ -54,8 +48,8 @@ type TopicInput struct {
 	Visibility  Visibility // empty: private
 }
 
-// Validate checks the input and returns the topic without id, team and times.
-// Errors: CodeValidation.
+// Validate checks the input and returns the topic without id, team and times. Errors:
+// CodeValidation.
 func (in *TopicInput) Validate() (Topic, error) {
 	t := Topic{Name: in.Name, Description: in.Description, Default: in.Default, Visibility: in.Visibility}
 	if t.Visibility == "" {
@@ -73,8 +67,8 @@ func (in *TopicInput) Validate() (Topic, error) {
 	return t, nil
 }
 
-// check checks what can change of a topic. A blank name would leave a person
-// before a choice without words.
+// check checks the fields that can be changed. A blank name would be an unlabelled choice on the
+// preference page.
 func (t *Topic) check() error {
 	switch {
 	case strings.TrimSpace(t.Name) == "":
@@ -93,15 +87,15 @@ func (t *Topic) check() error {
 	return nil
 }
 
-// TopicPatch changes a topic; its default stays for ever.
+// TopicPatch changes a topic. Its default can't be changed.
 type TopicPatch struct {
-	Name        string         // empty: as it is
-	Description Change[string] // null clears, empty is absent
-	Visibility  Visibility     // empty: as it is
-	Default     Subscription   // empty, or what the topic has: nothing else can be asked for
+	Name        string         // empty: unchanged
+	Description Change[string] // null clears, empty means absent
+	Visibility  Visibility     // empty: unchanged
+	Default     Subscription   // empty, or the current value
 }
 
-// Apply returns the topic as the patch leaves it. Errors: CodeValidation.
+// Apply returns the topic with the patch applied. Errors: CodeValidation.
 func (p *TopicPatch) Apply(t Topic) (Topic, error) {
 	if p.Default != "" && p.Default != t.Default {
 		return t, Invalid("default_subscription", "is fixed when the topic is created and can't be changed")
@@ -118,21 +112,20 @@ func (p *TopicPatch) Apply(t Topic) (Topic, error) {
 	return t, t.check()
 }
 
-// ContactTopic is a topic as it stands for one address.
+// ContactTopic is the subscription of one address to a topic.
 type ContactTopic struct {
 	Topic
-	Subscription Subscription // the choice, or the topic's default
-	Explicit     bool         // it was chosen
+	Subscription Subscription // the explicit choice, or the topic's default
+	Explicit     bool         // chosen by the address
 }
 
-// TopicChoice is a choice that somebody makes.
+// TopicChoice is a choice about a topic in an input.
 type TopicChoice struct {
 	ID           string       `json:"id"`
 	Subscription Subscription `json:"subscription"`
 }
 
-// ValidateChoices checks choices for themselves and returns them with ids in lower
-// case.
+// ValidateChoices checks choices without the database and returns them with ids in lower case.
 func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error) {
 	if len(choices) > MaxContactLinks {
 		return nil, Invalid(field, "can hold at most %d items", MaxContactLinks)
@@ -151,8 +144,7 @@ func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error)
 	return out, nil
 }
 
-// LastChoices returns each topic once, where it is named first, with the choice
-// that is made last.
+// LastChoices returns each topic once, at its first position, with its last choice.
 func LastChoices(choices []TopicChoice) []TopicChoice {
 	var out []TopicChoice
 	for _, c := range choices {

@@ -9,19 +9,15 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// AllRecipients is the number in the return path of a transaction with several
-// recipients.
+// AllRecipients is the number in the return path of a transaction with several recipients.
 const AllRecipients = -1
 
-// ReturnPath says what a bounce is about by the address that it comes to (VERP):
-// the email, and which recipient of its envelope the transaction was for.
+// ReturnPath is what a return path identifies (VERP): an email, and the recipient of its envelope
+// that the transaction was for.
 type ReturnPath struct {
 	EmailID   string
 	Recipient int // from 0, at most MaxReturnPathRecipient; or AllRecipients
 }
-
-// MaxReturnPathRecipient is the highest number that a return path can carry.
-const MaxReturnPathRecipient = 254
 
 const (
 	returnPathPrefix  = "bounce+"
@@ -31,16 +27,14 @@ const (
 	manyRecipients    = 0xff
 )
 
-// returnPathText is base32 in lower case: a relay may fold the case of an
-// address, and then it is still the same.
+// returnPathText is base32 in lower case, since a relay may fold the case of an address.
 func returnPathText() *base32.Encoding {
 	return base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 }
 
-// ReturnPath signs the address that bounces of a transaction go to:
-// "bounce+…@host", whose local part has 62 octets of the 64 that RFC 5321
-// 4.5.3.1.1 allows. The MAC covers host too. It ends only where its master key is
-// retired: bounces may come days later.
+// ReturnPath returns the signed address for bounces of a transaction: "bounce+…@host", whose
+// local part has 62 of the 64 octets that RFC 5321 4.5.3.1.1 allows. The MAC covers host too. The
+// address is valid until its master key is retired: bounces may arrive days later.
 func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
 	id := uuid.MustParse(p.EmailID)
 	n := byte(manyRecipients)
@@ -52,8 +46,8 @@ func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
 	return returnPathPrefix + returnPathText().EncodeToString(append(b, s.returnPathMAC(b, host)...)) + "@" + host
 }
 
-// ReadReturnPath returns what an address stands for that ReturnPath made, in
-// any case; ok is false for every other address.
+// ReadReturnPath returns what an address made by ReturnPath identifies, in any case; ok is false
+// for every other address.
 func (s *Sealer) ReadReturnPath(address string) (p ReturnPath, ok bool) {
 	if !IsReturnPath(address) || len(address) > mailbox.MaxLength {
 		return p, false
@@ -61,7 +55,7 @@ func (s *Sealer) ReadReturnPath(address string) (p ReturnPath, ok bool) {
 	text, host, _ := strings.Cut(strings.ToLower(address[len(returnPathPrefix):]), "@")
 	b, err := returnPathText().DecodeString(text)
 	if err != nil || len(b) != returnPathSize+MacSize || b[0] != returnPathVersion || returnPathText().EncodeToString(b) != text {
-		return p, false // also where spare bits or line breaks would give one address many spellings
+		return p, false // also if spare bits or line breaks would give one address several spellings
 	}
 	message, mac := b[:returnPathSize], b[returnPathSize:]
 	if !s.VerifyMAC(returnPathPurpose, append(message[:returnPathSize:returnPathSize], host...), mac) {
@@ -78,8 +72,8 @@ func (s *Sealer) returnPathMAC(b []byte, host string) []byte {
 	return s.MAC(returnPathPurpose, append(b[:len(b):len(b)], host...))
 }
 
-// IsReturnPath reports whether an address has the look of a return path; only
-// ReadReturnPath reports whether it is one.
+// IsReturnPath reports whether an address has the form of a return path. Only ReadReturnPath
+// verifies it.
 func IsReturnPath(mailbox string) bool {
 	return len(mailbox) >= len(returnPathPrefix) && strings.EqualFold(mailbox[:len(returnPathPrefix)], returnPathPrefix)
 }

@@ -39,7 +39,7 @@ func (r *testAPI) listStatus(addresses ...string) (out string) {
 
 func TestImportPresets(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ preset, file, counts, standing string }{
+	for _, tt := range []struct{ preset, file, counts, statuses string }{
 		{"mailchimp", apptest.Zip(t, "subscribed_x.csv", "Email Address,First Name,CITY,LEID,EUID,TAGS\na@example.org,Ann,Riga,1,2,\"\"\"VIP\"\"\"\n",
 			"unsubscribed_x.csv", "Email Address,LEID,EUID,UNSUB_TIME\nb@example.org,1,2,2022-01-01 00:00:00\n", "cleaned_x.csv", "Email Address,LEID,EUID\nc@example.org,1,2\n"), "3=3+0+0+0", "in out in/bounce"},
 		{"brevo", "EMAIL;PRENOM;EMAIL_BLACKLISTED;LISTS;CITY\na@example.org;Ann;No;VIP;Riga\nb@example.org;;Yes;;\n", "2=2+0+0+0", "in out none"},
@@ -59,8 +59,8 @@ func TestImportPresets(t *testing.T) {
 			if a.Status != "completed" || a.counts() != tt.counts {
 				t.Errorf("%s %s, want %s\n%s", a.Status, a.counts(), tt.counts, a.errors())
 			}
-			if got := r.listStatus("a@example.org", "b@example.org", "c@example.org"); got != tt.standing {
-				t.Errorf("%s, want %s", got, tt.standing)
+			if got := r.listStatus("a@example.org", "b@example.org", "c@example.org"); got != tt.statuses {
+				t.Errorf("%s, want %s", got, tt.statuses)
 			}
 			if tt.preset != "postmark" {
 				if c := r.contact("a@example.org"); c.FirstName != "Ann" || c.Properties["city"].Text != "Riga" {

@@ -90,7 +90,7 @@ func TestFlagOverridesSetting(t *testing.T) {
 func TestOperatorIngestRoutes(t *testing.T) {
 	t.Parallel()
 	o := newOperatorAPI(t, captured())
-	type door struct {
+	type endpoint struct {
 		Source        string
 		Address       *string
 		Open          bool
@@ -98,10 +98,10 @@ func TestOperatorIngestRoutes(t *testing.T) {
 		LastRefusedAt *string `json:"last_refused_at"`
 		LastRefused   *string `json:"last_refused"`
 	}
-	endpoints := func() map[string]door {
+	endpoints := func() map[string]endpoint {
 		t.Helper()
-		out := map[string]door{}
-		for _, d := range decoded[struct{ Data []door }](t, o.ask("GET", "/ingest", "", 200)).Data {
+		out := map[string]endpoint{}
+		for _, d := range decoded[struct{ Data []endpoint }](t, o.ask("GET", "/ingest", "", 200)).Data {
 			out[d.Source] = d
 		}
 		return out

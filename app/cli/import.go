@@ -16,6 +16,7 @@ import (
 	"mailer/app/moving/sheets"
 	"mailer/app/moving/transfer"
 	"mailer/app/rules/archive"
+	"mailer/app/rules/contactfile"
 	"mailer/app/server"
 )
 
@@ -197,7 +198,7 @@ func (i *importCommand) fromFiles() *cobra.Command {
 	cmd := i.command("csv FILE…", "Import files that other services export: CSV, or ZIP files of CSV", cobra.MinimumNArgs(1), func(files []string) (source, error) {
 		return i.files(archive.SourceCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset, email) }), nil
 	})
-	cmd.Flags().StringVar(&preset, "preset", "", "service that exported the files: mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk (default: recognised by the column headings)")
+	cmd.Flags().StringVar(&preset, "preset", "", "service that exported the files: "+contactfile.PresetNames+" (default: recognised by the column headings)")
 	cmd.Flags().StringVar(&email, "email-column", "", "heading of the column with the email address (default: recognised by its heading)")
 	return cmd
 }

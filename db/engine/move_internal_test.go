@@ -436,11 +436,11 @@ func TestUnmove(t *testing.T) {
 func TestMoveBlocksWrites(t *testing.T) {
 	t.Parallel()
 	remote := newMoved(t)
-	beside, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t)})
+	second, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer beside.Close()
+	defer second.Close()
 	wrote := make(chan error, 1)
 	in := moving(t, remote, filepath.Join(dbtest.Dir(t), "back.db"))
 	in.before = func(step string) error {
@@ -448,7 +448,7 @@ func TestMoveBlocksWrites(t *testing.T) {
 			return nil
 		}
 		go func() {
-			wrote <- beside.Write(context.WithoutCancel(t.Context()), func(tx *Tx) error { return tx.SetSetting("late", []byte{1}) })
+			wrote <- second.Write(context.WithoutCancel(t.Context()), func(tx *Tx) error { return tx.SetSetting("late", []byte{1}) })
 		}()
 		select {
 		case err := <-wrote:

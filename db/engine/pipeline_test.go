@@ -205,9 +205,9 @@ func TestPipelinedClosureFailsAlone(t *testing.T) {
 	t.Parallel()
 	d, _ := openPostgres(t)
 	boom := errors.New("boom")
-	for _, apart := range []bool{true, false} {
-		ctx, mark := t.Context(), fmt.Sprint(apart)
-		if apart {
+	for _, pipelined := range []bool{true, false} {
+		ctx, mark := t.Context(), fmt.Sprint(pipelined)
+		if pipelined {
 			ctx = Pipelined(ctx)
 		}
 		closures := make([]func(*Tx) error, 12)
@@ -239,10 +239,10 @@ func TestPipelinedClosureFailsAlone(t *testing.T) {
 		for i, err := range together(t, d, ctx, closures...) {
 			failed := slices.Contains([]int{3, 5, 6, 8, 10}, i)
 			if (err != nil) != failed || i == 3 && !errors.Is(err, boom) || (i == 5 || i == 8) && !errors.Is(err, ErrNotFound) {
-				t.Errorf("apart %t, closure %d: %v", apart, i, err)
+				t.Errorf("apart %t, closure %d: %v", pipelined, i, err)
 			}
 			if got := settingOf(t, d, fmt.Sprint(mark, i)); (got == "") != failed {
-				t.Errorf("apart %t, closure %d left %q", apart, i, got)
+				t.Errorf("apart %t, closure %d left %q", pipelined, i, got)
 			}
 		}
 	}
@@ -333,8 +333,8 @@ func TestPipelinedValuesScanAlike(t *testing.T) {
 			return err
 		}
 	}
-	var beside, alone, other []any
-	for _, err := range together(t, d, Pipelined(t.Context()), read(&beside), read(&other)) {
+	var pipelined, alone, other []any
+	for _, err := range together(t, d, Pipelined(t.Context()), read(&pipelined), read(&other)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestPipelinedValuesScanAlike(t *testing.T) {
 	if err := d.Write(t.Context(), read(&alone)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprintf("%#v", beside), fmt.Sprintf("%#v", alone); got != want {
+	if got, want := fmt.Sprintf("%#v", pipelined), fmt.Sprintf("%#v", alone); got != want {
 		t.Errorf("beside others %s, alone %s", got, want)
 	}
 }

@@ -88,7 +88,7 @@ func TestClockChangeCausesNoTakeover(t *testing.T) {
 		t.Run(by.String(), func(t *testing.T) {
 			g := newClockOf(t)
 			g.ahead(0)
-			leads, beside := g.keep(), g.keep()
+			leads, follows := g.keep(), g.keep()
 			g.wantTime(leads, 0)
 			g.ahead(by)
 			for end := time.Now().Add(patience); (clock.Until(time.Now()) + by).Abs() > 5*time.Second; time.Sleep(10 * time.Millisecond) {
@@ -97,9 +97,9 @@ func TestClockChangeCausesNoTakeover(t *testing.T) {
 				}
 			}
 			g.wantTime(leads, by)
-			g.wantTime(beside, by)
-			if !leads.Cluster().Leads() || beside.Cluster().Leads() {
-				t.Errorf("%v %v lead", leads.Cluster().Leads(), beside.Cluster().Leads())
+			g.wantTime(follows, by)
+			if !leads.Cluster().Leads() || follows.Cluster().Leads() {
+				t.Errorf("%v %v lead", leads.Cluster().Leads(), follows.Cluster().Leads())
 			}
 		})
 	}

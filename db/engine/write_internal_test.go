@@ -24,20 +24,20 @@ func TestOnWriter(t *testing.T) {
 		if deep(depth, onWriter) {
 			t.Errorf("at depth %d a caller outside of closures is taken for one", depth)
 		}
-		var inside, beside, after bool
+		var inside, concurrent, after bool
 		err := d.Write(t.Context(), func(tx *Tx) error {
 			inside = deep(depth, onWriter)
 			done := make(chan bool)
 			go func() { done <- deep(depth, onWriter) }()
-			beside = <-done
+			concurrent = <-done
 			tx.AfterCommit(func() { after = deep(depth, onWriter) })
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !inside || beside || !after {
-			t.Errorf("at depth %d: %t in a closure, %t on another goroutine, %t after the commit", depth, inside, beside, after)
+		if !inside || concurrent || !after {
+			t.Errorf("at depth %d: %t in a closure, %t on another goroutine, %t after the commit", depth, inside, concurrent, after)
 		}
 	}
 }

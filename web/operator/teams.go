@@ -113,10 +113,10 @@ func (r TeamRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams) (
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, newTeamStanding), nil
+	return rest.NewList(rows, more, newTeam), nil
 }
 
-func newTeamStanding(t *teams.Details) TeamStanding {
+func newTeam(t *teams.Details) TeamStanding {
 	out := TeamStanding{ID: t.ID, Name: t.Name, CreatedAt: app.FormatTime(t.CreatedAt), Plan: t.Plan.Name, Overage: t.Plan.Overage}
 	if !t.Plan.Daily() {
 		n := t.Plan.Included()
@@ -132,7 +132,7 @@ func teamOf(t teams.Details, err error) (*teamOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &teamOutput{standingRecord{Object: "team", TeamStanding: newTeamStanding(&t)}}, nil
+	return &teamOutput{standingRecord{Object: "team", TeamStanding: newTeam(&t)}}, nil
 }
 
 func (r TeamRoutes) create(ctx context.Context, _ *app.Key, _ *struct{}, b *createTeamRequest) (*teamOutput, error) {

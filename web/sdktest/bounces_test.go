@@ -115,10 +115,10 @@ func TestFeedbackReportThroughPostfixAndByHand(t *testing.T) {
 	p := startPostfixBefore(t, bounces, nil, nil)
 	s := newSink(t, sinkOptions{})
 	w := newBounceFixture(t, s.addr, bounces)
-	for i, door := range []string{p.addr, bounces} {
+	for i, server := range []string{p.addr, bounces} {
 		to := fmt.Sprintf("reader%d@example.com", i)
 		id, path := w.returnPath(t, s, to)
-		must(t, handOver(door, "", path, abuse(id)))
+		must(t, handOver(server, "", path, abuse(id)))
 		w.waitLast(t, id, time.Minute, "complained")
 		w.wantSuppressed(t, to, "complaint")
 	}

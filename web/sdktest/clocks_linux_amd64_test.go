@@ -52,7 +52,7 @@ func TestClockIsSetBack(t *testing.T) {
 	}}
 	relay.set(wrong)
 	s, c := clockStorm(t, relay, "", ahead)
-	told := deadHook(t, s.api, &healed)
+	errs := deadHook(t, s.api, &healed)
 	s.post(t, "later", nil)
 	s.api.waitEvent(t, s.ledger.idOf("later"), time.Minute, "deferred")
 	relay.set(scripted("", "421 4.3.2 closed for now"))
@@ -60,17 +60,17 @@ func TestClockIsSetBack(t *testing.T) {
 		s.post(t, fmt.Sprintf("ahead-%d", i), nil)
 	}
 	due := s.post(t, "at-its-time", map[string]any{"scheduled_at": c.now().Add(time.Hour).UTC().Format(time.RFC3339)})
-	eventually(t, time.Minute, "the endpoint was tried", func() (bool, string) { return told.Load() > 0, "" })
+	eventually(t, time.Minute, "the endpoint was tried", func() (bool, string) { return errs.Load() > 0, "" })
 	c.step(t, -ahead)
 	relay.set(wrong)
 	healed.Store(true)
 
 	s.ledger.wantProblem(t, s.evidence(t, 0), stuck) // control: without the correction it would be stuck for five hours
 
-	tries := told.Load()
+	tries := errs.Load()
 	relay.wait(t, 40, noticing, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "ahead-") })
 	eventually(t, noticing, "the endpoint hears of it again", func() (bool, string) {
-		return told.Load() > tries, fmt.Sprintf("%d tries", told.Load())
+		return errs.Load() > tries, fmt.Sprintf("%d tries", errs.Load())
 	})
 	s.post(t, "with-the-right-clock", nil)
 	relay.wait(t, 1, time.Minute, subjectIs("with-the-right-clock"))

@@ -36,12 +36,12 @@ func TestSidebarWidths(t *testing.T) {
 	s.visit("/settings")
 	s.is("/settings leads to those of the team", `location.search === '?part=settings' && document.querySelector('.nav-item[aria-current=page]')?.innerText === 'Team'`)
 	s.look(820, "light")
-	doors := evaluate[[]string](s, `[...document.querySelectorAll('.side a.nav-item')].map((door) => door.getAttribute('href').replace('/dashboard', '') + ' ' + door.innerText.trim() + ' ' + door.title)`)
-	if len(doors) != 15 {
-		t.Errorf("the operator has the doors %q", doors)
+	pages := evaluate[[]string](s, `[...document.querySelectorAll('.side a.nav-item')].map((door) => door.getAttribute('href').replace('/dashboard', '') + ' ' + door.innerText.trim() + ' ' + door.title)`)
+	if len(pages) != 15 {
+		t.Errorf("the operator has the pages %q", pages)
 	}
-	for _, door := range doors {
-		path, words, _ := strings.Cut(door, " ")
+	for _, page := range pages {
+		path, words, _ := strings.Cut(page, " ")
 		s.visit(path)
 		title := evaluate[string](s, `document.querySelector('h1').innerText`)
 		if words != title+" "+title {

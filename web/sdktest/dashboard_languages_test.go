@@ -10,16 +10,16 @@ import (
 )
 
 // languageTitles returns a language's titles of the sidebar's pages, in order.
-func languageTitles(t *testing.T, file string) (doors []string) {
+func languageTitles(t *testing.T, file string) (titles []string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	must(t, err)
 	var words map[string]struct{ Title any }
 	must(t, json.Unmarshal(raw, &words))
-	for _, door := range strings.Fields("overview emails broadcasts templates queue reputation contacts domains keys webhooks requests relays teams health team") {
-		doors = append(doors, words[door].Title.(string))
+	for _, page := range strings.Fields("overview emails broadcasts templates queue reputation contacts domains keys webhooks requests relays teams health team") {
+		titles = append(titles, words[page].Title.(string))
 	}
-	return doors
+	return titles
 }
 
 // TestEveryLanguage: a chosen language is used on every page, and fits a phone.
@@ -50,9 +50,9 @@ func TestEveryLanguage(t *testing.T) {
 		if lang := evaluate[string](s, `document.documentElement.lang`); lang != tag {
 			t.Errorf("%s: the page says that it is in %q", name, lang)
 		}
-		doors := evaluate[[]string](s, `[...document.querySelectorAll('.side .nav-item:not(.nav-more) > .cut')].map((word) => word.innerText)`)
-		if want := languageTitles(t, file); !slices.Equal(doors, want) {
-			t.Errorf("%s: the doors are %q, want %q", name, doors, want)
+		titles := evaluate[[]string](s, `[...document.querySelectorAll('.side .nav-item:not(.nav-more) > .cut')].map((word) => word.innerText)`)
+		if want := languageTitles(t, file); !slices.Equal(titles, want) {
+			t.Errorf("%s: the doors are %q, want %q", name, titles, want)
 		}
 		s.fine("/emails in " + name)
 		s.visit(bounced)

@@ -198,10 +198,10 @@ func TestGeneratedClients(t *testing.T) {
 }
 
 // checkGenerated checks the output of a generated client with the server.
-func checkGenerated(t *testing.T, api client, told nodeOutput, subject, bounced string) {
+func checkGenerated(t *testing.T, api client, output nodeOutput, subject, bounced string) {
 	t.Helper()
 	var got generated
-	must(t, json.Unmarshal(told, &got))
+	must(t, json.Unmarshal(output, &got))
 	var sent email
 	api.get(t, "/emails/"+got.Sent, &sent)
 	if sent.Subject != subject || len(sent.Tags) != 1 || sent.Tags[0].Value != "by_machine" {

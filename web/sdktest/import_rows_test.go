@@ -158,7 +158,7 @@ func TestSendDuringLargeImport(t *testing.T) {
 	must(t, cmd.Start())
 	used, err := watched(t, cmd)
 	took := time.Since(began)
-	beside := stop()
+	during := stop()
 	if err != nil {
 		t.Fatalf("import: %v\n%s", err, tail(errs.Bytes(), 2000))
 	}
@@ -168,14 +168,14 @@ func TestSendDuringLargeImport(t *testing.T) {
 		t.Errorf("taken: %+v, opted out %d, refused %d", report.Contacts, report.OptedOut, len(report.Refused))
 	}
 	t.Logf("mailer import csv, %d rows: %s, %s of CPU, peak %d MB; beside it %s; server's peak %d MB", n, took.Round(time.Millisecond),
-		(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Round(time.Millisecond), used>>20, beside, peak(t, in.cmd.Process.Pid)>>20)
+		(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Round(time.Millisecond), used>>20, during, peak(t, in.cmd.Process.Pid)>>20)
 	if *perf && used > importMemory {
 		t.Errorf("the import took %d MB, want at most %d", used>>20, importMemory>>20)
 	}
 	if most := max(importTime, importTime*time.Duration(n)/1_000_000); *perf && took > most {
 		t.Errorf("the import took %s, want at most %s", took, most)
 	}
-	if p99 := beside.at(99); tooSlow(p99, before.at(99), importNoLonger) {
+	if p99 := during.at(99); tooSlow(p99, before.at(99), importNoLonger) {
 		t.Errorf("one send in 100 beside the import took %s, want at most %s", p99, importNoLonger)
 	}
 	uploaded(t, in, path, n, before)
@@ -199,13 +199,13 @@ func uploaded(t *testing.T, in *instance, path string, n int, alone waits) {
 		return state.Status == "completed" || state.Status == "failed", fmt.Sprintf("%+v", state)
 	})
 	took := time.Since(began)
-	beside := stop()
+	during := stop()
 	t.Logf("POST /contacts/imports, %d rows: %s, of which the upload %s; beside it %s; server's peak %d MB", n, took.Round(time.Millisecond), sent.Round(time.Millisecond),
-		beside, peak(t, in.cmd.Process.Pid)>>20)
+		during, peak(t, in.cmd.Process.Pid)>>20)
 	if state.Status != "completed" || state.Counts["created"] != n {
 		t.Errorf("%+v, want %d created", state, n)
 	}
-	if p99 := beside.at(99); tooSlow(p99, alone.at(99), importNoLonger) {
+	if p99 := during.at(99); tooSlow(p99, alone.at(99), importNoLonger) {
 		t.Errorf("one send in 100 beside the upload took %s, want at most %s", p99, importNoLonger)
 	}
 }

@@ -92,9 +92,9 @@ func TestNeighboursWithImports(t *testing.T) {
 
 // hooked is an endpoint that counts requests by path.
 type hooked struct {
-	over chan struct{} // closed when the test ends
-	mu   sync.Mutex
-	told map[string][]time.Time
+	over     chan struct{} // closed when the test ends
+	mu       sync.Mutex
+	received map[string][]time.Time
 }
 
 func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,13 +104,13 @@ func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told[r.URL.Path] = append(h.told[r.URL.Path], time.Now())
+	h.received[r.URL.Path] = append(h.received[r.URL.Path], time.Now())
 }
 
 func (h *hooked) count(path string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.told[path])
+	return len(h.received[path])
 }
 
 func (c client) hook(t *testing.T, endpoint string) (int, []byte) {
@@ -123,7 +123,7 @@ func (c client) hook(t *testing.T, endpoint string) (int, []byte) {
 func TestNeighboursWithWebhooks(t *testing.T) {
 	part(t, "neighbours", judged)
 	t.Parallel()
-	h := &hooked{told: map[string][]time.Time{}, over: make(chan struct{})}
+	h := &hooked{received: map[string][]time.Time{}, over: make(chan struct{})}
 	server := httptest.NewServer(h)
 	t.Cleanup(func() { close(h.over); server.Close() })
 	n := newNeighbours(t, newSink(t, sinkOptions{}), "", "--webhook-allow", "127.0.0.0/8", "--webhooks-per-team", "200")

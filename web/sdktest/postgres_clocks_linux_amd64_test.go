@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// clocksApart returns two servers that share a database with the right time: the leader's clock is
+// startWithClocks returns two servers that share a database with the right time: the leader's clock is
 // an hour ahead, the other one's an hour behind.
-func clocksApart(t *testing.T, args ...string) (*pair, [2]*clock) {
+func startWithClocks(t *testing.T, args ...string) (*pair, [2]*clock) {
 	t.Helper()
 	pg := newPostgres(t)
 	pg.database(t, "mailer")
@@ -54,7 +54,7 @@ func (p *pair) wantOnTime(t *testing.T, subject string, at time.Time) {
 func TestPostgresClockSkew(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
-	p, clocks := clocksApart(t)
+	p, clocks := startWithClocks(t)
 	stop := p.mix(t)
 	p.waitAccepted(t, 50)
 	p.kill(t, 0, true)

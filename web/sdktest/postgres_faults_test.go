@@ -332,8 +332,8 @@ func TestPostgresUnavailableIsReported(t *testing.T) {
 		defer res.Body.Close()
 		said, err := io.ReadAll(res.Body)
 		must(t, err)
-		told := res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != ""
-		if !bytes.Contains(said, []byte("service_unavailable")) || path != "/mcp" && !told {
+		reported := res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != ""
+		if !bytes.Contains(said, []byte("service_unavailable")) || path != "/mcp" && !reported {
 			t.Errorf("%s: %s %v: %s", call, res.Status, res.Header, said)
 		}
 	}

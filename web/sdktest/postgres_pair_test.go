@@ -81,7 +81,7 @@ func startPair(t *testing.T, p *pair, query string, urls []string) *pair {
 	p.nodes[0].serve(t)
 	for _, in := range p.standby(0) {
 		in.launch(t)
-		p.waitBeside(t, in)
+		p.waitStandby(t, in)
 	}
 	p.front = newBalancer(t, p.nodes[:len(urls)], p.shares)
 	p.nodes[0].addDomain(t, "example.test")
@@ -105,19 +105,19 @@ func (p *pair) standby(works int) []*instance {
 	return slices.DeleteFunc(slices.Clone(p.nodes[:]), func(in *instance) bool { return in == nil || in == p.nodes[works] })
 }
 
-// waitBeside waits until a server is a standby or follower.
-func (p *pair) waitBeside(t *testing.T, in *instance) {
+// waitStandby waits until a server is a standby or follower.
+func (p *pair) waitStandby(t *testing.T, in *instance) {
 	t.Helper()
 	eventually(t, startTimeout, "GET /readyz says that it is beside the other one", func() (bool, string) {
 		if in.ended() {
 			t.Fatalf("serve ended at once: %v\n%s", in.err, tail(in.log(t), 4000))
 		}
 		status, body := in.readyz()
-		beside := status == http.StatusServiceUnavailable && bytes.Contains(body, []byte("is a standby"))
+		standby := status == http.StatusServiceUnavailable && bytes.Contains(body, []byte("is a standby"))
 		if p.shares {
-			beside = status == http.StatusOK && !isWorking(status, body)
+			standby = status == http.StatusOK && !isWorking(status, body)
 		}
-		return beside, fmt.Sprintf("%d %s", status, body)
+		return standby, fmt.Sprintf("%d %s", status, body)
 	})
 }
 
@@ -247,7 +247,7 @@ func (p *pair) over(t *testing.T, n int, led bool, ids []string, since time.Time
 func (p *pair) again(t *testing.T, n int) {
 	t.Helper()
 	p.nodes[n].launch(t)
-	p.waitBeside(t, p.nodes[n])
+	p.waitStandby(t, p.nodes[n])
 }
 
 // waitFenced waits until a fenced server exits with the code for a database in use.

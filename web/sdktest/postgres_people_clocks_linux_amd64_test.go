@@ -18,7 +18,7 @@ func TestPostgresSignInWithClockSkew(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	const base, password = "http://localhost:3000", "a long enough secret"
-	p, _ := clocksApart(t, "--base-url", base)
+	p, _ := startWithClocks(t, "--base-url", base)
 	ops := newBrowser(t, p.nodes[0].url)
 	ops.want(t, 200, "POST", "/auth/link", map[string]any{"code": afterHash(p.nodes[0].run(t, "users", "create", "op@example.test", "--role", "owner", "--operator"))})
 	for n, here := range p.nodes {

@@ -369,7 +369,7 @@ func (h *submissionFixture) listen(t *testing.T) func(id string) <-chan struct{}
 		t.Fatalf("GET /live: %s", res.Status)
 	}
 	var mu sync.Mutex
-	var told string
+	var text string
 	changed := make(chan struct{}, 100)
 	go func() {
 		defer res.Body.Close()
@@ -377,7 +377,7 @@ func (h *submissionFixture) listen(t *testing.T) func(id string) <-chan struct{}
 		for {
 			n, err := res.Body.Read(b)
 			mu.Lock()
-			told += string(b[:n])
+			text += string(b[:n])
 			mu.Unlock()
 			changed <- struct{}{}
 			if err != nil {
@@ -390,7 +390,7 @@ func (h *submissionFixture) listen(t *testing.T) func(id string) <-chan struct{}
 		go func() {
 			for range changed {
 				mu.Lock()
-				seen := strings.Contains(told, id)
+				seen := strings.Contains(text, id)
 				mu.Unlock()
 				if seen {
 					close(found)

@@ -79,8 +79,8 @@ func (h *submissionFixture) checkControls(t *testing.T, c *smtpConn, from string
 	if len(shown.Tags) != 2 || shown.Tags[0].Name != "kind" || shown.Tags[1].Value != "welcome" || len(shown.Bcc) != 2 {
 		t.Errorf("the API shows %+v", shown)
 	}
-	if told := describe(h.api.events(t, a.id())); !strings.Contains(told, "X-SES-CONFIGURATION-SET") {
-		t.Errorf("the timeline does not tell what was taken out: %s", told)
+	if text := describe(h.api.events(t, a.id())); !strings.Contains(text, "X-SES-CONFIGURATION-SET") {
+		t.Errorf("the timeline does not tell what was taken out: %s", text)
 	}
 	at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	a = c.want(t, "250 2.0.0", note(from, "later", "X-Mailer-Scheduled-At: "+at), "a@example.org")

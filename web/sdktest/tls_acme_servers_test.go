@@ -73,11 +73,11 @@ func TestSharedCertificates(t *testing.T) {
 			for _, in := range nodes {
 				in.serve(t)
 			}
-			beside := p.awaitCertificate(t, ends[1], host, nil)
+			certificate := p.awaitCertificate(t, ends[1], host, nil)
 			works, err := p.certificate(ends[0], host)
 			must(t, err)
-			if works.SerialNumber.Cmp(beside.SerialNumber) != 0 || p.orders(t) != orders+tries {
-				t.Errorf("they show %v and %v after %d orders", works.SerialNumber, beside.SerialNumber, p.orders(t)-orders)
+			if works.SerialNumber.Cmp(certificate.SerialNumber) != 0 || p.orders(t) != orders+tries {
+				t.Errorf("they show %v and %v after %d orders", works.SerialNumber, certificate.SerialNumber, p.orders(t)-orders)
 			}
 			for i, in := range nodes {
 				if has := bytes.Contains(in.log(t), []byte("has a certificate")); has != (i == 0) {

@@ -180,13 +180,13 @@ func goV3ClientWebhooks(t *testing.T, mode compat) {
 	}
 	sent, err := c.Emails.Send(&resendv3.SendEmailRequest{From: "a@example.test", To: []string{"ann@example.com"}, Subject: "Hi", Text: "x"})
 	must(t, err)
-	event, elsewhere := hooks.wait(t, "email.sent", 1), other.wait(t, "email.sent", 1)
-	if !strings.Contains(event.body, sent.Id) || event.header.Get("Webhook-Id") != elsewhere.header.Get("Webhook-Id") {
+	event, otherEvent := hooks.wait(t, "email.sent", 1), other.wait(t, "email.sent", 1)
+	if !strings.Contains(event.body, sent.Id) || event.header.Get("Webhook-Id") != otherEvent.header.Get("Webhook-Id") {
 		t.Errorf("%s", event.body)
 	}
 	wantVerified(t, c, event, made.SigningSecret, true)
-	wantVerified(t, c, elsewhere, foreign.SigningSecret, true)
-	wantVerified(t, c, elsewhere, made.SigningSecret, false)
+	wantVerified(t, c, otherEvent, foreign.SigningSecret, true)
+	wantVerified(t, c, otherEvent, made.SigningSecret, false)
 	changed := received{event.header.Clone(), strings.Replace(event.body, "Hi", "Ho", 1)}
 	wantVerified(t, c, changed, made.SigningSecret, false)
 	late := received{event.header.Clone(), event.body}

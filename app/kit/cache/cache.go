@@ -1,6 +1,5 @@
-// Package cache remembers what was read or made, for a time and up to a number of
-// entries. It imports nothing of ours, so that any package may use it. It keeps no
-// failure: what could not be loaded is asked for again by the next who wants it.
+// Package cache caches values for a time and up to a number of entries. Every package may import
+// it. Errors are not cached: the next caller loads again.
 package cache
 
 import (
@@ -11,11 +10,11 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Cache is a map whose entries live for a time. One that would grow over its bound
-// is emptied first: that costs a few reads, and no bookkeeping of what was used
-// last. It is safe for concurrent use, and no lock is held while a value is loaded.
+// Cache is a map with expiring entries. When it is full it is emptied, which costs a few loads but
+// needs no record of recent use. It is safe for concurrent use and holds no lock while a value is
+// loaded.
 type Cache[K ~string, V any] struct {
-	// Now tells the time; New sets time.Now. A test may set another before use.
+	// Now returns the current time; New sets time.Now. A test may replace it before use.
 	Now func() time.Time
 
 	maxEntries int
@@ -23,8 +22,8 @@ type Cache[K ~string, V any] struct {
 
 	mu      sync.Mutex
 	entries map[K]entry[V]
-	era     uint64              // grows with each Forget and Clear
-	flight  *singleflight.Group // of this era
+	era     uint64              // incremented by Forget and Clear
+	flight  *singleflight.Group // of the current era
 }
 
 type entry[V any] struct {
@@ -32,20 +31,19 @@ type entry[V any] struct {
 	since time.Time
 }
 
-// Mark is when, and in which era of a Cache, a value began to be read.
+// Mark is the time, and the era of a Cache, at which loading of a value began.
 type Mark struct {
 	era uint64
 	at  time.Time
 }
 
-// New makes a Cache of at most that many entries (above 0), each good for life
-// from the moment on at which its value began to be read; 0: until it is forgotten.
-func New[K ~string, V any](most int, life time.Duration) *Cache[K, V] {
-	return &Cache[K, V]{Now: time.Now, maxEntries: most, ttl: life, entries: map[K]entry[V]{}, flight: new(singleflight.Group)}
+// New returns a Cache of at most maxEntries entries (above 0). An entry is valid for ttl after its
+// loading began; a ttl of 0 means until it is forgotten.
+func New[K ~string, V any](maxEntries int, ttl time.Duration) *Cache[K, V] {
+	return &Cache[K, V]{Now: time.Now, maxEntries: maxEntries, ttl: ttl, entries: map[K]entry[V]{}, flight: new(singleflight.Group)}
 }
 
-// Get returns the value of a key, and reports whether there is one that is still
-// good.
+// Get returns the value of a key if it is valid.
 func (c *Cache[K, V]) Get(key K) (v V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +57,7 @@ func (c *Cache[K, V]) fresh(e entry[V]) bool {
 	return c.ttl == 0 || c.Now().Sub(e.since) < c.ttl
 }
 
-// Last returns the value that a key had last, whether it is still good or not, and
-// reports whether one is known.
+// Last returns the last value of a key, valid or not.
 func (c *Cache[K, V]) Last(key K) (v V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,11 +65,10 @@ func (c *Cache[K, V]) Last(key K) (v V, ok bool) {
 	return e.value, ok
 }
 
-// Load returns the value of a key, from fn where none is good. Of callers that want
-// the same key at once one runs fn and all get its answer; what began before a
-// Forget answers nobody who came after it. fn gets a ctx without its end, since it
-// works for others too, so it must end by itself; all wait for it. Errors: ctx's,
-// where it has ended before; fn's, which are not kept.
+// Load returns the value of a key and calls fn if there is no valid one. Concurrent callers with
+// the same key share one call of fn. A call that began before a Forget does not serve callers that
+// came later. fn gets ctx without its cancellation, since it works for other callers too, so fn
+// must limit its own duration. Errors: ctx's if it was done before; fn's, which are not cached.
 func (c *Cache[K, V]) Load(ctx context.Context, key K, fn func(context.Context) (V, error)) (v V, err error) {
 	if v, ok := c.Get(key); ok {
 		return v, nil
@@ -84,7 +80,7 @@ func (c *Cache[K, V]) Load(ctx context.Context, key K, fn func(context.Context) 
 	flight := c.flight
 	c.mu.Unlock()
 	loaded, err, _ := flight.Do(string(key), func() (any, error) {
-		if v, ok := c.Get(key); ok { // a flight that has just landed brought it
+		if v, ok := c.Get(key); ok { // a concurrent call has just stored it
 			return v, nil
 		}
 		mark := c.Mark()
@@ -97,19 +93,19 @@ func (c *Cache[K, V]) Load(ctx context.Context, key K, fn func(context.Context) 
 	if err != nil {
 		return v, err
 	}
-	v, _ = loaded.(V) // the zero value of an interface is no V
+	v, _ = loaded.(V) // a nil interface is not of type V
 	return v, nil
 }
 
-// Mark is taken before what Put shall keep is read.
+// Mark returns the mark to pass to Put. Call it before reading the value.
 func (c *Cache[K, V]) Mark() Mark {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Mark{era: c.era, at: c.Now()}
 }
 
-// Put keeps a value that was read after a Mark; not where something was forgotten
-// in between, since it may have been read before the change that this was for.
+// Put stores a value that was read after a Mark. It does nothing if a Forget or Clear came in
+// between: the value may be older than the change that caused it.
 func (c *Cache[K, V]) Put(key K, v V, since Mark) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +118,7 @@ func (c *Cache[K, V]) Put(key K, v V, since Mark) {
 	c.entries[key] = entry[V]{value: v, since: since.at}
 }
 
-// Forget has the next who wants a key load it anew.
+// Forget removes a key, so that the next caller loads it again.
 func (c *Cache[K, V]) Forget(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +126,7 @@ func (c *Cache[K, V]) Forget(key K) {
 	c.nextEra()
 }
 
-// Clear has all keys loaded anew.
+// Clear removes all keys.
 func (c *Cache[K, V]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// constant loads a value and counts how often.
+// constant returns a loader of v that counts its calls.
 func constant(v int, times *int) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) {
 		*times++
@@ -74,7 +74,7 @@ func TestFullCacheIsEmptied(t *testing.T) {
 	for i := range 3 {
 		c.Put(fmt.Sprint(i), i, c.Mark())
 	}
-	c.Put("2", 20, c.Mark()) // no more than before
+	c.Put("2", 20, c.Mark()) // the counts are as before
 	if _, ok := c.Get("0"); !ok {
 		t.Error("emptied by an entry that it had")
 	}
@@ -125,12 +125,12 @@ func TestForgetRemovesOneKey(t *testing.T) {
 func TestConcurrentCallersShareOneLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string, int](10, time.Minute)
-		begun, held := 0, make(chan struct{})
+		loads, held := 0, make(chan struct{})
 		var callers sync.WaitGroup
 		for range 10 {
 			callers.Go(func() {
 				if v := load(t, c, "a", func(context.Context) (int, error) {
-					begun++
+					loads++
 					<-held
 					return 1, nil
 				}); v != 1 {
@@ -140,13 +140,13 @@ func TestConcurrentCallersShareOneLoad(t *testing.T) {
 		}
 		synctest.Wait()
 		times := 0
-		if v := load(t, c, "b", constant(2, &times)); v != 2 { // nobody waits for another key
+		if v := load(t, c, "b", constant(2, &times)); v != 2 { // other keys do not wait
 			t.Errorf("the other is %d", v)
 		}
 		close(held)
 		callers.Wait()
-		if begun != 1 {
-			t.Errorf("loaded %d times", begun)
+		if loads != 1 {
+			t.Errorf("loaded %d times", loads)
 		}
 	})
 }
@@ -206,18 +206,18 @@ func TestPanicInLoadUnlocks(t *testing.T) {
 
 func TestCanceledCallersDoNotStopTheLoad(t *testing.T) {
 	c := New[string, int](10, time.Minute)
-	gone, cancel := context.WithCancel(t.Context())
-	v, err := c.Load(gone, "a", func(ctx context.Context) (int, error) {
+	canceled, cancel := context.WithCancel(t.Context())
+	v, err := c.Load(canceled, "a", func(ctx context.Context) (int, error) {
 		cancel()
 		return 1, ctx.Err()
 	})
 	if err != nil || v != 1 {
 		t.Errorf("loaded %d, %v", v, err)
 	}
-	if v, err := c.Load(gone, "a", nil); err != nil || v != 1 {
+	if v, err := c.Load(canceled, "a", nil); err != nil || v != 1 {
 		t.Errorf("what is known is %d, %v", v, err)
 	}
-	if _, err := c.Load(gone, "b", nil); !errors.Is(err, context.Canceled) {
+	if _, err := c.Load(canceled, "b", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

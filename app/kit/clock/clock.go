@@ -1,6 +1,6 @@
-// Package clock tells what time it is: by this machine's clock, or by one that several
-// machines share, as that of a database which they work on together. What one process
-// measures for itself, like how long something took, needs neither: that is time.Since.
+// Package clock returns the time of this machine's clock, or of a clock that several machines
+// share, like that of their database. Durations measured within one process need neither: use
+// time.Since.
 package clock
 
 import (
@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Tolerance is how far Now may be from a clock that it keeps to: less delays nothing worth
-// the trouble of a step.
+// Tolerance is how far Now may differ from the shared clock before it is adjusted. Smaller
+// differences do not matter for any delay.
 const Tolerance = time.Second
 
-// sharedClock is how Now follows another clock. It counts by the monotonic clock, so that steps of
-// this machine's wall clock are none of it.
+// sharedClock is the offset of the shared clock. It counts from the monotonic clock, so that steps
+// of this machine's wall clock have no effect.
 type sharedClock struct {
-	since time.Time // by this machine, with its monotonic clock
+	since time.Time // time of this machine, with its monotonic reading
 	ahead time.Duration
 }
 
@@ -25,22 +25,22 @@ func (k *sharedClock) at(machine time.Time) time.Time {
 }
 
 var (
-	shared   atomic.Pointer[sharedClock] // nil: this machine's clock is right
+	shared   atomic.Pointer[sharedClock] // nil: this machine's clock is used
 	followMu sync.Mutex
 )
 
-// Now is the time.
+// Now returns the current time.
 func Now() time.Time { return at(time.Now()) }
 
-// Since is how long ago t was.
+// Since returns the time elapsed since t.
 func Since(t time.Time) time.Duration { return Now().Sub(t) }
 
-// Until is how long it is until t.
+// Until returns the time until t.
 func Until(t time.Time) time.Duration { return t.Sub(Now()) }
 
-// Follow has Now keep to another clock, which showed that time at a moment between two that
-// time.Now told. It returns by how much Now moves, 0 for what is within Tolerance: as far as
-// that clock is surely off, so that an answer that took long moves nothing.
+// Follow adjusts Now to another clock, which showed the time shown at some moment between began
+// and ended (times of time.Now). It returns by how much Now moves: the least that is certain, so
+// that a slow answer moves nothing, and 0 within Tolerance.
 func Follow(shown, began, ended time.Time) (moved time.Duration) {
 	followMu.Lock()
 	defer followMu.Unlock()
@@ -57,36 +57,36 @@ func Follow(shown, began, ended time.Time) (moved time.Duration) {
 	return moved
 }
 
-// Ahead is how far this machine's clock is ahead of the one that Now keeps to.
+// Ahead returns how far this machine's clock is ahead of Now.
 func Ahead() time.Duration {
 	machine := time.Now()
 	return machine.Round(0).Sub(at(machine).Round(0))
 }
 
-// Mark is a moment, from which on Now is compared with time that passes.
+// Mark is a moment to compare later values of Now with.
 type Mark struct{ now, local time.Time }
 
-// Begin is the mark of this moment.
+// Begin returns the mark of the current moment.
 func Begin() Mark {
 	machine := time.Now()
 	return Mark{at(machine), machine}
 }
 
-// Elapsed is how far Now has moved since the mark, and for how long that is in truth: more, or
-// less, once a clock was put forward or back.
+// Elapsed returns how far Now has moved since the mark, and the true elapsed time. They differ if
+// a clock was set in between.
 func (m Mark) Elapsed() (moved, passed time.Duration) {
 	machine := time.Now()
 	return at(machine).Round(0).Sub(m.now.Round(0)), machine.Sub(m.local)
 }
 
-// Adjust is a time by the clock by which something began: what Now was put forward since the
-// mark is no waiting of what was there before.
+// Adjust returns the time at corrected for a waiting time that began at began: a step of Now since
+// the mark does not count as waiting.
 func (m Mark) Adjust(began, at time.Time) time.Time {
 	moved, passed := m.Elapsed()
 	return adjust(began, at, moved-passed)
 }
 
-// maxDrift is how far the wall clock and the monotonic one may drift apart by themselves.
+// maxDrift is how far the wall clock and the monotonic clock may drift apart without being set.
 const maxDrift = time.Minute
 
 func adjust(began, at time.Time, ahead time.Duration) time.Time {
@@ -97,7 +97,7 @@ func adjust(began, at time.Time, ahead time.Duration) time.Time {
 	return at
 }
 
-// at is what Now is at a moment of this machine.
+// at returns the value of Now for a time of this machine.
 func at(machine time.Time) time.Time {
 	if k := shared.Load(); k != nil {
 		return k.at(machine)
@@ -105,5 +105,5 @@ func at(machine time.Time) time.Time {
 	return machine
 }
 
-// Unfollow has Now tell this machine's time again.
+// Unfollow makes Now use this machine's clock again.
 func Unfollow() { shared.Store(nil) }

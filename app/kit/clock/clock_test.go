@@ -20,7 +20,7 @@ func TestFollow(t *testing.T) {
 		if got := clock.Ahead(); got != -time.Hour {
 			t.Errorf("this machine is ahead by %s", got)
 		}
-		wantMoved(t, time.Hour, 0) // as far as it is already
+		wantMoved(t, time.Hour, 0) // no more than it is already
 		wantMoved(t, -time.Hour, -2*time.Hour)
 		wantNow(t, -time.Hour)
 	})
@@ -35,7 +35,8 @@ func TestFollowIgnoresSmallDifferences(t *testing.T) {
 	})
 }
 
-// An answer that was under way for long tells less: the clock was read at some moment of that.
+// TestFollowIgnoresSlowAnswers: the clock was read at some moment during the answer, so a slow
+// answer says less.
 func TestFollowIgnoresSlowAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		asked := time.Now()
@@ -68,7 +69,7 @@ func bubble(t *testing.T, fn func(*testing.T)) {
 	})
 }
 
-// wantMoved shows another clock that is that far ahead of this machine's.
+// wantMoved follows a clock that is ahead of this machine's.
 func wantMoved(t *testing.T, ahead, want time.Duration) {
 	t.Helper()
 	if got := clock.Follow(time.Now().Add(ahead).Round(0), time.Now(), time.Now()); got != want {
@@ -95,7 +96,7 @@ func TestAdjustIgnoresClockStep(t *testing.T) {
 	}{
 		{at.Add(-ahead - time.Hour), at.Add(-ahead)},
 		{at.Add(-ahead), at.Add(-ahead)},
-		{at.Add(-ahead + 5*time.Millisecond), at.Add(-ahead)}, // the clocks drift
+		{at.Add(-ahead + 5*time.Millisecond), at.Add(-ahead)}, // clocks drift
 		{at.Add(-ahead + time.Hour), at},
 		{at, at},
 	} {

@@ -1,6 +1,7 @@
-// Package fair has the jobs of several teams wait for workers, so that none holds up another's.
+// Package fair queues jobs of several teams for a fixed number of workers, so that no team delays
+// another.
 //
-// Failure policy: none: it is memory alone, and what waits in it stands elsewhere too.
+// It can't fail: the queue is in memory, and its jobs are stored in the database.
 package fair
 
 import (
@@ -8,37 +9,36 @@ import (
 	"sync"
 )
 
-// Queue has jobs wait for workers, each team in turn. While several teams have jobs none keeps
-// more than its share of the workers at work, and where others may come, some are always left
-// for them. Its methods are safe for concurrent use.
+// Queue is a queue of jobs with round robin between teams. While several teams have jobs, none
+// uses more than its share of the workers, and some workers are always reserved for teams that may
+// come. Its methods are safe for concurrent use.
 type Queue[J any] struct {
-	Capacity int // jobs that wait, more or less: see FreeFor
+	Capacity int // waiting jobs, approximately: see FreeFor
 	Workers  int
 	shared   func() bool // whether there are other teams
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	teams   map[string]*teamJobs[J] // teams that have a job waiting or at work
-	order   []*teamJobs[J]          // those that have one waiting, in their order
+	teams   map[string]*teamJobs[J] // teams with a waiting or running job
+	order   []*teamJobs[J]          // teams with a waiting job, in the order of their turns
 	waiting int
 	running int
 	closed  bool
 }
 
-// teamJobs is a team's jobs.
+// teamJobs holds the jobs of a team.
 type teamJobs[J any] struct {
 	team    string
-	jobs    []*J // that wait, oldest first
+	jobs    []*J // waiting, oldest first
 	running int
 }
 
-// minJobsPerTeam is how many jobs a team may have waiting though others fill all places.
+// minJobsPerTeam is how many jobs a team may queue even if others fill the capacity.
 const minJobsPerTeam = 2
 
-// NewQueue makes a queue with so many places, for so many workers. shared reports whether there
-// are other teams than those that have jobs.
-func NewQueue[J any](places, workers int, shared func() bool) *Queue[J] {
-	q := &Queue[J]{Capacity: places, Workers: workers, shared: shared, teams: map[string]*teamJobs[J]{}}
+// NewQueue returns a queue. shared reports whether there are other teams than those with jobs.
+func NewQueue[J any](capacity, workers int, shared func() bool) *Queue[J] {
+	q := &Queue[J]{Capacity: capacity, Workers: workers, shared: shared, teams: map[string]*teamJobs[J]{}}
 	q.changed = sync.NewCond(&q.mu)
 	return q
 }
@@ -60,7 +60,7 @@ func (q *Queue[J]) Put(team string, j *J) {
 	q.changed.Signal()
 }
 
-// Take returns the next job, and waits for one; nil: there is none, and none comes.
+// Take returns the next job and waits for one. It returns nil after Close, when no job is left.
 func (q *Queue[J]) Take() *J {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,7 +95,7 @@ func (q *Queue[J]) next() *J {
 	return nil
 }
 
-// share is how many workers one team may keep at work.
+// share returns how many workers one team may use.
 func (q *Queue[J]) share() int {
 	if n := len(q.teams); n > 1 && !q.closed {
 		return max(1, (q.Workers+n-1)/n)
@@ -103,13 +103,13 @@ func (q *Queue[J]) share() int {
 	return q.Workers
 }
 
-// reserved reports whether the workers that are free are kept for teams that have none at
-// work: they may come any time, and those that are here may be slow.
+// reserved reports whether the free workers are reserved for teams without a running job: such
+// teams may come any time, and running jobs may be slow.
 func (q *Queue[J]) reserved() bool {
 	return !q.closed && q.shared() && q.running >= q.Workers-max(1, q.Workers/4)
 }
 
-// Done notes that a job of a team is no longer at work.
+// Done records that a running job of a team has ended.
 func (q *Queue[J]) Done(team string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,7 +125,7 @@ func (q *Queue[J]) Done(team string) {
 	}
 }
 
-// Close has Take return nil once all jobs are taken.
+// Close makes Take return nil once all jobs are taken.
 func (q *Queue[J]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -133,8 +133,8 @@ func (q *Queue[J]) Close() {
 	q.changed.Broadcast()
 }
 
-// NeedsRefill reports whether it is time to claim more: half of the places are free, or a team
-// has no job left that waits.
+// NeedsRefill reports whether more jobs should be claimed: half of the capacity is free, or the
+// team has no waiting job.
 func (q *Queue[J]) NeedsRefill(team string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,9 +142,9 @@ func (q *Queue[J]) NeedsRefill(team string) bool {
 	return 2*q.waiting < q.Capacity || c != nil && len(c.jobs) == 0
 }
 
-// Free is how many jobs may be added: half of the places at least, since a claim costs
-// a commit, however many it takes. Where there are other teams, some beyond that:
-// those of a team that has none.
+// Free returns how many jobs may be added. It is 0 or at least half of the capacity, since each
+// claim costs a commit. If there are other teams, it exceeds the capacity to admit teams without
+// jobs.
 func (q *Queue[J]) Free() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,8 +158,9 @@ func (q *Queue[J]) Free() int {
 	return max(0, min(q.Capacity/2, 4*q.Capacity-q.waiting))
 }
 
-// FreeFor is how many jobs of a team may be added, want at most, where so many were
-// claimed and not added yet: half of the places, and a few when all are taken.
+// FreeFor returns how many jobs of a team may be added, at most want. claimed jobs were claimed
+// but not added yet. A team gets at most half of the capacity if there are other teams, and a few
+// jobs even if the capacity is used up.
 func (q *Queue[J]) FreeFor(team string, want, claimed int) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -167,12 +168,12 @@ func (q *Queue[J]) FreeFor(team string, want, claimed int) int {
 	if c := q.teams[team]; c != nil {
 		own = len(c.jobs)
 	}
-	most := q.Capacity
+	limit := q.Capacity
 	if q.shared() {
-		most = q.Capacity / 2
+		limit = q.Capacity / 2
 	}
 	if q.waiting+claimed >= q.Capacity/2 {
-		most = min(most, max(minJobsPerTeam, own+q.Capacity-q.waiting-claimed))
+		limit = min(limit, max(minJobsPerTeam, own+q.Capacity-q.waiting-claimed))
 	}
-	return max(0, min(want, most-own))
+	return max(0, min(want, limit-own))
 }

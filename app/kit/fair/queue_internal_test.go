@@ -2,7 +2,7 @@ package fair
 
 import "testing"
 
-// job is of a team.
+// job is a job of a team.
 type job struct{ team string }
 
 func TestWorkersAreReservedForOtherTeams(t *testing.T) {
@@ -29,8 +29,8 @@ func TestWorkersAreReservedForOtherTeams(t *testing.T) {
 }
 
 func TestLongQueueLeavesCapacityToOtherTeams(t *testing.T) {
-	const places = 40
-	q := NewQueue[job](places, 10, func() bool { return true })
+	const capacity = 40
+	q := NewQueue[job](capacity, 10, func() bool { return true })
 	put := func(team string, n int) {
 		for range n {
 			q.Put(team, &job{team})
@@ -40,12 +40,12 @@ func TestLongQueueLeavesCapacityToOtherTeams(t *testing.T) {
 	if n := q.FreeFor("a", 1000, 0); n != 0 {
 		t.Errorf("a team that has half of the places may claim %d more", n)
 	}
-	if n := q.FreeFor("b", 1000, 0); n != places/2 {
+	if n := q.FreeFor("b", 1000, 0); n != capacity/2 {
 		t.Errorf("another may claim %d", n)
 	}
-	put("b", places/2)
-	if n, room := q.FreeFor("c", 1000, 0), q.Free(); n != minJobsPerTeam || room < n {
-		t.Errorf("a third may claim %d, room for %d, when all places are taken", n, room)
+	put("b", capacity/2)
+	if n, free := q.FreeFor("c", 1000, 0), q.Free(); n != minJobsPerTeam || free < n {
+		t.Errorf("a third may claim %d, room for %d, when all places are taken", n, free)
 	}
 	if q.NeedsRefill("a") {
 		t.Error("more is claimed though a queue is full")

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// baseBytes is what a server takes beside large bodies and messages, in bytes.
+	// baseBytes is the memory that a server needs without large bodies and messages.
 	baseBytes = 96 << 20
-	// budgetBytes is what all budgets for bodies, answers and messages may take of memory together
-	// where nothing bounds it, in bytes, with what SQLite and Go's garbage add.
+	// budgetBytes is the memory that all budgets for bodies, answers and messages may use together
+	// without a limit, including the overhead of SQLite and the garbage collector.
 	budgetBytes = 640 << 20
-	// heapPercent is the part of the limit that Go's heap may grow to before it is collected anew,
-	// in percent: SQLite's memory and the program's own pages stand beside it.
+	// heapPercent is the share of the limit at which Go's heap is collected. SQLite and the
+	// program's pages use the rest.
 	heapPercent = 60
 )
 
-// CgroupLimit returns how many bytes of memory this process may have, as its control group says, and
-// has Go collect garbage in time for that, unless GOMEMLIMIT says when; 0: none says so.
+// CgroupLimit returns the memory limit of this process's control group in bytes, 0 if there is
+// none. It also sets Go's memory limit accordingly, unless GOMEMLIMIT is set.
 func CgroupLimit(log *slog.Logger) int64 {
 	found, err := memlimit.FromCgroup()
 	limit := int64(min(found, math.MaxInt64))
@@ -35,8 +35,8 @@ func CgroupLimit(log *slog.Logger) int64 {
 	return limit
 }
 
-// Scale is how much of a budget of memory there is within a limit of the process; 0: no limit.
-// With one of some 740 MB or more it is all of it.
+// Scale returns the part of a memory budget that is available within a limit of the process; 0: no
+// limit. From about 740 MB it is the whole budget.
 func Scale(limit, budget int64) int64 {
 	if limit <= 0 || limit >= baseBytes+budgetBytes {
 		return budget

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// releaseProgramPages takes the pages of the program out of this process. A start runs much
-// that never runs again, and for each page that is touched the system maps those around
-// it too, so that nearly all of the program counts as memory of ours.
+// releaseProgramPages drops the pages of the program from this process's memory. Most of them are
+// needed only at the start, and the system maps the neighbours of each page that is touched, so
+// that nearly all of the program counts as resident.
 func releaseProgramPages() {
 	maps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
@@ -20,12 +20,11 @@ func releaseProgramPages() {
 	}
 }
 
-// mapping is a range of addresses.
+// mapping is an address range.
 type mapping struct{ from, to uintptr }
 
-// cleanMappings are the mappings in a /proc/PID/smaps that are parts of files, can't be
-// written to, and have no page that differs from the file: none is lost by taking them
-// out.
+// cleanMappings returns the mappings in a /proc/PID/smaps that are parts of files, read-only, and
+// without a modified page: nothing is lost by dropping them.
 func cleanMappings(smaps []byte) (found []mapping) {
 	var at mapping
 	ofFile := false

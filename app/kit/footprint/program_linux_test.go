@@ -27,14 +27,14 @@ Anonymous:             0 kB
 Anonymous:             0 kB
 `
 
-// TestCleanMappings finds what can be read from files again, and nothing else.
+// TestCleanMappings finds mappings that can be read from files again, and no others.
 func TestCleanMappings(t *testing.T) {
 	if got, want := cleanMappings([]byte(someMaps)), []mapping{{0x400000, 0x10f1000}, {0x10f1000, 0x1f33000}}; !slices.Equal(got, want) {
 		t.Errorf("found %x, want %x", got, want)
 	}
 }
 
-// TestReleaseProgramPages runs on without the pages of its program, of which fewer are in memory.
+// TestReleaseProgramPages keeps running while fewer pages of its program are in memory.
 func TestReleaseProgramPages(t *testing.T) {
 	before := resident(t)
 	releaseProgramPages()
@@ -43,8 +43,8 @@ func TestReleaseProgramPages(t *testing.T) {
 	}
 }
 
-// resident is how much of the program is in memory, in kB, as its mappings have it: the
-// numbers of the whole process are late by some pages of each thread.
+// resident returns the resident size of the program's mappings in kB. The totals of the process
+// lag behind by some pages for each thread.
 func resident(t *testing.T) (kib int) {
 	t.Helper()
 	smaps, err := os.ReadFile("/proc/self/smaps")

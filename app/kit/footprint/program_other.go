@@ -2,5 +2,5 @@
 
 package footprint
 
-// releaseProgramPages does nothing here.
+// releaseProgramPages does nothing on other systems.
 func releaseProgramPages() {}

@@ -1,7 +1,7 @@
-// Package footprint hands memory back to the system that this process does not need
-// while it has little to do. Everything may import it.
+// Package footprint returns unused memory of this process to the system when the process is idle,
+// and scales memory budgets to its limit. Every package may import it.
 //
-// Failure policy: what can't be handed back stays.
+// Failure policy: memory that can't be returned is kept.
 package footprint
 
 import (
@@ -9,32 +9,31 @@ import (
 	"runtime/metrics"
 )
 
-// ReleaseMemory hands back what is unused of Go's memory, and on Linux the pages of the program
-// itself: whatever runs next takes them from the system's cache again. It collects
-// garbage, so it takes milliseconds.
+// ReleaseMemory returns Go's unused memory to the system, and on Linux the pages of the program
+// itself, which are read from the page cache again when they are needed. It runs a garbage
+// collection, which takes milliseconds.
 func ReleaseMemory() {
 	debug.FreeOSMemory()
 	releaseProgramPages()
 }
 
 const (
-	// idleBytes is how many bytes are allocated between two looks, at most, while there is
-	// little to do.
+	// idleBytes is the most that is allocated between two checks while the process is idle.
 	idleBytes = 4 << 20
-	// minReleasable is how many bytes are allocated, at least, until there is something to hand
-	// back. Who has nothing to do needs minutes for so many.
+	// minReleasable is how much must be allocated before a release is worth while. An idle process
+	// needs minutes for it.
 	minReleasable = 2 << 20
 )
 
-// IdleDetector tells when work is over, by what was allocated for it. The zero Watch is ready;
-// one goroutine uses it at a time.
+// IdleDetector detects the end of work by the bytes that were allocated. The zero value is ready
+// to use, by one goroutine.
 type IdleDetector struct {
-	lastSeen uint64 // allocated until the last look
-	lastIdle uint64 // allocated until work was over
+	lastSeen uint64 // allocated at the last check
+	lastIdle uint64 // allocated when the process last went idle
 }
 
-// WentIdle reports whether there is little to do, and was more since the last time that it
-// said so. It is asked each minute.
+// WentIdle reports whether the process is idle now and was busy since the last true result. Call
+// it once a minute.
 func (w *IdleDetector) WentIdle() bool { return w.wentIdleAt(allocated()) }
 
 func (w *IdleDetector) wentIdleAt(now uint64) bool {
@@ -47,7 +46,7 @@ func (w *IdleDetector) wentIdleAt(now uint64) bool {
 	return true
 }
 
-// allocated is how many bytes Go ever allocated in this process.
+// allocated returns the bytes that Go has allocated since the process started.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

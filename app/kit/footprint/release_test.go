@@ -2,7 +2,7 @@ package footprint
 
 import "testing"
 
-// TestIdleDetector looks each minute at what was allocated until then.
+// TestIdleDetector checks once a minute with the given allocations.
 func TestIdleDetector(t *testing.T) {
 	var w IdleDetector
 	var now uint64
@@ -10,16 +10,16 @@ func TestIdleDetector(t *testing.T) {
 		allocated uint64
 		over      bool
 	}{
-		{idleBytes + 1, false}, // a start
+		{idleBytes + 1, false}, // start of the process
 		{0, true},
-		{minReleasable - 1, false}, // too little to hand back,
-		{1, true},                  // until it has come together
+		{minReleasable - 1, false}, // too little to release,
+		{1, true},                  // until enough has accumulated
 		{100 * idleBytes, false},
 		{100 * idleBytes, false},
-		{idleBytes, true}, // a few requests, after work
+		{idleBytes, true}, // a few requests after work
 		{idleBytes + 1, false},
 		{1, true},
-		{0, false}, // nothing
+		{0, false}, // no allocation
 	} {
 		now += minute.allocated
 		if over := w.wentIdleAt(now); over != minute.over {

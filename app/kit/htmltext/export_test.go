@@ -2,7 +2,7 @@ package htmltext
 
 import "golang.org/x/net/html"
 
-// What the external tests of this package need of its inside.
+// Unexported names for the external tests.
 
 var (
 	LowerASCII = lowerASCII

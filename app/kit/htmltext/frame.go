@@ -6,10 +6,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// DisableLinkElements returns HTML in which no element asks a browser to connect somewhere before
-// anything is shown: no policy of a page forbids a link that says preconnect. Elements of
-// that name begin with these letters and nothing else, so that no other reading of the
-// markup finds one; it has as many bytes as before.
+// DisableLinkElements returns HTML in which no <link> element makes a browser connect to a host
+// before anything is shown: no content security policy forbids preconnect. The element names are
+// replaced by others of the same length, so that no other parsing of the markup finds a link
+// element.
 func DisableLinkElements(source string) string {
 	const link = "<link"
 	var out []byte
@@ -32,11 +32,11 @@ func DisableLinkElements(source string) string {
 	return string(out)
 }
 
-// maxRemote is how many pictures RemoteImages tells apart.
+// maxRemote is the maximum number that RemoteImages counts.
 const maxRemote = 1000
 
-// RemoteImages returns how many pictures HTML fetches from elsewhere, each address once,
-// and maxRemote of them at most.
+// RemoteImages returns the number of distinct image URLs that HTML loads from other hosts, at most
+// maxRemote.
 func RemoteImages(source string) int {
 	found := map[string]bool{}
 	z := NewTokens(source)
@@ -57,7 +57,7 @@ func RemoteImages(source string) int {
 	return maxRemote
 }
 
-// imagesOf notes the pictures that an attribute of a tag names.
+// imagesOf records the images that an attribute of a tag names.
 func imagesOf(key, tag, value string, found map[string]bool) {
 	switch key {
 	case "src", "background", "poster":
@@ -76,8 +76,8 @@ func imagesOf(key, tag, value string, found map[string]bool) {
 	}
 }
 
-// styleImages notes what style rules name in url(). It reads the rules once: the next url(
-// is looked for behind the end of the last, and none once one does not end.
+// styleImages records the URLs in url() of style rules. It reads the rules once: the search for
+// the next url( starts after the end of the last one and stops if one has no end.
 func styleImages(rules string, found map[string]bool) {
 	const opening = "url("
 	for len(found) < maxRemote {

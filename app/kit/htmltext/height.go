@@ -8,16 +8,16 @@ import (
 	"golang.org/x/net/html"
 )
 
-// What a browser makes of a mail that says nothing about its size, in CSS pixels.
+// Estimated sizes of text without styles, in CSS pixels.
 const (
 	lineHeight  = 24
-	lineLength  = 76 // characters, in 640 pixels
+	lineLength  = 76 // characters in 640 pixels
 	pageMargins = 48
 	maxHeight   = 4000
 )
 
-// Height estimates how high a browser shows an HTML mail that is 640 pixels wide, in CSS
-// pixels: the lines of its text, and the heights that its pictures and cells name.
+// Height estimates the height of an HTML mail in a browser at a width of 640 CSS pixels: the lines
+// of its text plus the heights given for images and cells.
 func Height(source string) int {
 	height := pageMargins
 	for line := range strings.SplitSeq(PlainText(source), "\n") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHeightIsEstimated: of lines, long lines, pictures, and nothing that is not shown.
+// TestHeightIsEstimated covers lines, long lines, images, and content that is not shown.
 func TestHeightIsEstimated(t *testing.T) {
 	for source, want := range map[string][2]int{
 		"":                                   {48, 72},

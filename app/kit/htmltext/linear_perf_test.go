@@ -22,15 +22,16 @@ func TestPerfReadingHTMLTakesLinearTime(t *testing.T) {
 				source := before + strings.Repeat(piece, n/len(piece)) + "/>"
 				return func() {
 					htmltext.PlainText(source)
-					places := tracking.Scan(source)
-					places.Rewrite(source, func(target string) string { return target }, "")
+					links := tracking.Scan(source)
+					links.Rewrite(source, func(target string) string { return target }, "")
 				}
 			})
 		}
 	}
 }
 
-// One tag with very many attributes must not make all later tags slow.
+// TestPerfLargeTagDoesNotSlowLaterTags: a tag with very many attributes must not slow the tags
+// after it.
 func TestPerfLargeTagDoesNotSlowLaterTags(t *testing.T) {
 	apptest.Linear(t, "attributes, then tags", 2000, func(n int) func() {
 		source := largeTag(n)
@@ -45,7 +46,7 @@ func TestPerfLookingForRemoteImagesTakesLinearTime(t *testing.T) {
 	})
 }
 
-// largeTag is one tag of n attributes, and n tags after it.
+// largeTag returns a tag with n attributes and n tags after it.
 func largeTag(n int) string {
 	var in strings.Builder
 	in.WriteString("<p")

@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// NormalizeLink returns an http or https link as browsers read it (WHATWG URL 4.4): without
-// blanks and control characters at its ends, without tabs and line breaks anywhere, and
-// with all other blanks and control characters behind the host percent-encoded. A link
-// with a blank in its host, which no browser follows, and a link of another scheme lose
-// nothing but the blanks at their ends.
+// NormalizeLink returns an http or https link as browsers parse it (WHATWG URL 4.4): without
+// blanks and control characters at its ends, without tabs and line breaks, and with all other
+// blanks and control characters after the host percent-encoded. A link with a blank in its host,
+// which browsers do not follow, and links of other schemes are only trimmed.
 func NormalizeLink(link string) string {
 	if !strings.ContainsFunc(link, isEncoded) {
 		return link
@@ -32,10 +31,11 @@ func NormalizeLink(link string) string {
 	return bare[:at] + PercentEncode(bare[at:], isEncoded)
 }
 
-// isEncoded finds the characters that NormalizeLink changes.
+// isEncoded reports whether NormalizeLink encodes r.
 func isEncoded(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// PercentEncode returns s with the characters that change finds percent-encoded as UTF-8.
+// PercentEncode returns s with the characters for which change returns true percent-encoded as
+// UTF-8.
 func PercentEncode(s string, change func(rune) bool) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

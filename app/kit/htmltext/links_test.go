@@ -6,7 +6,8 @@ import (
 	"mailer/app/kit/htmltext"
 )
 
-// The right column leads where the URL class of JavaScript leads with the left one.
+// TestNormalizeLink: the right column is what the URL class of JavaScript returns for the left
+// one.
 func TestNormalizeLink(t *testing.T) {
 	for link, want := range map[string]string{
 		"https://a.test/x":            "https://a.test/x",
@@ -24,7 +25,7 @@ func TestNormalizeLink(t *testing.T) {
 		"https://a.test\n":            "https://a.test",
 		"https://ü.test/ä b":          "https://ü.test/ä%20b",
 		"https://a.test/x\xff y":      "https://a.test/x\xff%20y",
-		// No link to a host, so that nothing is made of it.
+		// Not a valid host, so the link is unchanged.
 		"https://a .test/x":     "https://a .test/x",
 		" https://a.te\u00a0st": "https://a.te\u00a0st",
 		" mailto:a@b.test?x= y": "mailto:a@b.test?x= y",

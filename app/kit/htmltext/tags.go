@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Blanks is what HTML calls ASCII whitespace.
+// Blanks are the characters of ASCII whitespace in HTML.
 const Blanks = " \t\n\f\r"
 
-// TagName reads the name at the beginning of s, as it is written.
+// TagName returns the tag name at the beginning of s as it is written.
 func TagName(s string) string {
 	for i := range len(s) {
 		if isBlank(s[i]) || s[i] == '/' || s[i] == '>' {
@@ -22,8 +22,7 @@ func TagName(s string) string {
 
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' && c != '\v' }
 
-// SkipBlanks returns the first place at or after at where no blank stands: at most
-// the length of s.
+// SkipBlanks returns the index of the first non-blank at or after at, at most len(s).
 func SkipBlanks(s string, at int) int {
 	for at < len(s) && isBlank(s[at]) {
 		at++
@@ -42,7 +41,7 @@ func TrimBlanks(s string) string {
 	return s
 }
 
-// AttributeKey reads the name of an attribute; an equals sign may begin it.
+// AttributeKey returns the attribute name at the beginning of s. It may begin with an equals sign.
 func AttributeKey(s string) string {
 	for i := range len(s) {
 		switch s[i] {
@@ -57,8 +56,8 @@ func AttributeKey(s string) string {
 	return s
 }
 
-// AttributeValue reads what follows the name of an attribute: a slash, a value
-// or nothing. next is where the next attribute begins.
+// AttributeValue reads what follows an attribute name: a slash, a value or nothing. next is the
+// start of the next attribute.
 func AttributeValue(tag string, at int) (from, to int, bare bool, next int) {
 	if at >= len(tag) {
 		return at, at, true, at
@@ -86,15 +85,15 @@ func AttributeValue(tag string, at int) (from, to int, bare bool, next int) {
 	return at, to, true, to
 }
 
-// attributeAt reads the attribute that begins at that place: its name and the
-// place of its value, both as they are written, and where the next one begins.
+// attributeAt reads the attribute that begins at at: its name, the range of its value, both as
+// written, and the start of the next attribute.
 func attributeAt(s string, at int) (key string, from, to, next int) {
 	key = AttributeKey(s[at:])
 	from, to, _, next = AttributeValue(s, SkipBlanks(s, at+len(key)))
 	return key, from, to, next
 }
 
-// AttributeText is what the value of an attribute means, its entities resolved.
+// AttributeText returns the value of an attribute with its entities decoded.
 func AttributeText(value string) string {
 	value = plainNewlines(visibleNUL(value))
 	n := strings.IndexByte(value, '&')
@@ -113,10 +112,10 @@ func AttributeText(value string) string {
 	return b.String()
 }
 
-// attributeEntity is what the ampersand at the beginning of s means in a value,
-// and how many bytes of s it takes (WHATWG HTML 13.2.5.72 to 13.2.5.80). Unlike in
-// text a name has to be whole, and one without its semicolon is none before an
-// equals sign: most ampersands stand between the parameters of an address.
+// attributeEntity decodes the ampersand at the beginning of s in an attribute value and returns
+// the number of bytes that it takes (WHATWG HTML 13.2.5.72 to 13.2.5.80). Unlike in text, the name
+// must be complete, and a name without its semicolon is not an entity before an equals sign: most
+// ampersands separate the parameters of a URL.
 func attributeEntity(s string) (text string, width int) {
 	const amp = "&amp;"
 	switch {
@@ -141,11 +140,11 @@ func attributeEntity(s string) (text string, width int) {
 	return text, n
 }
 
-// maxEntity bounds the name of an entity; the longest has 32 bytes.
+// maxEntity limits the length of an entity's name; the longest has 32 bytes.
 const maxEntity = 40
 
-// isWhole reports whether text is what a whole name stands for: of one that only
-// begins like an entity the rest is left as it is.
+// isWhole reports whether text is the decoding of the complete name. For a name that only begins
+// like an entity the rest remains as text.
 func isWhole(text, name string, closed bool) bool {
 	switch {
 	case text == name:

@@ -1,9 +1,8 @@
-// Package htmltext reads HTML as browsers do, without building a tree: it takes the
-// text out of a mail and finds tags and their attributes. It imports nothing of
-// ours, so that any package may use it; it does no I/O and keeps no state.
+// Package htmltext reads HTML as browsers do without building a tree: it extracts the text of a
+// mail and finds tags and attributes. It has no dependencies within the module, does no I/O and
+// keeps no state.
 //
-// Failure policy: any input is HTML. Nothing here fails, and everything takes linear
-// time whatever the source is.
+// Failure policy: any input is valid HTML. Nothing fails, and everything takes linear time.
 package htmltext
 
 import (
@@ -15,12 +14,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// PlainText makes the plain text of an HTML mail for readers that show no
-// HTML: block elements on lines of their own, lists with bullets or numbers,
-// the target of a link in parentheses where its text does not tell it, images
-// by their alt text. Scripts, styles, comments (Outlook's conditional ones
-// among them) and hidden preheaders are left out. It reads any input in linear
-// time and never fails; lines are not wrapped.
+// PlainText converts an HTML mail to plain text: block elements on separate lines, lists with
+// bullets or numbers, link targets in parentheses unless the link text is the target, images as
+// their alt text. Scripts, styles, comments (including Outlook's conditional comments) and hidden
+// preheaders are left out. Lines are not wrapped. It takes linear time and never fails.
 func PlainText(source string) string {
 	c := textConverter{z: NewTokens(source), valid: utf8.ValidString(source)}
 	c.out.Grow(min(len(source), maxTextGuess))
@@ -41,12 +38,11 @@ func PlainText(source string) string {
 	}
 }
 
-// maxTextGuess is the most room, in bytes, that is made for a text before it is
-// known: enough for nearly all.
+// maxTextGuess is the largest initial buffer in bytes, enough for nearly all texts.
 const maxTextGuess = 8 << 10
 
-// maxIndent bounds what nested lists add to each line, so that the output can't
-// grow with the square of the input.
+// maxIndent limits the indentation of nested lists, so that the output can't grow with the square
+// of the input.
 const maxIndent = 8
 
 type textConverter struct {
@@ -54,18 +50,18 @@ type textConverter struct {
 	valid bool // the source is UTF-8
 	out   strings.Builder
 
-	breaks int  // line breaks owed before the next word: 0, 1 or 2
-	space  bool // a space owed before the next word
+	breaks int  // pending line breaks before the next word: 0, 1 or 2
+	space  bool // pending space before the next word
 	pre    int  // depth of <pre>
 
-	skipped string // element whose content is left out
-	depth   int    // how often it is open
+	skipped string // element whose content is skipped
+	depth   int    // nesting depth of the skipped element
 
 	lists []listState
-	item  string // bullet owed before the next word
+	item  string // pending bullet before the next word
 
 	href string // target of the open link
-	link int    // where its text begins in out
+	link int    // start of the link's text in out
 }
 
 type listState struct {
@@ -98,8 +94,8 @@ func (c *textConverter) text() {
 	}
 }
 
-// wordsLen is how much of s goes out as it is: words, and single spaces between
-// those of ASCII.
+// wordsLen returns the length of the prefix of s that is output unchanged: ASCII words with single
+// spaces between them.
 func wordsLen(s string) (n int) {
 	for n < len(s) {
 		switch {
@@ -120,27 +116,27 @@ func wordsLen(s string) (n int) {
 	return n
 }
 
-// isGraphic tells ASCII that is seen.
+// isGraphic reports whether c is a visible ASCII character.
 func isGraphic(c byte) bool { return c > ' ' && c < 0x7f }
 
-// textRune: what separates words, and what is invisible and only confuses.
+// textRune reports whether r is dropped because it is invisible, or is a blank.
 func textRune(r rune) (drop, blank bool) {
 	switch r {
 	case ' ', '\t', '\n', '\r', '\f', '\u00a0', '\u0085', '\u2028', '\u2029':
 		return false, true
-	case '\u00ad', '\u034f', '\u200b', '\ufeff': // soft hyphen, joiners and spaces of no width
+	case '\u00ad', '\u034f', '\u200b', '\ufeff': // soft hyphen, joiners, zero-width spaces
 		return true, false
 	}
 	return r >= utf8.RuneSelf && r < 0xa0 || r < ' ' || r == 0x7f, false
 }
 
-// isGap is for attributes, where nothing invisible is wanted at all.
+// isGap reports whether r is invisible or a blank. Attributes must contain neither.
 func isGap(r rune) bool {
 	drop, blank := textRune(r)
 	return drop || blank || r == utf8.RuneError
 }
 
-// withoutGaps puts something else in the place of gaps, and nothing at both ends.
+// withoutGaps replaces gaps by between and removes them at both ends.
 func withoutGaps(s, between string) string {
 	if !strings.ContainsFunc(s, isGap) {
 		return s
@@ -166,7 +162,7 @@ func (c *textConverter) preformatted(s string) {
 	}
 }
 
-// word writes s behind what is owed: line breaks and indent, or a space.
+// word writes s after the pending output: line breaks and indent, or a space.
 func (c *textConverter) word(s string) {
 	empty := c.out.Len() == 0
 	if c.breaks > 0 && !empty {
@@ -190,7 +186,7 @@ func (c *textConverter) word(s string) {
 	c.out.WriteString(s)
 }
 
-// block owes n line breaks, more never than an empty line.
+// block requests n line breaks, at most one empty line.
 func (c *textConverter) block(n int) {
 	if n == 0 {
 		return
@@ -199,7 +195,7 @@ func (c *textConverter) block(n int) {
 	c.space = false
 }
 
-// breakLine adds a line break to those owed: two <br> make an empty line.
+// breakLine requests one more line break: two <br> make an empty line.
 func (c *textConverter) breakLine() {
 	c.breaks = min(c.breaks+1, 2)
 	c.space = false
@@ -207,7 +203,7 @@ func (c *textConverter) breakLine() {
 
 func (c *textConverter) start(closing bool) {
 	name := c.z.Name
-	if closing && name == "svg" { // the one skipped element that can be empty
+	if closing && name == "svg" { // the only skipped element that can be self-closing
 		return
 	}
 	if c.depth > 0 {
@@ -251,7 +247,7 @@ func (c *textConverter) start(closing bool) {
 	}
 }
 
-// image stands for a picture.
+// image writes the alt text of an image.
 func (c *textConverter) image(alt string) {
 	if alt = withoutGaps(alt, " "); alt == "" {
 		return
@@ -295,7 +291,7 @@ func (c *textConverter) nextBullet() string {
 	return strconv.Itoa(c.lists[n-1].number) + ". "
 }
 
-// endLink writes the target of the open link, unless its text is the target.
+// endLink writes the target of the open link, unless the link text is the target.
 func (c *textConverter) endLink() {
 	href := c.href
 	if href == "" {
@@ -324,11 +320,11 @@ func sameTarget(shown, href string) bool {
 	return strings.EqualFold(bare(shown), bare(href))
 }
 
-// linkTarget keeps what a reader can follow, and placeholders, which become
-// addresses later.
+// linkTarget returns the target if a reader can follow it or if it contains a placeholder, which
+// becomes a URL later.
 func linkTarget(href string) string {
 	href = strings.TrimSpace(href)
-	if !strings.Contains(href, "{{{") { // where blanks are part of a fallback
+	if !strings.Contains(href, "{{{") { // the blanks may be part of a fallback
 		href = NormalizeLink(href)
 	}
 	lower := strings.ToLower(href[:min(len(href), 8)])
@@ -340,8 +336,7 @@ func linkTarget(href string) string {
 	return ""
 }
 
-// IsSkipped reports whether an element by that name, in lower case, has no content
-// that is shown as text.
+// IsSkipped reports whether the content of an element is not shown as text. name is in lower case.
 func IsSkipped(name string) bool {
 	switch name {
 	case "script", "style", "title", "template", "noscript", "svg", "iframe", "object", "noembed", "noframes":
@@ -350,9 +345,8 @@ func IsSkipped(name string) bool {
 	return false
 }
 
-// isHidden finds the hidden text that mails put first for the preview in lists.
-// Only elements whose end tag can't be left out: a forgotten one would hide the
-// rest of the mail.
+// isHidden reports whether an element is hidden preview text at the start of a mail. Only elements
+// that need an end tag count: a missing one would hide the rest of the mail.
 func isHidden(z *Tokens) bool {
 	switch z.Name {
 	case "div", "span", "table":
@@ -374,7 +368,7 @@ func isHidden(z *Tokens) bool {
 	return false
 }
 
-// blockBreaks is how many line breaks stand around an element.
+// blockBreaks returns the number of line breaks around an element.
 func blockBreaks(name string, lists int) int {
 	switch name {
 	case "p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote":

@@ -69,7 +69,8 @@ func TestTextFromHTML(t *testing.T) {
 	}
 }
 
-// Deep nesting must not grow the output with its square.
+// TestTextFromHTMLIsLinear: deep nesting must not make the output grow with the square of the
+// input.
 func TestTextFromHTMLIsLinear(t *testing.T) {
 	for _, unit := range []string{"<ul><li>x", "<div>x", "<a href=https://a.test/>x", "<pre>x\n", "<ol><li>"} {
 		in := strings.Repeat(unit, 20000)

@@ -8,33 +8,32 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Tokens reads HTML token by token as html.Tokenizer does; a test compares
-// the two. That one copies its input into a buffer byte by byte, and the names of
-// attributes into a table, which was half of all that accepting a mail cost beside
-// the database; and the table grows with the largest tag and is emptied at each
-// one. Here a token is a place in the source and nothing is copied. It takes
-// linear time whatever the source is.
+// Tokens tokenizes HTML like html.Tokenizer; a test compares the two. html.Tokenizer copies its
+// input byte by byte and attribute names into a table, which took half of the time of accepting a
+// mail apart from the database, and its table is cleared at each tag at the size of the largest.
+// Here a token is a range of the source, and nothing is copied. Tokenizing takes linear time for
+// any source.
 type Tokens struct {
 	Source  string
-	returns bool // it has carriage returns
-	Begin   int  // of the token
-	At      int  // bytes read: its end
+	returns bool // the source contains carriage returns
+	Begin   int  // start of the token
+	At      int  // bytes read: end of the token
 	kind    html.TokenType
 
 	Name string // of the tag, in lower case
-	Attr int    // where the attributes of the tag begin
+	Attr int    // start of the tag's attributes
 
-	Element string // whose content is text without tags, and comes next or was just read; empty: none
-	pending bool   // that text was not read yet
+	Element string // element whose content is raw text and is next or was just read; empty: none
+	pending bool   // the raw text was not read yet
 }
 
-// NewTokens stands before the first token of a source.
+// NewTokens returns a tokenizer before the first token of a source.
 func NewTokens(source string) Tokens {
 	return Tokens{Source: source, returns: strings.IndexByte(source, '\r') >= 0}
 }
 
-// Next goes to the next token. At the end, and for a tag that has none, it is
-// html.ErrorToken.
+// Next advances to the next token. It returns html.ErrorToken at the end and for a tag without an
+// end.
 func (t *Tokens) Next() html.TokenType {
 	t.Begin = t.At
 	if t.pending {
@@ -59,10 +58,10 @@ func (t *Tokens) Next() html.TokenType {
 	return t.kind
 }
 
-// Raw is the token as it is written.
+// Raw returns the source text of the token.
 func (t *Tokens) Raw() string { return t.Source[t.Begin:t.At] }
 
-// Text is what a text token means.
+// Text returns the decoded text of a text token.
 func (t *Tokens) Text() string {
 	s := t.Raw()
 	if t.returns {
@@ -77,8 +76,8 @@ func (t *Tokens) Text() string {
 	return visibleNUL(s)
 }
 
-// markupAt reports whether what stands at a place is no text: a less-than sign before
-// a letter, a slash, an exclamation or a question mark.
+// markupAt reports whether s has markup at an index: a less-than sign before a letter, slash,
+// exclamation or question mark.
 func markupAt(s string, at int) bool {
 	if at+1 >= len(s) || s[at] != '<' {
 		return false
@@ -87,7 +86,7 @@ func markupAt(s string, at int) bool {
 	return IsLetter(c) || c == '/' || c == '!' || c == '?'
 }
 
-// markupIndex finds what is no text from a place on, or the end.
+// markupIndex returns the index of the next markup at or after at, or len(s).
 func markupIndex(s string, at int) int {
 	for {
 		n := strings.IndexByte(s[at:], '<')
@@ -101,14 +100,13 @@ func markupIndex(s string, at int) int {
 	}
 }
 
-// IsLetter reports whether c is an ASCII letter, with which the name of a tag must
-// begin.
+// IsLetter reports whether c is an ASCII letter, which must begin a tag name.
 func IsLetter(c byte) bool {
 	c |= 0x20
 	return c >= 'a' && c <= 'z'
 }
 
-// markup reads what begins with a less-than sign.
+// markup reads a token that begins with a less-than sign.
 func (t *Tokens) markup() html.TokenType {
 	inside := t.Begin + 2
 	switch t.Source[t.Begin+1] {
@@ -145,9 +143,9 @@ func (t *Tokens) declaration(from int) html.TokenType {
 	return t.bogus(from)
 }
 
-// commentEnd is behind the end of a comment, from what follows its <!-- on: two
-// dashes, an exclamation mark or none, and a greater-than sign, of which alone is
-// enough where nothing but dashes was before.
+// commentEnd returns the index after the end of a comment whose content begins at at: after two
+// dashes, an optional exclamation mark and a greater-than sign. If only dashes came before, the
+// greater-than sign alone ends it.
 func commentEnd(s string, at int) int {
 	dashes, empty := 0, true
 	for ; at < len(s); at++ {
@@ -174,7 +172,7 @@ func commentEnd(s string, at int) int {
 				continue
 			}
 		}
-		n := strings.IndexByte(s[at+1:], '-') // nothing else matters now
+		n := strings.IndexByte(s[at+1:], '-') // only dashes matter from here
 		if n < 0 {
 			return len(s)
 		}
@@ -211,8 +209,8 @@ func (t *Tokens) startTag() html.TokenType {
 	return html.StartTagToken
 }
 
-// tag reads a tag whose name begins at that place, and returns where its last
-// attribute begins; -1: the tag has no end.
+// tag reads a tag whose name begins at from and returns the start of its last attribute; -1: the
+// tag has no end.
 func (t *Tokens) tag(from int) (last int) {
 	s := t.Source
 	name := TagName(s[from:])
@@ -231,9 +229,8 @@ func (t *Tokens) tag(from int) (last int) {
 	return last
 }
 
-// endsInValue reports whether the slash before the end of a tag belongs to a value
-// without quotes: that of its last attribute, which begins at that place, unless
-// another had its name before.
+// endsInValue reports whether the slash before the end of a tag belongs to an unquoted value: that
+// of its last attribute, which begins at last, unless an earlier attribute has the same name.
 func (t *Tokens) endsInValue(last int) bool {
 	key, from, to, _ := attributeAt(t.Source, last)
 	if from == to || to != t.At-1 {
@@ -248,8 +245,8 @@ func (t *Tokens) endsInValue(last int) bool {
 	return true
 }
 
-// attributes returns the attributes of a tag as they are written, in their order.
-// Of several of a name only the first one counts.
+// attributes yields the attributes of a tag as they are written, in order. Of attributes with the
+// same name only the first counts.
 func (t *Tokens) attributes(yield func(key, value string) bool) {
 	tag := t.Source[:t.At]
 	for at := t.Attr; at < len(tag)-1; at = SkipBlanks(tag, at) {
@@ -261,8 +258,7 @@ func (t *Tokens) attributes(yield func(key, value string) bool) {
 	}
 }
 
-// Value returns what the attribute of that name means; ok is false where there is
-// none.
+// Value returns the decoded value of an attribute; ok is false if there is none.
 func (t *Tokens) Value(name string) (value string, ok bool) {
 	for key, value := range t.attributes {
 		if EqualASCII(key, name) {
@@ -272,8 +268,7 @@ func (t *Tokens) Value(name string) (value string, ok bool) {
 	return "", false
 }
 
-// textOnly reports whether what follows the start tag of an element is text up to
-// its end tag.
+// textOnly reports whether the content of an element is raw text up to its end tag.
 func textOnly(name string) bool {
 	switch name {
 	case "iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp":
@@ -282,7 +277,7 @@ func textOnly(name string) bool {
 	return false
 }
 
-// elementEnd is where the text of the open element ends.
+// elementEnd returns the end of the raw text of the open element.
 func (t *Tokens) elementEnd() int {
 	if t.Element == "plaintext" {
 		return len(t.Source)
@@ -295,15 +290,15 @@ func (t *Tokens) elementEnd() int {
 	if !found || !strings.Contains(strings.ToLower(hidden), "<script") {
 		return end
 	}
-	// A script in a comment in a script hides an end tag by rules of its own (WHATWG
-	// HTML 13.2.5.19 to 13.2.5.31).
+	// A script within a comment within a script hides an end tag by its own rules (WHATWG HTML
+	// 13.2.5.19 to 13.2.5.31).
 	z := html.NewTokenizer(io.MultiReader(strings.NewReader("<script>"), strings.NewReader(t.Source[t.At:])))
 	z.Next()
 	z.Next()
 	return t.At + len(z.Raw())
 }
 
-// endTagIndex finds the end tag of an element, or the end.
+// endTagIndex returns the index of an element's end tag, or len(s).
 func endTagIndex(s, element string) int {
 	at := 0
 	for {
@@ -320,7 +315,7 @@ func endTagIndex(s, element string) int {
 	}
 }
 
-// EqualASCII compares without the case of ASCII letters, which alone HTML folds.
+// EqualASCII compares s and t, ignoring the case of ASCII letters only, as HTML does.
 func EqualASCII(s, t string) bool {
 	if len(s) != len(t) {
 		return false
@@ -333,7 +328,7 @@ func EqualASCII(s, t string) bool {
 	return true
 }
 
-// lowerName is the name of a tag as it is compared.
+// lowerName returns the name of a tag as it is compared.
 func lowerName(s string) string {
 	for i := range len(s) {
 		if c := s[i]; c >= 'A' && c <= 'Z' || c == 0 {
@@ -358,7 +353,8 @@ func lowerASCII(s string) string {
 
 func visibleNUL(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
 
-// plainNewlines: HTML knows one kind of line break only.
+// plainNewlines converts line breaks to
+// , as HTML parsers do.
 func plainNewlines(s string) string {
 	if strings.IndexByte(s, '\r') < 0 {
 		return s

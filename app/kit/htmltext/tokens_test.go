@@ -15,7 +15,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// sameTokens compares htmlTokens with the tokenizer that it stands for.
+// sameTokens compares Tokens with html.Tokenizer.
 func sameTokens(t *testing.T, source string) {
 	t.Helper()
 	want, got := html.NewTokenizer(strings.NewReader(source)), htmltext.NewTokens(source)
@@ -80,7 +80,7 @@ func sameTag(t *testing.T, source string, want *html.Tokenizer, got *htmltext.To
 	}
 }
 
-// tokenEdges are sources at the edges of the rules.
+// tokenEdges are edge cases of the rules.
 var tokenEdges = []string{
 	"<!-->x-->", "<!--->x-->", "<!---->x", "<!----!>x", "<!--a--!>x", "<!--a--!-->x", "<!--a--!x-->y", "<!--a-- -->x", "<!--!>x-->", "<!--->", "<!--a-", "<!--a--", "<!--a--!", "<!--!-->", "<!---!>-->", "<!----!!>-->x",
 	"<!", "<!>", "<!-", "<!->x", "<!d", "<!doctype", "<!DOCTYPEhtml>x", "<!doctype >", "<![CDATA[a>b]]>", "<?", "<?>x", "<??a>x",
@@ -108,7 +108,7 @@ func TestTokensEqualReferenceTokenizer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 0; i < len(raw); i += 7 { // cut anywhere
+		for i := 0; i < len(raw); i += 7 { // truncated anywhere
 			sameTokens(t, string(raw[i:]))
 			sameTokens(t, string(raw[:i]))
 		}

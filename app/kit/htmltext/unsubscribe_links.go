@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Parts of the expressions that find the placeholder of the unsubscribe link, however an
-// editor wrote it: with braces in percent-encoding or as character references, in small
-// letters, with blanks inside.
+// Parts of the expressions that find the placeholder of the unsubscribe link in the spellings of
+// editors: with percent-encoded braces or character references, in lower case, with blanks inside.
 const (
 	openBraces  = `(?:\{|%(?:25)*7B|&(?:amp;)?(?:#0*123|#x0*7B|lbrace|lcub);){3}`
 	closeBraces = `(?:\}|%(?:25)*7D|&(?:amp;)?(?:#0*125|#x0*7D|rbrace|rcub);){3}`
@@ -20,19 +19,18 @@ const (
 )
 
 var (
-	// linkToPage is the value of an attribute that leads to the placeholder and to
-	// nothing else: before it stand a scheme and a host at most, as where an editor took
-	// it for an address that is relative to its own page.
+	// linkToPage matches an attribute whose value is only the placeholder. A scheme and a host may
+	// precede it: editors add them to what they take for a relative URL.
 	linkToPage = regexp.MustCompile(`(?i)(\s(?:href|action)\s*=\s*)(` + quoteMarks + `)(?:` + schemeWords + `)*(?:[^\s"'?#=<>{}%&\\“”]*/)?` +
 		innerBlank + pageMark + `(?:/+|` + innerBlank + `)([?#][^\s"'<>\\“”]*)?(` + quoteMarks + `)`)
 	soundPage = regexp.MustCompile(`^\{\{\{[ \t\r\n]*(?:RESEND_)?UNSUBSCRIBE_URL[ \t\r\n]*\}\}\}(?:[?#].*)?$`)
 	anyPage   = regexp.MustCompile(`(?i)(?:` + schemeWords + `)*` + pageMark)
 )
 
-// RepairUnsubscribeLinks writes each placeholder of the unsubscribe link in a body as
-// {{{UNSUBSCRIBE_URL}}}, and takes away what editors put before it, such as http://, and
-// quotes that were escaped once too often. A body without a placeholder, or with sound
-// ones, comes back as it is. It takes linear time.
+// RepairUnsubscribeLinks rewrites each placeholder of the unsubscribe link in a body to
+// {{{UNSUBSCRIBE_URL}}} and removes what editors add before it, such as http://, and doubly
+// escaped quotes. A body without placeholders or with correct ones is returned unchanged. It takes
+// linear time.
 func RepairUnsubscribeLinks(s string) string {
 	if !mayHoldPage(s) {
 		return s
@@ -47,7 +45,7 @@ func RepairUnsubscribeLinks(s string) string {
 			before, after = `'`, `'`
 		}
 		if strings.TrimRight(link, " \t\r\n") != link {
-			after += " " // before the next attribute
+			after += " " // separates it from the next attribute
 		}
 		return part[1] + before + pageToken(part[3]) + part[4] + after
 	})
@@ -59,7 +57,7 @@ func RepairUnsubscribeLinks(s string) string {
 	})
 }
 
-// isSoundLink reports whether the value of an attribute leads to the page as it stands.
+// isSoundLink reports whether the value of an attribute is a correct placeholder.
 func isSoundLink(value string) bool {
 	value = strings.Trim(value, " \t\r\n")
 	if len(value) < 2 || value[0] != '"' && value[0] != '\'' || value[len(value)-1] != value[0] {
@@ -75,7 +73,7 @@ func pageToken(resend string) string {
 	return "{{{UNSUBSCRIBE_URL}}}"
 }
 
-// mayHoldPage is quick, and true of all bodies that name the link.
+// mayHoldPage is a quick test that is true for all bodies with the placeholder.
 func mayHoldPage(s string) bool {
 	for _, word := range []string{"UNSUBSCRIBE", "unsubscribe", "Unsubscribe"} {
 		if strings.Contains(s, word) {

@@ -15,9 +15,9 @@ const (
 	maxLabel  = 63
 )
 
-// ParseDomain reads a host name with at least one dot and returns it in lower-case
-// A-labels (RFC 5890, RFC 1123 2.1). It refuses IP addresses, a trailing dot,
-// labels over 63 and names over 253 octets.
+// ParseDomain parses a host name with at least one dot and returns it in lower-case A-labels (RFC
+// 5890, RFC 1123 2.1). It refuses IP addresses, a trailing dot, labels over 63 and names over 253
+// octets.
 func ParseDomain(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("has an empty domain")
@@ -26,7 +26,7 @@ func ParseDomain(s string) (string, error) {
 		return "", errors.New("has a domain that is too long")
 	}
 	ascii, err := idna.Lookup.ToASCII(s)
-	if err != nil || !utf8.ValidString(s) { // idna encodes what is no text
+	if err != nil || !utf8.ValidString(s) { // idna encodes invalid UTF-8 too
 		return "", errors.New("has a domain that is not valid")
 	}
 	ascii = strings.ToLower(ascii)

@@ -8,11 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the one form of all spellings of an address: with U-labels or A-labels, in
-// upper or lower case, composed or decomposed, with a dot at its end, between angle
-// brackets or behind a name. The local part is in lower case and normal form C, the domain
-// in lower-case A-labels. It never fails: a text that is no address becomes one that no
-// address becomes.
+// Fold returns the canonical form of an address in any spelling: with U-labels or A-labels, in
+// upper or lower case, composed or decomposed, with a trailing dot, in angle brackets or with a
+// name. The local part is in lower case and normal form C, the domain in lower-case A-labels. It
+// never fails: an invalid address becomes a text that no valid address becomes.
 func Fold(address string) string {
 	s := strings.Trim(address, " \t\r\n")
 	if strings.ContainsAny(s, "<>") {
@@ -28,7 +27,7 @@ func Fold(address string) string {
 	return FoldLocal(s[:at]) + "@" + FoldDomain(s[at+1:])
 }
 
-// FoldLocal returns the part of an address before the @ in lower case and normal form C.
+// FoldLocal returns a local part in lower case and normal form C.
 func FoldLocal(local string) string {
 	if !isASCII(local) {
 		local = norm.NFC.String(local)
@@ -36,10 +35,10 @@ func FoldLocal(local string) string {
 	return strings.ToLower(local)
 }
 
-// FoldDomain returns a host name in lower-case A-labels, without a dot at its end. A
-// text that is no host name comes back in lower case.
+// FoldDomain returns a host name in lower-case A-labels without a trailing dot. It returns an
+// invalid host name in lower case.
 func FoldDomain(domain string) string {
-	if len(domain) <= 4*MaxDomain && !isASCII(domain) && utf8.ValidString(domain) { // idna encodes what is no text
+	if len(domain) <= 4*MaxDomain && !isASCII(domain) && utf8.ValidString(domain) { // idna encodes invalid UTF-8 too
 		if ascii, err := idna.Lookup.ToASCII(strings.TrimRight(domain, ".。．｡")); err == nil {
 			domain = ascii
 		}

@@ -1,4 +1,4 @@
-// Package mailbox reads mail addresses as people write them.
+// Package mailbox parses mail addresses as people write them.
 package mailbox
 
 import (
@@ -13,26 +13,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Limits of one address, in bytes (RFC 5321 4.5.3.1). The first stands before any
-// parsing, since parsers of addresses have been quadratic.
+// Limits of one address, in bytes (RFC 5321 4.5.3.1). MaxInput is checked before any parsing,
+// since address parsers can be quadratic.
 const (
 	MaxInput       = 1000
 	maxDisplayName = 255
 	MaxLocal       = 64
-	MaxLength      = 254 // RFC 5321 4.5.3.1.3, less the angle brackets
+	MaxLength      = 254 // RFC 5321 4.5.3.1.3, without the angle brackets
 )
 
 // Mailbox is an optional display name and an addr-spec whose domain is in
 // lower-case A-labels (RFC 5321 4.1.2, RFC 5890).
 type Mailbox struct{ Name, Local, Domain string }
 
-// Parse reads a single mailbox (RFC 5322 3.4), `user@host` or
-// `Name <user@host>`, and refuses what net/mail lets pass or what has misled
-// mail servers: lists, groups, comments, source routes, quoted local parts,
-// address literals, names with an @, undotted domains, control characters.
-// A name that should have been quoted and was not is taken where it leaves no
-// doubt which mailbox is meant (byBrackets). Domains come out as lower-case
-// A-labels. The error says what is wrong and does not name a field.
+// Parse parses a single mailbox (RFC 5322 3.4), `user@host` or `Name <user@host>`. It refuses what
+// net/mail accepts although it has misled mail servers: lists, groups, comments, source routes,
+// quoted local parts, address literals, names with an @, undotted domains, control characters. A
+// name that should have been quoted is accepted if the mailbox is unambiguous (byBrackets).
+// Domains are returned as lower-case A-labels. The error does not name a field.
 func Parse(s string) (Mailbox, error) {
 	if err := checkText(s); err != nil {
 		return Mailbox{}, err
@@ -48,9 +46,8 @@ func Parse(s string) (Mailbox, error) {
 	return byBrackets(s, err)
 }
 
-// Split cuts a list of mailboxes, as a header has it, at the separators between them:
-// those outside of quotes and angle brackets that have an @ before them. What it
-// returns is for Parse to read.
+// Split splits a list of mailboxes, as in a header, at its separators: those outside of quotes and
+// angle brackets that have an @ before them. The parts are not parsed.
 func Split(list, separators string) (parts []string) {
 	begin, quoted, bracket, at := 0, false, false, false
 	for i := 0; i < len(list); i++ {
@@ -72,10 +69,10 @@ func Split(list, separators string) (parts []string) {
 	return append(parts, list[begin:])
 }
 
-// byBrackets reads what the grammar refused with an error: a text that ends in the
-// only <user@host> that it has, and in no other angle bracket, has all before that
-// for its name, be it commas, parentheses, colons, or quotes that do not pair.
-// Errors: what is wrong with the mailbox or the name, or else the grammar's.
+// byBrackets parses a text that the grammar refused with an error. If it ends in its only
+// <user@host> and has no other angle bracket, everything before is the name, including commas,
+// parentheses, colons and unpaired quotes. Errors: about the mailbox or the name, otherwise the
+// grammar's.
 func byBrackets(s string, grammar error) (Mailbox, error) {
 	before, spec, ok := strings.Cut(s, "<")
 	spec, closed := strings.CutSuffix(spec, ">")
@@ -84,7 +81,7 @@ func byBrackets(s string, grammar error) (Mailbox, error) {
 		return Mailbox{}, grammar
 	}
 	if strings.Contains(before, "@") && strings.ContainsAny(before, ",;:\"") {
-		return Mailbox{}, grammar // rather a list or a group than a name
+		return Mailbox{}, grammar // more likely a list or a group than a name
 	}
 	local, domain, err := splitAddrSpec(spec)
 	if err != nil {
@@ -102,7 +99,7 @@ func byBrackets(s string, grammar error) (Mailbox, error) {
 	return Mailbox{Name: name, Local: local, Domain: domain}, nil
 }
 
-// byGrammar reads an address by the whole grammar.
+// byGrammar parses an address by the full grammar.
 func byGrammar(s string) (Mailbox, error) {
 	spec, err := addrSpec(s)
 	if err != nil {
@@ -112,7 +109,7 @@ func byGrammar(s string) (Mailbox, error) {
 	if err != nil {
 		return Mailbox{}, errors.New("is not a valid email address: use user@host or Name <user@host>")
 	}
-	if parsed.Address != spec { // two readings of one text: trust neither
+	if parsed.Address != spec { // the two parsers disagree: trust neither
 		return Mailbox{}, errors.New("is not a valid email address")
 	}
 	name, err := checkDisplayName(parsed.Name)
@@ -126,9 +123,8 @@ func byGrammar(s string) (Mailbox, error) {
 	return Mailbox{Name: name, Local: local, Domain: domain}, nil
 }
 
-// simple reads what most addresses are, at a quarter of the cost: ASCII
-// without quotes, the name of letters, digits and single spaces. What it does not
-// take may be an address all the same.
+// simple parses most addresses at a quarter of the cost: ASCII without quotes, and a name of
+// letters, digits and single spaces. Other addresses may be valid too.
 func simple(s string) (a Mailbox, ok bool) {
 	if !isASCII(s) {
 		return a, false
@@ -170,9 +166,8 @@ func checkText(s string) error {
 	return nil
 }
 
-// addrSpec finds the addr-spec in the text of one mailbox by looking at the
-// characters outside of quoted strings alone, and says what kind of text it is
-// that is refused.
+// addrSpec finds the addr-spec in the text of one mailbox by the characters outside of quoted
+// strings. The error says which kind of text is refused.
 func addrSpec(s string) (string, error) {
 	open, closed, quoted := -1, -1, false
 	for i := 0; i < len(s); i++ {
@@ -218,12 +213,11 @@ func addrSpec(s string) (string, error) {
 	return s, nil
 }
 
-// ErrSeveral is the error for a text that holds several addresses, or a name with a comma
-// that is not quoted.
+// ErrSeveral is the error for several addresses, or an unquoted name with a comma.
 var ErrSeveral = errors.New("must be a single address: put a name with a comma in double quotes")
 
-// refusedSpecial says what a special character (RFC 5322 3.2.3) outside of quotes
-// would begin, behind what precedes it.
+// refusedSpecial returns the error for a special character (RFC 5322 3.2.3) outside of quotes.
+// before is the text before it.
 func refusedSpecial(before string, c byte) error {
 	switch c {
 	case '(', ')':
@@ -241,7 +235,7 @@ func refusedSpecial(before string, c byte) error {
 	return nil
 }
 
-// checkDisplayName checks a decoded name: an encoded word can hide anything.
+// checkDisplayName checks a decoded name, since an encoded word can hide anything.
 func checkDisplayName(name string) (string, error) {
 	switch {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, IsControl):
@@ -254,8 +248,8 @@ func checkDisplayName(name string) (string, error) {
 	return collapseSpaces(name), nil
 }
 
-// collapseSpaces leaves one space between words, since folding a header can't
-// keep more. Only the ASCII space: others belong to their scripts.
+// collapseSpaces replaces runs of ASCII spaces by one, since folding a header can't keep more.
+// Other spaces belong to their scripts.
 func collapseSpaces(s string) string {
 	s = strings.Trim(s, " ")
 	for strings.Contains(s, "  ") {
@@ -282,7 +276,7 @@ func splitAddrSpec(spec string) (local, domain string, err error) {
 	return local, domain, nil
 }
 
-// CheckLocal wants a dot-atom (RFC 5322 3.2.3), or, beyond ASCII, printable
+// CheckLocal checks that a local part is a dot-atom (RFC 5322 3.2.3), or beyond ASCII printable
 // characters in normal form C (RFC 6532 3.1).
 func CheckLocal(local string) error {
 	switch {
@@ -306,15 +300,15 @@ func CheckLocal(local string) error {
 	return nil
 }
 
-// looksEncoded: some servers decode an encoded word (RFC 2047) wherever one stands,
-// and so send to another mailbox than the one that was checked.
+// looksEncoded reports whether a local part contains an encoded word (RFC 2047). Some servers
+// decode it and would send to another mailbox than the checked one.
 func looksEncoded(local string) bool {
 	_, rest, found := strings.Cut(local, "=?")
 	return found && strings.Contains(rest, "?=")
 }
 
-// IsAtext reports whether r may stand between the dots of a local part: atext of
-// RFC 5322 3.2.3, or a printable character beyond ASCII (RFC 6532).
+// IsAtext reports whether r is allowed between the dots of a local part: atext of RFC 5322 3.2.3,
+// or a printable character beyond ASCII (RFC 6532).
 func IsAtext(r rune) bool {
 	if r >= utf8.RuneSelf {
 		return r != utf8.RuneError && unicode.IsPrint(r)
@@ -322,11 +316,12 @@ func IsAtext(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune(`()<>[]:;@\,."`, r)
 }
 
-// IsControl finds C0, DEL, C1, and the two line separators of Unicode.
+// IsControl reports whether r is a C0 or C1 control character, DEL, or a line separator of
+// Unicode.
 func IsControl(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// IsHidden finds what IsControl does, and invisible formatting that changes how the text
-// around it is read; see app.HasHidden.
+// IsHidden reports whether r is a control character or invisible formatting that changes how the
+// text around it is displayed (app.HasHidden).
 func IsHidden(r rune) bool {
 	if !unicode.Is(unicode.Cf, r) {
 		return IsControl(r)

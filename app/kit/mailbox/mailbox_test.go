@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The right column is a part of what the error must say.
+// TestParseRefuses: the right column is a part of the error message.
 func TestParseRefuses(t *testing.T) {
 	for _, c := range [][2]string{
 		{"", "empty"},
@@ -118,7 +118,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// sameSimple checks that the short way reads what the whole grammar reads.
+// sameSimple checks that simple and the full grammar return the same result.
 func sameSimple(t *testing.T, s string) (isSimple bool) {
 	t.Helper()
 	s = strings.Trim(s, " ")
@@ -155,7 +155,7 @@ func TestSimpleParserEqualsFullGrammar(t *testing.T) {
 	}
 }
 
-// Names that clients don't quote, and what stands for them.
+// TestUnquotedDisplayNames: names that clients do not quote, with the parsed names.
 func TestUnquotedDisplayNames(t *testing.T) {
 	for in, want := range map[string]string{
 		"Acme, Inc. <a@b.co>":                      "Acme, Inc.",
@@ -171,7 +171,7 @@ func TestUnquotedDisplayNames(t *testing.T) {
 		"=?utf-8?q?J=C3=B6rg?= (Acme) <a@b.co>":    "Jörg (Acme)",
 		"Acme, =?utf-8?q?=3D=3Fx=3F=3D?= <a@b.co>": "Acme, =?x?=",
 		"Ann (x) <a@b.co>":                         "Ann (x)",
-		`"Acme, Inc." <a@b.co>`:                    "Acme, Inc.", // quoted is as it was
+		`"Acme, Inc." <a@b.co>`:                    "Acme, Inc.", // quoted names stay unchanged
 		`"a <x>" <a@b.co>`:                         "a <x>",
 		"Group: <a@b.co>":                          "Group:",
 		strings.Repeat("x", 250) + "(,) <a@b.co>":  strings.Repeat("x", 250) + "(,)",
@@ -183,7 +183,7 @@ func TestUnquotedDisplayNames(t *testing.T) {
 	}
 }
 
-// What has one = and ? is a name like any other.
+// TestLocalPartsResemblingEncodedWords: a local part that only contains = and ? is valid.
 func TestLocalPartsResemblingEncodedWords(t *testing.T) {
 	for _, s := range []string{"=?@b.co", "?=@b.co", "a=?b@b.co", "?=a=?@b.co", "=?=@b.co"} {
 		if _, err := Parse(s); err != nil {

@@ -1,6 +1,6 @@
-// Package metrics counts what the server does and shows it to those who watch it, as
-// Prometheus reads it. It knows nothing of ours, so that every part may count.
+// Package metrics counts what the server does and serves the counters and the current state to
+// Prometheus. It has no dependencies within the module.
 //
-// Failure policy: counting never fails and never waits. What can't be looked at is
-// missing in the answer, and logged.
+// Failure policy: counting never fails or blocks. State that can't be read is left out of the
+// answer, and logged.
 package metrics

@@ -1,6 +1,6 @@
 package metrics
 
-// Names of the families.
+// Names of the metric families.
 const (
 	nameAccepted  = "mailer_emails_accepted_total"
 	nameResults   = "mailer_results_total"
@@ -19,11 +19,11 @@ const (
 	nameBackupAge = "mailer_backup_age_seconds"
 )
 
-// Family is a metric as Prometheus is told of it.
+// Family describes a metric family to Prometheus.
 type Family struct{ Name, Type, Help string }
 
-// Families are the server's own metrics. What the process and Go's runtime take is
-// beside them, under the names that all exporters use (process_, go_).
+// Families returns the server's own families. Metrics of the process and the Go runtime are served
+// too, under their usual names (process_, go_).
 func Families() []Family {
 	return []Family{
 		{nameAccepted, "counter", "Emails that this process accepted: one for each email of a request, whatever its recipients, and one for each recipient of a broadcast once it is written down."},

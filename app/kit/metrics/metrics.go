@@ -9,7 +9,7 @@ import (
 	_ "mailer/app/kit/quiet"
 )
 
-// Result is what a relay's answer meant for a recipient.
+// Result is the result of delivery for a recipient.
 type Result string
 
 // The results.
@@ -20,19 +20,18 @@ const (
 	Failed   Result = "failed"
 )
 
-// Results are all of them.
+// Results returns all results.
 func Results() []Result { return []Result{Sent, Deferred, Bounced, Failed} }
 
-// Bounds of the buckets of histograms, in seconds.
+// Upper bounds of histogram buckets, in seconds.
 var (
 	commitBounds  = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	requestBounds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	sendBounds    = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 )
 
-// Metrics are the counters of a process; they begin at nothing with it. All methods are
-// safe for concurrent use, and do nothing where there are none (nil), so that nobody
-// who counts has to ask whether somebody watches.
+// Metrics holds the counters of a process, which start at 0. All methods are safe for concurrent
+// use and do nothing on a nil Metrics, so that callers need not know whether metrics are enabled.
 type Metrics struct {
 	accepted, doubts         *vm.Counter
 	commits, requests, sends *vm.PrometheusHistogram
@@ -41,13 +40,13 @@ type Metrics struct {
 	watch                    watch
 }
 
-// counted is a family that this package counts itself.
+// counted is a metric family that this package counts itself.
 type counted struct {
 	name string
 	set  *vm.Set
 }
 
-// New makes the counters, of which none has counted yet.
+// New returns counters at 0.
 func New() *Metrics {
 	m := &Metrics{}
 	set := func(name string) *vm.Set {
@@ -73,28 +72,28 @@ func New() *Metrics {
 	return m
 }
 
-// Accepted counts n emails that were accepted.
+// Accepted counts n accepted emails.
 func (m *Metrics) Accepted(n int) {
 	if m != nil {
 		m.accepted.Add(n)
 	}
 }
 
-// Result counts n recipients on whom a relay decided, or who were given up.
+// Result counts n recipients with a final or deferred result.
 func (m *Metrics) Result(relay string, r Result, n int) {
 	if m != nil {
 		m.results.GetOrCreateCounter(series(nameResults, "relay", relay, "result", string(r))).Add(n)
 	}
 }
 
-// Send counts a transaction with a relay, whatever came of it, and how long it took.
+// Send counts a transaction with a relay and its duration, whatever its result.
 func (m *Metrics) Send(took time.Duration) {
 	if m != nil {
 		m.sends.Update(took.Seconds())
 	}
 }
 
-// Doubt counts a transaction whose outcome is unknown.
+// Doubt counts a transaction with an unknown outcome.
 func (m *Metrics) Doubt() {
 	if m != nil {
 		m.doubts.Inc()
@@ -104,8 +103,8 @@ func (m *Metrics) Doubt() {
 // codeClasses are the classes of status codes, by their first digit.
 var codeClasses = [...]string{2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 
-// Request counts an answered request to the HTTP API, its status, and how long it took. A
-// status of 0 is that of a client that was gone before it was answered.
+// Request counts an HTTP API request with its status and duration. Status 0 means that the client
+// was gone before the answer.
 func (m *Metrics) Request(status int, took time.Duration) {
 	if m == nil {
 		return
@@ -120,7 +119,7 @@ func (m *Metrics) ofCode(class string) *vm.Counter {
 	return m.codes.GetOrCreateCounter(series(nameCodes, "code", class))
 }
 
-// Attempt counts n attempts to tell a webhook something.
+// Attempt counts n delivery attempts to webhooks.
 func (m *Metrics) Attempt(success bool, n int) {
 	if m == nil {
 		return
@@ -132,17 +131,17 @@ func (m *Metrics) Attempt(success bool, n int) {
 	m.attempts.GetOrCreateCounter(series(nameAttempts, "result", result)).Add(n)
 }
 
-// Commit counts a transaction of the database, and how long it took to be on disk.
+// Commit counts a database transaction and the time until it was on disk.
 func (m *Metrics) Commit(took time.Duration) {
 	if m != nil {
 		m.commits.Update(took.Seconds())
 	}
 }
 
-// escapes are those of label values in Prometheus' text format.
+// escapes escapes label values in Prometheus' text format.
 var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// series names one series of a family: labels are names and values in turn.
+// series returns the name of one series of a family. labels alternates names and values.
 func series(family string, labels ...string) string {
 	if len(labels) == 0 {
 		return family

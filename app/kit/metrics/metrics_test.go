@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ask is what a GET of /metrics answers.
+// ask returns the answer to GET /metrics.
 func ask(t *testing.T, m *Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()

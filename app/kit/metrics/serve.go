@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Bounds of the server: one or two come each few seconds to ask.
+// Limits of the metrics server, which one or two clients ask every few seconds.
 const (
 	maxConnections = 32
 	maxHeaderBytes = 16 << 10
@@ -25,11 +25,11 @@ const (
 	stateTimeout   = 10 * time.Second
 )
 
-// Flags say whether and where the metrics are shown.
+// Flags holds the flags of the metrics listener.
 type Flags struct {
 	listen   string
 	metrics  *Metrics
-	listener net.Listener // nil: it is not asked for
+	listener net.Listener // nil: not requested
 }
 
 // Bind adds the flags to those of a command.
@@ -37,7 +37,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "metrics-listen", "", "listen address of GET /metrics for Prometheus, like 127.0.0.1:9464; no authentication (default: off)")
 }
 
-// Check refuses what can't be meant, before anything is opened. Errors name the flag.
+// Check validates the flags before anything is opened. Errors name the flag.
 func (f *Flags) Check() error {
 	if f.listen == "" {
 		return nil
@@ -49,11 +49,11 @@ func (f *Flags) Check() error {
 	return nil
 }
 
-// Metrics are those to count in, once the flags were checked; nil: nobody watches.
+// Metrics returns the counters to use after Check; nil: metrics are disabled.
 func (f *Flags) Metrics() *Metrics { return f.metrics }
 
-// Open listens, where that is asked for. listen opens the address of a flag; its errors
-// name that.
+// Open opens the listener if requested. listen opens the address of a flag; its errors name the
+// flag.
 func (f *Flags) Open(listen func(flag, address string) (net.Listener, error)) (err error) {
 	if f.listen == "" {
 		return nil
@@ -62,15 +62,14 @@ func (f *Flags) Open(listen func(flag, address string) (net.Listener, error)) (e
 	return err
 }
 
-// Close ends the listener; what Serve began is ended by its stop.
+// Close closes the listener. The function that Serve returned stops the server.
 func (f *Flags) Close() {
 	if f.listener != nil {
-		_ = f.listener.Close() // closed by the server before, where one ran
+		_ = f.listener.Close() // already closed if the server ran
 	}
 }
 
-// Serve answers GET /metrics until stop is called, which waits for the answers that
-// are on their way.
+// Serve answers GET /metrics until stop is called. stop waits for answers in progress.
 func (f *Flags) Serve(logger *slog.Logger, ended chan<- error) (stop func(ctx context.Context) error) {
 	if f.listener == nil {
 		return func(context.Context) error { return nil }
@@ -83,22 +82,22 @@ func (f *Flags) Serve(logger *slog.Logger, ended chan<- error) (stop func(ctx co
 	server := &http.Server{
 		Handler:     f.metrics.Handler(logger),
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: log.New(io.Discard, "", 0), // what those who ask do wrong
+		ErrorLog: log.New(io.Discard, "", 0), // errors of clients
 	}
 	go func() {
 		if err := server.Serve(netutil.LimitListener(f.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			ended <- fmt.Errorf("listen for those who read metrics: %w", err)
+			ended <- fmt.Errorf("listen for metrics: %w", err)
 		}
 	}()
 	return func(ctx context.Context) error {
 		if err := server.Shutdown(ctx); err != nil {
-			return errors.Join(fmt.Errorf("wait for those who read metrics: %w", err), server.Close())
+			return errors.Join(fmt.Errorf("accept connections for metrics: %w", err), server.Close())
 		}
 		return nil
 	}
 }
 
-// Handler answers GET /metrics, and nothing else.
+// Handler answers GET /metrics only.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
@@ -113,13 +112,13 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 		seen := &state
 		if err != nil {
 			if r.Context().Err() != nil {
-				return // nobody waits for it any more
+				return // the client is gone
 			}
 			log.Warn("metrics of the queue and the database are missing in an answer", "err", err)
 			seen = nil
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(m.text(seen)) // an error is a connection that is gone
+		_, _ = w.Write(m.text(seen)) // an error means that the client is gone
 	})
 	return mux
 }

@@ -6,54 +6,53 @@ import (
 	"time"
 )
 
-// State is what somebody who looks finds.
+// State is the current state of the server.
 type State struct {
 	Relays  []Relay
 	Waiting []Waiting
 	// DB, WAL and DiskFree are bytes.
 	DB, WAL, DiskFree int64
-	LastBackup        time.Time // zero: none was made
+	LastBackup        time.Time // zero: no backup
 }
 
-// Relay is how a relay is.
+// Relay is the state of a relay.
 type Relay struct {
 	Name   string
-	Up     bool          // it takes mail
-	Oldest time.Duration // how long what could leave waits
+	Up     bool          // it accepts mail
+	Oldest time.Duration // waiting time of the oldest mail that could be sent
 }
 
-// Waiting is how much waits for a relay, and why.
+// Waiting is the number of emails that wait for a relay for a reason.
 type Waiting struct {
 	Relay, Reason string
 	Count         int64
 }
 
-// How long a look holds: at least minCache, and cacheFactor times what it took, so that
-// nobody who asks often has the server do nothing but count.
+// The state is cached for at least minCache, and for cacheFactor times the duration of reading it,
+// so that frequent requests do not keep the server busy with counting.
 const (
 	minCache    = 5 * time.Second
 	cacheFactor = 20
 )
 
-// watch is how the state is looked at, and what was seen last.
+// watch reads and caches the state.
 type watch struct {
 	read func(ctx context.Context) (State, error)
 
 	mu      sync.Mutex
 	cached  State
-	expires time.Time // how long seen holds
+	expires time.Time // end of the cache's validity
 }
 
-// Watch has whoever asks see what look finds; what fails is missing. It is called
-// before anybody asks.
+// Watch sets the function that reads the state. If it fails, the state is left out. Watch is
+// called before the first request.
 func (m *Metrics) Watch(look func(ctx context.Context) (State, error)) {
 	if m != nil {
 		m.watch.read = look
 	}
 }
 
-// state returns what was seen a moment ago, or is seen now. Those who ask at once wait
-// for one look.
+// state returns the cached state or reads it. Concurrent callers wait for one read.
 func (w *watch) state(ctx context.Context) (State, error) {
 	if w.read == nil {
 		return State{}, nil

@@ -11,15 +11,15 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// text is all metrics in Prometheus' text format. Of a state that could not be looked
-// at (nil) nothing is shown: a zero would be a lie.
+// text returns all metrics in Prometheus' text format. For a nil state it leaves out the state's
+// families: a zero would be wrong.
 func (m *Metrics) text(state *State) []byte {
 	shown := map[string]*bytes.Buffer{}
 	for _, c := range m.counted {
 		shown[c.name] = &bytes.Buffer{}
 	}
 	if state != nil {
-		for _, r := range state.Relays { // from the first look on: a rate needs a zero to begin at
+		for _, r := range state.Relays { // present from the start: a rate needs a first value of zero
 			for _, result := range Results() {
 				m.Result(r.Name, result, 0)
 			}
@@ -49,7 +49,7 @@ func (s *State) write(shown map[string]*bytes.Buffer, now time.Time) {
 			b = &bytes.Buffer{}
 			shown[family] = b
 		}
-		b.WriteString(series(family, labels...) + " " + strconv.FormatFloat(v, 'f', -1, 64) + "\n") // bytes without an exponent
+		b.WriteString(series(family, labels...) + " " + strconv.FormatFloat(v, 'f', -1, 64) + "\n") // without an exponent
 	}
 	for _, w := range s.Waiting {
 		put(nameWaiting, float64(w.Count), "relay", w.Relay, "reason", w.Reason)

@@ -1,9 +1,9 @@
-// Package nearest finds which of several names somebody meant who mistyped one. It knows
-// nothing of ours, and everything may import it.
+// Package nearest suggests the name that a mistyped word was meant to be. It has no dependencies
+// within the module.
 package nearest
 
-// Of returns the one of names that is reached from word with the fewest letters
-// put in, left out or changed; empty: there is none.
+// Of returns the name with the smallest edit distance from word if it is near enough (Near),
+// otherwise "".
 func Of(word string, names []string) (name string) {
 	best := -1
 	for _, candidate := range names {
@@ -14,13 +14,13 @@ func Of(word string, names []string) (name string) {
 	return name
 }
 
-// Near reports whether a name is so near to a word that it is probably meant.
+// Near reports whether the edit distance of word and name is so small that the name was probably
+// meant.
 func Near(word, name string) bool {
 	return name != "" && Distance(word, name) <= max(2, min(len(word), len(name))/3)
 }
 
-// Distance is how many letters have to be put in, left out or changed between two
-// words: that of Levenshtein, in bytes.
+// Distance returns the Levenshtein distance of a and b in bytes.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -1,5 +1,5 @@
-// Package pack reads many files that stand in a binary as one, in gzip: together they take
-// a quarter of what they take apart. It knows nothing of ours.
+// Package pack reads many files that are embedded in a binary as one gzip stream: compressed
+// together they need a quarter of the space. It has no dependencies within the module.
 package pack
 
 import (
@@ -10,9 +10,9 @@ import (
 	"io"
 )
 
-// Each calls see for each file of a pack, in its order, until it returns false. A pack is,
-// in gzip (RFC 1952), the name and the content of each file, with its length in bytes before
-// each, in four bytes, the highest first. Errors: the pack is damaged.
+// Each calls see for each file of a pack in order until it returns false. A pack is a gzip stream
+// (RFC 1952) of the name and the content of each file, each preceded by its length in bytes as a
+// 4-byte big-endian number. Errors: the pack is damaged.
 func Each(packed []byte, see func(name string, content []byte) bool) error {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -36,13 +36,13 @@ func Each(packed []byte, see func(name string, content []byte) bool) error {
 	}
 }
 
-// next is the bytes of a length that stands before them. Errors: io.EOF, there are no more.
+// next reads a length and the bytes after it. It returns io.EOF at the end.
 func next(r io.Reader) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer // a damaged length makes no buffer of it
+	var b bytes.Buffer // grows with the data, not with a wrong length
 	if _, err := io.CopyN(&b, r, int64(binary.BigEndian.Uint32(length[:]))); err != nil {
 		return nil, io.ErrUnexpectedEOF
 	}

@@ -8,7 +8,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// TestEach: names and contents come back in their order, until nobody wants more.
+// TestEach: names and contents are returned in order until the callback stops.
 func TestEach(t *testing.T) {
 	files := []apptest.File{{Name: "a.js", Content: []byte("let a;")}, {Name: "empty", Content: nil}, {Name: "ui/b.css", Content: make([]byte, 100_000)}}
 	packed := apptest.Pack(t, files)
@@ -32,8 +32,8 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestDamagedPackIsAnError: what is cut off, or was none, is an error, and a length that lies
-// takes no memory.
+// TestDamagedPackIsAnError: a truncated or invalid pack is an error, and a wrong length allocates
+// no memory.
 func TestDamagedPackIsAnError(t *testing.T) {
 	whole := apptest.Pack(t, []apptest.File{{Name: "a", Content: []byte("text")}})
 	for name, packed := range map[string][]byte{"nothing": nil, "no gzip": []byte("text"), "cut off": whole[:len(whole)-10]} {
@@ -41,8 +41,8 @@ func TestDamagedPackIsAnError(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	lies := apptest.Pack(t, nil)
-	if err := pack.Each(lies, func(string, []byte) bool { return true }); err != nil {
+	corrupt := apptest.Pack(t, nil)
+	if err := pack.Each(corrupt, func(string, []byte) bool { return true }); err != nil {
 		t.Errorf("an empty pack: %v", err)
 	}
 }

@@ -1,21 +1,21 @@
-// Package publicip tells addresses of hosts on the Internet from all others. Everything may
-// import it; it asks nobody.
+// Package publicip distinguishes addresses of hosts on the Internet from all others. Every package
+// may import it.
 //
-// Failure policy: what is not surely such an address is none.
+// Failure policy: an address that is not certainly public is not public.
 package publicip
 
 import "net/netip"
 
-// specialPrefixes are the blocks of the IANA special-purpose registries that no
-// host on the Internet has, and those that carry an IPv4 address inside, which
-// may lead anywhere (RFC 6890; https://www.iana.org/assignments/iana-ipv4-special-registry,
+// specialPrefixes are the special-purpose blocks of IANA's registries that no host on the Internet
+// has, and the blocks that embed an IPv4 address, which may lead anywhere (RFC 6890;
+// https://www.iana.org/assignments/iana-ipv4-special-registry,
 // https://www.iana.org/assignments/iana-ipv6-special-registry).
 var specialPrefixes = [...]netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),
 	netip.MustParsePrefix("127.0.0.0/8"),
-	netip.MustParsePrefix("168.63.129.16/32"), // in no registry: what a machine in Azure asks about itself
+	netip.MustParsePrefix("168.63.129.16/32"), // in no registry: the metadata address of Azure
 	netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.0.0/24"),
@@ -32,11 +32,11 @@ var specialPrefixes = [...]netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),
 }
 
-// globalUnicast is all of IPv6 that has been given out (RFC 4291 2.4).
+// globalUnicast is the allocated part of IPv6 (RFC 4291 2.4).
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// Is reports whether a is an address of a host on the Internet: not
-// of this machine, of a private or special network, nor a wrapped IPv4 address.
+// Is reports whether a is the address of a host on the Internet: not of this machine or of a
+// private or special network, and not an embedded IPv4 address.
 func Is(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false

@@ -1,7 +1,7 @@
-// Package live tells listeners of a team what changes while they look. It knows nothing
-// of ours.
+// Package pubsub delivers events of a team to its listeners, batched and rate-limited. It has no
+// dependencies within the module.
 //
-// Failure policy: nobody waits for a listener; one that reads too slowly is cut off.
+// Failure policy: publishing never blocks. A listener that reads too slowly is closed.
 package pubsub
 
 import (
@@ -16,48 +16,49 @@ import (
 	"time"
 )
 
-// Event is something that changed.
+// Event is a change.
 type Event struct {
 	Name string
-	ID   string // of what changed; empty: there is one of its name
-	// Data returns what is told, as JSON has it. It is asked when listeners are told: once
-	// for all of them, and for the last of the events of one name and id. nil: the id alone.
+	ID   string // of the changed object; empty: there is only one of this name
+	// Data returns the data of the event for JSON. It is called at delivery, once for all
+	// listeners, and only for the last of several events with the same name and id. nil: only the
+	// id.
 	Data func() any
 }
 
-// Reset is the name of the event that says: reload what is shown. More changed than is
-// told one by one, or a listener came back.
+// Reset is the name of the event that makes clients reload: there were too many events, or the
+// listener may have missed some.
 const Reset = "reset"
 
 const (
-	// gatherDelay is how long what changes is gathered after a quiet time, every at least
-	// between two times that listeners are told.
+	// gatherDelay is how long events are collected after a quiet period. minInterval is the
+	// minimum time between two deliveries.
 	gatherDelay = 50 * time.Millisecond
 	minInterval = time.Second
-	// maxEvents is how many events are told at a time; where more happen, that they do.
+	// maxEvents is the maximum number of events in one delivery. More events become a Reset.
 	maxEvents = 200
-	// listenerBuffer is how many times a listener may have been told and not have read it.
+	// listenerBuffer is how many deliveries a listener may have unread.
 	listenerBuffer = 8
 )
 
-// Limits bound the listeners.
+// Limits are the maximum numbers of listeners.
 type Limits struct {
 	All    int
-	Team   int // of one team
-	Holder int // of one key or session
+	Team   int // for one team
+	Holder int // for one key or session
 }
 
-// DefaultLimits are those of a server in use.
+// DefaultLimits are the limits of New.
 var DefaultLimits = Limits{All: 2000, Team: 200, Holder: 20}
 
-// The reasons why nobody else may listen.
+// Errors of Listen.
 var (
 	ErrAll    = errors.New("too many listeners")
 	ErrTeam   = errors.New("too many listeners of a team")
 	ErrHolder = errors.New("too many listeners of a key or session")
 )
 
-// Bus takes events to listeners. It is safe for concurrent use; a nil one has none.
+// Bus delivers events to listeners. It is safe for concurrent use. A nil Bus has no listeners.
 type Bus struct {
 	Limits
 	listening atomic.Int32
@@ -65,38 +66,38 @@ type Bus struct {
 	mu         sync.Mutex
 	teams      map[string]*team
 	holders    map[string]int
-	deliveries uint64 // times
+	deliveries uint64 // count, the id of the last one
 }
 
-// New makes a bus without listeners.
+// New returns a bus without listeners.
 func New() *Bus {
 	return &Bus{Limits: DefaultLimits, teams: map[string]*team{}, holders: map[string]int{}}
 }
 
-// team is who listens to a team, and what they will be told.
+// team holds the listeners and the pending events of a team.
 type team struct {
 	listeners    map[*Listener]struct{}
 	pending      []Event
-	pendingIndex map[[2]string]int // in pending, by name and id
-	overflow     bool              // than may be pending
-	scheduled    bool              // they are told soon, or right now
-	lastDelivery time.Time         // when they were told
+	pendingIndex map[[2]string]int // index in pending by name and id
+	overflow     bool              // events beyond maxEvents were dropped
+	scheduled    bool              // a delivery is scheduled or running
+	lastDelivery time.Time         // time of the last delivery
 }
 
-// Listener is one who listens.
+// Listener receives the events of one team.
 type Listener struct {
-	// C brings what to write to the listener, in the form of server-sent events. It is
-	// closed for one that reads too slowly.
+	// C receives deliveries in the format of server-sent events. It is closed if the listener
+	// reads too slowly.
 	C            chan []byte
 	bus          *Bus
 	team, holder string
 }
 
-// Listening reports whether anybody listens at all. It costs next to nothing.
+// Listening reports whether there is any listener. It is cheap.
 func (b *Bus) Listening() bool { return b != nil && b.listening.Load() > 0 }
 
-// Listen has a listener told of a team, until it is closed. holder is the key or session
-// that it belongs to. Errors: ErrAll, ErrTeam, ErrHolder.
+// Listen adds a listener for a team. holder is the key or session that it belongs to. Errors:
+// ErrAll, ErrTeam, ErrHolder.
 func (b *Bus) Listen(of, holder string) (*Listener, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,14 +120,14 @@ func (b *Bus) Listen(of, holder string) (*Listener, error) {
 	return l, nil
 }
 
-// Close ends the listening. More calls do nothing.
+// Close removes the listener. It may be called more than once.
 func (l *Listener) Close() {
 	l.bus.mu.Lock()
 	defer l.bus.mu.Unlock()
 	l.bus.remove(l)
 }
 
-// remove forgets a listener.
+// remove removes a listener. b.mu is held.
 func (b *Bus) remove(l *Listener) {
 	t := b.teams[l.team]
 	if t == nil {
@@ -145,7 +146,7 @@ func (b *Bus) remove(l *Listener) {
 	b.listening.Add(-1)
 }
 
-// Publish has the listeners of a team told of an event soon. It never blocks.
+// Publish schedules the delivery of an event to the listeners of a team. It never blocks.
 func (b *Bus) Publish(of string, e Event) {
 	if !b.Listening() {
 		return
@@ -171,7 +172,7 @@ func (b *Bus) Publish(of string, e Event) {
 	}
 }
 
-// Reset has all listeners reload what is shown: what changed is not known.
+// Reset sends a Reset to all listeners, for changes that are not known in detail.
 func (b *Bus) Reset() {
 	if !b.Listening() {
 		return
@@ -184,28 +185,28 @@ func (b *Bus) Reset() {
 	}
 }
 
-// schedule has a team told at its time.
+// schedule schedules the next delivery to a team.
 func (b *Bus) schedule(of string, t *team) {
 	time.AfterFunc(max(gatherDelay, minInterval-time.Since(t.lastDelivery)), func() { b.deliver(of, t) })
 }
 
-// deliver tells the listeners of a team what is pending.
+// deliver sends the pending events to the listeners of a team.
 func (b *Bus) deliver(of string, t *team) {
 	b.mu.Lock()
 	events, more := t.pending, t.overflow
 	t.pending, t.overflow = nil, false
 	clear(t.pendingIndex)
 	b.deliveries++
-	told := b.deliveries
+	number := b.deliveries
 	alone := len(t.listeners) == 0
 	b.mu.Unlock()
 	if alone {
-		return // and forgotten: who comes next is of a new one
+		return // the team was removed: later listeners belong to a new one
 	}
 	if more {
 		events = append(events, Event{Name: Reset})
 	}
-	text := Text(told, events...) // it may take its time, and nobody waits for it
+	text := Text(number, events...) // without the lock, since Data may be slow
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,7 +224,7 @@ func (b *Bus) deliver(of string, t *team) {
 	}
 }
 
-// Text returns events as they are sent, of which the last has an id.
+// Text formats events as server-sent events. The last one carries the id.
 func Text(id uint64, events ...Event) []byte {
 	var out bytes.Buffer
 	for i, e := range events {
@@ -235,18 +236,18 @@ func Text(id uint64, events ...Event) []byte {
 	return out.Bytes()
 }
 
-// data is what an event tells, on one line.
+// data returns the data of an event as JSON on one line.
 func (e *Event) data() []byte {
 	var v any = struct {
 		ID string `json:"id,omitempty"`
 	}{e.ID}
 	if e.Data != nil {
-		if said := e.Data(); said != nil {
-			v = said
+		if own := e.Data(); own != nil {
+			v = own
 		}
 	}
 	text, err := json.Marshal(v)
-	if err != nil { // what can't be said is looked up by its id
+	if err != nil { // clients look the object up by its id
 		return fmt.Appendf(nil, "{\"id\":%q}", e.ID)
 	}
 	return text

@@ -18,7 +18,7 @@ func listen(t *testing.T, b *Bus, team, holder string) *Listener {
 	return l
 }
 
-// received returns what a listener was told by now.
+// received returns what a listener has received so far.
 func received(l *Listener) string {
 	synctest.Wait()
 	var out strings.Builder
@@ -39,25 +39,25 @@ func TestListenersGetEventsOfTheirTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New()
 		if b.Listening() {
-			t.Error("somebody listens")
+			t.Error("there are listeners")
 		}
-		b.Publish("a", Event{Name: "lost"}) // nobody does yet
+		b.Publish("a", Event{Name: "lost"}) // before there is a listener
 		ours, theirs := listen(t, b, "a", "k"), listen(t, b, "b", "k")
 		b.Publish("a", Event{Name: "email", ID: "1"})
 		b.Publish("a", Event{Name: "email", ID: "1", Data: func() any { return map[string]string{"id": "1", "event": "sent"} }})
 		b.Publish("a", Event{Name: "queue"})
 		time.Sleep(gatherDelay)
 		if got, want := received(ours), "event: email\ndata: {\"event\":\"sent\",\"id\":\"1\"}\n\nid: 1\nevent: queue\ndata: {}\n\n"; got != want {
-			t.Errorf("told %q, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 		if got := received(theirs); got != "" {
-			t.Errorf("another team hears %q", got)
+			t.Errorf("another team gets %q", got)
 		}
 		ours.Close()
 		ours.Close()
 		theirs.Close()
 		if b.Listening() || len(b.teams)+len(b.holders) > 0 {
-			t.Errorf("somebody is left: %v %v", b.teams, b.holders)
+			t.Errorf("listeners are left: %v %v", b.teams, b.holders)
 		}
 	})
 }
@@ -73,8 +73,8 @@ func TestEventsAreDeliveredOncePerSecond(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			received(l)
 		}
-		if told := b.deliveries; told < 9 || told > 11 {
-			t.Errorf("told %d times in %v", told, time.Since(start))
+		if deliveries := b.deliveries; deliveries < 9 || deliveries > 11 {
+			t.Errorf("%d deliveries in %v", deliveries, time.Since(start))
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestTooManyEventsBecomeReset(t *testing.T) {
 		time.Sleep(gatherDelay)
 		got := received(l)
 		if n := strings.Count(got, "event: email\n"); n != maxEvents || !strings.HasSuffix(got, "event: reset\ndata: {}\n\n") {
-			t.Errorf("%d were told, the end is %q", n, got[len(got)-60:])
+			t.Errorf("%d events, the end is %q", n, got[len(got)-60:])
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestSlowListenerIsClosed(t *testing.T) {
 			b.Publish("a", Event{Name: "queue"})
 			time.Sleep(minInterval)
 			if got := received(swift); strings.Count(got, "queue") != 1 {
-				t.Fatalf("beside a slow one, another is told %q", got)
+				t.Fatalf("with a slow listener, another one gets %q", got)
 			}
 		}
 		if got := received(slow); strings.Count(got, "queue") != listenerBuffer || !strings.HasSuffix(got, "closed") {
@@ -144,8 +144,8 @@ func TestListenerLimits(t *testing.T) {
 	refused("a", "1", nil)
 }
 
-// TestListenerJoiningDuringDelivery: the last listener went, and another came,
-// while what was pending waited for its time.
+// TestListenerJoiningDuringDelivery: the last listener leaves and another joins while events are
+// pending.
 func TestListenerJoiningDuringDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New()
@@ -156,12 +156,12 @@ func TestListenerJoiningDuringDelivery(t *testing.T) {
 		defer next.Close()
 		time.Sleep(minInterval)
 		if got := received(next); got != "" {
-			t.Errorf("it is told of before: %q", got)
+			t.Errorf("an event came before: %q", got)
 		}
 		b.Publish("a", Event{Name: "queue"})
 		time.Sleep(gatherDelay)
 		if got := received(next); !strings.Contains(got, "queue") {
-			t.Errorf("it is told %q", got)
+			t.Errorf("it gets %q", got)
 		}
 	})
 }

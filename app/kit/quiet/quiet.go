@@ -1,8 +1,8 @@
-// Package quiet drops a line that github.com/VictoriaMetrics/metrics writes to standard error
-// before main begins, in each command, where the kernel or the container has no pressure
-// figures of its control group. Importing it is enough.
+// Package quiet drops a line that github.com/VictoriaMetrics/metrics logs before main begins in
+// every command, if the kernel or the container has no pressure figures (PSI). Importing the
+// package is enough.
 //
-// Failure policy: every other line goes where it went.
+// Failure policy: all other lines are logged unchanged.
 package quiet
 
 import (
@@ -12,13 +12,13 @@ import (
 	"os"
 )
 
-// The package imports so little that it is initialized before the library, which imports
-// net/http: of those that can be, Go initializes the package whose path sorts first.
+// The package has so few imports that it is initialized before the library, which imports
+// net/http: of the packages that are ready, Go initializes the one whose path sorts first.
 func init() { log.SetOutput(filter{os.Stderr}) }
 
 var dropped = []byte("INFO: metrics: disable exposing PSI metrics")
 
-// filter writes all lines but the one.
+// filter drops the line and passes on all others.
 type filter struct{ to io.Writer }
 
 // Write implements io.Writer.

@@ -2,7 +2,7 @@ package schedule
 
 import "time"
 
-// What the external tests of this package need of its inside.
+// Unexported names for the external tests.
 
 const (
 	MaxScheduleInput = maxScheduleInput

@@ -1,9 +1,9 @@
-// Package schedule reads the times that callers write: ISO 8601, and a few English
-// phrases. It imports nothing of ours, so that any package may use it; it does no
-// I/O, keeps no state, and is told what time it is.
+// Package schedule parses the times that callers write: ISO 8601 and a few English phrases. It has
+// no dependencies within the module, does no I/O and keeps no state. Callers pass the current
+// time.
 //
-// Failure policy: what has two readings is refused, and so is every word that it does
-// not know. Errors are fit to be shown to the caller and name no field.
+// Failure policy: ambiguous input and unknown words are refused. Errors may be shown to the caller
+// and do not name a field.
 package schedule
 
 import (
@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Lengths of time.
+// Durations.
 const (
-	// MaxAhead is how far ahead mail can be scheduled.
+	// MaxAhead is how far in the future mail can be scheduled.
 	MaxAhead = 30 * Day
 
-	// Day is 24 hours, whatever clocks do.
+	// Day is 24 hours, regardless of clock changes.
 	Day  = 24 * time.Hour
 	week = 7 * Day
 
 	maxScheduleInput = 100 // bytes
 )
 
-// The refusals of Parse that more than one place has.
+// Error messages of Parse that are used more than once.
 const (
 	scheduleForm = "must be an ISO 8601 time such as 2026-08-05T11:52:01Z, or a phrase such as in 1 hour, " +
 		"tomorrow at 9am or Friday at 3pm ET"
@@ -72,7 +72,7 @@ func Parse(s string, now time.Time) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	now = now.UTC() // which also drops its monotonic reading: the result is a wall time
+	now = now.UTC() // removes the monotonic reading too: the result is a wall time
 	var t time.Time
 	if digit(words[0][0]) {
 		t, err = ParseISO(strings.Join(words, " "))
@@ -82,7 +82,7 @@ func Parse(s string, now time.Time) (time.Time, error) {
 	switch {
 	case err != nil:
 		return time.Time{}, err
-	case t.Year() < 1: // an offset can lead out of the years that timestamps can show
+	case t.Year() < 1: // an offset can lead outside the years that timestamps can show
 		return time.Time{}, errors.New(scheduleNoSuch)
 	case t.After(now.Add(MaxAhead)):
 		return time.Time{}, errors.New(scheduleTooFar)
@@ -90,8 +90,8 @@ func Parse(s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// Words returns the words in lower case, at least one. Only printable ASCII
-// passes: lower-casing makes ASCII of some other letters.
+// Words splits s into words in lower case and returns at least one. Only printable ASCII is
+// accepted, since lower-casing turns some other letters into ASCII.
 func Words(s string) ([]string, error) {
 	if len(s) > maxScheduleInput {
 		return nil, fmt.Errorf("is longer than %d bytes", maxScheduleInput)
@@ -108,8 +108,8 @@ func Words(s string) ([]string, error) {
 	return words, nil
 }
 
-// ParseMoment reads a moment in ISO 8601, with offset, Z or without a zone (UTC), or a
-// date alone, which is its first moment in UTC.
+// ParseMoment parses a time in ISO 8601 with offset, Z or without a zone (UTC), or a date, which
+// means its first moment in UTC.
 func ParseMoment(s string) (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, nil
@@ -121,7 +121,7 @@ func ParseMoment(s string) (time.Time, error) {
 	return ParseISO(strings.Join(words, " "))
 }
 
-// ParseISO reads lower-case text with single spaces.
+// ParseISO parses lower-case text with single spaces.
 func ParseISO(s string) (time.Time, error) {
 	const minute = "0000-00-00 00:00"
 	switch {
@@ -145,19 +145,18 @@ func ParseISO(s string) (time.Time, error) {
 	return z.instant(wall.Add(seconds))
 }
 
-// wallTime returns what a clock shows as if it stood in UTC; a zone turns it into
-// an instant.
+// wallTime returns a wall time as if it were in UTC; a zone converts it to an instant.
 func wallTime(year, month, dayOfMonth, hour, minute int) (time.Time, error) {
 	t := time.Date(year, time.Month(month), dayOfMonth, hour, minute, 0, 0, time.UTC)
-	if t.Month() != time.Month(month) || hour > 23 || minute > 59 { // 30 February has become March
+	if t.Month() != time.Month(month) || hour > 23 || minute > 59 { // time.Date turns 30 February into March
 		return time.Time{}, errors.New(scheduleNoSuch)
 	}
 	return t, nil
 }
 
-// readSeconds reads ":SS" and a decimal fraction of up to nine digits, with a
-// point or a comma (ISO 8601), from the front of s, if they are there. There are
-// no leap seconds: this machine's clock has none.
+// readSeconds parses optional ":SS" with a decimal fraction of up to nine digits, with a point or
+// a comma (ISO 8601), at the front of s. Leap seconds are refused, since system clocks do not have
+// them.
 func readSeconds(s string) (d time.Duration, rest string, err error) {
 	if !hasShape(s, ":00") {
 		return 0, s, nil
@@ -207,7 +206,7 @@ func parsePhrase(words []string, now time.Time) (time.Time, error) {
 	return d.at(clock, z, now)
 }
 
-// parseDelay reads what follows "in".
+// parseDelay parses the words after "in".
 func parseDelay(words []string, now time.Time) (time.Time, error) {
 	if len(words) != 2 {
 		return time.Time{}, errors.New(scheduleForm)
@@ -223,13 +222,13 @@ func parseDelay(words []string, now time.Time) (time.Time, error) {
 		return time.Time{}, errors.New(scheduleForm)
 	}
 	n, err := strconv.Atoi(words[0])
-	if err != nil || n > int(MaxAhead/unit) { // checked before the product can overflow
+	if err != nil || n > int(MaxAhead/unit) { // before the product can overflow
 		return time.Time{}, errors.New(scheduleTooFar)
 	}
 	return now.Add(time.Duration(n) * unit), nil
 }
 
-// delayUnit knows no months and years, which have no fixed length.
+// delayUnit returns the duration of a unit. Months and years have no fixed length and are refused.
 func delayUnit(word string) (time.Duration, bool) {
 	switch strings.TrimSuffix(word, "s") {
 	case "second", "sec":
@@ -246,10 +245,10 @@ func delayUnit(word string) (time.Duration, bool) {
 	return 0, false
 }
 
-// dayPhrase is a day as it is named, relative to a today not yet known.
+// dayPhrase is a named day, relative to the current day.
 type dayPhrase struct {
-	ahead     int  // days after today; not used with byWeekday
-	tonight   bool // the clock time is in the evening
+	ahead     int  // days after today, unless byWeekday
+	tonight   bool // the time is in the evening
 	byWeekday bool
 	weekday   time.Weekday
 	next      bool // never today
@@ -294,7 +293,7 @@ func readWeekday(word string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// at returns the instant at which clocks in zone z show clock on that day.
+// at returns the instant at which clocks in zone z show clock on the day.
 func (d dayPhrase) at(clock time.Duration, z zone, now time.Time) (time.Time, error) {
 	local := z.wall(now)
 	today := local.Truncate(Day)
@@ -307,7 +306,7 @@ func (d dayPhrase) at(clock time.Duration, z zone, now time.Time) (time.Time, er
 	}
 	wall := today.Add(clock)
 	t, err := z.instant(wall)
-	// A skipped time has no instant to compare: it counts by what clocks show.
+	// A wall time that is skipped has no instant; wall times are compared instead.
 	past := err == nil && !t.After(now) || err != nil && !wall.After(local)
 	if d.next || past {
 		return z.instant(wall.Add(week))
@@ -315,8 +314,8 @@ func (d dayPhrase) at(clock time.Duration, z zone, now time.Time) (time.Time, er
 	return t, err
 }
 
-// readClock reads a time of day from the first one or two words, as the time
-// since midnight on that day's clocks. Words must not be empty.
+// readClock parses a time of day from the first one or two words and returns it as the time since
+// midnight on clocks. words must not be empty.
 func readClock(words []string, tonight bool) (clock time.Duration, rest []string, err error) {
 	word, rest := words[0], words[1:]
 	switch {
@@ -341,7 +340,7 @@ func readClock(words []string, tonight bool) (clock time.Duration, rest []string
 	return clock, rest, err
 }
 
-// halfOfDay returns "am" or "pm", or "" for any other word.
+// halfOfDay returns "am" or "pm", or "" for other words.
 func halfOfDay(word string) string {
 	switch word {
 	case "am", "a.m.":
@@ -352,8 +351,7 @@ func halfOfDay(word string) string {
 	return ""
 }
 
-// readHour reads "9", "09", "9:30" or "09:30" of that half of the day, which is
-// "" for the 24-hour clock.
+// readHour parses "9", "09", "9:30" or "09:30" in a half of the day; "" means the 24-hour clock.
 func readHour(s, half string, tonight bool) (time.Duration, error) {
 	hours, minutes, colon := strings.Cut(s, ":")
 	if !hasShape(hours, "0") || len(hours) > 2 || !hasShape(hours[1:], "00"[:len(hours)-1]) {
@@ -383,8 +381,8 @@ func readHour(s, half string, tonight bool) (time.Duration, error) {
 	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute, nil
 }
 
-// hasShape says whether s begins like shape, in which 0 is any digit, a space is
-// itself or a t, and all else is itself.
+// hasShape reports whether s begins like shape, in which 0 matches a digit, a space matches a
+// space or t, and other characters match themselves.
 func hasShape(s, shape string) bool {
 	if len(s) < len(shape) {
 		return false

@@ -11,13 +11,13 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// scheduleNow is a Wednesday; in the US it is still Wednesday's morning.
+// scheduleNow is a Wednesday, in the US Wednesday morning.
 var scheduleNow = time.Date(2026, 8, 5, 11, 52, 1, 858e6, time.UTC)
 
-// The right column is in UTC.
+// TestParseSchedule: the right column is in UTC.
 func TestParseSchedule(t *testing.T) {
 	for _, c := range [][2]string{
-		// ISO 8601, as the clients' languages write it
+		// ISO 8601 as programming languages write it
 		{"2026-08-05T11:52:01.858Z", "2026-08-05T11:52:01.858Z"},             // JavaScript
 		{"2026-08-05T11:52:01Z", "2026-08-05T11:52:01Z"},                     // Go
 		{"2026-08-05T11:52:01-0700", "2026-08-05T18:52:01Z"},                 // Go example
@@ -31,8 +31,8 @@ func TestParseSchedule(t *testing.T) {
 		{"2026-08-05 11:52:01 +0200", "2026-08-05T09:52:01Z"},                // Ruby's to_s
 		{"2026-08-05 11:52:01 UTC", "2026-08-05T11:52:01Z"},                  // Ruby's to_s
 		{"2026-08-05 11:52:01.858+00", "2026-08-05T11:52:01.858Z"},           // PostgreSQL
-		{"2026-08-05 11:52:01,5", "2026-08-05T11:52:01.5Z"},                  // ISO's comma
-		{"2026-08-05T11:52", "2026-08-05T11:52:00Z"},                         // HTML's datetime-local
+		{"2026-08-05 11:52:01,5", "2026-08-05T11:52:01.5Z"},                  // comma of ISO 8601
+		{"2026-08-05T11:52", "2026-08-05T11:52:00Z"},                         // datetime-local of HTML
 		{"2026-08-05T11:52Z", "2026-08-05T11:52:00Z"},
 		{"2026-08-05 11:52", "2026-08-05T11:52:00Z"},
 		{"2026-08-05 11:52Z", "2026-08-05T11:52:00Z"},
@@ -49,7 +49,7 @@ func TestParseSchedule(t *testing.T) {
 		{"2026-08-05T00:00", "2026-08-05T00:00:00Z"},
 		{"2026-08-05T23:59:59.999999999", "2026-08-05T23:59:59.999999999Z"},
 
-		// the past is returned as it is
+		// past times are returned unchanged
 		{"2025-01-01T00:00:00Z", "2025-01-01T00:00:00Z"},
 		{"1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z"},
 		{"2024-02-29T09:00", "2024-02-29T09:00:00Z"},
@@ -168,8 +168,7 @@ func TestParseSchedule(t *testing.T) {
 	}
 }
 
-// checkSchedule also hands over the same now in another location, which must not
-// matter.
+// checkSchedule also passes now in another location, which must not matter.
 func checkSchedule(t *testing.T, in string, now time.Time, want string) {
 	t.Helper()
 	for _, now := range []time.Time{now, now.In(time.FixedZone("", 13*3600))} {
@@ -184,7 +183,7 @@ func checkSchedule(t *testing.T, in string, now time.Time, want string) {
 	}
 }
 
-// The right column is a part of what the error must say.
+// TestParseScheduleRefuses: the right column is a part of the error message.
 func TestParseScheduleRefuses(t *testing.T) {
 	const form, exist, ambiguous, zoned = "ISO 8601 time such as", "date and time that exist", "say am or pm", "with a zone"
 	const clock, far, evening = "at what time", "at most 30 days", "between 5pm and midnight"
@@ -195,13 +194,13 @@ func TestParseScheduleRefuses(t *testing.T) {
 		{strings.Repeat("x", 101), "100 bytes"},
 		{strings.Repeat("9", 100), form},
 
-		// what libraries read all the same
+		// what other libraries accept
 		{"banana", form},
 		{"hello tomorrow my friend", form},
 		{"25 December 2026 08:00", form},
 		{"2026-12-05 11:52", far},
 
-		// other words and forms
+		// unknown words and forms
 		{"now", form},
 		{"in", form},
 		{"in 5", form},
@@ -290,7 +289,7 @@ func TestParseScheduleRefuses(t *testing.T) {
 		{"in 5 min\x00", form},
 		{"\xff", form},
 
-		// dates and times that are none
+		// dates and times that do not exist
 		{"2026-02-29T11:52", exist},
 		{"2026-02-30T11:52", exist},
 		{"2026-08-32T11:52", exist},
@@ -312,7 +311,7 @@ func TestParseScheduleRefuses(t *testing.T) {
 		{"tomorrow at 0:30pm", exist},
 		{"tomorrow at 99", exist},
 
-		// two readings
+		// ambiguous
 		{"tomorrow at 9", ambiguous},
 		{"tomorrow at 17", ambiguous},
 		{"tomorrow 0", ambiguous},
@@ -331,7 +330,7 @@ func TestParseScheduleRefuses(t *testing.T) {
 		{"tonight at noon", evening},
 		{"tonight at 12:00", evening},
 
-		// zones and other endings
+		// zones and other suffixes
 		{"tomorrow at 9am please", zoned},
 		{"tomorrow at 9am in London", zoned},
 		{"tomorrow at 9am am", zoned},
@@ -402,20 +401,20 @@ func TestParseScheduleRefuses(t *testing.T) {
 	}
 }
 
-// "Today" is the day in the zone that is named.
+// TestParseScheduleDayOfZone: "today" is the day in the given zone.
 func TestParseScheduleDayOfZone(t *testing.T) {
-	now := time.Date(2026, 8, 8, 2, 0, 0, 0, time.UTC) // Saturday; in the US still Friday evening
+	now := time.Date(2026, 8, 8, 2, 0, 0, 0, time.UTC) // Saturday; in the US Friday evening
 	for _, c := range [][2]string{
 		{"today at 11pm", "2026-08-08T23:00:00Z"},
 		{"today at 11pm PT", "2026-08-08T06:00:00Z"},
 		{"tomorrow at 9am", "2026-08-09T09:00:00Z"},
 		{"tomorrow at 9am ET", "2026-08-08T13:00:00Z"},
 		{"friday at 11pm ET", "2026-08-08T03:00:00Z"},
-		{"friday at 10pm ET", "2026-08-15T02:00:00Z"}, // this minute is not ahead
+		{"friday at 10pm ET", "2026-08-15T02:00:00Z"}, // this minute is not in the future
 		{"next friday at 11pm ET", "2026-08-15T03:00:00Z"},
 		{"friday at 11pm", "2026-08-14T23:00:00Z"},
 		{"saturday at 9am", "2026-08-08T09:00:00Z"},
-		{"saturday at 9am +14:00", "2026-08-14T19:00:00Z"}, // there it is 4pm
+		{"saturday at 9am +14:00", "2026-08-14T19:00:00Z"}, // 4pm in that zone
 	} {
 		checkSchedule(t, c[0], now, c[1])
 	}
@@ -469,8 +468,8 @@ func TestParseScheduleSummerTime(t *testing.T) {
 	}
 }
 
-// The rule written here and the zone files agree on what clocks show and on which
-// instant they mean, hour by hour around each change and at random between.
+// TestScheduleZonesAgreeWithTZData compares the rule of this package with the zone files hour by
+// hour around each change and at random times between.
 func TestScheduleZonesAgreeWithTZData(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for word, name := range map[string]string{
@@ -514,12 +513,12 @@ func checkZone(t *testing.T, word string, loc *time.Location, at time.Time) {
 	}
 }
 
-// Every way of writing an instant is read as that instant.
+// TestParseScheduleRoundTrip parses every notation of an instant.
 func TestParseScheduleRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	layouts := []struct {
 		layout string
-		unit   time.Duration // what the layout can hold
+		unit   time.Duration // precision of the layout
 		zoned  bool
 	}{
 		{time.RFC3339Nano, time.Nanosecond, true},
@@ -537,7 +536,7 @@ func TestParseScheduleRoundTrip(t *testing.T) {
 		{"2006-01-02 15:04:05 UTC", time.Second, false},
 	}
 	for range 3000 {
-		// The years 1 to 9999, with every offset that is allowed.
+		// The years 1 to 9999 with every allowed offset.
 		at := time.Unix(rnd.Int64N(315537897600-2*86400)-62135596800+86400, rnd.Int64N(1e9)).UTC()
 		offset := rnd.IntN(26*60+1) - 12*60
 		for _, l := range layouts {
@@ -555,7 +554,8 @@ func TestParseScheduleRoundTrip(t *testing.T) {
 	}
 }
 
-// A weekday is always ahead, at most a week, on that day and at that hour.
+// TestParseScheduleWeekdays: a weekday is in the future, at most a week ahead, on that day and at
+// that hour.
 func TestParseScheduleWeekdays(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 5000 {
@@ -578,7 +578,7 @@ func TestParseScheduleWeekdays(t *testing.T) {
 	}
 }
 
-// A now with a monotonic reading would make results unequal that are the same.
+// TestParseScheduleHasNoMonotonicReading: a monotonic reading would make equal results differ.
 func TestParseScheduleHasNoMonotonicReading(t *testing.T) {
 	got, err := schedule.Parse("in 0 min", time.Now())
 	if err != nil || strings.Contains(got.String(), "m=") {
@@ -586,8 +586,8 @@ func TestParseScheduleHasNoMonotonicReading(t *testing.T) {
 	}
 }
 
-// FuzzParseSchedule: no input panics; what is read is in UTC, not too far ahead,
-// does not hang on case or spaces, and survives being written and read again.
+// FuzzParseSchedule checks that no input panics and that a result is in UTC, not too far in the
+// future, independent of case and spaces, and survives formatting and parsing.
 func FuzzParseSchedule(f *testing.F) {
 	for _, s := range []string{
 		"2026-08-05T11:52:01.858Z", "2026-08-05 11:52:01,5 -0700", "2026-03-08 02:30 ET", "2026-08-05T11:52+02",

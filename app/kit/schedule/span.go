@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// units of a span, by their letters.
+// units maps the letters of a span to durations.
 var units = map[byte]time.Duration{
 	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'y': 365 * 24 * time.Hour,
 }
 
-// maxSpan bounds a span, so that sums of times stay in range.
+// maxSpan limits a span, so that sums of times do not overflow.
 const maxSpan = 100 * 365 * 24 * time.Hour
 
-// ParseSpan reads how long something lasts: whole numbers of seconds, minutes, hours,
-// days or years of 365 days, the largest unit first, like 10m, 1h30m or 3d; 0 is
-// nothing.
+// ParseSpan parses a duration: whole numbers of seconds, minutes, hours, days or years of 365
+// days, the largest unit first, like 10m, 1h30m or 3d, or 0.
 func ParseSpan(text string) (time.Duration, error) {
 	wrong := errors.New("must be a time span like 10m, 2h or 3d")
 	if text == "0" {

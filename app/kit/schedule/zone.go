@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// zone is a place on the clock: a fixed offset or one with the summer time of the
-// United States. The rule is here since a static binary that must run on hosts
-// without zone files would carry 450 KB of them for four zones.
+// zone is a time zone: a fixed offset, optionally with the summer time of the United States. The
+// rule is implemented here because zone files would add 450 KB to a static binary for four zones.
 type zone struct {
-	offset time.Duration // east of Greenwich, in winter
-	summer bool          // keeps US summer time
+	offset time.Duration // east of Greenwich, without summer time
+	summer bool          // has US summer time
 }
 
-// summerTime says what clocks with US summer time show, in winter time, when it
-// begins, and, in summer time, when it ends (15 U.S.C. 260a, since 2007: second
-// Sunday of March to first Sunday of November, at 2 o'clock). Earlier years had
-// other Sundays, which matters to nobody: the past is sent at once.
+// summerTime returns the wall times at which US summer time begins (in winter time) and ends (in
+// summer time) in a year: second Sunday of March to first Sunday of November, at 2 o'clock (15
+// U.S.C. 260a, since 2007). Earlier years had other rules, which does not matter: past times are
+// sent immediately.
 func summerTime(year int) (begin, end time.Time) {
 	return firstSunday(year, time.March).Add(week + 2*time.Hour),
 		firstSunday(year, time.November).Add(2 * time.Hour)
@@ -28,8 +27,8 @@ func firstSunday(year int, month time.Month) time.Time {
 	return first.AddDate(0, 0, (7-int(first.Weekday()))%7)
 }
 
-// instant returns the first moment at which clocks in the zone show wall, or an
-// error if they skip it.
+// instant returns the first instant at which clocks in the zone show wall, or an error if they
+// skip it.
 func (z zone) instant(wall time.Time) (time.Time, error) {
 	t := wall.Add(-z.offset)
 	if !z.summer {
@@ -58,8 +57,8 @@ func (z zone) wall(t time.Time) time.Time {
 	return winter.Add(time.Hour)
 }
 
-// readISOZone reads what follows an ISO time: nothing, a space and a zone, or Z
-// or an offset without a space.
+// readISOZone parses what follows an ISO time: nothing, a space and a zone, or Z or an offset
+// without a space.
 func readISOZone(s string) (zone, error) {
 	if s == "" || s == "z" {
 		return zone{}, nil
@@ -67,13 +66,13 @@ func readISOZone(s string) (zone, error) {
 	if spaced, ok := strings.CutPrefix(s, " "); ok {
 		return readZone(spaced)
 	}
-	if len(s) == len("+00") { // as PostgreSQL writes it; after a space it could be the end of a range
+	if len(s) == len("+00") { // format of PostgreSQL; after a space it could be the end of a range
 		s += ":00"
 	}
 	return readOffset(s)
 }
 
-// readZone reads a zone that stands alone; "" is UTC.
+// readZone parses a zone; "" is UTC.
 func readZone(s string) (zone, error) {
 	switch s {
 	case "", "z", "utc", "gmt":
@@ -95,8 +94,8 @@ func readZone(s string) (zone, error) {
 	return zone{}, errors.New(scheduleZone)
 }
 
-// readOffset reads "+00:00" or "+0000"; s must not be empty. Offsets that no place has are refused:
-// 09:00-13:00 is more likely a range.
+// readOffset parses "+00:00" or "+0000"; s must not be empty. Offsets that no zone has are
+// refused: 09:00-13:00 is more likely a range.
 func readOffset(s string) (zone, error) {
 	if s[0] != '+' && s[0] != '-' {
 		return zone{}, errors.New(scheduleZone)

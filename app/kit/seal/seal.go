@@ -1,9 +1,8 @@
-// Package seal keeps secrets at rest and signs what is handed out, with master keys of
-// which the newest seals and signs. It keeps no state but the keys, and what it derived
-// from them.
+// Package seal encrypts stored secrets and signs tokens with a list of master keys, of which the
+// newest seals and signs. Its state is the keys and what is derived from them.
 //
-// Failure policy: what can't be opened is ErrSeal, whatever the reason; damage shows as
-// that and never as another text.
+// Failure policy: data that can't be opened is ErrSeal for whatever reason. Damage is detected and
+// never yields another text.
 package seal
 
 import (
@@ -23,86 +22,86 @@ import (
 	"sync/atomic"
 )
 
-// MasterKeySize is the length of a master key, and of the seed, in bytes.
+// MasterKeySize is the length of a master key and of the seed, in bytes.
 const MasterKeySize = 32
 
-// MacSize is the length of a MAC and of a Hash in bytes.
+// MacSize is the length of a MAC and of a hash, in bytes.
 const MacSize = 16
 
-// ErrSeal says that sealed data can't be opened: another master key, another
-// purpose, or damage.
+// ErrSeal is returned for data that can't be opened: another master key, another purpose, or
+// damage.
 var ErrSeal = errors.New("sealed data can't be opened with this master key")
 
-// ErrRetired is the ErrSeal of data that is sealed with a key that was retired.
+// ErrRetired is the ErrSeal of data that was sealed with a retired key.
 var ErrRetired = fmt.Errorf("%w: its key is retired", ErrSeal)
 
-// MasterKey is a key of those that a server has.
+// MasterKey is one of a server's master keys.
 type MasterKey struct {
 	Key []byte // of MasterKeySize bytes
-	// Retired: it verifies tokens that never end, and does nothing else any more.
+	// Retired: the key only verifies tokens that never expire.
 	Retired bool
 }
 
-// NewMasterKey makes a random master key, or a random seed.
+// NewMasterKey returns a random master key or seed.
 func NewMasterKey() []byte {
 	key := make([]byte, MasterKeySize)
 	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
 	return key
 }
 
-// Fingerprint names a master key: sealed data begins with it. It tells nothing of the
+// Fingerprint identifies a master key. Sealed data begins with it. It reveals nothing about the
 // key.
 type Fingerprint [4]byte
 
 // String returns the fingerprint in hexadecimal.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
-// Fingerprint returns what names the key.
+// Fingerprint returns the fingerprint of the key.
 func (k *MasterKey) Fingerprint() Fingerprint {
 	return Fingerprint(derive(k.Key, "fingerprint"))
 }
 
-// SealedWith returns the fingerprint of the key that data is sealed with; none where
-// it is too short for one.
+// SealedWith returns the fingerprint of the key that data is sealed with, or the zero value if the
+// data is too short.
 func SealedWith(sealed []byte) (f Fingerprint) {
 	copy(f[:], sealed)
 	return f
 }
 
-// Sealer keeps secrets at rest: AES-256-GCM under keys that are derived from a master
-// key, one a purpose (RFC 5869). Of its master keys the first that is not retired
-// seals and signs; all of those open and verify. Hashes that must stay the same for
-// ever hang on a seed instead. The keys may change while it is used.
+// Sealer encrypts secrets: AES-256-GCM under keys derived from a master key, one for each purpose
+// (RFC 5869). The first master key that is not retired seals and signs; all keys that are not
+// retired open and verify. Hashes, which must never change, depend on a seed instead. The keys may
+// be changed during use.
 type Sealer struct {
 	keys atomic.Pointer[[]*sealingKey] // in order
 	seed atomic.Pointer[keyedHashes]
-	// Missing is asked to call SetKeys where data was sealed with a key that is not
-	// among those that open; nil: nobody can. It is set before the sealer is used.
+	// Missing is called when data was sealed with an unknown key, to call SetKeys; nil: nothing is
+	// called. Set it before the sealer is used.
 	Missing func()
 }
 
-// sealingKey is a master key with what was derived from it.
+// sealingKey is a master key with the keys derived from it.
 type sealingKey struct {
 	MasterKey
 	fingerprint Fingerprint
 	macs        *keyedHashes
 }
 
-// keyedHashes are the hashes under one key, by purpose, of which there are few.
+// keyedHashes holds the keyed hashes under one key by purpose. There are few purposes.
 type keyedHashes struct {
 	key []byte
 	by  sync.Map // of *keyedHash
 }
 
-// keyedHash is HMAC-SHA256 under one key, made ready once: hashes are asked for
-// with each recipient and each tracked link.
+// keyedHash is HMAC-SHA256 under one key with a pool of prepared states: hashes are computed for
+// each recipient and each tracked link.
 type keyedHash struct{ ready sync.Pool }
 
 func newKeyedHash(key []byte) *keyedHash {
 	return &keyedHash{ready: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
 }
 
-// append appends the hash of message to b, cut to 16 bytes.
+// append appends the hash of message, cut to 16 bytes, to b.
 func (k *keyedHash) append(b, message []byte) []byte {
 	mac := k.ready.Get().(hash.Hash)
 	mac.Reset()
@@ -122,14 +121,14 @@ func (k *keyedHashes) append(b []byte, purpose string, message []byte) []byte {
 	return keyed.(*keyedHash).append(b, message)
 }
 
-// New takes master keys, of which the first that is not retired seals.
+// New returns a Sealer. The first key that is not retired seals.
 func New(keys ...MasterKey) (*Sealer, error) {
 	s := &Sealer{}
 	return s, s.SetKeys(keys)
 }
 
-// SetKeys replaces the master keys. Error: a key has another length than MasterKeySize
-// or is there twice, or none seals; then nothing is changed.
+// SetKeys replaces the master keys. Errors: a key does not have MasterKeySize bytes or occurs
+// twice, or all are retired; nothing is changed then.
 func (s *Sealer) SetKeys(keys []MasterKey) error {
 	var ready []*sealingKey
 	for _, k := range keys {
@@ -149,7 +148,7 @@ func (s *Sealer) SetKeys(keys []MasterKey) error {
 	return nil
 }
 
-// Keys returns the master keys in their order.
+// Keys returns the master keys in order.
 func (s *Sealer) Keys() (keys []MasterKey) {
 	for _, k := range *s.keys.Load() {
 		keys = append(keys, k.MasterKey)
@@ -157,7 +156,7 @@ func (s *Sealer) Keys() (keys []MasterKey) {
 	return keys
 }
 
-// Newest names the key that seals.
+// Newest returns the fingerprint of the key that seals.
 func (s *Sealer) Newest() Fingerprint { return s.newest().fingerprint }
 
 func (s *Sealer) newest() *sealingKey {
@@ -172,8 +171,8 @@ func keyOf(keys []*sealingKey, f Fingerprint) *sealingKey {
 	return nil
 }
 
-// SetSeed sets what Hash and AppendHash hang on, of MasterKeySize bytes; they panic
-// without it.
+// SetSeed sets the seed of Hash and AppendHash, which panic without it. It has MasterKeySize
+// bytes.
 func (s *Sealer) SetSeed(seed []byte) error {
 	if len(seed) != MasterKeySize {
 		return fmt.Errorf("seed must have %d bytes, has %d", MasterKeySize, len(seed))
@@ -184,13 +183,14 @@ func (s *Sealer) SetSeed(seed []byte) error {
 	return nil
 }
 
-// Hash returns the hash of message for a purpose, of MacSize bytes: keyed with the
-// seed, and the same for ever.
+// Hash returns the hash of message for a purpose, MacSize bytes, keyed with the seed. It never
+// changes.
 func (s *Sealer) Hash(purpose string, message []byte) []byte {
 	return s.AppendHash(nil, "mac "+purpose, message)
 }
 
-// AppendHash appends to b the hash under the key that the seed has for a name.
+// AppendHash appends the hash of message under the key that is derived from the seed for name to
+// b.
 func (s *Sealer) AppendHash(b []byte, name string, message []byte) []byte {
 	return s.seed.Load().append(b, name, message)
 }
@@ -198,7 +198,7 @@ func (s *Sealer) AppendHash(b []byte, name string, message []byte) []byte {
 func derive(master []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, master, nil, "mailer "+purpose, 32)
 	if err != nil {
-		panic(err) // only for a length beyond what SHA-256 can give
+		panic(err) // only for a length that SHA-256 can't derive
 	}
 	return key
 }
@@ -227,13 +227,13 @@ func (k *sealingKey) open(purpose, context string, sealed []byte) ([]byte, error
 	return plain, nil
 }
 
-// Seal encrypts plain for a purpose and binds it to context (an id, say). What it
-// returns begins with the fingerprint of the key.
+// Seal encrypts plain for a purpose and binds it to context, for instance an id. The result begins
+// with the fingerprint of the key.
 func (s *Sealer) Seal(purpose, context string, plain []byte) []byte {
 	return s.newest().seal(purpose, context, plain)
 }
 
-// Open returns what Seal was given. Errors: ErrSeal, also as ErrRetired.
+// Open returns the plaintext of Seal. Errors: ErrSeal, also as ErrRetired.
 func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
 	k := s.opener(sealed)
 	if (k == nil || k.Retired) && s.Missing != nil {
@@ -249,7 +249,7 @@ func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
 	return k.open(purpose, context, sealed)
 }
 
-// opener returns the key that data is sealed with; nil: it is not here.
+// opener returns the key that data is sealed with; nil: unknown.
 func (s *Sealer) opener(sealed []byte) *sealingKey {
 	if len(sealed) < len(Fingerprint{}) {
 		return nil
@@ -257,9 +257,8 @@ func (s *Sealer) opener(sealed []byte) *sealingKey {
 	return keyOf(*s.keys.Load(), SealedWith(sealed))
 }
 
-// Reseal seals with the newest key what any of the keys sealed, retired ones too: a
-// process that read its keys before one was retired may have sealed with that. Error:
-// ErrSeal.
+// Reseal encrypts sealed data with the newest key. The old key may be retired: a process that read
+// its keys before the retirement may have used it. Error: ErrSeal.
 func (s *Sealer) Reseal(purpose, context string, sealed []byte) ([]byte, error) {
 	k := s.opener(sealed)
 	if k == nil {
@@ -272,7 +271,7 @@ func (s *Sealer) Reseal(purpose, context string, sealed []byte) ([]byte, error) 
 	return s.Seal(purpose, context, plain), nil
 }
 
-// MAC authenticates message for a purpose: HMAC-SHA256, cut to 16 bytes.
+// MAC returns the MAC of message for a purpose: HMAC-SHA256, cut to 16 bytes.
 func (s *Sealer) MAC(purpose string, message []byte) []byte {
 	return s.AppendMAC(nil, purpose, message)
 }
@@ -282,14 +281,13 @@ func (s *Sealer) AppendMAC(b []byte, purpose string, message []byte) []byte {
 	return s.newest().macs.append(b, "mac "+purpose, message)
 }
 
-// VerifyMAC tells in constant time whether mac is the MAC of message, by a key that is
-// not retired.
+// VerifyMAC reports in constant time whether mac is the MAC of message under a key that is not
+// retired.
 func (s *Sealer) VerifyMAC(purpose string, message, mac []byte) bool {
 	return s.verifyMAC(purpose, message, mac, false)
 }
 
-// VerifyMACAnyKey is VerifyMAC for what must be verified for ever: by retired keys
-// too.
+// VerifyMACAnyKey is VerifyMAC with retired keys too, for tokens that never expire.
 func (s *Sealer) VerifyMACAnyKey(purpose string, message, mac []byte) bool {
 	return s.verifyMAC(purpose, message, mac, true)
 }

@@ -1,6 +1,5 @@
-// Package window counts what happens in windows of a fixed length. It is pure:
-// it is told the time, keeps nothing but its counts, and imports nothing of
-// ours, so that any package may use it. It can't fail.
+// Package window counts events in time windows of a fixed length. Callers pass the time; the only
+// state is the counts. Every package may import it. It can't fail.
 package window
 
 import (
@@ -8,15 +7,15 @@ import (
 	"time"
 )
 
-// Counter counts in windows that begin with the first event after the one before
-// has passed. The zero value is ready. It is not safe for concurrent use.
+// Counter counts in windows that start at the first event after the previous window ended. The
+// zero value is ready to use. It is not safe for concurrent use.
 type Counter struct {
 	start time.Time
 	n     int
 }
 
-// Add counts an event and returns how many there were in its window of that
-// length, this one included. A clock that was set back begins a new window.
+// Add counts an event and returns the number of events in its window, including this one. A clock
+// that was set back starts a new window.
 func (c *Counter) Add(now time.Time, length time.Duration) int {
 	if c.Left(now, length) == 0 {
 		c.start, c.n = now, 0
@@ -25,8 +24,7 @@ func (c *Counter) Add(now time.Time, length time.Duration) int {
 	return c.n
 }
 
-// Left returns how long the window of that length still lasts; 0 where none is
-// open.
+// Left returns the remaining time of the current window, 0 if there is none.
 func (c *Counter) Left(now time.Time, length time.Duration) time.Duration {
 	if age := now.Sub(c.start); age < 0 || age >= length {
 		return 0
@@ -34,9 +32,9 @@ func (c *Counter) Left(now time.Time, length time.Duration) time.Duration {
 	return c.start.Add(length).Sub(now)
 }
 
-// Keyed counts by key in windows that all keys share, aligned to their length
-// (each second, each minute). It holds the keys of one window alone, so that it
-// can't grow. It is safe for concurrent use.
+// Keyed counts by key in windows shared by all keys and aligned to their length (each second, each
+// minute). It holds the keys of one window only, so it can't grow without limit. It is safe for
+// concurrent use.
 type Keyed struct {
 	length time.Duration
 	mu     sync.Mutex
@@ -44,13 +42,13 @@ type Keyed struct {
 	counts map[string]int
 }
 
-// NewKeyed makes a Keyed with windows of a length above 0.
+// NewKeyed returns a Keyed with windows of a length above 0.
 func NewKeyed(length time.Duration) *Keyed {
 	return &Keyed{length: length, counts: map[string]int{}}
 }
 
-// Add counts an event of a key and returns how many that key had in this window,
-// this one included.
+// Add counts an event of a key and returns the number of events of the key in this window,
+// including this one.
 func (k *Keyed) Add(key string, now time.Time) int {
 	start := now.Truncate(k.length)
 	k.mu.Lock()
@@ -63,8 +61,7 @@ func (k *Keyed) Add(key string, now time.Time) int {
 	return k.counts[key]
 }
 
-// Left returns how long the window of now still lasts: above 0, and at most its
-// length.
+// Left returns the remaining time of the window of now: above 0, at most its length.
 func (k *Keyed) Left(now time.Time) time.Duration {
 	return now.Truncate(k.length).Add(k.length).Sub(now)
 }

@@ -20,7 +20,7 @@ func TestCounterStartsAtFirstEvent(t *testing.T) {
 		{30 * time.Second, 1, time.Minute},
 		{89 * time.Second, 2, time.Second},
 		{90 * time.Second, 1, time.Minute},
-		{80 * time.Second, 1, time.Minute}, // the clock was set back
+		{80 * time.Second, 1, time.Minute}, // clock set back
 		{81 * time.Second, 2, 59 * time.Second},
 	} {
 		now := noon.Add(tt.after)

@@ -23,7 +23,7 @@ import (
 	"mailer/db"
 )
 
-// subscribers is an instance with each status on each list, and its archive.
+// subscribers returns an instance with each status on each list, and its archive.
 func subscribers(t *testing.T) (*apptest.Listmonk, *archive.Reader) {
 	t.Helper()
 	l := instance(5, 72)
@@ -42,7 +42,7 @@ func firstTeam(t *testing.T, w *testserver.Server) *app.Team {
 	return &team
 }
 
-// mailedTo sends one broadcast to each list that is here by now, and returns who got which.
+// mailedTo sends one broadcast to each imported list and returns who got which.
 func mailedTo(t *testing.T, w *testserver.Server, relay *testserver.FakeRelay) map[string][]string {
 	t.Helper()
 	var topics []app.Topic
@@ -74,7 +74,7 @@ func mailedTo(t *testing.T, w *testserver.Server, relay *testserver.FakeRelay) m
 	return out
 }
 
-// listNamed finds a list by what it is called here.
+// listNamed finds a list by its name here.
 func listNamed(l *apptest.Listmonk, name string) apptest.LMList {
 	for _, list := range l.Lists {
 		if strings.HasPrefix(name, strings.TrimSpace(list.Name)) && (list.ID != 4 && !strings.HasSuffix(name, "(4)")) || strings.HasSuffix(name, fmt.Sprintf(" (%d)", list.ID)) || list.Name == name {
@@ -153,17 +153,17 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
-// Wherever an import is cut off, whoever gets nothing there gets nothing here, also where
-// he was a contact before.
+// TestInterruptedImportKeepsOptOuts: wherever an import is interrupted, no opt-out is lost, not
+// even of existing contacts.
 func TestInterruptedImportKeepsOptOuts(t *testing.T) {
 	testserver.BothEngines(t)
-	for _, at := range []int{2, 4, 5, 7, 9} { // times that it tells how far it is
+	for _, at := range []int{2, 4, 5, 7, 9} { // reports of progress
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				l, r := subscribers(t)
 				relay := testserver.NewRelay(nil)
 				w := testserver.Start(t, relay)
-				// These were here before: everybody there is a contact already, and wants all.
+				// Existing contacts: all subscribers, opted in to everything.
 				var items []audience.ContactItem
 				for _, s := range l.Subscribers {
 					items = append(items, audience.ContactItem{Input: &app.ContactInput{Email: s.Email}})

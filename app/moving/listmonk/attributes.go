@@ -14,10 +14,10 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// maxKeys is how many properties a team gets from here.
+// maxKeys is the maximum number of properties of the team.
 const maxKeys = 1000
 
-// Why attributes can't move.
+// Reasons why attributes can't be imported.
 const (
 	reasonNested  = "objects and arrays are no property: strings and numbers are"
 	reasonKey     = "its name makes no key of letters, digits and _"
@@ -27,14 +27,14 @@ const (
 	reasonMaxKeys = "no more than 1000 properties are made"
 )
 
-// properties makes properties of a subscriber's attributes, and counts those that can't be.
+// properties converts a subscriber's attributes to properties and counts those that can't be.
 func (r *reader) properties(raw jsontext.Value) map[string]any {
 	var attributes map[string]jsontext.Value
 	if raw.Kind() != '{' || decode(raw, &attributes) != nil {
 		return nil
 	}
 	out := map[string]any{}
-	for _, exact := range []bool{true, false} { // who has a name has it before others get it
+	for _, exact := range []bool{true, false} { // exact names take precedence over converted ones
 		for _, name := range slices.Sorted(maps.Keys(attributes)) {
 			key := keyOf(name)
 			if (key == name) != exact {
@@ -61,7 +61,7 @@ func (r *reader) properties(raw jsontext.Value) map[string]any {
 	return out
 }
 
-// fits says why a contact can't have one more value; empty: it can.
+// fits returns why a contact can't have another value; empty: it can.
 func (r *reader) fits(has map[string]any, key string, v app.PropertyValue) string {
 	_, there := has[key]
 	_, known := r.s.Keys[key]
@@ -80,8 +80,8 @@ func (r *reader) fits(has map[string]any, key string, v app.PropertyValue) strin
 	return ""
 }
 
-// keyOf makes a key of an attribute's name, as tags in templates are turned; empty: none
-// can be made.
+// keyOf returns a property key for an attribute name, as tags in templates are converted; empty:
+// none is possible.
 func keyOf(name string) string {
 	key := strings.Map(func(c rune) rune {
 		if c < 0x80 && app.CheckPropertyKey(string(c), 1) == nil {
@@ -95,7 +95,7 @@ func keyOf(name string) string {
 	return key
 }
 
-// valueOf reads one attribute. It is not ok where there is none, or why says why.
+// valueOf reads one attribute. ok is false if there is none or why is set.
 func valueOf(raw jsontext.Value) (v app.PropertyValue, ok bool, why string) {
 	v.Type = app.StringProperty
 	switch raw.Kind() {
@@ -119,7 +119,7 @@ func valueOf(raw jsontext.Value) (v app.PropertyValue, ok bool, why string) {
 	return v, true, ""
 }
 
-// longer reports whether a whole number has more digits than a float keeps, as ids do.
+// longer reports whether an integer has more digits than a float represents, as ids do.
 func longer(text string, n float64) bool {
 	return strings.Trim(text, "-0123456789") == "" && strconv.FormatFloat(n, 'f', -1, 64) != text && n != 0
 }
@@ -131,8 +131,8 @@ func plain(v app.PropertyValue) any {
 	return v.Text
 }
 
-// conclude writes what is known only when all was read: the type of each property, where
-// one text makes all of them texts, and how many there were of what can't move.
+// conclude writes what is known only at the end: the type of each property, which is string if one
+// value is, and the counts of unmovable things.
 func (r *reader) conclude(ctx context.Context) error {
 	if err := r.narrowed(ctx); err != nil {
 		return err

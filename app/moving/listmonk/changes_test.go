@@ -12,7 +12,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// receivesThere is what listmonk documents, but that disabled ones get nothing.
+// receivesThere implements listmonk's documentation, except that disabled subscribers get nothing.
 func receivesThere(l *apptest.Listmonk, s apptest.LMSubscriber, list apptest.LMList) bool {
 	for _, m := range s.Lists {
 		if m.List == list.ID {
@@ -22,7 +22,7 @@ func receivesThere(l *apptest.Listmonk, s apptest.LMSubscriber, list apptest.LML
 	return false
 }
 
-// duringRead changes an instance as its people and its owner do, all at once.
+// duringRead makes all kinds of changes that subscribers and the owner make.
 func duringRead(l *apptest.Listmonk) (touched map[string]bool) {
 	touched = map[string]bool{}
 	now := time.Now().Add(l.Clock)
@@ -65,7 +65,7 @@ func duringRead(l *apptest.Listmonk) (touched map[string]bool) {
 
 func TestConcurrentChangesLoseNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const first, last = 4, 11 // from before the first page of subscribers to before the first of opt-outs
+		const first, last = 4, 11 // from the first page of subscribers to the first page of opt-outs
 		for _, clock := range []time.Duration{-200 * time.Hour} {
 			for at := first; at <= last; at++ {
 				l := instance(3, 160)
@@ -76,7 +76,7 @@ func TestConcurrentChangesLoseNobody(t *testing.T) {
 				l.Fault = func(n int, r *http.Request) string {
 					paths = fmt.Sprint(r.URL.Path, "?", r.URL.RawQuery)
 					if n == at {
-						time.Sleep(3 * 24 * time.Hour) // as long as it was cut off; in fake time
+						time.Sleep(3 * 24 * time.Hour) // length of the interruption, in fake time
 						l.Change(func() { touched = duringRead(l) })
 					}
 					return ""
@@ -127,14 +127,14 @@ func TestStaleTotalHidesNobody(t *testing.T) {
 	}
 }
 
-// An answer's size changes where the server is updated between two pages.
+// TestUpdateBetweenPagesHidesNobody: the page size changes between two pages.
 func TestUpdateBetweenPagesHidesNobody(t *testing.T) {
 	for at := 4; at < 12; at++ {
 		for _, sizes := range [][2]int{{25, 250}, {35, 15}, {15, 35}} {
 			l := instance(5, 115)
 			l.Campaigns = nil
 			l.PerPage = sizes[0]
-			people := len(l.Subscribers)
+			subscribers := len(l.Subscribers)
 			l.Fault = func(n int, _ *http.Request) string {
 				if n == at {
 					l.Change(func() { l.PerPage = sizes[1] })
@@ -146,8 +146,8 @@ func TestUpdateBetweenPagesHidesNobody(t *testing.T) {
 			for _, c := range h.contacts {
 				seen[c.Email] = true
 			}
-			if len(seen) != people {
-				t.Errorf("%v, updated before request %d: %d of %d", sizes, at, len(seen), people)
+			if len(seen) != subscribers {
+				t.Errorf("%v, updated before request %d: %d of %d", sizes, at, len(seen), subscribers)
 			}
 		}
 	}

@@ -1,13 +1,12 @@
-// Package listmonk reads a listmonk, over the HTTP API that it documents, into an
-// archive. The commands may import it.
+// Package listmonk reads a listmonk through its HTTP API into an archive.
 //
-// What a subscriber would get there and here is the same, but where the two can't say the
-// same: then here he gets less. Public lists are topics whose default is to be out, so that
-// only a choice to be in counts; private ones are segments, which hold who would get their
-// mail and nobody else. Who is not enabled is unsubscribed from all.
+// Subscribers get the same mail in both systems, or less here where the systems differ. Public
+// lists become topics with the default opt-out, so that only explicit choices count. Private lists
+// become segments of those who would get their mail. Subscribers who are not enabled are
+// unsubscribed from all.
 //
-// Failure policy: what was read up to the last mark is kept, and reading goes on there.
-// Nobody is passed over because others come and go meanwhile: each kind is read from its
-// last page to its first, so that who is deleted moves the others towards pages that are
-// still to come. Whoever opted out since the reading began is looked for at its end.
+// Failure policy: data up to the last stored position is kept, and reading continues there. No
+// subscriber is missed because of concurrent changes: lists are read from the last page to the
+// first, so that deletions move items to pages that are still to be read. Opt-outs since the
+// beginning are read again at the end.
 package listmonk

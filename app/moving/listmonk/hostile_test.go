@@ -36,7 +36,7 @@ func (w *twisted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// readTwisted reads an instance whose answers at a path are others.
+// readTwisted reads an instance with changed answers at a path.
 func readTwisted(t *testing.T, path string, with func(page string, body []byte) string) (h *contents, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestInvalidAnswersEndTheRead(t *testing.T) {
 func TestEndlessPagesEndTheRead(t *testing.T) {
 	for _, path := range []string{"/api/lists", "/api/subscribers", "/api/bounces", "/api/campaigns"} {
 		for _, body := range []string{`{"data":{"results":[{"id":1,"name":"x","email":"a@example.org"}],"total":1,"per_page":1,"page":1}}`, // always the same
-			`{"data":{"results":[{"id":1,"name":"x","email":"a@example.org"}],"total":9,"per_page":5,"page":1}}`} { // fewer than it says
+			`{"data":{"results":[{"id":1,"name":"x","email":"a@example.org"}],"total":9,"per_page":5,"page":1}}`} { // fewer than announced
 			_, err := readTwisted(t, path, func(string, []byte) string { return body })
 			if err == nil {
 				t.Errorf("%s answers %s", path, body)
@@ -130,8 +130,8 @@ func TestBrokenCampaignIsReported(t *testing.T) {
 	}
 }
 
-// A subscriber says of each list all that has to be known: also of one that came after
-// the lists were read.
+// TestUnlistedListIsLearnedFromMembers: subscribers contain all data of their lists, including
+// lists created after the lists were read.
 func TestUnlistedListIsLearnedFromMembers(t *testing.T) {
 	h, err := readTwisted(t, "/api/lists", func(string, []byte) string { return `{"data":{"results":[],"total":0,"per_page":20,"page":1}}` })
 	if err != nil || len(h.topics) != 3 || len(h.segments) != 2 {
@@ -197,7 +197,7 @@ func TestAttributesBecomeProperties(t *testing.T) {
 	}
 }
 
-// What each subscriber calls his own attributes must not fill the memory.
+// TestAttributeLimit: different attribute names of each subscriber must not fill the memory.
 func TestAttributeLimit(t *testing.T) {
 	l := instance(5, 0)
 	l.Campaigns = nil

@@ -18,50 +18,50 @@ import (
 )
 
 const (
-	perSecond = 20          // requests; it is somebody's own machine, which also sends
-	skew      = time.Minute // by which the clocks of the server and its database may differ
+	perSecond = 20          // requests; the server also sends mail
+	skew      = time.Minute // maximum difference between the clocks of the server and its database
 )
 
-// Options say which listmonk is read, and as whom.
+// Options name the listmonk and the user.
 type Options struct {
-	URL   string // also with /api or /admin at its end
+	URL   string // may end with /api or /admin
 	User  string
-	Token string // of an API user, or the password of old versions
+	Token string // of an API user, or the password in old versions
 
-	Progress  func(what archive.Kind, left int) // is told the pages that are left; nil: nobody
-	Transport http.RoundTripper                 // nil: the network
+	Progress  func(what archive.Kind, left int) // called with the remaining pages; nil: not called
+	Transport http.RoundTripper                 // nil: http.DefaultTransport
 }
 
-// Result is what an archive's team.json says besides.
+// Result is additional data for the archive's team.json.
 type Result struct {
-	Left int // soft bounces, which suppress nobody here
+	Left int // soft bounces, which are not suppressed here
 }
 
-// ErrSignIn: neither way to sign in was taken.
+// ErrSignIn: neither way to sign in was accepted.
 var ErrSignIn = errors.New("listmonk does not take this user and token: make an API user there (Admin, Users), or, before its version 4, use the name and password of its administrator")
 
-// state is the cursor: how far the reading is, and what it has to remember.
+// state is the cursor: the position and the data needed to continue.
 type state struct {
 	Phase int       `json:"phase"`
-	Since time.Time `json:"since"`         // when the reading began
-	Page  int       `json:"page,omitzero"` // the next of this phase, downwards; 0: none was read yet
+	Since time.Time `json:"since"`         // start of the read
+	Page  int       `json:"page,omitzero"` // next page of this phase, counting down; 0: none read yet
 	Size  int       `json:"size,omitzero"` // items of a page
-	List  int64     `json:"list,omitzero"` // the last whose opt-outs were read
+	List  int64     `json:"list,omitzero"` // last list whose opt-outs were read
 
 	Lists map[int64]knownList `json:"lists"`
-	Names map[string]int64    `json:"names"`         // who has a name that must be unique, by kind and name
-	Keys  map[string]bool     `json:"keys"`          // attributes; true: one of them is a text
-	Odd   map[string]int      `json:"odd"`           // counted for what can't move: see reader.odd
+	Names map[string]int64    `json:"names"`         // owner of each unique name, by kind and name
+	Keys  map[string]bool     `json:"keys"`          // attributes; true: one value is a string
+	Odd   map[string]int      `json:"odd"`           // counts of unmovable things: see reader.odd
 	Left  int                 `json:"left,omitzero"` // soft bounces
 }
 
-// knownList is what the members of a list have to know of it.
+// knownList is what is stored of a list for its members.
 type knownList struct {
-	Topic  bool `json:"topic,omitzero"` // else a segment
+	Topic  bool `json:"topic,omitzero"` // otherwise a segment
 	Double bool `json:"double,omitzero"`
 }
 
-// reader is one reading.
+// reader is a running read.
 type reader struct {
 	Options
 	api    *remote.Client
@@ -69,18 +69,17 @@ type reader struct {
 	w      *archive.Writer
 	s      state
 	frames map[int64]string // templates of campaigns; nil: not read yet
-	frame  string           // of campaigns without a template of their own
+	frame  string           // default template of campaigns
 }
 
-// Read reads a whole listmonk into an archive. Where cursor is what archive.Resume
-// returned, it goes on there. The caller finishes the archive. Errors: ErrSignIn; those of
-// remote.Client.Get.
+// Read reads a listmonk into an archive. cursor is empty, or the result of archive.Resume to
+// continue. The caller finishes the archive. Errors: ErrSignIn; those of remote.Client.Get.
 func Read(ctx context.Context, o Options, w *archive.Writer, cursor string) (Result, error) {
 	r := &reader{Options: o, w: w}
 	r.s = state{Lists: map[int64]knownList{}, Names: map[string]int64{}, Keys: map[string]bool{}, Odd: map[string]int{}}
 	if cursor != "" {
 		if err := json.Unmarshal([]byte(cursor), &r.s); err != nil {
-			return Result{}, fmt.Errorf("read how far listmonk was read: %w", err)
+			return Result{}, fmt.Errorf("read the cursor of listmonk: %w", err)
 		}
 	}
 	if r.s.Phase < len(phases) {
@@ -105,8 +104,7 @@ func Read(ctx context.Context, o Options, w *archive.Writer, cursor string) (Res
 	return Result{r.s.Left}, nil
 }
 
-// phases are what is read, in this order: what people said is asked for again after
-// them, and bounces as late as can be.
+// phases are the steps in order: opt-outs are read again after subscribers, and bounces last.
 var phases = []func(*reader, context.Context) error{
 	(*reader).readLists, (*reader).readSubscribers, (*reader).readChanged, (*reader).readOptOuts,
 	(*reader).readBounces, (*reader).readTemplates, (*reader).readCampaigns, (*reader).conclude,
@@ -115,13 +113,13 @@ var phases = []func(*reader, context.Context) error{
 func (r *reader) mark() error {
 	cursor, err := json.Marshal(&r.s, json.Deterministic(true))
 	if err != nil {
-		return fmt.Errorf("note how far listmonk was read: %w", err)
+		return fmt.Errorf("write the cursor of listmonk: %w", err)
 	}
 	return r.w.Mark(string(cursor))
 }
 
-// signIn finds out how the server wants to be signed in to: API users of version 4 and
-// later have a token, earlier versions take Basic alone (RFC 7617).
+// signIn determines how to authenticate: API users of version 4 and later have a token, earlier
+// versions only accept Basic (RFC 7617).
 func (r *reader) signIn(ctx context.Context) (err error) {
 	r.User, r.Token = strings.TrimSpace(r.User), strings.TrimSpace(r.Token)
 	switch {
@@ -153,7 +151,7 @@ func (r *reader) signIn(ctx context.Context) (err error) {
 			first = err
 		}
 	}
-	if denied(first) { // the token was taken
+	if denied(first) { // the token was accepted
 		return explained(first)
 	}
 	if denied(err) {
@@ -162,7 +160,7 @@ func (r *reader) signIn(ctx context.Context) (err error) {
 	return fmt.Errorf("%w: %w", ErrSignIn, err)
 }
 
-// now is the server's time, by which it says when something changed.
+// now returns the server's time, which its timestamps use.
 func (r *reader) now() time.Time {
 	if at := r.api.Date(); !at.IsZero() {
 		return at
@@ -178,13 +176,13 @@ func (r *reader) authorize(req *http.Request) {
 	req.Header.Set("Authorization", "token "+r.User+":"+r.Token)
 }
 
-// denied reports whether the user is known and may not read this.
+// denied reports whether the user is known but may not read something.
 func denied(err error) bool {
 	no, ok := errors.AsType[*remote.Error](err)
 	return ok && strings.Contains(strings.ToLower(no.Message), "permission denied")
 }
 
-// explained adds what to do about a user who may not read something.
+// explained adds the fix for a user without a permission.
 func explained(err error) error {
 	if denied(err) {
 		err = fmt.Errorf("%w: the role of the API user must let it read all lists, subscribers, bounces, campaigns and templates", err)
@@ -195,11 +193,11 @@ func explained(err error) error {
 	return err
 }
 
-// superAdmin is the id of the role that may do everything.
+// superAdmin is the id of the role with all permissions.
 const superAdmin = 1
 
-// narrowed names what the role of the API user hides: listmonk then answers with a part,
-// and does not say so. Versions before 4 have no roles.
+// narrowed reports what the role of the API user hides: listmonk then returns a part without
+// saying so. Versions before 4 have no roles.
 func (r *reader) narrowed(ctx context.Context) error {
 	var answer struct {
 		Data struct {

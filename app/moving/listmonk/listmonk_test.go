@@ -18,8 +18,8 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// instance is a listmonk with something of everything.
-func instance(version, people int) *apptest.Listmonk {
+// instance returns a listmonk with objects of all kinds.
+func instance(version, subscribers int) *apptest.Listmonk {
 	l := &apptest.Listmonk{Version: version, User: "importer", Token: "gQ3VKCNWjlbXRiBgZT8wIoKBRgN48gB6",
 		Lists: []apptest.LMList{
 			{ID: 1, Name: "Weekly news", Type: "public", Optin: "double", Description: "What\nis new"},
@@ -38,7 +38,7 @@ func instance(version, people int) *apptest.Listmonk {
 	}
 	statuses := []string{"enabled", "enabled", "disabled", "blocklisted"}
 	marks := []string{"confirmed", "unconfirmed", "unsubscribed"}
-	for i := 1; i <= people; i++ {
+	for i := 1; i <= subscribers; i++ {
 		s := apptest.LMSubscriber{ID: i * 3, Email: fmt.Sprintf("p%d@example.org", i), Name: fmt.Sprintf("Person %d of Many", i), Status: statuses[i%4],
 			Attribs: fmt.Sprintf(`{"city":"Bengaluru","n":%d,"good":true,"stack":{"languages":["go"]}}`, i)}
 		for k, list := range l.Lists {
@@ -55,8 +55,7 @@ func instance(version, people int) *apptest.Listmonk {
 	return l
 }
 
-// memory is a directory that is not on a disk, where there is such a thing: each mark waits
-// for the disk.
+// memory returns a directory in memory if possible, since each stored position waits for the disk.
 func memory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "listmonk")
@@ -71,7 +70,7 @@ func options(l *apptest.Listmonk) Options {
 	return Options{URL: "https://list.example.com/", User: l.User, Token: l.Token + "\n", Transport: l}
 }
 
-// readAll reads to the end, going on after each of some cuts, and finishes the archive.
+// readAll reads to the end with some interruptions and finishes the archive.
 func readAll(t *testing.T, l *apptest.Listmonk, dir string) error {
 	t.Helper()
 	w, cursor, err := archive.Resume(dir)
@@ -231,9 +230,9 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// The documents say who gets a campaign: "confirmed" on a list with double opt-in, all but
-// "unsubscribed" on one with single; nobody who is blocklisted. Disabled ones get nothing
-// here, although some versions mail them.
+// TestRecipientsAreTheSame follows listmonk's documentation: a campaign goes to "confirmed" on a
+// list with double opt-in, to all but "unsubscribed" with single opt-in, and to nobody who is
+// blocklisted. Disabled subscribers get nothing here, although some versions send to them.
 func TestRecipientsAreTheSame(t *testing.T) {
 	l := instance(5, 0)
 	l.Lists = nil
@@ -252,7 +251,7 @@ func TestRecipientsAreTheSame(t *testing.T) {
 				for _, mark := range []string{"confirmed", "unconfirmed", "unsubscribed", "something new", ""} {
 					n := len(l.Subscribers) + 1
 					s := apptest.LMSubscriber{ID: n, Email: fmt.Sprintf("s%d@example.org", n), Status: status}
-					if mark != "" { // else he is on no list
+					if mark != "" { // otherwise on no list
 						s.Lists = []apptest.LMMember{{List: id, Status: mark}}
 					}
 					l.Subscribers = append(l.Subscribers, s)
@@ -403,8 +402,8 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := instance(3, 160)
 		o := options(l)
-		var told []string
-		o.Progress = func(what archive.Kind, left int) { told = append(told, fmt.Sprint(what, left)) }
+		var progress []string
+		o.Progress = func(what archive.Kind, left int) { progress = append(progress, fmt.Sprint(what, left)) }
 		w, err := archive.Create(filepath.Join(memory(t), "a"))
 		if err != nil {
 			t.Fatal(err)
@@ -413,7 +412,7 @@ func TestProgress(t *testing.T) {
 		if _, err := Read(t.Context(), o, w, ""); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(told, " "); !strings.HasPrefix(got, "contacts3 contacts2 contacts1") || !strings.HasSuffix(got, "broadcasts1") {
+		if got := strings.Join(progress, " "); !strings.HasPrefix(got, "contacts3 contacts2 contacts1") || !strings.HasSuffix(got, "broadcasts1") {
 			t.Error(got)
 		}
 	})
@@ -444,7 +443,7 @@ func TestRestrictedRoleIsReported(t *testing.T) {
 	all := []string{"lists:get_all", "subscribers:get_all", "bounces:get"}
 	for _, c := range []struct {
 		role           []string
-		lists, members bool // are named
+		lists, members bool // are reported
 	}{{all, false, false}, {all[:1], false, true}, {all[1:], true, false}, {[]string{"lists:get"}, true, true}, {nil, false, false}} {
 		l := instance(5, 3)
 		l.Role = c.role

@@ -13,7 +13,7 @@ import (
 	"mailer/app/rules/mergetags"
 )
 
-// The types of templates and campaigns, and the content types, that mean something here.
+// The known types of templates, campaigns and content.
 const (
 	frameType      = "campaign"
 	visualType     = "campaign_visual"
@@ -24,7 +24,7 @@ const (
 	emailMessenger = "email"
 )
 
-// templates asks for all templates, which come at once.
+// templates requests all templates, which come in one answer.
 func (r *reader) templates(ctx context.Context, take func(*template) error) error {
 	var answer struct {
 		Data *[]jsontext.Value `json:"data"`
@@ -90,7 +90,7 @@ func (r *reader) readTemplates(ctx context.Context) error {
 
 const reasonBlocks = "the blocks of the visual editor stay behind: its HTML is here"
 
-// named puts the tags that could not be turned on the list of what can't move.
+// named reports the tags that could not be converted.
 func (r *reader) named(what string, tags []mergetags.Tag) error {
 	for _, t := range tags {
 		if err := r.unmovable(fmt.Sprintf("%s, line %d: %s", what, t.Line, line(t.Text)), t.Reason); err != nil {
@@ -100,7 +100,7 @@ func (r *reader) named(what string, tags []mergetags.Tag) error {
 	return nil
 }
 
-// present reports whether a value is there and not empty.
+// present reports whether a value exists and is not empty.
 func present(v jsontext.Value) bool {
 	return len(v) > 0 && v.Kind() != 'n' && string(v) != `""` && string(v) != "{}" && string(v) != "[]"
 }
@@ -118,7 +118,7 @@ func (r *reader) readCampaigns(ctx context.Context) error {
 	}})
 }
 
-// readFrames reads what campaigns are put into.
+// readFrames reads the templates of campaigns.
 func (r *reader) readFrames(ctx context.Context) error {
 	r.frames, r.frame = map[int64]string{}, ""
 	return r.templates(ctx, func(t *template) error {
@@ -133,11 +133,11 @@ func (r *reader) readFrames(ctx context.Context) error {
 	})
 }
 
-// campaign makes a draft of a campaign.
+// campaign writes a draft for a campaign.
 func (r *reader) campaign(c *campaign) error {
 	key := archive.Broadcasts + "#" + archive.Kind(strconv.FormatInt(c.ID, 10))
 	if _, seen := r.s.Names[string(key)]; seen {
-		return nil // one that moved to another page
+		return nil // moved to another page
 	}
 	r.s.Names[string(key)] = c.ID
 	name, err := r.name(archive.Broadcasts, "campaign", c.Name, c.ID, app.MaxBroadcastName)
@@ -178,7 +178,7 @@ func (r *reader) campaign(c *campaign) error {
 	return r.w.Put(archive.Broadcasts, &b)
 }
 
-// otherMessenger says why a campaign is no broadcast; empty: it is one.
+// otherMessenger returns why a campaign is not a broadcast; empty: it is.
 func otherMessenger(c *campaign) string {
 	switch {
 	case c.Type == optinCampaign:
@@ -189,8 +189,8 @@ func otherMessenger(c *campaign) string {
 	return ""
 }
 
-// content is what a campaign says, in its template's frame, before its tags are turned.
-// A nil text is made of the HTML.
+// content returns the content of a campaign in its template before tags are converted. A nil text
+// is derived from the HTML.
 func (r *reader) content(c *campaign) (html string, text *string) {
 	frame := r.frame
 	if own, ok := r.frames[c.TemplateID]; ok {
@@ -201,17 +201,17 @@ func (r *reader) content(c *campaign) (html string, text *string) {
 		return "", &c.Body
 	case plainText:
 		body := c.Body
-		if !strings.Contains(frame, "<") { // one for HTML would show its source
+		if !strings.Contains(frame, "<") { // an HTML template would show the source
 			body = framed(frame, body)
 		}
 		return "", &body
-	case visual: // it has its own
+	case visual: // has its own frame
 		return c.Body, c.AltBody
 	}
 	return framed(frame, c.Body), c.AltBody
 }
 
-// framed puts a body into its place in a frame. A frame without a place is none.
+// framed inserts a body into a template. A template without a placeholder for it is ignored.
 func framed(frame, body string) string {
 	for at := 0; ; {
 		open := strings.Index(frame[at:], "{{")
@@ -234,7 +234,8 @@ func framed(frame, body string) string {
 	}
 }
 
-// differs says what of a campaign the draft can't have, and sets whom the draft is for.
+// differs returns which properties of a campaign the draft lacks, and sets the audience of the
+// draft.
 func (r *reader) differs(c *campaign, b *archive.Broadcast) (why []string) {
 	if c.ContentType == markdown {
 		why = append(why, "it is written in Markdown, which is kept as it is in the text part: HTML has to be made of it")

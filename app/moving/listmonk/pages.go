@@ -13,12 +13,12 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// Items that are asked for at once. Some versions answer at most 50, and say so.
+// Items requested in a page. Some versions return at most 50 and say so.
 const (
 	perPage     = 500
-	fewPerPage  = 20 // where an item is a whole mail
+	fewPerPage  = 20 // if each item is a whole mail
 	fullestPage = 10_000
-	maxChanges  = 10 // of the pages' size, while one kind is read
+	maxChanges  = 10 // of the page size while one kind is read
 )
 
 var (
@@ -27,7 +27,7 @@ var (
 	errPageSize = errors.New("the answer does not say how many items a page has")
 )
 
-// check tells an answer that is no page from one that is empty.
+// check distinguishes an invalid page from an empty one.
 func (p *page) check() error {
 	if p.Data.Results == nil && p.Data.Total == nil {
 		return errNoPage
@@ -49,13 +49,13 @@ func pageQuery(number, size int) url.Values {
 	return url.Values{"page": {strconv.Itoa(number)}, "per_page": {strconv.Itoa(size)}}
 }
 
-// paged is something that comes in pages.
+// paged is a list with pages.
 type paged struct {
-	kind  archive.Kind // as which progress is told
+	kind  archive.Kind // for progress
 	path  string
-	query url.Values // besides the page: what, and in which order
+	query url.Values // without the page: filter and order
 	size  int
-	take  func(raw jsontext.Value, at int) error // at: its place, from 1
+	take  func(raw jsontext.Value, at int) error // at is its position, from 1
 }
 
 func (r *reader) get(ctx context.Context, what *paged, number int) (*page, error) {
@@ -73,9 +73,9 @@ func (r *reader) get(ctx context.Context, what *paged, number int) (*page, error
 	return p, nil
 }
 
-// readByID reads all pages from the last to the first, and marks each. In an order in
-// which what is new comes last, nothing that is deleted meanwhile makes it pass over
-// another: what moves, moves to pages that are not read yet. An item may come twice.
+// readByID reads all pages from the last to the first and stores the position after each. The
+// order must put new items last: then deletions only move items to pages that are still to be
+// read. An item may be read twice.
 func (r *reader) readByID(ctx context.Context, what *paged) error {
 	for sure, tried := r.s.Page > 0, 0; !sure; tried++ {
 		if tried > maxChanges {
@@ -104,7 +104,7 @@ func (r *reader) readByID(ctx context.Context, what *paged) error {
 			}
 		}
 		if r.s.Page--; r.s.Page == 0 {
-			break // the caller marks that it is done
+			break // the caller stores that it is done
 		}
 		if err := r.mark(); err != nil {
 			return err
@@ -114,26 +114,26 @@ func (r *reader) readByID(ctx context.Context, what *paged) error {
 	return nil
 }
 
-// pageSized asks for a page, and says how many items one has now: a server that is updated
-// meanwhile may have another size than before. A page without items does not say it.
+// pageSized requests a page and returns the current page size: a server that is updated meanwhile
+// may use another size. A page without items does not contain it.
 func (r *reader) pageSized(ctx context.Context, what *paged, number int) (p *page, size int, err error) {
 	if p, err = r.get(ctx, what, number); err != nil {
 		return nil, 0, err
 	}
-	says := p
+	first := p
 	if len(p.items()) == 0 && number > 1 {
-		if says, err = r.get(ctx, what, 1); err != nil {
+		if first, err = r.get(ctx, what, 1); err != nil {
 			return nil, 0, err
 		}
 	}
-	if len(says.items()) > 0 {
-		return p, says.Data.PerPage, nil
+	if len(first.items()) > 0 {
+		return p, first.Data.PerPage, nil
 	}
 	return p, max(1, r.s.Size), nil
 }
 
-// findLast looks for the last page, and reports whether it is sure: things may have changed
-// between two answers. The total is a hint: some versions answer one that is hours old.
+// findLast searches for the last page and reports whether it is certain: items may change between
+// two answers. The total is only a hint: some versions return one that is hours old.
 func (r *reader) findLast(ctx context.Context, what *paged) (sure bool, err error) {
 	p, size, err := r.pageSized(ctx, what, 1)
 	if err != nil || len(p.items()) == 0 {
@@ -143,7 +143,7 @@ func (r *reader) findLast(ctx context.Context, what *paged) (sure bool, err erro
 	if total := p.Data.Total; total != nil && *total > size && len(p.items()) == size {
 		number = (*total-1)/size + 1
 	}
-	for step := 1; number > 1; step *= 2 { // down to one that is there
+	for step := 1; number > 1; step *= 2 { // down to an existing page
 		at, err := r.get(ctx, what, number)
 		if err != nil {
 			return false, err
@@ -165,7 +165,7 @@ func (r *reader) findLast(ctx context.Context, what *paged) (sure bool, err erro
 			r.s.Page, r.s.Size = number, size
 			return true, nil
 		case len(p.items()) < size:
-			return false, nil // it answers fewer than it says, or somebody came
+			return false, nil // fewer than announced, or new items
 		case bytes.Equal(p.items()[0], next.items()[0]):
 			return false, fmt.Errorf("GET %s: %w", what.path, errEndless)
 		}

@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// importAll reads a listmonk and imports it; plan and what is done must be the same.
+// importAll reads a listmonk and imports it. The plan must be what is done.
 func importAll(t *testing.T, w *testserver.Server, l *apptest.Listmonk) *transfer.Report {
 	t.Helper()
 	dir := filepath.Join(memory(t), "a")
@@ -32,8 +32,8 @@ func importAll(t *testing.T, w *testserver.Server, l *apptest.Listmonk) *transfe
 	return done
 }
 
-// TestBlocklistedSubscribersKeepReason: a listmonk blocklists who
-// bounces or complains, so that each such address is named twice.
+// TestBlocklistedSubscribersKeepReason: listmonk blocklists subscribers who bounce or complain, so
+// each such address occurs twice.
 func TestBlocklistedSubscribersKeepReason(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		l := instance(5, 0)
@@ -42,7 +42,7 @@ func TestBlocklistedSubscribersKeepReason(t *testing.T) {
 			l.Subscribers = append(l.Subscribers, apptest.LMSubscriber{ID: i + 1, Email: email, Status: "blocklisted", Created: time.Now(), Updated: time.Now()})
 		}
 		w := testserver.New(t, testserver.NewRelay(nil))
-		first := importAll(t, w, l) // before anything came back
+		first := importAll(t, w, l) // before any bounce
 		if first.Suppressions.Unsubscribe != 3 {
 			t.Errorf("%+v", first.Suppressions)
 		}
@@ -66,8 +66,7 @@ func TestBlocklistedSubscribersKeepReason(t *testing.T) {
 	})
 }
 
-// TestLeavingPrivateListLeavesSegment: the others of the segment, and
-// the person's other segments, stay.
+// TestLeavingPrivateListLeavesSegment: other members and other segments stay.
 func TestLeavingPrivateListLeavesSegment(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		l := instance(5, 0)

@@ -9,8 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// page is what the API answers where there are pages. Some versions leave per_page out
-// where there is nothing.
+// page is an answer with pages. Some versions leave out per_page if there are no items.
 type page struct {
 	Data struct {
 		Results *[]jsontext.Value `json:"results"`
@@ -19,11 +18,11 @@ type page struct {
 	} `json:"data"`
 }
 
-// The statuses, types and kinds of consent that mean something here.
+// The known statuses and types.
 const (
 	enabled      = "enabled"
 	blocklisted  = "blocklisted"
-	blacklisted  = "blacklisted" // the same in old versions
+	blacklisted  = "blacklisted" // in old versions
 	confirmed    = "confirmed"
 	unconfirmed  = "unconfirmed"
 	unsubscribed = "unsubscribed"
@@ -32,23 +31,23 @@ const (
 	single       = "single"
 )
 
-// list is a list, as it stands in /lists and with each of its members.
+// list is a list, as in /lists and in subscribers.
 type list struct {
 	ID          int64  `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Type        string `json:"type"`
 	Optin       string `json:"optin"`
-	Status      string `json:"status"` // since 5
+	Status      string `json:"status"` // since version 5
 	CreatedAt   moment `json:"created_at"`
 	UpdatedAt   moment `json:"updated_at"`
 }
 
-// membership is a list that a subscriber is on.
+// membership is a list of a subscriber.
 type membership struct {
 	list
 	Status  string `json:"subscription_status"`
-	Changed moment `json:"subscription_updated_at"` // since 2.3
+	Changed moment `json:"subscription_updated_at"` // since version 2.3
 }
 
 // subscriber is a person.
@@ -63,15 +62,15 @@ type subscriber struct {
 	UpdatedAt moment         `json:"updated_at"`
 }
 
-// receives reports whether mail to a list goes to a subscriber. What is not known is no.
+// receives reports whether a subscriber gets mail of a list. Unknown statuses do not.
 func (s *subscriber) receives(m *membership, doubleOptin bool) bool {
 	return s.Status == enabled && (m.Status == confirmed || m.Status == unconfirmed && !doubleOptin)
 }
 
-// isBlocked reports whether a subscriber shall never get anything again.
+// isBlocked reports whether a subscriber must never get mail again.
 func (s *subscriber) isBlocked() bool { return s.Status == blocklisted || s.Status == blacklisted }
 
-// bounce is one mail that came back, or that somebody complained of.
+// bounce is a bounce or complaint.
 type bounce struct {
 	ID        int64  `json:"id"`
 	Type      string `json:"type"`
@@ -79,14 +78,14 @@ type bounce struct {
 	CreatedAt moment `json:"created_at"`
 }
 
-// template is the frame of campaigns, or a transactional mail.
+// template is a template of campaigns, or a transactional template.
 type template struct {
 	ID        int64          `json:"id"`
 	Name      string         `json:"name"`
 	Type      string         `json:"type"`
 	Subject   string         `json:"subject"`
 	Body      string         `json:"body"`
-	Source    jsontext.Value `json:"body_source"` // of the visual editor
+	Source    jsontext.Value `json:"body_source"` // document of the visual editor
 	Default   bool           `json:"is_default"`
 	CreatedAt moment         `json:"created_at"`
 	UpdatedAt moment         `json:"updated_at"`
@@ -110,13 +109,13 @@ type campaign struct {
 	Headers     []jsontext.Value `json:"headers"`
 	Media       []jsontext.Value `json:"media"`
 	Lists       []struct {
-		ID   int64  `json:"id"` // 0: the list is gone
+		ID   int64  `json:"id"` // 0: a deleted list
 		Name string `json:"name"`
 	} `json:"lists"`
 	CreatedAt moment `json:"created_at"`
 }
 
-// moment is a time; one that can't be read is none.
+// moment is a time; an invalid one is zero.
 type moment struct{ time.Time }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -128,10 +127,10 @@ func (m *moment) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// errShape: an item is not of the shape that is documented.
+// errShape is the error of an item in an unknown format.
 var errShape = errors.New("it is not of the shape that listmonk documents")
 
-// decode reads one item of an answer.
+// decode decodes one item.
 func decode(raw jsontext.Value, into any) error {
 	if json.Unmarshal(raw, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 		return errShape

@@ -17,7 +17,7 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// What a Place or Refusal names as its file. The line is the id there.
+// File names of positions and refusals. The line is the listmonk id.
 const (
 	inSubscribers = "subscribers"
 	inBounces     = "bounces"
@@ -38,7 +38,7 @@ func inOrder(by string) url.Values { return url.Values{"order_by": {by}, "order"
 
 const reasonArchived = "it is archived there: its topic is private here, so that preferences pages do not offer it"
 
-// list makes a topic or a segment of a list that was not seen before.
+// list writes a topic or segment for a list that was not seen before.
 func (r *reader) list(l *list) (knownList, error) {
 	k, seen := r.s.Lists[l.ID]
 	if seen {
@@ -47,11 +47,11 @@ func (r *reader) list(l *list) (knownList, error) {
 	k = knownList{Topic: l.Type == public, Double: l.Optin != single}
 	r.s.Lists[l.ID] = k
 	id := strconv.FormatInt(l.ID, 10)
-	kind, most := archive.Segments, app.MaxSegmentName
+	kind, maxLength := archive.Segments, app.MaxSegmentName
 	if k.Topic {
-		kind, most = archive.Topics, app.MaxTopicName
+		kind, maxLength = archive.Topics, app.MaxTopicName
 	}
-	name, err := r.name(kind, "list", l.Name, l.ID, most)
+	name, err := r.name(kind, "list", l.Name, l.ID, maxLength)
 	if err != nil {
 		return k, err
 	}
@@ -59,7 +59,7 @@ func (r *reader) list(l *list) (knownList, error) {
 		return k, r.w.Put(kind, &archive.Segment{ID: id, Name: name, CreatedAt: l.CreatedAt.Time})
 	}
 	visibility := app.PublicTopic
-	if l.Status == archived { // nobody can join it there either
+	if l.Status == archived { // nobody can join it in listmonk either
 		visibility = app.PrivateTopic
 		if err := r.unmovable(fmt.Sprintf("list %q", name), reasonArchived); err != nil {
 			return k, err
@@ -69,17 +69,17 @@ func (r *reader) list(l *list) (knownList, error) {
 		Default: app.OptOut, Visibility: visibility, CreatedAt: l.CreatedAt.Time, UpdatedAt: l.UpdatedAt.Time})
 }
 
-// name makes the name of a thing one that can stand here and is nobody else's, and says
-// so where it had to be changed: listmonk knows its things by number.
-func (r *reader) name(kind archive.Kind, what, given string, id int64, most int) (string, error) {
+// name returns a valid, unique name for an object and reports a changed name: listmonk identifies
+// objects by number.
+func (r *reader) name(kind archive.Kind, what, given string, id int64, maxLength int) (string, error) {
 	mark := fmt.Sprintf(" (%d)", id)
-	name := cut(line(given), most)
+	name := cut(line(given), maxLength)
 	if name == "" {
 		name = strings.TrimSpace(what + mark)
 	}
 	key := func() string { return string(kind) + ":" + strings.ToLower(name) }
 	if owner, taken := r.s.Names[key()]; taken && owner != id {
-		name = cut(name, most-len(mark)) + mark
+		name = cut(name, maxLength-len(mark)) + mark
 	}
 	r.s.Names[key()] = id
 	if name == strings.TrimSpace(given) {
@@ -92,7 +92,7 @@ func (r *reader) unmovable(what, why string) error {
 	return r.w.Put(archive.Unmovables, &archive.Unmovable{Item: what, Reason: why})
 }
 
-// odd counts something that can't move, to be named once for all whom it concerns.
+// odd counts an unmovable thing, which is reported once for all subscribers.
 func (r *reader) odd(what, why string) {
 	key := what + "\x00" + why
 	if _, there := r.s.Odd[key]; !there && len(r.s.Odd) >= maxOdd {
@@ -101,20 +101,20 @@ func (r *reader) odd(what, why string) {
 	r.s.Odd[key]++
 }
 
-// maxOdd is how many things are counted apart.
+// maxOdd is how many different things are counted.
 const maxOdd = 1000
 
-// line is a text without line breaks and other control characters.
+// line returns a text without line breaks and other control characters.
 func line(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, " "), func(c rune) bool { return unicode.IsSpace(c) || app.HasControl(string(c)) }), " ")
 }
 
 // cut shortens a text to a number of characters.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
+func cut(s string, maxLength int) string {
+	if utf8.RuneCountInString(s) <= maxLength {
 		return s
 	}
-	return strings.TrimSpace(string([]rune(s)[:most]))
+	return strings.TrimSpace(string([]rune(s)[:maxLength]))
 }
 
 func (r *reader) readSubscribers(ctx context.Context) error {
@@ -127,7 +127,7 @@ func (r *reader) readSubscribers(ctx context.Context) error {
 	}})
 }
 
-// refuse names an item without an id by its place.
+// refuse reports an item without an id by its position.
 func (r *reader) refuse(file string, at int) error {
 	refusal := &archive.Refusal{Position: archive.Position{File: file, Line: at}, Reason: errShape.Error()}
 	if file == inBounces {
@@ -136,7 +136,7 @@ func (r *reader) refuse(file string, at int) error {
 	return r.w.Put(archive.Refusals, refusal)
 }
 
-// subscriber writes all that is known of a person.
+// subscriber writes the data of a subscriber.
 func (r *reader) subscriber(s *subscriber) error {
 	if err := r.statusOf(s); err != nil {
 		return err
@@ -169,8 +169,8 @@ func (s *subscriber) position() archive.Position {
 	return archive.Position{File: inSubscribers, Line: int(s.ID)}
 }
 
-// statusOf writes what a person does not want: each public list whose mail he does not
-// get, also where he only never confirmed, and all mail.
+// statusOf writes the opt-outs of a subscriber: each public list whose mail it does not get,
+// including unconfirmed subscriptions, or all mail.
 func (r *reader) statusOf(s *subscriber) error {
 	if s.isBlocked() {
 		err := r.w.Put(archive.Suppressions, &archive.Suppression{Email: s.Email, Origin: app.OriginUnsubscribe, CreatedAt: s.UpdatedAt.Time, From: s.position()})
@@ -191,12 +191,12 @@ func (r *reader) statusOf(s *subscriber) error {
 	return nil
 }
 
-func (r *reader) choice(s *subscriber, m *membership, says app.Subscription) error {
-	return r.w.Put(archive.Choices, &archive.Choice{Email: s.Email, TopicID: strconv.FormatInt(m.ID, 10), Subscription: says, ChosenAt: m.Changed.Time, From: s.position()})
+func (r *reader) choice(s *subscriber, m *membership, subscription app.Subscription) error {
+	return r.w.Put(archive.Choices, &archive.Choice{Email: s.Email, TopicID: strconv.FormatInt(m.ID, 10), Subscription: subscription, ChosenAt: m.Changed.Time, From: s.position()})
 }
 
-// readChanged looks again at who was changed since the reading began, which may be days
-// ago: the latest change comes first.
+// readChanged reads subscribers that changed since the read began, which may be days ago, latest
+// change first.
 func (r *reader) readChanged(ctx context.Context) error {
 	what := &paged{path: "/api/subscribers", query: url.Values{"order_by": {"updated_at"}, "order": {"desc"}}, size: perPage}
 	var before string
@@ -214,7 +214,7 @@ func (r *reader) readChanged(ctx context.Context) error {
 			}
 			var s subscriber
 			if decode(raw, &s) != nil || s.Email == "" {
-				continue // it was named
+				continue // was reported
 			}
 			if s.UpdatedAt.Before(r.s.Since) {
 				return nil
@@ -229,7 +229,7 @@ func (r *reader) readChanged(ctx context.Context) error {
 	}
 }
 
-// changed writes who is new, and what others do not want any more.
+// changed writes new subscribers and new opt-outs.
 func (r *reader) changed(s *subscriber) error {
 	if !s.CreatedAt.Before(r.s.Since) {
 		return r.subscriber(s)
@@ -240,8 +240,8 @@ func (r *reader) changed(s *subscriber) error {
 	return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.position()})
 }
 
-// readOptOuts looks again at who left a list since the reading began: that changes the
-// membership and not the subscriber.
+// readOptOuts reads who left a list since the read began: this changes the membership and not the
+// subscriber.
 func (r *reader) readOptOuts(ctx context.Context) error {
 	for _, id := range slices.Sorted(maps.Keys(r.s.Lists)) {
 		if id <= r.s.List {
@@ -252,7 +252,7 @@ func (r *reader) readOptOuts(ctx context.Context) error {
 		err := r.readByID(ctx, &paged{kind: archive.Choices, path: "/api/subscribers", query: query, size: perPage, take: func(raw jsontext.Value, _ int) error {
 			var s subscriber
 			if decode(raw, &s) != nil || s.Email == "" {
-				return nil // it was named
+				return nil // was reported
 			}
 			return r.left(&s, id)
 		}})
@@ -267,14 +267,14 @@ func (r *reader) readOptOuts(ctx context.Context) error {
 	return nil
 }
 
-// left writes that a person left a list, where that was after the reading began.
+// left writes that a subscriber left a list after the read began.
 func (r *reader) left(s *subscriber, id int64) error {
 	for i := range s.Lists {
 		m := &s.Lists[i]
 		if m.ID != id || m.Status != unsubscribed || !m.Changed.IsZero() && m.Changed.Before(r.s.Since) {
 			continue
 		}
-		if s.Status != enabled && !m.Changed.IsZero() { // barred by a link in a mail, which does not change the subscriber's time
+		if s.Status != enabled && !m.Changed.IsZero() { // unsubscribed by a link, which does not change the subscriber's time
 			return r.changed(s)
 		}
 		if r.s.Lists[id].Topic {
@@ -284,7 +284,7 @@ func (r *reader) left(s *subscriber, id int64) error {
 			r.odd("subscriptions", "this version of listmonk does not say when they changed: import once more when nothing is sent from it any longer, and look at the segments")
 			continue
 		}
-		// A segment can't say that somebody left it, and he may stand in it by now.
+		// A segment can't record that a member left, and the member may be in it already.
 		r.odd("subscribers who left a private list while it was read", "they are unsubscribed from all, since a segment can't say who left it")
 		return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.position()})
 	}

@@ -39,7 +39,7 @@ type domain struct {
 func (r *reader) domains(ctx context.Context) error {
 	return r.walk(ctx, archive.Domains, "/domains", nil, func(ctx context.Context, id string, item jsontext.Value) error {
 		var d domain
-		if err := decode(item, &d); err != nil { // when it was made stands in the list alone
+		if err := decode(item, &d); err != nil { // only the list has the creation time
 			return err
 		}
 		if there, err := r.one(ctx, "/domains", id, &d); !there {
@@ -54,14 +54,14 @@ func (r *reader) domains(ctx context.Context) error {
 	})
 }
 
-// archived is a domain with the records that it has at Resend; those to publish are
-// made here.
+// archived returns the domain with its records at Resend. The records to publish here are made by
+// the import.
 func (d *domain) archived(id string) *archive.Domain {
 	out := &archive.Domain{ID: id, Name: d.Name, Region: d.Region, OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking,
 		TrackingSubdomain: d.TrackingSubdomain, Status: d.Status, CreatedAt: d.CreatedAt.Time}
 	for _, rec := range d.Records {
 		out.Records = append(out.Records, app.DNSRecord{Record: rec.Record, Name: rec.Name, Type: rec.Type, TTL: rec.TTL, Status: rec.Status, Value: rec.Value, Priority: rec.Priority})
-		if rec.Record == "SPF" && out.ReturnPath == "" { // of the return path, whose label comes first
+		if rec.Record == "SPF" && out.ReturnPath == "" { // name of the return path, which begins with its label
 			out.ReturnPath, _, _ = strings.Cut(rec.Name, ".")
 		}
 	}
@@ -86,14 +86,14 @@ func (r *reader) webhooks(ctx context.Context) error {
 		if err := r.w.Put(archive.Webhooks, &archive.Webhook{ID: id, Endpoint: h.Endpoint, Events: h.Events, Status: h.Status, CreatedAt: h.CreatedAt.Time}); err != nil {
 			return err
 		}
-		if h.Secret == "" { // who applies the archive says so
+		if h.Secret == "" { // the code that applies the archive reports it
 			return nil
 		}
 		return r.w.Put(archive.Secrets, &archive.Secret{Kind: archive.Webhooks, Owner: id, Signing: h.Secret})
 	})
 }
 
-// keys names the API keys: their secrets are known to those alone who have them.
+// keys reports the API keys as unmovable: only their holders know the secrets.
 func (r *reader) keys(ctx context.Context) error {
 	return r.walk(ctx, archive.Unmovables, "/api-keys", nil, func(_ context.Context, id string, item jsontext.Value) error {
 		var k struct {
@@ -111,7 +111,7 @@ func (r *reader) keys(ctx context.Context) error {
 	})
 }
 
-// others names what a Mailer has not.
+// others reports objects that Mailer does not have.
 func (r *reader) others(ctx context.Context) error {
 	err := r.named(ctx, "automation", "/automations", "there are no automations here")
 	if err == nil {
@@ -126,10 +126,10 @@ func (r *reader) others(ctx context.Context) error {
 	return err
 }
 
-// named names each item of a list that need not be there. It is marked when all are.
+// named reports each item of an optional list. The position is stored after the last one.
 func (r *reader) named(ctx context.Context, what, path, why string) error {
-	back := r.at.place
-	defer func() { r.at.place = back }()
+	saved := r.at.place
+	defer func() { r.at.place = saved }()
 	r.at.place = place{}
 	for more := true; more; {
 		var err error
@@ -152,7 +152,7 @@ func (r *reader) named(ctx context.Context, what, path, why string) error {
 	return nil
 }
 
-// countOthers names a list as a whole where it has any item.
+// countOthers reports an optional list as a whole if it has items.
 func (r *reader) countOthers(ctx context.Context, path, what, why string) error {
 	var page list
 	err := r.c.Get(ctx, path, url.Values{"limit": {"1"}}, &page)
@@ -165,7 +165,7 @@ func (r *reader) countOthers(ctx context.Context, path, what, why string) error 
 	return r.unmovable(what, why)
 }
 
-// isWithheld reports whether a list that need not be there is not there for this account.
+// isWithheld reports whether an optional list is not available to this account.
 func isWithheld(err error) bool {
 	return isAbsent(err) || remote.StatusOf(err) == http.StatusForbidden
 }

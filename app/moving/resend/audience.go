@@ -42,8 +42,8 @@ func (r *reader) segments(ctx context.Context) error {
 	})
 }
 
-// audiences reads what there was before segments. They are the same things by an older
-// name, but nobody promises that all of them are; the route will go one day.
+// audiences reads audiences, the former name of segments. They should be the same objects, but
+// Resend does not guarantee it, and may remove the route.
 func (r *reader) audiences(ctx context.Context) error {
 	err := r.walk(ctx, archive.Segments, "/audiences", nil, func(_ context.Context, id string, item jsontext.Value) error {
 		if slices.ContainsFunc(r.at.Groups, func(g group) bool { return g.ID == id || g.Audience == id }) {
@@ -57,7 +57,7 @@ func (r *reader) audiences(ctx context.Context) error {
 	return err
 }
 
-// group takes a segment.
+// group writes a segment.
 func (r *reader) group(id string, item jsontext.Value, old bool) error {
 	var s struct {
 		Name      string `json:"name"`
@@ -105,7 +105,7 @@ type contact struct {
 	LastName     string                    `json:"last_name"`
 	Unsubscribed bool                      `json:"unsubscribed"`
 	CreatedAt    stamp                     `json:"created_at"`
-	Properties   map[string]jsontext.Value `json:"properties"` // of a single one
+	Properties   map[string]jsontext.Value `json:"properties"` // only of a single contact
 }
 
 func (c *contact) archived() *archive.Contact {
@@ -123,8 +123,8 @@ func (r *reader) contacts(ctx context.Context) error {
 	})
 }
 
-// contact takes a contact with its properties where the account has any, and with what
-// it said about topics where there are any: a request for each.
+// contact writes a contact with its properties and topic choices, each with a request of its own
+// if the account has any.
 func (r *reader) contact(ctx context.Context, c *contact) error {
 	out := c.archived()
 	if len(r.at.Properties) > 0 {
@@ -132,7 +132,7 @@ func (r *reader) contact(ctx context.Context, c *contact) error {
 		if err != nil {
 			return err
 		}
-		if !there && !out.Unsubscribed { // deleted meanwhile; an opt-out stays one
+		if !there && !out.Unsubscribed { // deleted meanwhile; an opt-out is kept
 			return nil
 		}
 	}
@@ -163,7 +163,7 @@ func (r *reader) details(ctx context.Context, out *archive.Contact) (there bool,
 		if value == nil {
 			continue
 		}
-		if !r.at.Properties[key] { // it is new
+		if !r.at.Properties[key] { // created meanwhile
 			p := archive.Property{Key: key, Type: app.StringProperty}
 			if _, is := value.(float64); is {
 				p.Type = app.NumberProperty
@@ -180,9 +180,9 @@ func (r *reader) details(ctx context.Context, out *archive.Contact) (there bool,
 	return true, nil
 }
 
-// propertyValue reads a value, which may stand in an object beside its type; nil: none.
-func propertyValue(said jsontext.Value) (value any, ok bool) {
-	if decode(said, &value) != nil {
+// propertyValue reads a value, which may be in an object together with its type; nil: none.
+func propertyValue(raw jsontext.Value) (value any, ok bool) {
+	if decode(raw, &value) != nil {
 		return nil, false
 	}
 	if object, is := value.(map[string]any); is {
@@ -199,12 +199,12 @@ func propertyValue(said jsontext.Value) (value any, ok bool) {
 	return nil, false
 }
 
-// choices reads what a contact said about topics. A topic that it said nothing about is
-// named too, with its default: an opt-out is taken in any case, so that none is lost
-// where the topic has another default here, an opt-in only where it says something.
+// choices reads a contact's topic choices. Resend returns the default for topics without a choice.
+// An opt-out is written in any case, so that none is lost if the topic has another default here.
+// An opt-in is written only if it differs from the default.
 func (r *reader) choices(ctx context.Context, c *contact) error {
-	back := r.at.place // among the contacts
-	defer func() { r.at.place = back }()
+	saved := r.at.place // the position in the list of contacts
+	defer func() { r.at.place = saved }()
 	r.at.place = place{}
 	for more := true; more; {
 		var err error
@@ -232,7 +232,7 @@ func (r *reader) choice(ctx context.Context, email, topicID string, item jsontex
 		c.Subscription = app.OptOut
 	}
 	normal, known := r.at.Topics[topicID]
-	if !known { // it is new
+	if !known { // created meanwhile
 		var t topic
 		there, err := r.one(ctx, "/topics", topicID, &t)
 		if !there {
@@ -249,7 +249,7 @@ func (r *reader) choice(ctx context.Context, email, topicID string, item jsontex
 	return r.w.Put(archive.Choices, &archive.Choice{Email: email, TopicID: topicID, Subscription: c.Subscription})
 }
 
-// members reads who is in which segment.
+// members reads the members of each segment.
 func (r *reader) members(ctx context.Context) error {
 	for r.at.Group < len(r.at.Groups) {
 		g := &r.at.Groups[r.at.Group]
@@ -269,7 +269,7 @@ func (r *reader) members(ctx context.Context) error {
 	return nil
 }
 
-// filter names a segment that picks its members by itself.
+// filter reports a segment with a filter.
 func (r *reader) filter(ctx context.Context, g *group) error {
 	if g.Old {
 		return nil
@@ -284,9 +284,9 @@ func (r *reader) filter(ctx context.Context, g *group) error {
 	return r.unmovable(fmt.Sprintf("segment %q: its filter", g.Name), "Resend's documents don't say what a filter means: the contacts of now come as members by hand; give the segment a filter here")
 }
 
-// membersOf reads the members of a segment. Its own route is younger than the published
-// document, in which contacts are listed by segment; a service that knew neither would
-// list all contacts, so that the first is asked first.
+// membersOf reads the members of a segment. The route of the segment is newer than the API
+// document, in which contacts are filtered by segment. It is tried first, since a service without
+// the filter would return all contacts.
 func (r *reader) membersOf(ctx context.Context, g *group) error {
 	each := func(_ context.Context, _ string, item jsontext.Value) error {
 		var c contact
@@ -315,8 +315,7 @@ func (r *reader) membersOf(ctx context.Context, g *group) error {
 	return r.walk(ctx, archive.Contacts, "/contacts", url.Values{"segment_id": {g.ID}}, each)
 }
 
-// unsubscribed reads all contacts once more, for who unsubscribed since they were read,
-// and for who came.
+// unsubscribed reads all contacts again, for those that unsubscribed or were created since.
 func (r *reader) unsubscribed(ctx context.Context) error {
 	return r.walk(ctx, archive.Contacts, "/contacts", nil, func(ctx context.Context, _ string, item jsontext.Value) error {
 		var c contact
@@ -346,7 +345,7 @@ func (r *reader) suppressions(ctx context.Context) error {
 		if err := decode(item, &s); err != nil {
 			return err
 		}
-		if s.Origin.Validate() != nil { // one that Resend made up since; it holds like any other
+		if s.Origin.Validate() != nil { // an unknown origin counts like any other
 			s.Origin = app.OriginManual
 		}
 		return r.w.Put(archive.Suppressions, &archive.Suppression{ID: id, Email: s.Email, Origin: s.Origin, SourceID: s.SourceID, CreatedAt: s.CreatedAt.Time})

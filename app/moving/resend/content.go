@@ -47,8 +47,8 @@ func (r *reader) templates(ctx context.Context) error {
 	})
 }
 
-// template takes a template. What is published comes published only where there is no
-// doubt what sends use: the API tells one version alone.
+// template writes a template. A published one stays published only if it has no unpublished
+// changes: the API returns only one version.
 func (r *reader) template(id string, t *template) error {
 	out := archive.Template{ID: id, Name: t.Name, Alias: t.Alias, CreatedAt: t.CreatedAt.Time, UpdatedAt: t.UpdatedAt.Time,
 		Content: archive.Content{From: t.From, ReplyTo: someOf(t.ReplyTo), Subject: t.Subject, HTML: t.HTML, Text: t.Text}}
@@ -82,8 +82,8 @@ func (r *reader) template(id string, t *template) error {
 	return r.w.Put(archive.Templates, &out)
 }
 
-// converted names the tags of a mail that are no placeholders here, and declares variables
-// that it forgot. Sound reports whether there was nothing to name.
+// converted reports tags that are not valid placeholders here and declares missing variables.
+// sound reports that nothing was reported.
 func (r *reader) converted(what string, c *archive.Content, preview *string, subject, body mergetags.Use) (sound bool, err error) {
 	declared := map[string]bool{}
 	for i := range c.Variables {
@@ -116,7 +116,7 @@ func (r *reader) converted(what string, c *archive.Content, preview *string, sub
 	return sound, err
 }
 
-// archived is a variable as there may be one here; why says what was lost.
+// archived returns the variable in a form that is valid here; why is what was lost.
 func (v *variable) archived() (out archive.Variable, why string) {
 	out = archive.Variable{ID: v.ID, Key: v.Key, Type: app.PropertyType(v.Type), CreatedAt: v.CreatedAt.Time, UpdatedAt: v.UpdatedAt.Time}
 	switch f := v.Fallback.(type) {
@@ -192,7 +192,7 @@ func (r *reader) broadcast(id string, b *broadcast) error {
 		Preview: b.Preview, HTML: content.HTML, Text: content.Text, Status: app.DraftBroadcast, CreatedAt: b.CreatedAt.Time})
 }
 
-// droppedFields says what of a broadcast that is more than a draft stays there.
+// droppedFields returns which parts of a broadcast do not become part of the draft.
 func (b *broadcast) droppedFields() string {
 	switch b.Status {
 	case app.DraftBroadcast, "":
@@ -214,7 +214,7 @@ func onOff(at stamp) string {
 	return " (" + at.Format(time.RFC3339) + ")"
 }
 
-// someOf is a list, nil where it has nothing: an archive leaves that out.
+// someOf returns all, or nil if it is empty, which archives leave out.
 func someOf(all []string) []string {
 	if len(all) == 0 {
 		return nil

@@ -1,7 +1,7 @@
 package resend
 
-// WithPages has lists read in pages of another size, and at most so many of each.
-func (o Options) WithPages(size, most int) Options {
-	o.page, o.pages = size, most
+// WithPages sets the page size and the maximum number of pages of each list.
+func (o Options) WithPages(size, pages int) Options {
+	o.page, o.pages = size, pages
 	return o
 }

@@ -18,7 +18,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// readSample reads a sample into a directory of the test.
+// readSample reads a sample into a new directory.
 func readSample(t *testing.T, s *resendtest.Server) *archive.Reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "archive")
@@ -33,7 +33,7 @@ func readSample(t *testing.T, s *resendtest.Server) *archive.Reader {
 	return r
 }
 
-// team is that of the world.
+// team returns the server's team.
 func team(t *testing.T, w *testserver.Server) *app.Team {
 	t.Helper()
 	found, err := w.Services.Teams.FindTeam(t.Context(), "")
@@ -41,7 +41,7 @@ func team(t *testing.T, w *testserver.Server) *app.Team {
 	return &found
 }
 
-// checkTeam holds a team against the account that was imported whole.
+// checkTeam compares a team with the imported account.
 func checkTeam(t *testing.T, w *testserver.Server, a *resendtest.Account) {
 	t.Helper()
 	checkOptOuts(t, w, a)
@@ -61,30 +61,30 @@ func checkTeam(t *testing.T, w *testserver.Server, a *resendtest.Account) {
 	}
 }
 
-// checkOptOuts: whoever is a contact already gets nothing that it said no to.
+// checkOptOuts checks that no contact gets mail that it opted out of.
 func checkOptOuts(t *testing.T, w *testserver.Server, a *resendtest.Account) {
 	t.Helper()
 	for _, c := range a.Contacts {
 		got, err := w.Services.Audience.GetContact(t.Context(), w.Key, c.Email)
-		if err != nil { // not there yet
+		if err != nil { // not imported yet
 			continue
 		}
 		if got.Unsubscribed != c.Unsubscribed {
 			t.Fatalf("%s is unsubscribed: %v", c.Email, got.Unsubscribed)
 		}
 		if c.Unsubscribed {
-			continue // gets no broadcast in any case, and so comes before the choices
+			continue // gets no broadcast in any case, and comes before the choices
 		}
 		topics, _, err := w.Services.Audience.ListContactTopics(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
 		testserver.Must(t, err)
 		for _, topic := range a.Topics {
-			said := c.Choices[topic.ID]
-			if said == "" {
-				said = topic.Default
+			choice := c.Choices[topic.ID]
+			if choice == "" {
+				choice = topic.Default
 			}
 			at := slices.IndexFunc(topics, func(ct app.ContactTopic) bool { return ct.Name == topic.Name })
-			if at < 0 || said == "opt_out" && topics[at].Subscription != app.OptOut {
-				t.Fatalf("%s says %s of %s: %+v", c.Email, said, topic.Name, topics)
+			if at < 0 || choice == "opt_out" && topics[at].Subscription != app.OptOut {
+				t.Fatalf("%s says %s of %s: %+v", c.Email, choice, topic.Name, topics)
 			}
 		}
 		for _, s := range a.Suppressions {
@@ -95,8 +95,7 @@ func checkOptOuts(t *testing.T, w *testserver.Server, a *resendtest.Account) {
 	}
 }
 
-// TestImportAccount: the plan tells what is done, a second run does nothing, and
-// nobody who opted out is lost.
+// TestImportAccount: the plan is what is done, a second run does nothing, and no opt-out is lost.
 func TestImportAccount(t *testing.T) {
 	testserver.BothEngines(t)
 	s := &resendtest.Server{Account: resendtest.Sample(45)}
@@ -107,7 +106,7 @@ func TestImportAccount(t *testing.T) {
 		report, err := w.Services.Transfer.Import(t.Context(), team(t, w), r, o)
 		testserver.Must(t, err)
 		report.Applied = false
-		for i := range report.Domains { // whose keys are made by --apply
+		for i := range report.Domains { // their keys are made by --apply
 			report.Domains[i].Records, report.Domains[i].Status = nil, ""
 		}
 		text, err := json.MarshalIndent(report, "", " ")
@@ -130,8 +129,8 @@ func TestImportAccount(t *testing.T) {
 	}
 }
 
-// TestInterruptedImportKeepsOptOuts cuts it off wherever it tells how
-// far it is, and goes on.
+// TestInterruptedImportKeepsOptOuts interrupts the import at each report of progress and
+// continues.
 func TestInterruptedImportKeepsOptOuts(t *testing.T) {
 	s := &resendtest.Server{Account: resendtest.Sample(45)}
 	r := readSample(t, s)
@@ -141,12 +140,12 @@ func TestInterruptedImportKeepsOptOuts(t *testing.T) {
 	}{{archive.Segments, 1}, {archive.Contacts, 1}, {archive.Choices, 1}, {archive.Suppressions, 1}, {archive.Contacts, 2}} {
 		w := testserver.New(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		told := 0
+		reports := 0
 		_, err := w.Services.Transfer.Import(ctx, team(t, w), r, transfer.Options{Apply: true, Progress: func(kind archive.Kind, _ int) {
 			if kind != at.kind {
 				return
 			}
-			if told++; told == at.n {
+			if reports++; reports == at.n {
 				cancel()
 			}
 		}})

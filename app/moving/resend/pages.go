@@ -18,19 +18,19 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// tail is how many ids of a page are kept to go on after.
+// tail is how many ids of a page are stored to continue after.
 const tail = 10
 
 // list is one page, newest first.
 type list struct {
-	HasMore *bool            `json:"has_more"` // nil: this list is not said to have pages
+	HasMore *bool            `json:"has_more"` // nil: the list has no pages
 	Data    []jsontext.Value `json:"data"`
 }
 
-// take is handed an item of a list and its id.
+// take processes an item of a list.
 type take func(ctx context.Context, id string, item jsontext.Value) error
 
-// walk reads a list from where it is to its end. What take put is marked page by page.
+// walk reads a list from its current position to its end and stores the position after each page.
 func (r *reader) walk(ctx context.Context, kind archive.Kind, path string, query url.Values, each take) error {
 	for {
 		more, err := r.step(ctx, path, query, each)
@@ -47,7 +47,7 @@ func (r *reader) walk(ctx context.Context, kind archive.Kind, path string, query
 	}
 }
 
-// step reads the next page of a list. More reports whether there are others.
+// step reads the next page of a list. more reports whether there are others.
 func (r *reader) step(ctx context.Context, path string, query url.Values, each take) (more bool, err error) {
 	page, err := r.ask(ctx, path, query)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *reader) step(ctx context.Context, path string, query url.Values, each t
 	if len(ids) == 0 || r.at.Pages >= r.pages {
 		return false, endless(path)
 	}
-	if r.at.Pages&(r.at.Pages-1) == 0 { // Brent's way to find a ring with one item of memory
+	if r.at.Pages&(r.at.Pages-1) == 0 { // Brent's algorithm detects a cycle with one stored item
 		r.at.Anchor = ids[0]
 	}
 	r.at.Tail = append(r.at.Tail, ids...)
@@ -81,8 +81,7 @@ func endless(path string) error {
 	return fmt.Errorf("the list %s does not end: its pages repeat themselves or are too many", path)
 }
 
-// takeAll hands the items of a page on, but for those that were read before, and
-// returns their ids.
+// takeAll processes the items of a page that were not read before, and returns their ids.
 func (r *reader) takeAll(ctx context.Context, path string, page *list, each take) ([]string, error) {
 	var ids []string
 	for _, item := range page.Data {
@@ -96,7 +95,7 @@ func (r *reader) takeAll(ctx context.Context, path string, page *list, each take
 			continue
 		}
 		if head.ID == r.at.Anchor {
-			if page.HasMore == nil { // all of it comes whatever is asked for
+			if page.HasMore == nil { // complete, whatever the query
 				return nil, nil
 			}
 			return nil, endless(path)
@@ -109,8 +108,8 @@ func (r *reader) takeAll(ctx context.Context, path string, page *list, each take
 	return ids, nil
 }
 
-// ask reads the page after what was read. The last item may have been deleted meanwhile,
-// and then nothing comes after it: so it asks after those before it too.
+// ask requests the next page. The last item may have been deleted meanwhile, and then nothing
+// follows it, so earlier items are tried too.
 func (r *reader) ask(ctx context.Context, path string, query url.Values) (*list, error) {
 	q := url.Values{"limit": {strconv.Itoa(r.page)}}
 	for name, values := range query {
@@ -128,19 +127,19 @@ func (r *reader) ask(ctx context.Context, path string, query url.Values) (*list,
 	}
 }
 
-// isGone reports whether an error may be that something is not there any more.
+// isGone reports whether an error may mean that an object was deleted.
 func isGone(err error) bool {
 	status := remote.StatusOf(err)
 	return status == http.StatusNotFound || status == http.StatusBadRequest || status == http.StatusUnprocessableEntity || status == http.StatusGone
 }
 
-// isAbsent reports whether an error is that the API has no such route or item.
+// isAbsent reports whether an error means that the API has no such route or object.
 func isAbsent(err error) bool {
 	status := remote.StatusOf(err)
 	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone
 }
 
-// one reads a single item; there reports whether it is there still.
+// one reads a single object; there reports whether it still exists.
 func (r *reader) one(ctx context.Context, path, id string, into any) (there bool, err error) {
 	err = r.c.Get(ctx, path+"/"+url.PathEscape(id), nil, into)
 	if remote.StatusOf(err) == http.StatusNotFound {
@@ -149,7 +148,7 @@ func (r *reader) one(ctx context.Context, path, id string, into any) (there bool
 	return err == nil, err
 }
 
-// decode reads an item.
+// decode decodes an item.
 func decode(item jsontext.Value, into any) error {
 	err := json.Unmarshal(item, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err == nil {
@@ -161,8 +160,8 @@ func decode(item jsontext.Value, into any) error {
 	return errors.New("an item is not what Resend's documents name")
 }
 
-// stamp is a time as Resend writes it: as PostgreSQL does, or by RFC 3339. Another text
-// is no time.
+// stamp is a time in Resend's formats: as PostgreSQL writes it, or RFC 3339. Any other text is the
+// zero time.
 type stamp struct{ time.Time }
 
 // UnmarshalJSON implements the interface of encoding/json.

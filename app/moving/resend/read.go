@@ -15,26 +15,26 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// BaseURL is where Resend's API is.
+// BaseURL is the base URL of Resend's API.
 const BaseURL = "https://api.resend.com"
 
 const (
-	rate     = 10      // requests a second, which is what an account may send
-	pageSize = 100     // items a page, the most that there may be
+	rate     = 10      // requests in a second, the limit of an account
+	pageSize = 100     // items of a page, the maximum
 	maxPages = 200_000 // of one list
 )
 
-// Options say which account is read.
+// Options name the account.
 type Options struct {
 	APIKey    string            // with full access
-	KeyFile   string            // where the key is from, for errors; may be empty
+	KeyFile   string            // source of the key for error messages; may be empty
 	BaseURL   string            // empty: BaseURL
-	Transport http.RoundTripper // nil: over the network
+	Transport http.RoundTripper // nil: http.DefaultTransport
 
 	page, pages int // 0: pageSize, maxPages
 }
 
-// Progress is told after each page how many items of a kind there are by now.
+// Progress is called after each page with the number of items of a kind so far.
 type Progress func(kind archive.Kind, items int)
 
 // Errors of an API key.
@@ -43,9 +43,9 @@ var (
 	ErrSendingKey = errors.New("the API key may only send: make one with full access in Resend's dashboard, and remove it afterwards")
 )
 
-// Read reads an account into an archive, from the start or, where cursor is what
-// archive.Resume returned, from there on. It does not finish the archive. Errors:
-// ErrKey; ErrSendingKey; those of remote.Client and archive.Writer.
+// Read reads an account into an archive. cursor is empty, or the result of archive.Resume to
+// continue. Read does not finish the archive. Errors: ErrKey; ErrSendingKey; those of
+// remote.Client and archive.Writer.
 func Read(ctx context.Context, o Options, w *archive.Writer, cursor string, progress Progress) error {
 	if o.BaseURL == "" {
 		o.BaseURL = BaseURL
@@ -70,7 +70,7 @@ func Read(ctx context.Context, o Options, w *archive.Writer, cursor string, prog
 	return o.named(r.read(ctx))
 }
 
-// named says in words what is wrong with a key.
+// named describes what is wrong with a key.
 func (o *Options) named(err error) error {
 	no, ok := errors.AsType[*remote.Error](err)
 	if !ok {
@@ -90,7 +90,7 @@ func (o *Options) named(err error) error {
 	return archive.Refused(err)
 }
 
-// reader is a reading that goes on.
+// reader is a running read.
 type reader struct {
 	c        *remote.Client
 	w        *archive.Writer
@@ -100,35 +100,35 @@ type reader struct {
 	at       state
 }
 
-// state is the cursor: how far it is, and what of the account is needed to go on.
+// state is the cursor: the position, and the data needed to continue.
 type state struct {
 	Stage int       `json:"stage"`
-	place           // in its list
+	place           // in the current list
 	Began time.Time `json:"began"`
 
-	Properties map[string]bool             `json:"properties,omitzero"` // their keys
+	Properties map[string]bool             `json:"properties,omitzero"` // by key
 	Topics     map[string]app.Subscription `json:"topics,omitzero"`     // their defaults
 	Groups     []group                     `json:"groups,omitzero"`
-	Group      int                         `json:"group,omitzero"` // whose members are read
+	Group      int                         `json:"group,omitzero"` // index of the segment whose members are read
 }
 
-// place is how far a list was read.
+// place is the position in a list.
 type place struct {
 	Tail   []string `json:"tail,omitzero"`   // ids of the last items
-	Pages  int      `json:"pages,omitzero"`  // how many
-	Anchor string   `json:"anchor,omitzero"` // id of an earlier item: one that comes again has no end
+	Pages  int      `json:"pages,omitzero"`  // number read
+	Anchor string   `json:"anchor,omitzero"` // id of an earlier item, to detect a cycle
 }
 
-// group is a segment, or what there was before segments.
+// group is a segment or an audience.
 type group struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
-	Audience string `json:"audience,omitzero"` // its id as an audience, where it has another
-	Old      bool   `json:"old,omitzero"`      // an audience alone
-	ByQuery  bool   `json:"by_query,omitzero"` // its members are listed by /contacts?segment_id=
+	Audience string `json:"audience,omitzero"` // its id as an audience, if different
+	Old      bool   `json:"old,omitzero"`      // only an audience
+	ByQuery  bool   `json:"by_query,omitzero"` // members are listed by /contacts?segment_id=
 }
 
-// stages are what is read, in that order. Cursors name them by number: none may move.
+// stages are the steps in order. Cursors refer to them by number, so their order is fixed.
 var stages = []func(*reader, context.Context) error{
 	(*reader).properties, (*reader).segments, (*reader).audiences, (*reader).topics,
 	(*reader).templates, (*reader).broadcasts, (*reader).domains, (*reader).webhooks, (*reader).keys, (*reader).others,
@@ -148,13 +148,13 @@ func (r *reader) read(ctx context.Context) error {
 	return nil
 }
 
-// next notes that a list was read whole.
+// next stores that a list was read completely.
 func (r *reader) next() error {
 	r.at.place = place{}
 	return r.mark()
 }
 
-// mark notes how far it is.
+// mark stores the position.
 func (r *reader) mark() error {
 	text, err := json.Marshal(&r.at, json.Deterministic(true))
 	if err != nil {
@@ -163,14 +163,14 @@ func (r *reader) mark() error {
 	return r.w.Mark(string(text))
 }
 
-// progressAt says how far it is.
+// progressAt reports the progress.
 func (r *reader) progressAt(kind archive.Kind) {
 	if r.progress != nil {
 		r.progress(kind, r.w.Count(kind))
 	}
 }
 
-// unmovable notes what can't move.
+// unmovable reports an object that can't be imported.
 func (r *reader) unmovable(what, why string) error {
 	return r.w.Put(archive.Unmovables, &archive.Unmovable{Item: what, Reason: why})
 }

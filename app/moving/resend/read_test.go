@@ -21,7 +21,7 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// synctestRun is one in which the sample is of the past.
+// synctestRun runs a test with a fake clock after the sample's times.
 func synctestRun(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func synctestRun(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// options read from a stand-in in pages of 3.
+// options returns options for the fake with pages of 3.
 func options(s *resendtest.Server) resend.Options {
 	return resend.Options{APIKey: resendtest.FullKey, KeyFile: "key.txt", Transport: s}.WithPages(3, 50)
 }
@@ -58,7 +58,7 @@ func finish(t *testing.T, w *archive.Writer) {
 	}
 }
 
-// failure returns the error of a reading that must not succeed.
+// failure returns the error of a read.
 func failure(t *testing.T, o resend.Options) error {
 	t.Helper()
 	w, err := archive.Create(filepath.Join(t.TempDir(), "archive"))
@@ -87,7 +87,7 @@ func all[T any](t *testing.T, dir string, kind archive.Kind) []T {
 	return out
 }
 
-// text is a whole archive.
+// text returns a whole archive as text.
 func text(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -105,7 +105,7 @@ func text(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestRead compares with what was looked at by a person.
+// TestRead compares with a manually checked archive.
 func TestRead(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8), Rate: 10}
@@ -129,8 +129,7 @@ func TestRead(t *testing.T) {
 	})
 }
 
-// TestOptOutsAreRead looks at each contact of the stand-in, whatever the
-// size of the pages.
+// TestOptOutsAreRead checks each contact with several page sizes.
 func TestOptOutsAreRead(t *testing.T) {
 	for _, size := range []int{1, 2, 7, 60, 100} {
 		synctestRun(t, func(t *testing.T) {
@@ -141,7 +140,7 @@ func TestOptOutsAreRead(t *testing.T) {
 	}
 }
 
-// checkContacts holds contacts, choices and suppressions against an account.
+// checkContacts compares contacts, choices and suppressions with an account.
 func checkContacts(t *testing.T, a resendtest.Account, dir string) {
 	t.Helper()
 	merged := map[string]*archive.Contact{}
@@ -170,12 +169,12 @@ func checkContacts(t *testing.T, a resendtest.Account, dir string) {
 			t.Errorf("%s is in %q, not %q", c.Email, got.Segments, c.Segments)
 		}
 		for _, topic := range a.Topics {
-			said, got := c.Choices[topic.ID], choices[c.Email+" "+topic.ID]
-			if said == "" {
-				said = topic.Default
+			choice, got := c.Choices[topic.ID], choices[c.Email+" "+topic.ID]
+			if choice == "" {
+				choice = topic.Default
 			}
-			if said == "opt_out" && got != app.OptOut || said == "opt_in" && topic.Default == "opt_out" && got != app.OptIn || said == "opt_in" && topic.Default == "opt_in" && got != "" {
-				t.Errorf("%s says %q of %s: %q", c.Email, said, topic.Name, got)
+			if choice == "opt_out" && got != app.OptOut || choice == "opt_in" && topic.Default == "opt_out" && got != app.OptIn || choice == "opt_in" && topic.Default == "opt_in" && got != "" {
+				t.Errorf("%s says %q of %s: %q", c.Email, choice, topic.Name, got)
 			}
 		}
 	}
@@ -184,7 +183,7 @@ func checkContacts(t *testing.T, a resendtest.Account, dir string) {
 	}
 }
 
-// TestContactsBySegment: a service that does as the published document says.
+// TestContactsBySegment: a service that follows the API document.
 func TestContactsBySegment(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(20), ByQueryAlone: true}
@@ -192,8 +191,8 @@ func TestContactsBySegment(t *testing.T) {
 	})
 }
 
-// TestInterruptedReadResumes ends it at every single request, and the reading that
-// goes on makes the archive that one without a cut makes.
+// TestInterruptedReadResumes interrupts a read at every request. The continued read makes the same
+// archive.
 func TestInterruptedReadResumes(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8)}
@@ -204,7 +203,7 @@ func TestInterruptedReadResumes(t *testing.T) {
 		}
 		cuts := make(chan int)
 		var all sync.WaitGroup
-		for range 8 { // most of the time is the disk's
+		for range 8 { // the disk takes most of the time
 			all.Go(func() {
 				for cut := range cuts {
 					if got := interruptAt(t, cut); got != whole {
@@ -221,7 +220,7 @@ func TestInterruptedReadResumes(t *testing.T) {
 	})
 }
 
-// interruptAt reads an account, ends that at a request, goes on, and returns the archive.
+// interruptAt interrupts a read at a request, continues it and returns the archive.
 func interruptAt(t *testing.T, cut int) string {
 	s := &resendtest.Server{Account: resendtest.Sample(8)}
 	s.Before = func(n int, w http.ResponseWriter, _ *http.Request) bool {
@@ -278,8 +277,7 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 	})
 }
 
-// TestRateLimit: 10 requests in any second, and after a 429 none before the
-// time that it names.
+// TestRateLimit: at most 10 requests in any second, and after a 429 none before the time it names.
 func TestRateLimit(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(30), Rate: 10}
@@ -321,9 +319,8 @@ func TestAnAccountWithoutTopicsAndProperties(t *testing.T) {
 	})
 }
 
-// TestOptOutDuringRead: someone unsubscribes after the page was read,
-// another is suppressed, another one is new and says no to news, and the contact after
-// which the next page begins is deleted.
+// TestOptOutDuringRead: after a page was read, a contact unsubscribes, another is suppressed, a
+// new one opts out of news, and the contact before the next page is deleted.
 func TestOptOutDuringRead(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(30)}
@@ -349,31 +346,31 @@ func TestOptOutDuringRead(t *testing.T) {
 		before := s.Account
 		before.Contacts = resendtest.Sample(30).Contacts // the deleted one was read before
 		before.Contacts[0].Unsubscribed = true
-		before.Contacts[2].Segments = nil // who is in which is read later
+		before.Contacts[2].Segments = nil // members are read later
 		before.Contacts = append(before.Contacts, a.Contacts[0])
 		checkContacts(t, before, dir)
 	})
 }
 
-// TestItemsDeletedDuringRead: a contact that is gone is left out, unless it had
-// unsubscribed; a template, a segment and others are left out.
+// TestItemsDeletedDuringRead: a deleted contact is left out unless it had unsubscribed; other
+// deleted objects are left out.
 func TestItemsDeletedDuringRead(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8)}
-		gone := map[string]bool{}
+		deleted := map[string]bool{}
 		for _, path := range []string{"/templates/" + s.Account.Templates[0].ID, "/segments/" + s.Account.Segments[0].ID, "/segments/" + s.Account.Segments[0].ID + "/contacts",
 			"/domains/" + s.Account.Domains[0].ID, "/webhooks/" + s.Account.Webhooks[0].ID, "/broadcasts/" + s.Account.Broadcasts[0].ID} {
-			gone[path] = true
+			deleted[path] = true
 		}
-		for _, c := range s.Account.Contacts[3:5] { // the second of them unsubscribed
-			gone["/contacts/"+c.ID], gone["/contacts/"+c.ID+"/topics"] = true, true
+		for _, c := range s.Account.Contacts[3:5] { // the second one is unsubscribed
+			deleted["/contacts/"+c.ID], deleted["/contacts/"+c.ID+"/topics"] = true, true
 			s.Account.Contacts[4].Segments, s.Account.Contacts[3].Segments = nil, nil
 		}
 		s.Before = func(_ int, w http.ResponseWriter, r *http.Request) bool {
-			if gone[r.URL.Path] {
+			if deleted[r.URL.Path] {
 				resendtest.Refuse(w, 404, "not_found", "not found")
 			}
-			return gone[r.URL.Path]
+			return deleted[r.URL.Path]
 		}
 		dir := read(t, options(s))
 		contacts := all[archive.Contact](t, dir, archive.Contacts)
@@ -389,7 +386,7 @@ func TestItemsDeletedDuringRead(t *testing.T) {
 	})
 }
 
-// TestKeysWithoutReadAccess are told apart in words, and no error tells the key.
+// TestKeysWithoutReadAccess: each has its own message, and no error contains the key.
 func TestKeysWithoutReadAccess(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(1)}
@@ -412,7 +409,7 @@ func TestKeysWithoutReadAccess(t *testing.T) {
 	})
 }
 
-// TestHostileServices: each answer of a service that means harm ends in an error.
+// TestHostileServices: each hostile answer ends in an error.
 func TestHostileServices(t *testing.T) {
 	page := func(first int, more bool) string {
 		var data []any
@@ -464,7 +461,7 @@ func TestHostileServices(t *testing.T) {
 	}
 }
 
-// TestKeyIsNotSentToOtherHosts: a redirect elsewhere is an error.
+// TestKeyIsNotSentToOtherHosts: a redirect to another host is an error.
 func TestKeyIsNotSentToOtherHosts(t *testing.T) {
 	s := &resendtest.Server{Account: resendtest.Sample(1)}
 	s.Before = func(_ int, w http.ResponseWriter, r *http.Request) bool {
@@ -476,7 +473,7 @@ func TestKeyIsNotSentToOtherHosts(t *testing.T) {
 	}
 }
 
-// TestForeignCursorIsRefused is refused.
+// TestForeignCursorIsRefused: the cursor of another program.
 func TestForeignCursorIsRefused(t *testing.T) {
 	for _, cursor := range []string{"x", `{"stage":-1}`, `{"stage":99}`, `{"stage":1,"group":7}`} {
 		w, err := archive.Create(filepath.Join(t.TempDir(), "archive"))

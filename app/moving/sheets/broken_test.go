@@ -11,7 +11,7 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// TestEveryRowIsAccepted reads files in which something is wrong.
+// TestEveryRowIsAccepted reads files with errors: each row is written or reported.
 func TestEveryRowIsAccepted(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"half a line", "email,name,x\na@example.org,A,1\nb@exam", `
@@ -100,7 +100,7 @@ func TestSegmentLimit(t *testing.T) {
 	}
 }
 
-// readRows reads rows, one in a thousand of them broken, and calls before right before that.
+// readRows reads rows, one in a thousand of them broken, and calls before immediately before.
 func readRows(t *testing.T, rows int, before func()) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "subscribed_x.csv")

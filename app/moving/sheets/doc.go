@@ -1,8 +1,7 @@
-// Package sheets reads the files that other services export into an archive: CSV and ZIP
-// files of contacts, and lists of suppressions as CSV or JSON. What their columns mean is
-// for package importing to say.
+// Package sheets reads files that other services export into an archive: CSV and ZIP files of
+// contacts, and suppression lists as CSV or JSON. Package contactfile interprets the columns.
 //
-// Failure policy: a row that can't be taken is named with its file and line, and the next
-// follows; a file that can't be read further is named likewise where something of it
-// was read. Only where nothing can be read is there an error.
+// Failure policy: an invalid row is reported with its file and line, and reading continues. A file
+// that can't be read further is reported the same way. Only a file that can't be read at all is an
+// error.
 package sheets

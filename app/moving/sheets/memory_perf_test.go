@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPerfManyRowsUseLittleMemory reads ten times as many rows: the heap may grow by
-// half as much again as for the smaller file, and a megabyte.
+// TestPerfManyRowsUseLittleMemory reads ten times as many rows: the heap may be half as large
+// again as for the smaller file, plus a megabyte.
 func TestPerfManyRowsUseLittleMemory(t *testing.T) {
 	grown := func(rows int) int64 {
 		var before, after runtime.MemStats

@@ -14,24 +14,24 @@ import (
 	"mailer/app/rules/contactfile"
 )
 
-// maxSegments bounds the segments that files make, all of whose names are held.
+// maxSegments is the maximum number of segments from files, whose names are kept in memory.
 const maxSegments = 10_000
 
-// reader puts what files hold into an archive.
+// reader writes the content of files into an archive.
 type reader struct {
 	w        *archive.Writer
-	segments map[string]bool // that were put
-	declared map[string]bool // properties that were put
-	left     int             // suppressions that are none here
-	email    string          // heading of the column of addresses; empty: found
-	of       archive.Kind    // what all rows are; empty: contacts
-	file     string          // its name without folders
-	taken    int             // rows of it that were read, be it to refuse them
+	segments map[string]bool // written segments
+	declared map[string]bool // written properties
+	left     int             // ignored suppressions
+	email    string          // heading of the address column; empty: detected
+	of       archive.Kind    // kind of all rows; empty: contacts
+	file     string          // base name
+	taken    int             // rows read, including refused ones
 }
 
-// Read reads files of contacts, of a preset or of that which their headings tell, in
-// their order. email is the heading of the column of addresses; empty: it is found. left are suppressions that are none here. The caller finishes the archive.
-// Errors name the file of which nothing can be read.
+// Read reads files of contacts in order. preset is empty if headings determine it. email is the
+// heading of the address column; empty: detected. left counts ignored suppressions (soft bounces
+// and blocks). The caller finishes the archive. Errors name a file that can't be read at all.
 func Read(w *archive.Writer, files []string, preset, email string) (left int, err error) {
 	if _, err := contactfile.ParsePreset(preset); err != nil {
 		return 0, fmt.Errorf("unknown preset %q: it must be %s", preset, contactfile.PresetNames)
@@ -45,9 +45,9 @@ func Read(w *archive.Writer, files []string, preset, email string) (left int, er
 	return r.left, nil
 }
 
-// ReadSuppressions reads a list of suppressions of a service; left are those that are none
-// here: soft bounces and blocks. The caller finishes the archive. Errors name the file, if
-// nothing of it can be read.
+// ReadSuppressions reads a suppression list of a service. left counts ignored entries: soft
+// bounces and blocks. The caller finishes the archive. Errors name a file that can't be read at
+// all.
 func ReadSuppressions(w *archive.Writer, file, from string) (left int, err error) {
 	service, err := contactfile.ParseService(from)
 	if err != nil {
@@ -60,11 +60,11 @@ func ReadSuppressions(w *archive.Writer, file, from string) (left int, err error
 	return r.left, err
 }
 
-// each opens a file and reads it. What goes wrong after something was read is a refusal.
+// each opens and reads a file. An error after the first row becomes a refusal.
 func (r *reader) each(file string, read func(f *os.File, size int64) error) error {
 	f, err := os.Open(file)
 	if err != nil {
-		return err // it says what was opened
+		return err // contains the path
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -130,7 +130,7 @@ func (r *reader) contacts(f *os.File, size int64, preset string) error {
 	}
 }
 
-// begin puts what is known before the rows.
+// begin writes what is known before the rows.
 func (r *reader) begin(book *contactfile.Archive, plan *contactfile.Plan, declare []app.PropertyInput, lacks []contactfile.Skipped) error {
 	for _, p := range declare {
 		if r.declared[p.Key] {
@@ -168,16 +168,16 @@ func (r *reader) begin(book *contactfile.Archive, plan *contactfile.Plan, declar
 
 const ignoredReason = "they are the service's own, have no key, or are more than the properties that a contact can have"
 
-// countOf joins names, the first of them where they are many.
+// countOf joins names, only the first ones of many.
 func countOf(names []string) string {
-	const most = 20
-	if len(names) <= most {
+	const maxNames = 20
+	if len(names) <= maxNames {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
-// position is a line of a file, or of a member of one.
+// position returns a line of a file, or of a member of an archive.
 func (r *reader) position(member string, line int) archive.Position {
 	file := r.file
 	if member != "" {
@@ -186,7 +186,7 @@ func (r *reader) position(member string, line int) archive.Position {
 	return archive.Position{File: file, Line: line}
 }
 
-// name is a file's name without what can't be printed.
+// name returns a file name without unprintable characters.
 func name(file string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -201,7 +201,7 @@ func (r *reader) refuse(at archive.Position, reason string) error {
 	return r.w.Put(archive.Refusals, &archive.Refusal{Position: at, Reason: reason, Kind: r.of})
 }
 
-// put puts what a row says.
+// put writes the data of a row.
 func (r *reader) put(at archive.Position, p *contactfile.Contact) error {
 	r.taken++
 	if p.Ignored {
@@ -223,7 +223,7 @@ func (r *reader) put(at archive.Position, p *contactfile.Contact) error {
 	return nil
 }
 
-// join puts the segments that are new, and leaves out those that are too many.
+// join writes new segments and drops those beyond the limit.
 func (r *reader) join(p *contactfile.Contact) error {
 	kept := p.Segments[:0]
 	for _, name := range p.Segments {
@@ -243,7 +243,7 @@ func (r *reader) join(p *contactfile.Contact) error {
 	return nil
 }
 
-// contact puts a contact, and before it segments that are new.
+// contact writes new segments and then the contact.
 func (r *reader) contact(at archive.Position, p *contactfile.Contact) error {
 	if err := r.join(p); err != nil {
 		return err

@@ -22,7 +22,7 @@ func file(t testing.TB, name, text string) string {
 	return path
 }
 
-// read reads files and describes what became of them, a thing a line.
+// read reads files and describes the archive, one object on each line.
 func read(t testing.TB, preset string, files ...string) (string, error) {
 	t.Helper()
 	return described(t, func(w *archive.Writer) (int, error) { return Read(w, files, preset, "") })
@@ -88,7 +88,7 @@ func each[T any](t testing.TB, r *archive.Reader, kind archive.Kind, take func(*
 	}
 }
 
-// same compares what was read with what is wanted, whose lines may be indented.
+// same compares a result with the wanted one, whose lines may be indented.
 func same(t *testing.T, got string, err error, want string) {
 	t.Helper()
 	var lines []string
@@ -145,7 +145,7 @@ func TestMailchimpAudience(t *testing.T) {
 	}
 }
 
-// TestFilesOfEachPreset reads a file of each in its shape, and finds out whose it is.
+// TestFilesOfEachPreset reads a file of each service and detects its preset.
 func TestFilesOfEachPreset(t *testing.T) {
 	for _, tt := range []struct{ preset, name, text, want string }{
 		{"mailchimp", "cleaned_members_export_0e633f6c70.csv", "Email Address,First Name,MEMBER_RATING,LEID\na@example.org,Ann,1,7\n", `
@@ -234,9 +234,9 @@ func TestFilesOfEachPreset(t *testing.T) {
 			contact b@example.org   OUT  [] people.csv:3
 			contact c@example.org   OUT status=Unsubscribed [] people.csv:4`},
 	} {
-		only, told := strings.CutSuffix(tt.preset, "!") // can't be found by headings
+		only, given := strings.CutSuffix(tt.preset, "!") // can't be detected by headings
 		for _, preset := range []string{"", only} {
-			if told && preset == "" {
+			if given && preset == "" {
 				continue
 			}
 			got, err := read(t, preset, file(t, tt.name, tt.text))

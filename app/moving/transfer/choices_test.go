@@ -11,14 +11,14 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// TestDryRunCountsRepeatedChoiceOnce: far apart, so that no set has both. What a
-// listmonk says is read twice, and another Mailer's contact may have had two addresses.
+// TestDryRunCountsRepeatedChoiceOnce: the two are far apart, so that no batch has both. A listmonk
+// is read twice, and a contact may have had two addresses.
 func TestDryRunCountsRepeatedChoiceOnce(t *testing.T) {
 	testserver.Synctest(t, countChoices)
 }
 
 func countChoices(t *testing.T) {
-	const many = 1200 // more than two sets
+	const many = 1200 // more than two batches
 	first := choices(t, many, app.OptIn, app.OptOut)
 	s := testserver.New(t)
 	team, err := s.Services.Teams.FindTeam(t.Context(), "")
@@ -34,14 +34,14 @@ func countChoices(t *testing.T) {
 	counts("first", first, false, many+many/2)
 	counts("first", first, true, many+many/2)
 	counts("once more", first, false, 0)
-	second := choices(t, many, app.OptOut, app.OptIn) // of whom 20 opted out before
+	second := choices(t, many, app.OptOut, app.OptIn) // of which 20 opted out before
 	counts("who opted in opts out", second, false, many-20)
 	counts("who opted in opts out", second, true, many-20)
 }
 
-// choices is an archive that says everything twice: many about a topic, half as many the
-// opposite about another, and of 20 the contrary of both.
-func choices(t *testing.T, many int, says, other app.Subscription) *archive.Reader {
+// choices returns an archive that contains everything twice: many choices about a topic, half as
+// many opposite ones about another, and of 20 addresses the contrary of both.
+func choices(t *testing.T, many int, opinion, other app.Subscription) *archive.Reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "archive")
 	w, err := archive.Create(dir)
@@ -49,19 +49,19 @@ func choices(t *testing.T, many int, says, other app.Subscription) *archive.Read
 	for _, id := range []string{"1", "2"} {
 		testserver.Must(t, w.Put(archive.Topics, &archive.Topic{ID: id, Name: "Topic " + id, Default: app.OptIn, Visibility: app.PublicTopic}))
 	}
-	say := func(topic string, n int, says app.Subscription) {
-		testserver.Must(t, w.Put(archive.Choices, &archive.Choice{Email: fmt.Sprintf("p%d@people.example", n), TopicID: topic, Subscription: says}))
+	put := func(topic string, n int, opinion app.Subscription) {
+		testserver.Must(t, w.Put(archive.Choices, &archive.Choice{Email: fmt.Sprintf("p%d@people.example", n), TopicID: topic, Subscription: opinion}))
 	}
 	for range 2 {
 		for n := range many {
-			say("1", n, says)
+			put("1", n, opinion)
 			if n < many/2 {
-				say("2", n, other)
+				put("2", n, other)
 			}
 		}
 		for n := range 20 {
-			say("1", n, other)
-			say("2", n, says)
+			put("1", n, other)
+			put("2", n, opinion)
 		}
 	}
 	testserver.Must(t, w.Finish(&archive.Team{Source: archive.SourceListmonk}))

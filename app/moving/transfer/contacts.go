@@ -14,18 +14,17 @@ import (
 	"mailer/db"
 )
 
-// contactSet is contacts that are worked off at once.
+// contactSet is a batch of contacts.
 type contactSet struct {
 	items     []*app.NewContact
 	positions []archive.Position
-	ids       []string // of the archive
+	ids       []string // in the archive
 	former    [][]string
-	again     []bool     // it was read before
+	again     []bool     // read before
 	left      [][]string // segments that they left at the source
 }
 
-// optedOut takes in the contacts that unsubscribed, before any other. Of the others it
-// notes where they stand.
+// optedOut imports unsubscribed contacts before all others, whose positions it records.
 func (m *importer) optedOut(ctx context.Context) error {
 	var c archive.Contact
 	return m.sets(ctx, func(set *contactSet, flush func() error) error {
@@ -40,24 +39,25 @@ func (m *importer) optedOut(ctx context.Context) error {
 	})
 }
 
-// manyContacts is from how many on contacts are taken in in the order of their hashes:
-// each of a set would touch another page of a large index else, and every page that is
-// touched is written twice.
+// manyContacts is the number from which contacts are imported in the order of their hashes.
+// Otherwise each of a batch would change another page of a large index, and every changed page is
+// written twice.
 const manyContacts = 10_000
 
-// A spot is the begin of an address's hash and an offset in the file.
+// A position is the beginning of an address's hash and an offset in the file.
 const (
 	offsetBits = 40
 	maxOffset  = 1<<offsetBits - 1
 )
 
-// position notes where a contact stands, unless ids and times say in what order contacts come.
+// position records the position of a contact, unless ids and times determine the order of
+// contacts.
 func (m *importer) position(c *archive.Contact) error {
 	if !m.Apply || m.r.Team.FromMailer() {
 		return nil
 	}
 	hash := uint64(0)
-	if _, key, err := app.ParseBareAddress(c.Email); err == nil { // else it is refused in its turn
+	if _, key, err := app.ParseBareAddress(c.Email); err == nil { // invalid ones are refused in file order
 		address := m.s.Sealer.AddressHash(m.team.ID, key)
 		hash = binary.BigEndian.Uint64(address[:])
 	}
@@ -68,7 +68,7 @@ func (m *importer) position(c *archive.Contact) error {
 	return nil
 }
 
-// contacts takes in all others.
+// contacts imports all other contacts.
 func (m *importer) contacts(ctx context.Context) error {
 	if len(m.positions) > manyContacts {
 		return m.contactsByHash(ctx)
@@ -84,8 +84,8 @@ func (m *importer) contacts(ctx context.Context) error {
 	})
 }
 
-// contactsByHash takes them in in the order of their hashes. Those of one address stay in
-// the order of the file.
+// contactsByHash imports contacts in the order of their hashes. Contacts with the same address
+// stay in file order.
 func (m *importer) contactsByHash(ctx context.Context) error {
 	p, err := m.r.Pick(archive.Contacts)
 	if err != nil {
@@ -108,7 +108,7 @@ func (m *importer) contactsByHash(ctx context.Context) error {
 	})
 }
 
-// sets has collect called with a set, and written whenever flush finds it full.
+// sets calls collect with a batch, and writes it when flush finds it full.
 func (m *importer) sets(ctx context.Context, collect func(set *contactSet, flush func() error) error) error {
 	var set contactSet
 	done := 0
@@ -131,7 +131,7 @@ func (m *importer) sets(ctx context.Context, collect func(set *contactSet, flush
 	return err
 }
 
-// collect checks a contact and puts it into the set, or refuses it.
+// collect validates a contact and adds it to the batch, or refuses it.
 func (m *importer) collect(set *contactSet, c *archive.Contact, line int) {
 	at := positionOf(c.From, archive.Contacts, line)
 	changes, words := m.changes(c.Properties)
@@ -166,8 +166,8 @@ func (m *importer) collect(set *contactSet, c *archive.Contact, line int) {
 	set.again = append(set.again, c.Again)
 }
 
-// changes are the values of a contact, as the types of the team's properties want them:
-// a text that is a number counts as one where a number is wanted, and the other way round.
+// changes converts the values of a contact to the types of the team's properties: a numeric string
+// to a number where one is declared, and the reverse.
 func (m *importer) changes(values map[string]any) (out app.PropertyChanges, flaw string) {
 	for key, value := range values {
 		v := valueOf(value)
@@ -192,7 +192,7 @@ func (m *importer) changes(values map[string]any) (out app.PropertyChanges, flaw
 	return out, ""
 }
 
-// valueOf reads the value of a property; nil: it is none.
+// valueOf reads the value of a property; nil: invalid.
 func valueOf(v any) *app.PropertyValue {
 	switch v := v.(type) {
 	case string:
@@ -203,8 +203,7 @@ func valueOf(v any) *app.PropertyValue {
 	return nil
 }
 
-// keepFormer notes which addresses contacts had: what an old link of theirs says holds
-// for them.
+// keepFormer stores former addresses of contacts, to which old links belong.
 func (m *importer) keepFormer(tx *db.Tx, set *contactSet, written []audience.SetResult) error {
 	for i, w := range written {
 		for _, email := range set.former[i] {
@@ -221,7 +220,7 @@ func (m *importer) keepFormer(tx *db.Tx, set *contactSet, written []audience.Set
 	return nil
 }
 
-// endMemberships takes contacts out of the segments that they left at the source.
+// endMemberships removes contacts from segments that they left at the source.
 func (m *importer) endMemberships(tx *db.Tx, set *contactSet, written []audience.SetResult) (ended int, err error) {
 	for i, w := range written {
 		for _, segment := range set.left[i] {
@@ -241,7 +240,7 @@ func (m *importer) endMemberships(tx *db.Tx, set *contactSet, written []audience
 	return ended, nil
 }
 
-// endingMemberships counts what endMemberships would do.
+// endingMemberships counts what endMemberships would remove.
 func (m *importer) endingMemberships(r *db.Reader, set *contactSet) (ending int, err error) {
 	for i, segments := range set.left {
 		if len(segments) == 0 {
@@ -267,7 +266,7 @@ func (m *importer) endingMemberships(r *db.Reader, set *contactSet) (ending int,
 	return ending, nil
 }
 
-// putContacts writes a set, or only foresees what that would do, and empties it.
+// putContacts writes a batch, or only counts its effect in a dry run, and empties it.
 func (m *importer) putContacts(ctx context.Context, set *contactSet) (err error) {
 	if len(set.items) == 0 {
 		return nil
@@ -314,7 +313,7 @@ func (m *importer) putContacts(ctx context.Context, set *contactSet) (err error)
 	return nil
 }
 
-// count notes in the report what became of a contact.
+// count adds the result for a contact to the report.
 func (m *importer) count(w *audience.SetResult, at archive.Position, id string, again bool) error {
 	switch {
 	case w.Refusal != nil:

@@ -12,8 +12,8 @@ import (
 	"mailer/db"
 )
 
-// Of an address that stands there twice, the first row's values count, also where so many
-// come that they are taken in in another order than the file's.
+// TestFirstRowOfAContactWins: the first row counts for an address that occurs twice, also with so
+// many contacts that they are imported in another order.
 func TestFirstRowOfAContactWins(t *testing.T) {
 	testserver.Synctest(t, manyContacts)
 }
@@ -22,9 +22,9 @@ func manyContacts(t *testing.T) {
 	w := testserver.New(t)
 	a, err := archive.Create(filepath.Join(t.TempDir(), "a"))
 	testserver.Must(t, err)
-	const people = 6000
+	const contacts = 6000
 	for _, name := range []string{"First", "Second"} {
-		for i := range people {
+		for i := range contacts {
 			testserver.Must(t, a.Put(archive.Contacts, &archive.Contact{Email: fmt.Sprintf("p%d@example.org", i), FirstName: name, Unsubscribed: name == "Second" && i%100 == 7}))
 		}
 	}
@@ -37,12 +37,12 @@ func manyContacts(t *testing.T) {
 	testserver.Must(t, err)
 	report, err := w.Services.Transfer.Import(t.Context(), team, r, transfer.Options{Apply: true})
 	testserver.Must(t, err)
-	want := transfer.ContactCounts{New: people, Existing: people, Refused: 1}
-	if plan.Contacts != want || report.Contacts != want || plan.OptedOut != people/100 || report.OptedOut != people/100 || len(report.Refused) != 1 {
+	want := transfer.ContactCounts{New: contacts, Existing: contacts, Refused: 1}
+	if plan.Contacts != want || report.Contacts != want || plan.OptedOut != contacts/100 || report.OptedOut != contacts/100 || len(report.Refused) != 1 {
 		t.Errorf("planned %+v, %d opted out; done %+v, %d opted out", plan.Contacts, plan.OptedOut, report.Contacts, report.OptedOut)
 	}
 	w.Read(func(r *db.Reader) error {
-		for i := range people {
+		for i := range contacts {
 			address := fmt.Sprintf("p%d@example.org", i)
 			c, err := r.ContactByAddress(team.ID, w.AddressHash(address))
 			if err != nil {
@@ -50,7 +50,7 @@ func manyContacts(t *testing.T) {
 			}
 			name := "First"
 			if i%100 == 7 {
-				name = "Second" // who opted out comes before all others
+				name = "Second" // opted-out contacts come before all others
 			}
 			if c.FirstName != name || c.Unsubscribed != (i%100 == 7) {
 				t.Errorf("%+v", c)

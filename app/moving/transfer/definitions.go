@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// eachItem reads all pages of a list, oldest page last.
+// eachItem reads all pages of a list, the oldest last.
 func eachItem[T any](read func(app.Page) ([]T, bool, error), id func(*T) string) (all []T, err error) {
 	page := app.Page{Limit: app.MaxLimit}
 	for more := true; more; {
@@ -24,7 +24,7 @@ func eachItem[T any](read func(app.Page) ([]T, bool, error), id func(*T) string)
 	return all, nil
 }
 
-// refusalWords are those of an *app.Error; other errors are the store's.
+// refusalWords returns the message of an *app.Error; other errors are the store's.
 func refusalWords(err error) (words string, ok bool) {
 	var refusal *app.Error
 	if !errors.As(err, &refusal) || refusal.Code == app.CodeServiceUnavailable {
@@ -33,8 +33,8 @@ func refusalWords(err error) (words string, ok bool) {
 	return refusal.Message, true
 }
 
-// add inserts one thing, where the import applies, and notes it in a list of the report.
-// What the service refuses is named instead.
+// add inserts an object, if the import applies, and adds it to the report. A refused object is
+// reported as unmovable.
 func (m *importer) add(ctx context.Context, list *[]Thing, what string, thing Thing, insert func(tx *db.Tx) error) (added bool, err error) {
 	if m.Apply {
 		err := m.write(ctx, insert)
@@ -51,7 +51,7 @@ func (m *importer) add(ctx context.Context, list *[]Thing, what string, thing Th
 	return true, nil
 }
 
-// properties declares those that the team lacks.
+// properties declares missing properties.
 func (m *importer) properties(ctx context.Context) error {
 	var p archive.Property
 	return m.r.Each(archive.Properties, &p, func(int) error {
@@ -82,7 +82,7 @@ func (m *importer) properties(ctx context.Context) error {
 	})
 }
 
-// freeID is an id, or a new one where something has it.
+// freeID returns id if it is free, otherwise a new one.
 func freeID(taken func(id string) (bool, error), id string) (string, error) {
 	there, err := taken(id)
 	if there {
@@ -91,7 +91,7 @@ func freeID(taken func(id string) (bool, error), id string) (string, error) {
 	return id, err
 }
 
-// segmentsIn makes the segments that the team lacks; one of the same name is the same.
+// segmentsIn creates missing segments, identified by name.
 func (m *importer) segmentsIn(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Segment, error) {
 		return eachItem(func(p app.Page) ([]app.Segment, bool, error) { return r.ListSegments(m.team.ID, p) }, func(s *app.Segment) string { return s.ID })
@@ -124,7 +124,7 @@ func (m *importer) segmentsIn(ctx context.Context) error {
 	return errors.Join(err, m.progress(archive.Segments, len(m.segments)))
 }
 
-// segment makes one; an empty id: it can't be made.
+// segment creates a segment; an empty id: it can't be created.
 func (m *importer) segment(ctx context.Context, in *archive.Segment) (id string, err error) {
 	what := fmt.Sprintf("segment %q", in.Name)
 	input := app.SegmentInput{Name: in.Name, Filter: in.Filter}
@@ -151,7 +151,7 @@ func (m *importer) segment(ctx context.Context, in *archive.Segment) (id string,
 	return id, err
 }
 
-// topicsIn makes the topics that the team lacks; names are a team's own.
+// topicsIn creates missing topics; names are unique in a team.
 func (m *importer) topicsIn(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Topic, error) {
 		return eachItem(func(p app.Page) ([]app.Topic, bool, error) { return r.ListTopics(m.team.ID, p) }, func(t *app.Topic) string { return t.ID })
@@ -190,14 +190,14 @@ func (m *importer) topicsIn(ctx context.Context) error {
 	return errors.Join(err, m.progress(archive.Topics, len(m.topics)))
 }
 
-// ownName is a name of a topic with its source behind it, cut to what a topic can have.
+// ownName returns a topic name with its source, cut to the maximum length.
 func ownName(name, source string) string {
 	behind := " (" + source + ")"
 	runes := []rune(name)
 	return string(runes[:min(len(runes), app.MaxTopicName-len(behind))]) + behind
 }
 
-// topic makes one; an empty id: it can't be made.
+// topic creates a topic; an empty id: it can't be created.
 func (m *importer) topic(ctx context.Context, in *archive.Topic) (id string, err error) {
 	what := fmt.Sprintf("topic %q", in.Name)
 	input := app.TopicInput{Name: in.Name, Description: in.Description, Default: in.Default, Visibility: in.Visibility}

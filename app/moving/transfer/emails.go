@@ -19,34 +19,34 @@ import (
 	"mailer/db"
 )
 
-// emailHistory takes the emails and events of an archive into a team.
+// emailHistory imports the emails and events of an archive into a team.
 type emailHistory struct {
 	*importer
 	ctx   context.Context
 	batch []pastEmail
-	size  int64 // about how many bytes the batch has
+	size  int64 // approximate bytes of the batch
 
-	timelines [][]app.Event // that are not written yet, one an email
-	lines     int           // that they have
+	timelines [][]app.Event // not written yet, one for each email
+	lines     int           // their number of events
 }
 
-// pastEmail is an email with what became of its recipients.
+// pastEmail is an email with the states of its recipients.
 type pastEmail struct {
 	archived   string // its id in the archive
 	email      app.Email
 	recipients []db.RecipientState
 }
 
-// Bounds of what one Write takes.
+// Limits of one write.
 const (
 	historyBatch = 200
 	historyBytes = 8 << 20
 )
 
-// emails takes emails and events of another Mailer as history: nothing is sent or counted
-// in a quota, and no webhook hears of it. Ids are kept where they are free; where an
-// email's is taken by another team it gets one that is made of it, the same each time, so
-// that a second run finds what the first one did. What is here of an email stays as it is.
+// emails imports emails and events of another Mailer as history: nothing is sent, counted in a
+// quota or reported to webhooks. Ids are kept if they are free. If an email's id belongs to
+// another team, it gets an id derived from it, so that a second run finds the email. Existing
+// emails are not changed.
 func (m *importer) emails(ctx context.Context) error {
 	if !m.Emails || !m.r.Team.FromMailer() {
 		return nil
@@ -115,7 +115,7 @@ func (h *emailHistory) readEmails() error {
 	return h.progress(archive.Emails, done)
 }
 
-// writeBatch writes the batch, of which another process may have written a part.
+// writeBatch writes the batch. Another process may have written a part of it.
 func (h *emailHistory) writeBatch() error {
 	batch := h.batch
 	h.batch, h.size = nil, 0
@@ -160,7 +160,7 @@ func (h *emailHistory) insert(tx *db.Tx, p *pastEmail) error {
 	return tx.InsertHistory(&e, p.recipients)
 }
 
-// positionOf finds the id under which an email is here, or will be, and reports whether it is.
+// position finds the id that an email has or will have here, and reports whether it exists.
 func (h *emailHistory) position(p *pastEmail) (there bool, err error) {
 	err = h.s.DB.Read(h.ctx, func(r *db.Reader) error {
 		for _, id := range h.ids(p.archived) {
@@ -177,24 +177,23 @@ func (h *emailHistory) position(p *pastEmail) (there bool, err error) {
 	return there, err
 }
 
-// ids are those under which an email of the archive may be here.
+// ids returns the possible ids of an archived email.
 func (h *emailHistory) ids(id string) []string { return []string{id, movedID(h.team.ID, id)} }
 
-// movedID is the id that stands for another one in a team: of the same time, and always
-// the same.
+// movedID returns the derived id for an id in a team: deterministic, with the same time.
 func movedID(teamID, id string) string {
 	sum := sha256.Sum256([]byte(teamID + " " + id))
 	text := hex.EncodeToString(sum[:])
 	return id[:14] + "7" + text[:3] + "-8" + text[3:6] + "-" + text[6:18]
 }
 
-// pastEmail is an email of the archive as it is stored, or the reason why it can't be.
+// pastEmail returns an archived email in stored form, or the reason why it is invalid.
 func (h *emailHistory) pastEmail(in *archive.Email) (p pastEmail, reason string) {
 	id, ok := app.ParseID(in.ID)
 	switch {
 	case !ok:
 		return p, "its id is not a UUID"
-	case id > app.FirstID(clock.Now().AddDate(0, 0, 1)): // it would stand before all mail to come
+	case id > app.FirstID(clock.Now().AddDate(0, 0, 1)): // it would sort before all future mail
 		return p, "its id is of a time to come"
 	case in.CreatedAt.IsZero() || in.CreatedAt.After(clock.Now().AddDate(0, 0, 1)):
 		return p, "created_at is no time that is over"
@@ -240,7 +239,7 @@ func (h *emailHistory) pastEmail(in *archive.Email) (p pastEmail, reason string)
 	return p, ""
 }
 
-// over reports whether nothing is left to do of what says this of itself.
+// over reports whether a last event is final.
 func over(e app.LastEvent) bool {
 	switch e {
 	case app.Sent, app.DeliveryDelayed, app.Delivered, app.Opened, app.Clicked, app.Bounced, app.Complained, app.Suppressed, app.Failed, app.Canceled:

@@ -9,13 +9,13 @@ import (
 	"mailer/db"
 )
 
-// Bounds of the events that are taken at a time.
+// Limits of the events that are read at a time.
 const (
 	maxTimeline   = 4000 // of one email: more than a timeline shows
-	timelineLines = 5000 // in one Write
+	timelineLines = 5000 // in one write
 )
 
-// events adds the timelines to the emails that came as history and have none.
+// events adds the timelines to imported emails that have none.
 func (h *emailHistory) events() error {
 	var group []app.Event
 	settle := func() error {
@@ -62,7 +62,7 @@ func (h *emailHistory) events() error {
 	return h.progress(archive.Events, done)
 }
 
-// writeTimelines writes those that wait, each to the email that came of the same archive.
+// writeTimelines writes pending timelines, each to the email of the same archive.
 func (h *emailHistory) writeTimelines() error {
 	all := h.timelines
 	h.timelines, h.lines = nil, 0
@@ -76,7 +76,7 @@ func (h *emailHistory) writeTimelines() error {
 				if err == nil {
 					break
 				}
-				if !errors.Is(err, db.ErrNotFound) { // that is: it is not history, or has its events
+				if !errors.Is(err, db.ErrNotFound) { // existing: it is not history, or has its events
 					return err
 				}
 			}
@@ -89,7 +89,7 @@ func (h *emailHistory) writeTimelines() error {
 	return nil
 }
 
-// eventOf is an event of the archive as it is stored, or the reason why it can't be.
+// eventOf returns an archived event in stored form, or the reason why it is invalid.
 func eventOf(in *archive.Event) (ev app.Event, reason string) {
 	email, ok := app.ParseID(in.EmailID)
 	id, ok2 := app.ParseID(in.ID)

@@ -22,7 +22,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// bounced is the id of the email that bounced.
+// bounced returns the id of the email that bounced.
 func bounced(w *testserver.Server) string {
 	return w.SQL(`SELECT id FROM emails WHERE team_id = ? AND last_event = 'bounced'`, w.Key.TeamID)[0]
 }
@@ -90,7 +90,8 @@ func TestHistoryImportIsIdempotent(t *testing.T) {
 	})
 }
 
-// An import that was cut off between emails and events finds which ones lack theirs.
+// TestInterruptedHistoryImportResumes: an import interrupted between emails and events finds the
+// emails without events.
 func TestInterruptedHistoryImportResumes(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
@@ -98,9 +99,9 @@ func TestInterruptedHistoryImportResumes(t *testing.T) {
 		to, _ := moved(t, dir)
 		want := shown(t, to.Services, to.Key)
 		counts := to.Rows(`SELECT * FROM mail_counts`)
-		gone := bounced(to)
+		deleted := bounced(to)
 		to.SQL(`DELETE FROM events WHERE email_id IN (SELECT id FROM emails WHERE last_event = 'sent')`)
-		to.WriteDB(func(tx *db.Tx) error { return tx.DeleteAgedEmail(to.Key.TeamID, gone) })
+		to.WriteDB(func(tx *db.Tx) error { return tx.DeleteAgedEmail(to.Key.TeamID, deleted) })
 		to.SQL(`DELETE FROM mail_counts`)
 		imported(t, to, dir, true)
 		if got := shown(t, to.Services, to.Key); got != want {
@@ -112,7 +113,7 @@ func TestInterruptedHistoryImportResumes(t *testing.T) {
 	})
 }
 
-// Two teams of one database: ids that the one has the other can't have.
+// TestImportIntoAnotherTeam: two teams of one database can't have the same ids.
 func TestImportIntoAnotherTeam(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
@@ -160,7 +161,7 @@ func TestImportedHistoryIsSearchedAndErased(t *testing.T) {
 		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
 		to := testserver.New(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		to.Start()
-		to.Send("new@example.net") // index and retention are past what comes
+		to.Send("new@example.net") // index and retention are past the imported ids
 		testserver.Sleep(10 * time.Minute)
 		imported(t, to, dir, true)
 		found, err := to.Services.Search.Emails(t.Context(), to.Key, mail.SearchQuery{To: "bob@example.net"}, app.Page{Limit: 10})
@@ -199,7 +200,7 @@ func TestInvalidHistoryNamesLine(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "export")
 		w, err := archive.Create(dir)
 		testserver.Must(t, err)
-		var tooLong string // for the index of an engine; by nothing to be packed smaller
+		var tooLong string // too long for an index, and incompressible
 		for len(tooLong) < 3000 {
 			tooLong += rand.Text()
 		}
@@ -240,7 +241,7 @@ func TestSourceDatabaseIsNotChanged(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
 		from := filepath.Join(t.TempDir(), "old.db")
-		_, err := w.DB.Copy(t.Context(), modifiedAt(t, from), nil)
+		_, err := w.DB.Copy(t.Context(), touch(t, from), nil)
 		testserver.Must(t, err)
 		key := from + ".key"
 		testserver.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
@@ -255,7 +256,7 @@ func TestSourceDatabaseIsNotChanged(t *testing.T) {
 		same, _ := exported(t, w.Services, &own, transfer.ExportOptions{Emails: true, NoSheets: true})
 		want, got := filesOf(t, same), filesOf(t, dir)
 		for name := range want {
-			if name != "team.json" && name != "domains.json" && got[name] != want[name] { // records: no server ever ran on the copy's relays
+			if name != "team.json" && name != "domains.json" && got[name] != want[name] { // no server ever used the copy's relays
 				t.Errorf("%s %s", name, difference(want[name], got[name]))
 			}
 		}
@@ -264,7 +265,7 @@ func TestSourceDatabaseIsNotChanged(t *testing.T) {
 		now, err := os.ReadFile(from)
 		testserver.Must(t, err)
 		if len(files) != 2 || string(now) != string(was) {
-			t.Errorf("beside it: %v; it changed: %t", files, string(now) != string(was))
+			t.Errorf("files next to it: %v; it changed: %t", files, string(now) != string(was))
 		}
 		refused := func(name, words string, of error) {
 			t.Helper()
@@ -284,14 +285,15 @@ func TestSourceDatabaseIsNotChanged(t *testing.T) {
 	})
 }
 
-// modifiedAt makes an empty file.
-func modifiedAt(t *testing.T, path string) string {
+// touch makes an empty file.
+func touch(t *testing.T, path string) string {
 	t.Helper()
 	testserver.Must(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
-// The file of a running server, and a copy of it with its log, are read as they are.
+// TestDatabaseInUseIsRead: the file of a running server, and a copy with its log, are read
+// unchanged.
 func TestDatabaseInUseIsRead(t *testing.T) {
 	testserver.SQLiteOnly(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -316,15 +318,15 @@ func TestDatabaseInUseIsRead(t *testing.T) {
 			now, err := os.ReadDir(filepath.Dir(path))
 			testserver.Must(t, err)
 			if len(now) != len(was) {
-				t.Errorf("beside it were %v and are %v", was, now)
+				t.Errorf("files next to it were %v and are %v", was, now)
 			}
 		}
-		w.AddContact("new@example.net", false) // the server goes on
+		w.AddContact("new@example.net", false) // the server continues
 	})
 }
 
-// The troubles of the old server's relays stand in the timelines of its mail, and those of
-// relays here that are called the same do not.
+// TestRelayTroublesAreImported: the timelines contain the troubles of the former server's relays,
+// and not those of relays here with the same name.
 func TestRelayTroublesAreImported(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "connection refused"))))

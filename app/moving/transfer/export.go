@@ -14,38 +14,38 @@ import (
 	"mailer/db"
 )
 
-// batchRows is how many rows of an export one snapshot reads.
+// batchRows is how many rows one snapshot of an export reads.
 const batchRows = 1000
 
-// Exporter writes teams to directories. It changes nothing in the database.
+// Exporter exports teams to directories. It does not change the database.
 type Exporter struct {
 	*base.Base
 	domains *domains.Service
 }
 
-// NewExporter makes the Exporter of a process.
+// NewExporter returns an Exporter.
 func NewExporter(base *base.Base, domains *domains.Service) *Exporter {
 	return &Exporter{base, domains}
 }
 
-// ExportOptions say what of a team is exported beside its things.
+// ExportOptions say what is exported.
 type ExportOptions struct {
-	Emails    bool // those that are over, with their events and attachments
-	NoSecrets bool // without DKIM keys, signing secrets and hashes of API keys
-	NoSheets  bool // without CSV: the directory is only read back
+	Emails    bool // finished emails with their events and attachments
+	NoSecrets bool // no DKIM keys, signing secrets and hashes of API keys
+	NoSheets  bool // no CSV files: the directory is only for import
 	Version   string
-	Begin     func() error          // called before the first row is read; nil: nobody asks
-	Progress  func(done, all int64) // nil: nobody watches
+	Begin     func() error          // called before the first row is read; may be nil
+	Progress  func(done, all int64) // may be nil
 }
 
-// Exported is what an export wrote.
+// Exported is the result of an export.
 type Exported struct {
 	Dir    string              `json:"dir"`
 	Counts map[string]int      `json:"counts"`
-	Cannot []archive.Unmovable `json:"cannot"` // what of the team is not in it
+	Cannot []archive.Unmovable `json:"cannot"` // what of the team was not exported
 }
 
-// export is one on its way.
+// export is a running export.
 type export struct {
 	*Exporter
 	ctx      context.Context
@@ -54,20 +54,18 @@ type export struct {
 	w        *archive.Writer
 	sheets   *archive.Sheets // nil: none
 	out      Exported
-	segments map[string]bool // that were written
-	topics   map[string]bool // that were written
-	optedOut map[string]bool // contacts that were changed since began and written as unsubscribed
+	segments map[string]bool // written
+	topics   map[string]bool // written
+	optedOut map[string]bool // contacts that changed since began and were written as unsubscribed
 	began    time.Time
 	done     int64
 	all      int64
 }
 
-// Export writes a team to a directory that is new or empty. Nothing is read in one
-// snapshot: each contact, template and so on is as it was when its turn came, and
-// suppressions, contacts that unsubscribed meanwhile and choices about topics come last,
-// so that whoever opted out before that is in it as opted out. A directory is whole once
-// it has its team.json; one that was cut off is none. Errors: archive.ErrNotEmpty, those
-// of the store and of the disk.
+// Export exports a team to a new or empty directory. There is no common snapshot: each object is
+// read at its turn. Suppressions, contacts that unsubscribed meanwhile and topic choices come
+// last, so that earlier opt-outs are contained. A directory is complete when it has team.json.
+// Errors: archive.ErrNotEmpty, those of the store and of the disk.
 func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts ExportOptions) (Exported, error) {
 	w, err := archive.Create(dir)
 	if err != nil {
@@ -95,7 +93,7 @@ func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts E
 func (x *export) run() error {
 	if x.opts.Begin != nil {
 		if err := x.opts.Begin(); err != nil {
-			return fmt.Errorf("note the export: %w", err)
+			return fmt.Errorf("record the export: %w", err)
 		}
 	}
 	err := x.DB.Read(x.ctx, func(r *db.Reader) error {
@@ -106,7 +104,7 @@ func (x *export) run() error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("count what the team has: %w", err)
+		return fmt.Errorf("count the objects of the team: %w", err)
 	}
 	for _, part := range []struct {
 		what string
@@ -123,7 +121,7 @@ func (x *export) run() error {
 	return nil
 }
 
-// put writes an item down.
+// put writes an item.
 func (x *export) put(kind archive.Kind, item any) error {
 	if err := x.w.Put(kind, item); err != nil {
 		return err
@@ -135,7 +133,7 @@ func (x *export) put(kind archive.Kind, item any) error {
 	return x.sheets.Put(kind, item)
 }
 
-// unmovable notes what can't be exported.
+// unmovable records what can't be exported.
 func (x *export) unmovable(what, why string) {
 	x.out.Cannot = append(x.out.Cannot, archive.Unmovable{Item: what, Reason: why})
 }
@@ -149,15 +147,15 @@ func (x *export) listUnmovables() error {
 	return nil
 }
 
-// progress notes that more is done.
+// progress adds to the progress.
 func (x *export) progress(n int) {
 	if x.done += int64(n); x.opts.Progress != nil {
 		x.opts.Progress(x.done, x.all)
 	}
 }
 
-// walk calls read for piece after piece of a list, with the last id of the one before. It
-// ends where read returns no id.
+// walk calls read for batch after batch of a list with the last id of the previous one, until read
+// returns no id.
 func (x *export) walk(read func(after string) (last string, err error)) error {
 	for after := ""; ; {
 		if err := x.ctx.Err(); err != nil {
@@ -171,8 +169,8 @@ func (x *export) walk(read func(after string) (last string, err error)) error {
 	}
 }
 
-// rows reads a piece of a list in one snapshot, then puts its n rows one by one. id names
-// the nth; the answer is that of the last, or empty behind the end.
+// rows reads a batch of a list in one snapshot, then writes its n rows one by one. id returns the
+// id of the n-th row. rows returns the id of the last row, or empty at the end.
 func (x *export) rows(read func(r *db.Reader) (n int, err error), id func(i int) string, put func(i int) error) (last string, err error) {
 	n := 0
 	if err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) { n, err = read(r); return err }); err != nil {

@@ -29,7 +29,7 @@ func (x *export) contacts() error {
 			x.progress(1)
 			out := contactOf(&all[i])
 			for ; len(members) > 0 && members[0].ContactID == out.ID; members = members[1:] {
-				if x.segments[members[0].Value] { // else it was made since
+				if x.segments[members[0].Value] { // otherwise created since
 					out.Segments = append(out.Segments, members[0].Value)
 				}
 			}
@@ -57,7 +57,7 @@ func contactOf(c *app.Contact) *archive.Contact {
 	return out
 }
 
-// optOuts writes once more who unsubscribed since the export began.
+// optOuts writes contacts that unsubscribed since the export began.
 func (x *export) optOuts() error {
 	return x.walk(func(after string) (string, error) {
 		var all []app.Contact
@@ -97,10 +97,10 @@ func (x *export) suppressions() error {
 	})
 }
 
-// choices writes what addresses chose about topics. The database has their hashes, so that
-// it goes through all addresses that are known: of contacts, those that they had, of
-// suppressions, and where hashes are left, of whom mail went to. Each piece is in the order
-// of the addresses, since that of hashes is another in each database.
+// choices writes topic choices. The database has only hashes of addresses, so all known addresses
+// are hashed: of contacts, their former addresses, suppressions, and if hashes are left,
+// recipients of mail. Each batch is sorted by address, since hashes are sorted differently in each
+// database.
 func (x *export) choices() error {
 	if len(x.topics) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func (x *export) choices() error {
 }
 
 func (x *export) choice(c *db.AddressChoice) error {
-	if !x.topics[c.TopicID] { // made since
+	if !x.topics[c.TopicID] { // created since
 		return nil
 	}
 	return x.put(archive.Choices, &archive.Choice{Email: c.Email, TopicID: c.TopicID, Subscription: c.Subscription, ChosenAt: c.ChosenAt})

@@ -15,7 +15,7 @@ import (
 	"mailer/db"
 )
 
-// value is a value of a property as JSON has it; nil: none.
+// value returns the value of a property for JSON; nil: none.
 func value(v *app.PropertyValue) any {
 	switch {
 	case v == nil:
@@ -78,7 +78,7 @@ func (x *export) templates() error {
 	})
 }
 
-// template writes a template with its contents, as they stand together.
+// template writes a template with its versions from one snapshot.
 func (x *export) template(id string) error {
 	var t app.Template
 	var edited, published app.TemplateContent
@@ -106,7 +106,7 @@ func (x *export) template(id string) error {
 	return x.put(archive.Templates, &out)
 }
 
-// design is what the visual editor made; empty: nothing.
+// design returns the visual editor's document; empty: none.
 func design(text string) jsontext.Value {
 	if text == "" {
 		return nil
@@ -161,7 +161,7 @@ func (x *export) broadcast(id string) error {
 	return x.put(archive.Broadcasts, &out)
 }
 
-// countsOf are the figures of a broadcast under the names that the API has for them.
+// countsOf returns the counts of a broadcast under their API names.
 func countsOf(b *app.Broadcast) map[string]int {
 	c := &b.Counts
 	out := map[string]int{}
@@ -220,7 +220,7 @@ func (x *export) domain(d *app.Domain) error {
 	return nil
 }
 
-// secret writes what must not get about; where secrets are left out, nothing.
+// secret writes a secret, unless secrets are left out.
 func (x *export) secret(s *archive.Secret) error {
 	if x.opts.NoSecrets {
 		return nil
@@ -251,7 +251,7 @@ func (x *export) webhook(w *webhook.Webhook) error {
 		return err
 	}
 	var secrets []webhook.SigningSecret
-	if json.Unmarshal(plain, &secrets) != nil { // its error might repeat them
+	if json.Unmarshal(plain, &secrets) != nil { // the error might repeat them
 		return errors.New("the secrets of webhook " + w.ID + " can't be read")
 	}
 	for _, s := range secrets {

@@ -14,12 +14,12 @@ import (
 	"mailer/db"
 )
 
-// emailCounts counts what of emails stays behind.
+// emailCounts counts emails that are not exported.
 type emailCounts struct {
 	waiting, complete, captured, damaged int
 }
 
-// batchEmails is how many emails are named at once; each is read in a snapshot of its own.
+// batchEmails is how many emails are listed at a time. Each is read in its own snapshot.
 const batchEmails = 200
 
 func (x *export) emails() error {
@@ -62,7 +62,7 @@ func (x *export) emails() error {
 	return nil
 }
 
-// history is an email with all that stands beside it.
+// history is an email with its related data.
 type history struct {
 	email      *app.Email
 	recipients []db.RecipientState
@@ -95,7 +95,7 @@ func (x *export) history(id string) (h history, err error) {
 	return h, err
 }
 
-// email writes an email that is over, with its events and files.
+// email writes a finished email with its events and files.
 func (x *export) email(id string, m *emailCounts) error {
 	var h history
 	err := db.ErrNotFound
@@ -156,7 +156,7 @@ func emailOf(h *history) *archive.Email {
 	return out
 }
 
-// file writes an attachment, in pieces.
+// file writes an attachment in pieces.
 func (x *export) file(emailID string, a *app.Attachment) error {
 	dir := filepath.Join(x.w.Dir(), archive.FilesDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -23,8 +23,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// full makes a world whose team has one of everything and whose other team has the same,
-// under words that must stand in no export.
+// full returns a server whose team has objects of all kinds, and whose other team has the same
+// with names that no export may contain.
 func full(t *testing.T) *testserver.Server {
 	t.Helper()
 	w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"gone@example.net": 550}))))
@@ -33,11 +33,11 @@ func full(t *testing.T) *testserver.Server {
 	fillTeam(w, "stranger")
 	w.Key = mine
 	fillTeam(w, "mine")
-	w.SQL(`DELETE FROM domains WHERE name = ?`, testserver.TestDomain) // its key is none that moves
+	w.SQL(`DELETE FROM domains WHERE name = ?`, testserver.TestDomain) // its key can't be exported
 	return w
 }
 
-// fillTeam adds one of everything to the team of w.Key. word stands in all of it.
+// fillTeam adds objects of all kinds to the team of w.Key. word is part of all of them.
 func fillTeam(w *testserver.Server, word string) {
 	t, ctx, key := w.T, w.T.Context(), w.Key
 	t.Helper()
@@ -58,7 +58,7 @@ func fillTeam(w *testserver.Server, word string) {
 		time.Sleep(time.Millisecond)
 	}
 	pass(s.Audience.UpdateContact(ctx, key, "carl@"+word+".example", app.ContactPatch{Email: "charles@" + word + ".example"}))
-	pass(s.Audience.DeleteContact(ctx, key, "dora@"+word+".example", false)) // what it opted out of stays
+	pass(s.Audience.DeleteContact(ctx, key, "dora@"+word+".example", false)) // its opt-out is kept
 	pass(s.Audience.DeleteContact(ctx, key, "erik@"+word+".example", false))
 	for _, name := range []string{"zoe", "dora"} {
 		pass(s.Suppressions.AddSuppression(ctx, key, app.SuppressionInput{Email: name + "@" + word + ".example", Origin: app.OriginComplaint}))
@@ -70,7 +70,7 @@ func fillTeam(w *testserver.Server, word string) {
 	testserver.Sleep(time.Minute)
 }
 
-// messages sends what a team sends.
+// messages sends the mail of a team.
 func messages(w *testserver.Server, word string, news *app.Topic) {
 	t, ctx, key := w.T, w.T.Context(), w.Key
 	t.Helper()
@@ -86,7 +86,7 @@ func messages(w *testserver.Server, word string, news *app.Topic) {
 		testserver.Must(t, err)
 		return id
 	}
-	send("erik@"+word+".example", nil) // opted out, and no contact any more
+	send("erik@"+word+".example", nil) // opted out, and not a contact any more
 	send("bob@example.net", func(in *app.EmailInput) {
 		in.HTML, in.TopicID, in.Headers, in.ReplyTo = "<p>"+word+"</p>", news.ID, map[string]string{"X-Word": word}, []string{`"Ann, B." <b@` + domain + ">"}
 		in.Attachments = []app.Attachment{{Filename: "a.bin", ContentType: "application/octet-stream", Content: bytes.Repeat([]byte(word), 100_000)}, {Filename: "empty.txt", ContentType: "text/plain", Content: []byte{}}}
@@ -95,7 +95,7 @@ func messages(w *testserver.Server, word string, news *app.Topic) {
 	send("later@example.net", func(in *app.EmailInput) { in.ScheduledAt = "in 2 days" })
 }
 
-// others makes what is neither audience nor mail.
+// others adds objects other than audience and mail.
 func others(w *testserver.Server, word string, segment *app.Segment) {
 	t, ctx, key := w.T, w.T.Context(), w.Key
 	t.Helper()
@@ -128,7 +128,7 @@ func others(w *testserver.Server, word string, segment *app.Segment) {
 	testserver.Must(t, err)
 }
 
-// exported exports the team of a world, and returns the directory.
+// exported exports the team and returns the directory.
 func exported(t *testing.T, s *server.Server, key *app.Key, opts transfer.ExportOptions) (string, transfer.Exported) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "export")
@@ -139,7 +139,7 @@ func exported(t *testing.T, s *server.Server, key *app.Key, opts transfer.Export
 	return dir, made
 }
 
-// filesOf are the files of a directory, by their names.
+// filesOf returns the files of a directory by name.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -230,7 +230,7 @@ func TestInterruptedExportIsUnfinished(t *testing.T) {
 	})
 }
 
-// Who unsubscribes while the export runs, after the page of contacts was read, is in it as
+// TestOptOutDuringExport: a contact that unsubscribes after its page was read is exported as
 // unsubscribed.
 func TestOptOutDuringExport(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
@@ -254,27 +254,27 @@ func TestOptOutDuringExport(t *testing.T) {
 		testserver.Must(t, err)
 		r, err := archive.Open(dir)
 		testserver.Must(t, err)
-		var said []string
+		var addresses []string
 		var contact archive.Contact
 		testserver.Must(t, r.Each(archive.Contacts, &contact, func(int) error {
 			if contact.Unsubscribed {
-				said = append(said, contact.Email)
+				addresses = append(addresses, contact.Email)
 			}
 			return nil
 		}))
 		var choice archive.Choice
-		testserver.Must(t, r.Each(archive.Choices, &choice, func(int) error { said = append(said, choice.Email); return nil }))
+		testserver.Must(t, r.Each(archive.Choices, &choice, func(int) error { addresses = append(addresses, choice.Email); return nil }))
 		var s archive.Suppression
-		testserver.Must(t, r.Each(archive.Suppressions, &s, func(int) error { said = append(said, s.Email); return nil }))
+		testserver.Must(t, r.Each(archive.Suppressions, &s, func(int) error { addresses = append(addresses, s.Email); return nil }))
 		for _, want := range []string{"bob@mine.example", "ann@mine.example", "charles@mine.example", "late@mine.example"} {
-			if n := len(said); n != len(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == want }))+1 {
-				t.Errorf("%s stands not once in %q", want, said)
+			if n := len(addresses); n != len(slices.DeleteFunc(slices.Clone(addresses), func(s string) bool { return s == want }))+1 {
+				t.Errorf("%s does not occur exactly once in %q", want, addresses)
 			}
 		}
 	})
 }
 
-// shown is all that the API shows of a team's emails.
+// shown returns all that the API returns of a team's emails.
 func shown(t *testing.T, s *server.Server, key *app.Key) string {
 	t.Helper()
 	emails, _, err := s.Mail.ListEmails(t.Context(), key, app.Page{Limit: 100})
@@ -301,7 +301,7 @@ func shown(t *testing.T, s *server.Server, key *app.Key) string {
 	return out.String()
 }
 
-// moved takes an exported directory into the only team of a new Mailer.
+// moved imports a directory into the only team of a new server.
 func moved(t *testing.T, dir string) (*testserver.Server, *transfer.Report) {
 	t.Helper()
 	to := testserver.New(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
@@ -349,7 +349,7 @@ func TestExportRoundTrip(t *testing.T) {
 	})
 }
 
-// difference is the first line that differs.
+// difference returns the first line that differs.
 func difference(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(a), len(b)) {

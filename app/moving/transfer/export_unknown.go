@@ -10,18 +10,18 @@ import (
 	"mailer/db"
 )
 
-// maxUnknown is how many choices of unknown addresses are looked for at a time: each costs
-// some 100 bytes.
+// maxUnknown is how many choices of unknown addresses are resolved at a time: each needs about 100
+// bytes.
 const maxUnknown = 100_000
 
-// unknownTopics are choices whose address is not known, by its hash.
+// unknownTopics holds choices of unknown addresses by hash.
 type unknownTopics struct {
 	topics map[app.AddressHash][]string
 	n      int
 }
 
-// choicesOfMailed writes the choices of those who are no contacts and to whom mail went:
-// who gets mail can opt out of it. What is left is counted.
+// choicesOfMailed writes the choices of recipients who are not contacts: they can opt out too.
+// Unresolved ones are counted.
 func (x *export) choicesOfMailed() error {
 	left := 0
 	u := unknownTopics{topics: map[app.AddressHash][]string{}}
@@ -69,7 +69,7 @@ func (x *export) choicesOfMailed() error {
 	return nil
 }
 
-// findInMail finds addresses among those that emails and broadcasts went to.
+// findInMail finds addresses among the recipients of emails and broadcasts.
 func (x *export) findInMail(u *unknownTopics) error {
 	err := x.walk(func(after string) (last string, err error) {
 		var found []db.MailedAddress
@@ -118,7 +118,7 @@ func (x *export) findInBroadcasts(u *unknownTopics, mails string) error {
 	})
 }
 
-// resolve writes the choices of addresses that were found.
+// resolve writes the choices of found addresses.
 func (x *export) resolve(u *unknownTopics, found []db.MailedAddress) error {
 	for _, f := range found {
 		if len(u.topics) == 0 {

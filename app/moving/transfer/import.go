@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	batchSize        = 1000                  // items of one Write
-	maxAddedPerWrite = 50 * time.Millisecond // between two Writes, while a server works beside
+	batchSize        = 1000                  // items of one write
+	maxAddedPerWrite = 50 * time.Millisecond // between two writes while a server runs
 )
 
-// Options say how an archive is taken in.
+// Options are the options of an import.
 type Options struct {
-	Apply  bool // false: it is only told what would be done
-	Emails bool // emails of the past too
-	// Trust: it is believed which domains are verified, and which an operator vouched for.
+	Apply  bool // false: a dry run
+	Emails bool // import emails as history
+	// Trust: the archive's statements about verified and trusted domains are accepted.
 	Trust bool
-	// Onto a running server a long import leaves the database to it between two Writes.
+	// Onto: a server runs, so a long import pauses between two writes.
 	Onto bool
-	// Mapping is told of ids that could not be kept, as CSV; nil: nobody is.
+	// Mapping receives ids that could not be kept, as CSV; nil: none.
 	Mapping io.Writer
-	// Progress is told how many items of a kind were worked off; nil: nobody is.
+	// Progress is called with the number of processed items of a kind; may be nil.
 	Progress func(kind archive.Kind, n int)
 }
 
-// importer is an archive on its way into a team.
+// importer is a running import.
 type importer struct {
 	Options
 	s       *Service
@@ -45,21 +45,21 @@ type importer struct {
 	report  *Report
 	mapping *csv.Writer
 
-	types    map[string]app.PropertyType // of properties, by key
-	segments map[string]string           // ids, by those of the archive
+	types    map[string]app.PropertyType // of properties by key
+	segments map[string]string           // ids by archived ids
 	topics   map[string]string
 	domains  map[string]string
-	newTopic map[string]bool // by our id
+	newTopic map[string]bool // by id here
 
 	positions  []uint64                         // of contacts that did not opt out
-	until      time.Time                        // others have the database, beside a server
-	dryRun     *audience.DryRun                 // of a plan
-	suppressed map[uint64]app.SuppressionOrigin // by the addresses of the suppressions that were counted
-	chosen     map[uint64]app.Subscription      // what a plan counted, by choiceMark
+	until      time.Time                        // end of the pause for the server
+	dryRun     *audience.DryRun                 // of a dry run
+	suppressed map[uint64]app.SuppressionOrigin // by the addresses of counted suppressions
+	chosen     map[uint64]app.Subscription      // choices counted by a dry run, by choiceMark
 }
 
-// Import takes an archive into a team, or only tells what it would do. It can be cut off
-// by ctx and run again. The report is that of what was done so far, also with an error.
+// Import imports an archive into a team, or in a dry run only reports what it would do. It can be
+// canceled by ctx and run again. The report covers what was done so far, also with an error.
 // Errors: those of the archive, of the store, and of ctx.
 func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader, o Options) (*Report, error) {
 	m := &importer{Options: o, s: s, team: team, r: r, report: newReport(r.Team.Source, o.Apply),
@@ -70,8 +70,8 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 		m.mapping = csv.NewWriter(o.Mapping)
 	}
 	for _, step := range []func(context.Context) error{
-		m.known, m.readUnmovables, m.properties, m.topicsIn, m.segmentsIn, // what the rest refers to
-		m.optedOut, m.optOuts, m.suppressions, // who gets no mail
+		m.known, m.readUnmovables, m.properties, m.topicsIn, m.segmentsIn, // referenced by the rest
+		m.optedOut, m.optOuts, m.suppressions, // opt-outs
 		m.contacts, m.optIns,
 		m.templates, m.domainsIn, m.broadcasts, m.webhooks, m.keys, m.emails,
 		m.audit,
@@ -84,7 +84,7 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 	return m.report, nil
 }
 
-// known reads what the team has that the import asks for again and again.
+// known reads data of the team that is needed repeatedly.
 func (m *importer) known(ctx context.Context) error {
 	return m.s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if m.types, err = r.PropertyTypes(m.team.ID); err != nil {
@@ -95,7 +95,7 @@ func (m *importer) known(ctx context.Context) error {
 	})
 }
 
-// readUnmovables takes over what the reader of the source could not take.
+// readUnmovables copies what the source's reader reported.
 func (m *importer) readUnmovables(context.Context) error {
 	var lack archive.Unmovable
 	if err := m.r.Each(archive.Unmovables, &lack, func(int) error {
@@ -121,17 +121,17 @@ func (m *importer) readUnmovables(context.Context) error {
 	})
 }
 
-// refuse names a row that is not taken.
+// refuse reports a row that is not imported.
 func (m *importer) refuse(at archive.Position, reason string) {
 	m.report.Refused = append(m.report.Refused, archive.Refusal{Position: at, Reason: reason})
 }
 
-// unmovable names a thing that is not taken, or not whole.
+// unmovable reports an object that is not imported, or not completely.
 func (m *importer) unmovable(what, why string) {
 	m.report.Cannot = append(m.report.Cannot, archive.Unmovable{Item: what, Reason: why})
 }
 
-// positionOf is where an item stood: in the source's own file, or in the archive's.
+// positionOf returns the position of an item in the source's file, or in the archive.
 func positionOf(from archive.Position, kind archive.Kind, line int) archive.Position {
 	if from.File != "" {
 		return from
@@ -139,7 +139,7 @@ func positionOf(from archive.Position, kind archive.Kind, line int) archive.Posi
 	return archive.Position{File: string(kind) + ".json", Line: line}
 }
 
-// moved notes an id that could not be kept.
+// moved records an id that could not be kept.
 func (m *importer) moved(kind archive.Kind, from, to string) error {
 	if m.mapping == nil || from == "" || from == to || !m.Apply {
 		return nil
@@ -150,7 +150,7 @@ func (m *importer) moved(kind archive.Kind, from, to string) error {
 	return nil
 }
 
-// progress says how far a kind is, and has the mapping written.
+// progress reports the progress of a kind and writes the mapping.
 func (m *importer) progress(kind archive.Kind, n int) error {
 	if m.Progress != nil {
 		m.Progress(kind, n)
@@ -165,8 +165,8 @@ func (m *importer) progress(kind archive.Kind, n int) error {
 	return nil
 }
 
-// write carries out a Write of an import that applies; beside a server it leaves the
-// database to others then for half as long as it took.
+// write runs a write of an import that applies. If a server runs, it then pauses for half as long
+// as the write took.
 func (m *importer) write(ctx context.Context, fn func(tx *db.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -178,11 +178,11 @@ func (m *importer) write(ctx context.Context, fn func(tx *db.Tx) error) error {
 	if err := m.s.DB.WriteBatched(ctx, fn); err != nil {
 		return err
 	}
-	m.until = time.Now().Add(min(time.Since(began)/2, maxAddedPerWrite)) // what comes next is read meanwhile
+	m.until = time.Now().Add(min(time.Since(began)/2, maxAddedPerWrite)) // the next items are read meanwhile
 	return nil
 }
 
-// id is that of an item of the archive where it may be kept, else a new one.
+// id returns an archived id if it may be kept, otherwise a new one.
 func (m *importer) id(archived string) string {
 	if id, ok := app.ParseID(archived); ok && m.r.Team.FromMailer() {
 		return id
@@ -190,7 +190,7 @@ func (m *importer) id(archived string) string {
 	return app.NewID()
 }
 
-// orDefault is t, or now for a zero time.
+// orDefault returns t, or now for the zero time.
 func orDefault(t, now time.Time) time.Time {
 	if t.IsZero() {
 		return now
@@ -198,7 +198,7 @@ func orDefault(t, now time.Time) time.Time {
 	return t
 }
 
-// audit appends to the audit log what came in.
+// audit appends the import to the audit log.
 func (m *importer) audit(ctx context.Context) error {
 	if !m.Apply {
 		return nil

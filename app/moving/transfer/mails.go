@@ -13,8 +13,8 @@ import (
 	"mailer/db"
 )
 
-// templates makes those that the team lacks. One of the same id, alias or name is the
-// same, and stays as it is.
+// templates creates missing templates. One with the same id, alias or name is the same, and is not
+// changed.
 func (m *importer) templates(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Template, error) {
 		return eachItem(func(p app.Page) ([]app.Template, bool, error) { return r.ListTemplates(m.team.ID, p) }, func(t *app.Template) string { return t.ID })
@@ -37,7 +37,7 @@ func (m *importer) templates(ctx context.Context) error {
 		if in.Alias == "" {
 			id, there = names[in.Name]
 		}
-		for i := range all { // two of a Mailer's may have one name
+		for i := range all { // two of a Mailer's may have the same name
 			if m.r.Team.FromMailer() && in.Alias == "" {
 				if there = all[i].ID == in.ID; there {
 					id = in.ID
@@ -57,7 +57,7 @@ func (m *importer) templates(ctx context.Context) error {
 	})
 }
 
-// template makes one; an empty id: it can't be made.
+// template creates a template; an empty id: it can't be created.
 func (m *importer) template(ctx context.Context, in *archive.Template) (id string, err error) {
 	what := fmt.Sprintf("template %q", in.Name)
 	edited, err := m.version(in, &in.Content)
@@ -85,7 +85,7 @@ func (m *importer) template(ctx context.Context, in *archive.Template) (id strin
 	return id, err
 }
 
-// version checks one content of a template.
+// version validates one version of a template.
 func (m *importer) version(in *archive.Template, c *archive.Content) (app.Template, error) {
 	content := app.TemplateContent{From: c.From, ReplyTo: c.ReplyTo, Subject: c.Subject, HTML: c.HTML, Text: c.Text, Design: string(c.Design)}
 	for i := range c.Variables {
@@ -101,7 +101,7 @@ func (m *importer) version(in *archive.Template, c *archive.Content) (app.Templa
 	if err == nil {
 		err = base.CheckDesign(content.Design)
 	}
-	for i := range t.Variables { // Validate makes new ones of all
+	for i := range t.Variables { // Validate has set new ids
 		if v := &content.Variables[i]; v.ID != "" {
 			t.Variables[i].ID, t.Variables[i].CreatedAt, t.Variables[i].UpdatedAt = v.ID, v.CreatedAt, v.UpdatedAt
 		}
@@ -109,8 +109,7 @@ func (m *importer) version(in *archive.Template, c *archive.Content) (app.Templa
 	return t, err
 }
 
-// insertTemplate writes a template with the version that is edited and, where that is
-// another, the one that sends use.
+// insertTemplate writes a template with its edited version and, if different, the published one.
 func insertTemplate(tx *db.Tx, id, teamID string, in *archive.Template, edited, published app.Template) error {
 	t := edited
 	t.ID, t.TeamID, t.CurrentID = id, teamID, app.NewID()
@@ -135,9 +134,9 @@ func insertTemplate(tx *db.Tx, id, teamID string, in *archive.Template, edited, 
 	return tx.UpdateTemplate(&t)
 }
 
-// broadcasts makes those that the team lacks, as drafts: nothing is sent by coming in. Of
-// another Mailer what was sent or canceled stays so, with its figures. One of the same id,
-// or of the same name and time, is the same.
+// broadcasts creates missing broadcasts as drafts, so that nothing is sent. Sent and canceled
+// broadcasts of another Mailer keep their state and counts. One with the same id, or the same name
+// and time, is the same.
 func (m *importer) broadcasts(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Broadcast, error) {
 		return eachItem(func(p app.Page) ([]app.Broadcast, bool, error) { return r.ListBroadcasts(m.team.ID, p) }, func(b *app.Broadcast) string { return b.ID })
@@ -169,12 +168,12 @@ func (m *importer) broadcasts(ctx context.Context) error {
 	})
 }
 
-// broadcastMark tells broadcasts of other services apart, whose ids are not kept.
+// broadcastMark identifies broadcasts of other services, whose ids are not kept.
 func broadcastMark(name string, at time.Time) string {
 	return fmt.Sprintf("%d %s", at.UnixMilli(), name)
 }
 
-// broadcast makes one; an empty id: it can't be made.
+// broadcast creates a broadcast; an empty id: it can't be created.
 func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id string, err error) {
 	what := fmt.Sprintf("broadcast %q", in.Name)
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
@@ -212,8 +211,8 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 	return id, err
 }
 
-// draftOf checks a broadcast. One without a sender is a draft that can't be sent until it
-// gets one: what was the sender there may be none here. Errors: CodeValidation.
+// draftOf validates a broadcast. One without a sender becomes a draft that can be sent once it has
+// one: the former sender may not be valid here. Errors: CodeValidation.
 func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 	none := in.From == ""
 	if none {
@@ -229,10 +228,10 @@ func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 	return b, err
 }
 
-// setCounts is countsOf the other way round.
+// setCounts is the reverse of countsOf.
 func setCounts(b *app.Broadcast, counts map[string]int) {
 	n := func(name string) int64 { return int64(max(0, counts[name])) }
-	b.Audience, b.Stored = n("recipients"), n("remaining") // of what was canceled: whose turn never came
+	b.Audience, b.Stored = n("recipients"), n("remaining") // of a canceled one: recipients that were never started
 	b.Counts = app.BroadcastCounts{Sent: n("sent"), DeliveryDelayed: n("delivery_delayed"), Delivered: n("delivered"), Opened: n("opened"), Clicked: n("clicked"),
 		Bounced: n("bounced"), Complained: n("complained"), Suppressed: n("suppressed"), Failed: n("failed"), Canceled: n("canceled"), Unsubscribed: n("unsubscribed")}
 }

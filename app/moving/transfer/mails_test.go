@@ -11,8 +11,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// A campaign of another service whose sender can't move becomes a draft that can be sent
-// once it has one.
+// TestBroadcastWithoutSenderBecomesDraft: a campaign whose sender can't be imported becomes a
+// draft without sender.
 func TestBroadcastWithoutSenderBecomesDraft(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {

@@ -12,11 +12,10 @@ import (
 	"mailer/db"
 )
 
-// optOuts writes down who wants no mail about a topic.
+// optOuts stores opt-outs of topics.
 func (m *importer) optOuts(ctx context.Context) error { return m.choicesWhere(ctx, app.OptOut) }
 
-// optIns writes down who subscribed, where nothing was said here yet: nobody is
-// subscribed again.
+// optIns stores opt-ins for which there is no choice here: nobody is subscribed again.
 func (m *importer) optIns(ctx context.Context) error { return m.choicesWhere(ctx, app.OptIn) }
 
 func (m *importer) choicesWhere(ctx context.Context, subscription app.Subscription) error {
@@ -35,7 +34,7 @@ func (m *importer) choicesWhere(ctx context.Context, subscription app.Subscripti
 		at := positionOf(c.From, archive.Choices, line)
 		switch {
 		case c.Subscription != app.OptOut && c.Subscription != app.OptIn:
-			if subscription == app.OptOut { // said once
+			if subscription == app.OptOut { // once
 				m.refuse(at, "`subscription` must be opt_in or opt_out")
 			}
 			return nil
@@ -59,7 +58,7 @@ func (m *importer) choicesWhere(ctx context.Context, subscription app.Subscripti
 	return flush()
 }
 
-// putChoices writes those choices of a set that change something.
+// putChoices stores those choices of a batch that change something.
 func (m *importer) putChoices(ctx context.Context, set []db.Choice) error {
 	if len(set) == 0 {
 		return nil
@@ -87,8 +86,8 @@ func (m *importer) putChoices(ctx context.Context, set []db.Choice) error {
 	return err
 }
 
-// newChoices are those of a set that say something else than what stands there: an
-// opt-out always counts, an opt-in where nothing was said.
+// newChoices returns those choices of a batch that change something: an opt-out always does, an
+// opt-in only without an existing choice.
 func (m *importer) newChoices(r *db.Reader, set []db.Choice) (fresh []db.Choice, err error) {
 	byTopic := map[string][]int{}
 	for i := range set {
@@ -112,8 +111,8 @@ func (m *importer) newChoices(r *db.Reader, set []db.Choice) (fresh []db.Choice,
 		for _, i := range list {
 			c := set[i]
 			was := stands[c.Address]
-			if said, ok := m.chosen[choiceMark(&c)]; ok {
-				was = said
+			if choice, ok := m.chosen[choiceMark(&c)]; ok {
+				was = choice
 			}
 			if was == c.Subscription || was != "" && c.Subscription == app.OptIn {
 				continue
@@ -128,15 +127,15 @@ func (m *importer) newChoices(r *db.Reader, set []db.Choice) (fresh []db.Choice,
 	return fresh, nil
 }
 
-// choiceMark stands for an address and a topic, for a plan that came by it.
+// choiceMark identifies an address and a topic in a dry run.
 func choiceMark(c *db.Choice) uint64 {
 	topic := fnv.New64a()
-	_, _ = topic.Write([]byte(c.TopicID)) // it never fails
+	_, _ = topic.Write([]byte(c.TopicID)) // never fails
 	return binary.LittleEndian.Uint64(c.Address[:]) ^ topic.Sum64()
 }
 
-// suppressions puts addresses on the list; one that stands there gets the origin of the
-// source where that is the stronger one. Who unsubscribed counts as unsubscribed where he is a contact.
+// suppressions adds addresses to the suppression list. An existing one gets the origin of the
+// source if that is stronger. A contact who unsubscribed at the source becomes unsubscribed.
 func (m *importer) suppressions(ctx context.Context) error {
 	var in archive.Suppression
 	var set []app.Suppression
@@ -207,10 +206,10 @@ func (m *importer) putSuppressions(ctx context.Context, set []app.Suppression) (
 	return nil
 }
 
-// suppressionChanges are the origins that addresses of a set get, each the strongest that the
-// set has for it, and what stands for them already.
+// suppressionChanges holds the strongest origins of a batch by address, and the existing
+// suppressions.
 type suppressionChanges struct {
-	origins  map[app.AddressHash]app.SuppressionOrigin // that are new, or stronger than what stands
+	origins  map[app.AddressHash]app.SuppressionOrigin // new, or stronger than the existing one
 	existing map[app.AddressHash]app.SuppressionOrigin
 }
 
@@ -233,9 +232,8 @@ func (m *importer) findSuppressionChanges(r *db.Reader, set []app.Suppression) (
 	return n, err
 }
 
-// insertSuppressions writes a set, each address of it once and with its strongest origin.
-// Whoever unsubscribed at the source counts as unsubscribed where he is a contact, also
-// where the address is listed for a stronger reason.
+// insertSuppressions stores a batch, each address once with its strongest origin. A contact who
+// unsubscribed at the source becomes unsubscribed, even if the address has a stronger origin.
 func (m *importer) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppressionChanges) error {
 	ids := make([]string, len(set))
 	for i := range set {
@@ -278,7 +276,7 @@ func (m *importer) insertSuppressions(tx *db.Tx, set []app.Suppression, news *su
 	return err
 }
 
-// raiseOrigin changes suppressions that stood there to the stronger origins of a set.
+// raiseOrigin changes existing suppressions to stronger origins of a batch.
 func (m *importer) raiseOrigin(tx *db.Tx, rows []app.Suppression, news *suppressionChanges) error {
 	for i := range rows {
 		s := &rows[i]

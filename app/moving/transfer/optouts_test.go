@@ -11,11 +11,11 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// reasons are all, from the weakest.
+// reasons are all origins, weakest first.
 var reasons = []app.SuppressionOrigin{app.OriginUnsubscribe, app.OriginManual, app.OriginBounce, app.OriginComplaint}
 
-// suppressionsOf is an archive in which each address has two reasons, with others between
-// them that fill a set.
+// suppressionsOf returns an archive in which each address has two origins, with enough others
+// between them to fill a batch.
 func suppressionsOf(t *testing.T, between int, pairs [][2]app.SuppressionOrigin) *archive.Reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "archive")
@@ -37,9 +37,8 @@ func suppressionsOf(t *testing.T, between int, pairs [][2]app.SuppressionOrigin)
 	return r
 }
 
-// TestStrongerSuppressionWins imports every pair of reasons for one address: in
-// one set, in two sets of one import, and in an import over what stands there. The plan
-// says what comes of it.
+// TestStrongerSuppressionWins imports every pair of origins for one address: in one batch, in two
+// batches of one import, and in an import after the first. The dry run reports the same.
 func TestStrongerSuppressionWins(t *testing.T) {
 	var pairs [][2]app.SuppressionOrigin
 	for i := range reasons {
@@ -90,8 +89,8 @@ func strongerReasons(t *testing.T, pairs [][2]app.SuppressionOrigin, between int
 	}
 }
 
-// TestStrongerSuppressionWinsInAPI adds every pair by the API, one by one and
-// as a batch; id and time are those of the first.
+// TestStrongerSuppressionWinsInAPI adds every pair by the API, one by one and as a batch. Id and
+// time are those of the first.
 func TestStrongerSuppressionWinsInAPI(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t)

@@ -5,14 +5,13 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// Report is what an import would do, or did. Everything in it was counted by this run:
-// what is there already is no change.
+// Report is what an import would do or did. It counts only changes of this run.
 type Report struct {
 	Source       string        `json:"source"`
 	Applied      bool          `json:"applied"`
 	Contacts     ContactCounts `json:"contacts"`
-	OptedOut     int           `json:"opted_out"`     // contacts that count as unsubscribed now and did not before
-	TopicChoices int           `json:"topic_choices"` // choices that were written down
+	OptedOut     int           `json:"opted_out"`     // contacts that became unsubscribed
+	TopicChoices int           `json:"topic_choices"` // choices written
 	// MembershipsEnded counts segments that contacts left at the source and leave here.
 	MembershipsEnded int                 `json:"memberships_ended"`
 	Suppressions     SuppressionCounts   `json:"suppressions"`
@@ -30,24 +29,24 @@ type Report struct {
 	Refused          []archive.Refusal   `json:"refused"`
 }
 
-// ContactCounts are contacts by what becomes of them. One that stands in the source more
-// than once is new once and existing then.
+// ContactCounts counts contacts by result. A contact that occurs more than once in the source
+// counts once as new and then as existing.
 type ContactCounts struct {
 	New      int `json:"new"`
 	Existing int `json:"existing"`
 	Refused  int `json:"refused"`
 }
 
-// SuppressionCounts are suppressions that are added, by their origin.
+// SuppressionCounts counts added suppressions by origin.
 type SuppressionCounts struct {
 	Bounce      int `json:"bounce"`
 	Complaint   int `json:"complaint"`
 	Unsubscribe int `json:"unsubscribe"`
 	Manual      int `json:"manual"`
-	Left        int `json:"left"` // of the source that are none here: soft bounces and blocks
+	Left        int `json:"left"` // ignored entries of the source: soft bounces and blocks
 }
 
-// add counts one.
+// add counts a suppression.
 func (c *SuppressionCounts) add(origin app.SuppressionOrigin, n int) {
 	switch origin {
 	case app.OriginBounce:
@@ -61,26 +60,26 @@ func (c *SuppressionCounts) add(origin app.SuppressionOrigin, n int) {
 	}
 }
 
-// EmailCounts are emails of the past.
+// EmailCounts counts imported emails.
 type EmailCounts struct {
 	New      int `json:"new"`
 	Existing int `json:"existing"`
 }
 
-// Thing is one of what a source has few of.
+// Thing is an object of a kind of which a source has few.
 type Thing struct {
 	Name string `json:"name"`
-	New  bool   `json:"new"` // it was not there
-	// Draft: a template or broadcast comes as a draft.
+	New  bool   `json:"new"` // it did not exist
+	// Draft: a template or broadcast that was imported as a draft.
 	Draft bool `json:"draft,omitzero"`
-	// Records are what the owner of a domain publishes in the DNS. Of a new domain whose
-	// key is made by --apply they are known only then.
+	// Records are the DNS records to publish for a domain. Those of a new key are known only after
+	// --apply.
 	Records []app.DNSRecord `json:"records,omitzero"`
-	// Status of a domain or webhook.
+	// Status is the status of a domain or webhook.
 	Status string `json:"status,omitzero"`
 }
 
-// newReport makes lists that are there, if empty.
+// newReport returns a report with empty lists, not nil ones.
 func newReport(source string, applied bool) *Report {
 	return &Report{
 		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Templates: []Thing{}, Broadcasts: []Thing{},

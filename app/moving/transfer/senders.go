@@ -18,7 +18,7 @@ import (
 	"mailer/db"
 )
 
-// secretsOf reads the secrets of a kind, by the id of their owner.
+// secretsOf reads the secrets of a kind by the id of their owner.
 func (m *importer) secretsOf(kind archive.Kind) (map[string][]archive.Secret, error) {
 	out := map[string][]archive.Secret{}
 	var s archive.Secret
@@ -31,8 +31,8 @@ func (m *importer) secretsOf(kind archive.Kind) (map[string][]archive.Secret, er
 	return out, err
 }
 
-// domainsIn makes the domains that the team lacks. With their keys they go on as they were;
-// without, each gets a new key and new records to publish.
+// domainsIn creates missing domains. With keys they continue unchanged; without, each gets a new
+// key and new records.
 func (m *importer) domainsIn(ctx context.Context) error {
 	secrets, err := m.secretsOf(archive.Domains)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m *importer) domainsIn(ctx context.Context) error {
 	})
 }
 
-// domain makes one; an empty id: it can't be made.
+// domain creates a domain; an empty id: it can't be created.
 func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []archive.Secret) (id string, err error) {
 	what := "domain " + in.Name
 	input := app.DomainInput{Name: in.Name, ReturnPath: in.ReturnPath, OpenTracking: in.OpenTracking, ClickTracking: in.ClickTracking, TrackingSubdomain: in.TrackingSubdomain}
@@ -89,7 +89,7 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 	if in.Trusted && !d.Trusted && m.r.Team.FromMailer() {
 		m.unmovable(what, fmt.Sprintf("an operator vouched for it there: here it is verified once its records are found in the DNS, or with `mailer domains trust %s`", d.Name))
 	}
-	d.Status, d.CheckAt = m.isTrusted(in.Status), clock.Now() // its records are those that it had; they are looked at now
+	d.Status, d.CheckAt = m.isTrusted(in.Status), clock.Now() // its former records; they are checked now
 	if d.Status == app.DomainPending {
 		d.PendingSince = clock.Now()
 	}
@@ -103,7 +103,7 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 			if err != nil {
 				return err
 			}
-			if d.Keys, err = m.pairs(&d, secrets); err != nil { // they are sealed for the id
+			if d.Keys, err = m.pairs(&d, secrets); err != nil { // sealed for the id
 				return err
 			}
 		}
@@ -115,8 +115,8 @@ func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []arc
 	return d.ID, nil
 }
 
-// isTrusted is the status that a domain comes in with. Whoever makes an archive up could
-// claim a domain: that one is verified the DNS says, or who trusts the archive.
+// isTrusted returns the initial status of a domain. An archive could claim any domain, so only the
+// DNS verifies it, or the operator's trust in the archive.
 func (m *importer) isTrusted(status app.DomainStatus) app.DomainStatus {
 	switch {
 	case status == app.DomainNotStarted, status == app.DomainFailed, status == app.DomainVerified && m.Trust:
@@ -125,7 +125,7 @@ func (m *importer) isTrusted(status app.DomainStatus) app.DomainStatus {
 	return app.DomainPending
 }
 
-// addDomain registers a domain as somebody would who had it nowhere yet.
+// addDomain registers a domain as a new one.
 func (m *importer) addDomain(ctx context.Context, what string, in app.DomainInput) (id string, err error) {
 	m.unmovable(what, "its DKIM key can't move: publish the records that `mailer domains records` and the dashboard list, then verify it")
 	thing := Thing{Name: in.Name, New: true, Status: string(app.DomainNotStarted)}
@@ -144,10 +144,10 @@ func (m *importer) addDomain(ctx context.Context, what string, in app.DomainInpu
 	return id, nil
 }
 
-// minRSA is the least length of a DKIM key (RFC 8301 3.2).
+// minRSA is the minimum length of a DKIM key (RFC 8301 3.2).
 const minRSA = 1024
 
-// pairs are the DKIM keys of a domain, sealed for it.
+// pairs returns the DKIM keys of a domain, sealed for it.
 func (m *importer) pairs(d *app.Domain, secrets []archive.Secret) (out []app.DKIMPair, err error) {
 	signing := 0
 	for i := range secrets {
@@ -177,7 +177,7 @@ func (m *importer) pairs(d *app.Domain, secrets []archive.Secret) (out []app.DKI
 	return out, nil
 }
 
-// webhooks makes those that the team lacks; one of the same endpoint is the same.
+// webhooks creates missing webhooks, identified by endpoint.
 func (m *importer) webhooks(ctx context.Context) error {
 	secrets, err := m.secretsOf(archive.Webhooks)
 	if err != nil {
@@ -213,7 +213,7 @@ func (m *importer) webhooks(ctx context.Context) error {
 	})
 }
 
-// webhook makes one; an empty id: it can't be made.
+// webhook creates a webhook; an empty id: it can't be created.
 func (m *importer) webhook(ctx context.Context, in *archive.Webhook, secrets []archive.Secret) (id string, err error) {
 	what := "webhook " + in.Endpoint
 	input := webhook.Input{Endpoint: in.Endpoint, Status: webhook.Status(in.Status)}
@@ -258,8 +258,7 @@ func (m *importer) webhook(ctx context.Context, in *archive.Webhook, secrets []a
 	return w.ID, err
 }
 
-// keys makes the API keys that the team lacks, where their hashes came along: programs go
-// on with the keys that they have.
+// keys creates missing API keys if the archive has their hashes: programs keep using them.
 func (m *importer) keys(ctx context.Context) error {
 	secrets, err := m.secretsOf(archive.Keys)
 	if err != nil {
@@ -326,7 +325,7 @@ func (m *importer) key(ctx context.Context, in *archive.Key, held *archive.Secre
 	return err
 }
 
-// checkedKey checks what is said of a key.
+// checkedKey validates a key.
 func (m *importer) checkedKey(in *archive.Key, held *archive.Secret) (k app.Key, words string) {
 	k = app.Key{TeamID: m.team.ID, Name: in.Name, Permission: in.Permission, Role: in.Role, Public: held.Public, Hash: held.Hash, ExpiresAt: in.ExpiresAt, LastUsedAt: in.LastUsedAt}
 	if err := app.CheckKeyName(in.Name); err != nil {

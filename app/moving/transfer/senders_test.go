@@ -15,8 +15,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// claimedRecords makes a directory of a team whose domains say that they are verified: one that
-// was, one that an operator vouched for, and one whose standing is made up.
+// claimedRecords makes a directory of a team whose domains claim to be verified: one that was, one
+// that the operator trusted, and one with an invented status.
 func claimedRecords(t *testing.T) string {
 	t.Helper()
 	w := testserver.New(t, testserver.NewRelay(nil))
@@ -40,12 +40,12 @@ func claimedRecords(t *testing.T) string {
 	return dir
 }
 
-// domainStatuses are the domains of a world's team with what counts of them.
+// domainStatuses returns the team's domains with their statuses.
 func domainStatuses(w *testserver.Server) string {
 	return strings.Join(w.SQL(`SELECT name || ' ' || status || ' ' || trusted FROM domains ORDER BY name`), ", ")
 }
 
-// importedDomains imports a directory of domains. It returns what was said of them and can't move.
+// importedDomains imports a directory of domains and returns what is reported as unmovable.
 func importedDomains(t *testing.T, w *testserver.Server, dir string, o transfer.Options) string {
 	t.Helper()
 	r, err := archive.Open(dir)
@@ -54,14 +54,14 @@ func importedDomains(t *testing.T, w *testserver.Server, dir string, o transfer.
 	testserver.Must(t, err)
 	report, err := w.Services.Transfer.Import(t.Context(), &team, r, o)
 	testserver.Must(t, err)
-	var said strings.Builder
+	var got strings.Builder
 	for _, d := range report.Domains {
-		fmt.Fprintf(&said, "%s %s %t %d\n", d.Name, d.Status, d.New, len(d.Records))
+		fmt.Fprintf(&got, "%s %s %t %d\n", d.Name, d.Status, d.New, len(d.Records))
 	}
 	for _, lack := range report.Cannot {
-		fmt.Fprintln(&said, lack.Item, lack.Reason)
+		fmt.Fprintln(&got, lack.Item, lack.Reason)
 	}
-	return said.String()
+	return got.String()
 }
 
 func TestImportedDomainNeedsDNS(t *testing.T) {
@@ -70,12 +70,12 @@ func TestImportedDomainNeedsDNS(t *testing.T) {
 		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		w.SQL(`DELETE FROM domains`)
 		plan := importedDomains(t, w, dir, transfer.Options{})
-		said := importedDomains(t, w, dir, transfer.Options{Apply: true})
-		if said != plan {
-			t.Errorf("%s\nplanned %s", said, plan)
+		got := importedDomains(t, w, dir, transfer.Options{Apply: true})
+		if got != plan {
+			t.Errorf("%s\nplanned %s", got, plan)
 		}
-		if strings.Count(said, " pending true ") != 3 || strings.Count(said, "vouched for it") != 1 || !strings.Contains(said, "`mailer domains trust vouched.test`") {
-			t.Error(said)
+		if strings.Count(got, " pending true ") != 3 || strings.Count(got, "vouched for it") != 1 || !strings.Contains(got, "`mailer domains trust vouched.test`") {
+			t.Error(got)
 		}
 		if got := domainStatuses(w); got != "checked.test pending 0, madeup.test pending 0, vouched.test pending 0" {
 			t.Error(got)
@@ -95,7 +95,7 @@ func TestImportedDomainNeedsDNS(t *testing.T) {
 		}
 		_, err = w.SendFrom("checked.test")
 		testserver.Must(t, err)
-		again := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true}) // what is there stays as it is
+		again := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true}) // existing domains are not changed
 		if strings.Contains(again, " true ") || domainStatuses(w) != "checked.test verified 0, madeup.test pending 0, vouched.test pending 0" {
 			t.Error(again, domainStatuses(w))
 		}
@@ -108,9 +108,9 @@ func TestTrustedArchiveKeepsDomainStatus(t *testing.T) {
 		w := testserver.StartWithDNS(t, testserver.NewDNS(), testserver.NewRelay(testserver.Always(testserver.Accept)))
 		w.SQL(`DELETE FROM domains`)
 		plan := importedDomains(t, w, dir, transfer.Options{Trust: true})
-		said := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true})
-		if said != plan || strings.Contains(said, "vouched for it") || strings.Count(said, " verified true ") != 2 {
-			t.Errorf("%s\nplanned %s", said, plan)
+		got := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true})
+		if got != plan || strings.Contains(got, "vouched for it") || strings.Count(got, " verified true ") != 2 {
+			t.Errorf("%s\nplanned %s", got, plan)
 		}
 		if got := domainStatuses(w); got != "checked.test verified 0, madeup.test pending 0, vouched.test verified 1" {
 			t.Error(got)

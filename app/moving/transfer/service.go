@@ -1,9 +1,8 @@
-// Package transfer moves a team in from an archive, and out into one. The commands and
-// what wires the services may import it.
+// Package transfer imports a team from an archive and exports one into an archive.
 //
-// Failure policy: opt-outs and suppressions are on disk before the first contact who could
-// get mail; nobody is subscribed again; what was done stays when it is cut off, and done
-// again changes nothing. Nothing that comes in is ever sent by itself.
+// Failure policy: opt-outs and suppressions are stored before the first contact who could get
+// mail. Nobody is subscribed again. An interrupted import keeps its changes, and running it again
+// changes nothing else. Nothing imported is sent automatically.
 package transfer
 
 import (
@@ -14,7 +13,7 @@ import (
 	"mailer/app/tenants/webhooks"
 )
 
-// Service moves teams in and out.
+// Service imports and exports teams.
 type Service struct {
 	*base.Base
 	events   *webhooks.Service
@@ -23,7 +22,7 @@ type Service struct {
 	domains  *domains.Service
 }
 
-// New makes the service.
-func New(base *base.Base, told *webhooks.Service, owners *teams.Service, people *audience.Service, senders *domains.Service) *Service {
-	return &Service{Base: base, events: told, teams: owners, audience: people, domains: senders}
+// New returns the service.
+func New(base *base.Base, events *webhooks.Service, teams *teams.Service, audience *audience.Service, domains *domains.Service) *Service {
+	return &Service{Base: base, events: events, teams: teams, audience: audience, domains: domains}
 }

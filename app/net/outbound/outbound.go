@@ -1,11 +1,10 @@
-// Package outbound is how the server reaches addresses that others named: the
-// endpoints of webhooks, the certificates of event hooks.
+// Package outbound is the HTTP client for URLs that callers chose: webhook endpoints and
+// certificates of provider events.
 //
-// Failure policy: whether an address may be reached is decided when it is
-// dialled, by what the name has become by then; nothing is sent to any other.
-// Redirects are not followed and no proxy of the environment is used. Errors say
-// what went wrong in words that may be shown to whoever named the address: they
-// tell nothing of this machine's network.
+// Failure policy: an address is checked when it is dialled, after name resolution, and nothing is
+// sent to an address that is refused. Redirects are not followed and proxies of the environment
+// are not used. Error messages may be shown to whoever chose the URL: they reveal nothing of this
+// machine's network.
 package outbound
 
 import (
@@ -28,7 +27,7 @@ import (
 // Limits of one request.
 const (
 	timeout     = 10 * time.Second
-	maxResponse = 1 << 20 // bytes of a body; reading goes no further
+	maxResponse = 1 << 20 // bytes of a body that are read
 	maxHeader   = 64 << 10
 	dialTimeout = 5 * time.Second
 	idleTimeout = 30 * time.Second
@@ -36,19 +35,17 @@ const (
 	idlePerHost = 8
 )
 
-// Options are what a client may reach beyond public addresses.
+// Options says what a client may reach beyond public addresses.
 type Options struct {
-	// Allow are ranges that may be reached though they are not public, and without
-	// TLS.
+	// Allow are ranges that may be reached although they are not public, also without TLS.
 	Allow []netip.Prefix
-	// Resolver looks names up; nil: the system's.
+	// Resolver resolves names; nil: the system's.
 	Resolver *net.Resolver
 }
 
-// Client makes a client that reaches public addresses by https, and those that
-// options allow also by http. It is safe for concurrent use. Its errors are
-// *Error, inside the *url.Error of net/http. Its Transport keeps to the same
-// rules but has no timeout.
+// Client returns a client that reaches public addresses by https, and those in Allow also by http.
+// It is safe for concurrent use. Its errors are *Error within the *url.Error of net/http. Its
+// Transport follows the same rules but has no timeout.
 func Client(o Options) *http.Client {
 	return &http.Client{
 		Transport:     &transport{secure: newTransport(o, false), plain: newTransport(o, true)},
@@ -57,8 +54,8 @@ func Client(o Options) *http.Client {
 	}
 }
 
-// transport has two ways out, whose connections are apart: what was dialled for
-// https serves no http.
+// transport has separate connections for https and http, so that a connection dialled for https is
+// never used for http.
 type transport struct{ secure, plain *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -106,17 +103,17 @@ func newTransport(o Options, plain bool) *http.Transport {
 // guard decides which addresses may be dialled.
 type guard struct {
 	allow []netip.Prefix
-	plain bool // without TLS: only inside allow
+	plain bool // without TLS, so only addresses in allow
 }
 
-// The refusals of a guard.
+// Errors of a guard.
 var (
 	errNotPublic = errors.New("the address is not public")
 	errPlain     = errors.New("the address must be reached by https")
 )
 
-// control runs for each address that is about to be dialled, after names were
-// looked up: there is no moment in between in which they could change.
+// control is called for each address before it is dialled and after names were resolved, so that
+// the address can't change in between.
 func (g guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
@@ -138,11 +135,11 @@ func (g guard) check(a netip.Addr) error {
 	return nil
 }
 
-// Error says why nothing came back. Its cause may tell of this machine's network
-// and is for nobody outside.
+// Error is why a request failed. Its cause may reveal this machine's network and must not be shown
+// outside.
 type Error struct{ err error }
 
-// Error returns words that may be shown to whoever named the address.
+// Error returns a message that may be shown to whoever chose the URL.
 func (e *Error) Error() string {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError

@@ -17,7 +17,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// notPublic are literals of every kind that must not be reached.
+// notPublic are literals of every kind of address that must not be reached.
 const notPublic = `
 0.0.0.0 0.0.0.1 0.1.2.3 0.255.255.255
 10.0.0.0 10.0.0.1 10.1.2.3 10.255.255.254 10.255.255.255 10.96.0.1
@@ -51,7 +51,7 @@ ff00::1 ff01::1 ff02::1 ff02::2 ff02::fb ff05::2 ff0e::1 ff3e::1
 fe80::1%lo fe80::1%eth0 ::1%lo 2606:4700::1111%eth0
 `
 
-// canary is a server on loopback that must hear nothing.
+// canary is a server on loopback that must not be reached.
 type canary struct {
 	*httptest.Server
 	hits atomic.Int64
@@ -74,7 +74,7 @@ func newCanary(t *testing.T, host string, answer http.HandlerFunc) *canary {
 	return c
 }
 
-// counting counts connections: a canary hears of one before a byte came.
+// counting counts connections, so that a connection without a byte is noticed.
 type counting struct {
 	net.Listener
 	n *atomic.Int64
@@ -90,7 +90,7 @@ func (l *counting) Accept() (net.Conn, error) {
 
 func ok200(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }
 
-// get asks for an address and returns status, body and error.
+// get requests a URL and returns status, body and error.
 func get(t *testing.T, c *http.Client, target string) (int, string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
@@ -106,7 +106,7 @@ func get(t *testing.T, c *http.Client, target string) (int, string, error) {
 	return answer.StatusCode, string(b), err
 }
 
-// dnsServer is a resolver whose answers are given by a function.
+// dnsServer returns a resolver that answers with a function.
 func dnsServer(t *testing.T, answer func(name string) []string) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -157,7 +157,7 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 		host := net.JoinHostPort(strings.Replace(literal, "%", "%25", 1), home.port)
 		for _, scheme := range []string{"http://", "https://"} {
 			_, _, err := get(t, client, scheme+host)
-			// A machine without IPv6 fails before the guard is asked.
+			// A machine without IPv6 fails before the guard is called.
 			if err == nil || strings.Contains(literal, ".") && !strings.Contains(literal, ":") && !errors.Is(err, errNotPublic) {
 				t.Errorf("%s%s: %v", scheme, host, err)
 			}
@@ -223,12 +223,12 @@ func TestAllowedRangesAreReachableByHTTP(t *testing.T) {
 	}
 	near := newCanary(t, "127.0.0.2", ok200)
 	if _, _, err := get(t, client, "http://127.0.0.2:"+near.port); !errors.Is(err, errNotPublic) || near.hits.Load() > 0 {
-		t.Errorf("beside the range: %v, %d connections", err, near.hits.Load())
+		t.Errorf("outside the range: %v, %d connections", err, near.hits.Load())
 	}
 }
 
-// TestNameIsCheckedWhenDialled: first it leads to where it may
-// be, then elsewhere (rebinding).
+// TestNameIsCheckedWhenDialled: the name first resolves to an allowed address, then to another
+// (DNS rebinding).
 func TestNameIsCheckedWhenDialled(t *testing.T) {
 	good := newCanary(t, "127.0.0.2", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
 	var mu sync.Mutex

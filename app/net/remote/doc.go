@@ -1,7 +1,7 @@
-// Package remote asks the APIs of other services, at their rate. Whoever reads another
-// service for `mailer import` may import it.
+// Package remote is a client for JSON APIs of other services with rate limit and retries. The
+// importers of other services use it.
 //
-// Failure policy: what fails for a while (no connection, a status of 5xx, 429) is tried
-// again, with growing waits or the one that was asked for; every other error comes back.
-// No error holds a credential, and none is sent anywhere but to the base URL's host.
+// Failure policy: temporary failures (no connection, status 5xx, 429) are retried with growing
+// delays or the requested one. All other errors are returned. No error contains a credential, and
+// credentials are sent only to the host of the base URL.
 package remote

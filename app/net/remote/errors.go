@@ -16,12 +16,12 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// Error is an answer that says no.
+// Error is a refusal of the service.
 type Error struct {
-	Status  int           // of HTTP
-	Name    string        // in the service's words, like "restricted_api_key"; may be empty
-	Message string        // likewise
-	Wait    time.Duration // that it asks for before the next request; 0: none
+	Status  int           // HTTP status
+	Name    string        // the service's error name, like "restricted_api_key"; may be empty
+	Message string        // the service's message; may be empty
+	Wait    time.Duration // requested delay before the next request; 0: none
 }
 
 // Error implements error.
@@ -44,7 +44,7 @@ func (e *Error) temporary() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout || e.Status >= 500 && e.Status != http.StatusNotImplemented
 }
 
-// StatusOf returns the HTTP status of an error of Get that is an answer, else 0.
+// StatusOf returns the HTTP status of an *Error, otherwise 0.
 func StatusOf(err error) int {
 	if no, ok := errors.AsType[*Error](err); ok {
 		return no.Status
@@ -52,10 +52,10 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// ErrUnreachable: no whole answer came.
+// ErrUnreachable means that no complete answer was received.
 var ErrUnreachable = errors.New("no answer")
 
-// unreachable words an error of net/http without its URL.
+// unreachable converts an error of net/http to one without the URL.
 func unreachable(r *http.Request, err error) error {
 	if m, ok := errors.AsType[*redirected](err); ok {
 		return m
@@ -69,38 +69,37 @@ func unreachable(r *http.Request, err error) error {
 	return fmt.Errorf("%w: %s", ErrUnreachable, words(without(err.Error(), r)))
 }
 
-// refusal reads an answer that is none of success.
+// refusal converts an unsuccessful answer to an error.
 func refusal(r *http.Request, answer *http.Response) error {
 	e := &Error{Status: answer.StatusCode, Wait: asked(answer)}
-	var said struct {
+	var body struct {
 		Name    string `json:"name"`
 		Message string `json:"message"`
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
-	if err == nil && json.Unmarshal(text, &said) == nil {
-		e.Name, e.Message = words(without(said.Name, r)), words(without(said.Message, r))
+	if err == nil && json.Unmarshal(text, &body) == nil {
+		e.Name, e.Message = words(without(body.Name, r)), words(without(body.Message, r))
 	}
 	return e
 }
 
-// asked is how long an answer asks to wait: in seconds or until a time (RFC 9110
-// 10.2.3), or, where one that comes too soon does not say, until the rate's window is
-// over.
+// asked returns the delay that an answer requests: in seconds or until a time (RFC 9110 10.2.3),
+// or, for 429 without one, until the end of the rate window.
 func asked(answer *http.Response) time.Duration {
-	said := strings.TrimSpace(answer.Header.Get("Retry-After"))
-	if said == "" && answer.StatusCode == http.StatusTooManyRequests {
-		said = answer.Header.Get("Ratelimit-Reset")
+	value := strings.TrimSpace(answer.Header.Get("Retry-After"))
+	if value == "" && answer.StatusCode == http.StatusTooManyRequests {
+		value = answer.Header.Get("Ratelimit-Reset")
 	}
-	if n, err := strconv.ParseFloat(said, 64); err == nil && n >= 0 {
+	if n, err := strconv.ParseFloat(value, 64); err == nil && n >= 0 {
 		return time.Duration(min(n, 365*24*3600) * float64(time.Second))
 	}
-	if at, err := http.ParseTime(said); err == nil {
+	if at, err := http.ParseTime(value); err == nil {
 		return max(0, clock.Until(at))
 	}
 	return 0
 }
 
-// without takes the credentials of a request out of what its answer says.
+// without removes the credentials of a request from the text of its answer.
 func without(s string, r *http.Request) string {
 	var secret []string
 	for name, values := range r.Header {
@@ -115,14 +114,14 @@ func without(s string, r *http.Request) string {
 		secret = append(secret, password)
 	}
 	for _, word := range secret {
-		if len(word) > len("Bearer") { // no scheme
+		if len(word) > len("Bearer") { // not a scheme
 			s = strings.ReplaceAll(s, word, "…")
 		}
 	}
 	return s
 }
 
-// words is text of a service as one line of bounded length that a terminal can show.
+// words returns text of a service as one line of limited length that is safe for terminals.
 func words(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {

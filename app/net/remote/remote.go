@@ -16,19 +16,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits of what is asked and heard.
+// Limits of requests and answers.
 const (
 	MaxAnswer         = 32 << 20         // bytes of one answer
-	timeout           = time.Minute      // of one attempt with its body
-	tries             = 8                // attempts of one request
-	firstRequestTries = 3                // likewise, before anything was ever answered: the address may be wrong
-	maxWait           = 30 * time.Second // before an attempt, where the service asks for none
-	maxAsked          = 10 * time.Minute // that a service may ask for
+	timeout           = time.Minute      // of one attempt including its body
+	tries             = 8                // attempts for one request
+	firstRequestTries = 3                // attempts before the first answer ever: the address may be wrong
+	maxWait           = 30 * time.Second // before an attempt, if the service requests no delay
+	maxAsked          = 10 * time.Minute // that a service may request
 	maxRedirects      = 5
-	maxMessage        = 300 // bytes of a service's own words
+	maxMessage        = 300 // bytes of a service's message
 )
 
-// Client asks one service. It is safe for concurrent use.
+// Client is a client of one service. It is safe for concurrent use.
 type Client struct {
 	base  *url.URL
 	auth  func(*http.Request)
@@ -36,19 +36,18 @@ type Client struct {
 	every time.Duration
 
 	mu       sync.Mutex
-	next     time.Time // when the next request may leave
+	next     time.Time // when the next request may be sent
 	answered bool
 	date     time.Time // of the last answer
 }
 
-// New makes a client of the API below a base URL. Auth, where it is not nil, puts the
-// credentials into the headers of each request; perSecond is how many may leave in a
-// second, without a burst, 0: any number. Credentials in the URL are refused, and so is
-// any scheme but http and https.
+// New returns a client of the API below a base URL. auth, if not nil, sets the credentials of each
+// request. perSecond is the maximum number of requests in a second, without bursts; 0: no limit.
+// URLs with credentials or with another scheme than http and https are refused.
 func New(base string, auth func(*http.Request), perSecond float64) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	switch {
-	case err != nil: // its text has the URL, which may have a password
+	case err != nil: // the error contains the URL, which may have a password
 		return nil, errors.New("the base URL can't be understood")
 	case u.User != nil:
 		return nil, errors.New("the base URL has a user name in it: credentials have their own place")
@@ -69,20 +68,20 @@ func New(base string, auth func(*http.Request), perSecond float64) (*Client, err
 	return c, nil
 }
 
-// WithTransport has the client send its requests another way than over the network.
+// WithTransport sets the transport of the client.
 func (c *Client) WithTransport(way http.RoundTripper) { c.http.Transport = way }
 
-// Close closes the connections that are kept.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Date is the service's clock when it answered last; zero: it did not say.
+// Date returns the service's clock at its last answer; zero: unknown.
 func (c *Client) Date() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.date
 }
 
-// redirect follows only to where the credentials belong.
+// redirect follows redirects within the host only, since requests carry credentials.
 func (c *Client) redirect(r *http.Request, via []*http.Request) error {
 	if r.URL.Scheme != c.base.Scheme || r.URL.Host != c.base.Host {
 		return &redirected{r.URL.Scheme + "://" + r.URL.Host}
@@ -93,16 +92,15 @@ func (c *Client) redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// redirected: an answer leads to another host.
+// redirected is the error of a redirect to another host.
 type redirected struct{ to string }
 
 func (m *redirected) Error() string {
 	return "it leads on to " + words(m.to) + ", where the credentials are not sent: give the URL at which the API answers"
 }
 
-// Get asks for a path below the base URL and decodes the answer, which must be JSON, into
-// a value; members that the value lacks are passed over. Errors: *Error for an answer
-// that says no; ErrUnreachable where none came.
+// Get requests a path below the base URL and decodes the JSON answer into a value; unknown members
+// are ignored. Errors: *Error for a refusal; ErrUnreachable without an answer.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) error {
 	for attempt := 1; ; attempt++ {
 		answer, err := c.try(ctx, path, query)
@@ -120,7 +118,7 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, into an
 	}
 }
 
-// named says which request failed, without its query.
+// named adds the path of the request to an error, without its query.
 func (c *Client) named(path string, err error) error {
 	if err == nil {
 		return nil
@@ -139,7 +137,7 @@ func decode(answer []byte, into any) error {
 	return errors.New("the answer is not the JSON that its documents name: is this the URL of the API?")
 }
 
-// try asks once.
+// try makes one attempt.
 func (c *Client) try(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	if err := c.waitTurn(ctx); err != nil {
 		return nil, err
@@ -181,7 +179,7 @@ func (c *Client) try(ctx context.Context, path string, query url.Values) ([]byte
 	return text, nil
 }
 
-// waitTurn waits until a request may leave.
+// waitTurn waits until the rate limit allows a request.
 func (c *Client) waitTurn(ctx context.Context) error {
 	for {
 		c.mu.Lock()
@@ -203,7 +201,7 @@ func (c *Client) waitTurn(ctx context.Context) error {
 	}
 }
 
-// pauseUntil lets no request leave for a while.
+// pauseUntil delays all requests by a duration.
 func (c *Client) pauseUntil(wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,15 +210,15 @@ func (c *Client) pauseUntil(wait time.Duration) {
 	}
 }
 
-// retry says whether a request is tried once more after an error, and after what time.
+// retry reports whether a request is retried after an error, and after which delay.
 func (c *Client) retry(err error, attempt int) (wait time.Duration, retry bool) {
 	c.mu.Lock()
-	most := tries
+	maxTries := tries
 	if !c.answered {
-		most = firstRequestTries
+		maxTries = firstRequestTries
 	}
 	c.mu.Unlock()
-	if attempt >= most {
+	if attempt >= maxTries {
 		return 0, false
 	}
 	wait = min(time.Second<<(attempt-1), maxWait)

@@ -16,8 +16,8 @@ import (
 	"mailer/app/net/remote"
 )
 
-// roundTripFunc answers requests by a handler, without a network: inside a bubble time passes only
-// when all wait.
+// roundTripFunc answers requests with a handler, without a network, which synctest could not wait
+// for.
 type roundTripFunc struct{ http.Handler }
 
 func (w roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -32,7 +32,7 @@ const key = "re_secret_key_1234"
 
 func bearer(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
 
-// client makes one of https://api.test/v1 that a handler answers.
+// client returns a client of https://api.test/v1 that a handler answers.
 func client(t *testing.T, perSecond float64, h http.HandlerFunc) *remote.Client {
 	t.Helper()
 	c, err := remote.New("https://api.test/v1/", bearer, perSecond)
@@ -68,8 +68,7 @@ func TestNewRefusesInvalidBaseURL(t *testing.T) {
 	}
 }
 
-// TestRateLimit: none leaves before its turn, and there is no burst after
-// idle time.
+// TestRateLimit: no request is sent early, and there is no burst after idle time.
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Time
@@ -96,7 +95,7 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// answers says no n times, each with a status and headers, and then yes.
+// answers returns a handler that fails n times with a status and headers, and then succeeds.
 func answers(n int, status int, header ...string) (http.HandlerFunc, *[]time.Time) {
 	var at []time.Time
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -114,7 +113,7 @@ func answers(n int, status int, header ...string) (http.HandlerFunc, *[]time.Tim
 }
 
 func TestTemporaryFailuresAreRetried(t *testing.T) {
-	until := time.Date(2000, 1, 1, 0, 0, 7, 0, time.UTC) // bubbles begin at midnight
+	until := time.Date(2000, 1, 1, 0, 0, 7, 0, time.UTC) // synctest bubbles start at midnight
 	for name, test := range map[string]struct {
 		n, status int
 		header    []string
@@ -185,7 +184,7 @@ func TestRefusalIsNotRetried(t *testing.T) {
 	}
 }
 
-// failing fails at the network n times.
+// failing fails n times with a network error.
 type failing struct {
 	n     int
 	after http.RoundTripper
@@ -199,8 +198,8 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.after.RoundTrip(r)
 }
 
-// TestUnreachable is tried a few times before the first answer, when the address
-// may be wrong, and for minutes after it.
+// TestUnreachable: a few attempts before the first answer, when the address may be wrong, and
+// minutes of attempts after it.
 func TestUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := answers(0, 200)
@@ -222,7 +221,7 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
-// endlessBody is a body of any size; slow lets a second pass for each byte.
+// endlessBody is a body of any size; slow takes a second for each byte.
 type endlessBody struct {
 	ctx  context.Context
 	slow bool
@@ -288,8 +287,8 @@ func TestUnexpectedAnswer(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreNotSentToOtherHosts: they go to no other host, and no error tells them,
-// also where the service says them again.
+// TestCredentialsAreNotSentToOtherHosts: and no error contains them, even if the service repeats
+// them.
 func TestCredentialsAreNotSentToOtherHosts(t *testing.T) {
 	for _, to := range []string{"https://elsewhere.test/" + key, "http://api.test/v1/", "https://api.test:8443/", "https://sub.api.test/", "//ann:" + key + "@elsewhere.test/"} {
 		n := 0

@@ -11,8 +11,8 @@ import (
 	"mailer/app/rules/dnscheck"
 )
 
-// The records that a domain shows are found once they are published, over the
-// wire, split into strings as DNS servers do.
+// TestCheckFindsPublishedRecords serves the records of a domain over the wire, split into strings
+// as DNS servers do.
 func TestCheckFindsPublishedRecords(t *testing.T) {
 	d := &app.Domain{Name: "example.com", ReturnPath: "send", TrackingSubdomain: "links",
 		Keys: []app.DKIMPair{{Selector: "mailer", State: app.DKIMSigning, Public: strings.Repeat("MIIBIjAN", 49)}}}

@@ -15,14 +15,14 @@ import (
 
 const (
 	ednsSize = 1232 // fits every path unfragmented (DNS flag day 2020)
-	// readSize is more than was asked for, for servers that don't care.
+	// readSize is larger than what was requested, for servers that ignore the limit.
 	readSize = 4096
-	// maxStrayAnswers is how many datagrams that answer something else are passed over.
+	// maxStrayAnswers is how many datagrams that answer other queries are ignored.
 	maxStrayAnswers = 32
 )
 
-// exchange asks one server once: by UDP, and by TCP when the reply did not fit.
-// A server that can't read EDNS0 is asked without (RFC 6891 7).
+// exchange queries one server once: over UDP, and over TCP if the reply was truncated. A server
+// that can't read EDNS0 is queried without it (RFC 6891 7).
 func (r *Resolver) exchange(ctx context.Context, server string, q question) (*message, error) {
 	m, err := r.overUDPThenTCP(ctx, server, q)
 	if err != nil || !m.unread() {
@@ -32,7 +32,7 @@ func (r *Resolver) exchange(ctx context.Context, server string, q question) (*me
 	return r.overUDPThenTCP(ctx, server, q)
 }
 
-// unread reports whether a server says that it can't read the question.
+// unread reports whether a server replied that it can't read the query.
 func (m *message) unread() bool {
 	return m.RCode == dnsmessage.RCodeFormatError || m.RCode == dnsmessage.RCodeNotImplemented
 }
@@ -49,8 +49,8 @@ func (r *Resolver) overUDPThenTCP(ctx context.Context, server string, q question
 	return m, err
 }
 
-// once sends the question from a fresh socket with a fresh id and waits for the
-// reply to it. A reply that is cut off may come with an error.
+// once sends the query from a new socket with a new id and waits for its reply. A truncated reply
+// may be returned with an error.
 func (r *Resolver) once(ctx context.Context, network, server string, q question) (*message, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -89,7 +89,7 @@ func (r *Resolver) once(ctx context.Context, network, server string, q question)
 	return nil, errors.New("it sends replies to questions that nobody asked")
 }
 
-// send writes a message, over TCP behind its length (RFC 1035 4.2.2).
+// send writes a message, over TCP with its length before it (RFC 1035 4.2.2).
 func send(c net.Conn, network string, packed []byte) error {
 	if network == "tcp" {
 		packed = append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)
@@ -98,7 +98,7 @@ func send(c net.Conn, network string, packed []byte) error {
 	return err
 }
 
-// receive reads a message. m is as with parse.
+// receive reads a message. m is as in parse.
 func receive(c net.Conn, network string) (m *message, err error) {
 	b := make([]byte, readSize)
 	n := 0
@@ -116,19 +116,19 @@ func receive(c net.Conn, network string) (m *message, err error) {
 	return parse(b[:n])
 }
 
-// answersTo reports whether m is a reply to q: kind and question are its.
+// answersTo reports whether m is a reply to q.
 func (m *message) answersTo(q question) bool {
 	if !m.Response || m.OpCode != 0 {
 		return false
 	}
-	if len(m.questions) == 0 { // a server may leave it out where it can't read the question
+	if len(m.questions) == 0 { // a server may omit it if it can't read the query
 		return m.unread()
 	}
 	a := m.questions[0]
 	return len(m.questions) == 1 && canonical(a.Name.String()) == q.name && a.Type == q.kind && a.Class == dnsmessage.ClassINET
 }
 
-// describe shortens what the net package says, which names addresses twice.
+// describe shortens an error of package net, which contains addresses twice.
 func describe(err error) error {
 	var netErr net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr) && netErr.Timeout() {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// question is what is asked. The name is canonical.
+// question is a query. The name is canonical.
 type question struct {
 	name      string
 	kind      dnsmessage.Type
@@ -15,7 +15,7 @@ type question struct {
 	bare      bool // without EDNS (RFC 6891), for servers that don't know it
 }
 
-// pack writes a question as a message. Errors: the name is none.
+// pack encodes a query. Error: the name is invalid.
 func (q question) pack(id uint16) ([]byte, error) {
 	name, err := dnsmessage.NewName(q.name)
 	if err != nil {
@@ -35,7 +35,7 @@ func (q question) pack(id uint16) ([]byte, error) {
 	return m.Pack()
 }
 
-// message is a reply as far as it is looked at.
+// message is the part of a reply that is used.
 type message struct {
 	dnsmessage.Header
 	questions []dnsmessage.Question
@@ -43,7 +43,7 @@ type message struct {
 	authority []record
 }
 
-// record is one of a reply. Its body is nil where nobody here looks into it.
+// record is a record of a reply. Its body is nil for types that are not used.
 type record struct {
 	owner string // canonical
 	kind  dnsmessage.Type
@@ -51,8 +51,8 @@ type record struct {
 	body  dnsmessage.ResourceBody
 }
 
-// parse reads a reply. m is nil where not even its header can be read; with an error it
-// has that alone.
+// parse decodes a reply. m is nil if its header can't be decoded. With another error m contains
+// only the header.
 func parse(b []byte) (m *message, err error) {
 	var p dnsmessage.Parser
 	m = &message{}
@@ -71,7 +71,7 @@ func parse(b []byte) (m *message, err error) {
 	return m, m.extend(&p)
 }
 
-// extend reads the upper bits of the code that a reply ends with (RFC 6891 6.1.3).
+// extend adds the upper bits of an extended response code (RFC 6891 6.1.3).
 func (m *message) extend(p *dnsmessage.Parser) error {
 	for {
 		h, err := p.AdditionalHeader()
@@ -90,7 +90,7 @@ func (m *message) extend(p *dnsmessage.Parser) error {
 	}
 }
 
-// records reads a section, but for what is not of the Internet's class.
+// records decodes a section, without records of other classes than IN.
 func records(p *dnsmessage.Parser, next func() (dnsmessage.ResourceHeader, error)) (all []record, err error) {
 	for {
 		h, err := next()
@@ -110,8 +110,8 @@ func records(p *dnsmessage.Parser, next func() (dnsmessage.ResourceHeader, error
 	}
 }
 
-// bodyOf reads what a record says. Of other types it reads nothing: the name of a person
-// in an SOA may have a dot, which the library refuses.
+// bodyOf decodes the body of a record, nil for unused types: the mailbox in an SOA may contain a
+// dot, which the library refuses.
 func bodyOf(p *dnsmessage.Parser, h dnsmessage.ResourceHeader) (dnsmessage.ResourceBody, error) {
 	kind := h.Type
 	if h.Length == 0 { // as in updates (RFC 2136 2.4)
@@ -141,7 +141,7 @@ func bodyOf(p *dnsmessage.Parser, h dnsmessage.ResourceHeader) (dnsmessage.Resou
 	return nil, err
 }
 
-// target is where a CNAME leads to; empty: the record is none.
+// target returns the target of a CNAME; empty: another type.
 func (r *record) target() string {
 	if c, ok := r.body.(*dnsmessage.CNAMEResource); ok {
 		return canonical(c.CNAME.String())
@@ -149,7 +149,7 @@ func (r *record) target() string {
 	return ""
 }
 
-// server is the host that an NS record names; empty: the record is none.
+// server returns the host of an NS record; empty: another type.
 func (r *record) server() string {
 	if ns, ok := r.body.(*dnsmessage.NSResource); ok {
 		return canonical(ns.NS.String())
@@ -157,7 +157,7 @@ func (r *record) server() string {
 	return ""
 }
 
-// canonical is a name in lower case, which is one of ASCII (RFC 4343), with the final dot.
+// canonical returns a name in lower case of ASCII (RFC 4343), with the final dot.
 func canonical(name string) string {
 	b := []byte(name)
 	for i, c := range b {
@@ -171,10 +171,10 @@ func canonical(name string) string {
 	return string(b)
 }
 
-// plain is a name in lower case without the final dot; the root is empty.
+// plain returns a name in lower case without the final dot; the root is empty.
 func plain(name string) string { return strings.TrimSuffix(canonical(name), ".") }
 
-// isWithin reports whether a canonical name is a zone's, or below it.
+// isWithin reports whether a canonical name is in a zone.
 func isWithin(zone, name string) bool {
 	return zone == "." || name == zone || strings.HasSuffix(name, "."+zone)
 }

@@ -1,16 +1,14 @@
-// Package resolver asks the DNS about a domain's records without any cache of
-// others between: it finds the authoritative servers of a name and asks them, so
-// that a record which was published a moment ago is seen, and one that was
-// missing is not missing for as long as a negative answer may be kept.
+// Package resolver looks up a domain's DNS records without a cache in between: it finds the
+// authoritative servers of a name and queries them, so that a record is visible as soon as it is
+// published, even if a resolver has cached its absence.
 //
-// Failure policy: an absence is only ever reported when an authoritative server
-// (or the one that the operator named) said so. Timeouts, SERVFAIL, REFUSED,
-// lame servers, unreadable replies and whatever exceeds a limit are errors.
+// Failure policy: a record is reported missing only if an authoritative server (or the operator's
+// server) said so. Timeouts, SERVFAIL, REFUSED, lame servers, unreadable replies and exceeded
+// limits are errors.
 //
-// Addresses of authoritative servers come from the DNS, thus from strangers. Only
-// those on the Internet are asked (publicip.Is), on port 53, with a
-// question and nothing else; so a zone can't point this client at the network that
-// it runs in. Zones inside a private network need a server named by the operator.
+// Addresses of authoritative servers come from the DNS and are not trusted. Only public addresses
+// are queried (publicip.Is), on port 53, with a DNS query, so that a zone can't direct this client
+// to its own network. Zones in a private network need a server that the operator names.
 package resolver
 
 import (
@@ -32,10 +30,10 @@ import (
 const (
 	tryTimeout = 3 * time.Second
 	tries      = 2
-	lookupTime = 20 * time.Second // for one Lookup, whatever happens
+	lookupTime = 20 * time.Second // for one Lookup in total
 
 	maxCNAMEs    = 8
-	maxRecords   = 1000 // of one answer; a message has 64 KiB at most anyway
+	maxRecords   = 1000 // of one answer; a message has at most 64 KiB
 	maxServers   = 4    // of one zone
 	maxReferrals = 8
 	maxNSQueries = 16 // on the way up to the zone of a name
@@ -44,20 +42,20 @@ const (
 	dnsPort      = "53"
 )
 
-// Resolver asks for DNS records. It is safe for concurrent use.
+// Resolver looks up DNS records. It is safe for concurrent use.
 type Resolver struct {
-	server  string // asked for everything; empty: the authoritative ones are
+	server  string // used for all queries; empty: the authoritative servers are
 	port    string // of authoritative servers
 	timeout time.Duration
 	total   time.Duration
-	system  func() ([]string, error)   // the system's resolvers, as host:port
-	allowed func(addr netip.Addr) bool // may an authoritative server have it
+	system  func() ([]string, error)   // addresses of the system's resolvers, as host:port
+	allowed func(addr netip.Addr) bool // whether an authoritative server may have the address
 	zones   *zoneCache
 }
 
-// New makes a Resolver. server is HOST:PORT (or HOST, with port 53) of the server
-// that every question goes to, recursion desired; empty: the authoritative
-// servers of each name are found through the system's resolvers and asked.
+// New returns a Resolver. server is the HOST:PORT (or HOST, with port 53) to which all queries go,
+// with recursion desired. If it is empty, the authoritative servers of each name are found through
+// the system's resolvers and queried.
 func New(server string) *Resolver {
 	if server != "" {
 		if _, _, err := net.SplitHostPort(server); err != nil {
@@ -70,8 +68,7 @@ func New(server string) *Resolver {
 	}
 }
 
-// systemServers reads the configuration anew each time, so that a change of it
-// needs no restart.
+// systemServers reads the configuration each time, so that a change needs no restart.
 func systemServers(path string) ([]string, error) {
 	config, err := os.ReadFile(path)
 	if err != nil {
@@ -89,9 +86,8 @@ func systemServers(path string) ([]string, error) {
 	return servers, nil
 }
 
-// Lookup is an app.DNSLookup. CNAMEs are followed, 8 at most; the answer names
-// the first target. A name with a CNAME exists, whatever becomes of the target.
-// It takes 20 seconds at most.
+// Lookup is an app.DNSLookup. It follows at most 8 CNAMEs; the answer contains the first target. A
+// name with a CNAME exists, whatever its target. It takes at most 20 seconds.
 func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.total)
 	defer cancel()
@@ -107,8 +103,7 @@ func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.
 	return answer, nil
 }
 
-// follow asks for a name, and for the targets of CNAMEs where the same reply
-// does not go on with them.
+// follow looks up a name, and the targets of CNAMEs that the same reply does not resolve.
 func (r *Resolver) follow(ctx context.Context, name string, kind dnsmessage.Type) (app.DNSAnswer, error) {
 	var answer app.DNSAnswer
 	seen := map[string]bool{name: true}
@@ -134,17 +129,15 @@ func (r *Resolver) follow(ctx context.Context, name string, kind dnsmessage.Type
 	}
 }
 
-// reply is a message that is fit to be read: NOERROR or NXDOMAIN, of a server
-// that may speak about zone.
+// reply is a usable message: NOERROR or NXDOMAIN, from a server that may answer for zone.
 type reply struct {
 	*message
 	server string
 	zone   string // canonical, with the final dot
 }
 
-// walk follows the CNAMEs within one reply, from name. It returns the records at
-// their end, or the name that is to be asked next; that is name itself when the
-// reply has said all.
+// walk follows the CNAMEs within one reply, from name. It returns the records at their end, or the
+// name to look up next, which is name itself if the reply is complete.
 func walk(r *reply, name string, kind dnsmessage.Type, seen map[string]bool) (records []app.DNSValue, next string, err error) {
 	if len(r.answers) > maxRecords {
 		return nil, "", fmt.Errorf("%s answered with more than %d records", r.server, maxRecords)
@@ -184,7 +177,7 @@ func firstTarget(r *reply, name string) string {
 	return ""
 }
 
-// ask asks whoever is to be asked about name.
+// ask queries the servers that are responsible for name.
 func (r *Resolver) ask(ctx context.Context, name string, kind dnsmessage.Type) (*reply, error) {
 	if r.server == "" {
 		return r.askAuthority(ctx, name, kind)
@@ -196,7 +189,7 @@ func (r *Resolver) ask(ctx context.Context, name string, kind dnsmessage.Type) (
 	return &reply{m, server, "."}, nil
 }
 
-// final refuses a reply that only says who else to ask: it is no absence.
+// final refuses a referral, which says nothing about the name.
 func final(m *message) error {
 	if m.Authoritative || m.RecursionAvailable || len(m.answers) > 0 || m.RCode != dnsmessage.RCodeSuccess {
 		return nil
@@ -209,8 +202,8 @@ func final(m *message) error {
 	return nil
 }
 
-// askAny asks one server after the other, each twice at most, until one returns a
-// reply that can be used; fit, when set, refuses more of them.
+// askAny queries servers in turn, each at most twice, until one returns a usable reply. fit, if
+// set, refuses further replies.
 func (r *Resolver) askAny(ctx context.Context, servers []string, q question, fit func(*message) error) (*message, string, error) {
 	err := errors.New("there is no server to ask")
 	for range tries {
@@ -234,10 +227,10 @@ func (r *Resolver) askAny(ctx context.Context, servers []string, q question, fit
 	return nil, "", err
 }
 
-// refusals are the codes that servers refuse with, as they are called (IANA, DNS RCODEs).
+// refusals are the names of response codes (IANA, DNS RCODEs).
 var refusals = map[dnsmessage.RCode]string{1: "FORMERR", 2: "SERVFAIL", 4: "NOTIMP", 5: "REFUSED", 9: "NOTAUTH"}
 
-// usable wants NOERROR or NXDOMAIN.
+// usable accepts NOERROR and NXDOMAIN.
 func usable(m *message) error {
 	switch m.RCode {
 	case dnsmessage.RCodeSuccess, dnsmessage.RCodeNameError:

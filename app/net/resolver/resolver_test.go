@@ -47,7 +47,7 @@ func otherZone(t *testing.T) *zoneData {
 	return parseZone(t, "other.test.", "other.test. 60 IN NS ns.other.test.", "ns.other.test. 60 IN A 127.0.0.3", "there.other.test. 60 IN TXT there")
 }
 
-// namesZone are the addresses of the name servers.
+// namesZone has the addresses of the name servers.
 func namesZone(t *testing.T) *zoneData {
 	return parseZone(t, ".",
 		". 60 IN NS root.invalid.",
@@ -59,8 +59,8 @@ func namesZone(t *testing.T) *zoneData {
 }
 
 func dnsWorld(t *testing.T) map[string]dns.Handler {
-	// The system's resolver still believes that the sub zone is not delegated,
-	// and that nothing has been published.
+	// The system's resolver has cached that the sub zone is not delegated, and that no record
+	// exists.
 	stale := parseZone(t, "example.com.", "example.com. 60 IN NS ns1.example.net.", "example.com. 60 IN NS ns2.example.net.")
 	return map[string]dns.Handler{
 		"127.0.0.1": recursive{stale, otherZone(t), namesZone(t), parseZone(t, "sub.example.com.", "ns.sub.example.com. 60 IN A 127.0.0.4")},
@@ -231,7 +231,7 @@ func TestFailureIsNotNXDOMAIN(t *testing.T) {
 			r.timeout = 200 * time.Millisecond
 			got, err := r.Lookup(context.Background(), "a.example.com", app.DNSText)
 			if name == "nobody asked" {
-				name = "can't be read" // the same id: the reply is unusable at once
+				name = "can't be read" // the same id: the reply is unusable
 			}
 			if err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%+v, %v", got, err)
@@ -273,8 +273,8 @@ func TestOutOfZoneRecordsAreIgnored(t *testing.T) {
 		m := new(dns.Msg).SetReply(q)
 		m.Authoritative = true
 		c, _ := dns.NewRR("far.example.com. 60 IN CNAME there.other.test.")
-		lie, _ := dns.NewRR("there.other.test. 60 IN TXT lie")
-		m.Answer = []dns.RR{c, lie}
+		outOfZone, _ := dns.NewRR("there.other.test. 60 IN TXT lie")
+		m.Answer = []dns.RR{c, outOfZone}
 		w.WriteMsg(m)
 	}
 	handlers := dnsWorld(t)
@@ -417,8 +417,8 @@ func TestZoneIsLookedUpOnce(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a server sends is read or refused, and a reply that was read has
-// records with canonical names.
+// FuzzParse checks that any reply is decoded or refused, and that decoded records have canonical
+// names.
 func FuzzParse(f *testing.F) {
 	soa, _ := dns.NewRR(`example.com. 60 IN SOA ns.example.com. jane\.doe.example.com. 1 1 1 1 1`)
 	m := new(dns.Msg).SetQuestion("example.com.", dns.TypeA)
@@ -441,8 +441,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestEscapedDotInMailboxName: zones name whom to write to in their SOA, as in
-// jane\.doe.example.com, and it comes with each absence.
+// TestEscapedDotInMailboxName: an SOA with a mailbox like jane\.doe.example.com is part of each
+// negative answer.
 func TestEscapedDotInMailboxName(t *testing.T) {
 	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetRcode(q, dns.RcodeNameError)
@@ -456,8 +456,8 @@ func TestEscapedDotInMailboxName(t *testing.T) {
 	}
 }
 
-// TestExtendedResponseCodes: a server that does not know our version of EDNS has said
-// nothing about the name.
+// TestExtendedResponseCodes: a server that does not support our EDNS version has said nothing
+// about the name.
 func TestExtendedResponseCodes(t *testing.T) {
 	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetRcode(q, dns.RcodeBadVers)

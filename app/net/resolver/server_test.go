@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// zoneData is what a test server knows: records in the text form, by name and
-// type; a name that ends in a known one exists.
+// zoneData is the zone of a test server: records in text form by name and type. A name above a
+// known one exists too.
 type zoneData struct {
 	apex    string
 	records []dns.RR
@@ -34,8 +34,8 @@ func parseZone(t *testing.T, apex string, lines ...string) *zoneData {
 	return z
 }
 
-// ServeDNS answers as an authoritative server does: with authority, an SOA for
-// absences, referrals at cuts, REFUSED outside of the zone; it follows no CNAME.
+// ServeDNS answers as an authoritative server: with the AA bit, an SOA for missing names,
+// referrals at cuts, REFUSED outside of the zone. It follows no CNAME.
 func (z *zoneData) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	m := new(dns.Msg).SetReply(q)
 	name, qtype := strings.ToLower(q.Question[0].Name), q.Question[0].Qtype
@@ -82,8 +82,8 @@ func (z *zoneData) of(name string, qtype uint16) (out []dns.RR) {
 	return out
 }
 
-// recursive is a server that knows all of some zones, as a recursive resolver
-// does: no authority, CNAMEs followed.
+// recursive answers for several zones as a recursive resolver: without the AA bit, following
+// CNAMEs.
 type recursive []*zoneData
 
 func (zones recursive) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
@@ -109,7 +109,7 @@ func (zones recursive) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	}
 }
 
-// of finds the zone furthest down.
+// of returns the longest matching zone.
 func (zones recursive) of(name string, qtype uint16) (best *zoneData) {
 	for _, z := range zones {
 		if dns.IsSubDomain(z.apex, name) && (best == nil || dns.IsSubDomain(best.apex, z.apex)) {
@@ -119,8 +119,8 @@ func (zones recursive) of(name string, qtype uint16) (best *zoneData) {
 	return best
 }
 
-// serve starts servers on the same port of several loopback addresses, by UDP
-// and TCP, and returns the port.
+// serve starts servers on the same port of several loopback addresses, over UDP and TCP, and
+// returns the port.
 func serve(t *testing.T, handlers map[string]dns.Handler) string {
 	t.Helper()
 	for range 20 {
@@ -171,7 +171,7 @@ func closeAll(servers []*dns.Server) {
 	}
 }
 
-// direct is a Resolver for one server.
+// direct returns a Resolver that uses one server.
 func direct(t *testing.T, h dns.Handler) *Resolver {
 	t.Helper()
 	r := New("127.0.0.1:" + serve(t, map[string]dns.Handler{"127.0.0.1": h}))
@@ -179,7 +179,7 @@ func direct(t *testing.T, h dns.Handler) *Resolver {
 	return r
 }
 
-// authoritative is a Resolver whose system resolver is at 127.0.0.1.
+// authoritative returns a Resolver whose system resolver is 127.0.0.1.
 func authoritative(t *testing.T, handlers map[string]dns.Handler) *Resolver {
 	t.Helper()
 	r := New("")

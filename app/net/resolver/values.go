@@ -9,13 +9,13 @@ import (
 	"mailer/app"
 )
 
-// kinds are the types of records that can be asked for.
+// kinds are the supported record types.
 var kinds = map[app.DNSType]dnsmessage.Type{
 	app.DNSText: dnsmessage.TypeTXT, app.DNSMX: dnsmessage.TypeMX, app.DNSCNAME: dnsmessage.TypeCNAME,
 	app.DNSA: dnsmessage.TypeA, app.DNSAAAA: dnsmessage.TypeAAAA,
 }
 
-// value turns a record of one of the kinds into ours.
+// value converts a record to an app.DNSValue.
 func value(rr *record) app.DNSValue {
 	v := app.DNSValue{TTL: int(rr.ttl)}
 	switch r := rr.body.(type) {

@@ -15,17 +15,16 @@ import (
 
 const (
 	zoneTTL  = time.Minute
-	maxZones = 2048 // names that are remembered
+	maxZones = 2048 // cached names
 )
 
-// zone is a part of the DNS with servers of its own.
+// zone is a DNS zone with its servers.
 type zone struct {
 	name    string   // canonical
-	servers []string // host:port, as many as are asked
+	servers []string // host:port of those that are queried
 }
 
-// askAuthority asks the servers of the zone that name is in, following
-// referrals to zones further down.
+// askAuthority queries the servers of the zone of name and follows referrals to zones below.
 func (r *Resolver) askAuthority(ctx context.Context, name string, kind dnsmessage.Type) (*reply, error) {
 	z, err := r.zoneOf(ctx, name)
 	if err != nil {
@@ -50,8 +49,8 @@ func (r *Resolver) askAuthority(ctx context.Context, name string, kind dnsmessag
 	return nil, fmt.Errorf("more than %d referrals", maxReferrals)
 }
 
-// competent refuses the reply of a server that does not know the zone: it says
-// neither that it has authority, nor anything about the name, nor who else to ask.
+// competent refuses the reply of a server that does not serve the zone: it is neither
+// authoritative, nor answers the name, nor refers to other servers.
 func competent(m *message, zone, name string) error {
 	if m.Authoritative || len(m.answers) > 0 {
 		return nil
@@ -62,8 +61,8 @@ func competent(m *message, zone, name string) error {
 	return errors.New("it does not serve the zone")
 }
 
-// referral reads a reply that hands on to the servers of a zone between that of
-// the server and the name.
+// referral returns the zone and servers of a referral to a zone between that of the server and the
+// name.
 func referral(m *message, zone, name string) (child string, hosts []string) {
 	if m.Authoritative || len(m.answers) > 0 || m.RCode != dnsmessage.RCodeSuccess {
 		return "", nil
@@ -78,8 +77,8 @@ func referral(m *message, zone, name string) (child string, hosts []string) {
 	return child, hosts
 }
 
-// zoneOf finds the zone of a name by asking the system's resolvers for its
-// servers, walking up.
+// zoneOf finds the zone of a name by querying the system's resolvers for NS records, walking up
+// the labels.
 func (r *Resolver) zoneOf(ctx context.Context, name string) (zone, error) {
 	if z, ok := r.zones.get(name); ok {
 		return z, nil
@@ -118,8 +117,8 @@ func (r *Resolver) apexOf(ctx context.Context, name string) (apex string, hosts 
 	return "", nil, fmt.Errorf("the name servers of %s can't be found", display(name))
 }
 
-// nextUp is the zone that the reply names in its SOA (RFC 2308 2), else one label
-// less.
+// nextUp returns the zone in the SOA of a reply (RFC 2308 2), otherwise the name without its first
+// label.
 func nextUp(m *message, name string) string {
 	up := "."
 	if _, rest, _ := strings.Cut(name, "."); rest != "" {
@@ -133,8 +132,8 @@ func nextUp(m *message, name string) string {
 	return up
 }
 
-// withServers resolves the names of a zone's servers to addresses that may be
-// asked: the first few of them, IPv4 before IPv6, which many machines lack.
+// withServers resolves the names of a zone's servers to addresses that may be queried: the first
+// few, IPv4 before IPv6, which many machines lack.
 func (r *Resolver) withServers(ctx context.Context, name string, hosts []string) (zone, error) {
 	z := zone{name: name}
 	var refused int
@@ -201,7 +200,7 @@ func display(name string) string {
 	return plain(name)
 }
 
-// zoneCache remembers for a minute which zone a name is in.
+// zoneCache caches the zones of names for a minute.
 type zoneCache struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -224,8 +223,7 @@ func (c *zoneCache) get(name string) (zone, bool) {
 	return z.zone, ok && c.now().Before(z.until)
 }
 
-// put makes room by forgetting what has expired, or else everything: it is only
-// a saving.
+// put first removes expired entries if the cache is full, or all entries.
 func (c *zoneCache) put(name string, z zone) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,34 +9,33 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// The types of message.
+// The message types.
 const (
 	typeNotification   = "Notification"
 	typeSubscription   = "SubscriptionConfirmation"
 	typeUnsubscription = "UnsubscribeConfirmation"
 )
 
-// envelope is a message as SNS posts it. What is signed stands here exactly as it
-// came.
+// envelope is a message as SNS posts it. Signed values are stored exactly as received.
 type envelope struct {
 	Type             string
 	MessageID        string `json:"MessageId"`
 	TopicArn         string
-	Subject          *string // nil: it was not there, and is not signed
+	Subject          *string // nil: absent and not signed
 	Message          string
 	Timestamp        string
 	SignatureVersion string
 	Signature        string
 	SigningCertURL   string
-	SubscribeURL     string // signed, and never followed
+	SubscribeURL     string // signed, but never followed
 	Token            string
 
 	sent      time.Time
 	signature []byte
 }
 
-// parseEnvelope reads the shape of a message. Duplicate names and names in another
-// case are refused, or not read: what is checked is what is used. Error: *app.Error.
+// parseEnvelope parses a message. Duplicate names are refused and names in another case ignored,
+// so that the checked values are the used ones. Error: *app.Error.
 func parseEnvelope(body []byte) (*envelope, error) {
 	if len(body) > maxEnvelope {
 		return nil, malformed("larger than %d bytes", maxEnvelope)
@@ -79,14 +78,13 @@ func (e *envelope) check() error {
 	return e.checkLines()
 }
 
-// checkLines refuses line breaks in what is signed, but for the Message, since the
-// signed text can then be cut into fields in one way only. Read from its end, each
-// field but the Message is two lines, its name and its value: the last says the
-// type, hence which names come before it; before the Timestamp of a notification
-// stands the name Subject or MessageId, hence whether there is a subject; and what
-// is left in front is the Message, whatever lines it has. A line break in any other
-// field would let lines of a genuine Message pass for a MessageId, and so have it
-// count again, or the other way round. SNS makes none there (a subject is one line).
+// checkLines refuses line breaks in signed values other than the Message, since then the signed
+// text can be divided into fields in only one way. Read from its end, each field except the
+// Message is two lines, name and value. The last one is the type, which determines the names
+// before it. The name before the Timestamp of a notification is Subject or MessageId, which
+// determines whether there is a subject. The rest is the Message with any number of lines. A line
+// break in another value would allow lines of a valid Message to pass for a MessageId, so that it
+// counts again, or the reverse. SNS itself writes none (a subject is one line).
 func (e *envelope) checkLines() error {
 	subject := ""
 	if e.Subject != nil {
@@ -100,8 +98,7 @@ func (e *envelope) checkLines() error {
 	return nil
 }
 
-// canonical is the text that is signed: names and values, each with a line end,
-// also after the last.
+// canonical returns the signed text: names and values, each with a line end.
 func (e *envelope) canonical() []byte {
 	var b strings.Builder
 	line := func(name, value string) {

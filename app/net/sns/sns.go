@@ -1,10 +1,10 @@
-// Package sns takes messages of Amazon SNS at an HTTP door: it proves that they
-// come from a topic of the operator's, and confirms subscriptions.
+// Package sns receives messages of Amazon SNS over HTTP: it verifies that they come from one of
+// the operator's topics, and confirms subscriptions.
 //
-// Failure policy: nothing is believed before all checks have passed, the cheap
-// ones first, so that a forged message reaches no other host. A refusal is an
-// *app.Error (CodeInvalidPayload, CodeForbidden) that wraps why, for the log; any
-// other error is trouble of ours or of Amazon's, and the sender should try again.
+// Failure policy: nothing is used before all checks have passed, the cheap checks first, so that a
+// forged message causes no request to another host. A refusal is an *app.Error
+// (CodeInvalidPayload, CodeForbidden) that wraps the reason for the log. Any other error is
+// temporary, and the sender should retry.
 package sns
 
 import (
@@ -23,42 +23,41 @@ import (
 	"mailer/app/rules/feedback"
 )
 
-// maxEnvelope is how large an envelope can be, in bytes: SNS carries 256 KiB, and
-// JSON in JSON grows.
+// maxEnvelope is the maximum size of an envelope in bytes: SNS carries 256 KiB, and JSON within
+// JSON is longer.
 const maxEnvelope = 1 << 20
 
-// Freshness: how old and how far ahead of our clock a message may be. SNS repeats
-// for an hour at most what it could not deliver, under its first time.
+// How old, and how far ahead of our clock, a message may be. SNS retries for at most an hour with
+// the original timestamp.
 const (
 	maxAge   = 70 * time.Minute
 	maxAhead = 10 * time.Minute
 )
 
-// malformed refuses what is no envelope of SNS. The reason is for the log, as is
-// that of forged: it may quote the message, on one line.
+// malformed returns the error for an invalid envelope. The reason is for the log and may quote the
+// message on one line, as for forged.
 func malformed(format string, args ...any) error {
 	return &app.Error{Code: app.CodeInvalidPayload, Message: "This is not a message of Amazon SNS", Err: fmt.Errorf(format, args...)}
 }
 
-// forged refuses what is not proven, not fresh, or not from a topic on the list.
+// forged returns the error for a message that is not authentic, too old, or of an unknown topic.
 func forged(format string, args ...any) error {
 	return &app.Error{Code: app.CodeForbidden, Message: "This message is not believed", Err: fmt.Errorf(format, args...)}
 }
 
-// Receiver believes messages of some topics. It is safe for concurrent use.
+// Receiver verifies messages of some topics. It is safe for concurrent use.
 type Receiver struct {
 	topics []topic
 	client *http.Client
 	now    func() time.Time
-	certs  *cache.Cache[string, *x509.Certificate] // by their address
+	certs  *cache.Cache[string, *x509.Certificate] // by URL
 
 	mu        sync.Mutex
-	downloads window.Counter // of certificates
+	downloads window.Counter // downloads of certificates
 }
 
-// New makes a Receiver for the topics with those ARNs. client reaches Amazon and
-// should refuse private addresses; it follows no redirects here. Error: an ARN
-// that is none of a topic.
+// New returns a Receiver for the topics with the given ARNs. client connects to Amazon and should
+// refuse private addresses; redirects are not followed. Error: an invalid ARN.
 func New(arns []string, client *http.Client) (*Receiver, error) {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -75,10 +74,9 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 	return r, nil
 }
 
-// Receive proves a message and returns what SES says in it: nothing for a message
-// that is not about mail. It confirms the subscription of a topic on the list.
-// note says in words what else it was, for the log. Errors: CodeInvalidPayload,
-// CodeForbidden; else trouble that may pass.
+// Receive verifies a message and returns the SES reports in it, none for a message that is not
+// about mail. It confirms subscriptions of the listed topics. note describes any other message for
+// the log. Errors: CodeInvalidPayload, CodeForbidden; others are temporary.
 func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []feedback.Report, note string, err error) {
 	e, err := parseEnvelope(body)
 	if err != nil {
@@ -101,14 +99,13 @@ func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []feedback
 		return nil, "the subscription was ended, no more events will come: " + topic.ARN, nil
 	}
 	reports, err = feedback.ReadSES(e.MessageID, []byte(e.Message))
-	if err != nil { // authentic, so sending it again would change nothing
+	if err != nil { // authentic, so a retry would change nothing
 		return nil, "a message that is no event of SES: " + feedback.PrintableLine(e.Message, 100), nil
 	}
 	return reports, "", nil
 }
 
-// admit asks all that needs no other host: the topic, the time, the certificate's
-// address.
+// admit makes the checks that need no request: topic, time, and the URL of the certificate.
 func (r *Receiver) admit(e *envelope) (topic, error) {
 	at := slices.IndexFunc(r.topics, func(t topic) bool { return t.ARN == e.TopicArn })
 	if at < 0 {

@@ -32,12 +32,11 @@ const (
 	certURL  = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem"
 )
 
-// amazon is SNS as far as the receiver asks it: it serves certificates, confirms
-// subscriptions and writes down who was asked for what.
+// amazon is a fake SNS: it serves certificates, confirms subscriptions and records the requests.
 type amazon struct {
 	mu      sync.Mutex
 	asked   []string
-	answers map[string]string // by address without query
+	answers map[string]string // by URL without query
 	status  int
 }
 
@@ -61,8 +60,7 @@ func (a *amazon) requests() []string {
 	return append([]string(nil), a.asked...)
 }
 
-// signer signs as SNS does, from the recipe in its documentation and not by the
-// code under test.
+// signer signs as the documentation of SNS describes, independent of the code under test.
 type signer struct {
 	key *rsa.PrivateKey
 	pem string
@@ -82,7 +80,7 @@ func newSigner(t *testing.T, bits int, from, until time.Time) signer {
 	return signer{key, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}
 }
 
-// sign fills in Signature.
+// sign sets Signature.
 func (s signer) sign(t *testing.T, m map[string]string) {
 	t.Helper()
 	names := []string{"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"}
@@ -111,7 +109,7 @@ func (s signer) sign(t *testing.T, m map[string]string) {
 	m["Signature"] = base64.StdEncoding.EncodeToString(signature)
 }
 
-// harness is a receiver with its Amazon and its clock.
+// harness is a receiver with a fake SNS and a fake clock.
 type harness struct {
 	*Receiver
 	t      *testing.T
@@ -136,7 +134,7 @@ func newHarness(t *testing.T, topics ...string) *harness {
 	return d
 }
 
-// notification is a good message, not yet signed.
+// notification returns a valid message, not yet signed.
 func (d *harness) notification() map[string]string {
 	return map[string]string{
 		"Type": "Notification", "MessageId": "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324", "TopicArn": topicARN, "Subject": "Amazon SES Email Event Notification",
@@ -238,8 +236,8 @@ func TestSubscriptionIsConfirmedAtTopicHost(t *testing.T) {
 	}
 }
 
-// TestForgedEnvelopesAreRefused changes genuine envelopes in a hundred ways. None
-// of them is believed, and none reaches a host but that of the certificate.
+// TestForgedEnvelopesAreRefused modifies valid envelopes in a hundred ways. None is accepted, and
+// none causes a request to a host other than that of the certificate.
 func TestForgedEnvelopesAreRefused(t *testing.T) {
 	d := newHarness(t)
 	good := d.notification()
@@ -315,12 +313,12 @@ func TestForgedEnvelopesAreRefused(t *testing.T) {
 	}
 }
 
-// The signed text is lines of names and values: where a value had several, another
-// cut of the same text would be another message under the same signature.
+// TestFieldBoundariesAreSigned: the signed text is lines of names and values. A value with several
+// lines would allow another message with the same signature.
 func TestFieldBoundariesAreSigned(t *testing.T) {
 	d := newHarness(t)
 	good := d.notification()
-	good["Message"] += "MessageId\nforged\nSubject\nforged" // Amazon signs what is published, whatever it is
+	good["Message"] += "MessageId\nforged\nSubject\nforged" // SNS signs any published text
 	d.signer.sign(t, good)
 	if reports, note, err := d.receive(good); err != nil || len(reports) != 0 || note == "" {
 		t.Errorf("a message of several lines: %v, %q, %v", reports, note, err)
@@ -346,7 +344,7 @@ func TestLineBreaksInSignedFieldsAreRefused(t *testing.T) {
 			m[field] += lines
 			d.signer.sign(t, m)
 			want := app.CodeForbidden
-			if field == "Timestamp" || field == "Type" { // whose form is known
+			if field == "Timestamp" || field == "Type" { // these have a fixed format
 				want = app.CodeInvalidPayload
 			}
 			d.wantRefused(field, m, want)
@@ -370,7 +368,7 @@ func TestDuplicateAndOversizedEnvelopesAreRefused(t *testing.T) {
 	} {
 		d.wantRefusedBody(name, bad, app.CodeInvalidPayload)
 	}
-	// A name in another case is another name: what it says is not used.
+	// A name in another case is another name, whose value is not used.
 	other := bytes.Replace(body, []byte(`{`), []byte(`{"message":"forged","topicarn":"x",`), 1)
 	if reports, _, err := d.Receive(t.Context(), other); err != nil || len(reports) != 1 {
 		t.Errorf("%v, %v", reports, err)

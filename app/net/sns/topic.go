@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// topic is the name of a topic taken apart.
+// topic is a parsed topic ARN.
 type topic struct {
 	ARN    string
 	region string
-	suffix string // of the partition's hosts
+	suffix string // domain of the partition's hosts
 }
 
 var arnShape = regexp.MustCompile(`^arn:(aws|aws-cn|aws-us-gov):sns:([a-z]{2}(?:-[a-z]+)+-[0-9]{1,2}):[0-9]{12}:([A-Za-z0-9_-]{1,256}(?:\.fifo)?)$`)
 
-// parseTopic takes the ARN of a topic apart. Error: it is none.
+// parseTopic parses the ARN of a topic.
 func parseTopic(arn string) (topic, error) {
 	m := arnShape.FindStringSubmatch(arn)
 	if m == nil {
@@ -34,14 +34,13 @@ func parseTopic(arn string) (topic, error) {
 	return t, nil
 }
 
-// host is SNS in the region of the topic: of its certificates and of its API.
+// host returns the SNS host of the topic's region, which serves its certificates and its API.
 func (t topic) host() string { return "sns." + t.region + t.suffix }
 
 var certificatePath = regexp.MustCompile(`^/[A-Za-z0-9_-]{1,200}\.pem$`)
 
-// checkCertificateURL refuses every address but that of a certificate file at SNS
-// in the region of the topic. The text is compared whole, so that no two readers
-// of addresses can differ about it. Error: *app.Error.
+// checkCertificateURL accepts only the URL of a certificate file on the SNS host of the topic's
+// region. The whole text is compared, so that two URL parsers can't disagree. Error: *app.Error.
 func (t topic) checkCertificateURL(raw string) error {
 	path, ok := strings.CutPrefix(raw, "https://"+t.host())
 	if !ok || !certificatePath.MatchString(path) {
@@ -50,11 +49,11 @@ func (t topic) checkCertificateURL(raw string) error {
 	return nil
 }
 
-// apiTimeout is how long Amazon may take to answer.
+// apiTimeout is the timeout of requests to Amazon.
 const apiTimeout = 10 * time.Second
 
-// confirm confirms a subscription at the API of the topic's region. The
-// SubscribeURL that came with the message is never asked.
+// confirm confirms a subscription with the API of the topic's region. The SubscribeURL of the
+// message is never requested.
 func (r *Receiver) confirm(ctx context.Context, t topic, token string) error {
 	query := url.Values{"Action": {"ConfirmSubscription"}, "Version": {"2010-03-31"}, "TopicArn": {t.ARN}, "Token": {token}}
 	if _, err := r.get(ctx, "https://"+t.host()+"/?"+query.Encode()); err != nil {
@@ -63,11 +62,10 @@ func (r *Receiver) confirm(ctx context.Context, t topic, token string) error {
 	return nil
 }
 
-// maxAnswer bounds what is read of Amazon's answers, in bytes.
+// maxAnswer is the maximum number of bytes read of Amazon's answers.
 const maxAnswer = 64 << 10
 
-// get fetches from Amazon. Errors name the host and no more: a query holds the
-// token.
+// get fetches a URL from Amazon. Errors name only the host, since the query contains the token.
 func (r *Receiver) get(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()

@@ -13,17 +13,16 @@ import (
 	"time"
 )
 
-// Bounds on certificates: Amazon has one a region, and a new one now and then.
+// Limits on certificates. Amazon has one for each region and rotates them now and then.
 const (
 	maxCertificates     = 32
-	certificateTTL      = 24 * time.Hour // then it is fetched anew
-	maxFetchesPerMinute = 10             // of addresses that are not in memory
+	certificateTTL      = 24 * time.Hour // then it is fetched again
+	maxFetchesPerMinute = 10             // of URLs that are not cached
 	minKeyBits          = 2048
 )
 
-// verify proves the signature of an envelope by the certificate that it names,
-// whose address was checked. Errors: *app.Error; else the certificate could not be
-// fetched now.
+// verify checks the signature of an envelope with the certificate at its URL, which was checked.
+// Errors: *app.Error; others mean that the certificate could not be fetched now.
 func (r *Receiver) verify(ctx context.Context, t topic, e *envelope) error {
 	if e.SignatureVersion != "1" && e.SignatureVersion != "2" {
 		return malformed("the SignatureVersion is neither 1 nor 2")
@@ -52,25 +51,23 @@ func (r *Receiver) verify(ctx context.Context, t topic, e *envelope) error {
 	return nil
 }
 
-// errBusy: too many certificates were asked for. An address that was checked is
-// still one of Amazon's, which nobody should be made to flood.
+// errBusy limits the requests to Amazon that forged messages can cause.
 var errBusy = errors.New("too many certificates were fetched in this minute")
 
-// certificate returns the certificate at an address that was checked. That it came
-// over TLS from SNS is what it is trusted for: SNS publishes no chain with it.
+// certificate returns the certificate at a checked URL. It is trusted because it came from SNS
+// over TLS: SNS publishes no chain for it.
 func (r *Receiver) certificate(ctx context.Context, address string) (*x509.Certificate, error) {
 	cert, err := r.certs.Load(ctx, address, func(ctx context.Context) (*x509.Certificate, error) { return r.fetch(ctx, address) })
 	if err == nil {
 		return cert, nil
 	}
 	if yesterdays, known := r.certs.Last(address); known {
-		return yesterdays, nil // it is as good
+		return yesterdays, nil // the cached certificate is still valid
 	}
 	return nil, fmt.Errorf("fetch the certificate: %w", err)
 }
 
-// fetch downloads the certificate at an address. Errors: errBusy, and whatever came
-// in the place of a certificate.
+// fetch downloads the certificate at a URL. Errors: errBusy, and whatever prevented the download.
 func (r *Receiver) fetch(ctx context.Context, address string) (*x509.Certificate, error) {
 	if !r.mayDownload() {
 		return nil, errBusy
@@ -86,7 +83,7 @@ func (r *Receiver) fetch(ctx context.Context, address string) (*x509.Certificate
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// mayDownload counts a download, where this minute has room for one more.
+// mayDownload counts a download and reports whether the limit of this minute allows it.
 func (r *Receiver) mayDownload() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

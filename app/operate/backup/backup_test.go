@@ -15,7 +15,7 @@ import (
 )
 
 func TestBackupNeitherOverwritesNorLeavesFiles(t *testing.T) {
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL has its own backup tools
 	w := testserver.New(t)
 	w.Send("a@example.net")
 	made := write(w, "copy.db")

@@ -22,11 +22,11 @@ import (
 	"mailer/db/engine"
 )
 
-// Daily are the flags of the backup that a server makes by itself, once a day.
+// Daily are the flags of the automatic daily backup.
 type Daily struct {
-	Dir  string // empty: it makes none
-	At   string // HH:MM by the clock of the machine, in its time zone
-	Keep int    // how many of its own files stay
+	Dir  string // empty: no daily backup
+	At   string // HH:MM in the time zone of the machine
+	Keep int    // how many of its files are kept
 
 	hour, minute int
 }
@@ -41,7 +41,7 @@ func (f *Daily) Bind(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Keep, "backup-keep", defaultKeep, "number of daily backups to keep; older ones are removed")
 }
 
-// Check refuses settings that can't be followed.
+// Check validates the flags.
 func (f *Daily) Check() error {
 	at, err := time.Parse("15:04", f.At)
 	if err != nil {
@@ -60,12 +60,11 @@ func (f *Daily) Check() error {
 	return nil
 }
 
-// defaultDir is the folder beside the database for backups that are asked for, where the
-// flags name none.
+// defaultDir is the directory beside the database for backups on demand if the flags name none.
 const defaultDir = "backups"
 
-// dir is the folder of the backups that the server makes; empty: it can make none, of a
-// database elsewhere.
+// dir returns the directory for the server's backups; empty: PostgreSQL, for which the server
+// makes none.
 func (s *Service) dir() string {
 	if s.daily.Load().Dir != "" || engine.IsRemote(s.DB.Path()) {
 		return s.daily.Load().Dir
@@ -77,8 +76,8 @@ func (s *Service) dir() string {
 	return filepath.Join(filepath.Dir(path), defaultDir)
 }
 
-// makeDir makes the folder that no flag names. One that a flag names may be a disk that is
-// not mounted.
+// makeDir creates the default directory. A directory that a flag names may be a disk that is not
+// mounted.
 func (s *Service) makeDir() error {
 	if s.daily.Load().Dir != "" {
 		return nil
@@ -89,14 +88,14 @@ func (s *Service) makeDir() error {
 	return nil
 }
 
-// lookEvery is how often the time of the daily backup is looked for, and retryAfter how
-// long one that failed waits.
+// lookEvery is how often the time of the daily backup is checked, and retryAfter how long a failed
+// one waits.
 const (
 	lookEvery  = time.Minute
 	retryAfter = time.Hour
 )
 
-// Start has the daily backups be made while there are to be any.
+// Start makes daily backups while they are enabled.
 func (s *Service) Start() {
 	s.Workers.Go(func() {
 		for daily := false; ; {
@@ -104,7 +103,7 @@ func (s *Service) Start() {
 			case on:
 				s.makeDue(s.Claiming)
 				daily = on
-			case daily: // one that failed is not wanted any more
+			case daily: // a failed one is not needed any more
 				s.skipToday(s.Claiming)
 				daily = on
 			}
@@ -115,15 +114,14 @@ func (s *Service) Start() {
 	})
 }
 
-// skipToday forgets that the daily backup failed.
+// skipToday clears the failure of the daily backup.
 func (s *Service) skipToday(ctx context.Context) {
 	if err := s.noteFailure(ctx, nil); err != nil && ctx.Err() == nil {
 		s.LogUnlessUnavailable("that there are no daily backups any more is not stored", err)
 	}
 }
 
-// makeDue makes the backup of the day where there is none yet. One that fails is told of
-// each time, and tried again.
+// makeDue makes the backup of the day if it is due. A failure is logged each time and retried.
 func (s *Service) makeDue(ctx context.Context) {
 	due, err := s.due(clock.Now())
 	if err == nil && !due {
@@ -146,7 +144,7 @@ func (s *Service) makeDue(ctx context.Context) {
 	}
 }
 
-// due reports whether no backup was made since its time of the day last came.
+// due reports whether no backup was made since the last scheduled time.
 func (s *Service) due(now time.Time) (bool, error) {
 	s.mu.Lock()
 	retryAt := s.retryAt
@@ -165,7 +163,7 @@ func (s *Service) due(now time.Time) (bool, error) {
 	return last.Before(s.daily.Load().before(now)), nil
 }
 
-// before returns when the time of the backup came last.
+// before returns the last scheduled time.
 func (f *Daily) before(now time.Time) time.Time {
 	at := time.Date(now.Year(), now.Month(), now.Day(), f.hour, f.minute, 0, 0, now.Location())
 	if at.After(now) {
@@ -174,8 +172,7 @@ func (f *Daily) before(now time.Time) time.Time {
 	return at
 }
 
-// makeDaily makes the backup of the day, unless one is being made already, which is as
-// good.
+// makeDaily makes the backup of the day, unless another backup is running, which serves as well.
 func (s *Service) makeDaily(ctx context.Context) error {
 	if !s.begin() {
 		return nil
@@ -185,9 +182,8 @@ func (s *Service) makeDaily(ctx context.Context) error {
 	return err
 }
 
-// makeScheduled makes a backup in the folder of the daily ones, and removes those that are not
-// to be kept. Error: app.CodeConflict for a second one of this second, whose name it would
-// have.
+// makeScheduled makes a backup in the directory of daily backups and removes old ones. Error:
+// app.CodeConflict for a second one within a second, which would have the same name.
 func (s *Service) makeScheduled(ctx context.Context) (Made, error) {
 	if err := s.makeDir(); err != nil {
 		return Made{}, err
@@ -204,12 +200,12 @@ func (s *Service) makeScheduled(ctx context.Context) (Made, error) {
 	return made, s.removeOld()
 }
 
-// nameTime is the time in the name of a daily backup, in UTC.
+// nameTime is the layout of the time in the name of a daily backup, in UTC.
 const nameTime = "2006-01-02T150405Z"
 
 var scheduledName = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d{6}Z\.db$`)
 
-// prefix is what the names of a database's backups begin with.
+// prefix returns the beginning of the names of a database's backups.
 func (s *Service) prefix() string {
 	return strings.TrimSuffix(filepath.Base(s.DB.Path()), ".db") + "-"
 }
@@ -218,7 +214,8 @@ func (s *Service) parseTime(name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(name, s.prefix()), ".db")
 }
 
-// listScheduled returns the names of the backups that the server made in its folder, oldest first.
+// listScheduled returns the names of the backups that the server made in its directory, oldest
+// first.
 func (s *Service) listScheduled() ([]string, error) {
 	entries, err := os.ReadDir(s.dir())
 	if errors.Is(err, os.ErrNotExist) && s.daily.Load().Dir == "" {
@@ -240,7 +237,7 @@ func (s *Service) listScheduled() ([]string, error) {
 	return names, nil
 }
 
-// removeOld removes those of its own backups that are not to be kept.
+// removeOld removes the oldest backups beyond Keep.
 func (s *Service) removeOld() error {
 	names, err := s.listScheduled()
 	if err != nil {
@@ -255,8 +252,7 @@ func (s *Service) removeOld() error {
 	return nil
 }
 
-// noteFailure keeps for status since when the daily backup fails, and why; nil: it does
-// not.
+// noteFailure records since when and why the daily backup has failed; nil: it has not.
 func (s *Service) noteFailure(ctx context.Context, why error) error {
 	return s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		var f failure

@@ -1,6 +1,6 @@
-// Package backup writes consistent copies of the database beside a running server, and
-// puts one back so that nothing of the past is sent again unasked.
+// Package backup writes consistent copies of the database of a running server, and restores one so
+// that no mail is sent twice without a decision.
 //
-// Failure policy: a copy that is not proven whole is removed and is an error; what stood
-// in the place of a restored database is set aside, never deleted.
+// Failure policy: a copy that is not proven complete is removed and is an error. A database that
+// is replaced by a restore is renamed, never deleted.
 package backup

@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// draft is a backup under way, under another name than it gets. It is locked while its
-// process lives: what a killed one left is taken over.
+// draft is a backup in progress under a temporary name. It is locked while its process lives; the
+// draft of a killed process is reused.
 type draft struct {
-	final string // where it goes
+	final string // final path
 	name  string
 	file  *os.File // holds the lock
 }
 
-// newDraft makes an empty file that only its owner can read. Errors: in words, where
-// the backup is there already, or can't be made.
+// newDraft creates an empty file that only its owner can read. Errors: for the operator, if the
+// backup exists or can't be created.
 func newDraft(final string) (*draft, error) {
 	if _, err := os.Lstat(final); err == nil {
 		return nil, fmt.Errorf("%s is there already, and was left as it is; name another file", final)
@@ -43,7 +43,7 @@ func newDraft(final string) (*draft, error) {
 	return d, nil
 }
 
-// describe says of what the file system refuses what helps.
+// describe adds the fix to an error of the file system.
 func (d *draft) describe(err error) error {
 	dir := filepath.Dir(d.final)
 	switch {
@@ -57,10 +57,10 @@ func (d *draft) describe(err error) error {
 	return fmt.Errorf("back up to %s: %w", d.final, err)
 }
 
-// spareBytes is what a backup leaves of a disk, on which mail may have to be stored.
+// spareBytes is how much free space a backup leaves on a disk, which may have to store mail.
 const spareBytes = 64 << 20
 
-// hasSpace refuses a copy of a database that would fill the disk.
+// hasSpace refuses a backup that would fill the disk.
 func (d *draft) hasSpace(database string) error {
 	bytes := int64(0)
 	for _, name := range []string{database, database + "-wal"} {
@@ -78,13 +78,13 @@ func (d *draft) hasSpace(database string) error {
 	return nil
 }
 
-// publish puts the file where it goes. One that came there meanwhile stays as it is.
+// publish moves the file to its final path. It does not overwrite a file.
 func (d *draft) publish() error {
 	err := os.Link(d.name, d.final)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s was created by another program in the meantime and was not changed; name another file", d.final)
 	}
-	if err != nil { // no hard links here
+	if err != nil { // no hard links on this file system
 		err = os.Rename(d.name, d.final)
 	}
 	if err = errors.Join(err, syncDir(filepath.Dir(d.final))); err != nil {
@@ -93,7 +93,7 @@ func (d *draft) publish() error {
 	return nil
 }
 
-// discard removes what has no use under its own name.
+// discard removes the file.
 func (d *draft) discard() {
 	for _, side := range []string{"-journal", "-wal", "-shm", ""} {
 		_ = os.Remove(d.name + side)
@@ -101,7 +101,7 @@ func (d *draft) discard() {
 	_ = d.file.Close()
 }
 
-// syncDir has the names of a folder outlive a power cut.
+// syncDir syncs a directory, so that new names survive a power cut.
 func syncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

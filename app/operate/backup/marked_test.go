@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// addWaiting leaves mail that waits, and some that is past its dot.
+// addWaiting leaves waiting mail, and some after its final dot.
 func addWaiting(w *testserver.Server) map[string]string {
 	w.T.Helper()
 	ids := map[string]string{}
@@ -24,7 +24,7 @@ func addWaiting(w *testserver.Server) map[string]string {
 	return ids
 }
 
-// wantHeld sends an email, lets minutes pass, and looks that nothing else left.
+// wantHeld sends an email, lets minutes pass, and checks that no other mail was sent.
 func wantHeld(w *testserver.Server, relay *testserver.FakeRelay, ids map[string]string) {
 	w.T.Helper()
 	fresh := w.Send("fresh@example.net")
@@ -45,8 +45,7 @@ func wantHeld(w *testserver.Server, relay *testserver.FakeRelay, ids map[string]
 	}
 }
 
-// TestRestoredDumpDoesNotResend has the database be what pg_restore makes of a
-// dump: the server notices.
+// TestRestoredDumpDoesNotResend: the server detects that pg_restore made the database.
 func TestRestoredDumpDoesNotResend(t *testing.T) {
 	testserver.PostgresOnly(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -63,17 +62,16 @@ func TestRestoredDumpDoesNotResend(t *testing.T) {
 	})
 }
 
-// TestMarkRestoredHoldsWaitingMail: a snapshot of a disk, or of
-// a provider, looks like a restart.
+// TestMarkRestoredHoldsWaitingMail: the snapshot of a disk or of a provider looks like a restart.
 func TestMarkRestoredHoldsWaitingMail(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.Accept))
 		w := testserver.New(t, relay)
 		ids := addWaiting(w)
-		if !testserver.IsPostgres() { // where a server of a test is silent for hours
+		if !testserver.IsPostgres() { // where a test server has no heartbeat for hours
 			if _, err := backup.MarkRestored(t.Context(), restoreOptions(w, "")); !errors.Is(err, db.ErrInUse) {
-				t.Errorf("it is marked beside a server: %v", err)
+				t.Errorf("it is marked while a server runs: %v", err)
 			}
 		}
 		testserver.Must(t, w.DB.Close())

@@ -12,28 +12,29 @@ import (
 	"mailer/app"
 )
 
-// onDemandWait is how long who asks for a backup waits for it; a larger one goes on.
+// onDemandWait is how long a request waits for its backup. A larger one continues in the
+// background.
 const onDemandWait = 20 * time.Second
 
-// errRunning says that the server makes a backup already.
+// errRunning is the error while another backup is running.
 var errRunning = app.Errorf(app.CodeConflict, "A backup is already running; try again when it is done")
 
-// File is a backup in the folder of the daily ones.
+// File is a backup in the directory of daily backups.
 type File struct {
 	Name  string
 	Bytes int64
-	At    time.Time // when it was begun, to the second
+	At    time.Time // start, to the second
 }
 
-// Directory is what is known of the folder of the daily backups.
+// Directory is the state of the directory of daily backups.
 type Directory struct {
-	Dir     string // empty: the server can make none
-	Daily   bool   // it makes one each day
+	Dir     string // empty: the server can't make backups
+	Daily   bool   // daily backups are enabled
 	Files   []File // newest first
-	Running bool   // one is being made
+	Running bool   // a backup is running
 }
 
-// Directory lists the backups that the server made in its folder, which may be none.
+// Directory lists the backups that the server made. The directory may not exist.
 func (s *Service) Directory() (Directory, error) {
 	out := Directory{Dir: s.dir(), Daily: s.daily.Load().Dir != ""}
 	if out.Dir == "" {
@@ -48,11 +49,11 @@ func (s *Service) Directory() (Directory, error) {
 	}
 	for _, name := range slices.Backward(names) {
 		info, err := os.Stat(filepath.Join(out.Dir, name))
-		if errors.Is(err, os.ErrNotExist) { // it was old, and is removed by now
+		if errors.Is(err, os.ErrNotExist) { // removed meanwhile by retention
 			continue
 		}
 		if err != nil {
-			return out, fmt.Errorf("look at a backup: %w", err)
+			return out, fmt.Errorf("read the size of a backup: %w", err)
 		}
 		at, err := time.Parse(nameTime, s.parseTime(name))
 		if err != nil {
@@ -63,10 +64,10 @@ func (s *Service) Directory() (Directory, error) {
 	return out, nil
 }
 
-// MakeNow makes a backup in the folder of the daily ones, as one of them, or without one in the folder backups
-// beside the database. What takes long
-// goes on in the background: done is false then. Errors: CodeConflict where there is no
-// such folder or one is being made already, CodeServiceUnavailable for one that failed.
+// MakeNow makes a backup in the directory of daily backups, or without one in the directory
+// backups beside the database. A long backup continues in the background: done is false then.
+// Errors: CodeConflict without a directory or while a backup runs, CodeServiceUnavailable for a
+// failed one.
 func (s *Service) MakeNow(ctx context.Context) (made Made, done bool, err error) {
 	if s.dir() == "" {
 		return Made{}, false, app.Errorf(app.CodeConflict, "This server makes no backups of a PostgreSQL database: use pg_dump, or the backups of its provider")
@@ -91,8 +92,8 @@ func (s *Service) MakeNow(ctx context.Context) (made Made, done bool, err error)
 	defer patience.Stop()
 	select {
 	case o := <-ended:
-		if told := (*app.Error)(nil); errors.As(o.err, &told) {
-			return Made{}, false, told
+		if refusal := (*app.Error)(nil); errors.As(o.err, &refusal) {
+			return Made{}, false, refusal
 		}
 		if o.err != nil {
 			return Made{}, false, app.Errorf(app.CodeServiceUnavailable, "The backup failed: %v", o.err)
@@ -110,8 +111,7 @@ type outcome struct {
 	err  error
 }
 
-// makeOnDemand makes a backup that begin was said for. One that goes well ends what status
-// says of a daily one that failed.
+// makeOnDemand makes a backup after begin. Success also ends the failure of a daily one.
 func (s *Service) makeOnDemand(ctx context.Context) outcome {
 	defer s.end()
 	made, err := s.makeScheduled(ctx)
@@ -121,7 +121,7 @@ func (s *Service) makeOnDemand(ctx context.Context) outcome {
 	return outcome{made, err}
 }
 
-// begin notes that a backup of the server's own is being made; false: one is already.
+// begin records that a backup is running. It returns false if one is running already.
 func (s *Service) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,31 +19,31 @@ import (
 	"mailer/db/engine"
 )
 
-// restoredSetting is the name under which a restore is noted.
+// restoredSetting is the setting that records a restore.
 const restoredSetting = "restored"
 
-// KeyFile is where the master key of a database stands: named, or beside the database.
+// KeyFile returns the master key file of a database: the named one, or the default.
 func KeyFile(database, named string) string { return cmp.Or(named, engine.KeyPath(database)) }
 
-// Restoring says what is put in whose place.
+// Restoring are the options of a restore.
 type Restoring struct {
 	File     string
 	Database string
-	Schema   string // the text of schema.sql
-	// Fits refuses, in words, a database that the master key does not fit.
+	Schema   string // content of schema.sql
+	// Fits returns an error if the master key does not fit the database.
 	Fits func(context.Context, *db.DB) error
 }
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	Database string  `json:"database"`
-	SetAside *string `json:"set_aside"` // where the database of before stands; nil: there was none
-	Held     int64   `json:"held"`      // emails, and recipients of broadcasts, that waited in the backup
-	BackupAt *string `json:"backup_at"` // nil: a plain copy that does not say
+	SetAside *string `json:"set_aside"` // former database; nil: none
+	Held     int64   `json:"held"`      // emails and recipients of broadcasts that were waiting in the backup
+	BackupAt *string `json:"backup_at"` // nil: a plain copy without this information
 }
 
-// Restore puts a backup in the place of a database that no server runs on. What waited
-// in it is held, before it is put there. Errors: those of db.BeginRestore, and of Fits.
+// Restore replaces a database on which no server runs by a backup. Waiting mail in it is held
+// first. Errors: those of db.BeginRestore and Fits.
 func Restore(ctx context.Context, in Restoring) (done Restored, err error) {
 	r, err := engine.BeginRestore(ctx, in.Database, in.File, in.Schema)
 	if err != nil {
@@ -67,7 +67,7 @@ func Restore(ctx context.Context, in Restoring) (done Restored, err error) {
 	return done, nil
 }
 
-// markStaged has nothing of the staged copy leave that waited in it.
+// markStaged holds the waiting mail of the staged copy.
 func markStaged(ctx context.Context, staged string, in *Restoring) (done Restored, err error) {
 	store, err := db.Open(ctx, db.Options{Path: staged, Schema: in.Schema})
 	if err != nil {
@@ -82,14 +82,13 @@ func markStaged(ctx context.Context, staged string, in *Restoring) (done Restore
 		return err
 	})
 	if err != nil {
-		return done, fmt.Errorf("hold what waited in %s: %w", in.File, err)
+		return done, fmt.Errorf("hold the queue of %s: %w", in.File, err)
 	}
 	return done, nil
 }
 
-// MarkRestored holds what waits in a database that was not restored by Restore, and on which no server
-// runs: one of PostgreSQL, or a file that was copied to its place. Errors: those of db.Open, and
-// of Fits.
+// MarkRestored holds the waiting mail of a database that was restored by other means, and on which
+// no server runs: PostgreSQL, or a copied file. Errors: those of db.Open and Fits.
 func MarkRestored(ctx context.Context, in Restoring) (done Restored, err error) {
 	store, err := db.Open(ctx, db.Options{Path: in.Database, Schema: in.Schema, Lock: true})
 	if err != nil {
@@ -107,14 +106,14 @@ func MarkRestored(ctx context.Context, in Restoring) (done Restored, err error) 
 		return err
 	})
 	if err != nil {
-		return done, fmt.Errorf("hold what waited in %s: %w", engine.Name(in.Database), err)
+		return done, fmt.Errorf("hold the queue of %s: %w", engine.Name(in.Database), err)
 	}
 	done.Database = engine.Name(in.Database)
 	return done, nil
 }
 
-// HoldRestored holds what waits in a database of PostgreSQL that was restored since
-// a server worked on it, as Restore does. It is called before anything leaves.
+// HoldRestored holds the waiting mail of a PostgreSQL database that was restored since a server
+// used it. It is called before any mail is sent.
 func (s *Service) HoldRestored(ctx context.Context) error {
 	origin, err := db.Get(ctx, s.DB, (*db.Reader).Origin)
 	if err != nil || origin == engine.OriginKnown {
@@ -123,7 +122,7 @@ func (s *Service) HoldRestored(ctx context.Context) error {
 	var held bool
 	var done Restored
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
-		origin, err := tx.Origin() // another server may have been first
+		origin, err := tx.Origin() // another server may have done it
 		if held = origin == engine.OriginRestored; err != nil || origin == engine.OriginKnown {
 			return err
 		}
@@ -143,7 +142,7 @@ func (s *Service) HoldRestored(ctx context.Context) error {
 	return nil
 }
 
-// backupTime is a time for the log.
+// backupTime returns a time for the log.
 func backupTime(at *string) string {
 	if at == nil {
 		return "unknown"
@@ -151,13 +150,13 @@ func backupTime(at *string) string {
 	return *at
 }
 
-// markRestored holds what waits, and notes the restore.
+// markRestored holds waiting mail and records the restore.
 func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, err error) {
 	at, err := backupAt(&tx.Reader)
 	if err != nil {
 		return done, err
 	}
-	since := tx.Now // the clocks of expiry stopped with the backup, where that says when it was
+	since := tx.Now // expiry clocks have been stopped since the backup, if its time is known
 	if !at.IsZero() && at.Before(since) {
 		since = at
 	}
@@ -178,8 +177,8 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 		base.Audit(ctx, tx, "", "backup.restore", file, nil, map[string]any{"held": done.Held, "backup_at": done.BackupAt}))
 }
 
-// backupAt is when the database was copied, or where a plain copy does not say, the last
-// time that its server noted; zero: nobody knows.
+// backupAt returns when the database was copied, or for a plain copy the last time that its server
+// stored; zero: unknown.
 func backupAt(r *db.Reader) (time.Time, error) {
 	at, err := r.CopiedAt()
 	if err != nil || !at.IsZero() {
@@ -194,16 +193,16 @@ func backupAt(r *db.Reader) (time.Time, error) {
 	}
 	ms, err := strconv.ParseInt(string(noted), 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the clock's note: %w", err)
+		return time.Time{}, fmt.Errorf("read the last recorded time: %w", err)
 	}
 	return time.UnixMilli(ms), nil
 }
 
-// holdChunk is how many units are read at once.
+// holdChunk is how many units are read at a time.
 const holdChunk = 1000
 
-// holdEmails holds all units since a time, and returns how many are emails. The timeline of
-// each says why.
+// holdEmails holds all units and returns how many are emails. since is recorded as the start of
+// the hold. Each timeline gets the reason.
 func holdEmails(tx *db.Tx, since time.Time) (emails int64, err error) {
 	doubts, err := tx.CommittedUnits()
 	if err != nil {
@@ -234,13 +233,13 @@ func holdEmails(tx *db.Tx, since time.Time) (emails int64, err error) {
 	}
 }
 
-// noteDoubt notes of a unit that was past its final dot that the relay may have accepted it.
+// noteDoubt records that the relay may have accepted a unit after its final dot.
 func noteDoubt(tx *db.Tx, u app.Unit) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
 	}
-	if len(open) == 0 { // the provider's reports came before
+	if len(open) == 0 { // a provider's report came before
 		return tx.DeleteUnit(u)
 	}
 	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {

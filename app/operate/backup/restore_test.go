@@ -20,13 +20,13 @@ import (
 	"mailer/db/dbtest"
 )
 
-// restoreOptions is a restore of file in the place of w's database, by its own key.
+// restoreOptions restores file in place of w's database with its own key.
 func restoreOptions(w *testserver.Server, file string) backup.Restoring {
 	w.T.Helper()
 	return backup.Restoring{File: file, Database: w.Path, Schema: dbtest.Schema(w.T), Fits: func(context.Context, *db.DB) error { return nil }}
 }
 
-// write makes a backup of w's database beside it.
+// write makes a backup of w's database in its directory.
 func write(w *testserver.Server, name string) backup.Made {
 	w.T.Helper()
 	made, err := w.Services.Backup.Write(w.T.Context(), filepath.Join(filepath.Dir(w.Path), name), nil)
@@ -34,7 +34,7 @@ func write(w *testserver.Server, name string) backup.Made {
 	return made
 }
 
-// classes leaves mail of each kind that can wait, and returns the ids of the emails.
+// classes leaves mail of each kind that can wait and returns the ids of the emails.
 func classes(w *testserver.Server, key *app.Key, from string) map[string]string {
 	w.T.Helper()
 	ids := map[string]string{}
@@ -48,11 +48,11 @@ func classes(w *testserver.Server, key *app.Key, from string) map[string]string 
 		testserver.Must(w.T, err)
 		ids[class] = id
 	}
-	retry, dotted, begun, manual := w.Unit(ids["retry"]), w.Unit(ids["committed"]), w.Unit(ids["begun"]), w.Unit(ids["manual"])
+	retry, committed, started, manual := w.Unit(ids["retry"]), w.Unit(ids["committed"]), w.Unit(ids["begun"]), w.Unit(ids["manual"])
 	w.WriteDB(func(tx *db.Tx) error {
-		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*dotted), tx.BeginAttempt(*begun))
-		retry.Attempts, dotted.Attempts = 1, 1
-		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkCommitted(*dotted, ""), tx.HoldUnit(*manual, app.HoldManual))
+		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*committed), tx.BeginAttempt(*started))
+		retry.Attempts, committed.Attempts = 1, 1
+		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkCommitted(*committed, ""), tx.HoldUnit(*manual, app.HoldManual))
 	})
 	return ids
 }
@@ -122,25 +122,25 @@ func TestRestoreDoesNotResend(t *testing.T) {
 }
 
 func TestRestoreRefusesUnusableFiles(t *testing.T) {
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL has its own backup tools
 	w := testserver.New(t)
 	w.Send("a@example.net")
 	made := write(w, "copy.db")
 	dir := filepath.Dir(w.Path)
-	noise, err := os.ReadFile(made.File)
+	damagedBytes, err := os.ReadFile(made.File)
 	testserver.Must(t, err)
 	for i := range 4096 {
-		noise[len(noise)/2/4096*4096+i] = 0xa5
+		damagedBytes[len(damagedBytes)/2/4096*4096+i] = 0xa5
 	}
 	damaged, text, foreign := filepath.Join(dir, "damaged.db"), filepath.Join(dir, "text"), filepath.Join(dir, "foreign.db")
-	testserver.Must(t, errors.Join(os.WriteFile(damaged, noise, 0o600), os.WriteFile(text, []byte("age-encryption.org/v1"), 0o600)))
+	testserver.Must(t, errors.Join(os.WriteFile(damaged, damagedBytes, 0o600), os.WriteFile(text, []byte("age-encryption.org/v1"), 0o600)))
 	older, err := os.ReadFile(made.File)
 	testserver.Must(t, err)
 	copy(older[60:64], []byte{0, 0, 0, 99}) // user_version
 	testserver.Must(t, os.WriteFile(foreign, older, 0o600))
 
 	if _, err := backup.Restore(t.Context(), restoreOptions(w, made.File)); !errors.Is(err, db.ErrInUse) {
-		t.Errorf("beside a server: %v", err)
+		t.Errorf("while a server runs: %v", err)
 	}
 	testserver.Must(t, w.DB.Close())
 	before, err := os.ReadFile(w.Path)
@@ -169,11 +169,11 @@ func TestRestoreRefusesUnusableFiles(t *testing.T) {
 }
 
 func TestPlainCopyIsRestored(t *testing.T) {
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL has its own backup tools
 	w := testserver.New(t)
 	id := w.Send("a@example.net")
 	dir := t.TempDir()
-	for _, side := range []string{"", "-wal"} { // as cp makes it; most stands in the log
+	for _, side := range []string{"", "-wal"} { // a copy by cp; most data is in the log
 		b, err := os.ReadFile(w.Path + side)
 		testserver.Must(t, err)
 		testserver.Must(t, os.WriteFile(filepath.Join(dir, "plain.db"+side), b, 0o644))
@@ -195,7 +195,7 @@ func TestPlainCopyIsRestored(t *testing.T) {
 }
 
 func TestInterruptedRestoreCreatesNoDatabase(t *testing.T) {
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL has its own backup tools
 	w := testserver.New(t)
 	made := write(w, "copy.db")
 	testserver.Must(t, w.DB.Close())

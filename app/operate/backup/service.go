@@ -19,8 +19,7 @@ import (
 	"mailer/db/engine"
 )
 
-// lastSetting is the name under which the last backup is noted; failedSetting that of
-// the daily one, while it fails.
+// lastSetting records the last backup; failedSetting the failure of the daily one.
 const (
 	lastSetting   = "last_backup"
 	failedSetting = "failed_backup"
@@ -32,48 +31,48 @@ type Service struct {
 	daily atomic.Pointer[Daily]
 
 	mu      sync.Mutex
-	retryAt time.Time // of the daily backup, after it failed
-	// running: one is being made in the folder of the daily ones.
+	retryAt time.Time // of a failed daily backup
+	// running: a backup is being made in the directory of daily backups.
 	running bool
 }
 
-// New makes a Service. Without a folder in daily no backup is made unasked.
+// New returns a Service. Without a directory in daily no backup is made automatically.
 func New(base *base.Base, daily Daily) *Service {
 	s := &Service{Base: base}
 	s.SetDaily(daily)
 	return s
 }
 
-// SetDaily changes when and where the daily backup is made, which Check has accepted.
+// SetDaily changes the settings of the daily backup. Check has validated them.
 func (s *Service) SetDaily(daily Daily) { s.daily.Store(&daily) }
 
-// Made is a backup that was made, and checked.
+// Made is a completed and verified backup.
 type Made struct {
-	File   string `json:"file"` // "-": it went to standard output
+	File   string `json:"file"` // "-": written to standard output
 	Bytes  int64  `json:"bytes"`
 	Emails int64  `json:"emails"`
-	At     string `json:"at"` // all that was accepted until then is in it
+	At     string `json:"at"` // everything that was accepted before this time is contained
 }
 
-// Last is what is known of backups: the last one, and why the daily one fails.
+// Last is the state of backups: the last one, and the failure of the daily one.
 type Last struct {
-	At    time.Time `json:"at"` // zero: none was made
+	At    time.Time `json:"at"` // zero: none
 	File  string    `json:"file"`
 	Bytes int64     `json:"bytes"`
 
-	FailedAt time.Time `json:"-"` // since when the daily one fails; zero: it does not
-	Failure  string    `json:"-"` // why, in words
+	FailedAt time.Time `json:"-"` // since when the daily backup has failed; zero: it has not
+	Failure  string    `json:"-"` // the reason
 }
 
-// failure is what failedSetting holds.
+// failure is the content of failedSetting.
 type failure struct {
 	At    time.Time `json:"at"`
 	Words string    `json:"words"`
 }
 
-// Write makes a backup in file, which must not be there, and returns once it is whole,
-// checked and on the disk. Its name is absolute in the answer. progress may be nil.
-// Where it fails nothing of it stays behind.
+// Write makes a backup in file, which must not exist, and returns when it is complete, verified
+// and synced. Made contains its absolute path. progress may be nil. After an error no file is
+// left.
 func (s *Service) Write(ctx context.Context, file string, progress func(done, all int64)) (Made, error) {
 	if err := engine.OnlyFiles(s.DB.Path()); err != nil {
 		return Made{}, err
@@ -98,7 +97,7 @@ func (s *Service) Write(ctx context.Context, file string, progress func(done, al
 	return made, s.note(ctx, made)
 }
 
-// Stream makes a backup beside the database, checks it, and only then writes it to w.
+// Stream makes a backup in the database's directory, verifies it, and then writes it to w.
 func (s *Service) Stream(ctx context.Context, w io.Writer, progress func(done, all int64)) (Made, error) {
 	if err := engine.OnlyFiles(s.DB.Path()); err != nil {
 		return Made{}, err
@@ -138,15 +137,15 @@ func (s *Service) copy(ctx context.Context, d *draft, progress func(done, all in
 	return Made{Bytes: c.Bytes, Emails: c.Emails, At: app.FormatTime(c.At)}, nil
 }
 
-// note keeps what is known of a backup, for status and the audit log.
+// note records a backup for status and audit log.
 func (s *Service) note(ctx context.Context, made Made) error {
 	at, err := time.Parse(time.RFC3339Nano, made.At)
 	if err != nil {
-		return fmt.Errorf("note backup: %w", err)
+		return fmt.Errorf("record the backup: %w", err)
 	}
 	value, err := json.Marshal(Last{At: at, File: made.File, Bytes: made.Bytes})
 	if err != nil {
-		return fmt.Errorf("note backup: %w", err)
+		return fmt.Errorf("record the backup: %w", err)
 	}
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if err := tx.SetSetting(lastSetting, value); err != nil {
@@ -160,7 +159,7 @@ func (s *Service) note(ctx context.Context, made Made) error {
 	return nil
 }
 
-// Last returns what is known of backups.
+// Last returns the state of backups.
 func (s *Service) Last(ctx context.Context) (last Last, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		var f failure
@@ -171,12 +170,12 @@ func (s *Service) Last(ctx context.Context) (last Last, err error) {
 		return nil
 	})
 	if err != nil {
-		return Last{}, fmt.Errorf("read of the last backup: %w", err)
+		return Last{}, fmt.Errorf("read the last backup: %w", err)
 	}
 	return last, nil
 }
 
-// readSetting leaves v as it is where nothing is noted.
+// readSetting leaves v unchanged if the setting does not exist.
 func readSetting(r *db.Reader, name string, v any) error {
 	value, err := r.Setting(name)
 	if errors.Is(err, db.ErrNotFound) {

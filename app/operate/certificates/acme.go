@@ -22,21 +22,22 @@ import (
 	"mailer/db"
 )
 
-// Purpose is what certificates with their keys, and the account's key, are sealed for; the
-// name is the context.
+// Purpose is the purpose for which certificates with their keys, and the key of the account, are
+// sealed. The context is the name.
 const Purpose = "certificate"
 
-// userAgent names the program to an authority.
+// userAgent identifies the program to an authority.
 const userAgent = "mailer"
 
-// acmeTransport is the way to a certificate authority.
+// acmeTransport is the HTTP transport to a certificate authority and the store of its
+// certificates.
 type acmeTransport struct {
 	*autocert.Manager
 	service *Service
 	closed  atomic.Bool
 
 	mu   sync.Mutex
-	last string // what went wrong since said was asked
+	last string // problems since lastProblem was called
 }
 
 func newACMETransport(s *Service) *acmeTransport {
@@ -51,29 +52,29 @@ func newACMETransport(s *Service) *acmeTransport {
 		},
 		Client: &acme.Client{DirectoryURL: s.cfg.directory, UserAgent: userAgent, HTTPClient: &http.Client{Transport: a, Timeout: time.Minute}},
 	}
-	a.HTTPHandler(nil) // it may prove a name by HTTP-01 too
+	a.HTTPHandler(nil) // allows HTTP-01 as well
 	return a
 }
 
-// asking is the handshake of a client that takes keys of elliptic curves: all do, and so
-// each host has one certificate.
+// asking returns a client hello that accepts elliptic-curve keys, as all clients do, so that each
+// host has one certificate.
 func asking(host string) *tls.ClientHelloInfo {
 	return &tls.ClientHelloInfo{ServerName: host, CipherSuites: suites}
 }
 
-// close ends the way: what the library still has in mind is not asked any more.
+// close refuses all further requests, which the library may still have scheduled.
 func (a *acmeTransport) close() { a.closed.Store(true) }
 
 var errClosed = errors.New("the certificate is not needed any more, or the server stops")
 
-// RoundTrip implements http.RoundTripper, and remembers what goes wrong: of the library's
-// own errors some do not tell.
+// RoundTrip implements http.RoundTripper and records problems, since some errors of the library do
+// not contain them.
 func (a *acmeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a.closed.Load() || a.service.Claiming.Err() != nil {
 		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel() // all of the answer is here by then
+	defer cancel() // the whole answer has been read
 	defer context.AfterFunc(a.service.Claiming, cancel)()
 	res, err := http.DefaultTransport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
@@ -81,7 +82,7 @@ func (a *acmeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
-	_ = res.Body.Close() // it was read
+	_ = res.Body.Close() // already read
 	if err != nil {
 		return nil, err
 	}
@@ -92,58 +93,57 @@ func (a *acmeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// maxReply bounds an authority's answer, in bytes.
+// maxReply is the maximum size of an authority's answer in bytes.
 const maxReply = 1 << 20
 
-// problem is what an authority says that went wrong (RFC 7807).
+// problem is a problem document of an authority (RFC 7807).
 type problem struct {
 	Detail string `json:"detail"`
 	Type   string `json:"type"`
 }
 
-// problemIn finds the problem in an authority's answer, or in a challenge that failed;
-// empty: there is none. A nonce that is too old is asked for anew, and is none.
+// problemIn returns the problem in an authority's answer or in a failed challenge; empty: none. An
+// outdated nonce is not a problem: the library retries.
 func problemIn(body []byte) string {
-	var said struct {
+	var problem struct {
 		problem    `json:",inline"`
 		Challenges []struct {
 			Type  string  `json:"type"`
 			Error problem `json:"error"`
 		} `json:"challenges"`
 	}
-	if err := json.Unmarshal(body, &said); err != nil {
+	if err := json.Unmarshal(body, &problem); err != nil {
 		return ""
 	}
-	for _, c := range said.Challenges {
+	for _, c := range problem.Challenges {
 		if c.Error.Detail != "" {
 			return c.Type + ": " + c.Error.Detail
 		}
 	}
-	if strings.HasSuffix(said.Type, ":badNonce") || !strings.HasPrefix(said.Type, "urn:ietf:params:acme:") {
+	if strings.HasSuffix(problem.Type, ":badNonce") || !strings.HasPrefix(problem.Type, "urn:ietf:params:acme:") {
 		return ""
 	}
-	return said.Detail
+	return problem.Detail
 }
 
-func (a *acmeTransport) note(trouble string) {
-	if trouble == "" {
+func (a *acmeTransport) note(problem string) {
+	if problem == "" {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.last == "":
-		a.last = trouble
-	case !strings.Contains(a.last, trouble) && len(a.last) < maxTrouble: // both ways to prove a name failed
-		a.last += "; " + trouble
+		a.last = problem
+	case !strings.Contains(a.last, problem) && len(a.last) < maxTrouble: // both kinds of challenges failed
+		a.last += "; " + problem
 	}
 }
 
-// maxTrouble is from when on nothing is added to what went wrong, in bytes.
+// maxTrouble limits the recorded problems, in bytes.
 const maxTrouble = 400
 
-// lastProblem is what went wrong, in the authority's words where it had any, since it was asked
-// last.
+// lastProblem returns the problems since the last call in the authority's words, or err.
 func (a *acmeTransport) lastProblem(err error) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -155,16 +155,16 @@ func (a *acmeTransport) lastProblem(err error) string {
 	return last
 }
 
-// token is what the names of challenges on their way end with, beside "+http-01".
+// token ends the names of pending challenges, like "+http-01".
 const token = "+token"
 
-// isTemporary reports whether a name is one of a challenge on its way.
+// isTemporary reports whether name is that of a pending challenge.
 func isTemporary(name string) bool {
 	return strings.HasSuffix(name, token) || strings.HasSuffix(name, "+http-01")
 }
 
-// inMemory reports whether what stands under a name is in the library's memory alone:
-// challenges, where no other server answers that an authority may ask instead.
+// inMemory reports whether the data of a name stays in the library's memory: challenges, unless
+// several servers share the database, any of which the authority may ask.
 func (a *acmeTransport) inMemory(name string) bool {
 	return isTemporary(name) && !a.service.DB.Cluster().Shared()
 }
@@ -183,7 +183,7 @@ func (a *acmeTransport) Get(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	data, err := s.Sealer.Open(Purpose, name, c.Sealed)
-	if err != nil { // another takes its place
+	if err != nil { // it is replaced by a new one
 		s.Log.Error("a certificate that is kept can't be opened", "name", name, "err", err)
 		return nil, autocert.ErrCacheMiss
 	}
@@ -223,7 +223,7 @@ func (a *acmeTransport) Delete(ctx context.Context, name string) error {
 	return a.service.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.DeleteCertificate(name) })
 }
 
-// leafOf is the certificate in what the library keeps; nil: it is none.
+// leafOf returns the certificate in data that the library stores; nil: data is something else.
 func leafOf(data []byte) *x509.Certificate {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" {

@@ -19,7 +19,7 @@ import (
 	"mailer/db"
 )
 
-// configOf is what flags say.
+// configOf returns the configuration of flags.
 func configOf(t *testing.T, args ...string) *Config {
 	t.Helper()
 	c, flags := &Config{}, pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -30,7 +30,7 @@ func configOf(t *testing.T, args ...string) *Config {
 	return c
 }
 
-// writePair makes a certificate and its key as files.
+// writePair writes a certificate and its key to files.
 func writePair(t *testing.T, dir string, serial int64) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -55,11 +55,11 @@ func writePair(t *testing.T, dir string, serial int64) (cert, key string) {
 	return cert, key
 }
 
-// TestContradictorySettingsAreRefused: and each refusal names its flag.
+// TestContradictorySettingsAreRefused: each error names its flag.
 func TestContradictorySettingsAreRefused(t *testing.T) {
 	cert, key := writePair(t, t.TempDir(), 1)
 	for _, c := range []struct {
-		base, want string // want: part of the error; empty: none
+		base, want string // want: part of the error; empty: no error
 		args       []string
 	}{
 		{"https://mail.example.com", "", nil},
@@ -84,7 +84,7 @@ func TestContradictorySettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCertificatesNeedHostNames: what an authority can't reach by name is not asked for.
+// TestCertificatesNeedHostNames: names that an authority can't reach are ignored.
 func TestCertificatesNeedHostNames(t *testing.T) {
 	for in, want := range map[string]string{"Mail.Example.com.": "mail.example.com", "bücher.example": "xn--bcher-kva.example", "localhost": "", "192.0.2.1": "", "": "", "a b.example": ""} {
 		if got, ok := hostName(in); got != want || ok != (want != "") {
@@ -102,8 +102,8 @@ func TestCertificatesNeedHostNames(t *testing.T) {
 	}
 }
 
-// TestACMEProblemIsFound: in its answer, or in a challenge of it; a nonce that is
-// too old is asked for anew by itself.
+// TestACMEProblemIsFound in an answer or a failed challenge. An outdated nonce is not a problem:
+// the library retries.
 func TestACMEProblemIsFound(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"type":"urn:ietf:params:acme:error:rateLimited","detail":"too many certificates"}`:                                    "too many certificates",
@@ -118,7 +118,7 @@ func TestACMEProblemIsFound(t *testing.T) {
 	}
 }
 
-// TestExpiryIsLoggedOncePerDay: and not before somebody is to look.
+// TestExpiryIsLoggedOncePerDay: not before the warning period.
 func TestExpiryIsLoggedOncePerDay(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	until := now.Add(14 * 24 * time.Hour)
@@ -132,12 +132,12 @@ func TestExpiryIsLoggedOncePerDay(t *testing.T) {
 		want  int
 	}{{-time.Second, 0}, {0, 1}, {time.Hour, 0}, {3 * time.Hour, 1}, {24 * time.Hour, 1}, {27 * time.Hour, 1}} {
 		if got := s.ending(now.Add(step.after)); len(got) != step.want {
-			t.Errorf("%v later %d are told of, want %d: %+v", step.after, len(got), step.want, got)
+			t.Errorf("%v later %d are reported, want %d: %+v", step.after, len(got), step.want, got)
 		}
 	}
 }
 
-// TestFailedHostBacksOff: an authority that is asked in vain is not asked at once again.
+// TestFailedHostBacksOff: an authority is not asked again immediately after a failure.
 func TestFailedHostBacksOff(t *testing.T) {
 	for failures, want := range []time.Duration{0, 5 * time.Minute, 15 * time.Minute, 45 * time.Minute, time.Hour, time.Hour} {
 		if got := delay(failures); got != want {
@@ -146,7 +146,7 @@ func TestFailedHostBacksOff(t *testing.T) {
 	}
 }
 
-// TestChangedFilesAreReloaded: another file in the place of one, and one that is gone.
+// TestChangedFilesAreReloaded: replaced and removed files.
 func TestChangedFilesAreReloaded(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := writePair(t, dir, 1)

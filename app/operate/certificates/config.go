@@ -1,11 +1,9 @@
-// Package certificates is the TLS of a server's own listeners: a certificate from files,
-// or certificates by ACME (RFC 8555) for the names under which the server is reached.
-// rekey, health and server may import it, and main's doors, which listen.
+// Package certificates manages TLS certificates of the server's listeners: from files, or by ACME
+// (RFC 8555) for the server's host names.
 //
-// Failure policy: a certificate that is good stays in use, whatever becomes of its
-// successor; what fails is an error in the log and stands in the status. A handshake
-// reads memory alone: it never waits for an authority, for a file or for an unknown name,
-// and orders nothing.
+// Failure policy: a valid certificate stays in use, whatever happens to its successor. Failures
+// are logged and shown in the status. A handshake uses memory only: it never waits for an
+// authority or a file, and an unknown name orders nothing.
 package certificates
 
 import (
@@ -23,19 +21,19 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// auto is the mode in which certificates come by ACME.
+// auto is the mode with ACME.
 const auto = "auto"
 
-// Config says where certificates come from. The zero value: nowhere, and there is no TLS.
+// Config is the source of certificates. The zero value means no TLS.
 type Config struct {
 	mode, certFile, keyFile string
 	email, directory        string
 
-	hosts   []string // to have one each by ACME; the first is for clients that name none
+	hosts   []string // hosts with a certificate by ACME; the first is for clients without SNI
 	base    *url.URL
-	pair    atomic.Pointer[tls.Certificate] // of the files; nil: by ACME
-	seen    stamp                           // of the files when pair was read
-	service atomic.Pointer[Service]         // nil: it does not run yet
+	pair    atomic.Pointer[tls.Certificate] // from files; nil: by ACME
+	seen    stamp                           // state of the files when pair was read
+	service atomic.Pointer[Service]         // nil: not started
 }
 
 // Bind adds the flags to those of a command.
@@ -47,14 +45,13 @@ func (c *Config) Bind(f *pflag.FlagSet) {
 	f.StringVar(&c.directory, "acme-directory", autocert.DefaultACMEDirectory, "directory URL of the certificate authority, with --tls auto")
 }
 
-// Asked reports whether there is TLS.
+// Asked reports whether TLS is enabled.
 func (c *Config) Asked() bool { return c.mode == auto || c.certFile != "" }
 
-// Auto reports whether certificates come by ACME.
+// Auto reports whether certificates are obtained by ACME.
 func (c *Config) Auto() bool { return c.mode == auto }
 
-// Check refuses what can't be meant and reads the files, before anything is opened. Errors
-// name the flag.
+// Check validates the flags and reads the files, before anything is opened. Errors name the flag.
 func (c *Config) Check(baseURL string) error {
 	switch {
 	case c.mode != "" && c.mode != auto:
@@ -66,7 +63,7 @@ func (c *Config) Check(baseURL string) error {
 	case c.mode != auto && c.email != "":
 		return errors.New("--acme-email is of no use without --tls auto")
 	}
-	c.base, _ = url.Parse(baseURL) // main refuses one that is none
+	c.base, _ = url.Parse(baseURL) // main refuses an invalid URL
 	if c.mode == auto {
 		return c.checkAuto()
 	}
@@ -79,7 +76,7 @@ func (c *Config) Check(baseURL string) error {
 	return nil
 }
 
-// checkAuto finds the first host, which must be one that an authority can reach by name.
+// checkAuto sets the first host, which an authority must be able to reach by name.
 func (c *Config) checkAuto() error {
 	if c.base == nil || c.base.Scheme != "https" {
 		return errors.New("--tls auto needs --base-url https://HOST: that is the first name to have a certificate")
@@ -95,15 +92,15 @@ func (c *Config) checkAuto() error {
 	return nil
 }
 
-// Add has another name have a certificate, before the server starts: that of SMTP. What
-// is no host name of the Internet is left out.
+// Add adds a host name that needs a certificate, before the server starts: that of SMTP. Names
+// that are not public host names are ignored.
 func (c *Config) Add(host string) {
 	if name, ok := hostName(host); ok && c.mode == auto {
 		c.hosts = append(c.hosts, name)
 	}
 }
 
-// hostName is a name as certificates have it, and whether an authority signs for it.
+// hostName returns a name in canonical form and reports whether an authority can sign for it.
 func hostName(host string) (string, bool) {
 	name, err := idna.Lookup.ToASCII(strings.TrimSuffix(host, "."))
 	if err != nil || !strings.Contains(name, ".") || net.ParseIP(name) != nil {
@@ -112,16 +109,16 @@ func hostName(host string) (string, bool) {
 	return strings.ToLower(name), true
 }
 
-// suites are those of TLS 1.2 that are served: with forward secrecy and authenticated
-// encryption. Those of TLS 1.3 are all such.
+// suites are the cipher suites for TLS 1.2: with forward secrecy and authenticated encryption, as
+// all suites of TLS 1.3.
 var suites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// TLS is what listeners that speak TLS are served with; nil: there is none. It may be
-// asked for before the server runs, and then has certificates as soon as that has.
+// TLS returns the configuration of TLS listeners; nil: TLS is disabled. It may be called before
+// the server starts, and has certificates from then on.
 func (c *Config) TLS() *tls.Config {
 	if !c.Asked() {
 		return nil
@@ -129,8 +126,8 @@ func (c *Config) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, GetCertificate: c.certificate}
 }
 
-// HTTPS is TLS for the listener of HTTPS, where an authority proves by a handshake of its
-// own whose name it is (RFC 8737).
+// HTTPS returns the configuration of the HTTPS listener, which also answers TLS-ALPN challenges
+// (RFC 8737).
 func (c *Config) HTTPS() *tls.Config {
 	out := c.TLS()
 	if c.Auto() {
@@ -141,7 +138,7 @@ func (c *Config) HTTPS() *tls.Config {
 
 var errStarting = errors.New("the server has no certificates yet")
 
-// certificate finds the one for a handshake.
+// certificate returns the certificate for a handshake.
 func (c *Config) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if pair := c.pair.Load(); pair != nil {
 		return pair, nil

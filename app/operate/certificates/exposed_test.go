@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWorldReadableKeyIsReported: a group may have it, as packages of certificates do.
+// TestWorldReadableKeyIsReported: a group may read the key, as certificate packages set it up.
 func TestWorldReadableKeyIsReported(t *testing.T) {
 	cert, key := writePair(t, t.TempDir(), 1)
 	c := configOf(t, "--tls-cert", cert, "--tls-key", key)
@@ -14,9 +14,9 @@ func TestWorldReadableKeyIsReported(t *testing.T) {
 		if err := os.Chmod(key, mode); err != nil {
 			t.Fatal(err)
 		}
-		said := c.exposed()
-		if exposed != strings.HasPrefix(said, KeyExposed) || exposed && !strings.Contains(said, key) {
-			t.Errorf("%04o: %q", mode, said)
+		finding := c.exposed()
+		if exposed != strings.HasPrefix(finding, KeyExposed) || exposed && !strings.Contains(finding, key) {
+			t.Errorf("%04o: %q", mode, finding)
 		}
 	}
 }

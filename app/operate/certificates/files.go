@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// stamp tells whether files changed: another file in the place of one counts too.
+// stamp detects changes of the files, including their replacement.
 type stamp [2]os.FileInfo
 
-// stampOf looks at the files; one that is not there is nil.
+// stampOf returns the state of the files; nil for a missing one.
 func (c *Config) stampOf() (now stamp) {
 	for i, path := range []string{c.certFile, c.keyFile} {
-		now[i], _ = os.Stat(path) // reading it says what is wrong
+		now[i], _ = os.Stat(path) // errors are reported when the file is read
 	}
 	return now
 }
@@ -34,22 +34,22 @@ func (s stamp) same(now stamp) bool {
 	return true
 }
 
-// KeyExposed begins the failure of a certificate whose private key others can read.
+// KeyExposed begins the failure text of a certificate whose private key others can read.
 const KeyExposed = "others can read the private key "
 
-// exposed says that everybody on this machine can read or write the file of the private
-// key; empty: nobody else can, or a group that its owner chose.
+// exposed returns a text if every user of this machine can read or write the private key file. A
+// group that its owner chose may read it.
 func (c *Config) exposed() string {
 	info, err := os.Stat(c.keyFile)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {
-		return "" // reading it says what is wrong
+		return "" // errors are reported when the file is read
 	}
 	return fmt.Sprintf("%s%s, whose mode is %04o", KeyExposed, c.keyFile, info.Mode().Perm())
 }
 
-// read takes up the pair of the files. Error: it is none, and the old one stays.
+// read loads the key pair from the files. After an error the old pair stays in use.
 func (c *Config) read() error {
-	c.seen = c.stampOf() // before: what changes while it is read is read again
+	c.seen = c.stampOf() // before reading, so that a change in between is seen next time
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
 		return fmt.Errorf("read %s with %s: %w", c.certFile, c.keyFile, err)
@@ -58,7 +58,7 @@ func (c *Config) read() error {
 	return nil
 }
 
-// checkFileMode says that others can read the private key, until its mode is mended.
+// checkFileMode reports that others can read the private key, until its mode is corrected.
 func (s *Service) checkFileMode() {
 	now, before := s.cfg.exposed(), ""
 	if st := s.at(s.cfg.certFile); st != nil && strings.HasPrefix(st.Failure, KeyExposed) {
@@ -74,7 +74,7 @@ func (s *Service) checkFileMode() {
 	}
 }
 
-// follow takes up files that changed, and says how their certificate is.
+// follow reloads changed files and updates the state of their certificate.
 func (s *Service) follow() time.Duration {
 	c := s.cfg
 	if !c.seen.same(c.stampOf()) {

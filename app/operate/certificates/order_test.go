@@ -7,7 +7,7 @@ import (
 	"mailer/db"
 )
 
-// TestNewHostsPrecedeFailedOnes: in whatever order their names come.
+// TestNewHostsPrecedeFailedOnes in whatever order their names sort.
 func TestNewHostsPrecedeFailedOnes(t *testing.T) {
 	s := &Service{cfg: &Config{hosts: []string{"mail.example.com", "smtp.example.com"}}, states: map[string]*state{}}
 	for host, failures := range map[string]int{"a.bad.test": 5, "b.bad.test": 1, "mail.example.com": 9} {

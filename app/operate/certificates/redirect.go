@@ -9,11 +9,12 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// challenges is where an authority looks whose name it is (RFC 8555 8.3).
+// challenges is the path at which a certificate authority verifies control of a name (RFC 8555
+// 8.3).
 const challenges = "/.well-known/acme-challenge/"
 
-// ServeHTTP is what the listener of plain HTTP answers: an authority's questions, and to
-// all others where the same page is by HTTPS. Nobody is led to a host that is none of ours.
+// ServeHTTP answers on the plain HTTP listener: ACME challenges, and a redirect to HTTPS for all
+// other requests. Requests for unknown hosts are not redirected.
 func (c *Config) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := c.service.Load()
 	if strings.HasPrefix(r.URL.Path, challenges) {

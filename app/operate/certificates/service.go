@@ -23,51 +23,51 @@ import (
 )
 
 const (
-	// fileCheckInterval is how often it is looked whether the files changed, and hostCheckInterval how
-	// often which hosts there are and what they lack.
+	// fileCheckInterval is the interval of checks for changed files, hostCheckInterval of checks
+	// for hosts without a certificate.
 	fileCheckInterval = 2 * time.Second
 	hostCheckInterval = 10 * time.Second
-	// warnInterval is how often the log says of a certificate that it ends soon.
+	// warnInterval is how often the log warns of an expiring certificate.
 	warnInterval = 24 * time.Hour
-	// renewBefore is how long before its end somebody is to look at a certificate; of short ones
-	// it is a part of their life, half of what is left when they should be renewed.
+	// renewBefore is how long before its expiry a certificate needs attention. For short-lived
+	// certificates it is half of the renewal period.
 	renewBefore     = 14 * 24 * time.Hour
 	renewBeforePart = 6
-	// maxOrders may be made one after the other, and then one each orderInterval: an
-	// authority takes some hundred in three hours.
+	// maxOrders may be made in a row, then one every orderInterval: an authority allows some
+	// hundred in three hours.
 	maxOrders     = 20
 	orderInterval = 40 * time.Second
-	// expiredRetention is for how long a certificate that ended is kept.
+	// expiredRetention is how long an expired certificate is stored.
 	expiredRetention = 30 * 24 * time.Hour
-	// challengeRetention is for how long one is kept that a server made which then died.
+	// challengeRetention is how long the challenge of a server that died is stored.
 	challengeRetention = 24 * time.Hour
 )
 
-// delays are the times between failures of one host: an authority that refused five
-// times in an hour refuses for longer.
+// delays are the delays after consecutive failures of a host: an authority that refused five times
+// in an hour refuses for longer.
 var delays = []time.Duration{5 * time.Minute, 15 * time.Minute, 45 * time.Minute, time.Hour}
 
-// Service keeps the certificates of a server, and knows from the database how they are
-// where it stands beside one.
+// Service manages the certificates of a server. In a command it reads their state from the
+// database.
 type Service struct {
 	*base.Base
-	cfg    *Config // nil: it stands beside a server
+	cfg    *Config // nil: in a command
 	change base.Signal
 	orders *rate.Limiter
-	hosts  atomic.Pointer[map[string]bool] // that may have one
+	hosts  atomic.Pointer[map[string]bool] // hosts that may have a certificate
 	acme   atomic.Pointer[acmeTransport]   // nil: not by ACME
 
 	mu     sync.Mutex
-	states map[string]*state // by host, or by file
+	states map[string]*state // by host or file
 }
 
-// state is how the certificate of a host is.
+// state is the state of a host's certificate.
 type state struct {
 	db.CertificateState
 	warned time.Time
 }
 
-// New makes the service. cfg is nil beside a server, and where there is no TLS.
+// New returns the service. cfg is nil in a command and without TLS.
 func New(b *base.Base, cfg *Config) *Service {
 	s := &Service{Base: b, change: base.NewSignal(), orders: rate.NewLimiter(rate.Every(orderInterval), maxOrders), states: map[string]*state{}}
 	if cfg == nil || !cfg.Asked() {
@@ -81,11 +81,11 @@ func New(b *base.Base, cfg *Config) *Service {
 	return s
 }
 
-// Start has certificates made and kept until the server stops. Those that are kept are
-// served from here on.
+// Start obtains and renews certificates until the server stops. Stored certificates are served
+// from now on.
 func (s *Service) Start(ctx context.Context) error {
 	if s.cfg == nil {
-		return s.forget(ctx, func(string) bool { return false }) // it had some before
+		return s.forget(ctx, func(string) bool { return false }) // it had certificates before
 	}
 	if s.cfg.Auto() {
 		if err := s.load(ctx); err != nil {
@@ -98,7 +98,7 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
-// RespondToChallenge has certificates served that another server makes, until Start.
+// RespondToChallenge serves certificates that another server obtains, until Start.
 func (s *Service) RespondToChallenge(ctx context.Context) error {
 	if s.cfg == nil {
 		return nil
@@ -112,14 +112,14 @@ func (s *Service) RespondToChallenge(ctx context.Context) error {
 	return nil
 }
 
-// serve has handshakes answered, once.
+// serve connects the service to handshakes. It acts once.
 func (s *Service) serve() {
 	if s.cfg.service.Swap(s) == nil {
 		s.Workers.Go(s.work)
 	}
 }
 
-// Retry has those that failed tried again now: somebody mended something.
+// Retry tries failed hosts again now, after their problem was fixed.
 func (s *Service) Retry() {
 	s.mu.Lock()
 	for _, st := range s.states {
@@ -149,8 +149,8 @@ func (s *Service) work() {
 	}
 }
 
-// load reads which certificates are kept and how they were, so that a restart orders
-// nothing that is there and repeats no failure before its time.
+// load reads the stored certificates and failures, so that a restart neither orders existing
+// certificates nor repeats failures too early.
 func (s *Service) load(ctx context.Context) error {
 	if err := s.read(ctx); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *Service) load(ctx context.Context) error {
 	}))
 }
 
-// read reads which hosts there are, and how their certificates are.
+// read reads the hosts and the states of their certificates.
 func (s *Service) read(ctx context.Context) error {
 	found, err := db.Get(ctx, s.DB, (*db.Reader).TrackingHosts)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Service) read(ctx context.Context) error {
 	return nil
 }
 
-// take begins with what is kept.
+// take initializes the states from stored ones.
 func (s *Service) take(ends map[string]time.Time, states []db.CertificateState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func (s *Service) take(ends map[string]time.Time, states []db.CertificateState) 
 	}
 }
 
-// forget deletes what is said of hosts but for those to keep.
+// forget deletes the states of hosts except for those to keep.
 func (s *Service) forget(ctx context.Context, keep func(host string) bool) error {
 	states, err := s.States(ctx)
 	if err != nil || len(states) == 0 {
@@ -217,13 +217,14 @@ func (s *Service) forget(ctx context.Context, keep func(host string) bool) error
 	})
 }
 
-// States says how the certificate of each host is, as the server last said.
+// States returns the state of each host's certificate as the server last stored it.
 func (s *Service) States(ctx context.Context) ([]db.CertificateState, error) {
 	return db.Get(ctx, s.DB, (*db.Reader).CertificateStates)
 }
 
-// setHosts says which hosts may have a certificate, beside those of the configuration.
-func (s *Service) setHosts(tracking []string) (gone bool) {
+// setHosts sets the hosts that may have a certificate: those of the configuration and the given
+// tracking hosts. gone reports whether a host was removed.
+func (s *Service) setHosts(tracking []string) (removed bool) {
 	now := map[string]bool{}
 	for _, host := range slices.Concat(s.cfg.hosts, tracking) {
 		if name, ok := hostName(host); ok {
@@ -232,13 +233,13 @@ func (s *Service) setHosts(tracking []string) (gone bool) {
 	}
 	if old := s.hosts.Swap(&now); old != nil {
 		for host := range *old {
-			gone = gone || !now[host]
+			removed = removed || !now[host]
 		}
 	}
-	return gone
+	return removed
 }
 
-// HasHost reports whether a host is one of this server's, with or without a port.
+// HasHost reports whether a host, with or without a port, is served by this server.
 func (s *Service) HasHost(host string) bool {
 	host = tracking.HostOf(host)
 	if pair := s.cfg.pair.Load(); pair != nil {
@@ -253,7 +254,7 @@ var (
 	errNone    = errors.New("there is no certificate for that name yet")
 )
 
-// certificate finds the one for a handshake, in memory but for the first time.
+// certificate returns the certificate for a handshake, from memory except for the first time.
 func (s *Service) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := tracking.HostOf(hello.ServerName)
 	if name == "" {
@@ -272,7 +273,7 @@ func (s *Service) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	return from.GetCertificate(asking(name))
 }
 
-// at returns how the certificate of a host is; nil: nothing is known.
+// at returns the state of a host; nil: unknown.
 func (s *Service) at(host string) *db.CertificateState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +284,7 @@ func (s *Service) at(host string) *db.CertificateState {
 	return nil
 }
 
-// round looks which hosts there are, and has those have a certificate that lack one.
+// round updates the hosts and obtains missing certificates. It returns when to run again.
 func (s *Service) round() time.Duration {
 	s.refresh()
 	hosts := slices.Sorted(maps.Keys(*s.hosts.Load()))
@@ -298,9 +299,8 @@ func (s *Service) round() time.Duration {
 	return hostCheckInterval
 }
 
-// sort has hosts of the configuration come first, and of the others those that failed
-// least: what one tenant's hosts fail at must not use up the orders for the new hosts of
-// others.
+// sort puts hosts of the configuration first, then those with the fewest failures: failing hosts
+// of one tenant must not use up the orders for new hosts of others.
 func (s *Service) sort(hosts []string) {
 	failures := func(host string) int {
 		if st := s.at(host); st != nil {
@@ -312,7 +312,7 @@ func (s *Service) sort(hosts []string) {
 	slices.SortStableFunc(hosts, func(a, b string) int { return cmp.Or(rank(first, a)-rank(first, b), failures(a)-failures(b)) })
 }
 
-// rank has hosts of the configuration come before others.
+// rank returns the position of a host of the configuration, before all others.
 func rank(first []string, host string) int {
 	if at := slices.Index(first, host); at >= 0 {
 		return at
@@ -320,7 +320,7 @@ func rank(first []string, host string) int {
 	return len(first)
 }
 
-// refresh learns which tracking hosts there are.
+// refresh reads the tracking hosts.
 func (s *Service) refresh() {
 	found, err := db.Get(s.Claiming, s.DB, (*db.Reader).TrackingHosts)
 	if err != nil {
@@ -330,7 +330,7 @@ func (s *Service) refresh() {
 	if !s.setHosts(found) {
 		return
 	}
-	// A library that once knew a host renews its certificate for ever: another takes its place.
+	// The library renews the certificate of a host forever once it knows it, so it is replaced.
 	s.acme.Swap(newACMETransport(s)).close()
 	if err := s.forget(s.Claiming, s.HasHost); err != nil {
 		s.LogUnlessUnavailable("forget hosts that need no certificate any more", err)
@@ -340,8 +340,8 @@ func (s *Service) refresh() {
 	maps.DeleteFunc(s.states, func(host string, _ *state) bool { return !s.HasHost(host) })
 }
 
-// look has one host have its certificate, if it lacks one; one that is there is taken up
-// by the library, which renews it.
+// look obtains the certificate of a host if there is none. An existing one is loaded by the
+// library, which renews it.
 func (s *Service) look(host string) {
 	st := s.at(host)
 	if st != nil && clock.Since(st.FailedAt) < delay(st.Failures) {
@@ -358,12 +358,12 @@ func (s *Service) look(host string) {
 	if err == nil || s.Claiming.Err() != nil {
 		return
 	}
-	said := from.lastProblem(err)
-	s.failed(host, said)
-	s.Log.Error("a certificate could not be had", "host", host, "err", said, "again_after", delay(s.at(host).Failures).String())
+	problem := from.lastProblem(err)
+	s.failed(host, problem)
+	s.Log.Error("a certificate could not be had", "host", host, "err", problem, "again_after", delay(s.at(host).Failures).String())
 }
 
-// errEnded is of a certificate that the library has and goes on trying to renew.
+// errEnded is the error of an expired certificate that the library tries to renew.
 var errEnded = errors.New("it ended, and could not be renewed")
 
 func delay(failures int) time.Duration {
@@ -373,14 +373,14 @@ func delay(failures int) time.Duration {
 	return delays[min(failures, len(delays))-1]
 }
 
-// failed notes that a host has no new certificate.
+// failed records that a certificate could not be obtained.
 func (s *Service) failed(host, failure string) {
 	s.set(host, func(st *db.CertificateState) {
 		st.Failures, st.FailedAt, st.Failure = st.Failures+1, clock.Now(), app.CutText(failure, 500)
 	})
 }
 
-// renewed notes the new certificate of a host.
+// renewed records a new certificate.
 func (s *Service) renewed(host string, leaf *x509.Certificate) {
 	lead := min(renewBefore, leaf.NotAfter.Sub(leaf.NotBefore)/renewBeforePart)
 	s.set(host, func(st *db.CertificateState) {
@@ -388,7 +388,7 @@ func (s *Service) renewed(host string, leaf *x509.Certificate) {
 	})
 }
 
-// set changes how the certificate of a host is, and says so to the commands beside.
+// set changes the state of a host's certificate and stores it for commands.
 func (s *Service) set(host string, change func(*db.CertificateState)) {
 	s.mu.Lock()
 	st := s.states[host]
@@ -406,10 +406,10 @@ func (s *Service) set(host string, change func(*db.CertificateState)) {
 	}
 }
 
-// writeTime bounds a write that nobody waits for.
+// writeTime is the timeout of a write for which no caller waits.
 const writeTime = 30 * time.Second
 
-// warn says in the log of each certificate that ends soon, and of each that ended.
+// warn logs certificates that expire soon or have expired.
 func (s *Service) warn() {
 	for _, st := range s.ending(clock.Now()) {
 		why := st.Failure
@@ -422,7 +422,7 @@ func (s *Service) warn() {
 	}
 }
 
-// ending are those of which the log is to say so now.
+// ending returns the certificates about which the log should warn now.
 func (s *Service) ending(now time.Time) (all []db.CertificateState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

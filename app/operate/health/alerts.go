@@ -22,10 +22,10 @@ import (
 	"mailer/db"
 )
 
-// Alerts holds where the operator is notified of findings that are errors. The zero value: nowhere.
+// Alerts is where the operator is notified of errors. The zero value means nowhere.
 type Alerts struct {
-	Webhook string // URL that gets a POST of JSON
-	Secret  string // whsec_… that signs it as webhooks are signed; empty: it is not signed
+	Webhook string // URL that gets a POST with JSON
+	Secret  string // whsec_… that signs the requests like webhooks; empty: unsigned
 	Email   string // address that gets a mail
 }
 
@@ -36,7 +36,7 @@ func (a *Alerts) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&a.Email, "alert-email", "", "address that gets a mail when the server finds an error")
 }
 
-// Check refuses what can't be meant. Errors name the flag.
+// Check validates the flags. Errors name the flag.
 func (a *Alerts) Check() error {
 	if a.Webhook != "" {
 		if u, err := url.Parse(a.Webhook); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -60,51 +60,51 @@ func (a *Alerts) Check() error {
 }
 
 const (
-	// alertInterval is how long nothing more is said of a finding that was told, and the time in
-	// which maxAlertMails mails at most are sent; what is more is in a digest after it.
+	// alertInterval is how long a finding is not reported again, and the period in which at most
+	// maxAlertMails mails are sent. Further alerts are sent in a digest at its end.
 	alertInterval = 24 * time.Hour
 	maxAlertMails = 10
-	// alertWebhookTime is how long a webhook is tried, alertMailTime how long a mail waits for
-	// a relay that works.
+	// alertWebhookTime is how long a webhook is retried, alertMailTime how long a mail waits for a
+	// working relay.
 	alertWebhookTime = 24 * time.Hour
 	alertMailTime    = 7 * 24 * time.Hour
-	// maxAlerts bounds those that wait, and the lines of a digest.
+	// maxAlerts is the maximum number of pending alerts, and of lines in a digest.
 	maxAlerts = 200
-	// postTime bounds a request to the webhook.
+	// postTime is the timeout of a request to the webhook.
 	postTime = 10 * time.Second
 
 	alertsSetting = "alerts"
 )
 
-// alertState is what is remembered of alerts. It is stored before anything is sent, so that
-// after a crash only notifications that were in flight are sent again.
+// alertState is the stored state of alerts. It is stored before anything is sent, so that after a
+// crash only notifications in flight are repeated.
 type alertState struct {
 	Reported map[string]*findingState `json:"told"` // by Finding.key
 	Pending  []alert                  `json:"waiting"`
-	Window   time.Time                `json:"window"` // when the 24 hours began in which Mails were sent
+	Window   time.Time                `json:"window"` // start of the 24 hours in which Mails were sent
 	Mails    int                      `json:"mails"`
 	Digest   []string                 `json:"digest"`
 }
 
-// findingState is what is remembered of a finding.
+// findingState is the state of a finding.
 type findingState struct {
-	At  time.Time `json:"at"`  // it was told; zero: never
-	Red bool      `json:"red"` // it is there
-	Due bool      `json:"due"` // it came back within alertInterval, and is reported after it if it stays
+	At  time.Time `json:"at"`  // last report; zero: never
+	Red bool      `json:"red"` // it exists
+	Due bool      `json:"due"` // it came back within alertInterval and is reported afterwards if it remains
 }
 
-// alert is one that has not gone everywhere yet. It holds fixed words and ids alone.
+// alert is an alert that was not sent everywhere yet. It contains only fixed texts and ids.
 type alert struct {
 	ID      string    `json:"id"`
 	Finding string    `json:"finding"`
 	Subject string    `json:"subject"`
 	Text    string    `json:"text"`
 	At      time.Time `json:"at"`
-	Webhook bool      `json:"webhook"` // still to be posted
-	Mail    bool      `json:"mail"`    // still to be mailed
+	Webhook bool      `json:"webhook"` // to be posted
+	Mail    bool      `json:"mail"`    // to be mailed
 }
 
-// note brings the state up to date with what is found. It reports whether it changed.
+// note updates the state by current findings and reports whether it changed.
 func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed bool) {
 	if s.Reported == nil {
 		s.Reported = map[string]*findingState{}
@@ -125,10 +125,10 @@ func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed b
 		if t.Red && !t.Due {
 			continue
 		}
-		quiet := !t.At.IsZero() && now.Sub(t.At) < alertInterval
-		changed = changed || !t.Red || !quiet
-		t.Red, t.Due = true, quiet
-		if !quiet && len(s.Pending) < maxAlerts {
+		alerted := !t.At.IsZero() && now.Sub(t.At) < alertInterval
+		changed = changed || !t.Red || !alerted
+		t.Red, t.Due = true, alerted
+		if !alerted && len(s.Pending) < maxAlerts {
 			t.At = now
 			s.Pending = append(s.Pending, alert{ID: app.NewID(), Finding: f.ID, Subject: f.Subject, Text: f.Notice(), At: now, Webhook: to.Webhook != "", Mail: to.Email != ""})
 		}
@@ -147,8 +147,8 @@ func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed b
 	return changed
 }
 
-// window begins the next 24 hours where the last ones are over, with a digest of what was too
-// much for them.
+// window starts the next 24 hours if the last have ended, with a digest of alerts beyond the
+// limit.
 func (s *alertState) window(now time.Time) (changed bool) {
 	if now.Sub(s.Window) < alertInterval {
 		return false
@@ -161,7 +161,7 @@ func (s *alertState) window(now time.Time) (changed bool) {
 	return true
 }
 
-// done takes out what went everywhere, or waited too long.
+// done removes alerts that were sent everywhere or waited too long.
 func (s *alertState) done(now time.Time) {
 	s.Pending = slices.DeleteFunc(s.Pending, func(a alert) bool {
 		age := now.Sub(a.At)
@@ -169,7 +169,7 @@ func (s *alertState) done(now time.Time) {
 	})
 }
 
-// alerter tells an operator.
+// alerter sends alerts to the operator.
 type alerter struct {
 	s     *Service
 	to    Alerts
@@ -191,12 +191,12 @@ func (a *alerter) store(ctx context.Context) {
 	if err == nil {
 		err = a.s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.SetSetting(alertsSetting, value) })
 	}
-	if err != nil && ctx.Err() == nil { // it is reported nevertheless: a full disk is what an operator should hear of
+	if err != nil && ctx.Err() == nil { // alerts are sent nevertheless: the operator should know about a full disk
 		a.s.LogUnlessUnavailable("what was told of findings is not stored", err)
 	}
 }
 
-// step tells what is new among findings, and tries again what could not be told.
+// step sends alerts about new findings and retries earlier ones.
 func (a *alerter) step(ctx context.Context, found []Finding) {
 	now := clock.Now()
 	changed := a.state.note(found, now, &a.to)
@@ -206,7 +206,7 @@ func (a *alerter) step(ctx context.Context, found []Finding) {
 	mails := true // a relay may work
 	for i := range a.state.Pending {
 		w := &a.state.Pending[i]
-		w.Webhook, w.Mail = w.Webhook && a.to.Webhook != "", w.Mail && a.to.Email != "" // it may be off by now
+		w.Webhook, w.Mail = w.Webhook && a.to.Webhook != "", w.Mail && a.to.Email != "" // the setting may have been cleared
 		if w.Webhook && a.posted(ctx, w) {
 			w.Webhook = false
 			a.store(ctx)
@@ -248,7 +248,7 @@ func (a *alerter) mailed(ctx context.Context, w *alert) bool {
 	return true
 }
 
-// alertBody is what the webhook gets.
+// alertBody is the body of a webhook request.
 type alertBody struct {
 	Type      string    `json:"type"`
 	CreatedAt string    `json:"created_at"`
@@ -274,8 +274,8 @@ func (a *alerter) posted(ctx context.Context, w *alert) bool {
 	return err == nil
 }
 
-// send posts to the webhook, which the operator chose: it may be at any address, and is not
-// left by a redirect.
+// send posts to the webhook. Any address is allowed, since the operator chose it. Redirects are
+// not followed.
 func (a *alerter) send(ctx context.Context, id string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, postTime)
 	defer cancel()
@@ -295,13 +295,13 @@ func (a *alerter) send(ctx context.Context, id string, body []byte) error {
 	res, err := client.Do(req)
 	if err != nil {
 		var why *url.Error
-		if errors.As(err, &why) { // its own words repeat the URL, which may hold a secret
+		if errors.As(err, &why) { // its text contains the URL, which may have a secret
 			err = why.Err
 		}
 		return err
 	}
 	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // allows reuse of the connection
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return fmt.Errorf("it answered %d", res.StatusCode)
 	}
@@ -309,21 +309,20 @@ func (a *alerter) send(ctx context.Context, id string, body []byte) error {
 }
 
 const (
-	// watchEvery is how often the server looks for findings, roundEvery how often it makes the
-	// deep checks.
+	// watchEvery is the interval of checks for findings, roundEvery of deep checks.
 	watchEvery = 30 * time.Second
 	roundEvery = 10 * time.Minute
 )
 
-// SetAlerts changes where the operator is notified, which Check has accepted.
+// SetAlerts changes where the operator is notified. Check has validated to.
 func (s *Service) SetAlerts(to Alerts) {
-	if s.Settings.Capture { // nothing leaves
+	if s.Settings.Capture { // no mail is sent
 		to.Email = ""
 	}
 	s.alerts.Store(&to)
 }
 
-// Watch has the server look at itself from now on, and notify the operator of errors.
+// Watch checks the server in the background and notifies the operator of errors.
 func (s *Service) Watch() { s.watch(nil, s.routing.SendNotice) }
 
 func (s *Service) watch(post http.RoundTripper, mail func(ctx context.Context, to, subject, text string) error) {
@@ -343,7 +342,7 @@ func (s *Service) watch(post http.RoundTripper, mail func(ctx context.Context, t
 			}
 			found, err := s.Findings(s.Claiming)
 			if err != nil {
-				continue // the log says what keeps the database from answering
+				continue // the log has the database's error
 			}
 			if to := s.alerts.Load(); to != nil && (to.Webhook != "" || to.Email != "") {
 				a.to = *to

@@ -15,14 +15,14 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// notifications is what an operator got.
+// notifications are what an operator got.
 type notifications struct {
 	t       *testing.T
 	mails   []string // subject, a line end, text
 	posts   []map[string]any
 	signed  string
 	fails   bool // no relay works
-	refused int  // status of the webhook, where it is not 200
+	refused int  // status of the webhook if not 200
 }
 
 func (o *notifications) mail(_ context.Context, to, subject, text string) error {
@@ -49,7 +49,7 @@ func (o *notifications) RoundTrip(r *http.Request) (*http.Response, error) {
 
 const alertSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-// alerting makes what tells an operator, as a start of the server does.
+// alerting returns an alerter as after a start of the server.
 func alerting(w *testserver.Server, o *notifications) *health.Alerter {
 	w.T.Helper()
 	to := health.Alerts{Webhook: "https://hooks.example.com/x", Secret: alertSecret, Email: "ops@example.com"}
@@ -66,7 +66,7 @@ func (o *notifications) want(when string, mails, posts int) {
 	}
 }
 
-// TestAlertOncePerDay: also over a restart, and not of warnings.
+// TestAlertOncePerDay: also over a restart, and not for warnings.
 func TestAlertOncePerDay(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, o := testserver.New(t), &notifications{t: t}
@@ -77,10 +77,10 @@ func TestAlertOncePerDay(t *testing.T) {
 		began := time.Now()
 		a.Step(t.Context(), []health.Finding{relay, domain, backup})
 		o.want("two are red", 2, 2)
-		for _, said := range append(o.mails, fmt.Sprint(o.posts)) {
+		for _, alert := range append(o.mails, fmt.Sprint(o.posts)) {
 			for _, word := range []string{"secret-name", "Acme", "shop.example"} {
-				if strings.Contains(said, word) {
-					t.Errorf("a tenant's word %s stands in %q", word, said)
+				if strings.Contains(alert, word) {
+					t.Errorf("%s of a tenant occurs in %q", word, alert)
 				}
 			}
 		}
@@ -103,7 +103,6 @@ func TestAlertOncePerDay(t *testing.T) {
 	})
 }
 
-// TestAlertMailIsRetried.
 func TestAlertMailIsRetried(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, o := testserver.New(t), &notifications{t: t, fails: true, refused: 302}
@@ -125,7 +124,6 @@ func TestAlertMailIsRetried(t *testing.T) {
 	})
 }
 
-// TestManyAlertsBecomeDigest.
 func TestManyAlertsBecomeDigest(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, o := testserver.New(t), &notifications{t: t}

@@ -12,17 +12,17 @@ import (
 	"mailer/db"
 )
 
-// Certificate is one of the server's own listeners.
+// Certificate is a certificate of the server's listeners.
 type Certificate struct {
 	Host    string  `json:"host" doc:"Whom it is for, or the file that it comes from"`
 	Until   *string `json:"until" format:"date-time" doc:"null: there is none yet"`
 	Failure *string `json:"failure" doc:"Why there is no newer one; null: nothing went wrong"`
 }
 
-// maxCertificates is how many of them are named.
+// maxCertificates is how many certificates are listed.
 const maxCertificates = 100
 
-// fillCertificates names them.
+// fillCertificates adds the certificates to the status.
 func (s *Service) fillCertificates(ctx context.Context, out *Status) error {
 	states, err := s.certs.States(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) checkCertificates(ctx context.Context) (checks []Check, err er
 	return checks, nil
 }
 
-// certificateFix is what helps where an authority signs nothing.
+// certificateFix is the fix if an authority refuses to sign.
 const certificateFix = "Point the DNS record of the name to this server, open port 443 (or 80) to the internet, and allow the authority in its CAA records. With --tls-cert, put the new files in place. Then retry."
 
 func judgeCertificate(st *db.CertificateState, now time.Time) Check {

@@ -8,7 +8,7 @@ import (
 	"mailer/db"
 )
 
-// TestCertificateExpiryFinding: from when somebody is to look, with the authority's words.
+// TestCertificateExpiryFinding: a finding within the warning period, with the authority's message.
 func TestCertificateExpiryFinding(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

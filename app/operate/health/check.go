@@ -17,15 +17,15 @@ import (
 	"mailer/db/engine"
 )
 
-// Check is what one check came to.
+// Check is the result of one check.
 type Check struct {
 	Name  string `json:"name"`
 	OK    bool   `json:"ok"`
 	Found string `json:"found"`
-	Fix   string `json:"fix"` // empty: nothing is to be done
-	// Finding is what is not well; nil: nothing.
+	Fix   string `json:"fix"` // empty: nothing to do
+	// Finding is the problem; nil: none.
 	Finding *Finding `json:"finding,omitzero"`
-	// Settled is when what it says was found out, where that is not now.
+	// Settled is when the result was determined, if not now.
 	Settled time.Time `json:"settled,omitzero"`
 }
 
@@ -33,7 +33,7 @@ func good(name, found string, args ...any) Check {
 	return Check{Name: name, OK: true, Found: fmt.Sprintf(found, args...)}
 }
 
-// AllOK reports whether every check went well.
+// AllOK reports whether all checks succeeded.
 func AllOK(checks []Check) bool {
 	for _, c := range checks {
 		if !c.OK {
@@ -43,26 +43,26 @@ func AllOK(checks []Check) bool {
 	return true
 }
 
-// Target is where a database is, and how it was named on the command line.
+// Target is the checked database and how it was named on the command line.
 type Target struct {
 	Database, KeyFile string
-	Running           bool // a server holds the database
-	ThisProcess       bool // this process is that server
+	Running           bool // a server has the database open
+	ThisProcess       bool // this process is the server
 	TLS               engine.RemoteTLS
-	// PasswordVisible: the password of the database stands on the command line of this
-	// process, where whoever lists processes reads it.
+	// PasswordVisible: the database password is on the command line of this process, where other
+	// users can see it.
 	PasswordVisible bool
 }
 
-// The least that a machine should have.
+// Minimum resources of a machine.
 const (
 	minDiskFree    = 1 << 30 // bytes
-	minDescriptors = 2300    // 2,048 connections, and what the server itself has open
+	minDescriptors = 2300    // 2,048 connections plus the server's own files
 	clockPatience  = 10 * time.Second
 )
 
-// Machine looks at what a server needs of its machine: files and their modes, disk, open
-// files, clock. opening is why the database could not be opened; nil: it could.
+// Machine checks the resources that a server needs: files and their modes, disk, open files,
+// clock. opening is the error of opening the database; nil: none.
 func Machine(p Target, opening error) []Check {
 	checks := []Check{checkDatabase(p, opening)}
 	if _, err := os.Stat(p.KeyFile); err == nil {
@@ -94,8 +94,8 @@ func checkDatabase(p Target, opening error) Check {
 	return good(name, "%s; no server is running", engine.Name(p.Database))
 }
 
-// checkRemote looks how a database elsewhere is reached: whether others on the network could
-// read along or be the server, and whether its password can be read on this machine.
+// checkRemote checks the connection to a PostgreSQL server: whether others on the network could
+// read it or impersonate the server, and whether its password is visible on this machine.
 func checkRemote(p Target) (checks []Check) {
 	const way, password = "database TLS", "database password"
 	switch {
@@ -110,7 +110,7 @@ func checkRemote(p Target) (checks []Check) {
 	return checks
 }
 
-// checkMode looks whether others than the owner reach a file that holds mail or keys.
+// checkMode checks whether other users can access a file with mail or keys.
 func checkMode(name, path string) Check {
 	mode, err := engine.OpenToOthers(path)
 	switch {
@@ -122,7 +122,7 @@ func checkMode(name, path string) Check {
 	return good(name, "%s: readable by its owner only", path)
 }
 
-// checkFolder looks whether files can be made beside the database, as SQLite must.
+// checkFolder checks whether files can be created in the database's directory, as SQLite needs.
 func checkFolder(database string) Check {
 	const name = "folder"
 	dir := folderOf(database)
@@ -132,7 +132,7 @@ func checkFolder(database string) Check {
 	return good(name, "working directory %s is writable", dir)
 }
 
-// folderOf is the folder that the files of a database are in.
+// folderOf returns the directory of a database.
 func folderOf(database string) string {
 	database = engine.FilePrefix(database)
 	if real, err := filepath.EvalSymlinks(database); err == nil {
@@ -178,8 +178,8 @@ func judgeDescriptors(whose string, limit uint64) Check {
 	return good(name, "%s can open %d", whose, limit)
 }
 
-// judgeClock is about this machine's clock, which may be ahead of the one that all servers go
-// by; kept: the system says that it keeps it right.
+// judgeClock checks how far this machine's clock is ahead of the clock of all servers. kept: the
+// system synchronises its clock.
 func judgeClock(ahead time.Duration, kept bool) Check {
 	const name, mend = "clock", "timedatectl set-ntp true"
 	span := ahead.Abs().Round(time.Second).String()

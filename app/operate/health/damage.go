@@ -8,10 +8,10 @@ import (
 	"mailer/db/engine"
 )
 
-// Damaged reports whether an error comes of damage to the database's file.
+// Damaged reports whether an error is caused by damage to the database file.
 func Damaged(err error) bool { return errors.Is(err, db.ErrDamaged) || engine.IsCorrupt(err) }
 
-// DamageOf says in words what is damaged, and what helps.
+// DamageOf describes the damage and its fix.
 func DamageOf(database string, err error) string {
 	return damageIn(database, err) + "; " + damageFix(database)
 }
@@ -20,7 +20,7 @@ func damageIn(database string, err error) string {
 	return fmt.Sprintf("%s is damaged: %s", database, damageOf(err))
 }
 
-// damageOf says which part of a database is damaged.
+// damageOf returns which part of a database is damaged.
 func damageOf(err error) string {
 	if found, ok := errors.AsType[*engine.Damage](err); ok {
 		return "rows of " + found.Table + " can't be read"
@@ -32,7 +32,7 @@ func damageFix(database string) string {
 	return "mailer check --db " + database + " lists all damage; mailer restore replaces the database with a backup"
 }
 
-// checkFailed is a check that could not be made.
+// checkFailed returns a check that could not be made.
 func (s *Service) checkFailed(name string, err error) Check {
 	if Damaged(err) && !engine.IsRemote(s.target.Database) {
 		return bad(name, "database_damaged", "", "database", s.target.Database, "what", damageOf(err))

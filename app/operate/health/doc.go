@@ -1,5 +1,5 @@
-// Package health tells the operator how everything is, and which command mends what is
-// not well.
+// Package health checks the server and its environment and reports findings with the command that
+// fixes each.
 //
-// Failure policy: a check that can't be made is one that fails, and says why.
+// Failure policy: a check that can't be made is a failed check with the reason.
 package health

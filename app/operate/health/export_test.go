@@ -5,33 +5,33 @@ import (
 	"net/http"
 )
 
-// What tests look at one by one.
+// Unexported functions for tests.
 var (
 	JudgeDisk        = judgeDisk
 	JudgeDescriptors = judgeDescriptors
 )
 
-// Reach are the checks that ask the network.
+// Reach makes the network checks.
 func (s *Service) Reach(ctx context.Context) []Check {
 	return append(s.checkBaseURL(ctx), s.checkBounces(ctx)...)
 }
 
-// Network returns how the service reaches the world.
+// Network returns the network access of the service.
 func (s *Service) Network() Network { return s.network }
 
-// Alerter is what tells an operator, step by step.
+// Alerter is the alerter.
 type Alerter = alerter
 
-// NewAlerter makes one as a start of the server does, with what the last one remembered.
+// NewAlerter returns an alerter with the stored state, as after a start of the server.
 func (s *Service) NewAlerter(ctx context.Context, to Alerts, post http.RoundTripper, mail func(ctx context.Context, to, subject, text string) error) (*Alerter, error) {
 	a := &alerter{s: s, to: to, post: post, mail: mail}
 	return a, a.load(ctx)
 }
 
-// Step tells what is new.
+// Step sends alerts about new findings.
 func (a *alerter) Step(ctx context.Context, found []Finding) { a.step(ctx, found) }
 
-// FindingOf makes a finding as a check does.
+// FindingOf returns a finding like a check does.
 func FindingOf(id, subject string, pairs ...string) Finding {
 	return *bad("check", id, subject, pairs...).Finding
 }

@@ -10,7 +10,7 @@ import (
 	"mailer/db/engine"
 )
 
-// TestReadableKeyFileIsAFinding: the certificate may be good for a year.
+// TestReadableKeyFileIsAFinding even if the certificate is valid for a year.
 func TestReadableKeyFileIsAFinding(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	st := db.CertificateState{Host: "cert.pem", ExpiresAt: now.AddDate(1, 0, 0), LookAt: now.AddDate(0, 11, 0)}
@@ -23,8 +23,8 @@ func TestReadableKeyFileIsAFinding(t *testing.T) {
 	}
 }
 
-// TestRemoteDatabaseConnectionIsChecked: TLS that proves nothing, and a password that
-// stands in the process list.
+// TestRemoteDatabaseConnectionIsChecked: TLS without verification, and a password in the process
+// list.
 func TestRemoteDatabaseConnectionIsChecked(t *testing.T) {
 	for name, want := range map[string]struct {
 		place Target

@@ -10,43 +10,42 @@ import (
 	"mailer/db/engine"
 )
 
-// Severity says how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
-// The severities. An Error keeps mail from arriving, or soon will; an operator who asked
-// for alerts gets one. A Warning should be looked at.
+// The severities. An Error prevents the delivery of mail, or soon will, and causes an alert. A
+// Warning needs attention.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 )
 
-// Finding is something that is not well: the same for `mailer status`, `mailer doctor`, the
-// API and the dashboard.
+// Finding is a problem, as `mailer status`, `mailer doctor`, the API and the dashboard show it.
 type Finding struct {
 	ID       string            `json:"id"` // of its Sentence
 	Severity Severity          `json:"severity"`
-	Subject  string            `json:"subject"` // what it is about: the name of a relay, the id of a domain or webhook; empty: the server
-	Params   map[string]string `json:"params"`  // values of its Sentence
+	Subject  string            `json:"subject"` // name of a relay, id of a domain or webhook; empty: the server
+	Params   map[string]string `json:"params"`  // parameters of its Sentence
 	What     string            `json:"what"`    // in English
-	Fix      string            `json:"fix"`     // in English; no command
-	Command  string            `json:"command"` // runs when pasted into a shell; empty: none helps
-	Page     string            `json:"page"`    // of the dashboard, where it can be fixed; empty: there is none
+	Fix      string            `json:"fix"`     // in English, without a command
+	Command  string            `json:"command"` // shell command; empty: none
+	Page     string            `json:"page"`    // page of the dashboard where it can be fixed; empty: none
 }
 
-// Sentence is what is said of a kind of finding. {name} stands for a parameter.
+// Sentence is the text of a kind of finding. {name} is a parameter.
 type Sentence struct {
 	ID       string
 	Severity Severity
-	Title    string // fixed words without parameters, for alerts
+	Title    string // fixed text without parameters, for alerts
 	What     string
 	Fix      string
 	Command  string // {db} is the flag that names the database
 	Page     string
-	Terminal bool // only commands meet it, which speak English
+	Terminal bool // only shown by commands, in English
 }
 
-// FlagRelay is added to the fix of what is wrong with a relay that the database does not
-// hold: to store it there would change nothing.
+// FlagRelay is added to the fix of a finding about a relay that is configured by flags: storing it
+// in the database would change nothing.
 const (
 	FlagRelay     = "relay_of_flags"
 	FlagRelayText = "The relay is set by --relay or MAILER_RELAY of the server: change it there and restart the server."
@@ -60,13 +59,13 @@ var byID = func() map[string]*Sentence {
 	return out
 }()
 
-// bad is a check that found something. pairs are names and values of parameters.
+// bad returns a failed check. pairs are names and values of parameters.
 func bad(name, id, subject string, pairs ...string) Check {
 	s := byID[id]
 	f := &Finding{ID: id, Severity: s.Severity, Subject: subject, Params: map[string]string{}, Page: s.Page}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f.Params[pairs[i]] = pairs[i+1]
-		if pairs[i] != "detail" && strings.Contains(pairs[i+1], " ") { // no sentence of its own, and no path
+		if pairs[i] != "detail" && strings.Contains(pairs[i+1], " ") { // a sentence, not a path
 			f.Params[pairs[i]] = strings.TrimSuffix(pairs[i+1], ".")
 		}
 	}
@@ -75,7 +74,7 @@ func bad(name, id, subject string, pairs ...string) Check {
 	return Check{Name: name, Found: f.What, Fix: f.Fix, Finding: f}
 }
 
-// ofFlags says of a finding about a relay that the server's flags hold it.
+// ofFlags adds that the relay is configured by the server's flags.
 func (c Check) ofFlags() Check {
 	c.Finding.Params["note"] = FlagRelay
 	c.Fix = strings.TrimSpace(c.Fix + " " + FlagRelayText)
@@ -86,7 +85,7 @@ func (c Check) ofFlags() Check {
 	return c
 }
 
-// lesser makes a check that found something one that only warns.
+// lesser turns the error of a failed check into a warning.
 func (c Check) lesser() Check {
 	if c.Finding != nil {
 		c.Finding.Severity = Warning
@@ -98,7 +97,7 @@ func plain(s string) string { return s }
 
 var safeWord = regexp.MustCompile(`^[A-Za-z0-9._@%+=:,/-]+$`)
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(s string) string {
 	if safeWord.MatchString(s) {
 		return s
@@ -118,8 +117,8 @@ func filled(text string, params map[string]string, as func(string) string) strin
 	})
 }
 
-// named has the commands of checks name the database, where that is not the default one of
-// the folder in which this process runs.
+// named adds the database to the commands of checks unless it is the default one in the working
+// directory.
 func named(p Target, checks []Check) []Check {
 	flag := ""
 	if !engine.IsRemote(p.Database) && (p.ThisProcess || p.Database != defaultDatabase) {
@@ -137,10 +136,10 @@ func named(p Target, checks []Check) []Check {
 	return checks
 }
 
-// defaultDatabase is what --db names unless it is given.
+// defaultDatabase is the default of --db.
 const defaultDatabase = "mailer.db"
 
-// findings are what checks found, errors first.
+// findings returns the findings of checks, errors first.
 func findings(checks []Check) []Finding {
 	out := []Finding{}
 	for _, severity := range []Severity{Error, Warning} {
@@ -153,18 +152,16 @@ func findings(checks []Check) []Finding {
 	return out
 }
 
-// key tells findings apart.
+// key identifies a finding.
 func (f *Finding) key() string { return f.ID + " " + f.Subject }
 
-// Notice is what may be said of a finding outside: fixed words and an id, nothing that a
-// tenant wrote.
+// Notice returns the text of a finding for alerts: fixed text and an id, without text of tenants.
 func (f *Finding) Notice() string {
 	return cmp.Or(byID[f.ID].Title, f.ID) + map[bool]string{true: " (" + f.Subject + ")"}[f.Subject != ""]
 }
 
-// merged puts what is known now over what a round of deep checks came to: of two checks of
-// one name the one that found more counts. A relay or domain that only the round knows is
-// gone.
+// merged merges current checks into those of a deep round. Of two checks with one name the worse
+// one counts. Relays and domains that only the round contains were removed.
 func merged(deep, now []Check) []Check {
 	current := map[string]*Check{}
 	for i := range now {
@@ -196,12 +193,12 @@ func merged(deep, now []Check) []Check {
 	return out
 }
 
-// perObject reports whether a check is about a relay or a domain, which may be gone.
+// perObject reports whether a check is about a relay or a domain, which may be removed.
 func (c *Check) perObject() bool {
 	return strings.HasPrefix(c.Name, "relay ") || strings.HasPrefix(c.Name, "domain ")
 }
 
-// graver picks between a deep check and one of what is known now.
+// graver returns the worse of a deep check and a current one.
 func graver(deep, now Check) Check {
 	switch {
 	case now.Settled.After(deep.Settled):
@@ -209,7 +206,7 @@ func graver(deep, now Check) Check {
 	case !deep.Settled.IsZero():
 		return deep
 	case !now.OK && !deep.OK && now.Finding.ID == "relay_failing":
-		return deep // it says at which step
+		return deep // it names the step
 	case !now.OK:
 		return now
 	}

@@ -2,7 +2,8 @@ package health
 
 import "testing"
 
-// TestFindingKeepsDotOfPath: the dot of a sentence is cut, since another one follows.
+// TestFindingKeepsDotOfPath: only the final dot of a sentence is cut, since another sentence
+// follows.
 func TestFindingKeepsDotOfPath(t *testing.T) {
 	c := bad("folder", "folder_closed", "", "folder", ".", "error", "this user may not write there.")
 	if c.Found != "No files can be created in .: this user may not write there." || c.Finding.Command != "ls -ld ." {

@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// find returns the check of a name, and fails the test where it is not as wanted. A fix
-// must come with each that failed, and with no other.
+// find returns the check of a name and compares its result. Failed checks must have a fix, others
+// must not.
 func find(t *testing.T, checks []health.Check, name string, ok bool, words ...string) health.Check {
 	t.Helper()
 	for _, c := range checks {
@@ -38,12 +38,12 @@ func find(t *testing.T, checks []health.Check, name string, ok bool, words ...st
 		if c.OK != ok || (c.Fix == "") != c.OK {
 			t.Errorf("%s: %+v", name, c)
 		}
-		said := c.Found + " " + c.Fix
+		text := c.Found + " " + c.Fix
 		if c.Finding != nil {
-			said += " " + c.Finding.Command
+			text += " " + c.Finding.Command
 		}
 		for _, w := range words {
-			if !strings.Contains(said, w) {
+			if !strings.Contains(text, w) {
 				t.Errorf("%s does not say %q: %+v", name, w, c)
 			}
 		}
@@ -104,13 +104,13 @@ func TestLowDiskAndDescriptorsAreFindings(t *testing.T) {
 	}
 }
 
-// quiet makes a world whose DNS knows nothing.
+// quiet returns a server whose DNS has no records.
 func quiet(t *testing.T, cfg server.Config) *testserver.Server {
 	cfg.Resolver, cfg.NoRelay = testserver.NewDNS().Lookup, !cfg.Capture
 	return testserver.NewWithConfig(t, cfg)
 }
 
-// look runs the doctor on a world.
+// look runs the doctor.
 func look(w *testserver.Server) []health.Check {
 	w.T.Helper()
 	checks, err := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path}, health.Network{}).Doctor(w.T.Context())
@@ -121,7 +121,7 @@ func look(w *testserver.Server) []health.Check {
 func TestClockDifferenceToDatabaseIsAFinding(t *testing.T) {
 	testserver.BothEngines(t)
 	p := target(t)
-	defer clock.Unfollow() // no other test runs meanwhile
+	defer clock.Unfollow() // tests do not run in parallel
 	for _, c := range []struct {
 		off  time.Duration // of the database's clock
 		ok   bool
@@ -211,7 +211,7 @@ func TestWrongBaseURLIsAFinding(t *testing.T) {
 	find(t, idle, "base URL", true, "not checked")
 }
 
-// What keeps a server from taking mail is known to that server alone.
+// TestReadinessIsAFinding: only the running server knows why it accepts no mail.
 func TestReadinessIsAFinding(t *testing.T) {
 	w := quiet(t, server.Config{})
 	const words = "The disk of the server, or of its database, is full"
@@ -287,8 +287,8 @@ func TestUnreachableBounceListenerIsAFinding(t *testing.T) {
 			}()
 			return ours, nil
 		}
-		gone := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
-		return w.Services.Health.WithTarget(health.Target{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
+		unreachable := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
+		return w.Services.Health.WithTarget(health.Target{Database: w.Path, Running: true}, health.Network{Transport: unreachable, Dial: dial}).Reach(t.Context())
 	}
 	find(t, reach("", nil), "bounces", false, "no DNS address", "A or AAAA")
 	dns.Publish([]app.DNSRecord{{Type: "A", Name: "mx.test.example", Value: "192.0.2.9"}})
@@ -298,16 +298,16 @@ func TestUnreachableBounceListenerIsAFinding(t *testing.T) {
 	find(t, reach("220 mx.test.example ESMTP\r\n", nil), "bounces", true, "192.0.2.9:25")
 }
 
-// TestStatusDoctorAndHealthAgree: all three have one list, and a command beside the server
-// has the server look.
+// TestStatusDoctorAndHealthAgree: all three have the same findings, and a command makes the server
+// check.
 func TestStatusDoctorAndHealthAgree(t *testing.T) {
 	testserver.BothEngines(t)
 	w := quiet(t, server.Config{})
 	own := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true, ThisProcess: true}, health.Network{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })})
-	beside := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
+	cliService := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
 	asked := make(chan []health.Check)
 	go func() {
-		checks, ok, err := beside.Ask(t.Context())
+		checks, ok, err := cliService.Ask(t.Context())
 		if !ok || err != nil {
 			t.Errorf("the server did not answer: %v", err)
 		}
@@ -321,12 +321,12 @@ func TestStatusDoctorAndHealthAgree(t *testing.T) {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	find(t, doctor, "base URL", false, "no route") // which this process did not try
+	find(t, doctor, "base URL", false, "no route") // which this process did not check
 	round, err := own.LastRound(t.Context())
 	testserver.Must(t, err)
 	status, err := own.Status(t.Context(), "1")
 	testserver.Must(t, err)
-	cli, err := beside.Status(t.Context(), "1")
+	cli, err := cliService.Status(t.Context(), "1")
 	testserver.Must(t, err)
 	ids := func(all []health.Finding) (out []string) {
 		for i := range all {
@@ -351,7 +351,7 @@ func TestStatusDoctorAndHealthAgree(t *testing.T) {
 	}
 }
 
-// TestSentences: each has what a reader needs, and a command that is one.
+// TestSentences: each sentence is complete, and its command exists.
 func TestSentences(t *testing.T) {
 	for _, s := range health.Sentences {
 		if s.Title == "" || s.What == "" || s.Fix == "" || strings.Contains(s.Title, "{") || strings.Contains(s.What+s.Fix, "PATCH") {

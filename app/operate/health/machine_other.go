@@ -2,9 +2,8 @@
 
 package health
 
-// synchronised reports whether the system says that it keeps its clock right: other
-// systems are not asked.
+// synchronised reports whether the system synchronises its clock. It is unknown on this system.
 func synchronised() bool { return false }
 
-// limitOf returns how many files a process may have open; 0: it is not known.
+// limitOf returns the maximum number of open files of a process; 0: unknown.
 func limitOf(int) uint64 { return 0 }

@@ -54,7 +54,7 @@ func (s *Service) allDomains(ctx context.Context) (all []ownedDomain, err error)
 	return all, nil
 }
 
-// knownDomains judges every domain by what the last check of its records found.
+// knownDomains checks every domain by the results of its last DNS check.
 func (s *Service) knownDomains(ctx context.Context) ([]Check, error) {
 	all, err := s.allDomains(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Service) knownDomains(ctx context.Context) ([]Check, error) {
 	return checks, nil
 }
 
-// askDomains looks for the records of every domain in the DNS.
+// askDomains checks the records of every domain in the DNS.
 func (s *Service) askDomains(ctx context.Context) ([]Check, error) {
 	all, err := s.allDomains(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *Service) askDomains(ctx context.Context) ([]Check, error) {
 	return checks, g.Wait()
 }
 
-// askDomain judges one domain by what the DNS has now. Of one that is deleted meanwhile
-// nothing is said.
+// askDomain checks the records of one domain in the DNS. It returns no check if the domain was
+// deleted meanwhile.
 func (s *Service) askDomain(ctx context.Context, d *app.Domain, team string) (Check, error) {
 	if !d.Trusted {
 		found, err := s.domains.CheckDNS(ctx, d.TeamID, d.ID)
@@ -109,10 +109,10 @@ func (s *Service) askDomain(ctx context.Context, d *app.Domain, team string) (Ch
 	return c, nil
 }
 
-// setupTime is how long the records of a new domain may be missing without an alarm.
+// setupTime is how long the records of a new domain may be missing without a finding.
 const setupTime = 72 * time.Hour
 
-// judgeDomain judges a domain by its required records.
+// judgeDomain checks the required records of a domain.
 func (s *Service) judgeDomain(d *app.Domain, team string) Check {
 	name := "domain " + d.Name
 	if d.Trusted {
@@ -137,7 +137,7 @@ func (s *Service) judgeDomain(d *app.Domain, team string) Check {
 	return found
 }
 
-// checkCapture says that nothing leaves where that is what the server was started for.
+// checkCapture reports that the server was started without sending.
 func (s *Service) checkCapture(context.Context) ([]Check, error) {
 	const name = "capture"
 	if s.Settings.Capture {
@@ -146,7 +146,7 @@ func (s *Service) checkCapture(context.Context) ([]Check, error) {
 	return []Check{good(name, "not in use")}, nil
 }
 
-// checkClock compares the clock with the latest time that a server saw.
+// checkClock compares the clock with the latest time that a server stored.
 func (s *Service) checkClock(ctx context.Context) ([]Check, error) {
 	noted, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(base.ClockSetting) })
 	if errors.Is(err, db.ErrNotFound) {
@@ -165,7 +165,7 @@ func (s *Service) checkClock(ctx context.Context) ([]Check, error) {
 	return nil, nil
 }
 
-// checkWebhooks names the webhooks that fail.
+// checkWebhooks reports failing webhooks.
 func (s *Service) checkWebhooks(ctx context.Context) ([]Check, error) {
 	const name = "webhooks"
 	failing, err := db.Get(ctx, s.DB, (*db.Reader).FailingWebhooks)

@@ -22,23 +22,24 @@ import (
 )
 
 const (
-	// reachTime bounds one question to the network.
+	// reachTime is the timeout of a network check.
 	reachTime = 10 * time.Second
-	// certificateDays is how long a certificate should still be good.
+	// certificateDays is how long a certificate should still be valid.
 	certificateDays = 14
-	// probeTarget is where the link leads that is asked for at the base URL; nobody follows it.
+	// probeTarget is the target of the tracked link that is requested from the base URL. It is
+	// never followed.
 	probeTarget = "https://mailer.invalid/doctor/"
 )
 
-// Network is how checks reach the world; the zero value is the real one.
+// Network is the network access of checks. The zero value uses the real network.
 type Network struct {
 	Transport http.RoundTripper // nil: http.DefaultTransport
 	// Dial connects to a bounce listener; nil: a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// checkBaseURL asks at the public address for a page that nobody but this server can
-// know of: a tracked link that is signed with its master key and bound to its host.
+// checkBaseURL requests a page at the public URL that only this server can answer: a tracked link
+// that is signed with its master key and bound to its host.
 func (s *Service) checkBaseURL(ctx context.Context) []Check {
 	const name = "base URL"
 	base := s.Settings.BaseURL
@@ -66,7 +67,7 @@ func (s *Service) checkBaseURL(ctx context.Context) []Check {
 	return checks
 }
 
-// answer is what came from the base URL.
+// answer is the answer from the base URL.
 type answer struct {
 	status int
 	body   string
@@ -82,7 +83,7 @@ func (s *Service) get(ctx context.Context, address string) (answer, error) {
 	res, err := client.Do(req)
 	if err != nil {
 		var why *url.Error
-		if errors.As(err, &why) { // its own words repeat the address
+		if errors.As(err, &why) { // its text repeats the URL
 			err = why.Err
 		}
 		return answer{}, err
@@ -103,8 +104,8 @@ func judgeBaseURL(base, target string, a answer) Check {
 	return bad(name, "base_url_other", "", "url", base, "status", strconv.Itoa(a.status))
 }
 
-// checkCertificate looks how long the certificate is good; that it is trusted, and for
-// this host, was proven by connecting.
+// checkCertificate checks how long the certificate is valid. The connection has proved that it is
+// trusted and valid for the host.
 func checkCertificate(host string, state *tls.ConnectionState) Check {
 	const name = "TLS"
 	if len(state.PeerCertificates) == 0 {
@@ -118,14 +119,14 @@ func checkCertificate(host string, state *tls.ConnectionState) Check {
 	return good(name, "the certificate of %s is valid until %s", host, until.Format(time.DateOnly))
 }
 
-// isOwn reports whether a host is this machine: what is said to it passes no network.
+// isOwn reports whether a host is this machine, so that no network is involved.
 func isOwn(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// checkBounces connects to the listener for bounces as a stranger's server would: by
-// the host that the MX of return paths names, at its public addresses, on port 25.
+// checkBounces connects to the bounce listener as other mail servers do: at the public addresses
+// of the host in the MX of return paths, on port 25.
 func (s *Service) checkBounces(ctx context.Context) []Check {
 	const name = "bounces"
 	host := s.Settings.BounceHost
@@ -185,10 +186,10 @@ func (s *Service) checkListener(ctx context.Context, host, addr string) Check {
 		return bad(name, "bounce_down", host, "host", host, "at", at, "error", err.Error())
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(reachTime)) // a connection without deadlines answers or ends by ctx
+	_ = conn.SetDeadline(time.Now().Add(reachTime)) // a connection without deadlines ends with ctx
 	line, err := bufio.NewReader(io.LimitReader(conn, 1024)).ReadString('\n')
 	line = strings.TrimSpace(line)
-	_, _ = io.WriteString(conn, "QUIT\r\n") // nobody waits for the answer
+	_, _ = io.WriteString(conn, "QUIT\r\n") // the answer is not read
 	switch {
 	case err != nil:
 		return bad(name, "bounce_down", host, "host", host, "at", at, "error", "no greeting: "+err.Error())

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// readyTime bounds the question to a server whether it takes mail.
+	// readyTime is the timeout of a readiness request.
 	readyTime = 3 * time.Second
 )
 
-// refuses is why the running server takes no mail, as its /readyz tells; empty: it takes mail,
-// or none runs or can be asked. A command can't see that on the database alone: what keeps
-// the server from writing may be the server's own.
+// refuses returns why the running server accepts no mail according to its /readyz; empty: it does,
+// or it can't be asked. A command can't see this in the database: the reason may lie in the
+// server's process.
 func (s *Service) refuses(ctx context.Context) string {
 	if s.target.ThisProcess {
 		return wordsOf(s.Ready())
@@ -30,22 +30,22 @@ func (s *Service) refuses(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	a, err := s.get(ctx, s.Settings.BaseURL+"/readyz")
-	if err != nil || a.status != http.StatusServiceUnavailable { // doctor looks where the base URL leads
+	if err != nil || a.status != http.StatusServiceUnavailable { // another check covers the base URL
 		return ""
 	}
-	var said struct {
+	var body struct {
 		Message string `json:"message"`
 	}
-	if json.Unmarshal([]byte(a.body), &said) != nil || said.Message == "" { // a proxy's own
+	if json.Unmarshal([]byte(a.body), &body) != nil || body.Message == "" { // answered by a proxy
 		return fmt.Sprintf("%s/readyz answers %d", s.Settings.BaseURL, a.status)
 	}
-	return said.Message
+	return body.Message
 }
 
-// wordsOf is what an error says to callers; empty: there is none.
+// wordsOf returns the message of an error for callers; empty: nil.
 func wordsOf(err error) string {
-	if said, ok := errors.AsType[*app.Error](err); ok {
-		return said.Message
+	if refusal, ok := errors.AsType[*app.Error](err); ok {
+		return refusal.Message
 	}
 	return errText(err)
 }

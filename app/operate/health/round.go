@@ -17,53 +17,52 @@ import (
 )
 
 const (
-	// roundTTL is how long a round of checks is shown again: each dials relays and asks
+	// roundTTL is how long a round of checks is shown again: each connects to relays and queries
 	// the DNS.
 	roundTTL = 15 * time.Second
-	// stepTime bounds one kind of checks in a round.
+	// stepTime is the timeout of one kind of checks in a round.
 	stepTime = 40 * time.Second
 )
 
-// Round is what the checks came to at a time.
+// Round is the results of all checks at a time.
 type Round struct {
 	OK     bool      `json:"ok"`
 	Checks []Check   `json:"checks"`
-	At     time.Time `json:"-"` // when they were done
+	At     time.Time `json:"-"` // end of the round
 }
 
-// rounds are the rounds of a server, one at a time.
+// rounds runs the rounds of a server, one at a time.
 type rounds struct {
 	mu      sync.Mutex
-	last    *Stored // nil: none was made
-	running *round  // nil: none is made
+	last    *Stored // nil: none
+	running *round  // nil: none
 }
 
-// round is one under way. done is closed when the rest is there.
+// round is a running round. Its other fields are set when done is closed.
 type round struct {
 	done   chan struct{}
 	stored Stored
 	err    error
 }
 
-// Stored is a round as the database holds it, for commands beside the server.
+// Stored is a round as it is stored for commands.
 type Stored struct {
 	At     time.Time `json:"at"`
-	Asked  string    `json:"asked,omitzero"` // the id of the last request of a command that it answers
-	Checks []Check   `json:"checks"`         // the deep ones
+	Asked  string    `json:"asked,omitzero"` // id of the last request of a command that it answers
+	Checks []Check   `json:"checks"`         // deep checks
 }
 
-// storedSetting holds the last round of the server, askedSetting the id of the last request
-// for one.
+// storedSetting holds the last round of the server, askedSetting the id of the last request for
+// one.
 const (
 	storedSetting = "health_round"
 	askedSetting  = "health_asked"
-	// maxStored bounds the checks of a round that are stored, those that found something
-	// before the others.
+	// maxStored is how many checks of a round are stored, failed ones first.
 	maxStored = 500
 )
 
-// LastRound returns the last round of checks, made anew where it is older than a few
-// seconds. It is made for all who ask meanwhile, and goes on where they leave.
+// LastRound returns the last round, or makes one if it is older than roundTTL. Concurrent callers
+// share it, and it continues if they leave.
 func (s *Service) LastRound(ctx context.Context) (Round, error) {
 	s.rounds.mu.Lock()
 	last := s.rounds.last
@@ -74,8 +73,8 @@ func (s *Service) LastRound(ctx context.Context) (Round, error) {
 	return s.NewRound(ctx)
 }
 
-// NewRound makes a round of checks, or waits for the one under way. Nothing is sent, and
-// nothing is changed but what is remembered of it.
+// NewRound makes a round, or waits for the running one. It sends nothing and changes nothing
+// except for the stored round.
 func (s *Service) NewRound(ctx context.Context) (Round, error) {
 	r := s.begin(true)
 	select {
@@ -91,13 +90,13 @@ func (s *Service) NewRound(ctx context.Context) (Round, error) {
 	}
 }
 
-// complete adds what is known now to a round of deep checks.
+// complete adds the current known checks to a round of deep checks.
 func (s *Service) complete(ctx context.Context, r *Stored) (Round, error) {
 	checks, err := s.merge(ctx, r.Checks)
 	return Round{OK: AllOK(checks), Checks: checks, At: r.At}, err
 }
 
-// begin begins a round, unless one is under way.
+// begin starts a round unless one is running.
 func (s *Service) begin(dns bool) *round {
 	s.rounds.mu.Lock()
 	defer s.rounds.mu.Unlock()
@@ -114,9 +113,9 @@ func (s *Service) make(r *round, dns bool) {
 	bounded := *s
 	bounded.stepTimeout = stepTime
 	asked, err := "", error(nil)
-	if dns { // else it does not answer a command
+	if dns { // otherwise it does not answer a command
 		asked, err = s.asked(s.Claiming)
-	} else if s.rounds.last != nil { // this goroutine alone writes it
+	} else if s.rounds.last != nil { // only this goroutine writes it
 		asked = s.rounds.last.Asked
 	}
 	if err == nil {
@@ -125,7 +124,7 @@ func (s *Service) make(r *round, dns bool) {
 	r.err = errors.Join(err, r.err)
 	r.stored.At, r.stored.Asked = clock.Now(), asked
 	if r.err == nil {
-		if err := s.store(&r.stored); err != nil && s.Claiming.Err() == nil { // a full disk is a finding, and the round says it
+		if err := s.store(&r.stored); err != nil && s.Claiming.Err() == nil { // a full disk is a finding of the round
 			s.LogUnlessUnavailable("the findings of a round of checks are not stored", err)
 		}
 	}
@@ -161,13 +160,13 @@ func (s *Service) store(r *Stored) error {
 	return s.DB.Write(s.Claiming, func(tx *db.Tx) error { return tx.SetSetting(storedSetting, value) })
 }
 
-// lastStored returns the last round of the server; zero: none was stored.
+// lastStored returns the last round of the server; zero: none.
 func (s *Service) lastStored(ctx context.Context) (out Stored, err error) {
 	value, err := s.setting(ctx, storedSetting)
 	if err != nil || value == nil {
 		return out, err
 	}
-	if json.Unmarshal(value, &out) != nil { // another version wrote it
+	if json.Unmarshal(value, &out) != nil { // stored by another version
 		return Stored{}, nil
 	}
 	return out, nil
@@ -186,8 +185,8 @@ func (s *Service) setting(ctx context.Context, name string) ([]byte, error) {
 	return value, err
 }
 
-// Tick makes a round of checks where a command beside the server asks for one. It is called
-// each second; changed tells whether anything was committed.
+// Tick makes a round if a command has requested one. It is called each second. changed reports
+// whether anything was committed.
 func (s *Service) Tick(changed bool) {
 	if !changed {
 		return
@@ -195,7 +194,7 @@ func (s *Service) Tick(changed bool) {
 	s.rounds.mu.Lock()
 	last, busy := s.rounds.last, s.rounds.running != nil
 	s.rounds.mu.Unlock()
-	if busy { // it is looked at again once that is stored
+	if busy { // checked again when the running round is stored
 		return
 	}
 	asked, err := s.asked(s.Claiming)
@@ -203,7 +202,7 @@ func (s *Service) Tick(changed bool) {
 		return
 	}
 	if last == nil {
-		if stored, err := s.lastStored(s.Claiming); err != nil || stored.Asked == asked { // of the server before
+		if stored, err := s.lastStored(s.Claiming); err != nil || stored.Asked == asked { // answered by an earlier server
 			return
 		}
 	}
@@ -213,8 +212,8 @@ func (s *Service) Tick(changed bool) {
 // AskTime is how long a command waits for the server's round.
 const AskTime = 90 * time.Second
 
-// Ask has the running server make a round of checks, with its own resolver and network, and
-// waits for it. ok is false where it does not answer in time or can't be asked.
+// Ask requests a round from the running server, with its resolver and network, and waits for it.
+// ok is false if the server does not answer in time or can't be asked.
 func (s *Service) Ask(ctx context.Context) (checks []Check, ok bool, err error) {
 	id := app.NewID()
 	if err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting(askedSetting, []byte(id)) }); err != nil {

@@ -1,7 +1,6 @@
 package health
 
-// Sentences are all kinds of findings. The dashboard has them in its languages under the same
-// ids.
+// Sentences are all kinds of findings. The dashboard has translations under the same ids.
 var Sentences = []Sentence{
 	{ID: "database_missing", Severity: Error, Title: "The database is missing", Terminal: true,
 		What: "The database can't be found: {error}.", Fix: "mailer serve creates it at its first start.", Command: "mailer migrate{db}"},

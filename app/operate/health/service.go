@@ -14,7 +14,7 @@ import (
 	"mailer/db/engine"
 )
 
-// Service looks at a server from beside it.
+// Service checks a server.
 type Service struct {
 	*base.Base
 	domains *domains.Service
@@ -26,24 +26,23 @@ type Service struct {
 	target  Target
 	rounds  *rounds
 	alerts  *atomic.Pointer[Alerts]
-	// stepTimeout bounds each kind of checks; 0: it takes what it takes.
+	// stepTimeout is the timeout of each kind of checks; 0: none.
 	stepTimeout time.Duration
 }
 
-// New makes the service.
+// New returns the service.
 func New(base *base.Base, senders *domains.Service, relays *relays.Service, waits *queue.Service, copies *backup.Service, certs *certificates.Service) *Service {
 	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies, certs: certs, rounds: &rounds{}, alerts: &atomic.Pointer[Alerts]{}}
 }
 
-// WithTarget says where the database is that the service looks at, and how it reaches the world.
+// WithTarget returns a service that checks the database p with the network n.
 func (s *Service) WithTarget(p Target, n Network) *Service {
 	out := *s
 	out.target, out.network = p, n
 	return &out
 }
 
-// Doctor looks at everything that can keep mail from leaving, beside a server or alone.
-// Nothing is sent and nothing is changed.
+// Doctor makes all checks, with or without a running server. It sends nothing and changes nothing.
 func (s *Service) Doctor(ctx context.Context) ([]Check, error) {
 	deep, err := s.deepChecks(ctx, true)
 	if err != nil {
@@ -58,8 +57,8 @@ type step struct {
 	check func(context.Context) ([]Check, error)
 }
 
-// deepChecks makes the checks that ask others: relays, the DNS, the public address. dns: the records
-// of domains too, which the server checks by itself four times an hour.
+// deepChecks makes the checks that use the network: relays, DNS, public URL. dns includes the
+// records of domains, which the server also checks four times an hour.
 func (s *Service) deepChecks(ctx context.Context, dns bool) ([]Check, error) {
 	steps := []step{{"clock", s.checkClock}, {"relays", s.askRelays}}
 	if dns {
@@ -72,13 +71,13 @@ func (s *Service) deepChecks(ctx context.Context, dns bool) ([]Check, error) {
 	return append(append(append(Machine(s.target, nil), found...), s.checkBaseURL(ctx)...), s.checkBounces(ctx)...), nil
 }
 
-// knownChecks makes the checks of what the database and the server know.
+// knownChecks makes the checks that use only the database and the server's state.
 func (s *Service) knownChecks(ctx context.Context) ([]Check, error) {
 	return s.each(ctx, []step{{"readiness", s.checkReadiness}, {"disk", s.knownDisk}, {"capture", s.checkCapture}, {"relays", s.knownRelays},
 		{"domains", s.knownDomains}, {"queue", s.knownQueue}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups}, {"certificates", s.checkCertificates}})
 }
 
-// merge puts what is known now over what a round of deep checks came to.
+// merge merges current checks into a round of deep checks.
 func (s *Service) merge(ctx context.Context, deep []Check) ([]Check, error) {
 	now, err := s.knownChecks(ctx)
 	if err != nil {
@@ -87,8 +86,7 @@ func (s *Service) merge(ctx context.Context, deep []Check) ([]Check, error) {
 	return named(s.target, merged(deep, now)), nil
 }
 
-// Findings are what is not well: of what is known now and, where a server runs, of its last
-// round of checks.
+// Findings returns the current findings: of known checks and, if a server runs, of its last round.
 func (s *Service) Findings(ctx context.Context) ([]Finding, error) {
 	var deep []Check
 	if s.target.Running {
@@ -108,14 +106,14 @@ func (s *Service) Findings(ctx context.Context) ([]Finding, error) {
 	return findings(all), nil
 }
 
-// each makes checks of several kinds.
+// each makes several kinds of checks.
 func (s *Service) each(ctx context.Context, steps []step) (checks []Check, err error) {
 	for _, step := range steps {
 		found, err := s.bounded(ctx, step.name, step.check)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, err
-		case err != nil: // the others are looked at all the same
+		case err != nil: // the other kinds are still checked
 			found = []Check{s.checkFailed(step.name, err)}
 		}
 		checks = append(checks, found...)
@@ -123,7 +121,7 @@ func (s *Service) each(ctx context.Context, steps []step) (checks []Check, err e
 	return checks, nil
 }
 
-// bounded makes checks within the time that they have. What takes longer is not well.
+// bounded makes checks with the timeout. A timeout is a finding.
 func (s *Service) bounded(ctx context.Context, name string, check func(context.Context) ([]Check, error)) ([]Check, error) {
 	if s.stepTimeout == 0 {
 		return check(ctx)

@@ -1,19 +1,19 @@
 package health
 
-// Where settings come from.
+// Sources of settings.
 const (
 	FromFlag        = "flag"
 	FromEnvironment = "environment"
-	FromFile        = "file"     // that a variable names
+	FromFile        = "file"     // named by a variable
 	FromDatabase    = "database" // stored by an operator while the server runs
 	FromDefault     = "default"
 )
 
 // Setting is a setting of a running server.
 type Setting struct {
-	Name     string // of its flag
+	Name     string // flag name
 	Value    string // lists separated by commas; never a secret
 	From     string
-	Variable string // that sets it, too
-	About    string // what it says, in words
+	Variable string // environment variable
+	About    string // description
 }

@@ -19,63 +19,63 @@ import (
 	"mailer/db/engine"
 )
 
-// Status is how a server is, at a glance.
+// Status is the overall state of a server.
 type Status struct {
-	OK       bool            `json:"ok"` // nothing needs a person
+	OK       bool            `json:"ok"` // nothing needs attention
 	Needs    []Finding       `json:"needs"`
 	Relays   []relays.Status `json:"relays"`
 	Queue    queue.Summary   `json:"queue"`
 	Database Database        `json:"database"`
 	Backup   LastBackup      `json:"backup"`
-	// Certificates are those of the server's own listeners, what ends first before others.
+	// Certificates are those of the server's listeners, sorted by expiry.
 	Certificates []Certificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others; 100 at most"`
 	Version      string        `json:"version"`
-	// Servers are those that share a database elsewhere, the one that works first.
+	// Servers are those that share the database, the leader first.
 	Servers []Node `json:"servers,omitempty"`
 
-	Capturing bool `json:"-"` // nothing leaves
-	Remote    bool `json:"-"` // the database is not in a file: no backup of it is made here
+	Capturing bool `json:"-"` // no mail is sent
+	Remote    bool `json:"-"` // PostgreSQL: backups are made by its own tools
 }
 
-// Node is a server that shares a database elsewhere.
+// Node is a server that shares a database.
 type Node struct {
 	Address string `json:"address"` // machine and process
-	Leads   bool   `json:"leads"`   // else it works beside the one that does
+	Leads   bool   `json:"leads"`   // otherwise it is a follower
 	Since   string `json:"since"`
-	Silent  int64  `json:"silent_ms"` // milliseconds since it was heard of last
+	Silent  int64  `json:"silent_ms"` // milliseconds since its last heartbeat
 }
 
-// Database is how much room there is and is taken, in bytes.
+// Database is the used and free space in bytes.
 type Database struct {
 	Bytes    int64 `json:"bytes"`
 	WALBytes int64 `json:"wal_bytes"`
 	DiskFree int64 `json:"disk_free"`
 
-	Tables []Table `json:"-"` // those that take most, with their indexes
+	Tables []Table `json:"-"` // the largest tables, with their indexes
 }
 
-// Table is how much room one takes, in bytes.
+// Table is the size of a table in bytes.
 type Table struct {
 	Name  string
 	Bytes int64
 }
 
-// LastBackup is the last backup that went well.
+// LastBackup is the last successful backup.
 type LastBackup struct {
-	Last *string `json:"last"` // null: none was made
+	Last *string `json:"last"` // null: none
 }
 
 const (
-	// maxWAL is the largest log of the database that is left alone, in bytes.
+	// maxWAL is the largest write-ahead log without a finding, in bytes.
 	maxWAL = 1 << 30
-	// maxOldest is how long mail waits that could leave before somebody is to look.
+	// maxOldest is how long mail that could be sent may wait without a finding.
 	maxOldest = time.Hour
-	// maxTables is how many tables are named.
+	// maxTables is how many tables are listed.
 	maxTables = 5
 )
 
-// Status looks at a server. version is that of the program. What takes the room in the
-// database is left out: FillTables reads all of it.
+// Status returns the state of a server. version is that of the program. Table sizes are left out:
+// FillTables reads the whole database.
 func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
 	out.Version, out.Capturing, out.Remote = version, s.Settings.Capture, engine.IsRemote(s.DB.Path())
 	if out.Relays, err = s.routing.List(ctx); err != nil {
@@ -113,18 +113,18 @@ func (s *Service) servers(ctx context.Context) (all []Node, err error) {
 	return all, err
 }
 
-// sizes looks how much room is taken and left.
+// sizes returns used and free space.
 func (s *Service) sizes() (d Database, err error) {
 	files, err := s.DB.FileSizes()
 	d.Bytes, d.WALBytes, d.DiskFree = files.File, files.WAL, files.DiskFree
 	return d, err
 }
 
-// FillTables looks which tables take most room, in every page of the database.
+// FillTables sets the largest tables. It reads every page of the database.
 func (s *Service) FillTables(ctx context.Context, d *Database) error {
 	space, err := s.DB.Space(ctx)
 	if err != nil {
-		return fmt.Errorf("read what takes the room: %w", err)
+		return fmt.Errorf("read the sizes of tables: %w", err)
 	}
 	for name, bytes := range space.Tables {
 		d.Tables = append(d.Tables, Table{name, bytes})
@@ -134,7 +134,7 @@ func (s *Service) FillTables(ctx context.Context, d *Database) error {
 	return nil
 }
 
-// knownRelays judges relays by what the server last said of them.
+// knownRelays checks relays by their last known state.
 func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 	if s.Settings.Capture {
 		return nil, nil
@@ -152,7 +152,7 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 		switch {
 		case r.State == delivery.RelayPaused:
 			c = ofRelay(&r, "relay_paused", "reason", textOf(r.Reason))
-		case r.State == delivery.RelayFailing && s.target.Running: // others pass by themselves
+		case r.State == delivery.RelayFailing && s.target.Running: // temporary
 			c = ofRelay(&r, "relay_failing", "reason", textOf(r.Reason))
 		}
 		checks = append(checks, c)
@@ -160,9 +160,9 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 	return checks, nil
 }
 
-// ofRelay is a check of a relay that found something.
-func ofRelay(r *relays.Status, id, what, said string) Check {
-	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, said)
+// ofRelay returns a failed check of a relay.
+func ofRelay(r *relays.Status, id, what, message string) Check {
+	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, message)
 	if r.From == relays.FromFlag && id != "relay_paused" {
 		return c.ofFlags()
 	}
@@ -176,7 +176,7 @@ func textOf(s *string) string {
 	return *s
 }
 
-// knownQueue judges what waits.
+// knownQueue checks waiting mail.
 func (s *Service) knownQueue(ctx context.Context) ([]Check, error) {
 	const name = "queue"
 	sum, err := s.queue.Summary(ctx, "")
@@ -204,7 +204,7 @@ func (s *Service) knownQueue(ctx context.Context) ([]Check, error) {
 	return checks, nil
 }
 
-// judgeHeld says which mail is held until somebody decides.
+// judgeHeld returns checks about mail that is held.
 func (s *Service) judgeHeld(sum *queue.Summary) (checks []Check) {
 	held := map[string]int64{}
 	for _, row := range sum.By {
@@ -223,7 +223,7 @@ func (s *Service) judgeHeld(sum *queue.Summary) (checks []Check) {
 	return checks
 }
 
-// knownDisk judges the room that is left.
+// knownDisk checks the free space.
 func (s *Service) knownDisk(context.Context) ([]Check, error) {
 	sizes, err := s.sizes()
 	if err != nil {
@@ -236,10 +236,10 @@ func (s *Service) knownDisk(context.Context) ([]Check, error) {
 	return checks, nil
 }
 
-// backupDays is how old the last backup may be.
+// backupDays is the maximum age of the last backup.
 const backupDays = 7
 
-// checkBackups says nothing of a database elsewhere, of which backups are made there.
+// checkBackups checks the age of the last backup, except for PostgreSQL.
 func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
 	const name = "backups"
 	if engine.IsRemote(s.DB.Path()) {
@@ -260,7 +260,7 @@ func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
 	return []Check{good(name, "last backup: %s: %s", app.FormatTime(last.At), last.File)}, nil
 }
 
-// askRelays tries each relay as far as a message's end would come, without sending.
+// askRelays tests each relay up to the end of a transaction without sending.
 func (s *Service) askRelays(ctx context.Context) ([]Check, error) {
 	if s.Settings.Capture {
 		return nil, nil
@@ -281,7 +281,8 @@ func (s *Service) askRelays(ctx context.Context) ([]Check, error) {
 	return checks, g.Wait()
 }
 
-// maxRelayChecks is how many relays are tried at a time: one that is down takes long.
+// maxRelayChecks is how many relays are tested at the same time, since one that is down takes
+// long.
 const maxRelayChecks = 8
 
 func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error) {

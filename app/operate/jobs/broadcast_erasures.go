@@ -16,11 +16,10 @@ import (
 	"mailer/db"
 )
 
-// eraseRecipients is how many recipients of a broadcast one snapshot looks at.
+// eraseRecipients is how many recipients of a broadcast one snapshot reads.
 const eraseRecipients = 10_000
 
-// withdrawBroadcasts keeps what waits in broadcasts for the erased addresses from
-// leaving.
+// withdrawBroadcasts withdraws waiting mail of broadcasts to erased addresses.
 func (s *Service) withdrawBroadcasts(ctx context.Context, teamID string, job audience.Erasure) error {
 	set := erase.NewSet(job.Addresses)
 	var ids []string
@@ -61,9 +60,8 @@ func (s *Service) withdrawBroadcasts(ctx context.Context, teamID string, job aud
 	return nil
 }
 
-// withdrawRecipient settles a recipient of a broadcast who was erased and still
-// waits. It changes nothing, and answers leaving, while the final dot may be on
-// its way.
+// withdrawRecipient settles a waiting recipient of a broadcast who was erased. If the final dot
+// may have been sent, it changes nothing and returns leaving.
 func (s *Service) withdrawRecipient(tx *db.Tx, b *app.Broadcast, rec *app.BroadcastRecipient) (leaving bool, err error) {
 	unit, leaving, err := tx.OpenUnit(b.TeamID, rec.ID)
 	open := !errors.Is(err, db.ErrNotFound)
@@ -89,7 +87,7 @@ func (s *Service) withdrawRecipient(tx *db.Tx, b *app.Broadcast, rec *app.Broadc
 	return false, tx.SettleDoubts(rec.ID, "not sent again: its recipients were erased")
 }
 
-// broadcasts walks the team's broadcasts: what they say, then their recipients.
+// broadcasts scrubs the content and the recipients of the team's broadcasts.
 func (w *erasure) broadcasts(ctx context.Context) error {
 	const few = 20
 	span := db.Span{Until: w.team.Until()}
@@ -122,7 +120,7 @@ func (w *erasure) broadcast(ctx context.Context, b *app.Broadcast) error {
 		var hit map[string]bool
 		var written int64
 		err := w.s.DB.Read(ctx, func(r *db.Reader) error {
-			head, err := r.BroadcastHead(w.team.ID, b.ID) // more may have been written down
+			head, err := r.BroadcastHead(w.team.ID, b.ID) // more recipients may have been expanded
 			if err == nil {
 				written = head.Stored
 				hit, err = r.MailsWithTraces(from, to, w.all)
@@ -141,8 +139,8 @@ func (w *erasure) broadcast(ctx context.Context, b *app.Broadcast) error {
 	}
 }
 
-// broadcastContent scrubs what a broadcast says to everybody. Captured messages go
-// before it changes: after a crash nothing would tell that they have to.
+// broadcastContent scrubs the content of a broadcast. Captured messages are deleted first: after a
+// crash nothing would show that they have to be.
 func (w *erasure) broadcastContent(ctx context.Context, b *app.Broadcast) error {
 	set, changed := w.set(b.ID), false
 	err := w.s.DB.Read(ctx, func(r *db.Reader) error {
@@ -172,8 +170,8 @@ func (w *erasure) broadcastContent(ctx context.Context, b *app.Broadcast) error 
 	return w.s.DB.Write(ctx, func(tx *db.Tx) error { return w.rewriteBroadcast(tx, b.ID, set) })
 }
 
-// rewriteBroadcast reads a broadcast again and writes it scrubbed. Nothing leaves
-// in the name of a sender who was erased.
+// rewriteBroadcast reads a broadcast and stores it scrubbed. A broadcast whose sender was erased
+// is canceled.
 func (w *erasure) rewriteBroadcast(tx *db.Tx, id string, set *erase.Set) error {
 	b, err := tx.Broadcast(w.team.ID, id)
 	if err != nil {
@@ -198,8 +196,7 @@ func (w *erasure) rewriteBroadcast(tx *db.Tx, id string, set *erase.Set) error {
 	return tx.ScrubLinks(id, set)
 }
 
-// recipients erases from recipients of broadcasts, a few in one Write, but those
-// that are leaving.
+// recipients erases recipients of broadcasts, some in each write, except for those in flight.
 func (w *erasure) recipients(ctx context.Context, ids []string) error {
 	for part := range slices.Chunk(ids, eraseChunk) {
 		var busy map[string]bool

@@ -83,8 +83,7 @@ func TestErasedRecipientLeavesBroadcast(t *testing.T) {
 	}
 }
 
-// TestErasureWithdrawsRecipientsFirst: that much an answer promises even where
-// the rest takes long.
+// TestErasureWithdrawsRecipientsFirst: the answer promises it even if the rest takes long.
 func TestErasureWithdrawsRecipientsFirst(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, testserver.Always(testserver.ReplyWith(app.StageData, 451, "later")))
@@ -93,16 +92,16 @@ func TestErasureWithdrawsRecipientsFirst(t *testing.T) {
 		b := w.SendNewsletter("<p>x</p>", nil)
 		testserver.SleepAndSettle(12 * time.Second)
 		if *b = w.Broadcast(b.ID); b.Started < 2 || b.Started > 10 || b.Open != b.Started {
-			t.Fatalf("it stands at %+v", b)
+			t.Fatalf("its state is %+v", b)
 		}
 		job := audience.Erasure{ID: app.NewID(), Until: app.NewID(), Addresses: []string{testserver.SubscriberAddress(0), testserver.SubscriberAddress(39)}}
 		testserver.Must(t, w.Services.Jobs.WithdrawErased(t.Context(), w.Key.TeamID, job))
 		now := w.Broadcast(b.ID)
 		if got := w.Recipients(b, "suppressed"); got != testserver.SubscriberAddress(39)+" "+testserver.SubscriberAddress(0) || now.Counts.Suppressed != 2 || now.Open != b.Open-1 {
-			t.Errorf("withdrawn are %q; it stands at %+v", got, now)
+			t.Errorf("withdrawn are %q; its state is %+v", got, now)
 		}
 		other := job
-		other.Until, other.Addresses = b.EmailIDPrefix[:8], []string{testserver.SubscriberAddress(1), testserver.SubscriberAddress(38)} // an erasure of old
+		other.Until, other.Addresses = b.EmailIDPrefix[:8], []string{testserver.SubscriberAddress(1), testserver.SubscriberAddress(38)} // an erasure of an older version
 		testserver.Must(t, w.Services.Jobs.WithdrawErased(t.Context(), w.Key.TeamID, other))
 		if now := w.Broadcast(b.ID); now.Counts.Suppressed != 2 {
 			t.Error("who was erased before the broadcast was made is withdrawn from it")
@@ -138,8 +137,8 @@ func TestBroadcastMailInFlightIsErasedAfterOutcome(t *testing.T) {
 					if m.Recipients[0] != testserver.SubscriberAddress(1) || n > 1 {
 						return testserver.Accept
 					}
-					return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-						if hold() != nil {
+					return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+						if authorize() != nil {
 							return app.Result{Kind: app.ResultWithdrawn}
 						}
 						<-hang
@@ -178,7 +177,7 @@ func TestBroadcastContinuesAfterErasure(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, func(m *app.Outgoing, n int) testserver.Answer {
 			if n == 1 && m.Recipients[0] == testserver.SubscriberAddress(0) {
-				return testserver.LoseReply // its signature is kept
+				return testserver.LoseReply // its signature is stored
 			}
 			return testserver.Accept
 		})

@@ -14,29 +14,28 @@ import (
 )
 
 const (
-	// clockEvery is how often the wall clock is compared with the monotonic one.
+	// clockEvery is the interval of comparisons of the wall clock with the monotonic clock.
 	clockEvery = 10 * time.Second
-	// clockStep is the least that counts as a step of the wall clock; what is less
-	// delays nothing worth the trouble.
+	// clockStep is the smallest difference that counts as a step of the wall clock. Smaller ones
+	// do not matter for any delay.
 	clockStep = 10 * time.Second
 )
 
-// watch notices that the wall clock was moved: by NTP, by an operator, or since the
-// machine was paused. What is to be tried again has its time in the database by the
-// wall clock. Put forward, it is due sooner, which does no harm; put back, it would
-// wait for as long as the clock was wrong.
+// watch detects steps of the wall clock: by NTP, by an operator, or after a suspend. Times of
+// retries in the database are wall times. After a step forward they are due earlier, which does no
+// harm. After a step back they would wait for as long as the step.
 type watch struct {
 	began clock.Mark
-	ahead time.Duration // how far the wall clock is ahead of began by the monotonic one
-	back  time.Duration // that it was put back and nobody has made good yet
+	ahead time.Duration // offset of the wall clock since began, compared with the monotonic clock
+	back  time.Duration // steps back that were not compensated yet
 }
 
 func newWatch() *watch { return &watch{began: clock.Begin()} }
 
-// step says how far the wall clock was moved since the last call; negative: back.
+// step returns how far the wall clock was set since the last call; negative: back.
 func (w *watch) step() time.Duration { return w.moved(w.began.Elapsed()) }
 
-// moved is step by what passed since began on either clock.
+// moved is step with the given elapsed times of both clocks.
 func (w *watch) moved(wall, monotonic time.Duration) time.Duration {
 	step := wall - monotonic - w.ahead
 	if step.Abs() < clockStep {
@@ -46,8 +45,8 @@ func (w *watch) moved(wall, monotonic time.Duration) time.Duration {
 	return step
 }
 
-// watchClock makes steps of the wall clock good until the service stops. It has a
-// ticker of its own: cron is one of those that a step confuses.
+// watchClock compensates steps of the wall clock until the service stops. It has its own ticker,
+// since cron is confused by steps.
 func (s *Service) watchClock() {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -63,7 +62,7 @@ func (s *Service) watchClock() {
 	}
 }
 
-// checkClock makes a step of the wall clock good, if there was one.
+// checkClock compensates a step of the wall clock, if there was one.
 func (s *Service) checkClock(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -79,7 +78,7 @@ func (s *Service) checkClock(ctx context.Context) (err error) {
 	if step < 0 {
 		s.delivery.ClockMovedBack(clock.Now(), -step)
 	}
-	if s.clockWatch.back > 0 { // also what could not be written the last time
+	if s.clockWatch.back > 0 { // includes a step that could not be stored last time
 		if err := s.advance(ctx, s.clockWatch.back); err != nil {
 			return err
 		}
@@ -87,15 +86,15 @@ func (s *Service) checkClock(ctx context.Context) (err error) {
 	} else if step == 0 {
 		return nil
 	}
-	s.delivery.RetryRelays() // their pauses may have been for the old clock
+	s.delivery.RetryRelays() // their open periods may be based on the old clock
 	return errors.Join(s.noteClock(ctx), s.sweep(ctx))
 }
 
-// advance has everything that is to be tried again tried earlier. A crash in the
-// middle has it done once more: then some is tried too early, and no harm is done.
+// advance makes all retries due earlier by a duration. After a crash in between it is repeated:
+// some retries are then due too early, which does no harm.
 func (s *Service) advance(ctx context.Context, by time.Duration) error {
 	if err := s.advanceUnits(ctx, by); err != nil {
-		return fmt.Errorf("make a wrong clock good: %w", err)
+		return fmt.Errorf("correct after a wrong clock: %w", err)
 	}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := s.delivery.AdvanceUsage(tx, by); err != nil {
@@ -107,13 +106,13 @@ func (s *Service) advance(ctx context.Context, by time.Duration) error {
 		return errors.Join(tx.AdvanceDomainChecks(by), tx.AdvanceTroubles(by), tx.AdvanceChoiceNews(by))
 	})
 	if err != nil {
-		return fmt.Errorf("make a wrong clock good: %w", err)
+		return fmt.Errorf("correct after a wrong clock: %w", err)
 	}
 	return nil
 }
 
-// advanceUnits looks for units apart from the writes that move them: of a long queue
-// that is scheduled it finds none.
+// advanceUnits finds units outside of the writes that change them: of a long queue of scheduled
+// mail it finds none.
 func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 	for after := ""; ; {
 		late, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.UnitsInFuture(after, clock.Now(), base.PurgeChunk) })
@@ -135,7 +134,7 @@ func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 	}
 }
 
-// ResumeClock makes good that the clock was put back since an earlier server.
+// ResumeClock compensates a step back that happened since an earlier server.
 func (s *Service) ResumeClock(ctx context.Context) error {
 	noted, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(base.ClockSetting) })
 	if errors.Is(err, db.ErrNotFound) {
@@ -159,13 +158,13 @@ func (s *Service) ResumeClock(ctx context.Context) error {
 	return s.IgnoreFull(s.noteClock(ctx))
 }
 
-// noteClock leaves the time for the next server.
+// noteClock stores the current time for the next server.
 func (s *Service) noteClock(ctx context.Context) error {
 	err := s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 		return tx.SetSetting(base.ClockSetting, strconv.AppendInt(nil, tx.Now.UnixMilli(), 10))
 	})
 	if err != nil {
-		return fmt.Errorf("note the time: %w", err)
+		return fmt.Errorf("record the time: %w", err)
 	}
 	return nil
 }

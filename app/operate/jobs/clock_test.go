@@ -17,10 +17,10 @@ import (
 func TestClockStepIsDetected(t *testing.T) {
 	cases := []struct{ wall, monotonic, want time.Duration }{
 		{10 * time.Second, 10 * time.Second, 0},
-		{29 * time.Second, 20 * time.Second, 0},                              // nine seconds: not worth it
-		{30*time.Second + 3*time.Hour, 30 * time.Second, 3 * time.Hour},      // put forward
+		{29 * time.Second, 20 * time.Second, 0},                              // nine seconds: ignored
+		{30*time.Second + 3*time.Hour, 30 * time.Second, 3 * time.Hour},      // set forward
 		{40*time.Second + 3*time.Hour, 40 * time.Second, 0},                  // and left there
-		{50*time.Second + time.Hour, 50 * time.Second, -2 * time.Hour},       // put back by part of it
+		{50*time.Second + time.Hour, 50 * time.Second, -2 * time.Hour},       // set back by part of it
 		{60 * time.Second, 60 * time.Second, -time.Hour},                     // and by the rest
 		{70*time.Second - 240*time.Hour, 70 * time.Second, -240 * time.Hour}, // and by days
 	}
@@ -40,7 +40,7 @@ func TestQueueRecoversFromClockAhead(t *testing.T) {
 		w.Start()
 		testserver.Sleep(2 * time.Second)
 		w.WantLastEvent(id, app.Sent)
-		w.WantLastEvent(later, app.Scheduled) // at its own time, by whatever clock
+		w.WantLastEvent(later, app.Scheduled) // at its own time by either clock
 		testserver.Sleep(2*time.Hour - 4*time.Second)
 		w.WantLastEvent(later, app.Scheduled)
 		testserver.Sleep(4 * time.Second)
@@ -142,7 +142,7 @@ func TestPausesMoveWithClock(t *testing.T) {
 			return testserver.Accept
 		}))
 		id := w.Send("bob@example.net")
-		testserver.Sleep(30 * time.Minute) // by now it pauses for longer than a test waits
+		testserver.Sleep(30 * time.Minute) // the pause is now longer than the test waits
 		down = false
 		testserver.Sleep(time.Second)
 		w.WantLastEvent(id, app.Queued)
@@ -156,7 +156,7 @@ func TestPausesMoveWithClock(t *testing.T) {
 func TestRewoundCronContinues(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
-		w.LeaveClockAhead(time.Hour) // the clock that the next beat corrects
+		w.LeaveClockAhead(time.Hour) // the clock that the next heartbeat corrects
 		w.Services.Jobs.RewindCron()
 		testserver.Sleep(2 * time.Minute)
 		w.Read(func(r *db.Reader) error {
@@ -168,6 +168,6 @@ func TestRewoundCronContinues(t *testing.T) {
 			return err
 		})
 		w.Stop()
-		w.Services.Jobs.RewindCron() // a step that was noticed too late: the bubble would not end
+		w.Services.Jobs.RewindCron() // a step that is noticed too late would keep the bubble from ending
 	})
 }

@@ -18,15 +18,15 @@ import (
 	"mailer/db"
 )
 
-// cronJob is done again and again. It is idempotent and derived from the database: a
-// missed tick costs a delay and nothing else.
+// cronJob is a periodic job. It is idempotent and derived from the database: a missed run only
+// causes a delay.
 type cronJob struct {
 	every time.Duration
 	what  string
 	run   func(context.Context) error
 }
 
-// allJobs are all that cron does.
+// allJobs returns all cron jobs.
 func (s *Service) allJobs() []cronJob {
 	return []cronJob{
 		{guardrails.Every, "judge the rates of teams and regions", s.delivery.Guardrails.Judge},
@@ -48,8 +48,7 @@ func (s *Service) allJobs() []cronJob {
 	}
 }
 
-// StartCron sets the pacemaker going, and does at once what a new server must not
-// wait for.
+// StartCron starts the cron jobs and first runs those that a new server must not delay.
 func (s *Service) StartCron() error {
 	s.cron = cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cronLog{s}), cron.SkipIfStillRunning(cronLog{s})))
 	for _, job := range s.jobs {
@@ -67,9 +66,8 @@ func (s *Service) StartCron() error {
 	return errors.Join(s.IgnoreFull(s.sweep(s.Claiming)), s.IgnoreFull(s.delivery.ReportUnroutable(s.Claiming)), s.IgnoreFull(s.domains.CheckDue(s.Claiming)))
 }
 
-// rewindCron has cron reckon by the wall clock as it is now: it holds the next time
-// of each job by the wall clock, and would stand still until a clock that was put back
-// has come there.
+// rewindCron makes cron compute its next runs from the current wall clock. It stores them as wall
+// times and would wait for them after the clock was set back.
 func (s *Service) rewindCron() {
 	s.pacing.Lock()
 	defer s.pacing.Unlock()
@@ -80,8 +78,8 @@ func (s *Service) rewindCron() {
 	s.cron.Start()
 }
 
-// StopCron ends the pacemaker, if it was started, and waits until the jobs that run have ended,
-// or ctx has. Jobs end with Taking, so the caller ends that first.
+// StopCron stops cron, if it was started, and waits until running jobs have ended or ctx is done.
+// Jobs end when Taking is done, so the caller cancels it first.
 func (s *Service) StopCron(ctx context.Context) {
 	if s.cron == nil {
 		return
@@ -96,15 +94,14 @@ func (s *Service) StopCron(ctx context.Context) {
 	}
 }
 
-// lastSweep is what sweepIfChanged did last; cron runs it once at a time.
+// lastSweep records the last run of sweepIfChanged. cron runs the job once at a time.
 type lastSweep struct {
-	changes int64 // changes of other processes that were swept up
-	minutes int   // since then
+	changes int64 // changes of other processes at the last sweep
+	minutes int   // minutes since the last sweep
 }
 
-// sweepIfChanged is the job of each minute: a sweep where another process changed the
-// database or the last sweep failed, and now and then in any case. Erasures that
-// failed are tried again each time.
+// sweepIfChanged is a job of each minute. It sweeps if another process changed the database or the
+// last sweep failed, and from time to time in any case. It retries failed erasures each time.
 func (s *Service) sweepIfChanged(ctx context.Context) error {
 	foreign, err := s.DB.ExternalVersion(ctx)
 	if err != nil {
@@ -121,16 +118,16 @@ func (s *Service) sweepIfChanged(ctx context.Context) error {
 	return nil
 }
 
-// FollowLeader has the background's work be that of another server, until it is started here.
+// FollowLeader leaves background work to another server until it is started here.
 func (s *Service) FollowLeader() { s.eraser.follower.Store(true) }
 
-// FollowerTasks is what a server does every minute that stands aside.
+// FollowerTasks does the work that a server without the lead does every minute.
 func (s *Service) FollowerTasks(ctx context.Context) error {
 	return errors.Join(s.reports.StoreUses(ctx), s.releaseWhenIdle(ctx))
 }
 
-// ReloadChanges has what another server wrote be worked on: who hears of events there is in memory, and
-// read again by the first Write.
+// ReloadChanges makes the services process changes by another server. Subscriptions are cached,
+// and the first write reads them again.
 func (s *Service) ReloadChanges(ctx context.Context) error {
 	s.broadcasts.WakeBroadcaster()
 	s.audience.Imports.Wake()
@@ -139,7 +136,7 @@ func (s *Service) ReloadChanges(ctx context.Context) error {
 	return errors.Join(err, s.sweepErasures(ctx))
 }
 
-// releaseWhenIdle is the job that has memory handed back where work is over.
+// releaseWhenIdle releases memory when the process has become idle.
 func (s *Service) releaseWhenIdle(ctx context.Context) error {
 	if s.releaseMemory == nil || !s.idle.WentIdle() {
 		return nil
@@ -149,7 +146,7 @@ func (s *Service) releaseWhenIdle(ctx context.Context) error {
 	return err
 }
 
-// sweep finds what a wake-up could miss.
+// sweep finds work whose wake-up signal was missed.
 func (s *Service) sweep(ctx context.Context) error {
 	s.delivery.WakeQueues()
 	s.broadcasts.WakeBroadcaster()
@@ -157,7 +154,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	return s.sweepErasures(ctx)
 }
 
-// Purge removes what is out of date, in small transactions.
+// Purge removes expired data in small transactions.
 func (s *Service) Purge(ctx context.Context) error {
 	err := s.InChunks(ctx, "old answers", func(tx *db.Tx) (bool, error) {
 		if err := tx.PurgeUsage(tx.Now.Unix()/60 - pacing.DayMinutes); err != nil {
@@ -185,8 +182,8 @@ func (s *Service) Purge(ctx context.Context) error {
 		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx))
 }
 
-// purgeRequestLog removes requests of all teams that are too old, and records of those
-// that were refused since all recipients were suppressed.
+// purgeRequestLog removes expired requests of all teams, and expired records of sends that were
+// refused because all recipients were suppressed.
 func (s *Service) purgeRequestLog(ctx context.Context) error {
 	teams, err := s.teams.ListTeams(ctx)
 	if err != nil {
@@ -199,7 +196,7 @@ func (s *Service) purgeRequestLog(ctx context.Context) error {
 	return errors.Join(s.requestLog.Purge(ctx, ids), s.mail.Unsent.Purge(ctx, ids))
 }
 
-// cronLog writes cron's own messages to our log.
+// cronLog writes cron's messages to the server's log.
 type cronLog struct{ s *Service }
 
 func (l cronLog) Info(msg string, kv ...any) { l.s.Log.Debug("cron: "+msg, kv...) }

@@ -16,20 +16,20 @@ import (
 	"mailer/db"
 )
 
-// eraseScanRows is how many emails one snapshot looks at.
+// eraseScanRows is how many emails one snapshot reads.
 const eraseScanRows = 500
 
 // eraseRows is the same for rows of other tables.
 const eraseRows = 2000
 
-// eraseChunk is how many emails one Write rewrites at most, and eraseBytes
-// how much they hold: others wait behind it.
+// eraseChunk is the maximum number of emails that one write changes, and eraseBytes the maximum of
+// their sizes, since other writes wait for it.
 const eraseChunk = 32
 
 const eraseBytes = 1 << 20
 
-// erase works off all erasures, or as much as it can until ctx ends. later: some
-// of them wait for mail that is leaving, or for readers.
+// erase works on all open erasures until they are done or ctx is done. later reports that some
+// wait for mail in flight or for readers.
 func (s *Service) erase(ctx context.Context) (later bool, err error) {
 	select {
 	case s.eraser.mu <- struct{}{}:
@@ -38,7 +38,7 @@ func (s *Service) erase(ctx context.Context) (later bool, err error) {
 	}
 	defer func() {
 		<-s.eraser.mu
-		if r := recover(); r != nil { // its value might hold an address
+		if r := recover(); r != nil { // the panic value might contain an address
 			s.Log.Error("panic in the eraser", "stack", string(debug.Stack()))
 			err = errors.New("panic in the eraser")
 		}
@@ -48,7 +48,7 @@ func (s *Service) erase(ctx context.Context) (later bool, err error) {
 		return false, err
 	}
 	work := s.eraser.waiting
-	s.eraser.waiting = nil // who fails begins again
+	s.eraser.waiting = nil // after a failure erasures start again
 	for _, t := range teams {
 		if t.Jobs = withoutJobs(t.Jobs, work); len(t.Jobs) > 0 {
 			work = append(work, &erasure{s: s, team: t, all: t.Set(""), first: t.First(), inFlight: map[string]bool{}, mails: map[string]bool{},
@@ -66,7 +66,7 @@ func (s *Service) erase(ctx context.Context) (later bool, err error) {
 	return len(s.eraser.waiting) > 0, errors.Join(errs...)
 }
 
-// withoutJobs leaves out what walkers have in hand.
+// withoutJobs returns the jobs that no erasure in work has.
 func withoutJobs(jobs []audience.Erasure, work []*erasure) []audience.Erasure {
 	return slices.DeleteFunc(jobs, func(job audience.Erasure) bool {
 		return slices.ContainsFunc(work, func(w *erasure) bool {
@@ -75,35 +75,33 @@ func withoutJobs(jobs []audience.Erasure, work []*erasure) []audience.Erasure {
 	})
 }
 
-// erasure works off the erasures of one team in one pass.
+// erasure is the work on the erasure jobs of one team in one pass.
 type erasure struct {
 	s        *Service
 	team     *audience.TeamErasures
 	all      *erase.Set
-	first    string // up to this id, all is what goes
+	first    string // all rows up to this id are in the scope of all jobs
 	walked   bool
-	cleaned  bool // the pages are
+	cleaned  bool // database pages were cleaned
 	done     bool
-	inFlight map[string]bool // mail that could not be touched yet
-	mails    map[string]bool // the same, of broadcasts
-	// expansions are broadcasts whose recipients are written down as they were
-	// before the erasure.
+	inFlight map[string]bool // mail in flight
+	mails    map[string]bool // mail of broadcasts in flight
+	// expansions are broadcasts whose recipients were expanded from a snapshot before the erasure.
 	expansions []string
-	examined   time.Time // when leaving was last tried
-	kept       time.Time // since when readers have kept the log from being emptied
-	emptied    time.Time // when that was last tried
-	logged     bool      // of it
+	examined   time.Time // last check of mail in flight
+	kept       time.Time // since when readers have prevented truncation of the log
+	emptied    time.Time // last attempt to truncate it
+	logged     bool      // the delay was logged
 }
 
-// Readers may keep the log from being emptied for a while. One that goes on for walWait is
-// another program's: somebody is told, and since each try has writers wait, there are fewer.
+// Readers can delay the truncation of the write-ahead log. One that lasts longer than walWait
+// belongs to another program: it is logged, and attempts become rarer, since each blocks writers.
 const (
 	walWait  = time.Minute
 	walPause = 10 * time.Second
 )
 
-// run walks everything once, then comes back to what was leaving until nothing
-// is.
+// run processes all data once, then retries mail in flight until it is finished.
 func (w *erasure) run(ctx context.Context) error {
 	if !w.walked {
 		if err := w.emails(ctx); err != nil {
@@ -121,14 +119,13 @@ func (w *erasure) run(ctx context.Context) error {
 		return err
 	}
 	if w.s.broadcasts.ExpandsAny(w.expansions) {
-		return nil // audience.WithoutErasing needs to know of this erasure
+		return nil // audience.Unerased still needs this erasure
 	}
 	return w.finish(ctx)
 }
 
-// finish takes the old bytes out of the files, then strikes the erasures off:
-// after a crash in between it begins again. Readers may keep it from that for
-// now.
+// finish removes the old bytes from the files, then deletes the jobs: after a crash in between,
+// the erasure starts again. Readers can delay it.
 func (w *erasure) finish(ctx context.Context) error {
 	if !w.cleaned {
 		if err := w.s.DB.CleanPages(ctx, w.all.InBytes); err != nil {
@@ -157,13 +154,13 @@ func (w *erasure) finish(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("strike erasures off: %w", err)
+		return fmt.Errorf("delete finished erasures: %w", err)
 	}
 	w.done = true
 	return nil
 }
 
-// wait tells of readers that keep the log from being emptied for long.
+// wait logs readers that delay the truncation for long.
 func (w *erasure) wait() {
 	if w.kept.IsZero() {
 		w.kept = w.emptied
@@ -175,7 +172,7 @@ func (w *erasure) wait() {
 	}
 }
 
-// set is what goes out of what has an id.
+// set returns the erased addresses that apply to an object's id.
 func (w *erasure) set(id string) *erase.Set {
 	if id <= w.first {
 		return w.all
@@ -183,7 +180,7 @@ func (w *erasure) set(id string) *erase.Set {
 	return w.team.Set(id)
 }
 
-// emails walks the team's emails.
+// emails processes the team's emails.
 func (w *erasure) emails(ctx context.Context) error {
 	span := db.Span{Until: w.team.Until()}
 	for {
@@ -215,7 +212,7 @@ func (w *erasure) emails(ctx context.Context) error {
 	}
 }
 
-// retry looks again at the mail that was leaving.
+// retry processes mail that was in flight.
 func (w *erasure) retry(ctx context.Context) error {
 	w.examined = time.Now()
 	if err := w.recipients(ctx, slices.Sorted(maps.Keys(w.mails))); err != nil {
@@ -227,16 +224,16 @@ func (w *erasure) retry(ctx context.Context) error {
 	return w.rewrite(ctx, slices.Sorted(maps.Keys(w.inFlight)))
 }
 
-// scrubbed is an email that was read and scrubbed, ready to be written.
+// scrubbed is an email that was read and scrubbed, ready to be stored.
 type scrubbed struct {
 	id          string
 	set         *erase.Set
-	email       *app.Email // nil: what it says holds no address
+	email       *app.Email // nil: the content has no erased address
 	attachments []*app.Attachment
 	unaddressed bool // its sender was erased
 }
 
-// rewrite scrubs emails, a few in one Write.
+// rewrite scrubs emails, some in each write.
 func (w *erasure) rewrite(ctx context.Context, ids []string) error {
 	var batch []scrubbed
 	var size int64
@@ -257,8 +254,8 @@ func (w *erasure) rewrite(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// scrub reads an email and scrubs what it says. That never changes but by
-// erasures, one at a time, so it need not happen inside the Write.
+// scrub reads an email and scrubs its content. Only erasures, one at a time, change content, so
+// this need not be within the write.
 func (w *erasure) scrub(ctx context.Context, id string) (s scrubbed, size int64, err error) {
 	s = scrubbed{id: id, set: w.set(id)}
 	var email *app.Email
@@ -267,7 +264,7 @@ func (w *erasure) scrub(ctx context.Context, id string) (s scrubbed, size int64,
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {
-		return s, 0, nil // deleted meanwhile
+		return s, 0, nil // deleted since
 	}
 	if err != nil {
 		return s, 0, err
@@ -285,7 +282,7 @@ func (w *erasure) scrub(ctx context.Context, id string) (s scrubbed, size int64,
 	return s, size + int64(len(email.HTML)+len(email.Text)), nil
 }
 
-// write brings scrubbed emails to the database but those that are leaving.
+// write stores scrubbed emails, except for those in flight.
 func (w *erasure) write(ctx context.Context, batch []scrubbed) error {
 	var busy map[string]bool
 	err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -332,7 +329,7 @@ func (w *erasure) writeOne(tx *db.Tx, s scrubbed) (leaving bool, err error) {
 	return false, tx.EraseTraces(s.id, s.set)
 }
 
-// others walks what is not about emails.
+// others processes all other tables.
 func (w *erasure) others(ctx context.Context) error {
 	for kind := range db.TextKinds {
 		if err := w.texts(ctx, kind); err != nil {
@@ -424,9 +421,8 @@ func (w *erasure) contact(ctx context.Context, id string) error {
 	})
 }
 
-// imports masks the addresses in files that are still kept: such a row then
-// fails as one without an address, and an import that was under way brings
-// nobody back.
+// imports masks erased addresses in uploaded files that are still stored. Such a row then fails as
+// a row without an address, so that a running import does not restore the contact.
 func (w *erasure) imports(ctx context.Context) error {
 	ids, err := db.Get(ctx, w.s.DB, func(r *db.Reader) ([]string, error) { return r.ImportsWithPieces(w.team.ID, w.team.Until()) })
 	if err != nil {

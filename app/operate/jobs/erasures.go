@@ -16,51 +16,50 @@ import (
 )
 
 const (
-	// eraseWait is how long a caller waits for the end of an erasure at most.
+	// eraseWait is how long a caller waits for the end of an erasure.
 	eraseWait = 10 * time.Second
-	// leavingPause is between two looks at mail that was leaving when its
-	// addresses were erased.
+	// leavingPause is the interval of checks of mail that was in flight when its addresses were
+	// erased.
 	leavingPause = 200 * time.Millisecond
-	// doneCheckInterval is between two looks whether an erasure is done.
+	// doneCheckInterval is the interval of checks whether an erasure is done.
 	doneCheckInterval = 10 * time.Millisecond
 )
 
-// eraser has one worker at a time: two could write one email from two readings.
-// It is the background's, and a caller's where there is none.
+// eraser runs erasures one at a time: two could write one email based on two reads. The worker is
+// a background goroutine, or a caller if there is none.
 type eraser struct {
-	mu       chan struct{} // holds a token while somebody erases
+	mu       chan struct{} // holds a token while erasures run
 	wake     base.Signal
 	started  atomic.Bool
-	follower atomic.Bool // another server erases
-	waiting  []*erasure  // for mail that is leaving, or for readers; whoever has the turn owns it
+	follower atomic.Bool // another server runs erasures
+	waiting  []*erasure  // erasures waiting for mail in flight or for readers; owned by the holder of mu
 }
 
 func newEraser() *eraser {
 	return &eraser{mu: make(chan struct{}, 1), wake: base.NewSignal()}
 }
 
-// FinishErasure carries out an erasure that was begun, as audience.Service.EraseContacts promises.
+// FinishErasure runs an erasure that was stored, as audience.Service.EraseContacts promises.
 func (s *Service) FinishErasure(ctx context.Context, teamID string, job audience.Erasure) error {
 	ctx, cancel := context.WithTimeout(ctx, eraseWait)
 	defer cancel()
-	// The answer promises that nothing leaves: that much a caller who went away
-	// gets as well.
+	// The answer promises that no waiting mail is sent, also if the caller has gone.
 	if err := s.withdrawErased(context.WithoutCancel(ctx), teamID, job); err != nil {
 		s.eraser.wake.Notify()
 		return base.Unavailable(err)
 	}
-	if !s.eraser.started.Load() && !s.eraser.follower.Load() { // a command beside a server
+	if !s.eraser.started.Load() && !s.eraser.follower.Load() { // a command
 		if err := s.runErasures(ctx); err != nil && ctx.Err() == nil {
 			s.Log.Error("erase; a server tries again", "err", err)
 		}
 		return nil
 	}
-	s.eraser.wake.Notify() // or the server that works hears of it
+	s.eraser.wake.Notify() // or the leading server notices it
 	s.awaitErasure(ctx, teamID, job.ID)
 	return nil
 }
 
-// awaitErasure waits until the background is done with an erasure, or ctx ends.
+// awaitErasure waits until the background is done with an erasure or ctx is done.
 func (s *Service) awaitErasure(ctx context.Context, teamID, id string) {
 	for open := true; open && base.Sleep(ctx, doneCheckInterval, nil) && s.Claiming.Err() == nil; {
 		var err error
@@ -71,8 +70,7 @@ func (s *Service) awaitErasure(ctx context.Context, teamID, id string) {
 	}
 }
 
-// withdrawErased keeps what waits for the erased addresses from leaving. What is
-// leaving at this moment is looked at again by erase.
+// withdrawErased withdraws waiting mail to erased addresses. Mail in flight is handled by erase.
 func (s *Service) withdrawErased(ctx context.Context, teamID string, job audience.Erasure) error {
 	set := erase.NewSet(job.Addresses)
 	var ids []string
@@ -106,9 +104,8 @@ func (s *Service) withdrawErased(ctx context.Context, teamID string, job audienc
 	return s.withdrawBroadcasts(ctx, teamID, job)
 }
 
-// withdrawFrom settles those recipients of an email that are in the set and
-// still wait, and invalidates an attempt under way. It changes nothing, and
-// answers leaving, while the final dot may be on its way.
+// withdrawFrom settles the waiting recipients of an email that are in the set, and invalidates a
+// running attempt. If the final dot may have been sent, it changes nothing and returns leaving.
 func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set) (leaving bool, err error) {
 	unit, leaving, err := tx.OpenUnit(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -125,12 +122,12 @@ func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set
 	if err != nil {
 		return false, err
 	}
-	gone := 0
+	withdrawn := 0
 	for _, address := range open {
 		if !set.Has(address) {
 			continue
 		}
-		gone++
+		withdrawn++
 		if err := tx.SettleRecipient(app.Unit{EmailID: emailID}, address, app.Suppressed); err != nil {
 			return false, err
 		}
@@ -142,7 +139,7 @@ func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set
 			return false, err
 		}
 	}
-	if gone < len(open) {
+	if withdrawn < len(open) {
 		return false, nil
 	}
 	if err := tx.DeleteUnit(app.Unit{EmailID: emailID}); err != nil {
@@ -151,8 +148,8 @@ func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set
 	return false, tx.SettleDoubts(emailID, "not sent again: its recipients were erased")
 }
 
-// cancelUnaddressed withdraws an email whose sender was erased: nothing leaves in
-// that name.
+// cancelUnaddressed withdraws an email whose sender was erased, since its From must not be used
+// any more.
 func (s *Service) cancelUnaddressed(tx *db.Tx, teamID, emailID string) error {
 	unit, leaving, err := tx.OpenUnit(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) || leaving {
@@ -164,8 +161,8 @@ func (s *Service) cancelUnaddressed(tx *db.Tx, teamID, emailID string) error {
 	return s.mail.Withdraw(tx, unit, "Canceled; its sender was erased")
 }
 
-// StartEraser erases in the background what an earlier process left and what
-// callers did not wait for. Nothing may leave before its first step.
+// StartEraser runs open erasures in the background, including those of an earlier process. No mail
+// may be sent before its first step.
 func (s *Service) StartEraser(ctx context.Context) error {
 	teams, err := s.audience.OpenErasures(ctx)
 	if err != nil {
@@ -197,7 +194,7 @@ func (s *Service) StartEraser(ctx context.Context) error {
 	return nil
 }
 
-// runErasures repeats erase until nothing is left or ctx ends.
+// runErasures calls erase until no erasure is open or ctx is done.
 func (s *Service) runErasures(ctx context.Context) error {
 	for {
 		later, err := s.erase(ctx)
@@ -210,7 +207,7 @@ func (s *Service) runErasures(ctx context.Context) error {
 	}
 }
 
-// sweepErasures wakes the eraser where work is left.
+// sweepErasures wakes the eraser if erasures are open.
 func (s *Service) sweepErasures(ctx context.Context) error {
 	return s.DB.Read(ctx, func(r *db.Reader) error {
 		open, err := r.Erasures(1)

@@ -11,8 +11,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// BenchmarkErase erases one address from 100,000 emails of 5 kB, 100 of which
-// went to it, and tells how long another's send waits meanwhile at most.
+// BenchmarkErase erases one address from 100,000 emails of 5 kB, 100 of which were sent to it, and
+// reports the longest time that a send of another team waits meanwhile.
 func BenchmarkErase(b *testing.B) {
 	w := testserver.Start(b)
 	html := strings.Repeat("<p style='width:100%'>Hello there &amp; welcome to the shop</p>\n", 80)

@@ -15,8 +15,8 @@ import (
 	"mailer/db"
 )
 
-// stepContext is a context that ends once it was asked for a number of times: whoever
-// works with it stops between two uses of the database.
+// stepContext is a context that is done after a number of calls, which stops work between two uses
+// of the database.
 type stepContext struct {
 	context.Context
 	mu   sync.Mutex
@@ -53,8 +53,8 @@ func (s *stepContext) ended() bool { return s.Err() != nil }
 
 func TestErasureSurvivesCrash(t *testing.T) { erasureCrashes(t, 7) }
 
-// erasureCrashes has an erasure crash after every step-th use of the database, each time on
-// two copies.
+// erasureCrashes stops an erasure after every step-th use of the database, each time on two
+// copies.
 func erasureCrashes(t *testing.T, step int) {
 	copied := testserver.New(t)
 	c := plantAddress(copied, copied.Key, "ann@"+testserver.TestDomain, 60)
@@ -105,13 +105,13 @@ func TestErasureKeepsOptOut(t *testing.T) {
 	testserver.BothEngines(t)
 	w := testserver.New(t)
 	team := w.Key.TeamID
-	plain, gone, listed := w.CreateContact(team, "plain@erase.example"), w.CreateContact(team, "gone@erase.example"), w.CreateContact(team, "listed@erase.example")
+	plain, unsubscribed, listed := w.CreateContact(team, "plain@erase.example"), w.CreateContact(team, "gone@erase.example"), w.CreateContact(team, "listed@erase.example")
 	old, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "Listed@erase.example", Origin: app.OriginBounce})
 	testserver.Must(t, err)
 	topics := [2]app.Topic{}
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-		gone.Unsubscribed = true
-		if err := tx.UpdateContact(&gone); err != nil {
+		unsubscribed.Unsubscribed = true
+		if err := tx.UpdateContact(&unsubscribed); err != nil {
 			return err
 		}
 		for i, choice := range []app.Subscription{app.OptOut, app.OptIn} {
@@ -125,13 +125,13 @@ func TestErasureKeepsOptOut(t *testing.T) {
 		}
 		return nil
 	}))
-	gone.Unsubscribed = false // as a caller read it before
-	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), team, []app.Contact{plain, gone, listed, listed}))
+	unsubscribed.Unsubscribed = false // as a caller read it before
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), team, []app.Contact{plain, unsubscribed, listed, listed}))
 	w.Read(func(r *db.Reader) error {
 		if _, err := r.SuppressionByAddress(team, plain.Hash); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("who was not suppressed is now: %v", err)
 		}
-		s, err := r.SuppressionByAddress(team, gone.Hash)
+		s, err := r.SuppressionByAddress(team, unsubscribed.Hash)
 		if err != nil || s.Origin != app.OriginUnsubscribe || s.Email != "" {
 			t.Errorf("%+v, %v", s, err)
 		}

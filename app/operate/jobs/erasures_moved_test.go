@@ -19,7 +19,7 @@ func TestErasureCoversFormerAddresses(t *testing.T) {
 		_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, move[0], app.ContactPatch{Email: move[1]})
 		testserver.Must(t, err)
 	}
-	w.CreateContact(w.Key.TeamID, "taken@example.net") // somebody else's by now
+	w.CreateContact(w.Key.TeamID, "taken@example.net") // belongs to another contact now
 	w.Erase("now@example.net")
 	for _, address := range []string{"former@example.net", "between@example.net", "now@example.net"} {
 		w.WantNoTrace(address)

@@ -18,9 +18,9 @@ import (
 	"mailer/db/engine"
 )
 
-// quoting refuses or takes mail with words that repeat the recipient.
+// quoting refuses or accepts mail with a reply that contains the recipient.
 func quoting(m *app.Outgoing, n int) testserver.Answer {
-	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for i, address := range m.Recipients {
 			v := app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "taken for <" + address + ">"}}
@@ -29,7 +29,7 @@ func quoting(m *app.Outgoing, n int) testserver.Answer {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if hold() != nil {
+		if authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		res.Captured = []byte("To: " + strings.Join(m.Recipients, ", ") + "\r\n\r\nHello")
@@ -45,14 +45,14 @@ func TestErasureLeavesNoTraceInFiles(t *testing.T) {
 	if n := w.CountTraces(testserver.ErasedAddress); n < 1000 {
 		t.Fatalf("only %d traces before", n)
 	}
-	crowd := addEmails(w, w.Key, 2000)
-	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, crowd...)))
+	others := addContacts(w, w.Key, 2000)
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, others...)))
 	wantErased(w)
 	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 		t.Errorf("%d traces while the server runs", n)
 	}
 	all := w.FileBytes()
-	for _, c := range crowd {
+	for _, c := range others {
 		if n := bytes.Count(all, []byte(c.Email)); n != 0 {
 			t.Errorf("%d traces of %s", n, c.Email)
 		}
@@ -104,7 +104,7 @@ func TestErasureCancelsWaitingMail(t *testing.T) {
 		alone := w.Send(testserver.ErasedAddress)
 		both := w.Send(testserver.ErasedAddress, "eve@example.net")
 		hidden := w.Send("eve@example.net", "Vic <"+testserver.ErasedAddress+">")
-		synctest.Wait() // both wait before their dots
+		synctest.Wait() // both wait before their final dots
 		testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 		if n := w.OpenErasures(); n != 0 {
 			t.Fatalf("%d erasures are open", n)
@@ -150,8 +150,8 @@ func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				hang := make(chan struct{})
-				relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-					if hold() != nil {
+				relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+					if authorize() != nil {
 						return app.Result{Kind: app.ResultWithdrawn}
 					}
 					<-hang
@@ -166,7 +166,7 @@ func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 				if took := time.Since(start); took < 9*time.Second || took > 11*time.Second || w.OpenErasures() != 1 {
 					t.Errorf("answered after %v with %d erasures open", took, w.OpenErasures())
 				}
-				// Another's erasure does not wait for that.
+				// Another team's erasure does not wait for it.
 				d := w.CreateContact(w.Key.TeamID, "dan@erase.example")
 				start = time.Now()
 				testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{d}))
@@ -224,7 +224,7 @@ func TestLongReaderDelayingErasureIsLogged(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		if n := strings.Count(w.Log.Text.String(), words); w.OpenErasures() != 1 || n != 1 {
-			t.Errorf("%d erasures are open, it was told %d times", w.OpenErasures(), n)
+			t.Errorf("%d erasures are open, logged %d times", w.OpenErasures(), n)
 		}
 		close(release)
 		others.Wait()

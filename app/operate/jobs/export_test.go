@@ -7,7 +7,7 @@ import (
 	"mailer/app/tenants/audience"
 )
 
-// What the tests of this package from outside reach into it for.
+// Unexported functions for the external tests.
 
 var NewClock = newWatch
 
@@ -29,7 +29,7 @@ func (s *Service) WithdrawErased(ctx context.Context, teamID string, job audienc
 	return s.withdrawErased(ctx, teamID, job)
 }
 
-// HoldJobs has each cron job, once it runs, rest until its context ends; began hears of each.
+// HoldJobs replaces each cron job by one that calls began and waits for its context.
 func (s *Service) HoldJobs(began func(what string)) (all []string) {
 	for i := range s.jobs {
 		what := s.jobs[i].what

@@ -14,10 +14,9 @@ import (
 	"mailer/db"
 )
 
-// What only the tests of this package do with a world.
+// Helpers for the tests of this package.
 
-// wantErased waits until no erasure is open: a loaded machine may take longer
-// than a caller waits.
+// wantErased waits until no erasure is open. A loaded machine may need longer than a caller waits.
 func wantErased(w *testserver.Server) {
 	w.T.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); w.OpenErasures() > 0; {
@@ -28,9 +27,8 @@ func wantErased(w *testserver.Server) {
 	}
 }
 
-// addEmails makes n suppressed contacts in random order of their rows and returns
-// every 20th.
-func addEmails(w *testserver.Server, key *app.Key, n int) (picked []app.Contact) {
+// addContacts adds n suppressed contacts in random order of their rows and returns every 20th.
+func addContacts(w *testserver.Server, key *app.Key, n int) (picked []app.Contact) {
 	w.T.Helper()
 	for from := 0; from < n; from += 250 {
 		testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -52,7 +50,7 @@ func addEmails(w *testserver.Server, key *app.Key, n int) (picked []app.Contact)
 	return picked
 }
 
-// wantSettled waits until nothing waits to be sent.
+// wantSettled waits until no mail is waiting.
 func wantSettled(w *testserver.Server) {
 	w.T.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -66,7 +64,7 @@ func wantSettled(w *testserver.Server) {
 	}
 }
 
-// plantAddress puts an address wherever a team's things can hold one.
+// plantAddress stores an address in every kind of object of a team.
 func plantAddress(w *testserver.Server, key *app.Key, from string, n int) app.Contact {
 	w.T.Helper()
 	spellings := []string{testserver.ErasedAddress, strings.ToUpper(testserver.ErasedAddress), strings.ToLower(testserver.ErasedAddress), "vIC.tIM@Erase.Example"}
@@ -133,7 +131,7 @@ func plantAddress(w *testserver.Server, key *app.Key, from string, n int) app.Co
 	return c
 }
 
-// plantEverywhere is what a team sees of its mail, in one text.
+// plantEverywhere returns what a team sees of its mail as one text.
 func plantEverywhere(w *testserver.Server, key *app.Key) string {
 	w.T.Helper()
 	var b strings.Builder

@@ -1,9 +1,8 @@
-// Package upkeep is what must be done again and again: the pacemaker, the watch
-// over the clock, erasure of people, and cleaning. It may import every other
-// service; only what wires them imports it.
+// Package jobs runs the background work of a server: cron jobs, compensation of clock steps,
+// erasures, and cleanup. It uses all other services.
 //
-// Failure policy: every job is idempotent and derived from the database; a tick
-// that is missed or fails costs a delay and nothing else.
+// Failure policy: every job is idempotent and derived from the database. A missed or failed run
+// only causes a delay.
 package jobs
 
 import (
@@ -26,7 +25,7 @@ import (
 	"mailer/app/tenants/webhooks"
 )
 
-// Dependencies are the services that upkeep looks after.
+// Dependencies are the services that the jobs use.
 type Dependencies struct {
 	Events        *webhooks.Service
 	Teams         *teams.Service
@@ -39,10 +38,10 @@ type Dependencies struct {
 	Reports       *providerevents.Service
 	Retention     *retention.Service
 	RequestLog    *requestlog.Service
-	ReleaseMemory func() // hands memory of the process back; nil: nothing does
+	ReleaseMemory func() // releases memory of the process; nil: nothing
 }
 
-// Service is the background's work.
+// Service runs the background work.
 type Service struct {
 	*base.Base
 	events        *webhooks.Service
@@ -61,12 +60,12 @@ type Service struct {
 	lastSweep     lastSweep
 	idle          footprint.IdleDetector
 	releaseMemory func()
-	jobs          []cronJob // all that cron does
+	jobs          []cronJob // all cron jobs
 	cron          *cron.Cron
-	pacing        sync.Mutex // held while cron is stopped or started again
+	pacing        sync.Mutex // held while cron is stopped or started
 }
 
-// New makes the service.
+// New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, audience: o.Audience, mail: o.Mail,
 		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), releaseMemory: o.ReleaseMemory}

@@ -11,7 +11,8 @@ import (
 	"mailer/db"
 )
 
-// A message by SMTP may name an address where nothing of what is shown of it does.
+// TestErasureOfSMTPSubmissions: a raw message may contain an address that its displayed parts do
+// not contain.
 func TestErasureOfSMTPSubmissions(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	hidden := base64.StdEncoding.EncodeToString([]byte("ask bob@example.net\r\n"))

@@ -1,8 +1,7 @@
-// Package rekey replaces the master key: it adds a new one to the file of the master
-// key, seals anew with it what the old one sealed, and retires the old one. A server
-// follows the file while it runs.
+// Package rekey replaces the master key: it adds a new key to the master key file, seals all
+// stored values with it, and retires the old key. A running server follows the file.
 //
-// Failure policy: at any moment every sealed value can be opened with the keys of the
-// file; a kill costs a repetition and nothing else. A file that is damaged or lacks a
-// key is told, and the process goes on with the keys that it has.
+// Failure policy: every sealed value can be opened with the keys of the file at any time, and a
+// kill only causes repetition. If the file is damaged or lacks a key, the error is logged and the
+// process keeps its keys.
 package rekey

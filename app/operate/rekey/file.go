@@ -14,26 +14,26 @@ import (
 	"mailer/db/engine"
 )
 
-// errForeignKey says that a master key file lacks a key that was read from it before.
+// errForeignKey is the error of a master key file that lacks a key that it contained before.
 var errForeignKey = errors.New("it lacks a key that was in it before")
 
-// File is the file of the master key as a process follows it: the keys of its sealer
-// are those that stand there, as far as that is safe.
+// File is the master key file that a process follows. Its sealer uses the keys in the file as far
+// as that is safe.
 type File struct {
 	Path   string
 	Sealer *app.Sealer
 
-	met     atomic.Bool // the sealer met a value whose key does not open, or not any more
-	changed base.Signal // look now
-	mu      sync.Mutex  // of what follows
-	seen    os.FileInfo // of the file as it was read last; nil: it is to be read again
+	met     atomic.Bool // the sealer found a value sealed with an unknown or retired key
+	changed base.Signal // signals to read the file now
+	mu      sync.Mutex  // guards the fields below
+	seen    os.FileInfo // state of the file when it was read; nil: read it again
 }
 
-// OpenFile reads the file of the master key, which it makes where create is set and
-// there is none, and makes the sealer of its keys.
+// OpenFile reads the master key file, creates it if create is set and it does not exist, and
+// returns it with the sealer of its keys.
 func OpenFile(path string, create bool) (*File, error) {
 	f := &File{Path: path, changed: base.NewSignal()}
-	f.seen, _ = os.Stat(path) // not there, or changed meanwhile: it is read again
+	f.seen, _ = os.Stat(path) // missing or changed since: it is read again
 	keys, err := engine.MasterKeys(path, create)
 	if err != nil {
 		return nil, err
@@ -45,15 +45,14 @@ func OpenFile(path string, create bool) (*File, error) {
 	return f, nil
 }
 
-// missing reads the file for a sealer that met a key which it does not have: another
-// process added it a moment ago.
+// missing reads the file because the sealer found an unknown key, which another process may just
+// have added.
 func (f *File) missing() {
 	f.met.Store(true)
-	_, _ = f.follow(nil) // what is wrong with it the worker says
+	_, _ = f.follow(nil) // the worker logs errors
 }
 
-// Look has a server read the file again, and say what is wrong with it, whether it seems
-// to have changed or not.
+// Look makes the server read the file again and log its errors, changed or not.
 func (f *File) Look() {
 	f.mu.Lock()
 	f.seen = nil
@@ -61,10 +60,9 @@ func (f *File) Look() {
 	f.changed.Notify()
 }
 
-// follow sets the sealer's keys to those that the file holds, if that changed, and reports
-// whether it did. A key ends only where mayRetire says so; nil: it goes on opening
-// until the next call that can tell. Error: the file can't be read or lacks a key, and
-// the sealer keeps those that it has.
+// follow sets the sealer's keys to those of the file and reports whether they changed. A key is
+// retired only if mayRetire allows it; with a nil mayRetire it keeps opening until a later call.
+// Error: the file can't be read or lacks a key; the sealer keeps its keys.
 func (f *File) follow(mayRetire func(retired []seal.MasterKey) error) (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,8 +81,8 @@ func (f *File) follow(mayRetire func(retired []seal.MasterKey) error) (changed b
 	return f.adopt(keys, mayRetire)
 }
 
-// same reports whether a file is still the one that was seen. A file that is replaced
-// is another one, whatever its times are.
+// same reports whether a file is unchanged. A replaced file counts as changed, whatever its times
+// are.
 func same(seen, now os.FileInfo) bool {
 	return seen != nil && os.SameFile(seen, now) && seen.ModTime().Equal(now.ModTime()) && seen.Size() == now.Size()
 }
@@ -120,7 +118,7 @@ func (f *File) adopt(keys []seal.MasterKey, mayRetire func([]seal.MasterKey) err
 	return true, f.Sealer.SetKeys(keys)
 }
 
-// revived are keys without the mark of those that were retired.
+// revived returns keys without the retired mark.
 func revived(keys, retired []seal.MasterKey) []seal.MasterKey {
 	keys = slices.Clone(keys)
 	for i := range keys {

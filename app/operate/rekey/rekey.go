@@ -15,33 +15,31 @@ import (
 )
 
 const (
-	// retryInterval is how soon values are sealed anew that came while others were.
+	// retryInterval is how soon values are sealed again that were stored during a pass.
 	retryInterval = 2 * time.Second
-	// rotationInterval is how often it is looked for values of older keys while there are such
-	// keys, and seldom how often else: a process that read its keys long before may
-	// seal with one.
+	// rotationInterval is how often values of older keys are searched while such keys exist, and
+	// idleInterval how often otherwise: a process that read its keys long ago may use an old one.
 	rotationInterval = 10 * time.Second
 	idleInterval     = time.Hour
 )
 
-// Service follows the master key file and seals anew.
+// Service follows the master key file and seals stored values again.
 type Service struct {
 	*base.Base
 	file *File // nil: the keys never change
 }
 
-// New makes the service. file is nil where the keys come from no file.
+// New returns the service. file is nil if the keys do not come from a file.
 func New(base *base.Base, file *File) *Service { return &Service{Base: base, file: file} }
 
-// Start follows the file and seals anew in the background, until the server stops.
+// Start follows the file and seals values again in the background until the server stops.
 func (s *Service) Start() {
 	if s.file != nil {
 		s.Workers.Go(s.work)
 	}
 }
 
-// work looks at the file each second: a stat costs nothing, and tells of changes by
-// hand too.
+// work checks the file each second: a stat is cheap and finds manual changes too.
 func (s *Service) work() {
 	var last, next time.Time
 	newest := s.Sealer.Newest()
@@ -62,7 +60,7 @@ func (s *Service) work() {
 	}
 }
 
-// follow goes by the file.
+// follow applies changes of the file.
 func (s *Service) follow() {
 	changed, err := s.file.follow(s.mayRetire)
 	switch {
@@ -77,10 +75,10 @@ func (s *Service) follow() {
 	}
 }
 
-// errNeeded says that values are sealed with a key that is to end.
+// errNeeded is the error of retiring a key that values are sealed with.
 var errNeeded = errors.New("it is needed")
 
-// mayRetire refuses the end of keys that values are sealed with.
+// mayRetire returns errNeeded if values are sealed with the keys.
 func (s *Service) mayRetire(retired []seal.MasterKey) error {
 	c, err := s.count(s.Claiming)
 	if err != nil {
@@ -94,7 +92,7 @@ func (s *Service) mayRetire(retired []seal.MasterKey) error {
 	return nil
 }
 
-// round seals anew once, and returns when to look again.
+// round makes one pass and returns when to make the next.
 func (s *Service) round() time.Duration {
 	began := time.Now()
 	n, err := s.reseal(s.Claiming, func(int) {})
@@ -116,25 +114,24 @@ func (s *Service) round() time.Duration {
 	return idleInterval
 }
 
-// Rotation is what became of a rotation.
+// Rotation is the result of a rotation.
 type Rotation struct {
-	Keys     int `json:"keys"`     // that open sealed values
-	Resealed int `json:"resealed"` // values that were sealed anew
-	Left     int `json:"left"`     // values that older keys sealed, still
+	Keys     int `json:"keys"`     // keys that open sealed values
+	Resealed int `json:"resealed"` // values sealed again
+	Left     int `json:"left"`     // values still sealed with older keys
 }
 
-// pollEvery is how often it is looked how far a server has come, and serverWait how
-// long it may come no further.
+// pollEvery is how often the progress of a server is checked, and serverWait how long it may make
+// no progress.
 const (
 	pollEvery  = 300 * time.Millisecond
 	serverWait = 15 * time.Second
 )
 
-// Rotate adds a key to the master key file and waits until everything is sealed with
-// it: by the server that runs on the database, which thereby proves that it has the
-// key, or else by this process. Where that server comes no further, for it can't see
-// the file, say, values are left, and nothing is lost. serving tells whether a server
-// runs, and progress is told now and then.
+// Rotate adds a key to the master key file and waits until all values are sealed with it: by the
+// running server, which proves that it has the key, or by this process. If the server makes no
+// progress, for instance because it can't read the file, values are left and nothing is lost.
+// serving reports whether a server runs. progress is called from time to time.
 func (s *Service) Rotate(ctx context.Context, serving func() bool, progress func(resealed, left int)) (Rotation, error) {
 	keys, err := engine.ChangeMasterKeys(s.file.Path, addKey)
 	if err != nil {
@@ -152,7 +149,7 @@ func (s *Service) Rotate(ctx context.Context, serving func() bool, progress func
 	return s.finish(ctx, Rotation{Keys: opening(keys)}, serving, progress)
 }
 
-// addKey puts a new key before the others.
+// addKey adds a new key before the others.
 func addKey(keys []seal.MasterKey) ([]seal.MasterKey, error) {
 	taken := map[seal.Fingerprint]bool{}
 	for _, k := range keys {
@@ -165,7 +162,7 @@ func addKey(keys []seal.MasterKey) ([]seal.MasterKey, error) {
 	return append([]seal.MasterKey{added}, keys...), nil
 }
 
-// opening is how many keys open sealed values.
+// opening returns how many keys open sealed values.
 func opening(keys []seal.MasterKey) (n int) {
 	for _, k := range keys {
 		if !k.Retired {
@@ -175,7 +172,7 @@ func opening(keys []seal.MasterKey) (n int) {
 	return n
 }
 
-// finish waits until nothing is left that older keys sealed.
+// finish waits until no value is sealed with an older key.
 func (s *Service) finish(ctx context.Context, r Rotation, serving func() bool, progress func(resealed, left int)) (Rotation, error) {
 	c, err := s.count(ctx)
 	if err != nil {
@@ -198,7 +195,7 @@ func (s *Service) finish(ctx context.Context, r Rotation, serving func() bool, p
 		left := c.left(s.Sealer.Newest())
 		if left != r.Left {
 			r.Left, moved = left, time.Now()
-		} else if alone { // what is left can't be opened
+		} else if alone { // the remaining values can't be opened
 			return r, nil
 		}
 		r.Resealed = max(0, all-r.Left)
@@ -207,16 +204,15 @@ func (s *Service) finish(ctx context.Context, r Rotation, serving func() bool, p
 	return r, nil
 }
 
-// Retirement is what became of the older keys.
+// Retirement is the result of retiring the older keys.
 type Retirement struct {
-	Keys    int `json:"keys"`    // that open sealed values
-	Retired int `json:"retired"` // that verify tokens alone, with those of earlier retirements
-	Left    int `json:"left"`    // values that older keys sealed: none
+	Keys    int `json:"keys"`    // keys that open sealed values
+	Retired int `json:"retired"` // keys that only verify tokens, including earlier ones
+	Left    int `json:"left"`    // values sealed with older keys: 0
 }
 
-// Retire ends all keys but the newest: from then on they verify tokens that never end,
-// and nothing else. Error: CodeConflict while values are sealed with them, or where
-// there is no older key.
+// Retire retires all keys except the newest: from then on they only verify tokens that never
+// expire. Error: CodeConflict while values are sealed with them, or if there is no older key.
 func (s *Service) Retire(ctx context.Context) (Retirement, error) {
 	c, err := s.count(ctx)
 	if err != nil {
@@ -237,7 +233,7 @@ func (s *Service) Retire(ctx context.Context) (Retirement, error) {
 	return r, base.Unavailable(err)
 }
 
-// retire marks all keys behind the newest.
+// retire marks all keys except the newest.
 func retire(keys []seal.MasterKey, newest seal.Fingerprint) ([]seal.MasterKey, error) {
 	at := slices.IndexFunc(keys, func(k seal.MasterKey) bool { return !k.Retired })
 	if keys[at].Fingerprint() != newest {
@@ -254,21 +250,21 @@ func retire(keys []seal.MasterKey, newest seal.Fingerprint) ([]seal.MasterKey, e
 
 // The states of a key.
 const (
-	Seals   = "seals"   // the newest: it opens too
-	Opens   = "opens"   // an older one
-	Retired = "retired" // it verifies tokens alone
-	Unknown = "unknown" // values are sealed with it, and the file does not hold it
+	Seals   = "seals"   // the newest key, which opens too
+	Opens   = "opens"   // an older key
+	Retired = "retired" // only verifies tokens
+	Unknown = "unknown" // not in the file, but values are sealed with it
 )
 
-// Key is a master key as an operator sees it.
+// Key is a master key in the operator's list.
 type Key struct {
 	Fingerprint string `json:"key"`
 	State       string `json:"state"`
-	Sealed      int    `json:"sealed"` // how many values are sealed with it
+	Sealed      int    `json:"sealed"` // values sealed with the key
 }
 
-// List returns the keys in the order of the file, and how many values are sealed with
-// each; those that the file lacks come last.
+// List returns the keys in the order of the file with the number of values sealed with each. Keys
+// missing in the file come last.
 func (s *Service) List(ctx context.Context) ([]Key, error) {
 	c, err := s.count(ctx)
 	if err != nil {

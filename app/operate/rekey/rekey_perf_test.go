@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestPerfAcceptDuringReseal compares the 99th percentile of
-// accepts meanwhile with that before.
+// TestPerfAcceptDuringReseal compares the 99th percentile of accepts before and during resealing.
 func TestPerfAcceptDuringReseal(t *testing.T) {
 	p99 := func(took []time.Duration) time.Duration {
 		slices.Sort(took)

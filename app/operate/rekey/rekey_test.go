@@ -25,7 +25,7 @@ import (
 	"mailer/db/engine"
 )
 
-// keyed makes a world whose keys come from a file.
+// keyed starts a server whose keys come from a file.
 func keyed(t *testing.T, relays ...*testserver.FakeRelay) (w *testserver.Server, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "mailer.db.key")
@@ -64,7 +64,7 @@ func numbers(n int) func(yield func(int) bool) {
 	}
 }
 
-// opened is how many values of a domain can be opened and say what was sealed.
+// opened returns how many values of a domain can be opened and are correct.
 func opened(w *testserver.Server, domainID string) (n int) {
 	w.T.Helper()
 	var after db.SealedRow
@@ -87,7 +87,8 @@ func opened(w *testserver.Server, domainID string) (n int) {
 	}
 }
 
-// withRunningServer is a command beside the server, with what it read of the file.
+// withRunningServer returns the services of a command beside the server, with its own copy of the
+// keys.
 func withRunningServer(t *testing.T, w *testserver.Server, path string) *server.Server {
 	t.Helper()
 	f, err := rekey.OpenFile(path, false)
@@ -107,7 +108,7 @@ func rotate(t *testing.T, e *server.Server, serving bool) rekey.Rotation {
 	return r
 }
 
-// accept has emails accepted until ctx ends, at least one, and returns how long each took.
+// accept accepts emails until ctx is done, at least one, and returns how long each took.
 func accept(ctx context.Context, t *testing.T, w *testserver.Server, keys ...*app.Key) (took []time.Duration) {
 	for n := 0; n == 0 || ctx.Err() == nil; n++ {
 		key := keys[n%len(keys)]
@@ -125,16 +126,16 @@ func accept(ctx context.Context, t *testing.T, w *testserver.Server, keys ...*ap
 	return took
 }
 
-// resealing has so many values sealed anew while mail is accepted, and returns how long
-// accepts took before and meanwhile.
-func resealing(t *testing.T, values int, quiet time.Duration) (before, during []time.Duration) {
+// resealing seals a number of values again while mail is accepted and returns the durations of
+// accepts before and during it.
+func resealing(t *testing.T, values int, duration time.Duration) (before, during []time.Duration) {
 	relay := testserver.NewRelay(testserver.Always(testserver.Accept))
 	w, path := keyed(t, relay)
 	other := w.AddTeam("other", "other.example")
 	id := fill(w, other, "other.example", values)
-	third := w.AddTeam("third", "third.example") // that its mail is signed with one key alone
+	third := w.AddTeam("third", "third.example") // whose mail is signed with one key
 	w.Start()
-	ctx, end := context.WithTimeout(t.Context(), quiet)
+	ctx, end := context.WithTimeout(t.Context(), duration)
 	before = accept(ctx, t, w, w.Key, third)
 	end()
 	ctx, end = context.WithCancel(t.Context())
@@ -143,7 +144,7 @@ func resealing(t *testing.T, values int, quiet time.Duration) (before, during []
 	r := rotate(t, withRunningServer(t, w, path), true)
 	end()
 	wg.Wait()
-	if r.Keys != 2 || r.Left != 0 { // the server may have begun before the command counted
+	if r.Keys != 2 || r.Left != 0 { // the server may have started before the command counted
 		t.Errorf("%+v", r)
 	}
 	if n := opened(w, id); n != values {
@@ -156,7 +157,7 @@ func TestResealDuringSending(t *testing.T) {
 	resealing(t, 300, 0)
 }
 
-// tokens are links of a team, and whether they still lead somewhere.
+// tokens are links of a team.
 type tokens struct{ unsubscribe, preferences, open, click, path string }
 
 func newTokens(s *app.Sealer, teamID, emailID string) tokens {
@@ -168,7 +169,7 @@ func newTokens(s *app.Sealer, teamID, emailID string) tokens {
 	}
 }
 
-// work tells which lead somewhere: u, p, o, c, r.
+// work returns which links are valid: u, p, o, c, r.
 func (k tokens) work(s *app.Sealer) (out string) {
 	_, u := s.ReadPageToken(app.UnsubscribePage, k.unsubscribe)
 	_, p := s.ReadPageToken(app.PreferencesPage, k.preferences)
@@ -231,7 +232,7 @@ func TestOldLinksSurviveRotations(t *testing.T) {
 func TestRetireIsRefusedWhileValuesRemain(t *testing.T) {
 	testserver.BothEngines(t)
 	w, path := keyed(t)
-	testserver.WantCode(t, retire(w), app.CodeConflict) // there is one key alone
+	testserver.WantCode(t, retire(w), app.CodeConflict) // there is only one key
 	sealed := w.Services.Sealer.Seal(domains.DKIMPurpose, "x", []byte("x"))
 	add := func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
 		return append([]seal.MasterKey{{Key: seal.NewMasterKey()}}, keys...), nil
@@ -262,7 +263,8 @@ func retire(w *testserver.Server) error {
 	return err
 }
 
-// A process that read the file before a rotation meets values of the new key.
+// TestProcessSeesNewKeyAfterRotation: a process that read the file before a rotation finds values
+// of the new key.
 func TestProcessSeesNewKeyAfterRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mailer.db.key")
 	early, err := rekey.OpenFile(path, true)
@@ -279,7 +281,8 @@ func TestProcessSeesNewKeyAfterRotation(t *testing.T) {
 	}
 }
 
-// A server goes on with its keys where the file is damaged or retires what is needed.
+// TestInvalidKeyFileIsIgnored: the server keeps its keys if the file is damaged or retires a
+// needed key.
 func TestInvalidKeyFileIsIgnored(t *testing.T) {
 	w, path := keyed(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 	old, err := engine.MasterKeys(path, false)
@@ -303,12 +306,12 @@ func TestInvalidKeyFileIsIgnored(t *testing.T) {
 	}
 }
 
-// await waits until the log says something.
-func await(t *testing.T, w *testserver.Server, said string) {
+// await waits until the log contains a text.
+func await(t *testing.T, w *testserver.Server, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !w.Log.Contains(said); {
+	for deadline := time.Now().Add(time.Minute); !w.Log.Contains(text); {
 		if time.Now().After(deadline) {
-			t.Fatalf("the log does not say %q", said)
+			t.Fatalf("the log does not say %q", text)
 		}
 		<-time.After(20 * time.Millisecond)
 	}

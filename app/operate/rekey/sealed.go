@@ -20,11 +20,11 @@ import (
 // kind is a kind of sealed values.
 type kind struct {
 	table   db.SealedTable
-	purpose string // empty: the name of the setting, which has no context
+	purpose string // empty: the name of the setting, without context
 }
 
-// kinds are all sealed values of a database. The settings come last: the seed among
-// them is what a start opens, and it shall prove that all the others can be opened.
+// kinds returns all kinds of sealed values. The settings come last: a start opens the seed among
+// them, which proves that all other values can be opened.
 func kinds() []kind {
 	return []kind{
 		{db.SealedDKIMKeys, domains.DKIMPurpose},
@@ -39,7 +39,7 @@ func kinds() []kind {
 	}
 }
 
-// binding is the purpose and the context of a row.
+// binding returns the purpose and the context of a row.
 func (k kind) binding(row db.SealedRow) (purpose, context string) {
 	if k.purpose == "" {
 		return strings.TrimPrefix(row.ID, db.SealedSetting), ""
@@ -47,10 +47,10 @@ func (k kind) binding(row db.SealedRow) (purpose, context string) {
 	return k.purpose, row.ID
 }
 
-// batchSize is how many sealed values are read at once, and written in one Write at most.
+// batchSize is how many sealed values one read returns and one write changes.
 const batchSize = 50
 
-// walk calls fn with all sealed values, a piece of one kind at a time.
+// walk calls fn with all sealed values, a batch of one kind at a time.
 func (s *Service) walk(ctx context.Context, fn func(k kind, rows []db.SealedRow) error) error {
 	for _, k := range kinds() {
 		var after db.SealedRow
@@ -71,10 +71,10 @@ func (s *Service) walk(ctx context.Context, fn func(k kind, rows []db.SealedRow)
 	return ctx.Err()
 }
 
-// counts are how many values are sealed with each key.
+// counts holds how many values are sealed with each key.
 type counts map[seal.Fingerprint]int
 
-// left is how many of them are not sealed with one key.
+// left returns how many values are sealed with other keys than newest.
 func (c counts) left(newest seal.Fingerprint) (n int) {
 	for print, values := range c {
 		if print != newest {
@@ -98,8 +98,8 @@ func (s *Service) count(ctx context.Context) (counts, error) {
 	return c, nil
 }
 
-// reseal seals with the newest key what others sealed, and returns how many values it
-// did. One that can't be opened is told in the log, and left.
+// reseal seals values of older keys with the newest key and returns how many. A value that can't
+// be opened is logged and left.
 func (s *Service) reseal(ctx context.Context, did func(n int)) (n int, err error) {
 	newest := s.Sealer.Newest()
 	err = s.walk(ctx, func(k kind, rows []db.SealedRow) error {
@@ -110,13 +110,12 @@ func (s *Service) reseal(ctx context.Context, did func(n int)) (n int, err error
 		return err
 	})
 	if err != nil {
-		return n, fmt.Errorf("seal anew: %w", err)
+		return n, fmt.Errorf("reseal: %w", err)
 	}
 	return n, nil
 }
 
-// resealBatch opens and seals outside of the Write, which waits for nothing, and then
-// leaves processor and writer to others for as long as it took.
+// resealBatch opens and seals outside of the write, then pauses for as long as it took.
 func (s *Service) resealBatch(ctx context.Context, newest seal.Fingerprint, k kind, rows []db.SealedRow) (int, error) {
 	began := time.Now()
 	var old []db.SealedRow

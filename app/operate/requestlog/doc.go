@@ -1,6 +1,5 @@
-// Package requestlog keeps which requests were made, for those who made them: never
-// their bodies.
+// Package requestlog stores which API requests were made, without their bodies, and searches them.
 //
-// Failure policy: requests do not wait for it; what it can't keep is dropped, and
+// Failure policy: requests never wait for the log. Entries that can't be stored are dropped and
 // counted.
 package requestlog

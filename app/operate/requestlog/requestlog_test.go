@@ -13,14 +13,14 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// made counts the ids that newID made.
+// made counts the ids of newID.
 var made atomic.Int64
 
-// newID makes an id of the bubble's own time: app.NewID never goes back, and other
-// bubbles are in other times.
+// newID returns an id of the synctest bubble's time: app.NewID never goes back, and other bubbles
+// have other times.
 func newID() string { return app.FirstID(time.Now())[:24] + fmt.Sprintf("%012x", made.Add(1)) }
 
-// note keeps a request of a key and returns its id.
+// note stores a request of a key and returns its id.
 func note(w *testserver.Server, key *app.Key, method, endpoint string, status int) string {
 	e := &requestlog.Entry{ID: newID(), TeamID: key.TeamID, KeyID: key.ID, Method: method, Endpoint: endpoint, Status: status, Took: time.Millisecond, UserAgent: "test/1"}
 	if status >= 400 {
@@ -30,7 +30,7 @@ func note(w *testserver.Server, key *app.Key, method, endpoint string, status in
 	return e.ID
 }
 
-// listed are the requests that a query picks, on one line each.
+// listed returns the requests that match a query, one on each line.
 func listed(t *testing.T, w *testserver.Server, key *app.Key, q requestlog.Query, page app.Page) string {
 	t.Helper()
 	if page.Limit == 0 {
@@ -135,7 +135,7 @@ func TestRequestsOfErasedAddressAreRemoved(t *testing.T) {
 		note(w, other, "GET", plain, 200)
 		testserver.SleepAndSettle(2 * requestlog.FlushEvery)
 		w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
-		late := &requestlog.Entry{ID: newID(), TeamID: w.Key.TeamID, Method: "DELETE", Endpoint: plain, Status: 200} // it ends behind what it erases
+		late := &requestlog.Entry{ID: newID(), TeamID: w.Key.TeamID, Method: "DELETE", Endpoint: plain, Status: 200} // it ends after the erasure
 		waiting := note(w, w.Key, "GET", "/waits/"+testserver.ErasedAddress, 200)
 		w.Erase(testserver.ErasedAddress)
 		w.Services.RequestLog.Note(late)
@@ -174,16 +174,16 @@ func TestDroppedRequestsAreLogged(t *testing.T) {
 		for range flood {
 			w.Services.RequestLog.Note(&requestlog.Entry{ID: newID(), TeamID: w.Key.TeamID, Method: "GET", Endpoint: "/emails"})
 		}
-		_ = w.FailWrite(testserver.DiskFullError(t)) // from now on the disk is full
+		_ = w.FailWrite(testserver.DiskFullError(t)) // the disk is full from now on
 		w.Services.RequestLog.Flush(t.Context())
 		if !w.Log.Contains("the log of requests lacks some\" requests=107") {
-			t.Error("nobody was told")
+			t.Error("nothing was logged")
 		}
 		testserver.SleepAndSettle(time.Second)
 		note(w, w.Key, "GET", "/emails", 200)
 		w.Services.RequestLog.Flush(t.Context())
 		if w.Log.Contains("requests=1 ") || w.Log.Contains("requests=4900") {
-			t.Error("it was told twice within a minute")
+			t.Error("logged twice within a minute")
 		}
 	})
 }

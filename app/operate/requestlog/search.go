@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// Query is what a caller looks for, as it was written; empty strings pick all.
+// Query is a search as the caller wrote it. Empty strings match all.
 type Query struct {
 	Method, Status, Endpoint, KeyID, EmailID, CreatedAfter, CreatedBefore string
 }
@@ -22,13 +22,13 @@ type Query struct {
 type Page struct {
 	Entries    []Entry
 	More       bool
-	SearchedTo string // the last one that was looked at, where a search goes on
+	SearchedTo string // id of the last examined request, where the search can continue
 }
 
 const (
-	// searchBound is how many requests one search looks at, about.
+	// searchBound is how many requests one search examines, approximately.
 	searchBound = 100_000
-	// beforeSlack is how long before its email a request may have come.
+	// beforeSlack is how long before its email a request may have started.
 	beforeSlack = time.Minute
 )
 
@@ -41,8 +41,8 @@ func (s *Service) GetLog(ctx context.Context, key *app.Key, id string) (Entry, e
 	return e, nil
 }
 
-// ListLogs returns a page of the team's requests that a query picks. It looks at a
-// bounded number of them: SearchedTo says how far it came. Errors: CodeValidation.
+// ListLogs returns a page of the team's requests that match a query. It examines a limited number
+// of requests; SearchedTo is where it ended. Errors: CodeValidation.
 func (s *Service) ListLogs(ctx context.Context, key *app.Key, q Query, page app.Page) (out Page, err error) {
 	f, err := q.filter()
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Service) ListLogs(ctx context.Context, key *app.Key, q Query, page app.
 	return out, nil
 }
 
-// filter checks a query. Errors: CodeValidation.
+// filter validates a query. Errors: CodeValidation.
 func (q *Query) filter() (*db.RequestFilter, error) {
 	f := &db.RequestFilter{Method: strings.ToUpper(q.Method), Prefix: q.Endpoint}
 	var err error
@@ -84,7 +84,7 @@ func (q *Query) filter() (*db.RequestFilter, error) {
 	f.EmailID, errs[1] = optionalID("email_id", q.EmailID)
 	f.From, errs[2] = idAt("created_after", q.CreatedAfter)
 	f.To, errs[3] = idAt("created_before", q.CreatedBefore)
-	if f.EmailID != "" { // it was made while its request lasted
+	if f.EmailID != "" { // the email was created while its request ran
 		at := (&Entry{ID: f.EmailID}).CreatedAt()
 		f.From = max(f.From, app.FirstID(at.Add(-beforeSlack)))
 		if to := app.FirstID(at.Add(time.Second)); f.To == "" || to < f.To {
@@ -94,8 +94,8 @@ func (q *Query) filter() (*db.RequestFilter, error) {
 	return f, errors.Join(errs[:]...)
 }
 
-// statuses reads 404, 4xx or nothing.
-func statuses(text string) (least, most int, err error) {
+// statuses parses 404, 4xx or "".
+func statuses(text string) (lowest, highest int, err error) {
 	if text == "" {
 		return 0, 999, nil
 	}
@@ -118,7 +118,7 @@ func optionalID(name, text string) (string, error) {
 	return id, nil
 }
 
-// idAt is the first id of a time.
+// idAt returns the first id of a time.
 func idAt(name, text string) (string, error) {
 	if text == "" {
 		return "", nil

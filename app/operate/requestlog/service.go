@@ -15,61 +15,60 @@ import (
 	"mailer/db"
 )
 
-// Entry is a request that was made.
+// Entry is a logged request.
 type Entry = db.RequestLog
 
 const (
-	// Retention is how long requests are kept.
+	// Retention is how long requests are stored.
 	Retention = 30 * 24 * time.Hour
-	// FlushEvery is how long a request waits for others to be written with it.
+	// FlushEvery is how long a request waits to be stored together with others.
 	FlushEvery = time.Second
-	// flushSize is how many do not wait any longer, and maxWaiting how many wait at most.
+	// flushSize is how many waiting requests are stored immediately, maxWaiting how many may wait.
 	flushSize, maxWaiting = 500, 5000
-	// batchSize is how many one transaction writes: others wait behind it.
+	// batchSize is how many requests one transaction stores, since other transactions wait for it.
 	batchSize = 100
-	// logInterval is how often it is told at most that some were dropped.
+	// logInterval is the minimum time between warnings about dropped requests.
 	logInterval = time.Minute
-	// forgetTTL is how long requests that come late are held against an erasure.
+	// forgetTTL is how long an erasure applies to requests that arrive late.
 	forgetTTL = 5 * time.Minute
-	// MaxEndpoint and MaxAgent are how many bytes of a path and of a user agent are kept.
+	// MaxEndpoint and MaxAgent are the maximum lengths of a stored path and user agent in bytes.
 	MaxEndpoint, MaxAgent = 512, 256
 )
 
-// Service keeps requests, and finds them.
+// Service stores and searches requests.
 type Service struct {
 	*base.Base
 	off            atomic.Bool
-	wake, flushNow base.Signal // there is something to write; there is much
-	writing        sync.Mutex  // held while some are written down
-	mu             sync.Mutex  // held while what follows is read or changed
+	wake, flushNow base.Signal // signals: requests are waiting; many are waiting
+	writing        sync.Mutex  // held while a batch is stored
+	mu             sync.Mutex  // guards the fields below
 	waiting        []Entry
 	dropped        int
 	lastLogged     time.Time
 	forgotten      []forgotten
 }
 
-// forgotten are addresses of a team that requests no longer mention; set says which, by
-// the id of the request.
+// forgotten holds erased addresses of a team. set returns those that apply to a request id.
 type forgotten struct {
 	team  string
 	set   func(id string) *erase.Set
 	until time.Time
 }
 
-// New makes a Service; off: it keeps nothing new.
+// New returns a Service. off: new requests are not stored.
 func New(b *base.Base, off bool) *Service {
 	s := &Service{Base: b, wake: base.NewSignal(), flushNow: base.NewSignal()}
 	s.SetOff(off)
 	return s
 }
 
-// SetOff has new requests not be kept, or kept again. Those that were kept stay.
+// SetOff enables or disables storing of new requests. Stored requests remain.
 func (s *Service) SetOff(off bool) { s.off.Store(off) }
 
-// Off reports whether new requests are not kept; nil keeps them.
+// Off reports whether storing is disabled. A nil Service stores.
 func (s *Service) Off() bool { return s != nil && s.off.Load() }
 
-// Note keeps a request. It is written down soon; where too many wait it is dropped.
+// Note queues a request to be stored soon. It is dropped if too many wait.
 func (s *Service) Note(e *Entry) {
 	if s.Off() {
 		return
@@ -90,16 +89,16 @@ func (s *Service) Note(e *Entry) {
 	}
 }
 
-// bounded is the beginning of a text up to a separator, so that no part of an address
-// stays, and holds nothing else in memory.
-func bounded(text string, most int, separator string) string {
-	if len(text) > most {
-		text = text[:max(0, strings.LastIndex(text[:most], separator))]
+// bounded returns a copy of the longest prefix of text of at most maxBytes bytes that ends at a
+// separator, so that no part of an address remains.
+func bounded(text string, maxBytes int, separator string) string {
+	if len(text) > maxBytes {
+		text = text[:max(0, strings.LastIndex(text[:maxBytes], separator))]
 	}
 	return strings.ToValidUTF8(strings.Clone(text), "")
 }
 
-// Start has requests be written down. The last ones need Flush.
+// Start stores queued requests in the background. The last ones need Flush.
 func (s *Service) Start() {
 	s.Workers.Go(func() {
 		for {
@@ -116,7 +115,7 @@ func (s *Service) Start() {
 	})
 }
 
-// Flush writes down what waits. What can't be written is dropped.
+// Flush stores the queued requests. It drops those that can't be stored.
 func (s *Service) Flush(ctx context.Context) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -130,7 +129,7 @@ func (s *Service) Flush(ctx context.Context) {
 	s.logDropped(nil)
 }
 
-// take returns what waits, without what mentions forgotten addresses.
+// take returns the queued requests, without those that mention erased addresses.
 func (s *Service) take() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +149,7 @@ func (s *Service) drop(n int, err error) {
 	s.logDropped(err)
 }
 
-// logDropped warns, once in a while, that requests were dropped.
+// logDropped logs now and then that requests were dropped.
 func (s *Service) logDropped(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,14 +165,14 @@ func (s *Service) logDropped(err error) {
 	s.lastLogged, s.dropped = now, 0
 }
 
-// Forget removes the requests of a team, up to an id, that mention addresses; set says
-// which, by the id of a request. Those that wait, or come in the next minutes and began
-// before, are not kept.
+// Forget removes requests of a team up to an id that mention erased addresses; set returns those
+// that apply to a request id. It applies to queued requests too, and to requests that started
+// before and arrive within forgetTTL.
 func (s *Service) Forget(ctx context.Context, teamID, until string, all *erase.Set, set func(id string) *erase.Set) error {
 	s.mu.Lock()
 	s.forgotten = append(s.forgotten, forgotten{teamID, set, clock.Now().Add(forgetTTL)})
 	s.mu.Unlock()
-	s.Flush(ctx) // it waits for what is being written, which was taken before
+	s.Flush(ctx) // includes the batch that is being stored
 	const rows = 500
 	span := db.Span{Until: until}
 	for {
@@ -213,7 +212,7 @@ func (s *Service) remove(ctx context.Context, teamID string, ids []string) error
 	return nil
 }
 
-// Purge removes what is older than is kept, of the teams that are named.
+// Purge removes expired requests of the given teams.
 func (s *Service) Purge(ctx context.Context, teams []string) error {
 	for _, id := range teams {
 		err := s.InChunks(ctx, "old requests", func(tx *db.Tx) (bool, error) {

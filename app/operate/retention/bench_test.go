@@ -15,8 +15,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// paced sends an email each 5 milliseconds for a time, and returns how long the calls
-// took, sorted.
+// paced sends an email every 5 milliseconds for a duration and returns the sorted durations of the
+// calls.
 func paced(b *testing.B, w *testserver.Server, d time.Duration) (took []time.Duration) {
 	b.Helper()
 	html := strings.Repeat("<p style='width:100%'>Hello there &amp; welcome to the shop</p>\n", 80)
@@ -32,8 +32,8 @@ func paced(b *testing.B, w *testserver.Server, d time.Duration) (took []time.Dur
 	return took
 }
 
-// BenchmarkAcceptDuringDeletion tells how long accepts take while 40,000 old emails of 5
-// KB are deleted and their pages given back, and while they are not.
+// BenchmarkAcceptDuringDeletion measures accepts while 40,000 old emails of 5 KB are deleted and
+// their pages released, and without deletion.
 func BenchmarkAcceptDuringDeletion(b *testing.B) {
 	for range b.N {
 		w := testserver.NewWithConfig(b, server.Config{Load: &app.Load{}}, testserver.NewRelay(nil))
@@ -53,13 +53,13 @@ func BenchmarkAcceptDuringDeletion(b *testing.B) {
 			b.ReportMetric(time.Since(start).Seconds(), "s/delete-40000")
 			done <- err
 		}()
-		beside := paced(b, w, 15*time.Second)
+		during := paced(b, w, 15*time.Second)
 		left := w.SQL(`SELECT count(*) FROM emails`)[0]
 		cancel()
 		if err := <-done; err != nil && ctx.Err() == nil {
 			b.Fatal(err)
 		}
-		for name, took := range map[string][]time.Duration{"alone": alone, "beside": beside} {
+		for name, took := range map[string][]time.Duration{"alone": alone, "beside": during} {
 			b.Logf("%s: %d accepts, p50 %v, p90 %v, p99 %v, worst %v", name, len(took), took[len(took)/2], took[len(took)*9/10], took[len(took)*99/100], took[len(took)-1])
 		}
 		b.Logf("%s emails are left; the file took %d MB, takes %d", left, before>>20, size(w)>>20)

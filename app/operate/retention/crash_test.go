@@ -12,8 +12,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// stepContext is a context that ends once it was asked for a number of times: whoever works
-// with it stops between two uses of the database.
+// stepContext is a context that is done after a number of calls, which stops work between two uses
+// of the database.
 type stepContext struct {
 	context.Context
 	mu   sync.Mutex
@@ -42,8 +42,7 @@ func (s *stepContext) Err() error {
 	}
 }
 
-// wantWhole checks that nothing of an email is there without the rest, but for content
-// that reads as deleted.
+// wantWhole checks that no email exists in part, except for content that reads as deleted.
 func wantWhole(t *testing.T, w *testserver.Server, step int) {
 	t.Helper()
 	for what, query := range map[string]string{
@@ -63,7 +62,7 @@ func wantWhole(t *testing.T, w *testserver.Server, step int) {
 
 func TestDeletionSurvivesCrash(t *testing.T) { crashes(t, 11) }
 
-// crashes has the deletion of old mail crash after every step-th use of the database.
+// crashes stops the deletion of old mail after every step-th use of the database.
 func crashes(t *testing.T, step int) {
 	synctestDays(t, func(t *testing.T) {
 		copied := testserver.Start(t, testserver.NewRelay(nil))

@@ -15,24 +15,23 @@ import (
 )
 
 const (
-	// horizon is how many emails one snapshot looks at.
+	// horizon is how many emails one snapshot reads.
 	horizon = 200
-	// slackDivisor and maxSlack: an email is looked at first when it is older than what
-	// is kept by that part of it, since its last result came some time after it. What is
-	// still too young then is noted, and looked at again at its time.
+	// slackDivisor and maxSlack: an email is first examined when it is older than its retention by
+	// this fraction, since its last result came some time after it. If it is still too young it is
+	// recorded and examined again at its time.
 	slackDivisor = 20
 	maxSlack     = 24 * time.Hour
 )
 
-// Run deletes all that is too old, in turns between teams, and gives pages back to the
-// disk, until nothing is left or ctx ends or the server stops. A team whose mail can't be
-// deleted holds up no other.
+// Run deletes all expired mail, alternating between teams, and returns pages to the disk, until
+// nothing is left, ctx is done or the server stops. Errors of one team do not delay others.
 func (s *Service) Run(ctx context.Context) error {
 	failed := map[string]error{}
 	for more := true; more; {
 		teams, err := db.Get(ctx, s.DB, (*db.Reader).Retentions)
 		if err != nil {
-			return fmt.Errorf("read what teams keep: %w", err)
+			return fmt.Errorf("read the retention of teams: %w", err)
 		}
 		more = false
 		for i := range teams {
@@ -68,8 +67,7 @@ func (s *Service) shrink(ctx context.Context) error {
 	return nil
 }
 
-// step works off one look at each kind of a team's mail, and reports whether there may
-// be more.
+// step examines one batch of each kind of a team's mail and reports whether there may be more.
 func (s *Service) step(ctx context.Context, team *app.TeamRetention) (more bool, err error) {
 	kept := team.Over(s.Settings.Rules().Keep)
 	for _, w := range []walk{
@@ -89,7 +87,7 @@ func (s *Service) step(ctx context.Context, team *app.TeamRetention) (more bool,
 	return more, nil
 }
 
-// contentKept is how long contents are kept: none longer than its email.
+// contentKept returns the retention of content, at most that of the email.
 func contentKept(kept app.Retention) time.Duration {
 	if kept.Emails > 0 && (kept.Content == 0 || kept.Emails < kept.Content) {
 		return kept.Emails
@@ -97,22 +95,22 @@ func contentKept(kept app.Retention) time.Duration {
 	return kept.Content
 }
 
-// walk is what is too old of one kind of a team's mail.
+// walk is the deletion of one kind of a team's mail.
 type walk struct {
 	s         *Service
 	team      string
 	kind      db.AgedKind
 	retention time.Duration
-	// broadcast is the one whose recipients are looked at; last says that those are its
-	// last.
+	// broadcast is the broadcast whose recipients are examined. last: its last recipients are
+	// examined.
 	broadcast db.AgingBroadcast
 	last      bool
 }
 
-// old is the time at which what had its last result is too old now.
+// old returns the time before which the last result must be for deletion.
 func (w *walk) old(now time.Time) time.Time { return now.Add(-w.retention) }
 
-// step looks once at what was too young before, and once at what comes next.
+// step examines emails that were too young before, then the next ones.
 func (w *walk) step(ctx context.Context) (more bool, err error) {
 	for _, look := range []func(*db.Reader) ([]db.Aged, error){w.restart, w.next} {
 		rows, err := db.Get(ctx, w.s.DB, look)
@@ -130,12 +128,12 @@ func (w *walk) step(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// restart are those that were too young, and may be old enough now.
+// restart returns emails that were too young and may be old enough now.
 func (w *walk) restart(r *db.Reader) ([]db.Aged, error) {
 	return r.TooYoung(w.team, w.kind, w.old(clock.Now()), horizon)
 }
 
-// next are those that come next in the order of ids.
+// next returns the next emails in the order of ids.
 func (w *walk) next(r *db.Reader) (rows []db.Aged, err error) {
 	if w.kind == db.AgedRecipient {
 		return w.nextRecipients(r)
@@ -146,7 +144,7 @@ func (w *walk) next(r *db.Reader) (rows []db.Aged, err error) {
 	}
 	now := clock.Now()
 	if after > app.FirstID(now) {
-		after = "" // a clock that was wrong: the emails since have smaller ids
+		after = "" // the clock was wrong: later emails have smaller ids
 	}
 	before := app.FirstID(w.old(now).Add(-min(w.retention/slackDivisor, maxSlack)))
 	return r.AgedEmails(w.team, after, before, horizon)
@@ -163,8 +161,8 @@ func (w *walk) nextRecipients(r *db.Reader) ([]db.Aged, error) {
 	return rows, err
 }
 
-// work deletes those of rows that are old enough, a few in one transaction. What the
-// transaction begins stays true if nothing follows: the place in the walk moves with it.
+// work deletes the expired ones of rows, some in each transaction. Each transaction is complete in
+// itself and stores the position of the walk.
 func (w *walk) work(ctx context.Context, rows []db.Aged) error {
 	damaged, err := w.damaged(ctx, rows)
 	if err != nil {
@@ -186,7 +184,7 @@ func (w *walk) work(ctx context.Context, rows []db.Aged) error {
 	return nil
 }
 
-// damaged are those whose content can't be read: a write would fail there too, and end
+// damaged returns the rows whose content can't be read: a write would fail at them too, and end
 // the process.
 func (w *walk) damaged(ctx context.Context, rows []db.Aged) (map[string]bool, error) {
 	bad := map[string]bool{}
@@ -209,7 +207,7 @@ func (w *walk) damaged(ctx context.Context, rows []db.Aged) (map[string]bool, er
 	return bad, nil
 }
 
-// batch is one transaction: it works off the first rows, and returns how many.
+// batch is one transaction. It processes the first rows and returns how many.
 func (w *walk) batch(tx *db.Tx, rows []db.Aged, damaged map[string]bool) (done int, err error) {
 	start := time.Now()
 	for _, row := range rows[:min(len(rows), w.s.pace.batch)] {
@@ -227,7 +225,7 @@ func (w *walk) batch(tx *db.Tx, rows []db.Aged, damaged map[string]bool) (done i
 	return done, w.advance(tx, rows, done)
 }
 
-// advance moves the place in the walk behind what was worked off.
+// advance moves the position of the walk after the processed rows.
 func (w *walk) advance(tx *db.Tx, rows []db.Aged, done int) error {
 	if w.kind == db.AgedRecipient && w.broadcast.ID != "" {
 		if done > 0 {
@@ -241,12 +239,12 @@ func (w *walk) advance(tx *db.Tx, rows []db.Aged, done int) error {
 	return tx.SetAgedUntil(w.team, w.kind, rows[done-1].ID)
 }
 
-// deleteOne deletes what a row is about if it is old enough, else has it looked at again.
-// more: there is some left.
+// deleteOne deletes a row if it is expired, otherwise records it to be examined again. more
+// reports that a part is left.
 func (w *walk) deleteOne(tx *db.Tx, row db.Aged, damaged bool, start time.Time) (more bool, err error) {
 	now, err := tx.Aged(w.team, w.kind, row.ID)
 	switch {
-	case errors.Is(err, db.ErrNotFound): // deleted meanwhile
+	case errors.Is(err, db.ErrNotFound): // deleted since
 		return false, w.drop(tx, row)
 	case err != nil:
 		return false, err
@@ -276,8 +274,7 @@ func (w *walk) delete(tx *db.Tx, id string) error {
 	return nil
 }
 
-// deleteContent deletes the content of an email, a large one over several
-// transactions.
+// deleteContent deletes the content of an email, a large one in several transactions.
 func (w *walk) deleteContent(tx *db.Tx, email *db.Aged, start time.Time) (more bool, err error) {
 	if !email.Deleted {
 		if err := w.keepEnvelope(tx, email.ID); err != nil {
@@ -297,23 +294,23 @@ func (w *walk) deleteContent(tx *db.Tx, email *db.Aged, start time.Time) (more b
 	}
 }
 
-// keepEnvelope keeps for whom an email's unsubscribe link stands, where that says it
-// nowhere else once the email is gone.
+// keepEnvelope stores the recipients for an email's unsubscribe link if nothing else contains them
+// after the email is deleted.
 func (w *walk) keepEnvelope(tx *db.Tx, emailID string) error {
-	people, err := tx.SharedUnsubscribePage(emailID)
-	if err != nil || len(people) == 0 {
+	mailboxes, err := tx.SharedUnsubscribePage(emailID)
+	if err != nil || len(mailboxes) == 0 {
 		return err
 	}
 	var hashes []app.AddressHash
-	for _, mailbox := range people {
-		if _, key, err := app.ParseBareAddress(mailbox); err == nil { // else it was erased
+	for _, mailbox := range mailboxes {
+		if _, key, err := app.ParseBareAddress(mailbox); err == nil { // otherwise it was erased
 			hashes = append(hashes, w.s.Sealer.AddressHash(w.team, key))
 		}
 	}
 	return tx.KeepEnvelope(w.team, emailID, hashes)
 }
 
-// postpone has a row looked at again once what happened at a time is too old.
+// postpone records that a row must be examined again when an event at a time expires.
 func (w *walk) postpone(tx *db.Tx, row db.Aged, at time.Time) error {
 	if err := w.drop(tx, row); err != nil {
 		return err
@@ -321,7 +318,7 @@ func (w *walk) postpone(tx *db.Tx, row db.Aged, at time.Time) error {
 	return tx.PutTooYoung(w.team, w.kind, row.ID, at)
 }
 
-// drop forgets that a row was too young before.
+// drop removes such a record.
 func (w *walk) drop(tx *db.Tx, row db.Aged) error {
 	if row.Found.IsZero() {
 		return nil

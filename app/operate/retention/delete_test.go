@@ -20,8 +20,8 @@ import (
 
 const day = 24 * time.Hour
 
-// synctestDays runs fn with a fake clock. Ids never go back within a process, so that the clock
-// begins where those of the last test ended, and no two tests run at once.
+// synctestDays runs fn with a fake clock. Ids never go back within a process, so the clock starts
+// where the last test ended, and tests do not run in parallel.
 func synctestDays(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func synctestDays(t *testing.T, fn func(t *testing.T)) {
 	})
 }
 
-// withRetention makes a world whose server keeps so much. Its cron runs.
+// withRetention returns a server with a retention and running cron.
 func withRetention(t *testing.T, kept app.Retention) *testserver.Server {
 	t.Helper()
 	w := testserver.New(t, testserver.NewRelay(nil))
@@ -42,9 +42,9 @@ func withRetention(t *testing.T, kept app.Retention) *testserver.Server {
 	return w
 }
 
-// wantLine has a world stand still for a time, its server stopped, and deletes what is too old
-// then: a day of a running one costs thousands of looks at its clock.
-func wantLine(w *testserver.Server, d time.Duration) {
+// sleepStopped lets time pass with the server stopped and then deletes old mail: a day of a running
+// server costs thousands of clock checks.
+func sleepStopped(w *testserver.Server, d time.Duration) {
 	w.T.Helper()
 	kept := w.Services.Settings.Keep
 	if !w.Stopped {
@@ -56,14 +56,14 @@ func wantLine(w *testserver.Server, d time.Duration) {
 	run(w)
 }
 
-// wantRise has it work again.
-func wantRise(w *testserver.Server) {
+// restart starts the server again.
+func restart(w *testserver.Server) {
 	w.T.Helper()
 	w.Stopped = false
 	w.Start()
 }
 
-// fullEmail is a send with everything that content can be.
+// fullEmail returns an email with all kinds of content.
 func fullEmail(to ...string) *app.EmailInput {
 	in := testserver.Message(to...)
 	in.HTML = "<p>" + strings.Repeat("long ", 2000) + `</p><a href="https://a.test/x">x</a>`
@@ -79,13 +79,13 @@ func sendAs(w *testserver.Server, key *app.Key, in *app.EmailInput) string {
 	return id
 }
 
-// run deletes what is too old, once.
+// run deletes old mail once.
 func run(w *testserver.Server) {
 	w.T.Helper()
 	testserver.Must(w.T, w.Services.Retention.Run(w.T.Context()))
 }
 
-// left says what is left of an email: "all", "row" or "nothing".
+// left returns what remains of an email: "all", "row" or "nothing".
 func left(w *testserver.Server, key *app.Key, id string) string {
 	w.T.Helper()
 	email, err := w.Services.Mail.GetEmail(w.T.Context(), key, id)
@@ -133,7 +133,7 @@ func TestRetentionPerTeam(t *testing.T) {
 			{7*day - time.Hour, "all", "all"}, {8 * day, "all", "row"}, {30*day - time.Hour, "all", "row"}, {32 * day, "row", "row"},
 			{90*day - time.Hour, "row", "row"}, {95 * day, "nothing", "row"}, {800 * day, "nothing", "row"},
 		} {
-			wantLine(w, time.Until(sent.Add(tc.after)))
+			sleepStopped(w, time.Until(sent.Add(tc.after)))
 			if mine, theirs := left(w, w.Key, mine), left(w, other, theirs); mine != tc.mine || theirs != tc.theirs {
 				t.Errorf("after %s there is %s of one team's mail, and %s of the other's; want %s, %s", retention.FormatRetention(tc.after), mine, theirs, tc.mine, tc.theirs)
 			}
@@ -148,40 +148,40 @@ func TestRetentionCountsFromLastResult(t *testing.T) {
 	synctestDays(t, func(t *testing.T) {
 		w := withRetention(t, app.Retention{Content: 2 * day, Emails: 4 * day})
 		late, scheduled := w.SendTaken("eve@example.net"), w.SendAt("in 9 days")
-		wantLine(w, 47*time.Hour)
+		sleepStopped(w, 47*time.Hour)
 		w.Report(feedback.Report{Source: app.SourceGeneric, ID: "1", Kind: feedback.Delivered, EmailID: late, Recipient: "eve@example.net"})
-		wantLine(w, 47*time.Hour)
+		sleepStopped(w, 47*time.Hour)
 		if got := left(w, w.Key, late); got != "all" {
 			t.Errorf("there is %s of what was delivered 47 hours ago", got)
 		}
-		wantLine(w, 2*time.Hour)
+		sleepStopped(w, 2*time.Hour)
 		if got := left(w, w.Key, late); got != "row" {
 			t.Errorf("there is %s of what was delivered two days ago", got)
 		}
 		w.Report(feedback.Report{Source: app.SourceGeneric, ID: "2", Kind: feedback.Complained, EmailID: late, Recipient: "eve@example.net"})
 		w.Suppression("eve@example.net")
-		wantLine(w, 3*day+22*time.Hour)
+		sleepStopped(w, 3*day+22*time.Hour)
 		if got := left(w, w.Key, late); got != "row" {
 			t.Errorf("there is %s of what was complained about less than four days ago", got)
 		}
-		wantLine(w, 3*time.Hour)
+		sleepStopped(w, 3*time.Hour)
 		if got := left(w, w.Key, late); got != "nothing" {
 			t.Errorf("there is %s of what was complained about four days ago", got)
 		}
 		w.Report(feedback.Report{Source: app.SourceGeneric, ID: "3", Kind: feedback.Bounced, EmailID: late, Recipient: "eve@example.net"})
-		wantLine(w, time.Hour)
+		sleepStopped(w, time.Hour)
 		if got := left(w, w.Key, scheduled); got != "all" {
 			t.Errorf("there is %s of what was not over", got)
 		}
-		wantLine(w, day)
-		wantRise(w) // later than it should
+		sleepStopped(w, day)
+		restart(w) // later than it should
 		testserver.Sleep(time.Minute)
-		wantLine(w, 49*time.Hour)
+		sleepStopped(w, 49*time.Hour)
 		w.WantLastEvent(scheduled, app.Sent)
 		if got := left(w, w.Key, scheduled); got != "row" {
 			t.Errorf("there is %s of what left two days ago", got)
 		}
-		wantLine(w, 2*day)
+		sleepStopped(w, 2*day)
 		if got := left(w, w.Key, scheduled); got != "nothing" {
 			t.Errorf("there is %s of what left four days ago", got)
 		}
@@ -194,19 +194,19 @@ func TestMailInDoubtIsNotDeleted(t *testing.T) {
 		id := w.SendTaken("bob@example.net")
 		doubt := app.Doubt{ID: app.NewID(), TeamID: w.Key.TeamID, EmailID: id, Recipients: []string{"bob@example.net"}, Relay: app.DefaultRegion, CreatedAt: time.Now()}
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertDoubt(doubt) }))
-		wantLine(w, 3*day)
+		sleepStopped(w, 3*day)
 		if got := left(w, w.Key, id); got != "all" {
 			t.Errorf("there is %s of mail in doubt", got)
 		}
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.SettleDoubts(id, "by hand") }))
-		wantLine(w, 2*day)
+		sleepStopped(w, 2*day)
 		if got := left(w, w.Key, id); got != "nothing" {
 			t.Errorf("there is %s once the doubt is settled", got)
 		}
 		if got := w.SQL(`SELECT recipients FROM doubts`); len(got) != 1 || got[0] != "[]" {
-			t.Error("the settled doubt is gone, or still tells the address")
+			t.Error("the settled doubt is deleted, or still contains the address")
 		}
-		wantLine(w, 91*day)
+		sleepStopped(w, 91*day)
 		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		if w.Count("doubts") != "0" {
 			t.Error("a doubt that was settled 91 days ago is still there")
@@ -222,7 +222,7 @@ func TestDeletedContentIsReported(t *testing.T) {
 		id := sendAs(w, w.Key, in)
 		w.SQL(`INSERT INTO captures (email_id, message, created_at) VALUES (?, CAST('0' AS BLOB), 1)`, id)
 		testserver.Sleep(time.Minute)
-		wantLine(w, 3*day)
+		sleepStopped(w, 3*day)
 		if got := left(w, w.Key, id); got != "row" {
 			t.Fatalf("there is %s", got)
 		}
@@ -267,13 +267,13 @@ func TestLinksSurviveDeletion(t *testing.T) {
 		w.AddSubscribers(2)
 		b := w.SendNewsletter(testserver.Links(1), nil)
 		testserver.Sleep(time.Minute)
-		person := w.EmailIDTo(b, testserver.SubscriberAddress(1))
+		recipient := w.EmailIDTo(b, testserver.SubscriberAddress(1))
 		click := tracking.ClickToken(w.Services.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: single, Host: "mail.test", Links: 1, Target: "https://a.test/x"})
-		wantLine(w, 3*day)
+		sleepStopped(w, 3*day)
 		if got := left(w, w.Key, single) + " " + left(w, w.Key, shared) + " " + w.Count("broadcast_recipients"); got != "nothing nothing 0" {
 			t.Fatalf("there is %s", got)
 		}
-		for _, link := range []string{alone, both, w.PageToken(app.UnsubscribePage, app.PageLink{TeamID: w.Key.TeamID, Source: person, Address: w.AddressHash(testserver.SubscriberAddress(1))})} {
+		for _, link := range []string{alone, both, w.PageToken(app.UnsubscribePage, app.PageLink{TeamID: w.Key.TeamID, Source: recipient, Address: w.AddressHash(testserver.SubscriberAddress(1))})} {
 			if _, err := w.Services.Pages.Unsubscribe(t.Context(), link); err != nil {
 				t.Error(err)
 			}
@@ -287,12 +287,12 @@ func TestLinksSurviveDeletion(t *testing.T) {
 		if to, ok := w.Services.Mail.FollowLink(t.Context(), "mail.test", click, nil); !ok || to.Orphaned || to.Location != "https://a.test/x" {
 			t.Errorf("a link leads to %+v, %v", to, ok)
 		}
-		wantRise(w)
+		restart(w)
 		w.Click(single, 0, 1, testserver.Chrome)
-		w.Click(person, 0, 1, testserver.Chrome)
-		w.LoadPixel(person, testserver.Chrome)
+		w.Click(recipient, 0, 1, testserver.Chrome)
+		w.LoadPixel(recipient, testserver.Chrome)
 		testserver.Sleep(time.Minute)
-		if n := w.Rows(`SELECT count(*) FROM events AS v WHERE NOT EXISTS (SELECT 1 FROM emails AS e WHERE e.id = v.email_id)`); n != "0\n" { // the refused sends have records
+		if n := w.Rows(`SELECT count(*) FROM events AS v WHERE NOT EXISTS (SELECT 1 FROM emails AS e WHERE e.id = v.email_id)`); n != "0\n" { // refused sends have records
 			t.Errorf("%s events of mail that is gone", n)
 		}
 		w.Erase("ann@example.net")
@@ -314,16 +314,16 @@ func TestBroadcastCountsSurviveDeletion(t *testing.T) {
 		testserver.Sleep(time.Minute)
 		late := w.EmailIDTo(b, testserver.SubscriberAddress(3))
 		w.Click(late, 1, 2, testserver.Chrome)
-		wantLine(w, 8*day)
-		wantRise(w)
+		sleepStopped(w, 8*day)
+		restart(w)
 		w.Click(late, 0, 2, testserver.Chrome)
 		testserver.Sleep(time.Minute)
 		before := w.Broadcast(b.ID)
-		wantLine(w, 3*day)
+		sleepStopped(w, 3*day)
 		if got := w.Count("broadcast_recipients"); got != "1" {
 			t.Errorf("%s recipients are there, want the one who clicked", got)
 		}
-		wantLine(w, 8*day)
+		sleepStopped(w, 8*day)
 		for _, table := range []string{"broadcast_recipients", "broadcast_clicks", "events", "too_young"} {
 			if got := w.Count(table); got != "0" {
 				t.Errorf("%s rows of %s are left", got, table)
@@ -350,7 +350,7 @@ func TestDamagedMailIsNotDeleted(t *testing.T) {
 		harmed, sound := sendAs(w, w.Key, in), w.Send("bob@example.net")
 		testserver.Sleep(time.Minute)
 		w.Corrupt("harmed harmed harmed")
-		wantLine(w, 3*day)
+		sleepStopped(w, 3*day)
 		w.Services.Settings.Keep = app.Retention{Content: day, Emails: day}
 		run(w)
 		if got := left(w, w.Key, sound) + w.Count("contents"); got != "nothing1" {
@@ -381,7 +381,7 @@ func TestMailBeingDeletedIsNotResent(t *testing.T) {
 		if err := there(); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("half of its files are gone, and it may be sent again: %v", err)
 		}
-		wantLine(w, 3*day)
+		sleepStopped(w, 3*day)
 		if got := left(w, w.Key, id) + w.Count("attachment_pieces"); got != "row0" {
 			t.Errorf("there is %s of it in the end", got)
 		}

@@ -15,34 +15,34 @@ import (
 	"mailer/db/engine"
 )
 
-// Disk says what takes how much room, in bytes.
+// Disk is the disk usage in bytes.
 type Disk struct {
 	engine.FileSizes
-	Free   int64       // in the file, for what comes next
-	Tables []DiskTable // the largest first, with their indexes
-	Teams  []DiskTeam  // the largest first
+	Free   int64       // free pages in the file
+	Tables []DiskTable // largest first, with their indexes
+	Teams  []DiskTeam  // largest first
 }
 
-// DiskTable is a table's part.
+// DiskTable is the usage of a table.
 type DiskTable struct {
 	Name  string
 	Bytes int64
 }
 
-// DiskTeam is a team's part. Bytes are reckoned from a sample of its emails.
+// DiskTeam is the usage of a team. Bytes are estimated from a sample of its emails.
 type DiskTeam struct {
 	ID, Team string
 	Kept     app.Retention
 	Emails   int64
 	Bytes    int64
-	// OldContents and OldEmails are how many are older than what is kept and not looked
-	// at yet, OldBytes about how much their contents take.
+	// OldContents and OldEmails count expired mail that was not examined yet. OldBytes estimates
+	// its content.
 	OldContents, OldEmails, OldBytes int64
 
 	weights [parts]float64
 }
 
-// The parts of the database that teams share by a weight of their own.
+// The parts of the database by whose weights tables are divided among teams.
 const (
 	partContent = iota
 	partEmails
@@ -51,7 +51,7 @@ const (
 	parts
 )
 
-// partOf says by which weight a table is shared; what stands not here is nobody's.
+// partOf maps a table to the weight by which it is divided. Other tables belong to no team.
 var partOf = map[string]int{
 	"contents": partContent, "attachments": partContent, "attachment_pieces": partContent, "captures": partContent,
 	"emails": partEmails, "recipients": partEmails, "events": partEmails, "provider_ids": partEmails,
@@ -62,11 +62,11 @@ var partOf = map[string]int{
 const (
 	// idsAtOnce is how many emails one snapshot counts.
 	idsAtOnce = 5000
-	// samples is how many emails of a team are looked at for their size.
+	// samples is how many emails of a team are read to estimate their size.
 	samples = 200
 )
 
-// Disk looks what takes how much room, beside a server or alone, in short reads.
+// Disk computes the disk usage in short reads, in a server or a command.
 func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 	out = &Disk{}
 	if out.FileSizes, err = s.DB.FileSizes(); err != nil {
@@ -88,7 +88,7 @@ func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 	for i := range teams {
 		team, err := s.weigh(ctx, &teams[i])
 		if err != nil {
-			return nil, fmt.Errorf("weigh team %s: %w", teams[i].TeamID, err)
+			return nil, fmt.Errorf("measure the usage of team %s: %w", teams[i].TeamID, err)
 		}
 		out.Teams = append(out.Teams, team)
 	}
@@ -96,7 +96,7 @@ func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 	return out, nil
 }
 
-// distribute divides the tables between the teams.
+// distribute divides the tables among the teams.
 func (d *Disk) distribute() {
 	var sums [parts]float64
 	for _, t := range d.Teams {
@@ -116,7 +116,7 @@ func (d *Disk) distribute() {
 	slices.SortStableFunc(d.Teams, func(a, b DiskTeam) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
-// weigh counts a team's emails and looks at some of them.
+// weigh counts a team's emails and reads a sample.
 func (s *Service) weigh(ctx context.Context, own *app.TeamRetention) (DiskTeam, error) {
 	t := DiskTeam{ID: own.TeamID, Team: own.Team, Kept: own.Over(s.Settings.Rules().Keep)}
 	content, email, err := s.ages(ctx, &t)
@@ -124,7 +124,7 @@ func (s *Service) weigh(ctx context.Context, own *app.TeamRetention) (DiskTeam, 
 		return t, err
 	}
 	picked := make([]string, 0, samples)
-	chance := rand.New(rand.NewPCG(1, 2)) // the same each time
+	chance := rand.New(rand.NewPCG(1, 2)) // deterministic
 	for after := ""; ; {
 		ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.EmailIDs(t.ID, after, idsAtOnce) })
 		if err != nil {
@@ -152,12 +152,12 @@ func (s *Service) weigh(ctx context.Context, own *app.TeamRetention) (DiskTeam, 
 	return t, s.sample(ctx, &t, picked)
 }
 
-// span are the ids of emails that are old and were not looked at.
+// span is the range of ids of expired emails that were not examined.
 type span struct{ after, before string }
 
 func (s span) holds(id string) bool { return id > s.after && id < s.before }
 
-// ages returns which emails are too old, as to content and whole.
+// ages returns which emails are expired, by content and as a whole.
 func (s *Service) ages(ctx context.Context, t *DiskTeam) (content, email span, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if content, err = spanOf(r, t.ID, db.AgedContent, contentKept(t.Kept)); err != nil {
@@ -178,7 +178,7 @@ func spanOf(r *db.Reader, teamID string, kind db.AgedKind, kept time.Duration) (
 	return s, err
 }
 
-// sample sets what a team weighs.
+// sample sets the weights of a team.
 func (s *Service) sample(ctx context.Context, t *DiskTeam, picked []string) error {
 	var sum int64
 	var recipients, contacts int64

@@ -9,34 +9,34 @@ import (
 )
 
 const (
-	// diskTTL is how long a look is shown again: it reads something of every page of the
+	// diskTTL is how long a report is shown again: making one reads a part of every page of the
 	// file and counts all emails.
 	diskTTL = 10 * time.Minute
-	// diskTimeout is how long one who asks waits for a new look before the last is shown.
+	// diskTimeout is how long a caller waits for a new report before the last one is returned.
 	diskTimeout = 2 * time.Second
 )
 
-// DiskReports are looks at what takes how much room, in the background and one at a time.
+// DiskReports makes reports of disk usage in the background, one at a time.
 type DiskReports struct {
 	*Service
 
 	mu      sync.Mutex
 	last    *Disk
-	at      time.Time     // when last was begun
-	running chan struct{} // closed when the look under way ends; nil: none is
+	at      time.Time     // when last was started
+	running chan struct{} // closed when the running report is done; nil: none is running
 }
 
-// NewDiskReports makes those of a service.
+// NewDiskReports returns the reports of a service.
 func NewDiskReports(s *Service) *DiskReports { return &DiskReports{Service: s} }
 
-// DiskReport is what is known of the room.
+// DiskReport is the known disk usage.
 type DiskReport struct {
-	Disk              // its file sizes are of now
-	At      time.Time // of the rest; zero: the first look is not done
-	Running bool      // a newer one is under way
+	Disk              // with current file sizes
+	At      time.Time // time of the other figures; zero: no report is done
+	Running bool      // a newer report is running
 }
 
-// Report returns the last look, and begins a new one where that is old.
+// Report returns the last report, and starts a new one if that is old.
 func (d *DiskReports) Report(ctx context.Context) (out DiskReport, err error) {
 	if done := d.begin(); done != nil {
 		patience := time.NewTimer(diskTimeout)
@@ -61,8 +61,8 @@ func (d *DiskReports) Report(ctx context.Context) (out DiskReport, err error) {
 	return out, nil
 }
 
-// begin has a look begin where the last is old, and returns what tells of its end; nil:
-// the last one is good.
+// begin starts a report if the last one is old, and returns a channel that is closed at its end;
+// nil: the last one is valid.
 func (d *DiskReports) begin() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package retention deletes finished mail that is older than what is kept, gives the room
-// back to the disk, and says how much of it everything takes.
+// Package retention deletes finished mail that is older than its retention, returns the space to
+// the disk, and reports disk usage.
 //
-// Failure policy: it works in small transactions while nothing else waits; one that fails
-// costs a delay and nothing else. What is half deleted reads as deleted. What promises
-// need is never deleted: opt-outs, suppressions, open doubts, counters.
+// Failure policy: deletion runs in small transactions while no client waits; a failed one only
+// causes a delay. Partly deleted mail reads as deleted. Data behind promises is never deleted:
+// opt-outs, suppressions, open doubts, counters.
 package retention

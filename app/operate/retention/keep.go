@@ -14,17 +14,17 @@ import (
 
 const day = 24 * time.Hour
 
-// units of what is kept, the largest first; d, w and y are not Go's.
+// units are the units of retention, the largest first. Go does not have d, w and y.
 var units = []struct {
 	suffix string
 	length time.Duration
 }{{"y", 365 * day}, {"w", 7 * day}, {"d", day}}
 
-// maxRetention is 200 years: more overflows in milliseconds of dates.
+// maxRetention is 200 years: more would overflow dates in milliseconds.
 const maxRetention = 200 * 365 * day
 
-// ParseRetention reads how long something is kept: 0, for ever, or a number with a unit, like
-// 1y, 2w, 30d, 12h. The errors name no flag.
+// ParseRetention parses a retention: 0 for no limit, or a number with a unit, like 1y, 2w, 30d,
+// 12h. The errors do not name a flag.
 func ParseRetention(text string) (time.Duration, error) {
 	if text == "0" {
 		return 0, nil
@@ -49,8 +49,7 @@ func ParseRetention(text string) (time.Duration, error) {
 	return retentionOrError(kept, bad)
 }
 
-// retentionOrError refuses what can't be meant: a negative time, and one so short that it is
-// none.
+// retentionOrError refuses negative and very short retentions.
 func retentionOrError(kept time.Duration, bad error) (time.Duration, error) {
 	if kept < time.Second || kept > maxRetention {
 		return 0, bad
@@ -58,7 +57,7 @@ func retentionOrError(kept time.Duration, bad error) (time.Duration, error) {
 	return kept, nil
 }
 
-// FormatRetention writes what ParseRetention reads.
+// FormatRetention formats a retention for ParseRetention.
 func FormatRetention(kept time.Duration) string {
 	if kept == 0 {
 		return "0"
@@ -78,7 +77,7 @@ func FormatRetention(kept time.Duration) string {
 	return text
 }
 
-// Flags say how long finished mail is kept.
+// Flags are the flags of the retention of finished mail.
 type Flags struct {
 	content, emails, broadcasts string
 	retention                   app.Retention
@@ -91,7 +90,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: no limit")
 }
 
-// Check reads the flags. Errors name the flag.
+// Check parses the flags. Errors name the flag.
 func (f *Flags) Check() error {
 	var errs []error
 	for _, flag := range []struct {
@@ -107,5 +106,5 @@ func (f *Flags) Check() error {
 	return errors.Join(errs...)
 }
 
-// Retention returns what Check read.
+// Retention returns the retention that Check parsed.
 func (f *Flags) Retention() app.Retention { return f.retention }

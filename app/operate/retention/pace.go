@@ -9,24 +9,23 @@ import (
 )
 
 const (
-	// targetTime is how long one transaction may keep others waiting: an accept that came
-	// a moment later than it waits for no more than its commit and its sync beside.
+	// targetTime is how long one transaction may take while others wait: an accept that comes just
+	// after its start waits no longer than for its own commit and sync.
 	targetTime = 2 * time.Millisecond
-	// maxBatch is how many emails one transaction deletes at most.
+	// maxBatch is the maximum number of emails that one transaction deletes.
 	maxBatch = 100
-	// quietInterval is between two looks whether anybody waits.
+	// quietInterval is the interval of checks whether a client waits.
 	quietInterval = 5 * time.Millisecond
-	// pauseTime is how many times as long as it worked it leaves the store to others.
+	// pauseTime is the ratio of pause to work.
 	pauseTime = 3
 )
 
-// pace has each transaction take about target: it learns how many emails that are on
-// this machine.
+// pace learns how many emails a transaction can delete in targetTime on this machine.
 type pace struct{ batch int }
 
 func newPace() pace { return pace{batch: 4} }
 
-// learn adapts to how long the last transaction took.
+// learn adapts to the duration of the last transaction.
 func (p *pace) learn(took time.Duration) {
 	switch {
 	case took > targetTime:
@@ -36,8 +35,7 @@ func (p *pace) learn(took time.Duration) {
 	}
 }
 
-// quiet waits until nobody waits for the store, and returns false where the work must
-// end.
+// quiet waits until no client waits for the store. It returns false when the work must end.
 func (s *Service) quiet(ctx context.Context) bool {
 	for s.Load.Busy() || s.DB.Queued() {
 		if !base.Sleep(ctx, quietInterval, nil) || s.Draining() {
@@ -47,8 +45,8 @@ func (s *Service) quiet(ctx context.Context) bool {
 	return ctx.Err() == nil && !s.Draining()
 }
 
-// write runs fn as one transaction while nobody waits, learns how long that took, and
-// leaves the store to others for some time. It returns false where the work must end.
+// write runs fn in a transaction while no client waits, learns from its duration, and pauses. It
+// returns false when the work must end.
 func (s *Service) write(ctx context.Context, fn func(*db.Tx) error) (goOn bool, err error) {
 	if !s.quiet(ctx) {
 		return false, nil
@@ -66,7 +64,7 @@ func (s *Service) write(ctx context.Context, fn func(*db.Tx) error) (goOn bool, 
 	return s.pause(ctx, took), nil
 }
 
-// pause lets others have the store after something that took so long.
+// pause leaves the store to others after work of the given duration.
 func (s *Service) pause(ctx context.Context, took time.Duration) bool {
 	return base.Sleep(ctx, pauseTime*took, nil) && !s.Draining()
 }

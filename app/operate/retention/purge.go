@@ -10,14 +10,14 @@ import (
 	"mailer/db"
 )
 
-// What is kept of records, however long mail is kept.
+// Retention of records, independent of the retention of mail.
 const (
-	DoubtRetention  = 90 * day  // that were settled
-	RecordRetention = 400 * day // troubles of relays, the audit log, recipients a day
+	DoubtRetention  = 90 * day  // settled doubts
+	RecordRetention = 400 * day // relay troubles, audit log, recipients per day
 )
 
-// PurgeRecords forgets old records that belong to no single email, or outlive it, in
-// small transactions.
+// PurgeRecords deletes expired records that belong to no single email, or outlive it, in small
+// transactions.
 func (s *Service) PurgeRecords(ctx context.Context) error {
 	pieces := func(what string, kept time.Duration, purge func(*db.Tx, time.Time, int) (bool, error)) error {
 		return s.InChunks(ctx, what, func(tx *db.Tx) (bool, error) { return purge(tx, tx.Now.Add(-kept), base.PurgeChunk) })

@@ -10,33 +10,31 @@ import (
 	"mailer/db"
 )
 
-// Service deletes what is too old.
+// Service deletes expired mail.
 type Service struct {
 	*base.Base
 	pace pace
 }
 
-// New makes the service.
+// New returns the service.
 func New(copied *base.Base) *Service { return &Service{Base: copied, pace: newPace()} }
 
-// Team returns what a team keeps of its own, and what counts for it. Error:
-// CodeNotFound.
+// Team returns the retention that a team has set and the effective one. Error: CodeNotFound.
 func (s *Service) Team(ctx context.Context, teamID string) (own app.TeamRetention, kept app.Retention, err error) {
 	own, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.TeamRetention, error) { return r.Retention(teamID) })
 	return own, own.Over(s.Settings.Rules().Keep), base.Lookup("team", err)
 }
 
-// Change is what is to be changed about what a team keeps: nil leaves it as it is.
+// Change is a change of a team's retention; nil: unchanged.
 type Change struct{ Content, Emails, Broadcasts *Choice }
 
-// Choice is how long a team keeps something, or as long as the server does.
+// Choice is a retention, or the choice to use the server's.
 type Choice struct {
 	Value  time.Duration // 0: no limit
 	Server bool
 }
 
-// ParseChoice reads what ParseRetention does, and "server", or nothing, for what the server
-// keeps.
+// ParseChoice parses what ParseRetention does, and "server" or "" for the server's retention.
 func ParseChoice(text string) (*Choice, error) {
 	if text == "" || text == "server" {
 		return &Choice{Server: true}, nil
@@ -55,8 +53,7 @@ func (c *Choice) apply(to **time.Duration) {
 	}
 }
 
-// SetTeam changes what a team keeps. A server obeys within a minute. Error:
-// CodeNotFound.
+// SetTeam changes a team's retention. It takes effect within a minute. Error: CodeNotFound.
 func (s *Service) SetTeam(ctx context.Context, teamID string, change Change) (own app.TeamRetention, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if own, err = tx.Retention(teamID); err != nil {
@@ -74,7 +71,7 @@ func (s *Service) SetTeam(ctx context.Context, teamID string, change Change) (ow
 	return own, base.Lookup("team", err)
 }
 
-// describe is what a team keeps as the audit log has it.
+// describe returns a team's retention for the audit log.
 func describe(t *app.TeamRetention) map[string]string {
 	out := map[string]string{}
 	for name, d := range map[string]*time.Duration{"keep_content": t.Content, "keep_emails": t.Emails, "keep_broadcasts": t.Broadcasts} {

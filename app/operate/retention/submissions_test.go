@@ -17,7 +17,7 @@ func TestSubmissionRetention(t *testing.T) {
 		testserver.Must(t, err)
 		testserver.SleepAndSettle(0)
 		w.WantLastEvent(id, app.Sent)
-		wantLine(w, 2*day)
+		sleepStopped(w, 2*day)
 		if got := left(w, w.Key, id); got != "row" {
 			t.Errorf("there is %s", got)
 		}
@@ -28,7 +28,7 @@ func TestSubmissionRetention(t *testing.T) {
 		testserver.WantCode(t, err, app.CodeNotFound)
 		_, err = w.Services.Mail.Resends.ResendEmail(t.Context(), w.Key, id, nil, mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeConflict)
-		wantLine(w, 10*day)
+		sleepStopped(w, 10*day)
 		if got := left(w, w.Key, id); got != "nothing" {
 			t.Errorf("there is %s", got)
 		}

@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// passDay has so many emails come and be over within a day.
+// passDay accepts and finishes n emails within a day.
 func passDay(w *testserver.Server, n int) {
 	w.T.Helper()
 	html := strings.Repeat("<p style='width:100%'>Hello there &amp; welcome to the shop</p>\n", 80)
@@ -41,7 +41,7 @@ func passDay(w *testserver.Server, n int) {
 	testserver.Sleep(day)
 }
 
-// size is how large the database file is once the log is in it.
+// size returns the size of the database file after a checkpoint.
 func size(w *testserver.Server) int64 {
 	w.T.Helper()
 	testserver.Must(w.T, w.DB.TruncateLog(w.T.Context()))
@@ -50,10 +50,10 @@ func size(w *testserver.Server) int64 {
 	return s.File
 }
 
-// levelsOff has a number of months of 30 days pass: from the fourth on the file must not
-// grow. With -per-day 10000 a year takes hours and 5 GB.
+// levelsOff simulates months of 30 days. From the fourth on the file must not grow. With -per-day
+// 10000 a year takes hours and 5 GB.
 func levelsOff(t *testing.T, months, perDay int) {
-	testserver.SQLiteOnly(t) // PostgreSQL clears up behind itself by the clock on the wall
+	testserver.SQLiteOnly(t) // PostgreSQL vacuums by the real clock
 	synctestDays(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		w.Services.Settings.Keep = app.Retention{Content: 30 * day, Emails: 90 * day}
@@ -87,7 +87,7 @@ func levelsOff(t *testing.T, months, perDay int) {
 
 func TestFileSizeLevelsOff(t *testing.T) { levelsOff(t, 6, 10) }
 
-// packed is how many bytes an email of passDay takes at least: PostgreSQL packs its text.
+// packed is the minimum number of bytes of a passDay email: PostgreSQL compresses its text.
 const packed = 3000
 
 func TestDiskUsagePerTeam(t *testing.T) {

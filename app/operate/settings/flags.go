@@ -18,11 +18,11 @@ import (
 	"mailer/app/sending/delivery"
 )
 
-// Flags are the flags of mailer serve whose settings can change while it runs.
+// Flags are the flags of mailer serve that can be changed while it runs.
 type Flags struct {
 	Guardrails, Compat   string
 	LogLevel, RequestLog string
-	Reserve              float64 // share of a relay's daily limit that broadcasts don't use
+	Reserve              float64 // share of a relay's daily limit that is reserved for other mail than broadcasts
 	WebhooksPerTeam      int
 	DoubtDelay           time.Duration
 	Waits                delivery.Flags
@@ -31,7 +31,7 @@ type Flags struct {
 	Alerts               health.Alerts
 }
 
-// choices are the values of settings that have few.
+// choices are the values of settings with enumerated values.
 var choices = map[string][]string{
 	"guardrails":  {"warn", "enforce"},
 	"compat":      {string(app.CompatStrict), string(app.CompatResend)},
@@ -54,7 +54,7 @@ func (f *Flags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.RequestLog, "request-log", "on", "on: store requests for 30 days (GET /logs, without bodies) and log each rejected or slow request, at level debug all requests; off: store none, and log only requests that fail because of a server error")
 }
 
-// Check refuses what can't be meant. Errors name the flag.
+// Check validates the flags. Errors name the flag.
 func (f *Flags) Check() error {
 	for _, c := range []struct{ flag, value, words string }{
 		{"compat", f.Compat, "strict or resend"}, {"guardrails", f.Guardrails, "enforce or warn"},
@@ -64,7 +64,7 @@ func (f *Flags) Check() error {
 			return fmt.Errorf("--%s must be %s, is %q", c.flag, c.words, c.value)
 		}
 	}
-	if !(f.Reserve >= 0 && f.Reserve <= 0.95) { // not a number neither
+	if !(f.Reserve >= 0 && f.Reserve <= 0.95) { // excludes NaN
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", f.Reserve)
 	}
 	if f.WebhooksPerTeam < 1 || f.WebhooksPerTeam > webhook.MaxPerTeam {
@@ -76,16 +76,16 @@ func (f *Flags) Check() error {
 	return errors.Join(f.Waits.Check(), f.Backup.Check(), f.Alerts.Check(), f.Keep.Check())
 }
 
-// Silent reports whether requests are not stored.
+// Silent reports whether the request log is off.
 func (f *Flags) Silent() bool { return f.RequestLog == "off" }
 
-// Level is that of the log, once it was checked.
+// Level returns the log level, after Check.
 func (f *Flags) Level() (level slog.Level) {
-	_ = level.UnmarshalText([]byte(f.LogLevel)) // checked before
+	_ = level.UnmarshalText([]byte(f.LogLevel)) // validated before
 	return level
 }
 
-// Given returns the values of those flags that were set by a flag or a variable.
+// Given returns the values of the flags that were set by a flag or a variable.
 func Given(flags *pflag.FlagSet) map[string]string {
 	given := map[string]string{}
 	normalize().VisitAll(func(f *pflag.Flag) {
@@ -102,7 +102,7 @@ func normalize() *pflag.FlagSet {
 	return flags
 }
 
-// read makes flags of values by name, and checks them.
+// read converts values by name to flags and validates them.
 func read(values ...map[string]string) (*Flags, error) {
 	out, flags := &Flags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	out.Bind(flags)

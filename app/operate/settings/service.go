@@ -21,16 +21,15 @@ import (
 	"mailer/db/engine"
 )
 
-// storedSetting is the sealed setting with the stored values: the URL of a webhook may hold a
-// secret.
+// storedSetting is the sealed setting with the stored values: a webhook URL may contain a secret.
 const storedSetting = "flags"
 
-// Config is what the service needs beside the Base.
+// Config is what the service needs in addition to Base.
 type Config struct {
-	// Given are the values of flags and variables, by the flag's name; nil: this process runs
-	// by Flags that nobody can change.
+	// Given are the values of flags and variables by flag name; nil: settings can't be changed in
+	// this process.
 	Given map[string]string
-	// Use puts settings in force.
+	// Use applies settings.
 	Use func(f *Flags)
 }
 
@@ -39,22 +38,22 @@ type Service struct {
 	*base.Base
 	Config
 
-	mu     sync.Mutex // held while stored values are put in force
+	mu     sync.Mutex // held while stored values are applied
 	stored map[string]string
-	seen   []byte // as they are in the database
+	seen   []byte // sealed, as in the database
 }
 
-// New makes the service. Load puts the stored values in force.
+// New returns the service. Load applies the stored values.
 func New(base *base.Base, cfg Config) *Service { return &Service{Base: base, Config: cfg} }
 
 // Setting is a setting of the server.
 type Setting struct {
 	health.Setting
 	Changeable bool     // while the server runs
-	Choices    []string // the values that there are; none: any that its check accepts
+	Choices    []string // allowed values; empty: any valid one
 }
 
-// List adds to the settings of a start the stored values, and says which can be changed.
+// List adds the stored values to the settings at the start, and whether each can be changed.
 func (s *Service) List(started []health.Setting) []Setting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +73,7 @@ func (s *Service) List(started []health.Setting) []Setting {
 	return out
 }
 
-// Shown is what anybody may see of a setting's value.
+// Shown returns a setting's value without secrets.
 func Shown(name, value string) string {
 	if value == "" {
 		return ""
@@ -82,7 +81,7 @@ func Shown(name, value string) string {
 	switch name {
 	case "alert-webhook-secret":
 		return "…"
-	case "alert-webhook": // its path may be what proves who posts
+	case "alert-webhook": // the path may be a secret
 		u, err := url.Parse(value)
 		if err != nil {
 			return "…"
@@ -94,7 +93,7 @@ func Shown(name, value string) string {
 	return value
 }
 
-// isFixed says why a setting can't be changed while the server runs; nil: it can.
+// isFixed returns why a setting can't be changed while the server runs; nil: it can.
 func (s *Service) isFixed(name string) error {
 	_, given := s.Given[name]
 	switch {
@@ -110,8 +109,8 @@ func (s *Service) isFixed(name string) error {
 	return nil
 }
 
-// Change stores values, or with nil forgets them so that the default counts, and puts them in
-// force. Errors: CodeValidation, CodeConflict for a setting that is fixed.
+// Change stores values, or with nil deletes them so that the default applies, and applies them.
+// Errors: CodeValidation, CodeConflict for a fixed setting.
 func (s *Service) Change(ctx context.Context, changes map[string]*string) error {
 	if len(changes) == 0 {
 		return app.Invalid("values", "must name a setting")
@@ -145,7 +144,7 @@ func (s *Service) Change(ctx context.Context, changes map[string]*string) error 
 	return s.follow(ctx)
 }
 
-// check refuses a change that no other setting can make good.
+// check refuses a change that is invalid regardless of other settings.
 func (s *Service) check(name string, value *string) error {
 	if normalize().Lookup(name) == nil {
 		return app.Invalid("values", "has the setting %q, which can't be changed while the server runs", name)
@@ -165,7 +164,7 @@ func (s *Service) check(name string, value *string) error {
 	return nil
 }
 
-// refused is the error of a check of flags as the API says it: about a setting, by its name.
+// refused converts an error about a flag to one about a setting.
 func refused(err error) error {
 	words, _, _ := strings.Cut(err.Error(), "\n")
 	name, rest, ok := strings.Cut(strings.TrimPrefix(words, "--"), " ")
@@ -175,7 +174,7 @@ func refused(err error) error {
 	return app.Errorf(app.CodeValidation, "`%s` %s", strings.TrimSuffix(name, ":"), strings.ReplaceAll(rest, "--", ""))
 }
 
-// apply changes one of the stored values. A secret goes with the webhook that it signs for.
+// apply changes one of the stored values. The secret of a webhook is deleted with it.
 func apply(values map[string]string, name string, value *string) {
 	if value != nil && *value != "" {
 		values[name] = strings.TrimSpace(*value)
@@ -207,7 +206,7 @@ func audit(ctx context.Context, tx *db.Tx, before, after map[string]string) erro
 	return nil
 }
 
-// read returns the stored values, and as they are in the database.
+// read returns the stored values, and in sealed form.
 func (s *Service) read(r *db.Reader) (values map[string]string, sealed []byte, err error) {
 	values = map[string]string{}
 	sealed, err = r.Setting(db.SealedSetting + storedSetting)
@@ -235,10 +234,10 @@ func (s *Service) write(tx *db.Tx, values map[string]string) error {
 	return s.SetSealedSetting(tx, storedSetting, text)
 }
 
-// Load puts the stored values in force, at the start.
+// Load applies the stored values at the start.
 func (s *Service) Load(ctx context.Context) error { return s.follow(ctx) }
 
-// Tick has values that another process stored be in force.
+// Tick applies values that another process stored.
 func (s *Service) Tick(changed bool) {
 	if !changed {
 		return
@@ -248,7 +247,7 @@ func (s *Service) Tick(changed bool) {
 	}
 }
 
-// follow puts in force what is stored, where that has changed.
+// follow applies the stored values if they changed.
 func (s *Service) follow(ctx context.Context) error {
 	if s.Given == nil {
 		return nil
@@ -276,7 +275,7 @@ func (s *Service) follow(ctx context.Context) error {
 	return nil
 }
 
-// validStored returns the flags with all stored values that can be used. s.mu is held.
+// validStored returns the flags with all valid stored values. s.mu is held.
 func (s *Service) validStored() *Flags {
 	good := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.stored)) {
@@ -290,7 +289,7 @@ func (s *Service) validStored() *Flags {
 		}
 	}
 	out, err := read(good, s.Given)
-	if err != nil { // the given ones were checked at the start
+	if err != nil { // given values were validated at the start
 		s.Log.Error("the stored settings can't be used", "err", err)
 		out, _ = read(s.Given)
 	}

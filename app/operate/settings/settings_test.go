@@ -14,7 +14,7 @@ import (
 	"mailer/db"
 )
 
-// started is what a server of the tests was started with: by a flag --keep-emails 1y.
+// started are the settings of the tests' servers at the start, with --keep-emails 1y.
 var started = []health.Setting{
 	{Name: "listen", Value: ":3000", From: health.FromFlag},
 	{Name: "keep-content", Value: "0", From: health.FromDefault},
@@ -37,7 +37,7 @@ func values(pairs ...string) map[string]*string {
 	return out
 }
 
-// message is a setting as an operator sees it.
+// message returns a setting as an operator sees it.
 func message(s *server.Server, name string) string {
 	for _, one := range s.RuntimeSettings.List(started) {
 		if one.Name == name {
@@ -74,7 +74,7 @@ func TestStoredSettingTakesEffect(t *testing.T) {
 				t.Errorf("in force are %+v", r)
 			}
 			if r := w.CommandServices().Settings.Rules(); !r.Enforce || r.Keep != kept {
-				t.Errorf("a command beside the server goes by %+v", r)
+				t.Errorf("a command uses %+v while the server runs", r)
 			}
 			_, err := w.Services.Webhooks.CreateWebhook(t.Context(), w.Key, webhook.Input{Endpoint: "https://two.example.com", Events: []webhook.EventName{"email.sent"}})
 			testserver.WantCode(t, err, app.CodeConflict)
@@ -98,7 +98,7 @@ func TestNewMaxWaitAppliesAtNextAttempt(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.WantLastEvent(id, app.Queued)
 		testserver.Must(t, w.Services.RuntimeSettings.Change(t.Context(), values("max-wait", "30m")))
-		time.Sleep(time.Hour) // its next attempt is within it
+		time.Sleep(time.Hour) // its next attempt is within this time
 		w.WantLastEvent(id, app.Failed)
 	})
 }

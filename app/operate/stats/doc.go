@@ -1,6 +1,6 @@
-// Package figures is how much mail became what, over time: read from counters, never
-// from mail, but for the few emails that a caller names.
+// Package stats answers queries for mail statistics over time. It reads counters, and events only
+// for the few emails that a query names.
 //
-// Failure policy: a figure is counted in the transaction that decides it. What would
-// make too long an answer is refused.
+// Failure policy: an event is counted in the transaction that records it. Queries with too long
+// answers are refused.
 package stats

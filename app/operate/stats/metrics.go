@@ -7,10 +7,10 @@ import (
 	"mailer/app/rules/counters"
 )
 
-// Metric names a figure.
+// Metric is the name of a metric.
 type Metric string
 
-// metrics are the figures, in the order in which answers have them.
+// metrics are all metrics in the order of answers.
 var metrics = []struct {
 	name Metric
 	of   func(t *counters.Tally) float64
@@ -39,7 +39,7 @@ var metrics = []struct {
 	{"unsubscribe_rate", func(t *counters.Tally) float64 { return part(t.Unsubscribed, arrived(t)) }},
 }
 
-// Metrics are the names of all figures, in their order.
+// Metrics returns the names of all metrics in order.
 func Metrics() []Metric {
 	names := make([]Metric, len(metrics))
 	for i := range metrics {
@@ -56,11 +56,11 @@ func metricNames() string {
 	return strings.Join(names, ", ")
 }
 
-// arrived is how many have the mail, as far as is known: the delivered ones or, where
-// the relay reports no deliveries, those that it took and that did not bounce.
+// arrived returns how many recipients have the mail, as far as is known: the delivered ones, or,
+// if the relay reports no deliveries, the accepted ones that did not bounce.
 func arrived(t *counters.Tally) int64 { return max(t.Delivered, t.Sent-t.Bounced()) }
 
-// part is a part of 1; of nothing it is 0.
+// part returns n/of, 0 for of = 0.
 func part(n, of int64) float64 {
 	if of <= 0 {
 		return 0
@@ -68,7 +68,7 @@ func part(n, of int64) float64 {
 	return float64(n) / float64(of)
 }
 
-// valuesOf returns the figures that were asked for.
+// valuesOf returns the requested metrics.
 func valuesOf(t *counters.Tally, names []Metric) map[Metric]float64 {
 	values := make(map[Metric]float64, len(names))
 	for i := range metrics {

@@ -4,24 +4,24 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // machines without time zones know them too
+	_ "time/tzdata" // for machines without zone files
 
 	"mailer/app"
 	"mailer/app/rules/counters"
 )
 
-// Granularity is how long the periods are that figures are kept apart by.
+// Granularity is the length of the periods by which metrics are grouped.
 type Granularity string
 
 // The granularities.
 const (
 	Hourly  Granularity = "hourly"
 	Daily   Granularity = "daily"
-	Weekly  Granularity = "weekly" // from Monday on
+	Weekly  Granularity = "weekly" // from Monday
 	Monthly Granularity = "monthly"
 )
 
-// Dimension is what figures are kept apart by.
+// Dimension is what metrics are grouped by.
 type Dimension string
 
 // The dimensions.
@@ -33,37 +33,37 @@ const (
 )
 
 const (
-	// MaxIDs is how many domains, emails or broadcasts a question names at most.
+	// MaxIDs is the maximum number of domains, emails or broadcasts in a query.
 	MaxIDs = 100
-	// MaxPeriods is how many periods, and rows, an answer has at most.
+	// MaxPeriods is the maximum number of periods, and of rows, of an answer.
 	MaxPeriods = 10_000
-	// defaultSpan is what a question without a start is about.
+	// defaultSpan is the range of a query without a start.
 	defaultSpan = 6 * 24 * time.Hour
 )
 
-// Query is a question, as it was asked; empty fields stand for their default.
+// Query is a query as the caller wrote it. Empty fields have defaults.
 type Query struct {
 	StartDate, EndDate, Timezone, Granularity string
 	Metrics, Dimensions                       []string
 	DomainIDs, EmailIDs, BroadcastIDs         []string
 }
 
-// Question is a Query that can be answered.
+// Question is a validated Query.
 type Question struct {
 	Start, End  time.Time
 	Granularity Granularity
 	Metrics     []Metric
-	Dimensions  []Dimension // each once, in the order in which they were asked for
+	Dimensions  []Dimension // distinct, in the requested order
 	zone        *time.Location
 	domains     []string // ids
 	emails      []string
 	broadcasts  []string
 }
 
-// By reports whether figures are kept apart by a dimension.
+// By reports whether metrics are grouped by a dimension.
 func (q *Question) By(d Dimension) bool { return slices.Contains(q.Dimensions, d) }
 
-// Read reads a query at a time. Errors: CodeValidation.
+// Read validates a query. now is the current time. Errors: CodeValidation.
 func (q *Query) Read(now time.Time) (*Question, error) {
 	out := &Question{Granularity: Daily, Metrics: Metrics(), Dimensions: []Dimension{}}
 	if err := q.readWords(out); err != nil {
@@ -88,7 +88,7 @@ func (q *Query) Read(now time.Time) (*Question, error) {
 	return out, q.readRange(out, now)
 }
 
-// readWords reads what is chosen from lists.
+// readWords parses the fields with enumerated values.
 func (q *Query) readWords(out *Question) error {
 	if q.Granularity != "" {
 		out.Granularity = Granularity(q.Granularity)
@@ -137,8 +137,8 @@ func readIDs(name string, from []string, to *[]string) error {
 	return nil
 }
 
-// readRange reads from when to when. A date without a time is the whole day in the time
-// zone; what lies ahead, or before what is kept, is cut off.
+// readRange parses start and end. A date without a time is the whole day in the time zone. The
+// future, and times before the retention of counters, are cut off.
 func (q *Query) readRange(out *Question, now time.Time) (err error) {
 	out.zone = time.UTC
 	if q.Timezone != "" {
@@ -191,7 +191,7 @@ func badDate(name string) error {
 	return app.Invalid(name, "must be a date like 2026-07-01 or a time like 2026-07-01T00:00:00Z")
 }
 
-// readDate reads a date, which is the beginning of that day in a zone, or a time.
+// readDate parses a date, which means the beginning of that day in a zone, or a time.
 func readDate(s string, zone *time.Location) (t time.Time, whole, ok bool) {
 	if t, err := time.ParseInLocation(time.DateOnly, s, zone); err == nil {
 		return t, true, true
@@ -204,7 +204,7 @@ func readDate(s string, zone *time.Location) (t time.Time, whole, ok bool) {
 	return t, false, false
 }
 
-// periodOf is the beginning of the period that a time is in.
+// periodOf returns the beginning of the period that contains a time.
 func (q *Question) periodOf(t time.Time) time.Time {
 	t = t.In(q.zone)
 	switch q.Granularity {
@@ -218,7 +218,7 @@ func (q *Question) periodOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, q.zone)
 }
 
-// after is the beginning of the period after that which begins at t.
+// after returns the beginning of the next period after the one that begins at t.
 func (q *Question) after(t time.Time) time.Time {
 	switch q.Granularity {
 	case Hourly:
@@ -242,8 +242,7 @@ func (q *Question) manyPeriods() bool {
 	return false
 }
 
-// name is how a period is called in an answer: by its first day or, where it is an
-// hour, by the time at which that begins.
+// name returns the name of a period in an answer: its first day, or the start time of an hour.
 func (q *Question) name(period time.Time) string {
 	if q.Granularity == Hourly {
 		return period.Format(time.RFC3339)
@@ -251,7 +250,7 @@ func (q *Question) name(period time.Time) string {
 	return period.Format(time.DateOnly)
 }
 
-// hours are the first hour of the range and the one behind its last.
+// hours returns the first hour of the range and the hour after its last.
 func (q *Question) hours() (from, to int64) {
 	from, to = counters.Hour(q.Start), counters.Hour(q.End.Add(time.Hour-1))
 	return from, max(to, from+1)

@@ -15,33 +15,33 @@ import (
 	"mailer/db"
 )
 
-// Service answers questions about figures.
+// Service answers queries for statistics.
 type Service struct{ *base.Base }
 
-// New makes a Service.
+// New returns a Service.
 func New(base *base.Base) *Service { return &Service{base} }
 
-// Row is the figures of what was kept apart; what was not is empty.
+// Row holds the metrics of one group. Fields that are not a dimension are empty.
 type Row struct {
 	Period                     string
-	DomainID, DomainName       string // DomainID is empty for a domain that was deleted
+	DomainID, DomainName       string // DomainID is empty for a deleted domain
 	EmailID                    string
-	BroadcastID, BroadcastName string // BroadcastName is empty for one that was deleted
+	BroadcastID, BroadcastName string // BroadcastName is empty for a deleted broadcast
 	Values                     map[Metric]float64
 }
 
-// Answer is what a question is answered with.
+// Answer is the answer to a query.
 type Answer struct {
 	*Question
 	Totals map[Metric]float64
 	Rows   []Row // nil without dimensions
 }
 
-// maxRead is how many counters one answer reads: over a year of ten domains.
+// maxRead is how many counters one answer reads: more than a year of ten domains.
 const maxRead = 100_000
 
-// Metrics answers a question about a team's mail. Errors: CodeValidation, also where the
-// answer would be too long.
+// Metrics answers a query about a team's mail. Errors: CodeValidation, also if the answer would be
+// too long.
 func (s *Service) Metrics(ctx context.Context, key *app.Key, query *Query) (*Answer, error) {
 	q, err := query.Read(clock.Now())
 	if err != nil {
@@ -65,18 +65,18 @@ func (s *Service) Metrics(ctx context.Context, key *app.Key, query *Query) (*Ans
 	return out, nil
 }
 
-// groupKey is what a row of the answer is about.
+// groupKey identifies a row of the answer.
 type groupKey struct {
 	period                   int64 // Unix seconds
 	domain, email, broadcast string
 }
 
-// aggregator adds up counters to an answer.
+// aggregator adds counters to an answer.
 type aggregator struct {
 	r       *db.Reader
 	team    string
 	q       *Question
-	domains []string // names, that are asked for; nil: all
+	domains []string // names of the requested domains; nil: all
 	total   counters.Tally
 	rows    map[groupKey]*counters.Tally
 }
@@ -107,8 +107,7 @@ func (a *aggregator) read() error {
 	return err
 }
 
-// readEmails counts the events of the emails that are asked for, also of those to
-// recipients of broadcasts.
+// readEmails counts the events of the requested emails, including those of broadcasts.
 func (a *aggregator) readEmails() error {
 	from, to := a.q.hours()
 	for _, id := range a.q.emails {
@@ -137,8 +136,8 @@ func (a *aggregator) readEmails() error {
 	return nil
 }
 
-// ofOtherTeam reports whether an event of an email is a report about nobody of its
-// recipients.
+// ofOtherTeam reports whether an event is a report about an address that is not a recipient of the
+// email.
 func ofOtherTeam(ev app.Event) bool {
 	return ev.Detail.Source != "" && ev.Recipient == "" && !counters.IsHit(ev.Type)
 }
@@ -171,7 +170,7 @@ func (a *aggregator) add(c *db.MailCount, emailID string) {
 	a.rows[p].Add(&c.Tally)
 }
 
-// answer puts the rows in order and names what they are about.
+// answer sorts the rows and adds names.
 func (a *aggregator) answer() (*Answer, error) {
 	out := &Answer{Question: a.q, Totals: valuesOf(&a.total, a.q.Metrics)}
 	if len(a.q.Dimensions) == 0 {
@@ -199,7 +198,7 @@ func (a *aggregator) answer() (*Answer, error) {
 	return out, nil
 }
 
-// fillPeriods adds the periods in which nothing happened, so that charts have no gaps.
+// fillPeriods adds periods without events, so that charts have no gaps.
 func (a *aggregator) fillPeriods() {
 	for t := a.q.periodOf(a.q.Start); t.Before(a.q.End); t = a.q.after(t) {
 		if p := (groupKey{period: t.Unix()}); a.rows[p] == nil {
@@ -208,7 +207,7 @@ func (a *aggregator) fillPeriods() {
 	}
 }
 
-// groups are the keys of the rows in their order.
+// groups returns the keys of the rows in order.
 func (a *aggregator) groups() []groupKey {
 	all := make([]groupKey, 0, len(a.rows))
 	for p := range a.rows {
@@ -223,15 +222,14 @@ func (a *aggregator) groups() []groupKey {
 	return all
 }
 
-// nameLookup looks names up once.
+// nameLookup caches names.
 type nameLookup struct {
 	r                   *db.Reader
 	team                string
 	domains, broadcasts map[string]string // ids by name, and names by id
 }
 
-// of returns the id of a row's domain and the name of its broadcast; empty where it was
-// deleted.
+// of returns the id of a row's domain and the name of its broadcast; empty if deleted.
 func (n *nameLookup) of(p groupKey) (domainID, broadcast string, err error) {
 	domainID, known := n.domains[p.domain]
 	if p.domain != "" && !known {

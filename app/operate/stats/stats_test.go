@@ -16,9 +16,10 @@ import (
 	"mailer/db"
 )
 
-// relay refuses no@, simulates test-bounce@ and test-block@, and takes the rest.
+// relay returns a relay that refuses no@, simulates test-bounce@ and test-block@, and accepts
+// others.
 func relay() *testserver.FakeRelay {
-	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for _, to := range m.Recipients {
 			v := app.RecipientResult{Address: to, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
@@ -32,14 +33,14 @@ func relay() *testserver.FakeRelay {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if err := hold(); err != nil {
+		if err := authorize(); err != nil {
 			return app.Result{Kind: app.ResultWithdrawn}
 		}
 		return res
 	}))
 }
 
-// totals are the figures of a question that are not 0, rates left out.
+// totals returns the metrics of a query that are not 0, without rates.
 func totals(t *testing.T, w *testserver.Server, key *app.Key, q stats.Query) string {
 	t.Helper()
 	a, err := w.Services.Stats.Metrics(t.Context(), key, &q)
@@ -57,7 +58,7 @@ func message(values map[stats.Metric]float64) string {
 	return strings.Join(out, " ")
 }
 
-// rows are the rows of a question: what they are about, and their figures.
+// rows returns the rows of a query: their groups and metrics.
 func rows(t *testing.T, w *testserver.Server, q stats.Query) string {
 	t.Helper()
 	a, err := w.Services.Stats.Metrics(t.Context(), w.Key, &q)
@@ -83,7 +84,7 @@ func TestMetrics(t *testing.T) {
 		id := w.SendTaken("bob@example.net", "eve@example.net")
 		w.Send("no@example.net", "test-bounce@example.net", "test-block@example.net")
 		testserver.SleepAndSettle(time.Hour)
-		for range 2 { // reports repeat
+		for range 2 { // reports are repeated
 			w.Report(feedback.Report{ID: app.NewID(), EmailID: id, Recipient: "bob@example.net", Kind: feedback.Delivered, At: time.Now()})
 			w.Report(feedback.Report{ID: app.NewID(), EmailID: id, Recipient: "eve@example.net", Kind: feedback.Bounced, Bounce: app.BounceTransient, At: time.Now()})
 			w.Report(feedback.Report{ID: app.NewID(), EmailID: id, Recipient: "bob@example.net", Kind: feedback.Complained, At: time.Now()})
@@ -144,7 +145,7 @@ func TestEarlyDeliveryReportCountsOnce(t *testing.T) {
 }
 
 func TestPeriodsUseTimeZone(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) { // it begins at midnight of 2000-01-01, a Saturday, in UTC
+	testserver.Synctest(t, func(t *testing.T) { // the bubble begins at midnight of 2000-01-01, a Saturday, in UTC
 		w := testserver.New(t, relay())
 		start := time.Now().UTC().Truncate(24 * time.Hour)
 		testserver.SleepAndSettle(time.Until(start.AddDate(0, 0, 60)))
@@ -163,7 +164,7 @@ func TestPeriodsUseTimeZone(t *testing.T) {
 		next := day.AddDate(0, 0, 1).Format(time.DateOnly)
 		q := stats.Query{Dimensions: []string{"period"}, StartDate: date, EndDate: next}
 		want(t, "in UTC", rows(t, w, q), date+" failed 3\n"+next)
-		q.Timezone = "Asia/Kolkata" // half past six in the evening is its midnight: that hour began before
+		q.Timezone = "Asia/Kolkata" // midnight there is at 18:30 UTC, within an hour that began before
 		want(t, "in Kolkata", rows(t, w, q), date+" failed 2\n"+next+" failed 1")
 		q.Dimensions, q.Granularity = []string{"period", "domain"}, "hourly"
 		want(t, "by hour", rows(t, w, q), date+"T05:30:00+05:30 a.test failed 1\n"+date+"T23:30:00+05:30 a.test failed 1\n"+next+"T00:30:00+05:30 a.test failed 1")

@@ -1,12 +1,10 @@
-// Package archive is a team on disk, as `mailer export` writes it and `mailer import`
-// takes it: a directory with one file a kind of thing, each a JSON array with one object
-// a line. What comes from another service is brought into this form first, so that there
-// is one way into a team. It knows files and nothing of databases; the readers of other
-// services, the transfer and the commands may import it.
+// Package archive is the file format of an exported team (`mailer export`, `mailer import`): a
+// directory with one file for each kind of object, a JSON array with one object on each line. Data
+// of other services is converted to this format first, so that there is only one import.
 //
-// Failure policy: a file that can't be read is an error that names it and the line; a
-// directory without team.json is not whole, and only that which began it may go on with
-// it. Nothing of a directory is believed: who applies it checks each value.
+// Failure policy: an unreadable file is an error with its name and line. A directory without
+// team.json is incomplete, and only the reader that started it can continue it. Values are not
+// trusted: the import validates each.
 package archive
 
 import (
@@ -17,13 +15,13 @@ import (
 	"mailer/app"
 )
 
-// Format is the version of the files. One that is higher is refused.
+// Format is the version of the format. Higher versions are refused.
 const Format = 1
 
-// Kind names a kind of thing and its file, without .json.
+// Kind is a kind of object and its file name without .json.
 type Kind string
 
-// The kinds, in the order in which they are applied.
+// Kinds in the order of import.
 const (
 	Properties   Kind = "properties"
 	Segments     Kind = "segments"
@@ -39,24 +37,24 @@ const (
 	Secrets      Kind = "secrets" // of domains, webhooks and keys
 	Emails       Kind = "emails"
 	Events       Kind = "events"
-	Refusals     Kind = "refused" // rows of a source that can't be taken
-	Unmovables   Kind = "cannot"  // what of a source can't move at all
+	Refusals     Kind = "refused" // refused rows of a source
+	Unmovables   Kind = "cannot"  // objects of a source that can't be imported
 	Consents     Kind = "consent" // columns of files that decide who gets mail
 )
 
-// kinds are all of them.
+// kinds are all kinds.
 var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
-// Team is team.json: what the directory holds. It is written last.
+// Team is team.json, the description of the directory. It is written last.
 type Team struct {
 	Format     int       `json:"format"`
 	Source     string    `json:"source"` // one of the sources
 	Name       string    `json:"name,omitzero"`
 	Version    string    `json:"version,omitzero"` // of the Mailer that wrote it
 	ExportedAt time.Time `json:"exported_at"`
-	// Left counts suppressions that are none here: soft bounces and blocks.
+	// Left counts ignored suppressions: soft bounces and blocks.
 	Left int `json:"left,omitzero"`
-	// Emails: those of the team are there too.
+	// Emails: the team's emails are included.
 	Emails bool `json:"emails,omitzero"`
 }
 
@@ -76,20 +74,20 @@ const (
 // sources are all of them.
 var sources = []string{SourceMailer, SourceResend, SourceListmonk, SourceCSV, SourceSuppressions}
 
-// Position is where something stood in a file of the source.
+// Position is the position of an object in a file of the source.
 type Position struct {
 	File string `json:"file"`
 	Line int    `json:"line"` // from 1
 }
 
-// Refusal is a row that can't be taken. The reason holds nothing of the row.
+// Refusal is a refused row. The reason contains no data of the row.
 type Refusal struct {
 	Position
 	Reason string `json:"reason"`
-	Kind   Kind   `json:"of,omitzero"` // what the row would have been; empty: a contact
+	Kind   Kind   `json:"of,omitzero"` // kind of the row; empty: a contact
 }
 
-// Unmovable is a thing that can't move, or not whole.
+// Unmovable is an object that can't be imported, or only in part.
 type Unmovable struct {
 	Item   string `json:"what"` // like `template "Welcome", line 12: {{ if .x }}`
 	Reason string `json:"why"`
@@ -113,13 +111,13 @@ type Property struct {
 
 // Segment is a group of contacts.
 type Segment struct {
-	ID        string      `json:"id"` // by which contacts and broadcasts name it
+	ID        string      `json:"id"` // used by contacts and broadcasts
 	Name      string      `json:"name"`
-	Filter    *app.Filter `json:"filter,omitzero"` // nil: members by hand alone
+	Filter    *app.Filter `json:"filter,omitzero"` // nil: only members added by hand
 	CreatedAt time.Time   `json:"created_at,omitzero"`
 }
 
-// Topic is what contacts can subscribe to.
+// Topic is a topic.
 type Topic struct {
 	ID          string           `json:"id"`
 	Name        string           `json:"name"`
@@ -130,7 +128,7 @@ type Topic struct {
 	UpdatedAt   time.Time        `json:"updated_at,omitzero"`
 }
 
-// Suppression is an address that gets no mail.
+// Suppression is a suppressed address.
 type Suppression struct {
 	ID        string                `json:"id,omitzero"`
 	Email     string                `json:"email"`
@@ -140,7 +138,7 @@ type Suppression struct {
 	From      Position              `json:"from,omitzero"`
 }
 
-// Choice is what an address said about a topic.
+// Choice is the choice of an address about a topic.
 type Choice struct {
 	Email        string           `json:"email"`
 	TopicID      string           `json:"topic_id"`
@@ -149,8 +147,8 @@ type Choice struct {
 	From         Position         `json:"from,omitzero"`
 }
 
-// Contact is a person. One whose address stands there more than once is one contact:
-// the first has its values, the others add what it lacks.
+// Contact is a contact. An address that occurs more than once is one contact: the first occurrence
+// has its values, the others add missing ones.
 type Contact struct {
 	ID           string         `json:"id,omitzero"`
 	Email        string         `json:"email"`
@@ -158,32 +156,32 @@ type Contact struct {
 	LastName     string         `json:"last_name,omitzero"`
 	Unsubscribed bool           `json:"unsubscribed,omitzero"`
 	Properties   map[string]any `json:"properties,omitzero"`    // strings and numbers
-	Segments     []string       `json:"segments,omitzero"`      // ids of Segments
-	Left         []string       `json:"left_segments,omitzero"` // ids of Segments that they left
+	Segments     []string       `json:"segments,omitzero"`      // ids of segments
+	Left         []string       `json:"left_segments,omitzero"` // ids of segments that it left
 	Former       []string       `json:"former_addresses,omitzero"`
-	// Again: it adds to one that stands before it, and is not counted as another.
+	// Again: it adds to an earlier one, and is not counted.
 	Again     bool      `json:"again,omitzero"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
-	// When it last got an email, opened one and clicked in one.
+	// When it last got an email, opened one and clicked a link.
 	LastSentAt    time.Time `json:"last_sent_at,omitzero"`
 	LastOpenedAt  time.Time `json:"last_opened_at,omitzero"`
 	LastClickedAt time.Time `json:"last_clicked_at,omitzero"`
 	From          Position  `json:"from,omitzero"`
 }
 
-// Content is what a template says.
+// Content is the content of a template.
 type Content struct {
 	From      string         `json:"from,omitzero"`
 	ReplyTo   []string       `json:"reply_to,omitzero"`
 	Subject   string         `json:"subject,omitzero"`
 	HTML      string         `json:"html,omitzero"`
-	Text      *string        `json:"text,omitzero"` // nil: made of HTML; empty: none
+	Text      *string        `json:"text,omitzero"` // nil: derived from HTML; empty: none
 	Design    jsontext.Value `json:"design,omitzero"`
 	Variables []Variable     `json:"variables,omitzero"`
 }
 
-// Variable is what a send fills in.
+// Variable is a variable of a template.
 type Variable struct {
 	ID        string           `json:"id,omitzero"`
 	Key       string           `json:"key"`
@@ -193,20 +191,20 @@ type Variable struct {
 	UpdatedAt time.Time        `json:"updated_at,omitzero"`
 }
 
-// Template is a mail to be filled.
+// Template is a template.
 type Template struct {
 	ID    string `json:"id,omitzero"`
 	Name  string `json:"name"`
 	Alias string `json:"alias,omitzero"`
 	Content
-	Published   *Content  `json:"published,omitzero"` // what sends use; nil: a draft
+	Published   *Content  `json:"published,omitzero"` // used by sends; nil: a draft
 	PublishedAt time.Time `json:"published_at,omitzero"`
 	CreatedAt   time.Time `json:"created_at,omitzero"`
 	UpdatedAt   time.Time `json:"updated_at,omitzero"`
 }
 
-// Broadcast is a mail to contacts. One that a Mailer sent comes with its figures; any
-// other is a draft, whatever its status says.
+// Broadcast is a broadcast. One that Mailer sent has its counts; others are drafts, whatever their
+// status.
 type Broadcast struct {
 	ID          string              `json:"id,omitzero"`
 	Name        string              `json:"name,omitzero"`
@@ -217,7 +215,7 @@ type Broadcast struct {
 	Subject     string              `json:"subject,omitzero"`
 	Preview     string              `json:"preview_text,omitzero"`
 	HTML        string              `json:"html,omitzero"`
-	Text        *string             `json:"text,omitzero"` // nil: made of HTML; empty: none
+	Text        *string             `json:"text,omitzero"` // nil: derived from HTML; empty: none
 	Design      jsontext.Value      `json:"design,omitzero"`
 	Status      app.BroadcastStatus `json:"status,omitzero"`
 	CreatedAt   time.Time           `json:"created_at,omitzero"`
@@ -228,7 +226,7 @@ type Broadcast struct {
 	Counts      map[string]int      `json:"counts,omitzero"`
 }
 
-// Domain is what a team sends from.
+// Domain is a sending domain.
 type Domain struct {
 	ID                string           `json:"id,omitzero"`
 	Name              string           `json:"name"`
@@ -243,7 +241,7 @@ type Domain struct {
 	CreatedAt         time.Time        `json:"created_at,omitzero"`
 }
 
-// Webhook is an endpoint that hears of events.
+// Webhook is a webhook.
 type Webhook struct {
 	ID        string    `json:"id,omitzero"`
 	Endpoint  string    `json:"endpoint"`
@@ -265,20 +263,20 @@ type Key struct {
 	LastUsedAt time.Time      `json:"last_used_at,omitzero"`
 }
 
-// Secret is what a domain, webhook or key needs to go on as it was.
+// Secret is a secret of a domain, webhook or key.
 type Secret struct {
 	Kind  Kind   `json:"of"` // Domains, Webhooks or Keys
 	Owner string `json:"id"` // its id in the archive
 
-	// A DKIM key pair of a domain: its private half in PKCS #8 (RFC 5208).
+	// A DKIM key pair of a domain: its private key in PKCS #8 (RFC 5208).
 	Selector  string        `json:"selector,omitzero"`
 	State     app.DKIMState `json:"state,omitzero"`
-	Public    string        `json:"public,omitzero"` // of a key too: what stands before its secret
+	Public    string        `json:"public,omitzero"` // also of a key: the public part of its token
 	Private   []byte        `json:"private,omitzero"`
 	CreatedAt time.Time     `json:"created_at,omitzero"`
 	RetiredAt time.Time     `json:"retired_at,omitzero"`
 
-	// A signing secret of a webhook: whsec_…, and until when an old one counts.
+	// A signing secret of a webhook: whsec_…, and the end of an old one.
 	Signing   string    `json:"signing,omitzero"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 

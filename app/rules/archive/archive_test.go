@@ -135,7 +135,7 @@ func TestBrokenFileIsNamed(t *testing.T) {
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "format 2") {
 		t.Error(err)
 	}
-	// It stands in the names of topics and in the audit log.
+	// The source is used in names of topics and in the audit log.
 	if err := os.WriteFile(filepath.Join(dir, teamFile), []byte(`{"format":1,"source":"`+strings.Repeat("x", 3000)+`"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -17,30 +17,30 @@ import (
 	"mailer/app"
 )
 
-// Sheets writes the CSV beside the JSON of a directory, for people and spreadsheets: it
-// is never read back. It is for one goroutine. Properties, segments and topics are put
-// before what names them.
+// Sheets writes CSV files in addition to JSON, for people and spreadsheets. They are never read
+// back. It is for one goroutine. Properties, segments and topics must be put before objects that
+// refer to them.
 type Sheets struct {
 	dir        string
 	files      map[Kind]*sheet
-	properties []string          // keys, in the order of their columns
-	names      map[string]string // of segments and topics, by id
+	properties []string          // keys in the order of columns
+	names      map[string]string // of segments and topics by id
 }
 
-// sheet is one file that is written.
+// sheet is a file being written.
 type sheet struct {
 	f     *os.File
-	lines bytes.Buffer // that are not in the file yet
+	lines bytes.Buffer // not written yet
 	w     *csv.Writer
 	cells []string
 }
 
-// NewSheets begins the CSV of a directory that is there.
+// NewSheets starts the CSV files of an existing directory.
 func NewSheets(dir string) *Sheets {
 	return &Sheets{dir: dir, files: map[Kind]*sheet{}, names: map[string]string{}}
 }
 
-// Put appends the rows of an item to the sheet of its kind; what has none is passed over.
+// Put appends the rows of an item to the sheet of its kind. Kinds without a sheet are ignored.
 func (s *Sheets) Put(kind Kind, item any) error {
 	for _, row := range s.rows(item) {
 		f := s.files[kind]
@@ -57,7 +57,7 @@ func (s *Sheets) Put(kind Kind, item any) error {
 	return nil
 }
 
-// begin makes a file with its headings.
+// begin creates a file with its headings.
 func (s *Sheets) begin(kind Kind, item any) (*sheet, error) {
 	made, err := os.OpenFile(filepath.Join(s.dir, string(kind)+".csv"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Sheets) begin(kind Kind, item any) (*sheet, error) {
 	return f, f.put(head)
 }
 
-// put writes a line as RFC 4180 ends it: the writer's own way to do that would change the
-// ends of lines within cells too.
+// put writes a line ended by CRLF (RFC 4180). The csv.Writer's own option would also change line
+// ends within cells.
 func (f *sheet) put(row []any) error {
 	f.cells = f.cells[:0]
 	for _, v := range row {
@@ -100,7 +100,7 @@ func (f *sheet) flush() error {
 	return err
 }
 
-// Close ends all sheets.
+// Close closes all sheets.
 func (s *Sheets) Close() error {
 	var all error
 	for kind, f := range s.files {
@@ -112,11 +112,11 @@ func (s *Sheets) Close() error {
 	return all
 }
 
-// formulaStarts begin what spreadsheets compute instead of showing it: also in their full
-// width, and after white space that they take away.
+// formulaStarts are characters that begin a formula in spreadsheets: also in full width, and after
+// white space that is removed.
 const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
-// EscapeFormula returns a text as a spreadsheet shows it.
+// EscapeFormula returns a text that spreadsheets show and do not compute.
 func EscapeFormula(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD") // as in JSON
@@ -127,11 +127,11 @@ func EscapeFormula(text string) string {
 	return escapeInner(text)
 }
 
-// separators are what a spreadsheet may part cells at in place of commas: many languages
-// have the semicolon. It does not see the quotes of a cell then, nor the end of its lines.
+// separators are characters that a spreadsheet may use as separator instead of the comma: in many
+// languages the semicolon. It ignores quotes then.
 const separators = ";\t\r\n"
 
-// escapeInner is a text without formulas behind what could separate cells.
+// escapeInner escapes formulas after a possible separator.
 func escapeInner(text string) string {
 	if !strings.ContainsAny(text, separators) {
 		return text
@@ -153,8 +153,8 @@ func escapeInner(text string) string {
 	}
 }
 
-// isFormula reports whether a text begins with a formula. A sign begins one too where a
-// function or another program is called: a smiley or a list of points is none.
+// isFormula reports whether a text begins with a formula. After a sign, a function or another
+// program must be called: an emoticon or a list item is not a formula.
 func isFormula(text string) bool {
 	switch first, _ := utf8.DecodeRuneInString(text); first {
 	case '=', '@', '＝', '＠':
@@ -169,8 +169,8 @@ func isFormula(text string) bool {
 	return false
 }
 
-// cell is what a line has of a value: texts but no formulas, numbers as JSON has them, of
-// what is absent nothing, of several texts a list, and all else as JSON.
+// cell returns a value as CSV: texts without formulas, numbers as in JSON, absent values empty,
+// several texts as a list, others as JSON.
 func cell(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -208,5 +208,5 @@ func cell(v any) string {
 	return ""
 }
 
-// Kinds are all kinds, in the order in which they are applied.
+// Kinds returns all kinds in the order of import.
 func Kinds() []Kind { return kinds }

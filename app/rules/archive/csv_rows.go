@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// headings are the first line of the sheet of an item's kind.
+// headings returns the first line of the sheet for an item's kind.
 func (s *Sheets) headings(item any) []string {
 	text := ""
 	switch item.(type) {
@@ -40,10 +40,10 @@ func (s *Sheets) headings(item any) []string {
 	return strings.Split(text, ",")
 }
 
-// contactHeadings stand before those of the properties.
+// contactHeadings come before those of the properties.
 const contactHeadings = "id,email,first_name,last_name,unsubscribed,segments,former_addresses,created_at,updated_at"
 
-// otherHeadings begins the heading of a property whose key is a heading of ours.
+// otherHeadings begins the heading of a property whose key is one of our headings.
 const otherHeadings = "properties."
 
 func headingOf(key string) string {
@@ -53,7 +53,7 @@ func headingOf(key string) string {
 	return key
 }
 
-// rows are the lines of an item; none: it has no sheet.
+// rows returns the lines of an item; none: its kind has no sheet.
 func (s *Sheets) rows(item any) [][]any {
 	switch v := item.(type) {
 	case *Property:
@@ -89,7 +89,7 @@ func (s *Sheets) rows(item any) [][]any {
 	return nil
 }
 
-// contact has a column for each property that was put; others stand in the last one.
+// contact returns a line with a column for each declared property; others are in the last column.
 func (s *Sheets) contact(c *Contact) []any {
 	segments := make([]string, len(c.Segments))
 	for i, id := range c.Segments {
@@ -117,7 +117,7 @@ func (s *Sheets) contact(c *Contact) []any {
 	return append(row, others)
 }
 
-// domainRows has a line for each DNS record, and one for a domain without any.
+// domainRows returns a line for each DNS record, or one for a domain without any.
 func domainRows(d *Domain) (rows [][]any) {
 	records := d.Records
 	if len(records) == 0 {

@@ -6,12 +6,10 @@ import (
 	"mailer/app"
 )
 
-// FilesDir is the folder of the directory in which attachments stand, each named by its
-// id.
+// FilesDir is the subdirectory of attachments, each named by its id.
 const FilesDir = "attachments"
 
-// Email is one that is over: history, which nothing sends again. Addresses are written
-// as the API writes them.
+// Email is a finished email, which is never sent again. Addresses are in the form of the API.
 type Email struct {
 	ID          string        `json:"id"`
 	MessageID   string        `json:"message_id"` // without angle brackets
@@ -27,7 +25,7 @@ type Email struct {
 	Tags        []app.Tag     `json:"tags,omitzero"`
 	TopicID     string        `json:"topic_id,omitzero"`
 	TemplateID  string        `json:"template_id,omitzero"`
-	KeyID       string        `json:"key_id,omitzero"` // that sent it
+	KeyID       string        `json:"key_id,omitzero"` // of the sender
 	Source      string        `json:"source"`
 	Relay       string        `json:"relay"` // that it left through
 	CreatedAt   time.Time     `json:"created_at"`
@@ -40,13 +38,13 @@ type Email struct {
 	Attachments      []Attachment  `json:"attachments,omitzero"`
 }
 
-// Recipient is one of an email's envelope, and what became of it.
+// Recipient is a recipient of an email with its state.
 type Recipient struct {
 	Email string        `json:"email"`
 	State app.LastEvent `json:"state"`
 }
 
-// Attachment is a file of an email; its content stands in FilesDir.
+// Attachment is a file of an email. Its content is in FilesDir.
 type Attachment struct {
 	ID          string `json:"id"`
 	Filename    string `json:"filename"`
@@ -55,8 +53,7 @@ type Attachment struct {
 	Size        int64  `json:"size"`
 }
 
-// Event is a line of an email's timeline. Those of one email stand together, oldest
-// first.
+// Event is an event of an email's timeline. Events of one email are adjacent, oldest first.
 type Event struct {
 	EmailID   string          `json:"email_id"`
 	ID        string          `json:"id"`

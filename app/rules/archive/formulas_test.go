@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFormulasBehindSeparatorsAreEscaped: spreadsheets of many languages part cells at
-// semicolons, wherever quotes stand.
+// TestFormulasBehindSeparatorsAreEscaped: spreadsheets in many languages split cells at
+// semicolons, even within quotes.
 func TestFormulasBehindSeparatorsAreEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		";=1+1":                        ";'=1+1",

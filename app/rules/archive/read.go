@@ -16,23 +16,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads a directory that is whole.
+// Reader reads a complete directory.
 type Reader struct {
 	Team   Team
 	dir    string
-	offset int64 // where the item that was read last began, or before
+	offset int64 // start of the last item, or before it
 }
 
-// ErrUnfinished: a directory lacks team.json, so that it is none of ours or not whole.
+// ErrUnfinished means that a directory has no team.json: it is not an archive, or not complete.
 var ErrUnfinished = errors.New("has no team.json: it is no export, or not a whole one")
 
-// ErrBroken: a file of a directory can't be read; it would be broken the next time too.
+// ErrBroken means that a file of a directory can't be read, now or later.
 var ErrBroken = errors.New("a file of the directory is broken")
 
-// ErrRefused: the service lets this user not read on; it would refuse the next time too.
+// ErrRefused means that the service refuses further reading to this user, now or later.
 var ErrRefused = errors.New("the service refused this user")
 
-// refused is an answer of a service.
+// refused is a refusal by a service.
 type refused struct{ error }
 
 // Is implements errors.Is.
@@ -41,17 +41,16 @@ func (refused) Is(target error) bool { return target == ErrRefused }
 // Unwrap returns the answer itself.
 func (r refused) Unwrap() error { return r.error }
 
-// Refused makes of an error one that is ErrRefused too, in the same words.
+// Refused returns err as an ErrRefused with the same text.
 func Refused(err error) error { return refused{err} }
 
-// broken is what is wrong with a file.
+// broken is an error of a file.
 type broken struct{ error }
 
 // Is implements errors.Is.
 func (broken) Is(target error) bool { return target == ErrBroken }
 
-// Open looks at a directory. Errors: ErrUnfinished; a format that is newer than this
-// program, or a source that is none.
+// Open opens a directory. Errors: ErrUnfinished; a newer format, or an unknown source.
 func Open(dir string) (*Reader, error) {
 	r := &Reader{dir: dir}
 	text, err := os.ReadFile(filepath.Join(dir, teamFile))
@@ -73,13 +72,12 @@ func Open(dir string) (*Reader, error) {
 	return r, nil
 }
 
-// Dir is where the directory is.
+// Dir returns the path of the directory.
 func (r *Reader) Dir() string { return r.dir }
 
-// Each reads the items of a kind one after the other into item, a pointer to its type,
-// which is emptied first, and calls take after each with the line on which it stands,
-// where a line holds one item. A kind without a file has none. An error of take ends it
-// and comes back as it is; one of the file names file and item.
+// Each reads the items of a kind into item, a pointer to its type, which is cleared first, and
+// calls take after each with its line, if each line has one item. A kind without a file has no
+// items. An error of take is returned unchanged; an error of the file names file and item.
 func (r *Reader) Each(kind Kind, item any, take func(line int) error) error {
 	name := string(kind) + ".json"
 	f, err := os.Open(filepath.Join(r.dir, name))
@@ -111,18 +109,17 @@ func (r *Reader) Each(kind Kind, item any, take func(line int) error) error {
 	return nil
 }
 
-// Offset is where the item stands in its file that Each read last, in bytes: Pick finds
-// it there again.
+// Offset returns the offset of the last item that Each read, for Pick.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Picker reads items of a kind again, in any order.
+// Picker reads items of a kind again in any order.
 type Picker struct {
 	name   string
 	f      *os.File
 	buffer []byte
 }
 
-// Pick begins to read items of a kind again, each of which stands on one line.
+// Pick opens a Picker for items of a kind, which must be on one line each.
 func (r *Reader) Pick(kind Kind) (*Picker, error) {
 	name := string(kind) + ".json"
 	f, err := os.Open(filepath.Join(r.dir, name))
@@ -135,8 +132,7 @@ func (r *Reader) Pick(kind Kind) (*Picker, error) {
 // Close closes the file.
 func (p *Picker) Close() error { return p.f.Close() }
 
-// Read reads the item at an offset into item, a pointer to its type, which is emptied
-// first.
+// Read reads the item at an offset into item, a pointer to its type, which is cleared first.
 func (p *Picker) Read(offset int64, item any) error {
 	for {
 		n, err := p.f.ReadAt(p.buffer, offset)
@@ -157,7 +153,7 @@ func (p *Picker) Read(offset int64, item any) error {
 	}
 }
 
-// shortened words the end of a file that is cut off.
+// shortened returns a clearer error for a truncated file.
 func shortened(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("the file ends in the middle of it")

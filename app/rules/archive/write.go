@@ -14,21 +14,21 @@ import (
 const (
 	teamFile    = "team.json"
 	readingFile = "reading.json"
-	buffered    = 64 << 10 // bytes of a file that is written
+	buffered    = 64 << 10 // buffer size of a file
 )
 
-// Writer writes a directory, item by item. It is for one goroutine.
+// Writer writes a directory item by item. It is for one goroutine.
 type Writer struct {
 	dir   string
 	files map[Kind]*file
 }
 
-// file is one array that is written.
+// file is an array being written.
 type file struct {
 	f      *os.File
 	buffer *bufio.Writer
-	size   int64 // bytes, with those in the buffer
-	synced int64 // of them, on the disk for sure
+	size   int64 // bytes, including the buffer
+	synced int64 // bytes that are certainly on disk
 	items  int
 }
 
@@ -43,11 +43,11 @@ type point struct {
 	Items int   `json:"items"`
 }
 
-// ErrNotEmpty: a directory holds something already.
+// ErrNotEmpty means that the directory is not empty.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Create begins a directory that only its owner can read, and makes it where it is not
-// there. Error: ErrNotEmpty.
+// Create creates a directory, or uses an empty one, and restricts it to its owner. Error:
+// ErrNotEmpty.
 func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory: %w", err)
@@ -62,15 +62,15 @@ func Create(dir string) (*Writer, error) {
 	return &Writer{dir: dir, files: map[Kind]*file{}}, nil
 }
 
-// Resume goes on with a directory from its last Mark, and returns what was marked;
-// where nothing was, it begins anew with "".
+// Resume continues a directory from its last Mark and returns the marked cursor. Without a mark it
+// starts again and returns "".
 func Resume(dir string) (w *Writer, cursor string, err error) {
 	var state reading
 	text, err := os.ReadFile(filepath.Join(dir, readingFile))
 	if err == nil {
 		err = json.Unmarshal(text, &state)
 	}
-	if err != nil { // nothing that could be gone on with
+	if err != nil { // nothing to continue
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, "", fmt.Errorf("clear the directory: %w", err)
 		}
@@ -83,7 +83,7 @@ func Resume(dir string) (w *Writer, cursor string, err error) {
 			continue
 		}
 		if err := os.Remove(w.path(kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, "", fmt.Errorf("remove a file that was begun: %w", err)
+			return nil, "", fmt.Errorf("remove an incomplete file: %w", err)
 		}
 	}
 	for kind, at := range state.Files {
@@ -95,31 +95,31 @@ func Resume(dir string) (w *Writer, cursor string, err error) {
 	return w, state.Cursor, nil
 }
 
-// HasMark reports whether a directory is not whole and can be gone on with.
+// HasMark reports whether a directory is unfinished and can be continued.
 func HasMark(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, readingFile))
 	return err == nil
 }
 
-// reopen cuts a file to what was marked.
+// reopen truncates a file to its marked size.
 func (w *Writer) reopen(kind Kind, at point) error {
 	f, err := os.OpenFile(w.path(kind), os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("go on with a file: %w", err)
+		return fmt.Errorf("continue a file: %w", err)
 	}
 	w.files[kind] = &file{f: f, buffer: bufio.NewWriterSize(f, buffered), size: at.Size, synced: at.Size, items: at.Items}
 	if err := f.Truncate(at.Size); err != nil {
 		return fmt.Errorf("cut a file: %w", err)
 	}
 	if _, err := f.Seek(at.Size, io.SeekStart); err != nil {
-		return fmt.Errorf("go on with a file: %w", err)
+		return fmt.Errorf("continue a file: %w", err)
 	}
 	return nil
 }
 
 func (w *Writer) path(kind Kind) string { return filepath.Join(w.dir, string(kind)+".json") }
 
-// Dir is where the directory is.
+// Dir returns the path of the directory.
 func (w *Writer) Dir() string { return w.dir }
 
 // Put appends an item, one of the types of this package, to the file of its kind.
@@ -152,7 +152,7 @@ func (w *Writer) Put(kind Kind, item any) error {
 	return nil
 }
 
-// Count is how many items of a kind were put.
+// Count returns the number of items of a kind.
 func (w *Writer) Count(kind Kind) int {
 	if f := w.files[kind]; f != nil {
 		return f.items
@@ -160,8 +160,8 @@ func (w *Writer) Count(kind Kind) int {
 	return 0
 }
 
-// Mark notes that all up to a cursor of the source was put, so that Resume goes on
-// there, also after a power cut.
+// Mark records that everything up to a cursor of the source was written, so that Resume continues
+// from it, even after a power cut.
 func (w *Writer) Mark(cursor string) error {
 	state := reading{Cursor: cursor, Files: map[Kind]point{}}
 	for kind, f := range w.files {
@@ -186,7 +186,7 @@ func (f *file) sync() error {
 	return nil
 }
 
-// put writes a small file whole, or not at all.
+// put writes a small file atomically.
 func (w *Writer) put(name string, v any) error {
 	text, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
@@ -207,7 +207,7 @@ func (w *Writer) put(name string, v any) error {
 	return nil
 }
 
-// Finish ends all files and writes what the directory holds: only now it is whole.
+// Finish closes all files and writes team.json, which makes the directory complete.
 func (w *Writer) Finish(team *Team) error {
 	team.Format = Format
 	for kind, f := range w.files {
@@ -226,11 +226,10 @@ func (w *Writer) Finish(team *Team) error {
 	return nil
 }
 
-// Close closes the files of a directory that was not finished. What was put since the
-// last Mark is lost.
+// Close closes the files of an unfinished directory. Items since the last Mark are lost.
 func (w *Writer) Close() {
 	for _, f := range w.files {
-		_ = f.f.Close() // what counts was synced
+		_ = f.f.Close() // marked data is synced
 	}
 	w.files = nil
 }

@@ -1,26 +1,26 @@
-// Package bounce decides why a message was not delivered and whether its recipient may
-// get further mail. Delivery reports, event hooks of providers and replies of relays are
-// judged by the same table: enhanced status codes (RFC 3463) in codes.go, phrases of mail
-// servers in phrases.go, and Judge, which weighs them.
+// Package bounce classifies bounces: why a message was not delivered, and whether its recipient
+// may get further mail. Delivery reports, provider events and relay replies are classified by the
+// same tables: enhanced status codes (RFC 3463) in codes.go, phrases of mail servers in
+// phrases.go, and Classify, which combines them.
 //
-// In doubt a recipient keeps getting mail: only Hard verdicts suppress. The package does
-// no I/O and keeps no state. The time of a judgement is linear in the length of the text.
+// In doubt a recipient keeps getting mail: only the class Hard suppresses. The package does no I/O
+// and keeps no state. Classification takes linear time.
 package bounce
 
 import "mailer/app"
 
-// Class says what a bounce means for further mail to the recipient.
+// Class is what a bounce means for further mail to the recipient.
 type Class string
 
-// The verdicts.
+// The classes.
 const (
-	Hard    Class = "hard"    // mail to the address is pointless: it is suppressed
-	Soft    Class = "soft"    // of the moment: a full mailbox, a rate, a server that is down
-	Blocked Class = "blocked" // of the message or its sender: policy, reputation, content
-	Unknown Class = "unknown" // nothing says why
+	Hard    Class = "hard"    // mail can't be delivered: the address is suppressed
+	Soft    Class = "soft"    // temporary: a full mailbox, a rate, a server that is down
+	Blocked Class = "blocked" // about the message or its sender: policy, reputation, content
+	Unknown Class = "unknown" // the reason is unknown
 )
 
-// Reason says why a message was not delivered.
+// Reason is why a message was not delivered.
 type Reason string
 
 // The reasons.
@@ -30,16 +30,16 @@ const (
 	Moved          Reason = "moved"
 	BadAddress     Reason = "bad_address"
 	NoDomain       Reason = "no_domain" // the domain does not exist, by an enhanced code
-	NullMX         Reason = "null_mx"   // the domain takes no mail (RFC 7505)
+	NullMX         Reason = "null_mx"   // the domain accepts no mail (RFC 7505)
 	ProviderList   Reason = "provider_list"
 	Full           Reason = "full"
 	Rate           Reason = "rate" // too much mail in a short time
 	Greylisted     Reason = "greylisted"
 	TooLarge       Reason = "too_large"
-	Expired        Reason = "expired"     // tried until its time was over
+	Expired        Reason = "expired"     // tried until it expired
 	Unreachable    Reason = "unreachable" // DNS, routing, connection
 	Temporary      Reason = "temporary"
-	Spam           Reason = "spam" // reputation and blocklists too
+	Spam           Reason = "spam" // including reputation and blocklists
 	Authentication Reason = "authentication"
 	Content        Reason = "content"
 	Sender         Reason = "sender" // the sender's address or domain
@@ -49,8 +49,8 @@ const (
 	NoReason       Reason = "unknown"
 )
 
-// meaning is what follows from a reason. Bounce and subType are the words of Amazon SES,
-// which events and webhooks use.
+// meaning is the meaning of a reason. bounce and subType are Amazon SES's terms, which events and
+// webhooks use.
 type meaning struct {
 	class       Class
 	bounce      app.BounceType
@@ -92,8 +92,8 @@ var meanings = map[Reason]meaning{
 	NoReason:       {Unknown, app.BounceUndetermined, General, "no known reason"},
 }
 
-// Class returns what a reason means for further mail.
+// Class returns the class of a reason.
 func (r Reason) Class() Class { return meanings[r].class }
 
-// Description puts a reason into English.
+// Description returns an English description of a reason.
 func (r Reason) Description() string { return meanings[r].description }

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// replies are the rows of testdata/replies.txt.
+// replies returns the rows of testdata/replies.txt.
 func replies(t testing.TB) (rows [][3]string) {
 	b, err := os.ReadFile("testdata/replies.txt")
 	if err != nil {
@@ -100,8 +100,7 @@ func TestHostNamesAndAddressesAreIgnored(t *testing.T) {
 	}
 }
 
-// The work for a text grows with its length and no faster: twice the words, about twice the
-// comparisons.
+// TestClassifyIsBounded: the work grows linearly: twice the words, about twice the comparisons.
 func TestClassifyIsBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"the same word": strings.Repeat("user ", 200_000), "gaps": strings.Repeat("mailbox of user account ", 100_000), "numbers": strings.Repeat("5.1.", 300_000),

@@ -6,40 +6,39 @@ import (
 	"mailer/app"
 )
 
-// Evidence is what a report says about one recipient. Every field may be empty.
+// Evidence is what a report contains about one recipient. Every field may be empty.
 type Evidence struct {
-	// Reply are the words of the server that refused the message: the Diagnostic-Code of a
-	// report, the reply of a relay, what a provider quotes.
+	// Reply is the text of the server that refused the message: the Diagnostic-Code of a report, a
+	// relay's reply, or a provider's quote.
 	Reply string
-	// ReplyCode is the SMTP reply code, where it does not stand in Reply.
+	// ReplyCode is the SMTP reply code, if it is not part of Reply.
 	ReplyCode int
-	// Status is the enhanced code that the reporter gives for itself. What the other server
-	// said goes before it.
+	// Status is the enhanced code that the reporter states. A code in Reply takes precedence.
 	Status string
-	// ReportedClass is what the reporter calls the bounce in its own list of reasons.
+	// ReportedClass is the reporter's own classification.
 	ReportedClass Reason
-	// Temporary: the reporter calls the failure temporary or a block, so that it can't
-	// condemn the address.
+	// Temporary: the reporter calls the failure temporary or a block, so the address is not
+	// suppressed.
 	Temporary bool
 }
 
-// Classification is what follows from Evidence.
+// Classification is the result of Classify.
 type Classification struct {
 	Class   Class
 	Reason  Reason
 	Bounce  app.BounceType
 	SubType string
-	Status  string // the enhanced code that decided, else the one that was found; empty: none
+	Status  string // the decisive enhanced code, otherwise the first one; empty: none
 }
 
-// Classify weighs what a report says. The rows stand in the order of their precedence:
+// Classify evaluates a report. Order of precedence:
 //
 //  1. a temporary reply, code or class never condemns an address;
-//  2. the other server's enhanced code goes before the reporter's own;
-//  3. a code that condemns the address is overruled by words that speak of something else
-//     (a rate, a full mailbox, spam) and of no missing mailbox;
-//  4. where the code says nothing, words decide, then the reporter's class, then the reply
-//     code.
+//  2. the other server's enhanced code takes precedence over the reporter's;
+//  3. a code that condemns the address is overruled by phrases about something else
+//     (a rate, a full mailbox, spam) without one about a missing mailbox;
+//  4. if the code is not conclusive, phrases decide, then the reporter's class, then the
+//     reply code.
 func Classify(e Evidence) Classification {
 	reply := remoteReply(e.Reply)
 	code, row := decisiveStatus(StatusIn(reply), StatusIn(e.Reply), e.Status)
@@ -63,81 +62,80 @@ func Classify(e Evidence) Classification {
 	return reason.classification(code)
 }
 
-// decisiveStatus returns the first code that says why, else the first one.
+// decisiveStatus returns the first conclusive code, otherwise the first one.
 func decisiveStatus(candidates ...string) (code string, row codeRow) {
 	row = codeRow{NoReason, silent}
 	for _, c := range candidates {
 		if !IsStatus(c) {
 			continue
 		}
-		says := lookUp(c)
-		if says.weight != silent {
-			return c, says
+		entry := lookUp(c)
+		if entry.weight != silent {
+			return c, entry
 		}
 		if code == "" {
-			code, row = c, says
+			code, row = c, entry
 		}
 	}
 	return code, row
 }
 
-// weigh brings a code and words together. certain is false where neither says why: reason is
-// then no more than the subject of the code.
-func weigh(code string, row codeRow, said phrases, replyCode int) (reason Reason, certain bool) {
+// weigh combines a code and phrases. certain is false if neither is conclusive: reason is then
+// only the subject of the code.
+func weigh(code string, row codeRow, found phrases, replyCode int) (reason Reason, certain bool) {
 	switch row.weight {
 	case firm:
-		if refines(row.reason, said.first) {
-			return said.first, true
+		if refines(row.reason, found.first) {
+			return found.first, true
 		}
 		return row.reason, true
 	case address:
-		return weighAddress(row.reason, said), true
+		return weighAddress(row.reason, found), true
 	case vague:
-		return weighVague(row.reason, said, replyCode), true
+		return weighVague(row.reason, found, replyCode), true
 	}
 	switch {
-	case said.first != "" && said.first == said.hard && said.weak && (replyCode/10 == 50 || replyCode == 552):
-		return Protocol, true // "mailbox unavailable" is what some servers say to a wrong command
-	case said.first == "" && strings.HasSuffix(code, ".1.0") && said.has(rejectedAddress...):
+	case found.first != "" && found.first == found.hard && found.weak && (replyCode/10 == 50 || replyCode == 552):
+		return Protocol, true // some servers say "mailbox unavailable" to a wrong command
+	case found.first == "" && strings.HasSuffix(code, ".1.0") && found.has(rejectedAddress...):
 		return NoMailbox, true
-	case said.first != "":
-		return said.first, true
+	case found.first != "":
+		return found.first, true
 	}
 	return row.reason, false
 }
 
-// weighAddress judges a code that condemns the address.
-func weighAddress(reason Reason, said phrases) Reason {
+// weighAddress evaluates a code that condemns the address.
+func weighAddress(reason Reason, found phrases) Reason {
 	switch {
-	case said.first == Sender || said.first == Rate || said.first == Full || said.first == Temporary && said.hard == Disabled:
-		return said.first
-	case said.hard != "" && !said.weak:
-		return said.hard
-	case said.first == "" || said.first.Class() != Soft && said.first.Class() != Blocked || said.has(deniedAtEdge):
+	case found.first == Sender || found.first == Rate || found.first == Full || found.first == Temporary && found.hard == Disabled:
+		return found.first
+	case found.hard != "" && !found.weak:
+		return found.hard
+	case found.first == "" || found.first.Class() != Soft && found.first.Class() != Blocked || found.has(deniedAtEdge):
 		return reason
-	case said.first == Unreachable && (reason == NoDomain || reason == NullMX):
+	case found.first == Unreachable && (reason == NoDomain || reason == NullMX):
 		return reason
 	}
-	return said.first
+	return found.first
 }
 
-// weighVague judges a code that says little of why.
-func weighVague(reason Reason, said phrases, replyCode int) Reason {
+// weighVague evaluates a vague code.
+func weighVague(reason Reason, found phrases, replyCode int) Reason {
 	switch {
-	case reason == Unreachable && said.has(deniedAtEdge):
+	case reason == Unreachable && found.has(deniedAtEdge):
 		return NoMailbox
-	case said.first == "" || said.first == Protocol:
+	case found.first == "" || found.first == Protocol:
 		return reason
-	case said.first.Class() != Hard:
-		return said.first
-	case said.weak || replyCode/10 == 50:
+	case found.first.Class() != Hard:
+		return found.first
+	case found.weak || replyCode/10 == 50:
 		return reason
 	}
-	return said.first
+	return found.first
 }
 
-// refines reports whether words may take the place of a code's reason: both must mean the
-// same for further mail.
+// refines reports whether phrases may refine a code's reason: both must have the same class.
 func refines(code, words Reason) bool {
 	switch code {
 	case Policy:
@@ -148,7 +146,7 @@ func refines(code, words Reason) bool {
 	return false
 }
 
-// byReplyCode judges by an SMTP reply code, where nothing else says more.
+// byReplyCode evaluates an SMTP reply code if nothing else is conclusive.
 func byReplyCode(code int) Reason {
 	switch {
 	case code == 552: // RFC 5321 4.2.3: exceeded storage allocation
@@ -164,7 +162,7 @@ func (r Reason) classification(code string) Classification {
 	return Classification{Class: m.class, Reason: r, Bounce: m.bounce, SubType: m.subType, Status: code}
 }
 
-// remoteReply cuts away what a server says before it quotes another one: "host mx said: 550 …".
+// remoteReply returns the quoted reply of another server: "host mx said: 550 …".
 func remoteReply(words string) string {
 	if i := strings.LastIndex(words, " said: "); i >= 0 && ReplyIn(firstBytes(words[i+7:], 20)) != 0 {
 		return words[i+7:]

@@ -2,24 +2,24 @@ package bounce
 
 import "strings"
 
-// weight says how far an enhanced status code decides.
+// weight is how conclusive an enhanced status code is.
 type weight int
 
 const (
-	silent  weight = iota // the code says nothing of why: words decide
-	vague                 // the code says little: clear words about the mailbox decide
-	address               // the code condemns the address, unless words speak of something else
-	firm                  // the code decides, words only refine the reason
+	silent  weight = iota // not conclusive: phrases decide
+	vague                 // vague: clear phrases about the mailbox decide
+	address               // condemns the address, unless phrases are about something else
+	firm                  // conclusive: phrases only refine the reason
 )
 
-// codeRow is what a code says.
+// codeRow is the meaning of a code.
 type codeRow struct {
 	reason Reason
 	weight weight
 }
 
-// codes are the codes of lasting failures that say more than their subject, without their
-// class 5 (RFC 3463 3, RFC 7505, RFC 7372, and the codes of Exchange).
+// codes are permanent codes, without their class 5, that say more than their subject (RFC 3463 3,
+// RFC 7505, RFC 7372, and codes of Exchange).
 var codes = map[string]codeRow{
 	"1.1": {NoMailbox, address}, "1.2": {NoDomain, address}, "1.3": {BadAddress, address}, "1.6": {Moved, address}, "1.10": {NullMX, address},
 	"1.7": {Sender, firm}, "1.8": {Sender, firm}, "1.20": {Sender, firm}, "1.90": {Rate, firm},
@@ -30,17 +30,16 @@ var codes = map[string]codeRow{
 	"7.24": {Authentication, firm}, "7.25": {Authentication, firm}, "7.26": {Authentication, firm}, "7.27": {Sender, firm}, "7.28": {Rate, firm},
 }
 
-// subjects are the codes of lasting failures by their subject, where codes has no row.
+// subjects are the meanings of permanent codes by subject, if codes has no row.
 var subjects = map[string]codeRow{
 	"0": {NoReason, silent}, "1": {NoReason, vague}, "2": {NoReason, vague}, "3": {NoReason, vague},
 	"4": {Unreachable, vague}, "5": {Protocol, vague}, "6": {Content, firm}, "7": {Policy, firm},
 }
 
-// temporaryCodes are codes of the class 4 that say more than that they are temporary.
-// None of them condemns an address.
+// temporaryCodes are codes of class 4 with a known reason. None condemns an address.
 var temporaryCodes = map[string]Reason{"1.7": Sender, "1.8": Sender, "2.2": Full, "2.3": TooLarge, "3.4": TooLarge, "4.7": Expired, "7.28": Rate}
 
-// lookUp returns what an enhanced status code says.
+// lookUp returns the meaning of an enhanced status code.
 func lookUp(code string) codeRow {
 	class, rest, _ := strings.Cut(code, ".")
 	subject, detail, _ := strings.Cut(rest, ".")
@@ -67,11 +66,11 @@ func lookUp(code string) codeRow {
 	return row
 }
 
-// SaysWhy reports whether an enhanced status code says more than "other" (5.0.0, 5.1.0).
+// SaysWhy reports whether an enhanced status code is more specific than "other" (5.0.0, 5.1.0).
 func SaysWhy(code string) bool { return lookUp(code).weight != silent }
 
-// IsStatus reports whether s is an enhanced status code of a failure whose subject RFC
-// 3463 knows: 5.12.26 is a date.
+// IsStatus reports whether s is an enhanced status code of a failure with a subject of RFC 3463:
+// 5.12.26 is a date.
 func IsStatus(s string) bool {
 	class, rest, _ := strings.Cut(s, ".")
 	subject, detail, ok := strings.Cut(rest, ".")
@@ -82,8 +81,8 @@ func isShortNumber(s string) bool {
 	return len(s) >= 1 && len(s) <= 3 && strings.Trim(s, "0123456789") == "" && (len(s) == 1 || s[0] != '0')
 }
 
-// StatusIn returns the first enhanced status code of a failure in a text. A code that says
-// why goes before one that does not. Empty: there is none.
+// StatusIn returns the first conclusive enhanced status code of a failure in a text, otherwise the
+// first one; empty: none.
 func StatusIn(text string) (found string) {
 	for word := range numbers(text) {
 		if word = strings.TrimRight(word, "."); !IsStatus(word) {
@@ -99,7 +98,7 @@ func StatusIn(text string) (found string) {
 	return found
 }
 
-// ReplyIn returns the first SMTP reply code of a failure in a text. 0: there is none.
+// ReplyIn returns the first SMTP reply code of a failure in a text; 0: none.
 func ReplyIn(text string) int {
 	for word := range numbers(text) {
 		if len(word) == 3 && (word[0] == '4' || word[0] == '5') && word[1] <= '5' && strings.IndexByte(word, '.') < 0 {
@@ -109,7 +108,7 @@ func ReplyIn(text string) int {
 	return 0
 }
 
-// numbers yields the runs of digits and dots that stand free in a text.
+// numbers yields the runs of digits and dots in a text that are not part of a word.
 func numbers(text string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for at := 0; at < len(text); {

@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	maxText   = 16 << 10 // bytes of a text that are compared
+	maxText   = 16 << 10 // bytes of a text that are searched
 	maxTokens = 3000
-	maxGap    = 6 // words that * stands for
+	maxGap    = 6 // words that * matches
 )
 
-// pattern is a phrase: for each word the words that fit, nil for a gap.
+// pattern is a phrase: the alternatives for each word, nil for a gap.
 type pattern [][]string
 
 // indexed is a pattern with its row.
@@ -20,7 +20,7 @@ type indexed struct {
 	row int
 }
 
-// index are all phrases by their first word.
+// index maps the first words of phrases to patterns.
 var index = func() map[string][]indexed {
 	byWord := map[string][]indexed{}
 	for i, row := range phraseRows {
@@ -34,7 +34,7 @@ var index = func() map[string][]indexed {
 	return byWord
 }()
 
-// compile reads a phrase.
+// compile parses a phrase.
 func compile(phrase string) (p pattern) {
 	for _, word := range strings.Fields(phrase) {
 		if word == "*" {
@@ -49,11 +49,11 @@ func compile(phrase string) (p pattern) {
 	return p
 }
 
-// endsGap are words that change what a phrase is about, so that no gap may hold them.
+// endsGap are words that change the subject of a phrase, so that a gap can't contain them.
 var endsGap = map[string]bool{"domain": true, "host": true, "hostname": true, "server": true, "sender": true, "sender's": true, "mx": true, "dns": true, "relay": true,
 	"message": true, "certificate": true, "domäne": true, "absender": true, "domaine": true, "dominio": true, "command": true}
 
-// matches reports whether the pattern begins at a word. Its work is bounded by the gaps.
+// matches reports whether the pattern matches at a word. Gaps limit its work.
 func (p pattern) matches(words []string, at int) bool {
 	for i, fits := range p {
 		if fits == nil {
@@ -84,8 +84,7 @@ func contains(list []string, word string) bool {
 	return false
 }
 
-// tokens returns the words of a text in lower case, without addresses, host names and
-// numbers.
+// tokens returns the words of a text in lower case, without addresses, host names and numbers.
 func tokens(text string) (words []string) {
 	text = strings.NewReplacer("’", "'", "‘", "'", "`", "'").Replace(text)
 	for run := range strings.FieldsFuncSeq(text, unicode.IsSpace) {
@@ -107,7 +106,7 @@ func tokens(text string) (words []string) {
 	return words
 }
 
-// withoutAddress takes an address out of a run of characters: "<bob@example.com>:User".
+// withoutAddress removes an address from a run of characters: "<bob@example.com>:User".
 func withoutAddress(run string) string {
 	i := strings.IndexByte(run, '@')
 	from := strings.LastIndexAny(run[:i], "<([\"':;,=") + 1
@@ -120,7 +119,7 @@ func withoutAddress(run string) string {
 }
 
 // isHost reports whether a run of characters is a host name: labels in lower case with dots
-// between, of which the last one has letters alone.
+// between them, the last one of letters only.
 func isHost(s string) bool {
 	i := strings.LastIndexByte(s, '.')
 	if i <= 0 || len(s)-i < 3 || strings.Contains(s, "/") {

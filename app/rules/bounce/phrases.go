@@ -2,7 +2,7 @@ package bounce
 
 import "strings"
 
-// Groups of words that stand for one in phrases, as <name>.
+// Groups of words that phrases refer to by <name>.
 var groups = map[string]string{
 	"box":  "user|username|mailbox|recipient|addressee|account|address|addr|inbox|alias|receiver|customer|login|person",
 	"gone": "unknown|nonexistent|inexistent|invalid|unrecognized|unrecognised",
@@ -17,18 +17,18 @@ var groups = map[string]string{
 	"ru":   "пользователь|получатель|адрес|ящик|адресат|аккаунт",
 }
 
-// phraseRow are phrases that mean the same. A phrase is words with blanks between; * is up
-// to maxGap other words; a|b is one of them. Addresses and host names are taken out of a
-// text before it is compared.
+// phraseRow is a set of phrases with the same meaning. A phrase is words separated by blanks; *
+// matches up to maxGap words; a|b are alternatives. Addresses and host names are removed from a
+// text before it is searched.
 type phraseRow struct {
 	reason  Reason
-	weak    bool // means the mailbox only where nothing speaks against it
+	weak    bool // only means the mailbox if nothing contradicts
 	phrases []string
 }
 
-// phraseRows are what mail servers say, in the order of precedence: where several rows fit,
-// the first one counts. Refusals that are not of the address stand first, so that in doubt
-// nobody is suppressed.
+// phraseRows are phrases of mail servers in order of precedence: of several matching rows the
+// first one counts. Refusals that are not about the address come first, so that in doubt nobody is
+// suppressed.
 var phraseRows = []phraseRow{
 	{Sender, false, []string{"sender address", "sender rejected", "sender denied", "sender refused", "sender blocked", "sender unknown", "unknown sender", "sender domain", "sender's domain", "sender verify",
 		"sender verification", "sender callout", "verify * sender", "verifying sender", "invalid sender", "bad sender", "sender is not", "sender not", "sender does not exist", "sender invalid", "envelope sender", "envelope from",
@@ -86,7 +86,7 @@ var phraseRows = []phraseRow{
 	{Protocol, false, []string{"syntax error", "bad command", "unrecognized command", "command not", "command unrecognized", "command rejected", "out of sequence", "bad sequence", "protocol error"}},
 }
 
-// spelledTogether are phrases of languages that put no blanks between words.
+// spelledTogether are phrases in languages without blanks between words.
 var spelledTogether = []struct {
 	reason  Reason
 	phrases []string
@@ -96,24 +96,23 @@ var spelledTogether = []struct {
 	{NoMailbox, []string{"ユーザーが存在しません", "ユーザが存在しません", "宛先が見つかりません", "アドレスが存在しません", "アドレスは存在しません", "宛先不明", "用户不存在", "收件人不存在", "邮箱不存在", "地址不存在", "用戶不存在", "收件人不存在", "帳號不存在", "账号不存在", "사용자를 찾을 수 없", "존재하지 않는 사용자", "존재하지 않는 계정", "존재하지 않는 주소"}},
 }
 
-// Phrases that decide together with a code alone.
+// Phrases that decide only together with a code.
 var (
-	// deniedAtEdge is how Exchange Online refuses an address that its directory does not
-	// have, under the code 5.4.1.
+	// deniedAtEdge is Exchange Online's refusal of an unknown address, under the code 5.4.1.
 	deniedAtEdge = compile("recipient address rejected access denied")
-	// rejectedAddress means the mailbox under 5.1.0 alone, which is about an address.
+	// rejectedAddress means the mailbox only under 5.1.0, which is about an address.
 	rejectedAddress = []pattern{compile("address rejected"), compile("recipient rejected"), compile("recipient address rejected"), compile("rejected recipient"), compile("rejected address")}
 )
 
-// phrases is what a text says.
+// phrases is the result of searching a text.
 type phrases struct {
 	tokens []string
-	first  Reason // of the first row that fits; empty: none
-	hard   Reason // of the first row that fits and condemns the address
-	weak   bool   // hard is the reason of a weak row
+	first  Reason // of the first matching row; empty: none
+	hard   Reason // of the first matching row that condemns the address
+	weak   bool   // hard is from a weak row
 }
 
-// has reports whether a text says one of some phrases.
+// has reports whether a text contains one of some phrases.
 func (p phrases) has(wanted ...pattern) bool {
 	for at := range p.tokens {
 		for _, w := range wanted {
@@ -125,7 +124,7 @@ func (p phrases) has(wanted ...pattern) bool {
 	return false
 }
 
-// read finds what the first maxText bytes of a text say.
+// read searches the first maxText bytes of a text.
 func read(text string) phrases {
 	text = firstBytes(text, maxText)
 	p := phrases{tokens: tokens(text)}

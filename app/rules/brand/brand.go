@@ -1,8 +1,8 @@
-// Package brand is how a team looks to the people it writes to: logo, colour, font and
-// footer. The hosted pages and the visual editor of the dashboard show them.
+// Package brand defines a team's logo, colour, font and footer, which hosted pages and the
+// dashboard's visual editor use.
 //
-// Failure policy: a value that cannot be used is refused with an *app.Error that names its
-// field; a stored value is always usable.
+// Failure policy: an unusable value is refused with an *app.Error that names its field. Stored
+// values are always usable.
 package brand
 
 import (
@@ -16,47 +16,46 @@ import (
 )
 
 const (
-	// MaxFooter bounds a footer, in characters.
+	// MaxFooter is the maximum length of a footer in characters.
 	MaxFooter = 500
-	// MaxFooterLines bounds the lines of a footer.
+	// MaxFooterLines is the maximum number of lines of a footer.
 	MaxFooterLines = 10
-	// Ink is the colour of a team that chose none.
+	// Ink is the default colour.
 	Ink = "#1b1f27"
-	// MinContrast is the contrast of text with what is behind it that WCAG 2.2 asks for at
-	// level AA.
+	// MinContrast is the minimum contrast of text with its background for WCAG 2.2 level AA.
 	MinContrast = 4.5
-	// LogoPath is where uploaded logos are served, on every host of this server.
+	// LogoPath is the path of uploaded logos on every host of this server.
 	LogoPath = "/i/"
-	// MaxLogoBytes bounds the file of an uploaded logo.
+	// MaxLogoBytes is the maximum size of an uploaded logo.
 	MaxLogoBytes = 512 << 10
-	// MaxLogoSide bounds each side of an uploaded logo, in pixels.
+	// MaxLogoSide is the maximum width and height of an uploaded logo in pixels.
 	MaxLogoSide = 2048
-	// MaxStoredLogos is how many uploaded logos of a team are kept, the newest: email that was
-	// sent earlier shows them.
+	// MaxStoredLogos is how many uploaded logos of a team are stored, newest first: earlier emails
+	// show them.
 	MaxStoredLogos = 10
 )
 
 // Brand is the brand of a team.
 type Brand struct {
-	Team    string // the team's name
-	Logo    Logo   // the one that was uploaded
-	LogoURL string // the address of a logo on another server; empty: none
+	Team    string // name of the team
+	Logo    Logo   // uploaded logo
+	LogoURL string // URL of a logo on another server; empty: none
 	Color   string // #rrggbb in lower case; empty: Ink
 	Font    Font
 	Footer  string // plain text with LF between lines; empty: none
 }
 
-// Logo is an uploaded logo. Its ID is empty where there is none.
+// Logo is an uploaded logo. An empty ID means none.
 type Logo struct {
 	ID            string
 	Type          string // image/png or image/jpeg
 	Width, Height int    // pixels
 }
 
-// extensions are the endings of the addresses of logos.
+// extensions are the file extensions in logo URLs.
 var extensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg"}
 
-// Path is the path of a logo on this server; empty where there is none.
+// Path returns the path of a logo on this server; empty: none.
 func (l *Logo) Path() string {
 	if l.ID == "" {
 		return ""
@@ -64,8 +63,8 @@ func (l *Logo) Path() string {
 	return LogoPath + l.ID + extensions[l.Type]
 }
 
-// Address is the address of the logo; empty: there is none. base is the address of this
-// server, without a slash at its end.
+// Address returns the URL of the logo; empty: none. base is the base URL of this server without a
+// final slash.
 func (b *Brand) Address(base string) string {
 	if path := b.Logo.Path(); path != "" {
 		return base + path
@@ -73,10 +72,10 @@ func (b *Brand) Address(base string) string {
 	return b.LogoURL
 }
 
-// Font names a font stack that mail programs and browsers have.
+// Font is the name of a font stack of common fonts.
 type Font string
 
-// The fonts. SystemFont is that of the reader's device.
+// The fonts. SystemFont is the default font of the reader's device.
 const (
 	SystemFont  Font = "system"
 	ArialFont   Font = "arial"
@@ -86,11 +85,11 @@ const (
 	CourierFont Font = "courier"
 )
 
-// Fonts are the names of all fonts.
+// Fonts are all fonts.
 var Fonts = []Font{SystemFont, ArialFont, VerdanaFont, GeorgiaFont, TimesFont, CourierFont}
 
-// Stack is the value of the CSS property font-family. It holds no double quotes, so that it
-// may stand in an attribute.
+// Stack returns the CSS font-family. It contains no double quotes, so that it can be used in an
+// attribute.
 func (f Font) Stack() string {
 	switch f {
 	case ArialFont:
@@ -129,8 +128,8 @@ func CheckColor(text string) (string, error) {
 	return strings.ToLower(text), nil
 }
 
-// CheckFooter checks a footer and returns it with LF between its lines and no white space
-// at their ends. Error: CodeValidation.
+// CheckFooter checks a footer and returns it with LF between lines and without trailing white
+// space. Error: CodeValidation.
 func CheckFooter(text string) (string, error) {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimSpace(text)), "\n")
 	for i, line := range lines {
@@ -149,18 +148,18 @@ func CheckFooter(text string) (string, error) {
 	return clean, nil
 }
 
-// Contrast is the contrast ratio of two colours as WCAG 2.2 defines it, from 1 to 21. Both
-// must be as CheckColor returns them.
+// Contrast returns the contrast ratio of two colours by WCAG 2.2, from 1 to 21. Both must be
+// results of CheckColor.
 func Contrast(a, b string) float64 {
 	x, y := luminance(a), luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// luminance is the relative luminance of a colour (WCAG 2.2).
+// luminance returns the relative luminance of a colour (WCAG 2.2).
 func luminance(color string) float64 {
 	sum := 0.0
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-		n, _ := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8) // six digits, by CheckColor
+		n, _ := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8) // CheckColor guarantees six digits
 		c := float64(n) / 255
 		if c <= 0.04045 {
 			c /= 12.92
@@ -177,8 +176,8 @@ const (
 	black = "#000000"
 )
 
-// OnColor is the colour of text on a button of the given colour: white, or black where
-// white has too little contrast. One of them always has enough.
+// OnColor returns the colour of text on a button of a colour: white, or black if white has too
+// little contrast. One of them always has enough.
 func OnColor(color string) string {
 	if Contrast(color, white) >= MinContrast {
 		return white
@@ -186,8 +185,8 @@ func OnColor(color string) string {
 	return black
 }
 
-// TextColor is the colour of links on a background: the given colour where its contrast is
-// enough, else fallback.
+// TextColor returns the colour of links on a background: color if its contrast is sufficient,
+// otherwise fallback.
 func TextColor(color, background, fallback string) string {
 	if Contrast(color, background) >= MinContrast {
 		return color
@@ -195,8 +194,8 @@ func TextColor(color, background, fallback string) string {
 	return fallback
 }
 
-// Warning says in words what a colour with too little contrast means; empty where its
-// contrast with white is enough.
+// Warning returns a warning about a colour whose contrast with white is too low; empty: it is
+// sufficient.
 func Warning(color string) string {
 	if color == "" {
 		return ""
@@ -205,7 +204,7 @@ func Warning(color string) string {
 	if ratio >= MinContrast {
 		return ""
 	}
-	// Cut, not rounded: 4.49 must not be said to be 4.5.
+	// Floor instead of rounding: 4.49 must not be displayed as 4.5.
 	return "The contrast of " + color + " with white is " + strconv.FormatFloat(math.Floor(ratio*10)/10, 'f', 1, 64) +
 		":1, and text needs 4.5:1 (WCAG 2.2 AA). Links stay dark, and buttons of this color have black text. A darker color is used for links too."
 }

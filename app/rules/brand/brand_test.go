@@ -20,7 +20,7 @@ func TestColorsAreChecked(t *testing.T) {
 	}
 }
 
-// TestContrast uses ratios that are published for these pairs.
+// TestContrast uses published ratios.
 func TestContrast(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string

@@ -16,14 +16,14 @@ import (
 
 // Limits of ZIP archives.
 const (
-	MaxMembers     = 1000     // files in one
-	MaxUnpacked    = 2 << 30  // bytes of all of them
-	maxRatio       = 100      // of what is unpacked to what is packed
-	ratioFreeBytes = 16 << 20 // bytes for which the ratio does not matter
-	maxDirectory   = 1 << 20  // bytes of the list of files
+	MaxMembers     = 1000     // files in an archive
+	MaxUnpacked    = 2 << 30  // bytes of all members unpacked
+	maxRatio       = 100      // unpacked to packed size
+	ratioFreeBytes = 16 << 20 // bytes below which the ratio does not matter
+	maxDirectory   = 1 << 20  // bytes of the central directory
 )
 
-// ArchiveError is what is wrong with a whole file.
+// ArchiveError is an error about a whole file.
 type ArchiveError struct{ Message string }
 
 // Error implements error.
@@ -31,18 +31,18 @@ func (e *ArchiveError) Error() string { return e.Message }
 
 // Archive is a file of contacts: one table, or a ZIP archive of several.
 type Archive struct {
-	Members []Member // in the order of their names
-	Ignored []string // names of members that are no tables
-	Encoded bool     // what it says does not stand there as it is: a ZIP archive, or UTF-16
+	Members []Member // sorted by name
+	Ignored []string // names of members that are not tables
+	Encoded bool     // its text can't be searched: a ZIP archive, or UTF-16
 }
 
-// Member is one table of a book.
+// Member is a table of an archive.
 type Member struct {
-	Name string // in a ZIP archive; empty: a file alone
+	Name string // in a ZIP archive; empty: the file is not an archive
 	open func() (io.Reader, error)
 }
 
-// Read begins to read a table, as Read does.
+// Read starts to read a table, as Read does.
 func (m *Member) Read() (*Rows, []string, error) {
 	r, err := m.open()
 	if err != nil {
@@ -55,7 +55,7 @@ func (m *Member) Read() (*Rows, []string, error) {
 	return rows, headings, err
 }
 
-// Open looks into a file of so many bytes. Errors: *ArchiveError, and those of file.
+// Open opens a file of a given size. Errors: *ArchiveError, and those of file.
 func Open(file io.ReaderAt, size int64) (*Archive, error) {
 	start := make([]byte, peekBytes)
 	n, err := file.ReadAt(start, 0)
@@ -74,16 +74,15 @@ func section(file io.ReaderAt, at, size int64) func() (io.Reader, error) {
 	return func() (io.Reader, error) { return io.NewSectionReader(file, at, size), nil }
 }
 
-// Part is where a member stands in a file that was unpacked.
+// Part is the range of a member in an unpacked file.
 type Part struct {
 	Name string `json:"name,omitempty"`
 	At   int64  `json:"at"`
 	Size int64  `json:"size"`
 }
 
-// Unpack writes what the members of a book say, in UTF-8, one after the other. Errors:
-// *ArchiveError for one that is damaged or more than MaxStored bytes, those of the file and
-// of w.
+// Unpack writes the members in UTF-8 one after the other. Errors: *ArchiveError for a damaged
+// archive or more than MaxStored bytes, those of the file and of w.
 func (b *Archive) Unpack(w io.Writer) (parts []Part, err error) {
 	at := int64(0)
 	for i := range b.Members {
@@ -102,8 +101,8 @@ func (b *Archive) Unpack(w io.Writer) (parts []Part, err error) {
 	return parts, nil
 }
 
-// unpack writes one member, with a mark that says its encoding.
-func (m *Member) unpack(w io.Writer, most int64) (int64, error) {
+// unpack writes one member with a byte order mark.
+func (m *Member) unpack(w io.Writer, maxBytes int64) (int64, error) {
 	r, err := m.open()
 	if err != nil {
 		return 0, err
@@ -112,14 +111,14 @@ func (m *Member) unpack(w io.Writer, most int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := io.Copy(w, io.LimitReader(io.MultiReader(strings.NewReader(byteOrderMark), text), most+1))
-	if err == nil && n > most {
+	n, err := io.Copy(w, io.LimitReader(io.MultiReader(strings.NewReader(byteOrderMark), text), maxBytes+1))
+	if err == nil && n > maxBytes {
 		err = &ArchiveError{fmt.Sprintf("The file would become more than %d bytes", MaxStored)}
 	}
 	return n, err
 }
 
-// Unpacked is a book that was unpacked into a file.
+// Unpacked returns the archive of an unpacked file.
 func Unpacked(file io.ReaderAt, parts []Part) *Archive {
 	book := &Archive{}
 	for _, p := range parts {
@@ -128,14 +127,14 @@ func Unpacked(file io.ReaderAt, parts []Part) *Archive {
 	return book
 }
 
-// boundedAt bounds what is read of the list of files, which holds as many as it likes.
+// boundedAt limits how much of the central directory is read.
 type boundedAt struct {
 	io.ReaderAt
-	left int64 // negative: no bound
+	left int64 // negative: no limit
 	err  error // of the file
 }
 
-var errLongDirectory = errors.New("importing: long directory")
+var errLongDirectory = errors.New("import: directory too long")
 
 // ReadAt implements io.ReaderAt.
 func (b *boundedAt) ReadAt(p []byte, at int64) (int, error) {
@@ -152,7 +151,7 @@ func (b *boundedAt) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unzip looks into a ZIP archive.
+// unzip opens a ZIP archive.
 func unzip(file io.ReaderAt, size int64) (*Archive, error) {
 	bounded := &boundedAt{ReaderAt: file, left: maxDirectory}
 	z, err := zip.NewReader(bounded, size)
@@ -194,7 +193,7 @@ func unzip(file io.ReaderAt, size int64) (*Archive, error) {
 	return book, nil
 }
 
-// noTables says why nothing of an archive is read.
+// noTables returns the error for an archive without tables.
 func noTables(z *zip.Reader) error {
 	for _, f := range z.File {
 		if f.Name == "[Content_Types].xml" {
@@ -204,7 +203,7 @@ func noTables(z *zip.Reader) error {
 	return &ArchiveError{"The ZIP archive holds no .csv, .tsv or .txt file"}
 }
 
-// ignore names a file that is passed over; what the archiver made for itself has no name.
+// ignore records the name of an ignored file. Files of the archiver itself are not recorded.
 func (b *Archive) ignore(f *zip.File) {
 	if !f.FileInfo().IsDir() && !hidden(f.Name) {
 		b.Ignored = append(b.Ignored, f.Name)
@@ -237,7 +236,7 @@ func readable(f *zip.File) error {
 	return nil
 }
 
-// openMember begins to unpack a member, no further than it was announced.
+// openMember starts to unpack a member, up to its announced size.
 func openMember(f *zip.File, file *boundedAt) (io.Reader, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -251,10 +250,10 @@ func openMember(f *zip.File, file *boundedAt) (io.Reader, error) {
 
 const damaged = "the ZIP archive is damaged here"
 
-// errDamaged: what comes of an archive is not what was packed.
-var errDamaged = errors.New("importing: damaged archive")
+// errDamaged means that unpacked data is not what was packed.
+var errDamaged = errors.New("import: damaged archive")
 
-// unpacking reads a member, and tells damage from errors of the file.
+// unpacking reads a member and distinguishes damage from errors of the file.
 type unpacking struct {
 	r    io.Reader
 	file *boundedAt
@@ -275,9 +274,9 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// PlanArchive plans all tables of a book, as Plan does those of a file alone. lacks are
-// members that can't be read, each with the reason. Errors: io.EOF and *FileError where
-// nothing is read, CodeValidation, and those of the file.
+// PlanArchive plans all tables of an archive, as Plan does for one table. skipped are unreadable
+// members with the reasons. Errors: io.EOF and *FileError if nothing can be read, CodeValidation,
+// and those of the file.
 func (in *Input) PlanArchive(book *Archive, declared map[string]app.PropertyType) (plan *Plan, declare []app.PropertyInput, lacks []Skipped, err error) {
 	if plan, err = in.begin(); err != nil {
 		return nil, nil, nil, err
@@ -308,7 +307,7 @@ func (in *Input) PlanArchive(book *Archive, declared map[string]app.PropertyType
 	return plan, declare, lacks, nil
 }
 
-// Skipped is a member of a book that is not read.
+// Skipped is a member of an archive that is not read.
 type Skipped struct{ File, Reason string }
 
 // member plans one table.
@@ -324,7 +323,8 @@ func (in *Input) member(m *Member, declared map[string]app.PropertyType) (Sheet,
 	return in.sheet(name, headings, declared)
 }
 
-// skippable reports whether the others of an archive are read although one can't be.
+// skippable reports whether the other members can be read in spite of an error, with the reason to
+// report.
 func skippable(err error) (reason string, ok bool) {
 	var fault *FileError
 	var refusal *app.Error
@@ -339,7 +339,7 @@ func skippable(err error) (reason string, ok bool) {
 	return ErrGzip.Error(), errors.Is(err, ErrGzip)
 }
 
-// All are the tables of a plan.
+// All returns the tables of a plan.
 func (p *Plan) All() []Sheet {
 	if len(p.Sheets) > 0 {
 		return p.Sheets
@@ -347,19 +347,19 @@ func (p *Plan) All() []Sheet {
 	return []Sheet{p.Sheet}
 }
 
-// Walk reads the rows of all tables of a plan, one table after the other.
+// Walk reads the rows of all tables of a plan in order.
 type Walk struct {
 	book   *Archive
 	sheets []Sheet
-	rows   *Rows // nil: the first of sheets is not open yet
+	rows   *Rows // nil: the first sheet is not open yet
 }
 
-// Walk begins to read a book that was planned.
+// Walk starts to read a planned archive.
 func (b *Archive) Walk(p *Plan) *Walk { return &Walk{book: b, sheets: p.All()} }
 
-// Next returns the next row and the table in which it stands. Errors: io.EOF at the end
-// of the last one; *FileError where a table can't be read further, after which the next
-// call goes on with the one that follows; those of the file.
+// Next returns the next row with its table. Errors: io.EOF at the end of the last table;
+// *FileError if a table can't be read further, after which the next call continues with the next
+// table; those of the file.
 func (w *Walk) Next() (Row, *Sheet, error) {
 	for len(w.sheets) > 0 {
 		row, err := w.next()
@@ -395,8 +395,7 @@ func (w *Walk) next() (Row, error) {
 	return Row{}, io.EOF
 }
 
-// Prefix names the table of an archive before what is wrong with a row; empty for a file
-// alone.
+// Prefix returns the name of the table for messages about a row; empty without an archive.
 func (s *Sheet) Prefix() string {
 	if s.File == "" {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"unicode/utf16"
 )
 
-// in16 writes text in UTF-16 of an order.
+// in16 encodes text in UTF-16.
 func in16(order binary.AppendByteOrder, text string) string {
 	var out []byte
 	for _, u := range utf16.Encode([]rune(text)) {
@@ -24,7 +24,7 @@ func in16(order binary.AppendByteOrder, text string) string {
 
 func TestEncodings(t *testing.T) {
 	const text = "email;name\nö@example.org;Zoë 😀\n"
-	long := strings.Repeat("a@example.org;x\n", 20_000) // the first letter beyond ASCII comes late
+	long := strings.Repeat("a@example.org;x\n", 20_000) // the first non-ASCII letter comes late
 	for _, tt := range []struct{ name, file, want string }{
 		{"UTF-8", text, text},
 		{"a mark", "\ufeff" + text, text},
@@ -60,7 +60,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// packed packs members, by turns name and text.
+// packed returns a ZIP archive of members, given as alternating names and texts.
 func packed(t testing.TB, members ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -80,7 +80,7 @@ func packed(t testing.TB, members ...string) []byte {
 	return b.Bytes()
 }
 
-// walk reads a whole book and tells what became of its rows.
+// walk reads a whole archive and describes its rows.
 func walk(file []byte, in *Input) (string, error) {
 	book, err := Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -171,16 +171,15 @@ func TestUnreadableArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// TestOversizedMemberIsDamage: what an archive says of itself is checked
-// while it is unpacked.
+// TestOversizedMemberIsDamage: the announced sizes of an archive are checked while it is unpacked.
 func TestOversizedMemberIsDamage(t *testing.T) {
 	rows := "email\n" + strings.Repeat("a@example.org\n", 100_000)
-	lies := packed(t, "a.csv", rows, "b.csv", "email\nb@example.org\n")
-	at := bytes.Index(lies, []byte("PK\x01\x02"))
-	binary.LittleEndian.PutUint32(lies[at+24:], 200_000)
+	corrupt := packed(t, "a.csv", rows, "b.csv", "email\nb@example.org\n")
+	at := bytes.Index(corrupt, []byte("PK\x01\x02"))
+	binary.LittleEndian.PutUint32(corrupt[at+24:], 200_000)
 	flipped := packed(t, "a.csv", rows, "b.csv", "email\nb@example.org\n")
 	flipped[2000] ^= 0xff
-	for name, file := range map[string][]byte{"lies": lies, "flipped": flipped} {
+	for name, file := range map[string][]byte{"lies": corrupt, "flipped": flipped} {
 		got, err := walk(file, &Input{})
 		if err != nil || !strings.Contains(got, damaged) || !strings.Contains(got, "b.csv:2 b@example.org") {
 			t.Errorf("%s: %v %.300s", name, err, got)
@@ -233,7 +232,7 @@ func TestStoreErrorIsNotDamage(t *testing.T) {
 	}
 }
 
-// FuzzArchive reads any bytes as a file of contacts, of each preset.
+// FuzzArchive reads any bytes as a file of contacts, with each preset.
 func FuzzArchive(f *testing.F) {
 	f.Add(packed(f, "subscribed_x.csv", "Email Address,TAGS,LEID,EUID\na@example.org,\"\"\"x\"\"\",1,2\n", "cleaned_x.csv", "Email Address,LEID,EUID\nb@example.org,1,2\n"), uint8(1))
 	f.Add([]byte("Subscriber,Status,Groups\na@example.org,unsubscribed,\"a,b\"\n"), uint8(6))
@@ -272,7 +271,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// FuzzReadSuppressions reads any bytes as a list of suppressions.
+// FuzzReadSuppressions reads any bytes as a suppression list.
 func FuzzReadSuppressions(f *testing.F) {
 	f.Add([]byte(`{"Suppressions":[{"EmailAddress":"a@example.org","SuppressionReason":"HardBounce"}]}`), uint8(1))
 	f.Add([]byte("[{\"email\":\"a@example.org\",\"status\":\"5.1.1\",\"created\":1},\n7,{\"x\":{\"y\":[1]}}]"), uint8(0))

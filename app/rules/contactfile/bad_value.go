@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxBadValue bounds what is kept of a value that could not be taken, in characters. An
-// address is no longer, so that an erasure finds it whole.
+// maxBadValue limits the stored part of a refused value, in characters. It is longer than any
+// address, so that erasures find addresses in it.
 const maxBadValue = 320
 
-// badValue is what is kept of a value: whole words of it, without control characters.
+// badValue returns the stored part of a value: whole words without control characters.
 func badValue(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == utf8.RuneError {

@@ -14,23 +14,22 @@ import (
 
 // Limits of imports.
 const (
-	MaxErrors         = 10_000  // row errors that are kept of one import
-	MaxErrorsShown    = 100     // of them, with the import itself
-	MaxUnfinished     = 10      // imports of a team that are not over
-	MaxRecord         = 1 << 20 // bytes of one row, its line breaks included
-	MaxNewSegments    = 1000    // that the names in one file make
-	MaxStored         = 1 << 30 // bytes of a file that is kept unpacked
+	MaxErrors         = 10_000  // stored row errors of one import
+	MaxErrorsShown    = 100     // of them, shown with the import
+	MaxUnfinished     = 10      // unfinished imports of a team
+	MaxRecord         = 1 << 20 // bytes of one row with its line breaks
+	MaxNewSegments    = 1000    // created by one file
+	MaxStored         = 1 << 30 // bytes of an unpacked file
 	maxImportHeadings = 1000    // columns of a file
 )
 
-// Retention is for how long an import that is over is kept with its row errors.
+// Retention is how long a finished import and its row errors are stored.
 const Retention = 30 * 24 * time.Hour
 
-// Status says how far an import of contacts is.
+// Status is the state of an import of contacts.
 type Status string
 
-// The statuses. One that is still arriving, or was deleted and is being removed, is
-// seen by nobody.
+// The statuses. An import that is being uploaded or deleted is not visible.
 const (
 	Uploading  Status = "uploading"
 	Queued     Status = "queued"
@@ -40,7 +39,7 @@ const (
 	Deleted    Status = "deleted"
 )
 
-// ParseStatus reads the filter of a list; empty stands for all.
+// ParseStatus parses the filter of a list; empty means all.
 func ParseStatus(s string) (Status, error) {
 	switch status := Status(s); status {
 	case "", Queued, InProgress, Completed, Failed:
@@ -49,15 +48,15 @@ func ParseStatus(s string) (Status, error) {
 	return "", app.Invalid("status", "must be queued, in_progress, completed or failed")
 }
 
-// Counts are rows of an import by what became of them.
+// Counts counts the rows of an import by result.
 type Counts struct {
 	Created, Updated, Skipped, Failed int
 }
 
-// Total is how many rows were worked off.
+// Total returns the number of processed rows.
 func (c Counts) Total() int { return c.Created + c.Updated + c.Skipped + c.Failed }
 
-// Import is a CSV file whose rows become contacts.
+// Import is a file whose rows become contacts.
 type Import struct {
 	ID     string
 	TeamID string
@@ -66,74 +65,72 @@ type Import struct {
 	Counts
 	Error       string // why the whole import failed; empty: it did not
 	CreatedAt   time.Time
-	CompletedAt time.Time // zero: not over
+	CompletedAt time.Time // zero: not finished
 }
 
-// RowError is a row that an import could not take. The message tells nothing
-// of what the row holds; erasures clean Value.
+// RowError is a refused row. The message contains no data of the row; erasures clean Value.
 type RowError struct {
 	ID      string
-	Line    int // of the file, from 1, where the row begins
+	Line    int // where the row begins in the file, from 1
 	Message string
-	Value   string // that could not be taken (Contact.Value)
+	Value   string // the refused value (Contact.Value)
 }
 
-// ColumnMap says which columns of a file hold what, by their headings.
+// ColumnMap assigns columns by their headings.
 type ColumnMap struct {
-	Email        string // empty: found by its heading
-	FirstName    string // empty, as the next: not taken
+	Email        string // empty: detected by its heading
+	FirstName    string // empty: ignored, as the following
 	LastName     string
 	Unsubscribed string
-	Properties   map[string]PropertyColumn // by key
+	Properties   map[string]PropertyColumn // by property key
 }
 
 // PropertyColumn is the column of a property.
 type PropertyColumn struct {
 	Column string
-	Type   string // string, number, boolean or one of a date; empty: as it is declared, else string
+	Type   string // string, number, boolean or a date type; empty: as declared, or string
 }
 
-// booleanColumn is the type of a column whose values are stored as the strings
-// "true" and "false".
+// booleanColumn is the type of a column whose values become the strings "true" and "false".
 const booleanColumn = "boolean"
 
-// Input is what a caller says about a file of contacts.
+// Input is an import as the caller describes it.
 type Input struct {
-	Columns  *ColumnMap // nil: found by their headings
-	Preset   string     // the service that wrote the file; empty: found by its headings
-	FileName string     // as the caller has it; empty: not told
-	// EmailColumn is the heading of the column that holds the address, where the other
-	// columns are found by theirs; empty: found as well.
+	Columns  *ColumnMap // nil: detected by headings
+	Preset   string     // the service that wrote the file; empty: detected
+	FileName string     // empty: unknown
+	// EmailColumn is the heading of the address column if the other columns are detected; empty:
+	// detected too.
 	EmailColumn string
 	OnConflict  string // upsert or skip; empty: skip
 	Segments    []app.SegmentRef
 	Topics      []app.TopicChoice
 }
 
-// Plan is an Input that was checked against the file's headings.
+// Plan is an Input checked against the file's headings.
 type Plan struct {
 	Conflict app.OnConflict    `json:"on_conflict"`
-	Name     string            `json:"name,omitempty"` // of the file; empty: not told
-	Sheet                      // of a file alone
-	Sheets   []Sheet           `json:"sheets,omitempty"` // of a ZIP archive
+	Name     string            `json:"name,omitempty"` // file name; empty: unknown
+	Sheet                      // if the file is one table
+	Sheets   []Sheet           `json:"sheets,omitempty"` // if the file is a ZIP archive
 	Segments []string          `json:"segments,omitempty"`
 	Topics   []app.TopicChoice `json:"topics,omitempty"`
 
-	Parts       []Part     `json:"parts,omitempty"` // of a file that was unpacked
+	Parts       []Part     `json:"parts,omitempty"` // of an unpacked file
 	OptOutPass  OptOutPass `json:"first,omitzero"`
-	NewSegments int        `json:"made,omitempty"` // segments that are new with it
+	NewSegments int        `json:"made,omitempty"` // segments created by the import
 }
 
-// OptOutPass is how far an import is with the rows of those who opted out, which all come
-// before the first of the others, and again at their places.
+// OptOutPass is the progress of the first pass, which processes rows that opt out. They are
+// processed before all others, and again in order.
 type OptOutPass struct {
-	Pending bool `json:"due"`     // not over
-	Rows    int  `json:"rows"`    // that were looked at
-	Created int  `json:"created"` // that were not counted yet
+	Pending bool `json:"due"`     // not finished
+	Rows    int  `json:"rows"`    // examined
+	Created int  `json:"created"` // not counted yet
 	Updated int  `json:"updated"`
 }
 
-// MayOptOut reports whether there may be rows of somebody who opted out.
+// MayOptOut reports whether rows may opt out.
 func (p *Plan) MayOptOut() bool {
 	for _, s := range p.All() {
 		if s.Preset != "" {
@@ -148,33 +145,33 @@ func (p *Plan) MayOptOut() bool {
 	return false
 }
 
-// Sheet is one table of a file, and what its columns hold.
+// Sheet is a table of a file with its columns.
 type Sheet struct {
-	File         string     `json:"file,omitempty"` // in a ZIP archive; empty: a file alone
+	File         string     `json:"file,omitempty"` // name in a ZIP archive; empty: the file is not an archive
 	Preset       Preset     `json:"preset,omitempty"`
 	Status       ListStatus `json:"standing,omitempty"` // of all its rows
-	Suppressions bool       `json:"dump,omitempty"`     // of suppressions alone
-	List         string     `json:"list,omitempty"`     // name of a file of suppressions, which may tell their kind
+	Suppressions bool       `json:"dump,omitempty"`     // it is a suppression list
+	List         string     `json:"list,omitempty"`     // file name of a suppression list, which may tell its kind
 	Width        int        `json:"width"`              // columns of each row
 	Columns      []Column   `json:"columns"`
-	Left         []string   `json:"-"` // names of columns that are not taken
+	Left         []string   `json:"-"` // names of ignored columns
 }
 
-// Column is a column that an import takes.
+// Column is a used column.
 type Column struct {
 	Index int         `json:"index"`
 	Name  string      `json:"name"`          // in row errors
-	Field string      `json:"field"`         // of a contact, "properties", or what a preset knows
+	Field string      `json:"field"`         // contact field, "properties", or a field of presets
 	Key   string      `json:"key,omitempty"` // of the property
 	Type  string      `json:"type,omitempty"`
-	Role  ConsentRole `json:"sense,omitempty"` // of a column that speaks of consent
+	Role  ConsentRole `json:"sense,omitempty"` // of a consent column
 }
 
-// maxFileName bounds what is kept of the name of a file, in characters.
+// maxFileName limits the stored file name, in characters.
 const maxFileName = 100
 
-// fileName is the name by which an import is listed. One with an @ may hold somebody's
-// address, and is not kept.
+// fileName returns the name under which an import is listed. A name with an @ may contain an
+// address and is dropped.
 func fileName(name string) string {
 	if at := strings.LastIndexAny(name, `/\\`); at >= 0 {
 		name = name[at+1:]
@@ -186,7 +183,7 @@ func fileName(name string) string {
 	return string(runes[:min(len(runes), maxFileName)])
 }
 
-// begin checks what is said beside the columns.
+// begin validates all fields except for the columns.
 func (in *Input) begin() (*Plan, error) {
 	plan := &Plan{Conflict: app.ConflictSkip, Name: fileName(in.FileName)}
 	switch o := app.OnConflict(in.OnConflict); o {
@@ -211,9 +208,8 @@ func (in *Input) begin() (*Plan, error) {
 	return plan, nil
 }
 
-// Plan checks the input against a file's headings and the properties that the
-// team declared. declare are properties that the team lacks. Errors:
-// CodeValidation.
+// Plan checks the input against a file's headings and the declared properties. declare are
+// properties to declare. Errors: CodeValidation.
 func (in *Input) Plan(headings []string, declared map[string]app.PropertyType) (plan *Plan, declare []app.PropertyInput, err error) {
 	if plan, err = in.begin(); err != nil {
 		return nil, nil, err
@@ -224,7 +220,7 @@ func (in *Input) Plan(headings []string, declared map[string]app.PropertyType) (
 	return plan, plan.Sheet.declare(declared, nil), nil
 }
 
-// sheet finds what the columns of a table hold.
+// sheet determines the columns of a table.
 func (in *Input) sheet(file string, headings []string, declared map[string]app.PropertyType) (s Sheet, err error) {
 	if len(headings) > maxImportHeadings {
 		return s, app.Invalid("file", "can have at most %d columns", maxImportHeadings)
@@ -265,7 +261,7 @@ func (in *Input) sheet(file string, headings []string, declared map[string]app.P
 	return s, err
 }
 
-// declare adds the properties of a table that the team and out lack.
+// declare adds the undeclared properties of a table to out.
 func (s *Sheet) declare(declared map[string]app.PropertyType, out []app.PropertyInput) []app.PropertyInput {
 	for i := range s.Columns {
 		c := &s.Columns[i]
@@ -286,8 +282,7 @@ const unsubscribedField = "unsubscribed"
 
 const propertyField = "properties"
 
-// fieldHeadings are the headings of fields, without blanks, underscores and
-// hyphens and in lower case.
+// fieldHeadings are the headings of fields in lower case without blanks, underscores and hyphens.
 var fieldHeadings = map[string]string{
 	"email": app.EmailField, "emailaddress": app.EmailField,
 	"firstname": app.FirstNameField, "givenname": app.FirstNameField,
@@ -298,8 +293,8 @@ var fieldHeadings = map[string]string{
 // headingSet is the first row of a file.
 type headingSet []string
 
-// field returns the field that a heading stands for, in English or a language of the
-// presets; "" for none. "Mail" is the address where no other heading is.
+// field returns the field of a heading, in English or a language of the presets; "" for none.
+// "Mail" is the address if no other heading is.
 func (h headingSet) field(i int) string {
 	name := plain(h[i])
 	if name == "mail" && !slices.ContainsFunc(h, func(other string) bool { return presetHeadings[plain(other)] == app.EmailField }) {
@@ -315,16 +310,16 @@ func (h headingSet) field(i int) string {
 	return ""
 }
 
-// column makes the column of a field or a property.
+// column returns the column of a field or property.
 func (h headingSet) column(i int, field, key, kind string) Column {
 	return Column{Index: i, Name: columnName(h[i], i), Field: field, Key: key, Type: kind}
 }
 
-// maxColumnName bounds what row errors repeat of a heading, in characters.
+// maxColumnName limits the part of a heading that row errors contain, in characters.
 const maxColumnName = 60
 
-// columnName is how row errors name a column. A heading with an @ may be
-// somebody's address, in a file without headings, and is counted instead.
+// columnName returns the name of a column in row errors. A heading with an @ may be an address in
+// a file without headings; the column's number is used instead.
 func columnName(heading string, i int) string {
 	name := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '"' || r == '`' || r == '\u2028' || r == '\u2029' {
@@ -341,7 +336,7 @@ func columnName(heading string, i int) string {
 	return `"` + string(name) + `"`
 }
 
-// guessed takes every column whose heading says what it holds.
+// guessed returns every column with a known heading.
 func (h headingSet) guessed(declared map[string]app.PropertyType) ([]Column, error) {
 	var out []Column
 	seen := map[string]bool{}
@@ -370,8 +365,8 @@ func (h headingSet) guessed(declared map[string]app.PropertyType) ([]Column, err
 	return out, nil
 }
 
-// ofPreset takes the columns of a service's file, in the order of the file: all but those
-// that the service made for itself become properties, as many as a contact can have.
+// ofPreset returns the columns of a service's file in order: all but the service's internal ones
+// become properties, up to the maximum of a contact.
 func (h headingSet) ofPreset(p Preset, declared map[string]app.PropertyType) (out []Column, left []string, err error) {
 	seen := map[string]bool{}
 	properties := 0
@@ -406,8 +401,7 @@ func (h headingSet) ofPreset(p Preset, declared map[string]app.PropertyType) (ou
 	return out, left, nil
 }
 
-// freeKey returns a key that no column has, the same with a number behind it for the
-// second one of a name, and keeps it.
+// freeKey returns an unused key, with a number appended if necessary, and records it.
 func freeKey(seen map[string]bool, key string) string {
 	free := key
 	for n := 2; key != "" && seen[propertyField+" "+free]; n++ {
@@ -420,12 +414,11 @@ func freeKey(seen map[string]bool, key string) string {
 	return free
 }
 
-// columnType is the type of a column whose property is declared as t, or not
-// declared.
+// columnType returns the type of a column for the declared type of its property, or string.
 func columnType(t app.PropertyType) string { return cmp.Or(string(t), string(app.StringProperty)) }
 
-// propertyKey makes a key of a heading; "" where none can be made: nothing of it
-// is a letter or digit that keys can have, it is too long, or it is an address.
+// propertyKey converts a heading to a property key; "" if that is not possible: it has no valid
+// characters, is too long, or is an address.
 func propertyKey(heading string) string {
 	plain := false
 	key := strings.Map(func(r rune) rune {

@@ -13,7 +13,7 @@ import (
 	"mailer/app"
 )
 
-// readAll reads a file to its end or to what stops it.
+// readAll reads a file to its end or an error.
 func readAll(r io.Reader) (headings []string, rows []Row, err error) {
 	reader, headings, err := Read(r)
 	for err == nil {
@@ -78,7 +78,7 @@ func TestReadErrorIsNotEOF(t *testing.T) {
 	}
 }
 
-// describe writes what a plan takes: index:field.key/type.
+// describe formats a plan: index:field.key/type.
 func describe(p *Plan) string {
 	var out []string
 	for _, c := range p.Columns {
@@ -132,7 +132,7 @@ func TestColumnMap(t *testing.T) {
 	headings := []string{"Mail", " Name ", "name", "Age", "Age", "VIP"}
 	for _, tt := range []struct {
 		m    ColumnMap
-		want string // or words of the error
+		want string // or the error message
 	}{
 		{ColumnMap{Email: "mail"}, "0:email"},
 		{ColumnMap{Email: "Mail", FirstName: "Name", LastName: "name", Unsubscribed: "vip"}, "0:email 1:first_name 2:last_name 5:unsubscribed"},
@@ -213,9 +213,8 @@ func TestErrorsNameColumns(t *testing.T) {
 	}
 }
 
-// FuzzImport reads any bytes: nothing panics, each row is a contact or an error
-// of one line, the pieces that a file comes in make no difference, and going on
-// after any row finds the same rows.
+// FuzzImport checks that any file is read without panic, that each row is a contact or a one-line
+// problem, that read sizes do not matter, and that reading can continue after any row.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte("email,first name,n\na@example.org,A,1\nb@,\"x\ny\",2\n\n,,\n"))
 	f.Add([]byte("\ufeffemail;x\r\n\"a@example.org\";\"\"\"\"\r\n\"open"))
@@ -242,7 +241,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// checkContact wants a person or a flaw, and nothing of the row in the flaw.
+// checkContact checks that a row is a contact or has a problem without its data.
 func checkContact(t *testing.T, row Row, p Contact) {
 	t.Helper()
 	if p.Problem == "" && p.Email == "" || p.Problem != "" && p.Contact != nil && !p.OptsOut() || strings.ContainsAny(p.Problem, "\n\x00") || repeats(p.Problem, row.Cells) {
@@ -253,7 +252,7 @@ func checkContact(t *testing.T, row Row, p Contact) {
 	}
 }
 
-// repeats tells whether words hold an address of a row.
+// repeats reports whether a text contains an address of a row.
 func repeats(words string, cells []string) bool {
 	return slices.ContainsFunc(cells, func(s string) bool {
 		s = strings.TrimSpace(s)

@@ -10,27 +10,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ConsentRole says how a column answers the question whether somebody gets mail.
+// ConsentRole says what a column says about whether a contact gets mail.
 type ConsentRole string
 
-// The senses. A column of ConsentHint may be about something else: a word of it counts
-// where it is known.
+// The roles. A column of ConsentHint may be about something else: only known words count.
 const (
-	ConsentAgreed    ConsentRole = "agreed"    // yes: they agreed to mail
-	ConsentRefused   ConsentRole = "refused"   // yes, or a time: they opted out
-	ConsentBounced   ConsentRole = "bounced"   // yes, or a time or reason: mail came back
-	ConsentComplaint ConsentRole = "complaint" // likewise: they reported mail as spam
-	ConsentReason    ConsentRole = "reason"    // any text: why or when they opted out
-	ConsentSince     ConsentRole = "since"     // a time at which they agreed
+	ConsentAgreed    ConsentRole = "agreed"    // yes: agreed to mail
+	ConsentRefused   ConsentRole = "refused"   // yes, or a time: opted out
+	ConsentBounced   ConsentRole = "bounced"   // yes, a time or a reason: mail bounced
+	ConsentComplaint ConsentRole = "complaint" // yes, a time or a reason: complained
+	ConsentReason    ConsentRole = "reason"    // any text: reason or time of an opt-out
+	ConsentSince     ConsentRole = "since"     // time of agreement
 	ConsentStatus    ConsentRole = "status"    // a word: subscribed, unsubscribed, pending …
 	ConsentHint      ConsentRole = "hint"
-	ConsentLoose     ConsentRole = "loose" // as ConsentAgreed where it says yes or no, else as ConsentHint
+	ConsentLoose     ConsentRole = "loose" // like ConsentAgreed for yes and no, otherwise like ConsentHint
 )
 
-// consentField is a column that is read for its Sense, beside what else it may be.
+// consentField is the field of a column that is read for its role in addition to its other use.
 const consentField = "consent"
 
-// Words of headings that say what a column is about.
+// Words in headings that determine the role.
 var (
 	genericStatus = wordSet(`status state estado statut stato stan état toestand zustand 状態 ステータス 状态 狀態 статус состояние durum 상태 type subscribertype contactstatus`)
 	statusStems   = stemList(`status state estado statut stato stan état zustand 状態 ステータス 状态 狀態 статус`)
@@ -49,7 +48,7 @@ var (
 	causeWords = wordSet(`reason grund raison motif motivo razón reden powód 理由 原因 причина feedback`)
 )
 
-// consentRoleOf tells by its heading how a column speaks of getting mail; empty: it does not.
+// consentRoleOf returns the role of a column by its heading; empty: none.
 func consentRoleOf(heading string) ConsentRole {
 	words := wordsOf(heading)
 	folded := strings.Join(words, "")
@@ -99,7 +98,7 @@ func endedRole(folded string) ConsentRole {
 	return ConsentRefused
 }
 
-// stemRole tells by stems and negations what a yes in a column means; empty: nothing.
+// stemRole returns the role by word stems and negations; empty: none.
 func stemRole(words []string, folded string) ConsentRole {
 	switch {
 	case hasStem(folded, refusalStems):
@@ -130,13 +129,13 @@ func stemRole(words []string, folded string) ConsentRole {
 	return ""
 }
 
-// noMailHeadings are negations that no blank separates.
+// noMailHeadings are negations without a separator.
 var noMailHeadings = stemList(`noemail nomail nonewsletter nomarketing nocontact keinemail keinnewsletter geenmail`)
 
-// plainNegations are the stems of refusals that hold a negation themselves.
+// plainNegations are stems of refusals that contain a negation.
 var plainNegations = stemList(`donot dont nepas nocontactar noenviar noncontattare noninviare nãocontat nãocontact nãoenviar nietmailen nietcontact nietbenader niewysyla niekontakt keinewerbung`)
 
-// read says what the text of a column means. Errors: the text can't be read.
+// read returns the meaning of a cell. Error: it can't be read.
 func (s ConsentRole) read(text string) (ListStatus, error) {
 	text = findAnswer(text)
 	folded := fold(text)
@@ -161,8 +160,8 @@ func (s ConsentRole) read(text string) (ListStatus, error) {
 	if folded == "x" && s == ConsentRefused {
 		return optedOut, nil
 	}
-	if standing, known := consentValues[folded]; known {
-		return standing, nil
+	if status, known := consentValues[folded]; known {
+		return status, nil
 	}
 	if !parseTime(text).IsZero() || looksLikeTime(text) {
 		return s.time()
@@ -184,13 +183,13 @@ func (s ConsentRole) read(text string) (ListStatus, error) {
 
 var errUnreadConsent = errors.New("speaks of consent to mail in a word that is not known: the row is held back")
 
-// isSubscribed reports whether a text says that somebody gets mail.
+// isSubscribed reports whether a text means that the contact gets mail.
 func isSubscribed(folded string) bool {
-	standing, known := consentValues[folded]
-	return known && standing == subscribed
+	status, known := consentValues[folded]
+	return known && status == subscribed
 }
 
-// yes is what a yes in a column means.
+// yes returns the meaning of yes in a column.
 func (s ConsentRole) yes() ListStatus {
 	switch s {
 	case ConsentRefused, ConsentReason:
@@ -203,7 +202,7 @@ func (s ConsentRole) yes() ListStatus {
 	return subscribed
 }
 
-// flag reads a yes or a no.
+// flag returns the meaning of yes or no.
 func (s ConsentRole) flag(yes bool, folded string) (ListStatus, error) {
 	switch s {
 	case ConsentRefused, ConsentReason, ConsentBounced, ConsentComplaint:
@@ -226,7 +225,7 @@ func (s ConsentRole) flag(yes bool, folded string) (ListStatus, error) {
 	return optedOut, nil
 }
 
-// time reads a time: that of a refusal, or of an agreement.
+// time returns the meaning of a time: of a refusal, or of an agreement.
 func (s ConsentRole) time() (ListStatus, error) {
 	switch s {
 	case ConsentRefused:
@@ -237,10 +236,10 @@ func (s ConsentRole) time() (ListStatus, error) {
 	return subscribed, nil
 }
 
-// hint reads a word of a column that may be about something else.
+// hint returns the meaning of a word in a column that may be about something else.
 func (s ConsentRole) hint(folded string) (ListStatus, error) {
 	if strings.Trim(folded, "0123456789") == "" && len(folded) <= 2 {
-		return subscribed, errUnreadConsent // the number that a service has for it
+		return subscribed, errUnreadConsent // a number with a meaning of the service
 	}
 	switch {
 	case hasStem(folded, bounceStems) && !strings.Contains(folded, "soft"):
@@ -253,10 +252,11 @@ func (s ConsentRole) hint(folded string) (ListStatus, error) {
 	return subscribed, nil
 }
 
-// hintStems are those of endedStems that no state, plan or kind of customer holds.
+// hintStems are those stems of endedStems that do not occur in states, plans or types of
+// customers.
 var hintStems = stemList(`inactiv notsub nonsub neversub noconsent nopermission optedout inaktiv inattiv inativ inactief nieaktywn désactiv desactiv disattiv desativ 無効 停止 停用 无效 無效 неактив`)
 
-// parseMark reads a cell of signs, or an empty one.
+// parseMark reads a cell of symbols, or an empty one.
 func (s ConsentRole) parseMark(text string) (ListStatus, error) {
 	switch {
 	case strings.ContainsAny(text, "✓✔☑✅"):
@@ -269,8 +269,7 @@ func (s ConsentRole) parseMark(text string) (ListStatus, error) {
 	return subscribed, nil
 }
 
-// outOf reads a text of several words, or of a word that only its stem tells; stays: it
-// says nothing against mail.
+// outOf reads a text of several words, or a word by its stem; subscribed: it does not refuse mail.
 func outOf(text, folded string) ListStatus {
 	if strings.Contains(folded, "soft") {
 		return subscribed
@@ -294,8 +293,8 @@ func outOf(text, folded string) ListStatus {
 	return subscribed
 }
 
-// findAnswer takes the answer out of an object of JSON, as Shopify writes it, or of the
-// quotes and a mark of byte order that a program left around it.
+// findAnswer extracts the value from a JSON object, as Shopify writes it, or from quotes and a
+// byte order mark.
 func findAnswer(text string) string {
 	text = strings.Trim(text, "\ufeff\"'“”„ \t")
 	if !strings.HasPrefix(text, "{") {
@@ -313,8 +312,8 @@ func findAnswer(text string) string {
 	return text
 }
 
-// looksLikeTime reports whether a text is a date of any order: digits and what separates
-// them, eight at least.
+// looksLikeTime reports whether a text is a date in any order: at least eight digits and
+// separators.
 func looksLikeTime(text string) bool {
 	digits, others := 0, 0
 	for _, r := range text {
@@ -328,8 +327,7 @@ func looksLikeTime(text string) bool {
 	return digits >= 6 && others <= 4 && others < digits
 }
 
-// consentColumns are those of a table that speak of getting mail and are not read for
-// that already.
+// consentColumns returns the columns of a table with a role that are not used otherwise.
 func (h headingSet) consentColumns(taken []Column, left func(i int) bool) (out []Column) {
 	for i := range h {
 		sense := consentRoleOf(h[i])
@@ -343,20 +341,20 @@ func (h headingSet) consentColumns(taken []Column, left func(i int) bool) (out [
 		c.Role = sense
 		out = append(out, c)
 	}
-	if slices.ContainsFunc(h, func(s string) bool { return fold(s) == "emaildisabled" }) { // Substack: the other one is about money
+	if slices.ContainsFunc(h, func(s string) bool { return fold(s) == "emaildisabled" }) { // in files of Substack the other column is about payment
 		out = slices.DeleteFunc(out, func(c Column) bool { return fold(h[c.Index]) == "activesubscription" })
 	}
 	return out
 }
 
-// Consent is a column that decides who gets mail, and how it is read.
+// Consent is a column that decides who gets mail, and how it is interpreted.
 type Consent struct {
 	Column string
 	Role   ConsentRole
 	ReadAs string
 }
 
-// Consents names the columns of a table that decide who gets mail.
+// Consents returns the columns of a table that decide who gets mail.
 func (s *Sheet) Consents() (out []Consent) {
 	for i := range s.Columns {
 		c := &s.Columns[i]

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold makes of a heading or a value what the tables of this file hold: letters and
-// digits alone, in lower case, without accents.
+// fold returns a heading or value in the form of the tables in this file: only letters and digits,
+// in lower case, without accents.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -25,8 +25,8 @@ func fold(s string) string {
 	}, norm.NFKD.String(strings.ReplaceAll(strings.ToLower(s), "ß", "ss")))
 }
 
-// wordsOf splits a heading or a value into folded words, also where capitals alone
-// separate them: acceptsMarketing, HasOptedOutOfEmail.
+// wordsOf splits a heading or value into folded words, also at capitals: acceptsMarketing,
+// HasOptedOutOfEmail.
 func wordsOf(s string) (words []string) {
 	var b strings.Builder
 	lower := false
@@ -45,7 +45,7 @@ func wordsOf(s string) (words []string) {
 	return words
 }
 
-// wordSet is a set of folded words.
+// wordSet returns a set of folded words.
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(text) {
@@ -54,7 +54,7 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// stemList is a list of folded beginnings or parts of words.
+// stemList returns folded beginnings or parts of words.
 func stemList(text string) (stems []string) {
 	for word := range strings.FieldsSeq(text) {
 		stems = append(stems, fold(word))
@@ -71,7 +71,7 @@ func hasStem(text string, stems []string) bool {
 	return false
 }
 
-// The answers to a question, in the languages of the dashboard and some more.
+// Answers in the languages of the dashboard and some others.
 var (
 	yesWords = wordSet(`yes y true t 1 on ok okay yep ja j wahr oui vrai sí s verdadero cierto vero sim verdadeiro waar tak t prawda
 		はい 有 可 是 对 真 evet doğru ano áno da да так sì checked selected agree accept jest juist 예 네 да`)
@@ -80,8 +80,7 @@ var (
 		nenhum nenhuma nooit geen nigdy brak keine kein 아니요 unchecked`)
 )
 
-// Stems by which a heading or a value is known to speak of getting mail. Those of
-// refusals are looked for first: "unsubscribed" holds "subscribed".
+// Word stems about consent. Refusals are searched first: "unsubscribed" contains "subscribed".
 var (
 	refusalStems = stemList(`unsub optout optedout optsout optingout optdout donotemail donotmail donotcontact donotsend donotmarket dontemail dontcontact
 		blacklist blocklist denylist suppress emaildisabled disabledemail stopstatus stoptime stopmail globalunsub optedoff mailoff emailoff
@@ -119,15 +118,15 @@ var (
 		無効 非アクティブ 停止 削除 拒否 解約 停用 无效 無效 删除 刪除 拒绝 拒絕 撤回 неактив удал отказ отозва 비활성 거부`)
 	negations = wordSet(`not no non never dont doesnt didnt isnt wont without nicht kein keine keinen keiner nie niemals ohne ne pas jamais sans aucun sin nunca
 		ningún senza mai não nao sem niet geen nooit zonder nie bez brak не нет hayır`)
-	joinedWords = stemList(`not non never no nicht kein keine nie pas nao niet geen nieza bez без`) // before a stem, without a blank
+	joinedWords = stemList(`not non never no nicht kein keine nie pas nao niet geen nieza bez без`) // directly before a stem
 	isHan       = stemList(`未 不 非 無 没 沒 无`)
 )
 
-// consentValues are words that say whether somebody gets mail, whatever the heading. Those
-// that only a stem tells are not here.
+// consentValues are values about consent that are valid under any heading, except those recognized
+// by stem.
 var consentValues = func() map[string]ListStatus {
 	out := map[string]ListStatus{}
-	for standing, text := range map[ListStatus]string{
+	for status, text := range map[ListStatus]string{
 		subscribed: `active subscribed enabled confirmed optedin optin regular valid mailable accepted granted agreed verified allowed permitted express implied explicit
 			aktiv abonniert angemeldet bestätigt eingewilligt erteilt actif active abonné abonnée inscrit inscrite confirmé confirmée accordé accepté
 			activo activa suscrito suscrita confirmado confirmada aceptado attivo attiva iscritto iscritta confermato confermata accettato
@@ -141,16 +140,16 @@ var consentValues = func() map[string]ListStatus {
 		unsubscribed: `blocklisted blacklisted blocked suppressed`,
 	} {
 		for word := range strings.FieldsSeq(text) {
-			out[fold(word)] = standing
+			out[fold(word)] = status
 		}
 	}
-	for word, standing := range statusWords {
-		out[fold(word)] = standing
+	for word, status := range statusWords {
+		out[fold(word)] = status
 	}
 	return out
 }()
 
-// negated reports whether one of the words, or the text before a stem, negates a text.
+// negated reports whether a text is negated by one of its words, or by the text before a stem.
 func negated(words []string, folded string, stems []string) bool {
 	for _, word := range words {
 		if negations[word] {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the words that the dashboard tells columns of consent by")
 
-// TestDashboardConsentWords: its list is made of the tables here.
+// TestDashboardConsentWords: the dashboard's list is generated from the tables of this package.
 func TestDashboardConsentWords(t *testing.T) {
 	const path = "../../../web/dashboard/consent-words.js"
 	keys := func(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -15,25 +15,25 @@ import (
 	"mailer/app"
 )
 
-// Contact is what a row says of somebody.
+// Contact is the content of a row.
 type Contact struct {
-	Email     string          // as it is given
-	Contact   *app.NewContact // nil: none is made
-	Segments  []string        // by their names
-	CreatedAt time.Time       // when they joined; zero: not told
+	Email     string          // as written
+	Contact   *app.NewContact // nil: none
+	Segments  []string        // by name
+	CreatedAt time.Time       // zero: unknown
 	Origin    app.SuppressionOrigin
-	At        time.Time // of the suppression; zero: not told
-	Ignored   bool      // in a list of suppressions, and none here
-	Problem   string    // why the row can't be taken, or not whole: nothing of it but an opting out counts
-	Value     string    // the value that Flaw is about, bounded; empty: none, or none is kept
+	At        time.Time // of the suppression; zero: unknown
+	Ignored   bool      // an entry of a suppression list that is ignored
+	Problem   string    // why the row, or a part of it, is invalid; only its opt-out counts then
+	Value     string    // the invalid value, shortened; empty: none, or not stored
 }
 
-// OptsOut reports whether a row says that somebody gets no mail, or not all.
+// OptsOut reports whether the contact gets no mail, or no bulk mail.
 func (p *Contact) OptsOut() bool {
 	return p.Origin != "" || p.Contact != nil && p.Contact.Contact.Unsubscribed
 }
 
-// reading is a row that is being read.
+// reading is a row being read.
 type reading struct {
 	in     app.ContactInput
 	person Contact
@@ -41,9 +41,8 @@ type reading struct {
 	status ListStatus
 }
 
-// Contact makes of a row the person that it describes, or says why it can't be taken, in
-// words that hold nothing of the row. Where the row can't be taken, but tells an address
-// that opted out, that counts all the same.
+// Contact converts a row to a contact, or returns its problem without data of the row. An invalid
+// row with an address still counts if it opts out.
 func (s *Sheet) Contact(row Row) Contact {
 	r := reading{status: s.Status}
 	flaw, value := s.problemOf(row), ""
@@ -73,10 +72,10 @@ func (s *Sheet) Contact(row Row) Contact {
 	return out
 }
 
-// raiseStatus applies what the row says of getting mail.
+// raiseStatus applies the status of the row to the contact.
 func (r *reading) raiseStatus() {
 	switch r.status {
-	case subscribed, bounced: // one that is repaired gets mail again
+	case subscribed, bounced: // a corrected address gets mail again
 	default:
 		r.in.Unsubscribed = true
 	}
@@ -85,7 +84,7 @@ func (r *reading) raiseStatus() {
 	}
 }
 
-// rest is what counts of a row that can't be taken.
+// rest returns what counts of an invalid row.
 func (r *reading) rest(flaw string) Contact {
 	out := Contact{Problem: flaw}
 	if r.status == subscribed && !r.in.Unsubscribed {
@@ -98,7 +97,7 @@ func (r *reading) rest(flaw string) Contact {
 	return out
 }
 
-// problemOf says what is wrong with a row before its cells are read.
+// problemOf returns what is wrong with a row before its cells are read.
 func (s *Sheet) problemOf(row Row) string {
 	if row.Problem != "" {
 		return row.Problem
@@ -112,7 +111,7 @@ func (s *Sheet) problemOf(row Row) string {
 	return ""
 }
 
-// name is how errors name a column, also one that is not taken.
+// name returns the name of a column for errors, also of an ignored one.
 func (s *Sheet) name(index int) string {
 	for i := range s.Columns {
 		if s.Columns[i].Index == index {
@@ -122,15 +121,15 @@ func (s *Sheet) name(index int) string {
 	return strconv.Itoa(index + 1)
 }
 
-// set puts the text of a cell where it belongs; an empty cell says nothing.
+// set stores the text of a cell. An empty cell is ignored.
 func (r *reading) set(c *Column, text string, preset Preset) error {
 	if c.Field == entryField {
 		r.entry.set(c.Key, text)
 		return nil
 	}
 	if c.Field == consentField {
-		standing, err := c.Role.read(text)
-		r.status = r.status.strongest(standing)
+		status, err := c.Role.read(text)
+		r.status = r.status.strongest(status)
 		return err
 	}
 	if text == "" {
@@ -150,11 +149,11 @@ func (r *reading) set(c *Column, text string, preset Preset) error {
 		r.in.FirstName, r.in.LastName, _ = strings.Cut(text, " ")
 		r.in.LastName = strings.TrimSpace(r.in.LastName)
 	case unsubscribedField:
-		standing, err := ConsentRefused.read(text)
+		status, err := ConsentRefused.read(text)
 		if err != nil {
 			return errors.New("must be true or false")
 		}
-		r.status = r.status.strongest(standing)
+		r.status = r.status.strongest(status)
 	case propertyField:
 		v, err := c.value(text)
 		r.property(c.Key, v)
@@ -172,26 +171,26 @@ func (r *reading) property(key string, v *app.PropertyValue) {
 	r.in.Properties[key] = v
 }
 
-// special takes what a preset alone knows.
+// special stores a field that only presets have.
 func (r *reading) special(field, text string, preset Preset) error {
 	switch field {
 	case statusField:
 		word := plain(text)
-		standing, ok := statusWords[word]
+		status, ok := statusWords[word]
 		if !ok {
-			standing, ok = looseWords[word]
+			status, ok = looseWords[word]
 		}
 		if !ok {
-			if standing, err := ConsentStatus.read(text); err == nil {
-				r.status = r.status.strongest(standing)
+			if status, err := ConsentStatus.read(text); err == nil {
+				r.status = r.status.strongest(status)
 				return nil
 			}
 			return errors.New("has no known value for active or opted out")
 		}
-		r.status = r.status.strongest(standing)
+		r.status = r.status.strongest(status)
 	case hintField:
-		standing, _ := ConsentStatus.read(text)
-		r.status = r.status.strongest(standing)
+		status, _ := ConsentStatus.read(text)
+		r.status = r.status.strongest(status)
 	case optOutField, bounceField, complaintField:
 		if isAffirmative(text) {
 			r.status = r.status.strongest(statusOfValue(field))
@@ -210,7 +209,7 @@ func (r *reading) special(field, text string, preset Preset) error {
 	return nil
 }
 
-// statusOfValue is what a yes in a column means.
+// statusOfValue returns the meaning of yes in a column.
 func statusOfValue(field string) ListStatus {
 	switch field {
 	case bounceField:
@@ -221,16 +220,16 @@ func statusOfValue(field string) ListStatus {
 	return optedOut
 }
 
-// isAffirmative tells yes from no where anything but a no counts: a reason, or a time.
+// isAffirmative reports whether a text is anything but no: a reason, or a time.
 func isAffirmative(text string) bool {
 	if folded := fold(text); folded != "" {
 		return !noWords[folded]
 	}
-	standing, _ := ConsentReason.read(text) // signs alone
-	return standing != subscribed
+	status, _ := ConsentReason.read(text) // only symbols
+	return status != subscribed
 }
 
-// join adds segments by their names.
+// join adds segments by name.
 func (r *reading) join(names []string, lead string) error {
 	for _, name := range names {
 		if utf8.RuneCountInString(lead+name) > app.MaxSegmentName || app.HasControl(name) {
@@ -246,8 +245,7 @@ func (r *reading) join(names []string, lead string) error {
 	return nil
 }
 
-// splitNames splits names that a service joined; those in double quotes may hold what
-// separates them.
+// splitNames splits a service's list of names. Quoted names may contain separators.
 func splitNames(text string, preset Preset) (names []string) {
 	separators := ",;|"
 	switch preset {
@@ -272,8 +270,8 @@ func splitNames(text string, preset Preset) (names []string) {
 	return names
 }
 
-// attributes takes the members of an object as properties: what is neither text nor a
-// number as its JSON.
+// attributes stores the members of an object as properties: values that are neither strings nor
+// numbers as JSON.
 func (r *reading) attributes(text string) error {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
@@ -301,13 +299,13 @@ func (r *reading) attributes(text string) error {
 	return nil
 }
 
-// timeLayouts are how services write times, by what stands at the places of separators.
+// timeLayouts are the time formats of services, with normalized separators.
 var timeLayouts = []string{
 	time.RFC3339, time.DateTime, "2006-01-02 15:04:05Z07", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly,
 }
 
-// parseTime reads a time as services write it, in UTC where it names no zone; zero where
-// it can't be told, as days that may be months.
+// parseTime parses a service's time, in UTC without a zone; zero if it is ambiguous, like a day
+// that may be a month.
 func parseTime(text string) time.Time {
 	layouts := timeLayouts
 	switch {
@@ -329,7 +327,7 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// isPlausible leaves out times before there was mail, and those that JSON can't hold.
+// isPlausible drops times before there was mail, and times that JSON can't represent.
 func isPlausible(t time.Time) time.Time {
 	if t.Year() < 1971 || t.Year() > 9000 {
 		return time.Time{}
@@ -337,7 +335,7 @@ func isPlausible(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// propertyType is the type of the values that the column holds.
+// propertyType returns the type of the column's values.
 func (c *Column) propertyType() app.PropertyType {
 	if c.Type == string(app.NumberProperty) {
 		return app.NumberProperty

@@ -10,29 +10,28 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// Types of columns that hold dates, by the order of day, month and year. Dates and times in
-// ISO 8601 fit each of them. The values are stored as strings such as 2026-12-24.
+// Types of date columns by the order of day, month and year. Dates and times in ISO 8601 are
+// accepted by all. Values are stored as strings like 2026-12-24.
 const (
 	dayFirst   = "date_dmy"
 	monthFirst = "date_mdy"
 	yearFirst  = "date_ymd"
 )
 
-// dateOrders are how errors write the orders.
+// dateOrders are the names of the orders in errors.
 var dateOrders = map[string]string{dayFirst: "day.month.year", monthFirst: "month/day/year", yearFirst: "year-month-day"}
 
-// numericDate is a date in numbers, with one kind of separator, and a time of day behind it,
-// which is left out.
+// numericDate matches a numeric date with one kind of separator, and an ignored time of day.
 var numericDate = regexp.MustCompile(`^(\d{1,4})([./-])\s?(\d{1,2})([./-])\s?(\d{1,4})\.?(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?$`)
 
-// parseDate reads a date of one order. The error names it where the date is one of another
-// order: a column of mixed orders is not guessed at.
+// parseDate parses a date in one order. The error names the order if the date has another one:
+// mixed columns are not guessed.
 func parseDate(text, order string) (string, error) {
 	if t, err := schedule.ParseMoment(text); err == nil {
 		if t.Year() < 1 {
 			return "", errors.New("must be a date in the order " + dateOrders[order])
 		}
-		return text[:len(time.DateOnly)], nil // its own zone's day
+		return text[:len(time.DateOnly)], nil // the day in its own zone
 	}
 	if date, ok := dateIn(text, order); ok {
 		return date, nil
@@ -45,7 +44,7 @@ func parseDate(text, order string) (string, error) {
 	return "", errors.New("must be a date in the order " + dateOrders[order] + ", with a year of four digits")
 }
 
-// dateIn reads a date in numbers.
+// dateIn parses a numeric date.
 func dateIn(text, order string) (string, bool) {
 	m := numericDate.FindStringSubmatch(text)
 	if m == nil || m[2] != m[4] {

@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// noText stands in decoded text for what the file's encoding has no character for: a
-// byte that is never UTF-8, so that the row which has it says so.
+// noText replaces characters that the file's encoding does not define. It is never valid in UTF-8,
+// so that the row is reported.
 const noText = 0xff
 
-// ErrGzip: a file is compressed in a way that is not read.
+// ErrGzip means that the file is compressed with gzip, which is not supported.
 var ErrGzip = errors.New("the file is compressed with gzip: unpack it first")
 
-// decoded reads a file as UTF-8, whatever it is written in: UTF-8, UTF-16 of either
-// order, or Windows-1252. Error: ErrGzip, and those of r.
+// decoded returns a reader that converts a file from UTF-8, UTF-16 in either byte order, or
+// Windows-1252 to UTF-8. Error: ErrGzip, and those of r.
 func decoded(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(r, importBuffer)
 	start, err := b.Peek(peekBytes)
@@ -40,12 +40,12 @@ func decoded(r io.Reader) (io.Reader, error) {
 }
 
 const (
-	peekBytes     = 256 // bytes of a file by which its encoding is told
+	peekBytes     = 256 // bytes of a file from which its encoding is detected
 	byteOrderMark = "\ufeff"
 )
 
-// order16 returns the order of a file in UTF-16, nil for any other, and how long its
-// mark is.
+// order16 returns the byte order of a UTF-16 file and the length of its mark; nil: another
+// encoding.
 func order16(start []byte) (order binary.ByteOrder, lead int) {
 	switch {
 	case bytes.HasPrefix(start, []byte("\xff\xfe")):
@@ -56,8 +56,8 @@ func order16(start []byte) (order binary.ByteOrder, lead int) {
 	return zeroOrder(start), 0
 }
 
-// zeroOrder tells UTF-16 without a mark by its zero bytes: half of the first characters
-// are of ASCII, and nearly all zeros stand on the same side of them.
+// zeroOrder detects UTF-16 without a mark by zero bytes: half of the first characters are ASCII,
+// and nearly all zeros are on the same side of them.
 func zeroOrder(start []byte) binary.ByteOrder {
 	var zeros [2]int
 	units := len(start) / 2
@@ -76,11 +76,11 @@ func zeroOrder(start []byte) binary.ByteOrder {
 	return nil
 }
 
-// lazyDecoder reads a file of which it is not known yet whether it is UTF-8 or
-// Windows-1252: the first bytes that are no ASCII tell.
+// lazyDecoder reads a file that may be UTF-8 or Windows-1252 until the first non-ASCII bytes
+// decide.
 type lazyDecoder struct {
 	b    *bufio.Reader
-	then io.Reader // nil: not known yet
+	then io.Reader // nil: undecided
 }
 
 // Read implements io.Reader.
@@ -91,7 +91,7 @@ func (u *lazyDecoder) Read(p []byte) (int, error) {
 	if _, err := u.b.Peek(1); err != nil || len(p) == 0 {
 		return 0, err
 	}
-	chunk, _ := u.b.Peek(min(len(p), u.b.Buffered())) // all of it is there
+	chunk, _ := u.b.Peek(min(len(p), u.b.Buffered())) // already buffered
 	n := bytes.IndexFunc(chunk, func(r rune) bool { return r >= utf8.RuneSelf })
 	if n < 0 {
 		n = len(chunk)
@@ -110,7 +110,7 @@ func (u *lazyDecoder) Read(p []byte) (int, error) {
 	return u.then.Read(p)
 }
 
-// transcoder reads a file in another encoding as UTF-8.
+// transcoder converts a file to UTF-8.
 type transcoder struct {
 	b         *bufio.Reader
 	fill      func(out, in []byte, end bool) (decoded []byte, took int)
@@ -120,7 +120,7 @@ type transcoder struct {
 // Read implements io.Reader.
 func (t *transcoder) Read(p []byte) (int, error) {
 	for len(t.rest) == 0 {
-		in, err := t.b.Peek(4) // two units of UTF-16
+		in, err := t.b.Peek(4) // two UTF-16 units
 		if len(in) == 0 || err != nil && err != io.EOF {
 			return 0, err
 		}
@@ -137,8 +137,7 @@ func (t *transcoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fromUTF16 decodes units of an order; a half of a character that lacks its other
-// half is none.
+// fromUTF16 returns a decoder for UTF-16 units. An unpaired surrogate is invalid.
 func fromUTF16(order binary.ByteOrder) func(out, in []byte, end bool) ([]byte, int) {
 	return func(out, in []byte, end bool) ([]byte, int) {
 		i := 0
@@ -163,7 +162,7 @@ func fromUTF16(order binary.ByteOrder) func(out, in []byte, end bool) ([]byte, i
 	}
 }
 
-// upper1252 are the characters of the bytes 0x80 to 0x9f; zero: none.
+// upper1252 maps the bytes 0x80 to 0x9f; zero: undefined.
 var upper1252 = [32]rune{
 	'€', 0, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0, 'Ž', 0,
 	0, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0, 'ž', 'Ÿ',

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestDashboardHeadings: a file whose columns the dashboard finds is
-// read on the command line too.
+// TestDashboardHeadings: the dashboard and the server recognize the same headings.
 func TestDashboardHeadings(t *testing.T) {
 	source, err := os.ReadFile("../../../web/dashboard/csv-head.js")
 	if err != nil {
@@ -32,6 +31,6 @@ func TestDashboardHeadings(t *testing.T) {
 		}
 	}
 	if both := (headingSet{"Email", "Mail"}); both.field(0) != "email" || both.field(1) != "" {
-		t.Errorf("beside Email, Mail is %q", both.field(1))
+		t.Errorf("with Email, Mail is %q", both.field(1))
 	}
 }

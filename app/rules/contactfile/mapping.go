@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// mapped takes the columns that a map names.
+// mapped returns the columns that a map names.
 func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) ([]Column, error) {
 	email := m.Email
 	for i := 0; email == "" && i < len(h); i++ {
@@ -45,7 +45,7 @@ func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) (
 	return out, nil
 }
 
-// property is the column of one property of a map.
+// property returns the column of a property in a map.
 func (h headingSet) property(key string, c PropertyColumn, declared app.PropertyType) (Column, error) {
 	if err := app.CheckPropertyKey(key, app.MaxPropertyKey); err != nil {
 		return Column{}, app.Invalid("column_map.properties", "has a key that %s", err)
@@ -72,8 +72,7 @@ func (h headingSet) property(key string, c PropertyColumn, declared app.Property
 	return column, nil
 }
 
-// find returns the column with a heading: as it is written, or else but for upper
-// and lower case.
+// find returns the column with a heading, exactly or ignoring case.
 func (h headingSet) find(field, heading string) (int, error) {
 	heading = strings.TrimSpace(heading)
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// Preset names a service whose exported files are known.
+// Preset is a service whose export files are known.
 type Preset string
 
 // The presets.
@@ -24,13 +24,28 @@ const (
 	Listmonk   Preset = "listmonk"
 )
 
-// Presets are all of them.
+// Presets are all presets. Tests compare the lists of the API and the dashboard with it.
 var Presets = []Preset{Mailchimp, Brevo, SendGrid, Postmark, HubSpot, MailerLite, Resend, Listmonk}
 
-// PresetNames lists them in words.
-const PresetNames = "mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk"
+// PresetNames lists the presets for messages.
+var PresetNames = presetNames()
 
-// ParsePreset reads the name of a preset; empty stands for none. Error: CodeValidation.
+func presetNames() string {
+	var b strings.Builder
+	for i, p := range Presets {
+		switch i {
+		case 0:
+		case len(Presets) - 1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(p))
+	}
+	return b.String()
+}
+
+// ParsePreset parses a preset; empty means none. Error: CodeValidation.
 func ParsePreset(s string) (Preset, error) {
 	if s == "" || slices.Contains(Presets, Preset(s)) {
 		return Preset(s), nil
@@ -38,24 +53,23 @@ func ParsePreset(s string) (Preset, error) {
 	return "", app.Invalid("preset", "must be %s", PresetNames)
 }
 
-// What a column of a preset can hold beside the fields of a contact and its properties.
+// Fields of preset columns other than contact fields and properties.
 const (
 	fullNameField   = "name"       // the first word is the first name
 	statusField     = "status"     // a word that must be known
-	hintField       = "hint"       // a word that counts where it is known
+	hintField       = "hint"       // a word that counts if it is known
 	optOutField     = "opted_out"  // anything but no: opted out
 	bounceField     = "bounced"    // anything but no: bounced
 	complaintField  = "complained" // anything but no: complained
-	segmentsField   = "segments"   // names, separated
-	listIDsField    = "list_ids"   // ids, separated
+	segmentsField   = "segments"   // names with separators
+	listIDsField    = "list_ids"   // ids with separators
 	createdField    = "created_at"
-	attributesField = "attributes" // an object of JSON
-	entryField      = "entry"      // a member of an entry of a suppression list
-	leftField       = "-"          // not taken
+	attributesField = "attributes" // a JSON object
+	entryField      = "entry"      // a member of a suppression list entry
+	leftField       = "-"          // ignored
 )
 
-// presetHeadings are headings that each preset knows, plain, some of them in the
-// languages in which the services name them.
+// presetHeadings are headings of all presets in plain form, some in the languages of the services.
 var presetHeadings = map[string]string{
 	"email": app.EmailField, "emailaddress": app.EmailField, "adresseemail": app.EmailField, "emailadresse": app.EmailField,
 	"correoelectrónico": app.EmailField, "correoelectronico": app.EmailField, "courriel": app.EmailField,
@@ -67,7 +81,7 @@ var presetHeadings = map[string]string{
 	"emailmarketingstatus": hintField, "emailsubscriptionstatus": hintField, "subscriptionstatus": hintField,
 }
 
-// ownHeadings are those of one preset, plain; they win over presetHeadings.
+// ownHeadings are headings of one preset in plain form. They take precedence over presetHeadings.
 var ownHeadings = map[Preset]map[string]string{
 	Mailchimp: {
 		"tags": segmentsField, "optintime": createdField, "confirmtime": createdField, "unsubtime": optOutField, "cleantime": bounceField,
@@ -99,7 +113,7 @@ var ownHeadings = map[Preset]map[string]string{
 	Listmonk: {"uuid": leftField, "id": leftField, "name": fullNameField, "attributes": attributesField, "attribs": attributesField, "status": statusField, "lists": segmentsField, "createdat": createdField, "updatedat": leftField},
 }
 
-// marks are headings by which the file of a service is known: all of one line.
+// marks are the headings by which a preset is detected: all of one line must occur.
 var marks = []struct {
 	preset Preset
 	all    string
@@ -117,7 +131,7 @@ var marks = []struct {
 	{Listmonk, "uuid email name attributes status"},
 }
 
-// plain is a heading without blanks, underscores and hyphens and in lower case.
+// plain returns a heading in lower case without blanks, underscores and hyphens.
 func plain(heading string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || unicode.IsSpace(r) {
@@ -127,7 +141,7 @@ func plain(heading string) string {
 	}, heading)
 }
 
-// detect returns the preset of a file by its headings, "" where they can be anybody's.
+// detect returns the preset of a file by its headings, "" if unknown.
 func detect(headings []string) Preset {
 	there := map[string]bool{}
 	for _, h := range headings {
@@ -145,21 +159,21 @@ func detect(headings []string) Preset {
 	return ""
 }
 
-// role returns what a heading of a preset stands for, "" for a property.
+// role returns the field of a heading, "" for a property.
 func (p Preset) role(heading string) string {
 	name := plain(heading)
-	if p == HubSpot && strings.HasPrefix(name, "optedoutofemail") { // of one kind of mail, which may be any of ours
+	if p == HubSpot && strings.HasPrefix(name, "optedoutofemail") { // of one kind of mail, which may be any topic
 		return optOutField
 	}
-	// Mailchimp's own headings are in capitals; a merge field may be named alike.
+	// Mailchimp's own headings are in capitals; a merge field may have the same name.
 	if role := ownHeadings[p][name]; role != "" && (p != Mailchimp || heading == strings.ToUpper(heading)) {
 		return role
 	}
 	return presetHeadings[name]
 }
 
-// isSuppressionList tells a list of suppressions by its headings: it has no names and properties
-// that would make contacts.
+// isSuppressionList reports by the headings whether a file is a suppression list: it has no names
+// and properties for contacts.
 func (p Preset) isSuppressionList(headings []string) bool {
 	switch p {
 	case Postmark:
@@ -180,13 +194,13 @@ func (p Preset) isSuppressionList(headings []string) bool {
 	return false
 }
 
-// ListStatus is what a file says about whether somebody gets mail; empty: they do.
+// ListStatus is whether a contact gets mail according to a file; empty: it does.
 type ListStatus string
 
-// The standings beside the origins of suppressions, from the weakest to the strongest.
+// The statuses other than origins of suppressions, weakest first.
 const (
 	subscribed   ListStatus = ""
-	optedOut     ListStatus = "opted_out" // of mail to many; no suppression
+	optedOut     ListStatus = "opted_out" // of bulk mail, without a suppression
 	unsubscribed            = ListStatus(app.OriginUnsubscribe)
 	bounced                 = ListStatus(app.OriginBounce)
 	complained              = ListStatus(app.OriginComplaint)
@@ -202,8 +216,8 @@ func (s ListStatus) strongest(other ListStatus) ListStatus {
 	return s
 }
 
-// statusWords are the words of services, plain. Who never agreed, or did not confirm it,
-// counts as opted out.
+// statusWords are the status words of services in plain form. Contacts who never agreed or
+// confirmed count as opted out.
 var statusWords = map[string]ListStatus{
 	"active": subscribed, "subscribed": subscribed, "enabled": subscribed, "confirmed": subscribed, "optedin": subscribed,
 	"unsubscribed": optedOut, "optedout": optedOut, "optout": optedOut, "nonsubscribed": optedOut, "unconfirmed": optedOut,
@@ -212,13 +226,13 @@ var statusWords = map[string]ListStatus{
 	"blocklisted": unsubscribed, "blacklisted": unsubscribed,
 }
 
-// looseWords count in a column of which the preset knows that it holds statuses.
+// looseWords are further status words, for columns that hold statuses.
 var looseWords = map[string]ListStatus{
 	"inactive": optedOut, "pending": optedOut, "transactional": optedOut, "archived": optedOut, "deleted": optedOut, "removed": optedOut, "disabled": optedOut,
 	"bounce": bounced, "undeliverable": bounced,
 }
 
-// statusOfFile reads the name of a file: Mailchimp's exports say so there.
+// statusOfFile returns the status in the name of a Mailchimp export.
 func (p Preset) statusOfFile(file string) ListStatus {
 	if p != Mailchimp {
 		return subscribed
@@ -235,13 +249,12 @@ func (p Preset) statusOfFile(file string) ListStatus {
 	return subscribed
 }
 
-// isSMSExport tells a member that says who gets text messages, and nothing of mail.
+// isSMSExport reports whether a member is about text messages only.
 func isSMSExport(file string) bool {
 	return strings.Contains(strings.ToLower(path.Base(file)), "_sms_audience_export")
 }
 
-// headings returns those of a table, with the one that the caller named as that of the
-// address.
+// headings returns the headings of a table with the address column that the caller named.
 func (in *Input) headings(all []string) (headingSet, error) {
 	if in.EmailColumn == "" {
 		return all, nil

@@ -1,10 +1,9 @@
-// Package importing reads files of contacts: which column holds what, and row by row
-// the contacts. The store, the services and the doors may import it; it does no I/O
-// but reading from the file that it is handed, and holds one row at a time.
+// Package contactfile reads files of contacts: it interprets the columns and returns the contacts
+// row by row. It reads only the given file and holds one row in memory.
 //
-// Failure policy: a row that is wrong says so and the next one follows; only a file
-// whose rows can't be told apart any more is an error (*FileError). No message holds
-// anything of a row, since rows are about people.
+// Failure policy: an invalid row is returned with its problem, and reading continues. Only a file
+// that can't be divided into rows any more is an error (*FileError). No message contains data of a
+// row, since rows are personal data.
 package contactfile
 
 import (
@@ -21,24 +20,24 @@ import (
 	"mailer/app"
 )
 
-// Rows reads the rows of a CSV file (RFC 4180; the separator may also be a
-// semicolon or a tab, the text also UTF-16 or Windows-1252) and holds no more than one of them. encoding/csv collects
-// a quote that is not closed to the end of the file, so what a row may take is
-// bounded below it.
+// Rows reads the rows of a CSV file (RFC 4180; the separator may also be a semicolon or tab, the
+// encoding also UTF-16 or Windows-1252) and holds one row in memory. encoding/csv reads an
+// unclosed quote up to the end of the file, so the size of a row is limited in the reader below
+// it.
 type Rows struct {
 	csv   *csv.Reader
 	limit *recordLimit
-	next  int // the line on which the next row begins, where no empty ones come first
+	next  int // line of the next row, unless empty lines precede it
 }
 
-// Row is one row of a file. Cells stand until the next row is read.
+// Row is a row of a file. Cells are valid until the next row is read.
 type Row struct {
-	Line    int // of the file, from 1
+	Line    int // in the file, from 1
 	Cells   []string
-	Problem string // why the row can't be taken; empty: nothing yet
+	Problem string // why the row is invalid; empty: it is not
 }
 
-// FileError is what is wrong with a file from some line on.
+// FileError is an error in a file from some line on.
 type FileError struct {
 	Line    int
 	Message string
@@ -49,7 +48,7 @@ func (f *FileError) Error() string { return fmt.Sprintf("Line %d: %s", f.Line, f
 
 const importBuffer = 64 << 10 // bytes
 
-// recordLimit fails when more is read than one record may take.
+// recordLimit fails when a record is too long.
 type recordLimit struct {
 	r           io.Reader
 	given, upTo int64
@@ -67,9 +66,8 @@ func (l *recordLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read begins to read a file and returns its headings: the cells of its
-// first row that is not empty. Errors: io.EOF for a file without rows,
-// *FileError, and those of r.
+// Read starts to read a file and returns its headings: the cells of its first non-empty row.
+// Errors: io.EOF for a file without rows, *FileError, and those of r.
 func Read(r io.Reader) (rows *Rows, headings []string, err error) {
 	text, err := decoded(r)
 	if err != nil {
@@ -102,7 +100,8 @@ func Read(r io.Reader) (rows *Rows, headings []string, err error) {
 // separatorLine begins a first line that names the separator, as Excel writes it: sep=;
 const separatorLine = "sep="
 
-// separator is the character that the first line names, or the one that separates most of its cells.
+// separator returns the separator that the first line names, or the one that separates most of its
+// cells.
 func separator(start []byte) rune {
 	line := bytes.TrimLeft(start, "\r\n")
 	if n := len(separatorLine); len(line) > n && strings.EqualFold(string(line[:n]), separatorLine) && bytes.IndexByte([]byte(",;\t|"), line[n]) >= 0 {
@@ -130,9 +129,8 @@ func separator(start []byte) rune {
 	return best
 }
 
-// Next returns the next row that holds anything. Errors: io.EOF at the end of the
-// file, *FileError where its rows can't be told apart any more, and those of
-// the file's reader.
+// Next returns the next non-empty row. Errors: io.EOF at the end, *FileError if rows can't be
+// divided any more, and those of the file's reader.
 func (r *Rows) Next() (Row, error) {
 	for {
 		r.limit.upTo = r.csv.InputOffset() + MaxRecord + importBuffer
@@ -174,7 +172,7 @@ func parseFlag(text string) (bool, error) {
 	return false, errors.New("must be true or false")
 }
 
-// value reads the value of a property.
+// value parses the value of a property.
 func (c *Column) value(text string) (*app.PropertyValue, error) {
 	switch c.Type {
 	case booleanColumn:
@@ -184,7 +182,7 @@ func (c *Column) value(text string) (*app.PropertyValue, error) {
 		v, err := parseDate(text, c.Type)
 		return &app.PropertyValue{Type: app.StringProperty, Text: v}, err
 	case string(app.NumberProperty):
-		// ParseFloat also takes hexadecimal digits, underscores, Inf and NaN.
+		// ParseFloat also accepts hexadecimal digits, underscores, Inf and NaN.
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || strings.Trim(text, "+-.0123456789eE") != "" {
 			return nil, errors.New("must be a number")
@@ -194,8 +192,8 @@ func (c *Column) value(text string) (*app.PropertyValue, error) {
 	return &app.PropertyValue{Type: app.StringProperty, Text: text}, nil
 }
 
-// Describe says why a row was refused, by an error of ContactInput.Validate or of
-// the store, with the name of the column and nothing of the row.
+// Describe returns why a row was refused, from an error of ContactInput.Validate or of the store,
+// with the name of the column and without data of the row.
 func (s *Sheet) Describe(err error) string {
 	var refusal *app.Error
 	if !errors.As(err, &refusal) {
@@ -206,8 +204,8 @@ func (s *Sheet) Describe(err error) string {
 		return "The row could not be stored"
 	}
 	if field == app.EmailField {
-		words, _, _ = strings.Cut(words, ":") // what follows is about names beside addresses
-		if strings.Contains(words, "'") {     // a character of the address
+		words, _, _ = strings.Cut(words, ":") // the rest is about names with addresses
+		if strings.Contains(words, "'") {     // contains a character of the address
 			words = "is not a valid email address"
 		}
 	}
@@ -217,7 +215,7 @@ func (s *Sheet) Describe(err error) string {
 			return "Column " + c.Name + " " + words
 		}
 	}
-	if field == propertyField { // together with those that the contact has
+	if field == propertyField { // together with existing ones of the contact
 		return "The contact's properties " + words
 	}
 	return "The row could not be stored"

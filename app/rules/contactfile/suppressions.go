@@ -16,10 +16,10 @@ import (
 	"mailer/app"
 )
 
-// Service names one whose lists of suppressions are read.
+// Service is a service whose suppression lists can be read.
 type Service string
 
-// The services. Two of them are presets of contacts too.
+// The services. Two of them are presets of contact files too.
 const (
 	ServiceSendGrid Service = "sendgrid"
 	ServicePostmark Service = "postmark"
@@ -27,10 +27,10 @@ const (
 	ServiceSES      Service = "ses"
 )
 
-// Services are all of them.
+// Services are all services.
 var Services = []Service{ServiceSendGrid, ServicePostmark, ServiceMailgun, ServiceSES}
 
-// ParseService reads the name of a service. Error: CodeValidation.
+// ParseService parses the name of a service. Error: CodeValidation.
 func ParseService(s string) (Service, error) {
 	if !slices.Contains(Services, Service(s)) {
 		return "", app.Invalid("from", "must be sendgrid, postmark, mailgun or ses")
@@ -38,19 +38,19 @@ func ParseService(s string) (Service, error) {
 	return Service(s), nil
 }
 
-// entry is one address of a list, as any of the services writes it.
+// entry is an entry of a list of any service.
 type entry struct {
 	email  string
-	reason string // in a word of the service
-	status string // or code of a bounce
-	origin string // who entered it
-	error  bool   // there is a text of the other side
-	ip     bool   // from which it was reported
-	tags   bool   // of mail that is opted out of
+	reason string // in the service's terms
+	status string // status or code of a bounce
+	origin string // who added it
+	error  bool   // there is an error text
+	ip     bool   // there is the IP address of the reporter
+	tags   bool   // tags of the mail that it opted out of
 	at     time.Time
 }
 
-// set takes a member of an object or a cell, by its plain name.
+// set stores a member of an object, or a cell, by its plain name.
 func (e *entry) set(name, text string) {
 	switch name {
 	case "email", "emailaddress", "address", "recipient":
@@ -75,7 +75,7 @@ func (e *entry) set(name, text string) {
 	}
 }
 
-// reasonWords are the words of Postmark and SES, plain; empty: no suppression here.
+// reasonWords are the reasons of Postmark and SES in plain form; empty: ignored.
 var reasonWords = map[string]app.SuppressionOrigin{
 	"hardbounce": app.OriginBounce, "bounce": app.OriginBounce, "bademailaddress": app.OriginBounce,
 	"spamcomplaint": app.OriginComplaint, "spamnotification": app.OriginComplaint, "complaint": app.OriginComplaint,
@@ -84,7 +84,7 @@ var reasonWords = map[string]app.SuppressionOrigin{
 	"unknown": "", "virusnotification": "", "smtpapierror": "", "inbounderror": "", "dmarcpolicy": "", "templaterenderingfailed": "", "subscribe": "",
 }
 
-// listWords say what a file holds by its name.
+// listWords are parts of file names that determine the kind of list.
 var listWords = []struct {
 	word   string
 	origin app.SuppressionOrigin
@@ -92,8 +92,8 @@ var listWords = []struct {
 	{"block", ""}, {"unsub", app.OriginUnsubscribe}, {"spam", app.OriginComplaint}, {"complain", app.OriginComplaint}, {"invalid", app.OriginBounce}, {"bounce", app.OriginBounce},
 }
 
-// classify says what an entry of a service becomes; empty: none here. file is the name
-// of the list, which tells SendGrid's and Mailgun's apart.
+// classify returns the suppression origin of an entry; empty: ignored. file is the name of the
+// list, which distinguishes the lists of SendGrid and Mailgun.
 func (e *entry) classify(from Service, file string) (origin app.SuppressionOrigin, known bool) {
 	if from == ServicePostmark || from == ServiceSES {
 		origin, known = reasonWords[plain(e.reason)]
@@ -116,8 +116,8 @@ func (e *entry) classify(from Service, file string) (origin app.SuppressionOrigi
 	return origin, known
 }
 
-// byShape tells a list by what its entries have. SendGrid's bounces and blocks look the
-// same; a refusal for policy is no bounce of the address.
+// byShape determines the kind of a list by the members of its entries. SendGrid's bounces and
+// blocks have the same members; a block for policy reasons is not a bounce of the address.
 func (e *entry) byShape(from Service) app.SuppressionOrigin {
 	switch {
 	case from == ServiceMailgun && (e.status != "" || e.error):
@@ -134,7 +134,7 @@ func (e *entry) byShape(from Service) app.SuppressionOrigin {
 	return app.OriginUnsubscribe
 }
 
-// person is what an entry becomes. flaw is what was wrong with it before.
+// person returns the contact of an entry. flaw is an earlier problem.
 func (e *entry) person(from Service, file, flaw string) Contact {
 	p := Contact{Problem: flaw, At: e.at}
 	in := app.SuppressionInput{Email: e.email}
@@ -158,7 +158,7 @@ func (e *entry) person(from Service, file, flaw string) Contact {
 	return p
 }
 
-// entries takes the columns of a list of suppressions.
+// entries returns the columns of a suppression list.
 func (h headingSet) entries() ([]Column, error) {
 	var out []Column
 	email := false
@@ -173,10 +173,9 @@ func (h headingSet) entries() ([]Column, error) {
 	return out, nil
 }
 
-// ReadSuppressionList reads a list of suppressions of a service, CSV or JSON, and calls take for
-// each entry with the line on which it begins. Errors: io.EOF for a file that holds
-// nothing, *FileError where the rest can't be read, CodeValidation for CSV without
-// addresses, and those of r and take.
+// ReadSuppressionList reads a suppression list of a service, CSV or JSON, and calls take for each
+// entry with its line. Errors: io.EOF for an empty file, *FileError if the rest can't be read,
+// CodeValidation for CSV without addresses, and those of r and take.
 func ReadSuppressionList(r io.Reader, from Service, file string, take func(line int, p Contact) error) error {
 	text, err := decoded(r)
 	if err != nil {
@@ -215,8 +214,8 @@ func ReadSuppressionList(r io.Reader, from Service, file string, take func(line 
 	}
 }
 
-// suppressionReader reads a list of JSON: entries, or objects with arrays of them, any number of
-// either.
+// suppressionReader reads a JSON list: any number of entries, or of objects with arrays of
+// entries.
 type suppressionReader struct {
 	d       *jsontext.Decoder
 	limit   *recordLimit
@@ -247,10 +246,10 @@ func (l *lineCounter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// more allows for one more record.
+// more raises the read limit by one record.
 func (u *suppressionReader) more() { u.limit.upTo = u.d.InputOffset() + MaxRecord + importBuffer }
 
-// line is where the next value begins, which was peeked at.
+// line returns the line of the next value, which was peeked.
 func (u *suppressionReader) line() int {
 	rest := u.d.UnreadBuffer()
 	value := bytes.TrimLeft(rest, " \t\r\n,:")
@@ -282,7 +281,7 @@ func (u *suppressionReader) read() error {
 	}
 }
 
-// wrapError words what is wrong with the JSON; other errors pass.
+// wrapError converts JSON errors to *FileError; other errors are unchanged.
 func (u *suppressionReader) wrapError(err error) error {
 	var syntax *jsontext.SyntacticError
 	switch {
@@ -326,7 +325,7 @@ func (u *suppressionReader) array() error {
 	}
 }
 
-// object reads an entry, or one that holds arrays of them.
+// object reads an entry, or an object with arrays of entries.
 func (u *suppressionReader) object() error {
 	line, deep, lists := u.line(), u.d.StackDepth() > 0, false
 	if _, err := u.d.ReadToken(); err != nil {
@@ -358,7 +357,7 @@ func (u *suppressionReader) object() error {
 	return u.take(line, e.person(u.from, u.file, ""))
 }
 
-// member reads a value of an entry.
+// member reads a member of an entry.
 func (u *suppressionReader) member(e *entry, key string) error {
 	switch u.d.PeekKind() {
 	case '[', '{':
@@ -372,7 +371,7 @@ func (u *suppressionReader) member(e *entry, key string) error {
 	return err
 }
 
-// textOf is a value as the text of a cell.
+// textOf returns a value as the text of a cell.
 func textOf(v jsontext.Token) string {
 	if v.Kind() == 'n' {
 		return ""

@@ -1,7 +1,5 @@
-// Package tally counts what became of mail: the figures of charts, by hour. The store
-// and the services may import it; it does no I/O and keeps no state.
-//
-// Failure policy: there is nothing that can fail.
+// Package counters computes what an event adds to the hourly statistics of mail. It does no I/O
+// and keeps no state. It can't fail.
 package counters
 
 import (
@@ -10,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// Key says what is counted together.
+// Key identifies a counter row.
 type Key struct {
 	TeamID      string
 	Hour        int64  // Unix hours
@@ -18,10 +16,10 @@ type Key struct {
 	BroadcastID string // empty: emails
 }
 
-// Tally counts what became of recipients, each once for each of its numbers. Opens and
-// clicks count each time; the unique ones each email once. Test recipients count.
+// Tally counts recipients by event, each at most once per event. Opens and clicks count each time,
+// the unique ones once for each email. Test recipients count.
 type Tally struct {
-	Sent                                                    int64 // a relay took them, or refused them by name
+	Sent                                                    int64 // accepted by a relay, or refused by name
 	Delivered                                               int64
 	Opened, UniqueOpened                                    int64
 	Clicked, UniqueClicked                                  int64
@@ -48,24 +46,24 @@ func (t *Tally) Add(o *Tally) {
 	t.Unsubscribed += o.Unsubscribed
 }
 
-// Bounced is how many bounced, in whatever way.
+// Bounced returns the bounces of all types.
 func (t *Tally) Bounced() int64 {
 	return t.BouncedTransient + t.BouncedPermanent + t.BouncedUndetermined
 }
 
-// Retention is for how long hours are counted.
+// Retention is how long hourly counts are stored.
 const Retention = 400 * 24 * time.Hour
 
-// Hour is the hour, in UTC and counted from 1970, in which what happens at t counts.
+// Hour returns the Unix hour of a time, in UTC.
 func Hour(t time.Time) int64 { return t.Unix() / 3600 }
 
-// IsHit reports whether an event is an open or a click, of which there may be many.
+// IsHit reports whether an event is an open or a click, of which an email may have many.
 func IsHit(kind app.EventType) bool {
 	return kind == app.EventType(app.Opened) || kind == app.EventType(app.Clicked)
 }
 
-// Of is what an event adds; first: it is the first of its kind of its recipient. Sent
-// recipients are no event's: CountSent of the store counts them.
+// Of returns what an event adds. first: it is the first of its kind for its recipient. Sent
+// recipients have no event; the store's CountSent counts them.
 func Of(ev *app.Event, first bool) (t Tally) {
 	switch ev.Type {
 	case app.EventType(app.Opened):
@@ -81,7 +79,7 @@ func Of(ev *app.Event, first bool) (t Tally) {
 	return t
 }
 
-// counter is the number that an event of a recipient belongs to; nil: none.
+// counter returns the counter of a recipient's event; nil: none.
 func (t *Tally) counter(ev *app.Event) *int64 {
 	switch ev.Type {
 	case app.EventType(app.Delivered):
@@ -102,8 +100,8 @@ func (t *Tally) counter(ev *app.Event) *int64 {
 	return nil
 }
 
-// bounces is the number that a bounce belongs to. A refusal of the relay has no type: it
-// is permanent.
+// bounces returns the counter of a type of bounce. A refusal by the relay has no type and is
+// permanent.
 func (t *Tally) bounces(kind app.BounceType) *int64 {
 	switch kind {
 	case app.BounceTransient:
@@ -121,7 +119,7 @@ func one(yes bool) int64 {
 	return 0
 }
 
-// OfTimeline is what the events of one email add, by hour; they stand oldest first.
+// OfTimeline returns what the events of one email add by hour. Events are sorted oldest first.
 func OfTimeline(events []app.Event) map[int64]*Tally {
 	type seen struct {
 		kind      app.EventType
@@ -155,10 +153,10 @@ func OfTimeline(events []app.Event) map[int64]*Tally {
 	return hours
 }
 
-// acceptedEvents stands for whatever proves that the relay had a recipient.
+// acceptedEvents represents all events that prove acceptance by the relay.
 const acceptedEvents app.EventType = "taken"
 
-// hasLeft reports whether an event proves that the relay had its recipient.
+// hasLeft reports whether an event proves that the relay accepted the recipient.
 func hasLeft(kind app.EventType) bool {
 	switch app.LastEvent(kind) {
 	case app.Sent, app.Delivered, app.Bounced, app.Complained, app.DeliveryDelayed:

@@ -1,12 +1,10 @@
-// Package dnscheck judges what stands in the DNS for a domain against the records that
-// it should publish, in words that say what to change. Packages from relays on upward
-// may import it. It asks the DNS through the function that it is handed, a few
-// questions at once in goroutines that end before Check returns, and keeps no state
-// between checks.
+// Package dnscheck compares the DNS records of a domain with those that it should publish, and
+// describes what to change. It queries the DNS through a function that callers pass, a few lookups
+// at a time in goroutines that end before Check returns, and keeps no state.
 //
-// Failure policy: where nobody answers, a record is unknown and never missing.
-// Records are written by strangers: the number of questions is bounded, what is shown
-// of them is cut and printable, and a panic over one makes that record unknown.
+// Failure policy: without an answer a record is unknown, never missing. Records are untrusted: the
+// number of lookups is limited, quoted text is cut and made printable, and a panic makes a record
+// unknown.
 package dnscheck
 
 import (
@@ -21,20 +19,19 @@ import (
 	"mailer/app"
 )
 
-// Limits of one check of a domain. Its records are written by strangers.
+// Limits of one check, since records are untrusted.
 const (
 	maxCheckLookups    = 40
 	maxConcurrent      = 4
 	maxDKIMKeysChecked = 8
-	maxQuoted          = 100 // characters of a foreign value in a detail
+	maxQuoted          = 100 // characters of a quoted value
 )
 
 var errManyLookups = fmt.Errorf("this check has asked %d questions already", maxCheckLookups)
 
-// Check asks the DNS about each record that the domain publishes and says
-// what it holds: in the order of Records, and in words what is wrong and what to
-// change. It asks 40 questions at most, 4 at once, those about required records
-// first; where nobody answers, or ctx ends, the record is unknown.
+// Check looks up each record of the domain and returns the results in the order of Records, with a
+// description of what is wrong and what to change. It makes at most 40 lookups, 4 at a time, those
+// for required records first. A record is unknown if no server answers or ctx ends.
 func Check(ctx context.Context, d *app.Domain, needs app.RelayNeeds, trackingTarget string, ask app.DNSLookup) []app.RecordCheck {
 	c := &checker{domain: d, org: app.OrganizationalDomain(d.Name), needs: needs, ask: ask, left: maxCheckLookups, asked: map[dnsQuestion]asked{}}
 	records := d.WantedRecords(needs, trackingTarget)
@@ -60,7 +57,7 @@ type checker struct {
 	ask    app.DNSLookup
 
 	mu    sync.Mutex
-	left  int // questions
+	left  int // remaining lookups
 	asked map[dnsQuestion]asked
 }
 
@@ -69,14 +66,13 @@ type dnsQuestion struct {
 	t    app.DNSType
 }
 
-// asked asks a question, and answers the same whenever it is called again.
+// asked makes a lookup once and returns the same answer each time.
 type asked func() (app.DNSAnswer, error)
 
-// lookup asks once for each name and type, whoever wants to know: all callers have
-// the ctx of one check.
+// lookup looks up each name and type once for all callers, which share the ctx of the check.
 func (c *checker) lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
 	if len(name) > app.MaxDomain {
-		return app.DNSAnswer{}, nil // no such name can be
+		return app.DNSAnswer{}, nil // not a valid name
 	}
 	ask := c.question(ctx, dnsQuestion{strings.ToLower(name), t})
 	if ask == nil {
@@ -85,8 +81,7 @@ func (c *checker) lookup(ctx context.Context, name string, t app.DNSType) (app.D
 	return ask()
 }
 
-// question returns what asks a question, new or known; nil: it would be one too
-// many.
+// question returns the new or existing lookup for q; nil: the limit is reached.
 func (c *checker) question(ctx context.Context, q dnsQuestion) asked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +96,8 @@ func (c *checker) question(ctx context.Context, q dnsQuestion) asked {
 	return c.asked[q]
 }
 
-// check judges one record; index is its place in the list. A panic over foreign
-// data must not take the server down: the record is unknown then.
+// check checks one record; index is its position. A panic over untrusted data makes the record
+// unknown.
 func (c *checker) check(ctx context.Context, r app.DNSRecord, index int) (result app.RecordCheck) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -124,7 +119,7 @@ func (c *checker) check(ctx context.Context, r app.DNSRecord, index int) (result
 	return c.checkTracking(ctx, r)
 }
 
-// verdict makes a result; detail is a sentence or more, or empty.
+// verdict returns a result. detail is one or more sentences, or empty.
 func verdict(r app.DNSRecord, live app.Live, detail string, args ...any) app.RecordCheck {
 	if len(args) > 0 {
 		detail = fmt.Sprintf(detail, args...)
@@ -132,13 +127,13 @@ func verdict(r app.DNSRecord, live app.Live, detail string, args ...any) app.Rec
 	return app.RecordCheck{Record: r.Record, Name: r.Name, Type: r.Type, Live: live, Detail: detail}
 }
 
-// unanswered is the result where nobody answered.
+// unanswered returns the result without an answer.
 func unanswered(r app.DNSRecord, err error) app.RecordCheck {
 	return verdict(r, app.LiveUnknown, "DNS lookup failed for %s: %s. The status is unchanged; the next check tries again.", r.Name, printable(err.Error(), 3*maxQuoted))
 }
 
-// absent is the result where there is no record, and says why as far as that
-// can be known. fits reports whether a record that stands elsewhere is the one.
+// absent returns the result for a missing record, with the reason if it can be determined. fits
+// reports whether a record at another name is the right one.
 func (c *checker) absent(ctx context.Context, r app.DNSRecord, answer app.DNSAnswer, fits func(app.DNSValue) bool) app.RecordCheck {
 	if answer.CNAME != "" {
 		return verdict(r, app.LiveMissing, "%s is a CNAME to %s, where there is no %s record. Delete the CNAME and add the %s record with the value shown.", r.Name, printable(answer.CNAME, app.MaxDomain), r.Type, r.Type)
@@ -157,9 +152,8 @@ func (c *checker) unregistered(ctx context.Context) bool {
 	return err == nil && !answer.NameExists
 }
 
-// wrongName looks for the record where a DNS panel puts it that adds the name of
-// the zone to a name which had it already, or where a name lands that was cut
-// too short for the zone.
+// wrongName looks for the record at names that result from typical mistakes: a DNS panel appended
+// the zone to a full name, or the name was cut too short.
 func (c *checker) wrongName(ctx context.Context, r app.DNSRecord, fits func(app.DNSValue) bool) string {
 	domain := c.domain.Name
 	zones := []string{domain}
@@ -194,7 +188,7 @@ func (c *checker) found(ctx context.Context, name string, t app.DNSType, fits fu
 	return false
 }
 
-// at names a record's place, with the target of a CNAME where that is it.
+// at describes the name of a record, with the target of a CNAME.
 func at(name string, answer app.DNSAnswer) string {
 	if answer.CNAME == "" {
 		return name
@@ -202,10 +196,10 @@ func at(name string, answer app.DNSAnswer) string {
 	return name + " (a CNAME to " + printable(answer.CNAME, app.MaxDomain) + ")"
 }
 
-// quoted shows a foreign value: printable, shortened, in quotation marks.
+// quoted returns an untrusted value in quotation marks: printable and shortened.
 func quoted(s string) string { return `"` + printable(s, maxQuoted) + `"` }
 
-// printable replaces what is no visible character and cuts at limit characters.
+// printable replaces invisible characters and cuts at limit characters.
 func printable(s string, limit int) string {
 	var b strings.Builder
 	n := 0

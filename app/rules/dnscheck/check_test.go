@@ -21,9 +21,9 @@ import (
 	"mailer/app"
 )
 
-// fakeDNS answers from lines: "NAME TYPE VALUE", where a TXT value may be split
-// by | into strings, an MX value begins with its priority, and TYPE fail makes
-// the name unanswered. CNAMEs are followed once; a name with others below exists.
+// fakeDNS answers from lines "NAME TYPE VALUE". A TXT value may be split by | into strings, an MX
+// value begins with its priority, and TYPE fail makes lookups fail. CNAMEs are followed once. A
+// name with others below it exists.
 type fakeDNS []string
 
 func (f fakeDNS) lookup(_ context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
@@ -68,7 +68,7 @@ func fakeValue(t app.DNSType, value string) app.DNSValue {
 	return app.DNSValue{Text: value}
 }
 
-// testKey makes a public key as it stands in p=.
+// testKey is a public key in the format of p=.
 var testKey = sync.OnceValue(func() string { return makeKey() })
 
 func makeKey() string {
@@ -89,10 +89,10 @@ func testDomain(name string) *app.Domain {
 
 var sesNeeds = app.RelayNeeds{SPF: "include:amazonses.com", Feedback: "feedback-smtp.eu-west-1.amazonses.com"}
 
-// provider is what the relay's provider publishes.
+// provider is the zone of the relay's provider.
 var provider = fakeDNS{"amazonses.com TXT v=spf1 ip4:199.255.192.0/22 -all", "example.com A 192.0.2.1"}
 
-// checkOf checks a domain and picks out one result.
+// checkOf checks a domain and returns one result.
 func checkOf(t *testing.T, d *app.Domain, needs app.RelayNeeds, record, kind string, lines ...string) app.RecordCheck {
 	t.Helper()
 	for _, c := range Check(t.Context(), d, needs, "mail.acme.test", slices.Concat(provider, fakeDNS(lines)).lookup) {
@@ -104,11 +104,11 @@ func checkOf(t *testing.T, d *app.Domain, needs app.RelayNeeds, record, kind str
 	return app.RecordCheck{}
 }
 
-// problem is a row of a table of faults: what the DNS has, and what is found.
+// problem is a test case: DNS records and the expected result.
 type problem struct {
 	lines []string
 	live  app.Live
-	words []string // that the detail has; none: there is no detail
+	words []string // in the detail; empty: no detail
 }
 
 func (f problem) check(t *testing.T, got app.RecordCheck) {
@@ -152,7 +152,7 @@ func TestCheckFindsAllRecords(t *testing.T) {
 	}
 }
 
-// The records that are shown must be found once they are published as shown.
+// TestPublishedRecordsAreFound: records published as shown must be found.
 func TestPublishedRecordsAreFound(t *testing.T) {
 	for name, needs := range map[string]app.RelayNeeds{"ses": sesNeeds, "host": {SPF: "a:mail.acme.test"}, "address": {SPF: "ip4:8.8.4.4"}, "none": {}} {
 		d := testDomain("mail.example.co.uk")
@@ -211,11 +211,11 @@ func TestLookupLimit(t *testing.T) {
 	for i := range 20 {
 		d.Keys = append(d.Keys, app.DKIMPair{Selector: fmt.Sprint("mailer", i), State: app.DKIMNext, Public: "AAAA"})
 	}
-	var asked, now, most atomic.Int32
+	var asked, now, highest atomic.Int32
 	ask := func(_ context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
 		asked.Add(1)
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
+		if n := now.Add(1); n > highest.Load() {
+			highest.Store(n)
 		}
 		defer now.Add(-1)
 		if strings.HasPrefix(name, "send.") && kind == app.DNSText {
@@ -230,8 +230,8 @@ func TestLookupLimit(t *testing.T) {
 	if asked.Load() > maxCheckLookups || asked.Load() < 20 {
 		t.Errorf("asked %d times", asked.Load())
 	}
-	if most.Load() > maxConcurrent {
-		t.Errorf("%d at once", most.Load())
+	if highest.Load() > maxConcurrent {
+		t.Errorf("%d at once", highest.Load())
 	}
 }
 
@@ -244,7 +244,7 @@ func TestPanicMeansUnknown(t *testing.T) {
 	}
 }
 
-// hugeAnswer has that many records of 60 KB.
+// hugeAnswer returns that many records of 60 KB.
 func hugeAnswer(records int) app.DNSAnswer {
 	many := app.DNSAnswer{NameExists: true}
 	for i := range records {

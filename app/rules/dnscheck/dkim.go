@@ -12,7 +12,7 @@ import (
 	"mailer/app"
 )
 
-// checkDKIM looks for the record of one key pair (RFC 6376 3.6.1).
+// checkDKIM checks the record of one key pair (RFC 6376 3.6.1).
 func (c *checker) checkDKIM(ctx context.Context, r app.DNSRecord) app.RecordCheck {
 	answer, err := c.lookup(ctx, r.Name, app.DNSText)
 	if err != nil {
@@ -21,7 +21,7 @@ func (c *checker) checkDKIM(ctx context.Context, r app.DNSRecord) app.RecordChec
 	key := strings.TrimPrefix(r.Value, "v=DKIM1; k=rsa; p=")
 	switch len(answer.Records) {
 	case 0:
-		if !r.Required && !c.isNext(r.Name) { // retired: not worth more questions
+		if !r.Required && !c.isNext(r.Name) { // not worth more lookups for a retired key
 			return verdict(r, app.LiveMissing, "There is no TXT record at %s any more; mail that is still on its way was signed with this key.", r.Name)
 		}
 		return c.absent(ctx, r, answer, func(v app.DNSValue) bool { return looksLikeDKIM(v.Text) })
@@ -49,8 +49,8 @@ func looksLikeDKIM(text string) bool {
 	return len(text) >= 6 && strings.EqualFold(text[:6], "v=DKIM") || strings.Contains(text, "p=MI")
 }
 
-// compareDKIMRecords says what is wrong with several records at the name, of which
-// verifiers may take any (RFC 6376 3.6.2.2).
+// compareDKIMRecords describes what is wrong with several records at one name, of which verifiers
+// may use any (RFC 6376 3.6.2.2).
 func compareDKIMRecords(values []app.DNSValue, key string, keys []app.DKIMPair) string {
 	if isSplitKey(values, key) {
 		return fmt.Sprintf("the value is split into %d TXT records, which come in any order. Make it one TXT record; if the DNS panel wants parts of at most 255 characters, they are several strings of that one record.", len(values))
@@ -64,9 +64,9 @@ func compareDKIMRecords(values []app.DNSValue, key string, keys []app.DKIMPair) 
 	return fmt.Sprintf("there are %d TXT records, and none has the right value; the first is %s. Delete them all and add one with the value shown.", len(values), quoted(values[0].Text))
 }
 
-// isSplitKey reports whether the records make up the key, in some order.
+// isSplitKey reports whether the records are parts of the key in some order.
 func isSplitKey(values []app.DNSValue, key string) bool {
-	if len(values) > 12 { // a key of 2048 bits has no more parts that anybody would make
+	if len(values) > 12 { // nobody splits a key of 2048 bits into more parts
 		return false
 	}
 	rest, used := "", make([]bool, len(values))
@@ -93,8 +93,8 @@ func isSplitKey(values []app.DNSValue, key string) bool {
 	return rest == ""
 }
 
-// compareDKIM compares one record with the key that it should hold, in base64. The
-// detail goes on after "At NAME: "; keys are all those of the domain.
+// compareDKIM compares one record with the expected key in base64. The detail follows "At NAME: ".
+// keys are all keys of the domain.
 func compareDKIM(text, key string, keys []app.DKIMPair) (app.Live, string) {
 	if strings.ContainsAny(text, `"\`) {
 		bare := strings.NewReplacer(`"`, "", `\`, "").Replace(text)
@@ -125,7 +125,7 @@ func compareDKIM(text, key string, keys []app.DKIMPair) (app.Live, string) {
 	return app.LiveFound, ""
 }
 
-// refusedByTags finds tags that forbid our use of the right key.
+// refusedByTags describes tags that prevent our use of the right key.
 func refusedByTags(tags tagList) string {
 	if k, ok := tags.get("k"); ok && k != "rsa" {
 		return fmt.Sprintf("the key is right, but the record calls it %s. Make it k=rsa.", quoted("k="+k))
@@ -139,8 +139,8 @@ func refusedByTags(tags tagList) string {
 	return ""
 }
 
-// compareKeys says how the key that was found, free of blanks, differs from the
-// one that should be there; empty: it does not. length is that of the record.
+// compareKeys describes how a found key (without blanks) differs from the expected one; empty: it
+// does not. length is the length of the record.
 func compareKeys(found, key string, length int, keys []app.DKIMPair) string {
 	got, want := strings.TrimRight(found, "="), strings.TrimRight(key, "=")
 	switch {
@@ -173,7 +173,7 @@ func compareKeys(found, key string, length int, keys []app.DKIMPair) string {
 	return fmt.Sprintf("the key differs from character %d on: %s instead of %s. Enter the value shown as it is.", i+1, quoted(part(got, i)), quoted(part(want, i)))
 }
 
-// kindOfKey names the key in base64; empty: it is none.
+// kindOfKey returns the type of a key in base64; empty: invalid.
 func kindOfKey(s string) string {
 	if len(s) > 4096 {
 		return ""
@@ -203,7 +203,7 @@ func commonPrefix(a, b string) int {
 	return i
 }
 
-// part is a little of s from i on.
+// part returns up to 16 bytes of s from i.
 func part(s string, i int) string { return s[i:min(len(s), i+16)] }
 
 func tail(s string) string { return s[max(0, len(s)-16):] }

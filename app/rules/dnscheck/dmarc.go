@@ -8,9 +8,9 @@ import (
 	"mailer/app"
 )
 
-// checkDMARC looks for a policy of the domain itself, else of its organisational
-// domain, which is inherited (RFC 7489 6.6.3). Any policy is fine: mail is signed
-// with the domain's own DKIM key, so that it is aligned.
+// checkDMARC checks for a policy of the domain itself, or of its organizational domain, which is
+// inherited (RFC 7489 6.6.3). Any policy is accepted: mail is aligned, since it is signed with the
+// domain's own DKIM key.
 func (c *checker) checkDMARC(ctx context.Context, r app.DNSRecord) app.RecordCheck {
 	answer, err := c.lookup(ctx, r.Name, app.DNSText)
 	if err != nil {
@@ -64,8 +64,8 @@ func inheritDMARC(r app.DNSRecord, answer app.DNSAnswer, org string) (app.Record
 	return check, true
 }
 
-// isDMARC returns what a receiver takes for a DMARC record: what begins with the
-// version; all else is left out (RFC 7489 6.6.3).
+// isDMARC reports whether receivers use a record as a DMARC record: it must begin with the version
+// (RFC 7489 6.6.3).
 func isDMARC(text string) bool {
 	version, _, _ := strings.Cut(text, ";")
 	name, value, found := strings.Cut(version, "=")
@@ -81,7 +81,7 @@ func dmarcTexts(answer app.DNSAnswer) (texts []string) {
 	return texts
 }
 
-// nearDMARC finds what was meant as a DMARC record and is none.
+// nearDMARC finds a record that was meant as a DMARC record but is not one.
 func nearDMARC(answer app.DNSAnswer) string {
 	for _, v := range answer.Records {
 		text := v.Text
@@ -99,16 +99,14 @@ func nearDMARC(answer app.DNSAnswer) string {
 	return ""
 }
 
-// dmarcPolicy is what receivers are asked to do with mail that fails: none,
-// quarantine or reject.
+// dmarcPolicy is what receivers should do with mail that fails: none, quarantine or reject.
 type dmarcPolicy struct {
-	own string // of the domain itself
-	sub string // of those below it
+	own string // of the domain
+	sub string // of its subdomains
 }
 
-// parseDMARC reads a record that begins with the version. A missing or unknown
-// p= counts as none where reports are asked for (RFC 7489 6.6.3). The error says
-// what to change.
+// parseDMARC parses a record that begins with the version. A missing or unknown p= counts as none
+// if reports are requested (RFC 7489 6.6.3). The error says what to change.
 func parseDMARC(text string) (dmarcPolicy, error) {
 	tags, err := parseTags(text)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"mailer/app"
 )
 
-// checkMX looks for the MX of the return path, by which the provider gets the
-// bounces. It must be the only one: bounces would go to others too.
+// checkMX checks the MX of the return path, by which the provider gets bounces. It must be the
+// only one: otherwise bounces would go to other hosts too.
 func (c *checker) checkMX(ctx context.Context, r app.DNSRecord) app.RecordCheck {
 	answer, err := c.lookup(ctx, r.Name, app.DNSMX)
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *checker) checkMX(ctx context.Context, r app.DNSRecord) app.RecordCheck 
 	return verdict(r, app.LiveFound, "")
 }
 
-// checkTracking looks for the CNAME of the tracking host. Addresses in its place
-// are as good while they are those of the target: DNS panels flatten.
+// checkTracking checks the CNAME of the tracking host. Address records are accepted if they are
+// those of the target: some DNS services flatten CNAMEs.
 func (c *checker) checkTracking(ctx context.Context, r app.DNSRecord) app.RecordCheck {
 	answer, err := c.lookup(ctx, r.Name, app.DNSCNAME)
 	if err != nil {
@@ -81,8 +81,7 @@ func compareTracking(r app.DNSRecord, cname string, have, want []string) app.Rec
 	return verdict(r, app.LiveMismatch, "%s has an address record (%s) instead of a CNAME, and it is not an address of %s. Delete it and add the CNAME.", r.Name, printable(have[0], app.MaxDomain), r.Value)
 }
 
-// addresses returns the IPv4 and IPv6 addresses of a host; one that is an address
-// already is its own.
+// addresses returns the IPv4 and IPv6 addresses of a host or IP address.
 func (c *checker) addresses(ctx context.Context, host string) (list []string, exists bool, err error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []string{a.Unmap().String()}, true, nil

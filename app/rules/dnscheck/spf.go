@@ -27,16 +27,15 @@ type spfTerm struct {
 	addrs     netip.Prefix // ip4, ip6
 }
 
-// isSPF reports whether text is an SPF record, well-formed or not (RFC 7208 4.5).
+// isSPF reports whether text is an SPF record, valid or not (RFC 7208 4.5).
 func isSPF(text string) bool {
 	const version = "v=spf1"
 	return len(text) >= len(version) && strings.EqualFold(text[:len(version)], version) &&
 		(len(text) == len(version) || text[len(version)] == ' ')
 }
 
-// parseSPF reads a record that isSPF knows. The error names the term that is
-// wrong, and how to write it where that is known; receivers take such a record
-// for no permission at all (permerror, RFC 7208 4.6).
+// parseSPF parses a record for which isSPF is true. The error names the invalid mechanism and its
+// correction if known. Receivers treat an invalid record as permerror (RFC 7208 4.6).
 func parseSPF(text string) (*spfRecord, error) {
 	rec := &spfRecord{text: text}
 	seen := map[string]bool{}
@@ -96,7 +95,7 @@ func isModifierName(s string) bool {
 	return s != ""
 }
 
-// parseSPFTerm reads one mechanism (RFC 7208 5).
+// parseSPFTerm parses one mechanism (RFC 7208 5).
 func parseSPFTerm(word string) (spfTerm, error) {
 	t := spfTerm{text: word, qualifier: '+'}
 	rest := word
@@ -136,15 +135,14 @@ func parseSPFTerm(word string) (spfTerm, error) {
 	return t, err
 }
 
-// SPFTerm reads one mechanism of an SPF record (RFC 7208 5) for its name, in
-// lower case, and its domain as written but in lower case; empty: it names none.
-// Errors: what is wrong with it, in words.
+// SPFTerm parses one mechanism (RFC 7208 5) and returns its name and domain in lower case; the
+// domain is empty if it has none.
 func SPFTerm(word string) (name, domain string, err error) {
 	t, err := parseSPFTerm(word)
 	return t.name, t.domain, err
 }
 
-// unknownMechanism guesses what was meant.
+// unknownMechanism returns the error for an unknown mechanism with a suggestion.
 func unknownMechanism(word, name string) error {
 	bare := strings.TrimRight(word, ",;")
 	switch {
@@ -168,7 +166,7 @@ func unknownMechanism(word, name string) error {
 	return errors.New("there is no such mechanism")
 }
 
-// SPFAddress is the mechanism of one address: ip4 or ip6.
+// SPFAddress returns the mechanism for one address: ip4 or ip6.
 func SPFAddress(addr netip.Addr) string {
 	if addr.Is4() {
 		return "ip4:" + addr.String()
@@ -194,7 +192,7 @@ func spfAddresses(name, value string, hasValue bool) (netip.Prefix, error) {
 	return netip.PrefixFrom(addr, n).Masked(), nil
 }
 
-// cidr reads a prefix length: digits without a leading zero.
+// cidr parses a prefix length: digits without a leading zero.
 func cidr(s string, limit int) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > limit || strconv.Itoa(n) != s {
@@ -203,7 +201,7 @@ func cidr(s string, limit int) (int, error) {
 	return n, nil
 }
 
-// spfHost reads `[:domain][/n][//n]` of a and mx.
+// spfHost parses `[:domain][/n][//n]` of a and mx.
 func spfHost(value string, hasValue bool) (string, error) {
 	domain, lengths := value, ""
 	if i := strings.LastIndexByte(value, '}') + 1; strings.Contains(value[i:], "/") { // a slash may be within a macro
@@ -227,8 +225,8 @@ func spfHost(value string, hasValue bool) (string, error) {
 	return foldHost(domain), checkDomainSpec(domain)
 }
 
-// checkDomainSpec wants macros that are well-formed, and a dot and a label at the
-// end, or a macro (RFC 7208 7.1).
+// checkDomainSpec checks that macros are valid and that the text ends in a dot and a label, or in
+// a macro (RFC 7208 7.1).
 func checkDomainSpec(s string) error {
 	if s == "" {
 		return errors.New("the domain is missing")
@@ -250,8 +248,8 @@ func checkDomainSpec(s string) error {
 	return nil
 }
 
-// checkMacros wants visible ASCII, and %{…}, %%, %_ or %- after a per cent sign
-// (RFC 7208 7.1).
+// checkMacros checks for visible ASCII and %{…}, %%, %_ or %- after each per cent sign (RFC 7208
+// 7.1).
 func checkMacros(s string) error {
 	for i := 0; i < len(s); i++ {
 		if s[i] <= ' ' || s[i] > '~' {
@@ -273,7 +271,7 @@ func checkMacros(s string) error {
 	return nil
 }
 
-// isMacro reads `{` letter digits r delimiters, without the closing brace.
+// isMacro checks `{` letter digits r delimiters, without the closing brace.
 func isMacro(s string) bool {
 	if len(s) < 2 || s[0] != '{' || !strings.ContainsRune("slodiphcrtv", rune(s[1]|0x20)) {
 		return false
@@ -285,12 +283,12 @@ func isMacro(s string) bool {
 	return strings.Trim(rest, ".-+,/_=") == ""
 }
 
-// hasMacro reports whether the name depends on the mail, so that it can't be
-// looked up beforehand.
+// hasMacro reports whether the domain depends on the mail, so that it can't be looked up in
+// advance.
 func hasMacro(domain string) bool { return strings.Contains(domain, "%") }
 
-// beforeAll returns the mechanisms that are read: those up to the first all, with
-// it; nothing behind that is (RFC 7208 5.1).
+// beforeAll returns the mechanisms up to the first all, inclusive, and those after it, which
+// receivers ignore (RFC 7208 5.1).
 func (r *spfRecord) beforeAll() (read, unread []spfTerm) {
 	i := slices.IndexFunc(r.terms, func(t spfTerm) bool { return t.name == "all" })
 	if i < 0 {
@@ -299,7 +297,7 @@ func (r *spfRecord) beforeAll() (read, unread []spfTerm) {
 	return r.terms[:i+1], r.terms[i+1:]
 }
 
-// all returns the qualifier of the all mechanism; 0: there is none.
+// all returns the qualifier of the all mechanism; 0: none.
 func (r *spfRecord) all() byte {
 	read, _ := r.beforeAll()
 	if len(read) > 0 && read[len(read)-1].name == "all" {
@@ -308,7 +306,7 @@ func (r *spfRecord) all() byte {
 	return 0
 }
 
-// covers reports whether t names at least what want does, whatever its qualifier.
+// covers reports whether t matches everything that want matches, whatever its qualifier.
 func (t spfTerm) covers(want spfTerm) bool {
 	if t.name != want.name {
 		return false

@@ -9,8 +9,7 @@ import (
 	"mailer/app"
 )
 
-// checkSPF looks for the record of the return path, which must let the relay
-// send.
+// checkSPF checks the record of the return path, which must allow the relay.
 func (c *checker) checkSPF(ctx context.Context, r app.DNSRecord) app.RecordCheck {
 	answer, err := c.lookup(ctx, r.Name, app.DNSText)
 	if err != nil {
@@ -41,7 +40,7 @@ func spfTexts(answer app.DNSAnswer) (texts []string) {
 	return texts
 }
 
-// nearSPF finds what was meant as an SPF record and is none.
+// nearSPF finds a record that was meant as an SPF record but is not one.
 func nearSPF(answer app.DNSAnswer) string {
 	for _, v := range answer.Records {
 		bare := trimFWS(strings.NewReplacer(`"`, "", `\`, "").Replace(v.Text))
@@ -60,8 +59,8 @@ func nearSPF(answer app.DNSAnswer) string {
 	return ""
 }
 
-// absentSPF also looks at the domain itself, where SPF records stand for those
-// who send without a return path of their own.
+// absentSPF also checks the domain itself, where SPF records are for senders without a return path
+// of their own.
 func (c *checker) absentSPF(ctx context.Context, r app.DNSRecord, answer app.DNSAnswer) app.RecordCheck {
 	fits := func(v app.DNSValue) bool { return isSPF(v.Text) && c.hasOwnTerm(v.Text) }
 	check := c.absent(ctx, r, answer, fits)
@@ -71,7 +70,7 @@ func (c *checker) absentSPF(ctx context.Context, r app.DNSRecord, answer app.DNS
 	return check
 }
 
-// hasOwnTerm reports whether the record itself has what the relay needs.
+// hasOwnTerm reports whether the record itself contains the mechanism that the relay needs.
 func (c *checker) hasOwnTerm(text string) bool {
 	rec, err := parseSPF(text)
 	if err != nil {
@@ -86,7 +85,7 @@ func (c *checker) wantedTerm() (want spfTerm, needed bool) {
 		return spfTerm{}, false
 	}
 	want, err := parseSPFTerm(c.needs.SPF)
-	if err != nil { // not one of ours: compare the words
+	if err != nil { // not a valid mechanism: compare the text
 		want = spfTerm{name: c.needs.SPF}
 	}
 	return want, true
@@ -115,7 +114,7 @@ func (c *checker) spfVerdict(ctx context.Context, r app.DNSRecord, where, text s
 	return verdict(r, app.LiveFound, "")
 }
 
-// missingTerm says why the record does not let the relay send.
+// missingTerm describes why the record does not allow the relay.
 func (c *checker) missingTerm(rec *spfRecord, w *spfWalk) string {
 	_, unread := rec.beforeAll()
 	for _, t := range unread {
@@ -131,8 +130,8 @@ func (c *checker) missingTerm(rec *spfRecord, w *spfWalk) string {
 	return fmt.Sprintf("does not allow the relay to send: %s is missing. Change it to %s", c.needs.SPF, withTerm(rec, c.needs.SPF))
 }
 
-// withTerm writes the record with the term before all or redirect, and without
-// what is not read.
+// withTerm returns the record with the mechanism before all or redirect, and without mechanisms
+// that receivers ignore.
 func withTerm(rec *spfRecord, term string) string {
 	words := strings.Fields(rec.text)
 	i := slices.IndexFunc(words, func(w string) bool {

@@ -15,9 +15,9 @@ const (
 	maxSPFMX      = 10
 )
 
-// spfWalk goes through a record and those that it includes, counts look-ups as
-// receivers do, and looks for the mechanism that is wanted. It counts all terms,
-// also those behind one that would match: other senders' mail comes so far.
+// spfWalk evaluates a record and the included ones: it counts lookups as receivers do and searches
+// for the wanted mechanism. It counts all terms, including those after a match: mail of other
+// senders reaches them.
 type spfWalk struct {
 	lookup func(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error)
 	want   spfTerm
@@ -26,12 +26,11 @@ type spfWalk struct {
 	found   bool
 	lookups int
 	voids   int
-	path    []string // domains whose records are open, for loops
+	path    []string // domains whose records are being evaluated, to detect loops
 }
 
-// record walks through the record of a domain. pass says whether a match in it
-// is a pass in the end. The fault says why receivers refuse the whole record
-// (permerror); the error, why that is not known.
+// record evaluates the record of a domain. pass: a match in it is a pass in the end. fault is why
+// receivers refuse the whole record (permerror). The error is why this is unknown.
 func (w *spfWalk) record(ctx context.Context, domain string, rec *spfRecord, pass bool) (fault string, err error) {
 	w.path = append(w.path, domain)
 	defer func() { w.path = w.path[:len(w.path)-1] }()
@@ -75,8 +74,8 @@ func (w *spfWalk) term(ctx context.Context, domain string, t spfTerm, pass bool)
 	return fault, err
 }
 
-// wanted counts the look-ups of the mechanism that the relay needs, as far as
-// they can be known: what is wrong behind it is not the owner's to mend.
+// wanted counts the lookups of the wanted mechanism as far as possible: the owner can't correct
+// errors within it.
 func (w *spfWalk) wanted(ctx context.Context, t spfTerm) (fault string, err error) {
 	if t.name != "include" {
 		if t.name == "a" || t.name == "mx" {
@@ -97,7 +96,7 @@ func (w *spfWalk) count() string {
 	return ""
 }
 
-// void counts a look-up that found nothing.
+// void counts a lookup without result.
 func (w *spfWalk) void(t spfTerm, host string) string {
 	if w.voids++; w.voids > maxSPFVoids {
 		return fmt.Sprintf("more than %d of its look-ups find nothing (RFC 7208 4.6.4), the last being %s for %s. Take them out", maxSPFVoids, quoted(t.text), printable(host, app.MaxDomain))
@@ -105,8 +104,9 @@ func (w *spfWalk) void(t spfTerm, host string) string {
 	return ""
 }
 
-// hostTerm: exists asks for IPv4 addresses alone (RFC 7208 5.7); a, for those of
-// the sender's kind, so that it surely finds nothing only where there is neither.
+// hostTerm counts the lookup of exists, which uses only IPv4 addresses (RFC 7208 5.7), or of a,
+// which uses addresses of the sender's kind, so that it is void with certainty only if there are
+// neither.
 func (w *spfWalk) hostTerm(ctx context.Context, t spfTerm, host string) (string, error) {
 	types := []app.DNSType{app.DNSA, app.DNSAAAA}
 	if t.name == "exists" {
@@ -137,7 +137,7 @@ func (w *spfWalk) mxTerm(ctx context.Context, t spfTerm, host string) (string, e
 	return "", nil
 }
 
-// nested walks through the record of another domain; kind is how it is named.
+// nested evaluates the record of another domain. kind names the mechanism.
 func (w *spfWalk) nested(ctx context.Context, kind, domain string, pass bool) (fault string, err error) {
 	if fault = w.count(); fault != "" || hasMacro(domain) {
 		return fault, nil

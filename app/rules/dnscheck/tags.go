@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// tag is one of a tag list, `v=DKIM1; p=…` (RFC 6376 3.2, RFC 7489 6.3).
+// tag is an entry of a tag list, `v=DKIM1; p=…` (RFC 6376 3.2, RFC 7489 6.3).
 type tag struct{ name, value string }
 
 type tagList []tag
 
-// parseTags reads a tag list. Names are compared as they stand (RFC 6376 3.2:
-// case-sensitive); blanks and line breaks around both parts are left out.
+// parseTags parses a tag list. Names are case-sensitive (RFC 6376 3.2). Blanks and line breaks
+// around names and values are removed.
 func parseTags(s string) (tagList, error) {
 	var tags tagList
 	seen := map[string]bool{}
@@ -64,7 +64,7 @@ const fws = " \t\r\n"
 
 func trimFWS(s string) string { return strings.Trim(s, fws) }
 
-// withoutFWS takes out all folding white space.
+// withoutFWS removes all folding white space.
 func withoutFWS(s string) string {
 	if !strings.ContainsAny(s, fws) {
 		return s
@@ -77,7 +77,7 @@ func withoutFWS(s string) string {
 	}, s)
 }
 
-// listHas reports whether a list with colons between has one of the words.
+// listHas reports whether a colon-separated list contains one of the words.
 func listHas(list string, words ...string) bool {
 	for item := range strings.SplitSeq(list, ":") {
 		for _, w := range words {

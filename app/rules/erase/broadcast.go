@@ -8,8 +8,8 @@ import (
 	"mailer/app"
 )
 
-// ScrubBroadcast scrubs all that a broadcast says to everybody and reports whether
-// that changed anything. Errors: those of a frozen part that can't be read.
+// ScrubBroadcast scrubs the content of a broadcast and reports whether it changed. Errors: an
+// unreadable snapshot.
 func (e *Set) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
 	b.ReplyTo, changed = e.scrubList(b.ReplyTo)
 	if from := e.scrubAddress(b.From); from != b.From {
@@ -42,7 +42,7 @@ func (e *Set) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
 func (e *Set) scrubSnapshot(f *app.BroadcastSnapshot) (*app.BroadcastSnapshot, bool, error) {
 	text, err := json.Marshal(f, json.Deterministic(true))
 	if err != nil {
-		return f, false, fmt.Errorf("encode frozen part: %w", err)
+		return f, false, fmt.Errorf("encode a part: %w", err)
 	}
 	clean, err := e.ScrubJSON(string(text))
 	if err != nil || clean == string(text) {
@@ -52,9 +52,8 @@ func (e *Set) scrubSnapshot(f *app.BroadcastSnapshot) (*app.BroadcastSnapshot, b
 	return out, true, json.Unmarshal([]byte(clean), out)
 }
 
-// ScrubRecipient takes a recipient's address and values out where the address is
-// one of the set, and else addresses of the set out of the values. It reports
-// whether that changed anything.
+// ScrubRecipient removes address and values of a recipient in the set, and addresses of the set
+// from the values of others. It reports whether anything changed.
 func (e *Set) ScrubRecipient(r *app.BroadcastRecipient) (changed bool) {
 	if e.Has(r.Email) {
 		r.Email, r.Fields = app.Erased, nil
@@ -69,8 +68,7 @@ func (e *Set) ScrubRecipient(r *app.BroadcastRecipient) (changed bool) {
 	return changed
 }
 
-// OnlyDomain is the domain that all addresses of the set have, in A-labels;
-// empty: they have several.
+// OnlyDomain returns the common domain of all addresses in A-labels; empty: several.
 func (e *Set) OnlyDomain() string {
 	if len(e.locals) != 1 {
 		return ""

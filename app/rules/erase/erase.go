@@ -1,10 +1,8 @@
-// Package erase takes the addresses of people who asked for it out of everything that
-// is stored about others' mail: texts, JSON, lists, attachments. The store and the
-// services may import it; it does no I/O and keeps no state, and a Set never changes.
+// Package erase removes erased addresses from all stored data about mail: texts, JSON, lists,
+// attachments. It does no I/O and keeps no state. A Set is immutable.
 //
-// Failure policy: what can't be read as what it should be is an error where it stands
-// in the store as JSON; foreign text is scrubbed as far as it can be read, and never
-// fails.
+// Failure policy: invalid stored JSON is an error. Foreign text is scrubbed as far as possible,
+// without errors.
 package erase
 
 import (
@@ -20,15 +18,14 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// Set is a set of addresses whose traces go out of what is stored. Its
-// methods take time linear in their input.
+// Set is a set of addresses to erase. Its methods take linear time.
 type Set struct {
-	addresses map[string]bool     // their keys
+	addresses map[string]bool     // by key
 	locals    map[string][]string // by domain
-	unicode   map[string]string   // domains that are also written in U-labels
+	unicode   map[string]string   // domains that also occur in U-labels
 }
 
-// NewSet makes the set of some addresses, however they are written.
+// NewSet returns the set of some addresses in any spelling.
 func NewSet(addresses []string) *Set {
 	e := &Set{addresses: make(map[string]bool, len(addresses)), locals: map[string][]string{}, unicode: map[string]string{}}
 	for _, address := range addresses {
@@ -46,7 +43,7 @@ func NewSet(addresses []string) *Set {
 	return e
 }
 
-// Has reports whether a mailbox is one of the set, however it is written.
+// Has reports whether an address in any spelling is in the set.
 func (e *Set) Has(address string) bool {
 	local, domain, found := strings.Cut(address, "@")
 	return found && e.has(local, mailbox.FoldDomain(domain))
@@ -65,11 +62,10 @@ func (e *Set) In(text string) bool {
 	return found
 }
 
-// Scrub puts Erased in the place of each address of the set. An address is taken
-// as long as it can be read, so that "xfoo@bar.com" and "foo@bar.com.au" are not
-// foo@bar.com, while "email=foo@bar.com" holds it. The @ may be written in
-// percent-encoding or as an HTML reference. Text without such an address comes
-// back as it is.
+// Scrub replaces each address of the set by Erased. The longest possible address counts:
+// "xfoo@bar.com" and "foo@bar.com.au" are not foo@bar.com, and "email=foo@bar.com" contains it.
+// The @ may be percent-encoded or an HTML reference. Text without such an address is returned
+// unchanged.
 func (e *Set) Scrub(text string) string {
 	begin, end, found := e.find(text, 0)
 	if !found {
@@ -87,8 +83,8 @@ func (e *Set) Scrub(text string) string {
 	return out.String()
 }
 
-// Mask writes x over each address of the set in content, so that no other byte
-// moves, and reports whether there was one.
+// Mask overwrites each address of the set in content by x, without moving other bytes, and reports
+// whether there was one.
 func (e *Set) Mask(content []byte) (changed bool) {
 	text := string(content)
 	for begin, end, found := e.find(text, 0); found; begin, end, found = e.find(text, end) {
@@ -113,14 +109,14 @@ func (e *Set) find(s string, from int) (begin, end int, found bool) {
 				return begin, ends[i], true
 			}
 		}
-		from = sign + size // no local part holds an @
+		from = sign + size // a local part has no @
 	}
 }
 
-// addressSigns are the ways to write an @ in mail, web addresses and HTML.
+// addressSigns are the spellings of @ in mail, URLs and HTML.
 var addressSigns = [...]string{"%2540", "%40", "&#64;", "&#x40;", "&commat;"}
 
-// nextAt finds the next @ at or after from; size 0: there is none.
+// nextAt returns the next @ at or after from; size 0: none.
 func nextAt(s string, from int) (at, size int) {
 	for i := from; i < len(s); i++ {
 		switch s[i] {
@@ -137,12 +133,11 @@ func nextAt(s string, from int) (at, size int) {
 	return 0, 0
 }
 
-// domainsAt reads the domains of the set that the text from i on can be taken
-// for, and where they end: what is written without a break, and, since some
-// scripts put no space between words, what comes before them.
+// domainsAt returns the domains of the set that the text from i may begin with, and their ends: of
+// the longest run, and, since some scripts have no spaces between words, of shorter ones.
 func (e *Set) domainsAt(s string, i int) (ends []int, domains []string) {
 	const longest = 4 * app.MaxDomain
-	end, first, last := i, -1, -1 // of the ASCII at the beginning, and of the last ASCII
+	end, first, last := i, -1, -1 // ends of the leading ASCII, and of the last ASCII
 	for end < len(s) && end-i < longest {
 		r, size := utf8.DecodeRuneInString(s[end:])
 		if !isDomainRune(r) {
@@ -178,8 +173,7 @@ func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// localBefore finds where an address of the set begins whose @ stands at sign,
-// not before from.
+// localBefore returns the start of an address of the set whose @ is at sign, not before from.
 func (e *Set) localBefore(s string, from, sign int, domain string) (begin int, ok bool) {
 	const longest = 3*mailbox.MaxLocal + 8 // percent-encoded
 	start := sign
@@ -218,9 +212,8 @@ func (e *Set) isLocal(text, domain string) bool {
 	return err == nil && e.has(plain, domain)
 }
 
-// isBreak tells of a character that may stand in a local part whether it more
-// often ends what comes before: "email=foo@bar.com", "‘foo@bar.com’", or words
-// of a script without spaces.
+// isBreak reports whether a character that is valid in a local part more often separates:
+// "email=foo@bar.com", "‘foo@bar.com’", or words in a script without spaces.
 func isBreak(r rune) bool {
 	if r < utf8.RuneSelf {
 		return strings.ContainsRune("!#$%&'*/=?^`{|}~", r)
@@ -229,8 +222,8 @@ func isBreak(r rune) bool {
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// pastHex returns where an escape that begins at p ends, %3D or =3C, when it
-// stands for no letter or digit; else -1.
+// pastHex returns the end of an escape at p, %3D or =3C, if it is not a letter or digit; otherwise
+// -1.
 func pastHex(s string, p, sign int) int {
 	if s[p] != '%' && s[p] != '=' || p+3 > sign {
 		return -1
@@ -242,8 +235,8 @@ func pastHex(s string, p, sign int) int {
 	return p + 3
 }
 
-// escapedUntil returns where the escape of a character ends whose backslash stands
-// before start, as in program text and JSON: \n, \x3c, \u003c; else -1.
+// escapedUntil returns the end of a backslash escape before start, as in source code and JSON:
+// , \x3c, \u003c; otherwise -1.
 func escapedUntil(s string, from, start, sign int) int {
 	if start <= from || start >= sign || s[start-1] != '\\' {
 		return -1

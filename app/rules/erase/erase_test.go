@@ -51,7 +51,7 @@ func TestScrubReadsWholeAddresses(t *testing.T) {
 		"foo@bar.com@bar.com":                "[erased]@bar.com",
 		"\xff\xfefoo@bar.com\x00":            "\xff\xfe[erased]\x00",
 		"Delivered to foo@bar.com; 5.1.1 ok": "Delivered to [erased]; 5.1.1 ok",
-		// Others' addresses and what is none stay.
+		// Other addresses and texts are kept.
 		"xfoo@bar.com":           "xfoo@bar.com",
 		"x.foo@bar.com":          "x.foo@bar.com",
 		"x+foo@bar.com":          "x+foo@bar.com",
@@ -158,8 +158,8 @@ func TestInBytes(t *testing.T) {
 	}
 }
 
-// occursIn is the plain reading that Scrub must leave nothing for: the address
-// with neither an address's character before nor a domain's after it.
+// occursIn is a simple implementation of what Scrub must remove: the address without an address
+// character before it or a domain character after it.
 func occursIn(text, address string) bool {
 	lower := strings.ToLower(text)
 	for from := 0; ; {
@@ -210,8 +210,8 @@ func FuzzScrub(f *testing.F) {
 	})
 }
 
-// inOrder tells whether the parts stand in text one after the other, the first
-// at its beginning and the last at its end.
+// inOrder reports whether the parts occur in text in order, the first at its beginning and the
+// last at its end.
 func inOrder(text string, parts []string) bool {
 	if !strings.HasPrefix(text, parts[0]) || !strings.HasSuffix(text, parts[len(parts)-1]) {
 		return false

@@ -13,8 +13,7 @@ import (
 	"mailer/app"
 )
 
-// scrubList puts erased entries, without their names, in the place of those in
-// the set. The list itself stays as it is.
+// scrubList replaces the entries of the set in an address list by Erased. It does not modify list.
 func (e *Set) scrubList(list []app.Address) (out []app.Address, changed bool) {
 	out = list
 	for i, a := range list {
@@ -31,8 +30,7 @@ func (e *Set) scrubList(list []app.Address) (out []app.Address, changed bool) {
 	return out, changed
 }
 
-// scrubAddress returns an erased entry for an address of the set, and any other
-// with its name scrubbed.
+// scrubAddress returns Erased for an address of the set, and others with their name scrubbed.
 func (e *Set) scrubAddress(a app.Address) app.Address {
 	if e.has(a.Local, a.Domain) {
 		return app.Address{Local: app.Erased}
@@ -41,8 +39,7 @@ func (e *Set) scrubAddress(a app.Address) app.Address {
 	return a
 }
 
-// InList reports whether an address list in JSON, as Address is written, holds an
-// address of the set.
+// InList reports whether an address list in JSON contains an address of the set.
 func (e *Set) InList(text string) bool {
 	if text == "" || !e.mayHold(text) {
 		return false
@@ -55,7 +52,7 @@ func (e *Set) InList(text string) bool {
 	return changed
 }
 
-// mayHold spares a list its decoding: domains stand there in A-labels.
+// mayHold is a quick test before decoding a list, whose domains are in A-labels.
 func (e *Set) mayHold(list string) bool {
 	const few = 16
 	if len(e.locals) > few {
@@ -66,13 +63,12 @@ func (e *Set) mayHold(list string) bool {
 			return true
 		}
 	}
-	return strings.ContainsAny(list, "%&\\") // a name that holds one in another form
+	return strings.ContainsAny(list, "%&\\") // a display name may contain another form
 }
 
-// ScrubMail scrubs all that an email says: addresses with their names, subject,
-// bodies, headers, tags and attachments, which must have their content. It reports
-// what changed. A message that was handed in whole can't be changed: where it holds an
-// address it goes, and what it says is what is left.
+// ScrubMail scrubs an email: addresses with names, subject, bodies, headers, tags and attachments,
+// which must have their content. It reports what changed. A raw message can't be changed: if it
+// contains an address, it is removed, and only the other fields remain.
 func (e *Set) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachment) {
 	for _, list := range []*[]app.Address{&m.To, &m.Cc, &m.ReplyTo} {
 		clean, hit := e.scrubList(*list)
@@ -102,14 +98,13 @@ func (e *Set) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachmen
 	if m.Raw != nil && (changed || e.In(string(m.Raw))) {
 		m.Raw, changed = nil, true
 	}
-	bcc, hit := e.scrubList(m.Bcc) // it never names them
+	bcc, hit := e.scrubList(m.Bcc) // Bcc is not in messages
 	m.Bcc = bcc
 	return changed || hit, attachments
 }
 
-// scrubAttachment scrubs the name of a file and its content: text is written
-// anew, other content keeps its length (Mask). What is compressed or encrypted
-// can't be read, and stays.
+// scrubAttachment scrubs the name and content of a file: text is rewritten, other content keeps
+// its length (Mask). Compressed and encrypted content can't be read and is kept.
 func (e *Set) scrubAttachment(a *app.Attachment) (changed bool) {
 	if name := e.scrubFilename(a.Filename); name != a.Filename {
 		a.Filename, changed = name, true
@@ -117,7 +112,7 @@ func (e *Set) scrubAttachment(a *app.Attachment) (changed bool) {
 	if kind := e.Scrub(a.ContentType); kind != a.ContentType {
 		a.ContentType, changed = kind, true
 	}
-	if e.Scrub(a.ContentID) != a.ContentID { // what is left would be no Content-ID
+	if e.Scrub(a.ContentID) != a.ContentID { // the rest would not be a Content-ID
 		a.ContentID, changed = "", true
 	}
 	if !isText(a) {
@@ -132,12 +127,11 @@ func (e *Set) scrubAttachment(a *app.Attachment) (changed bool) {
 	return true
 }
 
-// maxExtensions is how many ends of a file name are taken for what kind of file it is:
-// .tar.gz.asc.
+// maxExtensions is how many extensions of a file name are examined: .tar.gz.asc.
 const maxExtensions = 3
 
-// scrubFilename is Scrub for a file's name, whose extension reads like a part of the
-// domain: jane@example.com.txt.
+// scrubFilename is Scrub for a file name, whose extension could be taken for a part of the domain:
+// jane@example.com.txt.
 func (e *Set) scrubFilename(name string) string {
 	clean := e.Scrub(name)
 	end := len(clean)
@@ -152,7 +146,7 @@ func (e *Set) scrubFilename(name string) string {
 	return clean
 }
 
-// isText: a file whose parts may move against each other.
+// isText reports whether a file may change its length.
 func isText(a *app.Attachment) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(a.ContentType), ";")
 	kind = strings.TrimSpace(kind)
@@ -165,8 +159,8 @@ func isText(a *app.Attachment) bool {
 	return kind == "application/json" || kind == "application/xml"
 }
 
-// ScrubContact scrubs names and properties of a contact and reports whether that
-// changed anything. Its own address stays.
+// ScrubContact scrubs names and properties of a contact and reports whether it changed. Its own
+// address is kept.
 func (e *Set) ScrubContact(c *app.Contact) (changed bool) {
 	for _, name := range []*string{&c.FirstName, &c.LastName} {
 		if clean := e.Scrub(*name); clean != *name {
@@ -183,7 +177,7 @@ func (e *Set) ScrubContact(c *app.Contact) (changed bool) {
 	return changed
 }
 
-// mayHoldJSON spares most JSON its decoding.
+// mayHoldJSON is a quick test before decoding JSON.
 func mayHoldJSON(text string) bool {
 	return strings.ContainsAny(text, "@&\\%")
 }
@@ -197,9 +191,9 @@ func (e *Set) InJSON(text string) bool {
 	return err != nil || clean != text
 }
 
-// ScrubJSON scrubs every string value of a JSON text. In an object whose member
-// `email` is an address of the set, the names beside it become null; an address
-// goes with its display name. Members keep their order. Text that needs nothing comes back as it is.
+// ScrubJSON scrubs every string in a JSON text. In an object whose member `email` is an address of
+// the set, names become null. The order of members is kept. Text without addresses is returned
+// unchanged.
 func (e *Set) ScrubJSON(text string) (string, error) {
 	if !mayHoldJSON(text) {
 		return text, nil
@@ -231,7 +225,7 @@ func (e *Set) scrubValue(v jsontext.Value) (out jsontext.Value, changed bool, er
 			return v, false, nil
 		}
 		if a, err := app.ParseAddress(text); err == nil && e.Has(a.Mailbox()) {
-			clean = app.Erased // with the name beside it
+			clean = app.Erased // with its display name
 		}
 		out, err = json.Marshal(clean)
 		return out, true, err
@@ -241,7 +235,7 @@ func (e *Set) scrubValue(v jsontext.Value) (out jsontext.Value, changed bool, er
 	return v, false, nil
 }
 
-// scrubMembers scrubs an object or an array.
+// scrubMembers scrubs an object or array.
 func (e *Set) scrubMembers(v jsontext.Value) (out jsontext.Value, changed bool, err error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	if _, err := dec.ReadToken(); err != nil {
@@ -307,8 +301,8 @@ func writeMembers(object bool, names []string, values []jsontext.Value, person b
 	return bytes.TrimSpace(buf.Bytes()), nil
 }
 
-// InBytes reports whether raw bytes of a file hold an address of the set, or what
-// Address is in JSON, with whatever stands around it.
+// InBytes reports whether a file contains an address of the set, also in the JSON form of Address,
+// whatever surrounds it.
 func (e *Set) InBytes(b []byte) bool {
 	if !bytes.Contains(b, []byte("@")) && !bytes.Contains(b, []byte(`"domain":"`)) && !bytes.Contains(b, []byte("%40")) {
 		return false

@@ -2,9 +2,8 @@ package feedback
 
 import "strings"
 
-// readComplaint reads a feedback report (RFC 5965 3). Only the type abuse is a
-// complaint: fraud and virus speak of the mail and not of the reader's wish, and
-// not-spam takes a report back.
+// readComplaint reads a feedback report (RFC 5965 3). Only the type abuse is a complaint: fraud
+// and virus are about the mail and not the reader's wish, and not-spam retracts a report.
 func readComplaint(b []byte) []Claim {
 	group := readFields(b)
 	types := group.all("feedback-type")

@@ -14,36 +14,35 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// MaxBounceRead is how much of a message is read for what it reports, in bytes.
-// Reports stand first; what follows is the message that they are about.
+// MaxBounceRead is how much of a message is parsed, in bytes. Reports come first; the returned
+// message follows.
 const MaxBounceRead = 512 << 10
 
-// Limits on a message that anybody may have written.
+// Limits of an untrusted message.
 const (
 	maxBounceParts  = 50
 	maxBounceDepth  = 8
-	maxBounceHeader = 64 << 10 // bytes of the header of the message
-	maxBouncePart   = 64 << 10 // bytes of a part that reports
-	maxBounceFields = 500      // in a part that reports, and 100 groups of them
+	maxBounceHeader = 64 << 10 // bytes of the message header
+	maxBouncePart   = 64 << 10 // bytes of a report part
+	maxBounceFields = 500      // in a report part, with up to 100 groups
 	maxBounceGroups = 100
 	maxBounceValue  = 8 << 10 // bytes after which a value is not unfolded further
 )
 
-// Claim is what a message says about one recipient, before anything of it
-// is believed. Recipient is empty; Named are the addresses that it names, in the form of
-// plainAddress: the recipient as it was and as it became on the way. Empty: it names none.
+// Claim is an unverified report about one recipient. Recipient is empty. Addresses are those that
+// the message names, in the form of plainAddress: the original and the rewritten recipient. Empty:
+// none.
 type Claim struct {
 	Report
 	Addresses []string
-	// sender is the sender of a bounce without a format. It is not the recipient that bounced:
-	// whoever can write himself is there.
+	// sender is the sender of a free-form bounce. It can't be the recipient that bounced, since
+	// that one can write mail.
 	sender string
 }
 
-// ReadBounce finds what a message that came to a return path reports: delivery
-// status (RFC 3464, RFC 6533), complaints (RFC 5965), else the words of a bounce in no
-// format. Automatic answers, receipts and all other mail report nothing. Of raw,
-// the first MaxBounceRead bytes count. nullSender: it came with MAIL FROM:<>.
+// ReadBounce parses a message to a return path: delivery status (RFC 3464, RFC 6533), complaint
+// (RFC 5965), or a free-form bounce. Automatic replies, receipts and other mail yield nothing. It
+// reads the first MaxBounceRead bytes of raw. nullSender: MAIL FROM:<>.
 func ReadBounce(raw []byte, nullSender bool) []Claim {
 	p := readParts(raw[:min(len(raw), MaxBounceRead)])
 	if p.feedback != nil {
@@ -57,9 +56,8 @@ func ReadBounce(raw []byte, nullSender bool) []Claim {
 	return p.sign(p.readFreeForm(nullSender))
 }
 
-// sign notes in each report which email came back, as far as the message shows.
-// Where that has several email ids, somebody else wrote one of them, and only the
-// return path says which email it was.
+// sign sets in each report the email that was returned, if the message contains it. If it has
+// several email ids, one is forged, and only the return path identifies the email.
 func (p *bounceParts) sign(reports []Claim) []Claim {
 	ids := p.original.all(strings.ToLower(app.EmailIDHeader))
 	messageID := firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), mailbox.MaxLength)
@@ -78,8 +76,7 @@ func (p *bounceParts) sign(reports []Claim) []Claim {
 	return reports
 }
 
-// fields are the fields of a header or a group: names in lower case, values
-// unfolded.
+// fields are the fields of a header or group: names in lower case, values unfolded.
 type fields []field
 
 type field struct{ name, value string }
@@ -102,7 +99,7 @@ func (f fields) all(name string) (values []string) {
 	return values
 }
 
-// readFields reads fields up to the first blank line.
+// readFields parses fields up to the first blank line.
 func readFields(b []byte) fields {
 	groups := readGroups(b, 1)
 	if len(groups) == 0 {
@@ -111,14 +108,13 @@ func readFields(b []byte) fields {
 	return groups[0]
 }
 
-// readGroups reads up to most groups of fields that blank lines part. It is not
-// go-message's reader because that gives up at the first line that is none, and
-// reports of the world have such lines.
-func readGroups(b []byte, most int) (groups []fields) {
+// readGroups parses at most maxGroups groups of fields, separated by blank lines. go-message's
+// reader is not used because it stops at the first invalid line, which real reports have.
+func readGroups(b []byte, maxGroups int) (groups []fields) {
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(make([]byte, 0, 4<<10), maxBouncePart+1)
 	var group fields
-	for n := 0; lines.Scan() && n < maxBounceFields*4 && len(groups) < most; n++ {
+	for n := 0; lines.Scan() && n < maxBounceFields*4 && len(groups) < maxGroups; n++ {
 		line := strings.TrimRight(lines.Text(), " \t\r")
 		name, value, ok := strings.Cut(line, ":")
 		switch {
@@ -135,22 +131,20 @@ func readGroups(b []byte, most int) (groups []fields) {
 			group = append(group, field{strings.ToLower(strings.TrimRight(name, " \t")), strings.TrimLeft(value, " \t")})
 		}
 	}
-	if group != nil && len(groups) < most {
+	if group != nil && len(groups) < maxGroups {
 		groups = append(groups, group)
 	}
 	return groups
 }
 
-// Authenticate returns what a return path proves of the reports in a message that came
-// to it; recipients is the envelope of the path's email, by number. Whoever knows
-// a return path had that email, or carried it: so nothing is believed of another
-// email, nor of an address that is not in its envelope. A path for one recipient
-// says by itself who bounced; a bounce that names only others (mail that was
-// forwarded) is then Undetermined, and all else about others is dropped.
+// Authenticate returns the reports in a message that its return path proves. recipients is the
+// envelope of the path's email, by number. Whoever knows a return path has received or carried the
+// email, so reports about other emails and about addresses outside of its envelope are not
+// accepted. A path for one recipient identifies the recipient. A bounce that names only others
+// (forwarded mail) becomes Undetermined, and other reports about them are dropped.
 //
-// A path for several recipients does not tell which of them knows it. A report about one of
-// them by name shows in the timeline, and suppresses nobody: it is Undetermined, and a
-// complaint is dropped.
+// A path for several recipients does not say who knows it. A bounce of one of them by name is
+// shown in the timeline as Undetermined and suppresses nobody; a complaint is dropped.
 func Authenticate(p app.ReturnPath, reports []Claim, recipients map[int]string) []Report {
 	var sure, unsure []Report
 	for _, r := range reports {
@@ -186,14 +180,14 @@ func Authenticate(p app.ReturnPath, reports []Claim, recipients map[int]string) 
 	return slices.CompactFunc(sure, func(a, b Report) bool { return a.ID == b.ID })
 }
 
-// markUnauthenticated takes from a bounce what would suppress its recipient.
+// markUnauthenticated removes what would suppress the recipient from a bounce.
 func (f *Report) markUnauthenticated() {
 	if f.Kind == Bounced {
 		f.Unauthenticated, f.Class, f.Bounce, f.SubType = true, bounce.Unknown, app.BounceUndetermined, bounce.General
 	}
 }
 
-// named returns the recipient that a report is surely about; empty: none.
+// named returns the recipient that a report is certainly about; empty: none.
 func named(p app.ReturnPath, names []string, recipients map[int]string) string {
 	if p.Recipient != app.AllRecipients {
 		own := recipients[p.Recipient]
@@ -210,8 +204,7 @@ func named(p app.ReturnPath, names []string, recipients map[int]string) string {
 	return ""
 }
 
-// withID returns a report with its id: a hash of what it says about whom, so that
-// the same report counts once however often it comes.
+// withID sets the id of a report: a hash of its content, so that repetitions count once.
 func withID(p app.ReturnPath, f Report) Report {
 	h := sha256.New()
 	for _, part := range []string{p.EmailID, app.KeyOf(f.Recipient).String(), string(f.Kind), f.Enhanced, f.Diagnostic} {

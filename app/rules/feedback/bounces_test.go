@@ -9,10 +9,10 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// crlf makes a message of lines as they are written here.
+// crlf converts a message to CRLF line ends.
 func crlf(s string) string { return strings.ReplaceAll(strings.TrimPrefix(s, "\n"), "\n", "\r\n") }
 
-// report makes a multipart/report with a delivery status.
+// report returns a multipart/report with a delivery status.
 func report(status string) string {
 	return crlf(`
 From: MAILER-DAEMON@mx.test
@@ -50,8 +50,8 @@ type wanted struct {
 	bounce   app.BounceType
 	subType  string
 	enhanced string
-	named    string // joined with blanks
-	words    string // that the diagnostic holds
+	named    string // separated by blanks
+	words    string // contained in the diagnostic
 }
 
 func check(t *testing.T, raw string, want ...wanted) {
@@ -356,7 +356,7 @@ func TestDiagnosticIsOneShortLine(t *testing.T) {
 	}
 }
 
-// complaint makes a feedback report.
+// complaint returns a feedback report.
 func complaint(fields string) string {
 	return crlf(`
 From: <abuse@provider.test>
@@ -548,7 +548,7 @@ func TestReportIDIsStable(t *testing.T) {
 	const other = "0199c2f0-7a3e-7d11-9a2b-000000000000"
 	first, again := id(apptest.PathEmail, "5.1.1"), id(apptest.PathEmail, "5.1.1")
 	if first != again || first == id(apptest.PathEmail, "5.2.2") || first == id(other, "5.1.1") {
-		t.Error("ids do not tell reports apart")
+		t.Error("ids do not distinguish reports")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// corpusCase is one of testdata/messages.txt.
+// corpusCase is a case in testdata/messages.txt.
 type corpusCase struct {
 	name, raw string
 	want      []string
@@ -56,12 +56,12 @@ func corpus(t testing.TB) (cases []corpusCase) {
 	return cases
 }
 
-// summary is a claim on one line.
+// summary formats a claim on one line.
 func summary(c Claim) string {
 	return strings.Join(strings.Fields(string(c.Kind)+" "+string(c.Class)+" "+string(c.Reason)+" "+c.Enhanced+" "+strings.Join(c.Addresses, " ")), " ")
 }
 
-// Line ends of both kinds mean the same.
+// TestReadBounceCorpus uses both kinds of line ends.
 func TestReadBounceCorpus(t *testing.T) {
 	cases := corpus(t)
 	if len(cases) < 120 {
@@ -80,7 +80,7 @@ func TestReadBounceCorpus(t *testing.T) {
 	}
 }
 
-// providerReport makes the report of a provider from the members that differ.
+// providerReport returns a provider's report with some members changed.
 func providerReport(provider string, members []string) string {
 	m := make([]string, 4)
 	for i := range min(len(members), len(m)) {

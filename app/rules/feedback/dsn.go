@@ -11,9 +11,8 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// readDeliveryStatus reads the groups of a delivery status (RFC 3464 2.1): the
-// first speaks of the message, each further one of a recipient. ok is false
-// where no group speaks of a recipient.
+// readDeliveryStatus parses the groups of a delivery status (RFC 3464 2.1): the first is about the
+// message, each further one about a recipient. ok is false if no group is about a recipient.
 func (p *bounceParts) readDeliveryStatus(b []byte) (reports []Claim, ok bool) {
 	groups := readGroups(b, maxBounceGroups)
 	recipients := 0
@@ -29,7 +28,7 @@ func (p *bounceParts) readDeliveryStatus(b []byte) (reports []Claim, ok bool) {
 			continue
 		}
 		ok = true
-		if r, tells := p.recipientReport(group, action, status, recipients < 2); tells {
+		if r, found := p.recipientReport(group, action, status, recipients < 2); found {
 			r.Addresses = named
 			reports = append(reports, r)
 		}
@@ -37,10 +36,9 @@ func (p *bounceParts) readDeliveryStatus(b []byte) (reports []Claim, ok bool) {
 	return reports, ok
 }
 
-// recipientReport judges a recipient's group; tells is false for actions that say
-// nothing of the outcome (relayed, expanded). only: the message speaks of no other recipient,
-// so that its text for people is about this one.
-func (p *bounceParts) recipientReport(group fields, action, status string, only bool) (r Claim, tells bool) {
+// recipientReport classifies a recipient's group. found is false for actions without an outcome
+// (relayed, expanded). only: there is no other recipient, so the message's text is about this one.
+func (p *bounceParts) recipientReport(group fields, action, status string, only bool) (r Claim, found bool) {
 	words := diagnosticText(group.get("diagnostic-code"))
 	if r.Kind = p.kindOfAction(action, status, words); r.Kind == "" {
 		return r, false
@@ -67,7 +65,7 @@ func (p *bounceParts) recipientReport(group fields, action, status string, only 
 	return r, true
 }
 
-// actions are the values of Action (RFC 3464 2.3.3), and others that are seen.
+// actions maps values of Action (RFC 3464 2.3.3), and others in use, to kinds.
 var actions = map[string]Kind{
 	"failed": Bounced, "failure": Bounced, "fail": Bounced, "expired": Bounced, "bounced": Bounced, "bounce": Bounced, "rejected": Bounced, "undeliverable": Bounced,
 	"undelivered": Bounced, "error": Bounced, "permanent": Bounced, "permanent-failure": Bounced, "returned": Bounced, "timeout": Bounced,
@@ -80,8 +78,8 @@ func parseAction(group fields) string {
 	return strings.Trim(firstWord(strings.NewReplacer("(", " ", ";", " ", ",", " ", "\"", " ").Replace(group.get("action"))), ".:")
 }
 
-// kindOfAction is what an action means for the email. Where it is missing or no known word,
-// the class of the status stands in, then the reply in words, then the subject.
+// kindOfAction returns the kind for an action. If the action is missing or unknown, the class of
+// the status decides, then the reply text, then the subject.
 func (p *bounceParts) kindOfAction(action, status, words string) Kind {
 	if kind, ok := actions[action]; ok {
 		return kind
@@ -113,8 +111,8 @@ func (p *bounceParts) kindOfAction(action, status, words string) Kind {
 	return ""
 }
 
-// statusOf reads a Status (RFC 3464 2.3.4): an enhanced code, with a comment or other things
-// around it. Empty: it holds none.
+// statusOf returns the enhanced code in a Status (RFC 3464 2.3.4), which may contain other text;
+// empty: none.
 func statusOf(s string) string {
 	if word := strings.Trim(firstWord(s), "#();,."); app.IsEnhancedCode(word) {
 		return word
@@ -146,15 +144,14 @@ func namedIn(group fields) (named []string) {
 	return named
 }
 
-// typedAddress reads "rfc822; user@example.com" (RFC 3464 2.1.2) or "utf-8; …" (RFC 6533 3),
-// with or without type, quotes, angle brackets and the encoding of RFC 3461 4. nil: it holds no
-// mailbox.
+// typedAddress parses "rfc822; user@example.com" (RFC 3464 2.1.2) or "utf-8; …" (RFC 6533 3),
+// with or without type, quotes, angle brackets and xtext (RFC 3461 4). nil: no mailbox.
 func typedAddress(s string) (named []string) {
 	s = strings.Trim(decodeWords(firstBytes(s, maxBounceValue)), " \t\"")
 	if kind, after, found := strings.Cut(s, ";"); found && !strings.Contains(kind, "@") {
 		s = strings.Trim(after, " \t\"")
 	}
-	if from := strings.LastIndexByte(s, '<'); from >= 0 { // a name before it
+	if from := strings.LastIndexByte(s, '<'); from >= 0 { // after a name
 		if to := strings.IndexByte(s[from:], '>'); to > 0 {
 			s = s[from+1 : from+to]
 		}
@@ -167,7 +164,7 @@ func typedAddress(s string) (named []string) {
 	return named
 }
 
-// decodeEmbedded decodes \x{E9}, which stands for a character in addresses (RFC 6533 3).
+// decodeEmbedded decodes \x{E9}, a character in addresses (RFC 6533 3).
 func decodeEmbedded(s string) string {
 	if !strings.Contains(s, `\x{`) {
 		return s
@@ -189,7 +186,7 @@ func decodeEmbedded(s string) string {
 	}
 }
 
-// decodeXtext decodes "+2B", which stands for a character in xtext (RFC 3461 4).
+// decodeXtext decodes "+2B", a character in xtext (RFC 3461 4).
 func decodeXtext(s string) string {
 	if !strings.Contains(s, "+") {
 		return s
@@ -207,7 +204,7 @@ func decodeXtext(s string) string {
 	return string(out)
 }
 
-// plainAddress returns the key of a mailbox, as a text; empty for what is none.
+// plainAddress returns the key of a mailbox as text; empty: invalid.
 func plainAddress(s string) string {
 	s = strings.Trim(s, " \t<>")
 	if len(s) > mailbox.MaxLength || !strings.Contains(s, "@") {
@@ -221,8 +218,7 @@ func plainAddress(s string) string {
 	return app.KeyOf(local + "@" + domain).String()
 }
 
-// diagnosticText takes the type off a Diagnostic-Code (RFC 3464 2.3.6) and makes
-// a line of it.
+// diagnosticText returns a Diagnostic-Code (RFC 3464 2.3.6) without its type, on one line.
 func diagnosticText(s string) string {
 	s = decodeWords(s)
 	if kind, after, found := strings.Cut(s, ";"); found && !strings.ContainsAny(strings.TrimSpace(kind), " \t.@") {
@@ -231,12 +227,12 @@ func diagnosticText(s string) string {
 	return bounceLine(s)
 }
 
-// bounceLine is foreign text as one printable line.
+// bounceLine returns untrusted text as one printable line.
 func bounceLine(s string) string {
 	return strings.Join(strings.Fields(app.OneLine(strings.ToValidUTF8(s, " "))), " ")
 }
 
-// firstBytes cuts s after at most n bytes and splits no rune.
+// firstBytes cuts s after at most n bytes without splitting a character.
 func firstBytes(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -1,12 +1,10 @@
-// Package feedback reads what the outside reports of mail: event hooks of providers,
-// bounces and complaints that came to a return path, the generic form of our own; and
-// says what follows from a report. Package sns, the services and the doors may
-// import it; it does no I/O and keeps no state.
+// Package feedback parses reports about mail: provider webhooks, bounces and complaints sent to a
+// return path, and our generic format. It also defines the consequences of a report. It does no
+// I/O and keeps no state.
 //
-// Failure policy: a body that is not what its source sends is refused
-// (CodeInvalidPayload); events and mail that say nothing about a message are left out
-// without a word. Nothing that was read is believed here: its door proves where it
-// comes from, and Believe what a return path proves.
+// Failure policy: a body in a wrong format is refused (CodeInvalidPayload). Events and mail
+// without information about a message are ignored. This package does not authenticate reports:
+// endpoints prove their source, and Authenticate what a return path proves.
 package feedback
 
 import (
@@ -16,68 +14,58 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// Kind says what the outside reports of an email.
+// Kind is the kind of a report.
 type Kind string
 
 // The kinds of feedback.
 const (
-	Accepted   Kind = "sent" // the provider took it: what the relay's own reply says
+	Accepted   Kind = "sent" // accepted by the provider, as the relay's reply says too
 	Delivered  Kind = "delivered"
 	Delayed    Kind = "delayed" // still being tried by the provider
 	Bounced    Kind = "bounced"
 	Complained Kind = "complained"
 	Opened     Kind = "opened"
 	Clicked    Kind = "clicked"
-	Failed     Kind = "failed" // the provider took it and did not send it
+	Failed     Kind = "failed" // accepted by the provider and not sent
 )
 
-// Report is one report about one recipient of an email: from a provider's
-// event hook or from the bounce listener. It is believed only after its door
-// proved where it comes from.
+// Report is a report about one recipient of an email, from a provider's webhook or the bounce
+// listener. Its endpoint must prove its source before it is used.
 type Report struct {
-	Source string // SourceSES and the like, or BounceSource
-	// ID is the provider's own id of this report about this recipient, or a hash
-	// of what it says; the same Source and ID again change nothing.
+	Source string // SourceSES and others, or BounceSource
+	// ID is the provider's id of this report about this recipient, or a hash of the report. A
+	// report with a known Source and ID is ignored.
 	ID         string
 	Kind       Kind
-	EmailID    string // of X-Mailer-Email-ID or of our signed return path; empty: not known
-	ProviderID string // that the relay gave the message in its reply; empty: not known
-	MessageID  string // of RFC 5322, without angle brackets; empty: not known
-	Recipient  string // empty: all of the email
-	// Class says what a bounce means for further mail; empty: it was not judged yet.
+	EmailID    string // from X-Mailer-Email-ID or the signed return path; empty: unknown
+	ProviderID string // id in the relay's reply; empty: unknown
+	MessageID  string // RFC 5322, without angle brackets; empty: unknown
+	Recipient  string // empty: all recipients
+	// Class is the class of a bounce; empty: not classified yet.
 	Class  bounce.Class
-	Reason bounce.Reason // why Verdict is so
-	// Unauthenticated: its return path does not prove whom a bounce is about.
+	Reason bounce.Reason // reason for Class
+	// Unauthenticated: the return path does not prove which recipient a bounce is about.
 	Unauthenticated bool
 	Bounce          app.BounceType
-	SubType         string // why, like "General", "NoEmail", "MailboxFull"
+	SubType         string // like "General", "NoEmail", "MailboxFull"
 	Enhanced        string // RFC 3463; empty: none
-	Diagnostic      string // the other server's words, one line of at most 500 bytes
-	Link            string // that was clicked
+	Diagnostic      string // text of the receiving server, one line of at most 500 bytes
+	Link            string // the clicked link
 	UserAgent       string
 	IPAddress       string
-	// Machine: the provider itself says that a machine opened or clicked.
+	// Machine: the provider says that a program opened or clicked.
 	Machine bool
-	// Accepted is when the provider took the message, by its own word; zero: it did
-	// not say.
+	// AcceptedBy is when the provider accepted the message; zero: unknown.
 	AcceptedBy time.Time
-	At         time.Time // when it happened; zero: unknown
+	At         time.Time // time of the event; zero: unknown
 }
 
-// readers read what the providers with a secret in the path send.
-var readers = map[string]func(body []byte) ([]Report, error){
-	app.SourcePostmark: readPostmark,
-	app.SourceMailgun:  readMailgun,
-	app.SourceSendgrid: readSendgrid,
-	app.SourceGeneric:  readGeneric,
-}
-
-// Read reads what a source of FeedbackSources posted. Errors: CodeNotFound
-// for any other source, CodeInvalidPayload; CodeValidation for the generic form.
+// Read parses what a source of FeedbackSources posted. Errors: CodeNotFound for other sources,
+// CodeInvalidPayload; CodeValidation for the generic format.
 func Read(source string, body []byte) ([]Report, error) {
-	read := readers[source]
-	if read == nil {
+	p := ProviderBySource(source)
+	if p.read == nil {
 		return nil, app.Errorf(app.CodeNotFound, "There is nothing at this address")
 	}
-	return read(body)
+	return p.read(body)
 }

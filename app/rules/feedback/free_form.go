@@ -7,7 +7,7 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// readFreeForm reads a bounce without a readable delivery status, by the words of common mail
+// readFreeForm reads a bounce without a readable delivery status by phrases of common mail
 // programs.
 func (p *bounceParts) readFreeForm(null bool) []Claim {
 	text := beforeCopy(p.text)
@@ -41,7 +41,7 @@ func (p *bounceParts) readFreeForm(null bool) []Claim {
 	return claims
 }
 
-// freeClaim judges what a text says of a recipient; empty: it names nobody.
+// freeClaim classifies what a text says about a recipient; address is empty if it names none.
 func (p *bounceParts) freeClaim(kind notice, text, address string) Claim {
 	around := aroundCode(text)
 	c := Claim{Report: Report{Kind: Bounced, Diagnostic: firstBytes(bounceLine(around), maxDiagnostic)}}
@@ -61,8 +61,8 @@ func (p *bounceParts) freeClaim(kind notice, text, address string) Claim {
 	return c
 }
 
-// textEvidence is what a text for people says. Where the reply in it says nothing, the rest of
-// the text does.
+// textEvidence returns the evidence in a text. If the quoted reply is not conclusive, the rest of
+// the text decides.
 func textEvidence(around, text string) bounce.Evidence {
 	line := bounceLine(around)
 	e := bounce.Evidence{Reply: line, ReplyCode: bounce.ReplyIn(line)}
@@ -75,12 +75,11 @@ func textEvidence(around, text string) bounce.Evidence {
 	return e
 }
 
-// copyMarks are the lines after which a bounce repeats the message that came back. What stands
-// there is its author's.
+// copyMarks are the lines before a copy of the returned message, which its author wrote.
 var copyMarks = []string{"--- below this line is a copy", "------ this is a copy of", "-----original message", "----- original message", "----- transcript of original", "---- original message", "--- original message", "original message headers", "original message header", "----- message header follows",
 	"--- the header of the original", "------- original message", "received: from ", "return-path:", "-------- ursprüngliche nachricht", "-----ursprüngliche nachricht", "----- unsent message follows", "----- unsent message below", "message headers follow", "--- the following is a copy", "content-type: message/rfc822", "en-têtes de message d'origine", "ursprüngliche nachrichtenkopfzeilen", "ursprüngliche nachrichtenkopf"}
 
-// beforeCopy leaves off the copy of the message that came back, and quoted lines.
+// beforeCopy removes the copy of the returned message, and quoted lines.
 func beforeCopy(text string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(text) {
@@ -104,10 +103,11 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 	return false
 }
 
-// section is what a text says of one recipient: it begins with a line that is an address.
+// section is the text about one recipient. It begins with a line that is an address.
 type section struct{ address, text string }
 
-// sectionsOf finds the parts of a text that are about one recipient each (qmail, Exim, IONOS).
+// sectionsOf returns the sections of a text that are about one recipient each (qmail, Exim,
+// IONOS).
 func sectionsOf(text string) (sections []section) {
 	start := 0
 	end := func(at int) {
@@ -127,8 +127,8 @@ func sectionsOf(text string) (sections []section) {
 	return sections
 }
 
-// lineAddress returns the address that a line consists of, with or without angle brackets, a
-// bullet before and a colon behind it. A line with more text after "<address>:" counts too.
+// lineAddress returns the address that a line consists of, with optional angle brackets, a bullet
+// before and a colon after it, or text after "<address>:".
 func lineAddress(line string) string {
 	line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(firstBytes(line, 1000)), "*-•·"))
 	if inside, ok := strings.CutPrefix(line, "<"); ok {
@@ -147,7 +147,7 @@ func lineAddress(line string) string {
 	return plainAddress(line)
 }
 
-// sectionOf returns the text about an address; empty: there is none.
+// sectionOf returns the text about an address; empty: none.
 func sectionOf(sections []section, address string) (text string) {
 	for _, s := range sections {
 		if s.address == address {
@@ -157,8 +157,8 @@ func sectionOf(sections []section, address string) (text string) {
 	return text
 }
 
-// saysDifferentThings reports whether the codes in a text mean different things for further
-// mail, so that nobody knows which of several recipients they are about.
+// saysDifferentThings reports whether the codes in a text have different meanings, so that it is
+// unknown which recipient each is about.
 func saysDifferentThings(text string) bool {
 	var first bounce.Class
 	for line := range strings.Lines(text) {
@@ -175,7 +175,7 @@ func saysDifferentThings(text string) bool {
 	return false
 }
 
-// listedAddresses reads addresses with commas between.
+// listedAddresses parses comma-separated addresses.
 func listedAddresses(list string) (named []string) {
 	for part := range strings.SplitSeq(firstBytes(list, maxBouncePart), ",") {
 		if address := plainAddress(part); address != "" && len(named) < maxBounceGroups {
@@ -185,8 +185,7 @@ func listedAddresses(list string) (named []string) {
 	return named
 }
 
-// aroundCode cuts a text down to the paragraph around its first code of a failure that says
-// why: what stands elsewhere is polite.
+// aroundCode returns the paragraph with the first conclusive failure code: the rest is generic.
 func aroundCode(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	at := -1

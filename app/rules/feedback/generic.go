@@ -10,12 +10,11 @@ import (
 	"mailer/app"
 )
 
-// MaxGenericEvents is how many events one call of the generic form can hold.
+// MaxGenericEvents is the maximum number of events in one request of the generic format.
 const MaxGenericEvents = 1000
 
-// GenericEvent is one event in the generic form, for senders that are no
-// provider we know: scripts, other relays. One of EmailID, ProviderID and
-// MessageID names the email.
+// GenericEvent is an event in the generic format, for scripts and providers without a reader. One
+// of EmailID, ProviderID and MessageID identifies the email.
 type GenericEvent struct {
 	ID         string `json:"id,omitempty" doc:"Your id of this event: the same again changes nothing. Without it, the same words again change nothing"`
 	Type       string `json:"type" enum:"sent,delivered,delivery_delayed,bounced,complained,opened,clicked,failed"`
@@ -33,15 +32,14 @@ type GenericEvent struct {
 	IPAddress  string `json:"ip_address,omitempty"`
 }
 
-// genericKinds are the types of the generic form.
+// genericKinds are the event types of the generic format.
 var genericKinds = map[string]Kind{
 	"sent": Accepted, "delivered": Delivered, "delivery_delayed": Delayed, "bounced": Bounced,
 	"complained": Complained, "opened": Opened, "clicked": Clicked, "failed": Failed,
 }
 
-// readGeneric reads the generic form: one event, or an array of 1 to
-// MaxGenericEvents. Errors: CodeInvalidPayload; CodeValidation, also for an
-// unknown name, since this form is ours.
+// readGeneric parses the generic format: one event, or an array of 1 to MaxGenericEvents. Errors:
+// CodeInvalidPayload; CodeValidation, also for unknown names, since the format is ours.
 func readGeneric(body []byte) ([]Report, error) {
 	var events []GenericEvent
 	target := any(&events)

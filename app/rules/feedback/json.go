@@ -13,9 +13,8 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// looseString is a JSON value that providers write as a string or as a number, as its
-// text; anything else is empty. A field that changed its type must not cost the
-// rest of a report.
+// looseString is a JSON string or number as text; other values are empty. A field with a changed
+// type must not invalidate the rest of a report.
 type looseString string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -34,8 +33,8 @@ func (t *looseString) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// decodeReport reads what a provider sent. Duplicate names and invalid UTF-8 are
-// refused, unknown names are not. Error: CodeInvalidPayload.
+// decodeReport decodes a provider's request. Duplicate names and invalid UTF-8 are refused,
+// unknown names are ignored. Error: CodeInvalidPayload.
 func decodeReport(body []byte, v any) error {
 	if err := json.Unmarshal(body, v); err != nil {
 		return app.Errorf(app.CodeInvalidPayload, "The body is not what this provider sends: it must be JSON of its event webhooks")
@@ -43,7 +42,7 @@ func decodeReport(body []byte, v any) error {
 	return nil
 }
 
-// isoTime reads a provider's time; zero: it is none.
+// isoTime parses a provider's time; zero: invalid.
 func isoTime(s looseString) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, string(s))
 	if err != nil {
@@ -52,7 +51,7 @@ func isoTime(s looseString) time.Time {
 	return t
 }
 
-// unixTime reads seconds since 1970, with a fraction or without; zero: it is none.
+// unixTime parses seconds since 1970, with an optional fraction; zero: invalid.
 func unixTime(s looseString) time.Time {
 	seconds, err := strconv.ParseFloat(string(s), 64)
 	if err != nil || !(seconds > 0 && seconds < 1<<40) {
@@ -61,11 +60,10 @@ func unixTime(s looseString) time.Time {
 	return time.UnixMilli(int64(math.Round(seconds * 1000)))
 }
 
-// bareMessageID is a Message-ID without angle brackets.
+// bareMessageID returns a Message-ID without angle brackets.
 func bareMessageID(s looseString) string { return strings.Trim(string(s), "<> \t\r\n") }
 
-// reportID puts a provider's id of a report together with what tells its
-// recipients apart; empty where there is none.
+// reportID joins a provider's report id with what distinguishes its recipients; empty: no id.
 func reportID(id looseString, rest ...string) string {
 	if id == "" {
 		return ""
@@ -73,8 +71,8 @@ func reportID(id looseString, rest ...string) string {
 	return string(id) + "\x00" + strings.Join(rest, "\x00")
 }
 
-// classifyQuoted judges a bounce of a provider by what it quotes of the other server, by the code
-// that it states, and by its own class. The words of the provider for the kind of bounce stay.
+// classifyQuoted classifies a provider's bounce by the quoted text of the receiving server, by the
+// stated code, and by the provider's class. The provider's subtype is kept.
 func (f *Report) classifyQuoted(stated looseString, e bounce.Evidence) {
 	if bounce.IsStatus(string(stated)) {
 		e.Status = string(stated)
@@ -85,8 +83,7 @@ func (f *Report) classifyQuoted(stated looseString, e bounce.Evidence) {
 	}
 }
 
-// codeOf is the enhanced code in a server's words that says why, or else the one that a report
-// states.
+// codeOf returns the conclusive enhanced code in a server's text, or else the stated code.
 func codeOf(stated looseString, words looseString) string {
 	found := bounce.StatusIn(firstBytes(string(words), maxDiagnostic))
 	if found != "" && (bounce.SaysWhy(found) || !bounce.IsStatus(string(stated))) {

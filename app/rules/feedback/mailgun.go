@@ -8,9 +8,8 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// mailgunReport is what Mailgun's webhooks send. The signature beside the event
-// is not asked: its key is no part of our configuration, and the secret in the
-// path proves the sender.
+// mailgunReport is a webhook request of Mailgun. Its signature is not checked, since its key is
+// not configured: the secret in the path proves the sender.
 type mailgunReport struct {
 	Data struct {
 		Event     looseString `json:"event"`
@@ -40,8 +39,8 @@ type mailgunReport struct {
 	} `json:"event-data"`
 }
 
-// readMailgun reads what a webhook of Mailgun sends: one report. Events that
-// say nothing of a message are left out. Error: CodeInvalidPayload.
+// readMailgun parses a Mailgun webhook request: one report. Other events are ignored. Error:
+// CodeInvalidPayload.
 func readMailgun(body []byte) ([]Report, error) {
 	var m mailgunReport
 	if err := decodeReport(body, &m); err != nil {
@@ -58,7 +57,7 @@ func readMailgun(body []byte) ([]Report, error) {
 	return []Report{f}, nil
 }
 
-// report fills in what happened, and reports whether it is worth a report.
+// report sets the event and returns false for events that are ignored.
 func (m *mailgunReport) report(f *Report) bool {
 	d := &m.Data
 	switch d.Event {
@@ -82,8 +81,8 @@ func (m *mailgunReport) report(f *Report) bool {
 	return true
 }
 
-// failed sorts a failure: one that Mailgun goes on trying, one of its own lists,
-// or a bounce.
+// failed distinguishes failures: Mailgun still tries, the address is on one of its lists, or a
+// bounce.
 func (m *mailgunReport) failed(f *Report) {
 	d := &m.Data
 	words := d.Status.Message
@@ -102,12 +101,12 @@ func (m *mailgunReport) failed(f *Report) {
 		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, bounce.General
 		f.classifyQuoted(d.Status.Enhanced, bounce.Evidence{Reply: string(d.Status.Message + " " + d.Status.Words), ReplyCode: smtpCode(d.Status.Code)})
 		if strings.HasPrefix(f.Enhanced, "4.") || strings.HasPrefix(string(d.Status.Code), "4") {
-			f.Bounce = app.BounceTransient // given up
+			f.Bounce = app.BounceTransient // no further attempts
 		}
 	}
 }
 
-// smtpCode reads an SMTP reply code; 0: it is none. Mailgun has codes of its own from 600 on.
+// smtpCode parses an SMTP reply code; 0: invalid. Mailgun has its own codes from 600.
 func smtpCode(s looseString) int {
 	n, err := strconv.Atoi(string(s))
 	if err != nil || n < 400 || n > 599 {

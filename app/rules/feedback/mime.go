@@ -14,23 +14,22 @@ import (
 	"mailer/app/kit/htmltext"
 )
 
-// bounceParts is what the parts of a message hold that matters. They are read by a parser
-// of their own, since mail programs that bounce are old and a message of theirs with one
-// broken part must not lose the sound ones.
+// bounceParts holds the relevant parts of a message. They are parsed by a separate parser, since
+// old mail programs send broken messages, and one broken part must not lose the valid ones.
 type bounceParts struct {
-	left      int    // parts that may still be looked at
+	left      int    // parts that may still be parsed
 	header    fields // of the message
-	report    bool   // it is a multipart/report of a delivery status
+	report    bool   // a multipart/report with a delivery status
 	status    []byte // message/delivery-status
 	misplaced []byte // a delivery status in a part of another type
 	feedback  []byte // message/feedback-report
-	receipt   bool   // message/disposition-notification: it was shown to somebody
-	original  fields // header of the message that came back
-	text      string // the first text for people
-	html      string // the first text for people that is HTML
+	receipt   bool   // message/disposition-notification: the message was displayed
+	original  fields // header of the returned message
+	text      string // first text part
+	html      string // first HTML part
 }
 
-// readParts reads a message and its parts, in time linear to its length.
+// readParts parses a message and its parts in linear time.
 func readParts(raw []byte) *bounceParts {
 	p := &bounceParts{left: maxBounceParts}
 	header, body := splitHeader(raw)
@@ -42,8 +41,7 @@ func readParts(raw []byte) *bounceParts {
 	return p
 }
 
-// splitHeader parts an entity into its header and its body. An entity without any field is
-// all body.
+// splitHeader splits an entity into header and body. An entity without a field is only a body.
 func splitHeader(raw []byte) (header fields, body []byte) {
 	end, next := len(raw), len(raw)
 	for at := 0; at < len(raw) && at < maxBounceHeader; {
@@ -61,8 +59,7 @@ func splitHeader(raw []byte) (header fields, body []byte) {
 	return header, raw[next:]
 }
 
-// cutLine returns the line that begins at a place, without its line feed, and where the next
-// one begins.
+// cutLine returns the line at a position without its line feed, and the start of the next line.
 func cutLine(b []byte, at int) (line []byte, next int) {
 	if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
 		return b[at : at+n], at + n + 1
@@ -70,8 +67,8 @@ func cutLine(b []byte, at int) (line []byte, next int) {
 	return b[at:], len(b)
 }
 
-// walk looks at an entity and what it holds. It does not enter the message that came back:
-// what that contains is ours or anybody's, and no report.
+// walk processes an entity and its parts. It does not enter the returned message, whose content is
+// not a report.
 func (p *bounceParts) walk(header fields, body []byte, depth int) {
 	if p.left--; p.left < 0 || depth > maxBounceDepth {
 		return
@@ -89,7 +86,7 @@ func (p *bounceParts) walk(header fields, body []byte, depth int) {
 		if boundary != "" && p.each(body, boundary, depth) {
 			return
 		}
-		kind = "text/plain" // no part at all: what it says may be in it nevertheless
+		kind = "text/plain" // not an entity, but it may contain the text
 	}
 	p.take(kind, parameters["charset"], header, body)
 }
@@ -122,8 +119,8 @@ func (p *bounceParts) each(body []byte, boundary string, depth int) (any bool) {
 	return any
 }
 
-// guessBoundary finds the boundary of a multipart body whose header does not tell it: its
-// first line that begins with two dashes.
+// guessBoundary returns the boundary of a multipart body whose header lacks it: its first line
+// that begins with two dashes.
 func guessBoundary(body []byte) string {
 	for at := 0; at < len(body) && at < maxBounceHeader; {
 		line, next := cutLine(body, at)
@@ -136,7 +133,7 @@ func guessBoundary(body []byte) string {
 	return ""
 }
 
-// contentType reads a Content-Type, also one whose parameters are no sound ones.
+// contentType parses a Content-Type even if its parameters are invalid.
 func contentType(value string) (kind string, parameters map[string]string) {
 	kind, parameters, err := mime.ParseMediaType(value)
 	if err == nil {
@@ -155,7 +152,7 @@ func contentType(value string) (kind string, parameters map[string]string) {
 	return strings.ToLower(strings.TrimSpace(kind)), parameters
 }
 
-// take keeps what a part says.
+// take stores the content of a part.
 func (p *bounceParts) take(kind, charset string, header fields, body []byte) {
 	decode := func() []byte {
 		return decodeTransfer(body[:min(len(body), 2*maxBouncePart)], header.get("content-transfer-encoding"))
@@ -182,7 +179,7 @@ func (p *bounceParts) take(kind, charset string, header fields, body []byte) {
 	}
 }
 
-// takeText keeps the first text, and a delivery status that has another type than its own.
+// takeText stores the first text, and a delivery status in a part of another type.
 func (p *bounceParts) takeText(kind, charset string, decode func() []byte) {
 	text := kind == "text/plain" || kind == "" || kind == "text" || strings.HasPrefix(kind, "text/")
 	if !text && !strings.HasPrefix(kind, "application/") && !strings.HasPrefix(kind, "message/") {
@@ -207,8 +204,7 @@ func hasLine(b []byte, prefix string) bool {
 	return bytes.HasPrefix(b, []byte(prefix)) || bytes.Contains(b, []byte("\n"+prefix))
 }
 
-// decodeTransfer takes a content transfer encoding off; what is encoded wrongly counts as
-// far as it can be read.
+// decodeTransfer decodes a content transfer encoding as far as it is valid.
 func decodeTransfer(b []byte, encoding string) []byte {
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "base64":
@@ -230,7 +226,7 @@ func decodeTransfer(b []byte, encoding string) []byte {
 	return b[:min(len(b), maxBouncePart)]
 }
 
-// decodeQuoted decodes quoted-printable, and leaves what is none as it stands.
+// decodeQuoted decodes quoted-printable and leaves invalid sequences unchanged.
 func decodeQuoted(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
@@ -257,7 +253,7 @@ func decodeQuoted(b []byte) []byte {
 	return out
 }
 
-// hexAt is the value of a hexadecimal digit; -1: there is none.
+// hexAt returns the value of a hexadecimal digit; -1: not a digit.
 func hexAt[T ~string | ~[]byte](b T, at int) int {
 	if at >= len(b) {
 		return -1
@@ -273,8 +269,8 @@ func hexAt[T ~string | ~[]byte](b T, at int) int {
 	return -1
 }
 
-// decodeCharset makes UTF-8 of a text. One in a character set that is not named, or named
-// wrongly, is taken for UTF-8 where it can be, else for Windows-1252.
+// decodeCharset converts a text to UTF-8. An unknown character set is treated as UTF-8 if valid,
+// otherwise as Windows-1252.
 func decodeCharset(b []byte, charset string) string {
 	charset = strings.ToLower(strings.Trim(charset, " \t\"'"))
 	if charset != "" && charset != "utf-8" && charset != "utf8" && charset != "us-ascii" && charset != "ascii" {

@@ -7,14 +7,14 @@ import (
 	"mailer/app"
 )
 
-// postmarkReport is what Postmark's webhooks send.
+// postmarkReport is a webhook request of Postmark.
 type postmarkReport struct {
 	Record    looseString            `json:"RecordType"`
 	ID        looseString            `json:"ID"`
 	Type      looseString            `json:"Type"`
 	MessageID looseString            `json:"MessageID"`
-	Email     looseString            `json:"Email"`     // of bounces and complaints
-	Recipient looseString            `json:"Recipient"` // of all others
+	Email     looseString            `json:"Email"`     // in bounces and complaints
+	Recipient looseString            `json:"Recipient"` // in all others
 	Details   looseString            `json:"Details"`
 	Words     looseString            `json:"Description"`
 	BouncedAt looseString            `json:"BouncedAt"`
@@ -28,14 +28,14 @@ type postmarkReport struct {
 	} `json:"Geo"`
 }
 
-// postmarkBounces are Postmark's types of bounce. Types that are not listed are
-// answers of people and machines, or of nobody knows what.
+// postmarkBounces are Postmark's types of bounce. Other types are replies of people and programs,
+// or unknown.
 var postmarkBounces = map[looseString]struct {
 	kind    Kind
 	bounce  app.BounceType
 	subType string
 }{
-	"HardBounce":              {Bounced, app.BouncePermanent, "NoEmail"}, // Postmark's word for an address that does not exist
+	"HardBounce":              {Bounced, app.BouncePermanent, "NoEmail"}, // an address that does not exist
 	"BadEmailAddress":         {Bounced, app.BouncePermanent, "NoEmail"},
 	"Transient":               {Delayed, "", ""},
 	"SoftBounce":              {Bounced, app.BounceTransient, "General"},
@@ -51,8 +51,8 @@ var postmarkBounces = map[looseString]struct {
 	"TemplateRenderingFailed": {Failed, "", ""},
 }
 
-// readPostmark reads what a webhook of Postmark sends: one report. Records
-// that say nothing of a message are left out. Error: CodeInvalidPayload.
+// readPostmark parses a Postmark webhook request: one report. Other records are ignored. Error:
+// CodeInvalidPayload.
 func readPostmark(body []byte) ([]Report, error) {
 	var m postmarkReport
 	if err := decodeReport(body, &m); err != nil {
@@ -68,8 +68,8 @@ func readPostmark(body []byte) ([]Report, error) {
 	return []Report{f}, nil
 }
 
-// emailID returns the email's id in the metadata, whatever the case of its name;
-// empty: there is none, or several, of which only one can be ours.
+// emailID returns the email's id in the metadata, whose name may have any case; empty: none, or
+// several, of which only one can be ours.
 func (m *postmarkReport) emailID() (id string) {
 	ids := 0
 	for name, value := range m.Metadata {
@@ -84,7 +84,7 @@ func (m *postmarkReport) emailID() (id string) {
 	return id
 }
 
-// report fills in what happened, and reports whether it is worth a report.
+// report sets the event and returns false for records that are ignored.
 func (m *postmarkReport) report(f *Report) bool {
 	switch m.Record {
 	case "Delivery":
@@ -95,7 +95,7 @@ func (m *postmarkReport) report(f *Report) bool {
 		f.Kind, f.At = Clicked, isoTime(m.Received)
 	case "SpamComplaint":
 		f.Kind, f.At = Complained, isoTime(m.BouncedAt)
-	case "Bounce", "": // older ones do not say
+	case "Bounce", "": // older ones have no type
 		known, ok := postmarkBounces[m.Type]
 		if !ok {
 			return false
@@ -106,7 +106,7 @@ func (m *postmarkReport) report(f *Report) bool {
 		}
 		if f.Enhanced = codeOf("", m.Details); f.Kind == Bounced {
 			e := f.evidence()
-			if f.Bounce == app.BounceUndetermined { // Postmark did not understand it
+			if f.Bounce == app.BounceUndetermined { // Postmark does not know the reason
 				e.Temporary = false
 			}
 			if e.Reply = string(m.Details); e.ReportedClass == "" && e.Reply == "" {

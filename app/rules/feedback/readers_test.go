@@ -14,7 +14,7 @@ const sesMail = `"mail":{"timestamp":"2026-05-01T10:00:00.123Z","source":"a@exam
 	"headersTruncated":false,"headers":[{"name":"From","value":"a@example.com"},{"name":"x-mailer-email-id","value":"0198c0de-0000-7000-8000-000000000001"},
 	{"name":"Message-ID","value":"<0198c0de-0000-7000-8000-000000000001@example.com>"}],"commonHeaders":{"messageId":"<0100019f-aaaa-bbbb-000000@email.amazonses.com>"},"tags":{"ses:caller-identity":["x"]}}`
 
-// brief is a report on one line, for comparing.
+// brief formats a report on one line.
 func brief(f Report) string {
 	return strings.Join(strings.Fields(fmt.Sprint(f.Kind, " ", f.Recipient, " ", f.Bounce, " ", f.SubType, " ", f.Enhanced)), " ")
 }
@@ -67,8 +67,8 @@ func TestReadSES(t *testing.T) {
 	}
 }
 
-// Somebody on the way may have added a header beside ours: nobody knows which is
-// whose, so nothing in the header says whose mail it was.
+// TestSeveralEmailIDHeadersAreIgnored: somebody on the way may have added a second header, so none
+// of them proves the email.
 func TestSeveralEmailIDHeadersAreIgnored(t *testing.T) {
 	const ours, other = "0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002"
 	for name, headers := range map[string]string{
@@ -87,7 +87,7 @@ func TestSeveralEmailIDHeadersAreIgnored(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, reports, err)
 		}
 	}
-	for range 20 { // a map has no order
+	for range 20 { // map order is random
 		reports, err := readPostmark([]byte(`{"RecordType":"Delivery","MessageID":"883953f4","Recipient":"bob@example.net",
 			"Metadata":{"mailer-email-id":"` + ours + `","Mailer-Email-ID":"` + other + `"}}`))
 		if err != nil || len(reports) != 1 || reports[0].EmailID != "" || reports[0].ProviderID != "883953f4" {
@@ -215,8 +215,7 @@ func TestReadGeneric(t *testing.T) {
 	}
 }
 
-// FuzzFeedback: whatever comes, readers end with reports that can be stored, or an
-// error of the caller's.
+// FuzzFeedback checks that readers return storable reports or an error for the caller.
 func FuzzFeedback(f *testing.F) {
 	f.Add([]byte(`{"eventType":"Bounce","bounce":{"bounceType":"Permanent","bouncedRecipients":[{"emailAddress":"a@b.c","status":"5.1.1"}]},` + sesMail + "}"))
 	f.Add([]byte(`{"RecordType":"Bounce","ID":42,"Type":"HardBounce","Details":"550 5.1.1","Email":"j@e.c","BouncedAt":"2026-05-01T10:00:00Z"}`))

@@ -16,27 +16,26 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// ReportRetention is how long a report is remembered so that it counts once.
+// ReportRetention is how long report ids are stored for deduplication.
 const ReportRetention = 30 * 24 * time.Hour
 
-// ReturnPathRetention is how long after its acceptance reports come to an email's return path: it
-// may leave a month later and wait for a month, and its bounces take a week at most. A return
-// path stands in the header of the message, so whoever gets hold of that has it for good.
+// ReturnPathRetention is how long after its acceptance an email's return path is valid: it may be
+// sent a month later and wait for a month, and bounces take up to a week. The return path is in
+// the message header, so everyone who gets the message knows it.
 const ReturnPathRetention = 90 * 24 * time.Hour
 
-// ProviderIDRetention is how long after its acceptance an email is found by its
-// provider's id: it may leave a month later, and be reported of for some weeks.
+// ProviderIDRetention is how long after its acceptance an email is found by its provider's id: it
+// may be sent a month later, and reports may follow for some weeks.
 const ProviderIDRetention = 90 * 24 * time.Hour
 
-// Bounds of what is kept of a report, in bytes.
+// Limits of stored values, in bytes.
 const (
 	maxDiagnostic   = 500
 	maxFeedbackLink = 2048
 	maxSubType      = 64
 )
 
-// LastEvent is the value of last_event that a report leads to; empty for a kind
-// that is none.
+// LastEvent returns the value of last_event for a report; empty: none.
 func (k Kind) LastEvent() app.LastEvent {
 	switch k {
 	case Accepted:
@@ -59,9 +58,8 @@ func (k Kind) LastEvent() app.LastEvent {
 	return ""
 }
 
-// RecipientState is the state that a timeline's event moves its recipient to at
-// least. Whoever loads a picture has the mail; where a scanner did, somebody on
-// the way took it.
+// RecipientState returns the minimum state of a recipient after an event. Loading an image proves
+// delivery; a scanner that loads it proves acceptance.
 func RecipientState(t app.EventType) app.LastEvent {
 	switch t {
 	case app.EventType(app.Opened), app.EventType(app.Clicked):
@@ -72,12 +70,12 @@ func RecipientState(t app.EventType) app.LastEvent {
 	return app.LastEvent(t)
 }
 
-// addressSubTypes are the words of providers for bounces that condemn an address, and what
-// they mean. The last two: the address is on the provider's own list, after such a bounce.
+// addressSubTypes maps provider subtypes of permanent bounces to reasons. The last two mean that
+// the address is on the provider's own list.
 var addressSubTypes = map[string]bounce.Reason{bounce.NoEmail: bounce.NoMailbox, "Suppressed": bounce.ProviderList, "OnAccountSuppressionList": bounce.ProviderList}
 
-// Suppresses reports whether a report takes its recipient off further mail: complaints, and
-// bounces that package bounce judges Hard.
+// Suppresses reports whether a report suppresses its recipient: complaints, and bounces of class
+// Hard.
 func Suppresses(f Report) bool {
 	switch f.Kind {
 	case Complained:
@@ -89,7 +87,7 @@ func Suppresses(f Report) bool {
 	return false
 }
 
-// classifyOnce judges a bounce that was not judged yet, by what its fields say.
+// classifyOnce classifies a bounce that was not classified yet by its fields.
 func (f *Report) classifyOnce() {
 	if f.Kind == Bounced && f.Class == "" {
 		j := bounce.Classify(f.evidence())
@@ -97,8 +95,8 @@ func (f *Report) classifyOnce() {
 	}
 }
 
-// evidence is what the fields of a report say. A type of bounce that is not Permanent never
-// condemns the address.
+// evidence returns the evidence in the fields of a report. A bounce that is not Permanent never
+// suppresses the address.
 func (f *Report) evidence() bounce.Evidence {
 	e := bounce.Evidence{Reply: f.Diagnostic, Status: f.Enhanced, Temporary: f.Bounce == app.BounceTransient || f.Bounce == app.BounceUndetermined}
 	if f.Bounce == app.BouncePermanent {
@@ -107,13 +105,13 @@ func (f *Report) evidence() bounce.Evidence {
 	return e
 }
 
-// classify fills in what evidence says of a bounce.
+// classify sets the classification of a bounce.
 func (f *Report) classify(e bounce.Evidence) {
 	j := bounce.Classify(e)
 	f.Class, f.Reason, f.Bounce, f.SubType, f.Enhanced = j.Class, j.Reason, j.Bounce, j.SubType, j.Status
 }
 
-// SuppressionOrigin is the origin of the suppression that a report leads to.
+// SuppressionOrigin returns the origin of the suppression that a report causes.
 func (k Kind) SuppressionOrigin() app.SuppressionOrigin {
 	if k == Complained {
 		return app.OriginComplaint
@@ -121,14 +119,13 @@ func (k Kind) SuppressionOrigin() app.SuppressionOrigin {
 	return app.OriginBounce
 }
 
-// Bound makes a report fit to be stored: texts of one line and bounded, an id
-// where there is none, a time that lies between the acceptance of the email and
-// now. accepted is zero where the email is not known.
+// Bound returns the report in storable form: texts on one line and of limited length, an id, and a
+// time between the acceptance of the email and now. accepted is zero if the email is unknown.
 func (f Report) Bound(accepted, now time.Time) Report {
 	if f.ID == "" {
 		f.ID = f.fingerprint()
 	}
-	f.classifyOnce() // by all words of the server
+	f.classifyOnce() // with the whole text of the server
 	f.SubType = PrintableLine(f.SubType, maxSubType)
 	f.Diagnostic = PrintableLine(f.Diagnostic, maxDiagnostic)
 	f.Link = PrintableLine(f.Link, maxFeedbackLink)
@@ -161,8 +158,7 @@ func bounceTypeOf(enhanced string) app.BounceType {
 	return app.BounceUndetermined
 }
 
-// fingerprint stands for an id where the sender of a report has none: the same
-// words make the same one.
+// fingerprint returns an id for reports without one: a hash of the report.
 func (f Report) fingerprint() string {
 	h := sha256.New()
 	for _, part := range []string{string(f.Kind), f.EmailID, f.ProviderID, f.MessageID, f.Recipient, string(f.Bounce), f.SubType,
@@ -172,23 +168,22 @@ func (f Report) fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// PrintableLine is foreign text as one printable line of at most most bytes.
-func PrintableLine(s string, most int) string {
-	s = s[:min(len(s), 4*most)]
+// PrintableLine returns untrusted text as one printable line of at most maxBytes bytes.
+func PrintableLine(s string, maxBytes int) string {
+	s = s[:min(len(s), 4*maxBytes)]
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
 	}, s)
-	return firstBytes(strings.Join(strings.Fields(s), " "), most)
+	return firstBytes(strings.Join(strings.Fields(s), " "), maxBytes)
 }
 
-// sesReply is how Amazon SES answers the final dot.
+// sesReply begins the reply of Amazon SES to the final dot.
 const sesReply = "Ok "
 
-// ProviderIDIn returns the id that a provider's relay names in its reply to the
-// final dot, "Ok <id>"; empty: it names none.
+// ProviderIDIn returns the provider's id in the reply to the final dot, "Ok <id>"; empty: none.
 func ProviderIDIn(reply string) string {
 	id, ok := strings.CutPrefix(reply, sesReply)
 	if !ok || len(id) < 16 || len(id) > 128 || strings.Trim(id, idCharacters) != "" {

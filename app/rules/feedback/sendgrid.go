@@ -7,8 +7,7 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// sendgridReport is one event of SendGrid's Event Webhook, which sends many at
-// once.
+// sendgridReport is an event of SendGrid's Event Webhook.
 type sendgridReport struct {
 	Event     looseString `json:"event"`
 	ID        looseString `json:"sg_event_id"`
@@ -28,7 +27,7 @@ type sendgridReport struct {
 	Machine   looseString `json:"sg_machine_open"`
 }
 
-// sendgridClasses are the bounce classifications that say what was wrong.
+// sendgridClasses are the bounce classifications with a known reason.
 var sendgridClasses = map[looseString]string{
 	"Invalid Address":     "NoEmail",
 	"Mailbox Unavailable": "MailboxFull",
@@ -36,9 +35,8 @@ var sendgridClasses = map[looseString]string{
 	"Reputation":          "ContentRejected",
 }
 
-// readSendgrid reads what SendGrid's Event Webhook sends: an array of
-// events. Those that say nothing of a message are left out. Error:
-// CodeInvalidPayload.
+// readSendgrid parses a request of SendGrid's Event Webhook: an array of events. Other events are
+// ignored. Error: CodeInvalidPayload.
 func readSendgrid(body []byte) ([]Report, error) {
 	var events []sendgridReport
 	if err := decodeReport(body, &events); err != nil {
@@ -57,7 +55,7 @@ func readSendgrid(body []byte) ([]Report, error) {
 	return out, nil
 }
 
-// report fills in what happened, and reports whether it is worth a report.
+// report sets the event and returns false for events that are ignored.
 func (m *sendgridReport) report(f *Report) bool {
 	f.Diagnostic = string(m.Reason + m.Response)
 	switch m.Event {
@@ -68,7 +66,7 @@ func (m *sendgridReport) report(f *Report) bool {
 	case "deferred":
 		f.Kind, f.Enhanced = Delayed, codeOf(m.Status, m.Response+m.Reason)
 	case "open":
-		f.Kind, f.IPAddress = Opened, string(m.IP) // that of other events is SendGrid's own
+		f.Kind, f.IPAddress = Opened, string(m.IP) // the address in other events is SendGrid's
 	case "click":
 		f.Kind, f.IPAddress = Clicked, string(m.IP)
 	case "spamreport":
@@ -84,8 +82,8 @@ func (m *sendgridReport) report(f *Report) bool {
 	return true
 }
 
-// bounced tells a bounce from what SendGrid calls a block, which speaks of the
-// moment or of the message.
+// bounced distinguishes a bounce from what SendGrid calls a block, which is temporary or about the
+// message.
 func (m *sendgridReport) bounced(f *Report) {
 	f.Bounce = app.BouncePermanent
 	e := f.evidence()
@@ -99,8 +97,8 @@ func (m *sendgridReport) bounced(f *Report) {
 	}
 }
 
-// dropped sorts what SendGrid did not send: to those on its own lists of bounces
-// and complaints, or for a reason of its own.
+// dropped distinguishes why SendGrid did not send: its own bounce and complaint lists, or another
+// reason.
 func (m *sendgridReport) dropped(f *Report) {
 	switch m.Reason {
 	case "Bounced Address", "Spam Reporting Address":

@@ -6,8 +6,7 @@ import (
 	"mailer/app"
 )
 
-// sesReport is what Amazon SES publishes about a message: an event
-// (eventType) or a notification (notificationType).
+// sesReport is an event (eventType) or notification (notificationType) of Amazon SES.
 type sesReport struct {
 	Event        looseString `json:"eventType"`
 	Notification looseString `json:"notificationType"`
@@ -68,11 +67,10 @@ type sesFetch struct {
 	Link      looseString `json:"link"`
 }
 
-// ReadSES reads the Message of an SNS notification of Amazon SES: bounces,
-// complaints, deliveries, delays, rejections, opens and clicks, by event
-// publishing or by feedback notifications, one report for each recipient. id is
-// the notification's MessageId. Other types are left out. Error:
-// CodeInvalidPayload.
+// ReadSES parses the Message of an SNS notification of Amazon SES: bounces, complaints,
+// deliveries, delays, rejections, opens and clicks, from event publishing or feedback
+// notifications, one report for each recipient. id is the notification's MessageId. Other types
+// are ignored. Error: CodeInvalidPayload.
 func ReadSES(id string, message []byte) ([]Report, error) {
 	var m sesReport
 	if err := decodeReport(message, &m); err != nil {
@@ -87,9 +85,8 @@ func ReadSES(id string, message []byte) ([]Report, error) {
 	return out, nil
 }
 
-// named returns what the header of the mail calls the email. Where it has several
-// email ids, somebody else wrote one of them: both are empty then, and only the id
-// that SES itself gave the mail says which it is.
+// named returns the ids in the header of the mail. If it has several email ids, one is forged:
+// both results are empty then, and only SES's own id identifies the email.
 func (m *sesReport) named() (emailID, messageID string) {
 	messageID = bareMessageID(m.Mail.Common.MessageID)
 	ids := 0
@@ -156,7 +153,7 @@ func sesBounceType(t looseString) app.BounceType {
 	return app.BounceUndetermined
 }
 
-// sesEach makes a report for each recipient; one without any is about the email.
+// sesEach returns a report for each recipient, or one about the email without recipients.
 func sesEach(base Report, recipients []sesRecipient) []Report {
 	if len(recipients) == 0 {
 		return []Report{base}
@@ -170,7 +167,7 @@ func sesEach(base Report, recipients []sesRecipient) []Report {
 		}
 		if f.Enhanced = codeOf(r.Status, r.Diagnostic); f.Kind == Bounced {
 			e := f.evidence()
-			if f.Bounce == app.BounceUndetermined { // Amazon could not tell why
+			if f.Bounce == app.BounceUndetermined { // Amazon does not know the reason
 				e.Temporary = false
 			}
 			e.Status, e.Reply = "", string(r.Diagnostic)
@@ -189,7 +186,7 @@ func sesNamed(base Report, addresses []looseString) []Report {
 	return sesEach(base, recipients)
 }
 
-// fetched is an open or a click. SES does not say whose it was.
+// fetched returns a report of an open or click. SES does not name the recipient.
 func (m *sesReport) fetched(base Report, kind Kind, f sesFetch) []Report {
 	base.Kind, base.At, base.IPAddress, base.UserAgent, base.Link = kind, isoTime(f.Timestamp), string(f.IPAddress), string(f.UserAgent), string(f.Link)
 	if len(m.Mail.Destination) == 1 {

@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// matchesActivity judges a condition on received, opened or clicked emails.
+// matchesActivity evaluates a condition on received, opened or clicked emails.
 func matchesActivity(c *app.Condition, contact *app.Contact, facts *Facts) bool {
 	last := contact.LastSentAt
 	switch c.Field {
@@ -35,7 +35,7 @@ func matchesActivity(c *app.Condition, contact *app.Contact, facts *Facts) bool 
 	return !contact.LastSentAt.IsZero() && !contact.CreatedAt.After(from) && last.Before(from)
 }
 
-// Since returns the moment so many days before now as a condition says.
+// Since returns the time that a condition's number of days is before now.
 func Since(c *app.Condition, now time.Time) (time.Time, bool) {
 	days, ok := c.DaysValue()
 	return now.Add(-time.Duration(days) * 24 * time.Hour).Truncate(time.Millisecond), ok
@@ -49,7 +49,7 @@ func matchesBroadcast(c *app.Condition, facts *Facts) bool {
 	with, without := c.BroadcastBits()
 	has := seen&with != 0 && seen&without == 0
 	if c.Field == app.FieldReceived && c.Op == app.OpNotInBroadcast {
-		return ok && whole && !has // else everybody would be picked whose recipient is gone
+		return ok && whole && !has // otherwise contacts whose recipient row was deleted would match
 	}
 	return ok && has
 }

@@ -1,9 +1,7 @@
-// Package filter says which contacts a segment's filter picks, one at a time, as the
-// store's statements do for many; a test of the store compares the two. Packages from
-// the store on upward may import it; it does no I/O and keeps no state.
+// Package filter evaluates a segment's filter for one contact, with the same result as the store's
+// statements for many; a test of the store compares the two. It does no I/O and keeps no state.
 //
-// Failure policy: it can't fail. With a condition that can't be read, which
-// Filter.Validate refuses, no comparison holds.
+// It can't fail. A condition that Filter.Validate refuses never matches.
 package filter
 
 import (
@@ -14,21 +12,18 @@ import (
 	"mailer/app"
 )
 
-// Facts are what a filter can ask for beyond the columns of a contact. The zero value
-// knows no topics and no broadcasts.
+// Facts are data for conditions other than on a contact's columns. The zero value has no topics
+// and broadcasts.
 type Facts struct {
 	Now time.Time
-	// Topic returns what the contact gets of a topic; empty for a topic that is not the
-	// team's.
+	// Topic returns the contact's subscription to a topic; empty for another team's topic.
 	Topic func(id string) app.Subscription
-	// Broadcast returns what happened to the contact's email of a broadcast, if it is one of
-	// its recipients; not ok for a broadcast that is not the team's. whole: none of its
-	// recipients were deleted for their age.
+	// Broadcast returns the events of the contact's email in a broadcast, if it is a recipient; ok
+	// is false for another team's broadcast. whole: no recipients were deleted by retention.
 	Broadcast func(id string) (seen app.Seen, ok, whole bool)
 }
 
-// Matches reports whether the filter picks a contact, as the store's scans do. A
-// nil filter picks nobody.
+// Matches reports whether the filter selects a contact. A nil filter selects nobody.
 func Matches(f *app.Filter, c *app.Contact, facts Facts) bool {
 	if f == nil {
 		return false
@@ -77,7 +72,7 @@ func matchesTime(c *app.Condition, created time.Time) bool {
 	return created.After(t)
 }
 
-// valueOf returns what a contact has in the field of the condition.
+// valueOf returns the contact's value of the condition's field.
 func valueOf(c *app.Condition, contact *app.Contact) (v app.PropertyValue, set bool) {
 	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
 		v, set = contact.Properties[key]
@@ -95,7 +90,7 @@ func valueOf(c *app.Condition, contact *app.Contact) (v app.PropertyValue, set b
 	return v, v.Text != ""
 }
 
-// equals compares text as it is written, and a number also as a number.
+// equals compares as text, and numbers also as numbers.
 func equals(c *app.Condition, v app.PropertyValue) bool {
 	if v.Type == app.NumberProperty {
 		n, ok := c.NumberValue()
@@ -104,7 +99,7 @@ func equals(c *app.Condition, v app.PropertyValue) bool {
 	return v.Text == c.Value
 }
 
-// matchesValue compares a value that is there.
+// matchesValue compares a value that exists.
 func matchesValue(c *app.Condition, v app.PropertyValue) bool {
 	switch c.Op {
 	case app.OpEquals:

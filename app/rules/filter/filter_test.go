@@ -19,7 +19,7 @@ func TestMatches(t *testing.T) {
 		want             bool
 	}{
 		{"email", app.OpEquals, "Ann.O'Brien@Example.org", true},
-		{"email", app.OpEquals, "ann.o'brien@example.org", false}, // as it is stored
+		{"email", app.OpEquals, "ann.o'brien@example.org", false}, // as stored
 		{"email", app.OpEndsWith, "@example.org", false},
 		{"email", app.OpStartsWith, "Ann.O'", true},
 		{"email", app.OpContains, "%", false},
@@ -29,7 +29,7 @@ func TestMatches(t *testing.T) {
 		{"first_name", app.OpEquals, "100", false},
 		{"first_name", app.OpNotEquals, "100%", false},
 		{"first_name", app.OpNotEquals, "x", true},
-		{"last_name", app.OpNotEquals, "x", true}, // there is none
+		{"last_name", app.OpNotEquals, "x", true}, // missing
 		{"last_name", app.OpEquals, "x", false},
 		{"last_name", app.OpIsSet, "", false},
 		{"last_name", app.OpIsNotSet, "", true},
@@ -51,14 +51,14 @@ func TestMatches(t *testing.T) {
 		{"property:five", app.OpContains, ".0", false},
 		{"property:five", app.OpGreaterThan, "5", false},
 		{"property:five", app.OpGreaterThan, "4.9", true},
-		{"property:five", app.OpLessThan, "10", true}, // not as text
+		{"property:five", app.OpLessThan, "10", true}, // not compared as text
 		{"property:half", app.OpStartsWith, "0.", true},
 		{"property:half", app.OpEquals, ".5", true},
 		{"property:huge", app.OpEndsWith, "000", true},
 		{"property:huge", app.OpContains, "e", false},
 		{"property:tiny", app.OpStartsWith, "0.0000001", true},
 		{"property:text", app.OpEquals, "5", true},
-		{"property:text", app.OpEquals, "5.0", false}, // is a text
+		{"property:text", app.OpEquals, "5.0", false}, // a string property
 		{"property:text", app.OpGreaterThan, "1", false},
 		{"property:text", app.OpLessThan, "9", false},
 		{"property:plan", app.OpContains, "o p", true},

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is read of the mails in testdata/htmltext anew")
 
-// golden compares with a file of testdata/htmltext.
+// golden compares with a file in testdata/htmltext.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "testing", "apptest", "testdata", "htmltext", name)
@@ -43,17 +43,17 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// readings is all that is made of the HTML of a mail: its text, what is found in
-// it, and how its links are rewritten.
+// readings returns everything derived from the HTML of a mail: its text, the findings, and the
+// rewritten links.
 func readings(source string) (text, found, links string) {
 	m := &app.Mail{From: app.Address{Local: "ann", Domain: "mail.example.com"}, Subject: "Hi", HTML: source, Text: "Hi"}
-	places := tracking.Scan(source)
-	links = places.Rewrite(source, func(target string) string { return "https://t.test/?" + target }, "")
+	scanned := tracking.Scan(source)
+	links = scanned.Rewrite(source, func(target string) string { return "https://t.test/?" + target }, "")
 	return htmltext.PlainText(source), strings.Join(OfMail(m, false, "https://mailer.test").Found, " "), links
 }
 
-// What is read of HTML was frozen when everything was read by x/net's tokenizer
-// alone: whatever reads it now must read the same.
+// TestGoldenInsights: the golden files were made with x/net's tokenizer; the own tokenizer must
+// give the same results.
 func TestGoldenInsights(t *testing.T) {
 	paths, err := filepath.Glob("../../testing/apptest/testdata/htmltext/*.html")
 	if err != nil || len(paths) < 10 {

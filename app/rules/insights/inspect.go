@@ -1,8 +1,8 @@
-// Package insights looks at a mail for what keeps mail from inboxes. Everything
-// from the store on upward may import it; it does no I/O, asks nobody and keeps no state.
+// Package insights inspects a mail for properties that lower its chance to reach inboxes. It does
+// no I/O and keeps no state.
 //
-// Failure policy: any mail can be looked at, in linear time; only a broadcast that
-// can't be compiled is an error.
+// Failure policy: any mail can be inspected in linear time. Only a broadcast that can't be
+// compiled is an error.
 package insights
 
 import (
@@ -14,9 +14,8 @@ import (
 	"mailer/app/rules/render"
 )
 
-// OfMail looks at a mail as it leaves, before its links are tracked. bulk: it
-// is of a broadcast. Links to the hosted pages at base are no links of the mail's
-// author. It takes linear time and asks nobody.
+// OfMail inspects the final mail before its links are tracked. bulk: of a broadcast. Links to
+// hosted pages at base are not counted.
 func OfMail(m *app.Mail, bulk bool, base string) *app.Insights {
 	c := inspect(m, base)
 	marketing := bulk || m.TopicID != "" || c.listUnsubscribe || c.unsubscribe
@@ -47,8 +46,8 @@ func OfMail(m *app.Mail, bulk bool, base string) *app.Insights {
 	return app.NewInsights(found)
 }
 
-// OfBroadcast looks at a queued broadcast as a recipient gets it of whom
-// nothing is known. Errors: those of Compile.
+// OfBroadcast inspects a queued broadcast as a recipient without values gets it. Errors: those of
+// Compile.
 func OfBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
 	plain, frozen := *b, app.BroadcastSnapshot{}
 	if b.Snapshot != nil {
@@ -68,7 +67,7 @@ func OfBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
 	return OfMail(sample, true, frozen.Pages).ForDomain(b.From.Domain, frozen.NoDMARC, frozen.Tracking), nil
 }
 
-// isNoReply tells addresses whose name says that nobody reads them.
+// isNoReply reports whether a local part says that nobody reads its mail.
 func isNoReply(local string) bool {
 	letters := strings.Map(func(r rune) rune {
 		if r < 'a' || r > 'z' {
@@ -83,8 +82,8 @@ func isSVG(a app.Attachment) bool {
 	return strings.HasPrefix(strings.ToLower(a.ContentType), "image/svg") || strings.HasSuffix(strings.ToLower(a.Filename), ".svg")
 }
 
-// shouts tells subjects of at least five letters of which four in five are
-// capitals, and those with two exclamation marks in a row.
+// shouts reports whether a subject has at least five letters of which 80 % are capitals, or two
+// exclamation marks in a row.
 func shouts(subject string) bool {
 	small, capital := 0, 0
 	for _, r := range subject {

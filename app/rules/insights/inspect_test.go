@@ -11,12 +11,12 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// plainMail is a mail in which nothing is found.
+// plainMail returns a mail without findings.
 func plainMail() *app.Mail {
 	return &app.Mail{From: app.Address{Local: "ann", Domain: "mail.example.com"}, Subject: "Your invoice", HTML: "<p>Hello</p>", Text: "Hello"}
 }
 
-// newsMail is marketing in which nothing is found.
+// newsMail returns a newsletter without findings.
 func newsMail() *app.Mail {
 	m := plainMail()
 	m.TopicID = app.NewID()
@@ -120,7 +120,7 @@ func TestInsightsOfTheDomain(t *testing.T) {
 		{true, &app.Tracking{Base: "http://127.0.0.1:3000"}, "no_dmarc foreign_tracking"},
 	} {
 		got := i.ForDomain("mail.example.com", c.noDMARC, c.at)
-		got = got.ForDomain("mail.example.com", c.noDMARC, c.at) // a Write may run twice
+		got = got.ForDomain("mail.example.com", c.noDMARC, c.at) // a write may run twice
 		if strings.Join(got.Found, " ") != c.want {
 			t.Errorf("%t, %+v: %q, want %q", c.noDMARC, c.at, got.Found, c.want)
 		}
@@ -145,7 +145,7 @@ func TestOfBroadcast(t *testing.T) {
 	}
 }
 
-// decided are the points of each penalty, a second time.
+// decided are the expected points of each penalty.
 var decided = map[string]float64{
 	"no_dmarc": 3.5, "no_one_click": 1.5, "no_sender_link": 1.25, "link_shortener": 1.25, "html_too_large": 1, "no_text_part": 1,
 	"no_unsubscribe_link": 1, "phishing_link": 1,
@@ -156,7 +156,7 @@ var decidedMinor = map[string]float64{
 	"bare_domain": 0.25, "http_links": 0.25, "shouting_subject": 0.25,
 }
 
-// randomMail makes a mail with traits and says which ids they mean.
+// randomMail returns a random mail with its expected findings.
 func randomMail(r *rand.Rand) (m *app.Mail, noDMARC bool, at *app.Tracking, want map[string]bool) {
 	want = map[string]bool{}
 	has := func(id string) bool {

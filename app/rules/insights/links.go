@@ -13,7 +13,7 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// inspection is what the bodies and headers of a mail have.
+// inspection holds the properties of a mail's bodies and headers.
 type inspection struct {
 	from string // domain
 	base string // of hosted pages
@@ -21,7 +21,7 @@ type inspection struct {
 	listed map[string]bool
 
 	host                         string // of the last link
-	links                        int    // to web pages but the hosted ones
+	links                        int    // to web pages other than hosted ones
 	ownLink, shortener, http     bool
 	phishing, svg, images, words bool // words: outside of links
 	unsubscribe                  bool // a visible way to unsubscribe
@@ -42,7 +42,7 @@ func inspect(m *app.Mail, base string) *inspection {
 	return c
 }
 
-// text looks at a mail without html: each address in it is a link.
+// text inspects a mail without HTML: each URL in it is a link.
 func (c *inspection) text(s string) {
 	c.unsubscribe = saysUnsubscribe(s)
 	for {
@@ -60,10 +60,10 @@ func (c *inspection) text(s string) {
 	}
 }
 
-// html looks at the tags and the text that is shown.
+// html inspects tags and visible text.
 func (c *inspection) html(source string) {
 	z := htmltext.NewTokens(source)
-	var skipped string // element whose content is not shown
+	var skipped string // element whose content is not visible
 	depth := 0
 	href, inLink := "", false
 	var shown linkText
@@ -117,13 +117,13 @@ func (c *inspection) html(source string) {
 	}
 }
 
-// attribute reads the attribute of that name; empty: there is none.
+// attribute returns the value of an attribute; empty: none.
 func attribute(z *htmltext.Tokens, name string) string {
 	value, _ := z.Value(name)
 	return htmltext.TrimBlanks(value)
 }
 
-// linkText is the text of the open link. Most is of one piece, which is not copied.
+// linkText is the text of the open link. Usually it is one piece, which is not copied.
 type linkText struct {
 	first string
 	whole strings.Builder // from the second piece on
@@ -141,7 +141,7 @@ func (t *linkText) add(s string) {
 	}
 }
 
-// String is all that was added.
+// String returns the text.
 func (t *linkText) String() string {
 	if t.whole.Len() > 0 {
 		return t.whole.String()
@@ -157,7 +157,7 @@ func (c *inspection) image(src string) {
 	c.svg = c.svg || strings.HasPrefix(src, "data:image/svg") || strings.HasSuffix(path, ".svg")
 }
 
-// link looks at a link and the text that it shows; empty: none of its own.
+// link inspects a link and its text; shown is empty without text.
 func (c *inspection) link(target, shown string) {
 	target = htmltext.NormalizeLink(target)
 	host := app.HostOfLink(target)
@@ -169,7 +169,7 @@ func (c *inspection) link(target, shown string) {
 		return
 	}
 	c.links++
-	if host != c.host { // most links of a mail lead to the same host
+	if host != c.host { // most links of a mail have the same host
 		c.host = host
 		c.ownLink = c.ownLink || app.OwnHost(host, c.from)
 		c.shortener = c.shortener || shorteners[strings.TrimPrefix(host, "www.")]
@@ -179,8 +179,8 @@ func (c *inspection) link(target, shown string) {
 	c.phishing = c.phishing || namesAnother(shown, host)
 }
 
-// isIPHost tells addresses in any notation that browsers take: a host whose last
-// label is a number (WHATWG URL 3.5).
+// isIPHost reports whether a host is an IP address in any notation of browsers: its last label is
+// a number (WHATWG URL 3.5).
 func isIPHost(host string) bool {
 	if strings.Contains(host, ":") {
 		if _, err := netip.ParseAddr(host); err == nil {
@@ -191,8 +191,7 @@ func isIPHost(host string) bool {
 	return last != "" && (strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"))
 }
 
-// namesAnother reports whether the text of a link names a domain that its target is
-// not of.
+// namesAnother reports whether the text of a link names another domain than its target.
 func namesAnother(shown, host string) bool {
 	if !strings.Contains(shown, ".") {
 		return false
@@ -205,7 +204,7 @@ func namesAnother(shown, host string) bool {
 	return false
 }
 
-// domainIn reads a word as an address or a domain name; empty: it is none.
+// domainIn returns the domain in a word that is a URL or domain name; empty: neither.
 func domainIn(word string) string {
 	if strings.IndexByte(word, '.') < 0 || strings.IndexByte(word, '@') >= 0 {
 		return ""
@@ -224,8 +223,8 @@ func domainIn(word string) string {
 
 const domainCharacters = "0123456789abcdefghijklmnopqrstuvwxyz-."
 
-// unsubscribeWords are what mails call it, in the languages of the hosted pages, by
-// their first byte.
+// unsubscribeWords are words for unsubscribing in the languages of the hosted pages, by first
+// byte.
 var unsubscribeWords = [256][]string{
 	'a':  {"abmelden", "abbestellen", "austragen", "annulla l'iscrizione", "afmelden"},
 	'c':  {"cancelar suscripción", "cancelar la suscripción", "cancelar inscrição", "cancelar a inscrição", "cancelar assinatura", "cancella iscrizione"},
@@ -252,7 +251,7 @@ func saysUnsubscribe(s string) bool {
 	return false
 }
 
-// shorteners are hosts that hide where a link leads.
+// shorteners are hosts that hide the target of a link.
 var shorteners = map[string]bool{
 	"bit.ly": true, "bitly.com": true, "tinyurl.com": true, "t.co": true, "goo.gl": true, "ow.ly": true, "is.gd": true, "buff.ly": true,
 	"rebrand.ly": true, "cutt.ly": true, "t.ly": true, "tiny.cc": true, "shorturl.at": true, "rb.gy": true, "lnkd.in": true, "v.gd": true,

@@ -7,31 +7,31 @@ import (
 	"mailer/app"
 )
 
-// kind says what a tag is.
+// kind is the kind of a tag.
 type kind int
 
 const (
-	cannot         kind = iota // be turned
-	notATag                    // but text
-	ownPlaceholder             // already
-	field                      // of the contact's
-	value                      // a property, or in a template a variable
+	cannot         kind = iota // not convertible
+	notATag                    // text
+	ownPlaceholder             // a placeholder already
+	field                      // of the contact
+	value                      // a property, or a variable in a template
 	fullName                   // first and last name
-	link                       // to the page to unsubscribe
+	link                       // to the unsubscribe page
 	literal                    // text
 )
 
-// meaning is what a tag means.
+// meaning is the meaning of a tag.
 type meaning struct {
 	kind                kind
-	key                 string // of a field or value; the text itself
+	key                 string // of a field or value; or the literal text
 	fallback            string
-	has                 bool   // a fallback
-	reason              string // it can't be turned, or what differs
+	has                 bool   // there is a fallback
+	reason              string // why it is not convertible, or what differs
 	trimLeft, trimRight bool   // white space around it
 }
 
-// Why a tag can't be turned.
+// Reasons why a tag is not convertible.
 const (
 	whyBlock    = "conditions and loops can't be kept: write one text for all, or a broadcast for each"
 	whyInside   = "it is in a loop, where its name has another meaning"
@@ -45,7 +45,7 @@ const (
 	whyShadowed = "a property of this name can't be filled: the name is that of a contact's field"
 )
 
-// The forms of tags, the longer beginnings first.
+// The forms of tags, longer beginnings first.
 var formsOf = map[Dialect][]form{
 	Resend:     {curly},
 	Listmonk:   {curly},
@@ -63,7 +63,7 @@ var (
 	comment   = form{"{#", "#}"}
 )
 
-// read says what a tag means; s is what stands in it.
+// read returns the meaning of a tag with content s.
 func (t *converter) read(f form, from, end int, s string) meaning {
 	switch {
 	case s == "" && len(f.open) == 1:
@@ -104,7 +104,7 @@ func (t *converter) read(f form, from, end int, s string) meaning {
 	return t.handlebars(f, s)
 }
 
-// or is the meaning with a fallback.
+// or returns the meaning with a fallback.
 func (m meaning) or(fallback string, has bool) meaning {
 	m.fallback, m.has = fallback, has && (m.kind == field || m.kind == value)
 	if has && m.kind == fullName {
@@ -113,19 +113,19 @@ func (m meaning) or(fallback string, has bool) meaning {
 	return m
 }
 
-// fieldNames are the names of a contact's fields, folded.
+// fieldNames are the names of contact fields, folded.
 var fieldNames = map[string]string{
 	"email": app.EmailField, "emailaddress": app.EmailField, "merge0": app.EmailField,
 	"firstname": app.FirstNameField, "fname": app.FirstNameField, "givenname": app.FirstNameField,
 	"lastname": app.LastNameField, "lname": app.LastNameField, "surname": app.LastNameField, "familyname": app.LastNameField,
 }
 
-// fold leaves out what differs between spellings of a name.
+// fold removes differences between spellings of a name.
 func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// contactValue is a field or a property of the contact's.
+// contactValue returns the meaning of a contact field or property.
 func contactValue(name string) meaning {
 	if f := fieldNames[fold(name)]; f != "" {
 		return meaning{kind: field, key: f}
@@ -136,7 +136,7 @@ func contactValue(name string) meaning {
 	return meaning{kind: value, key: propertyKey(name)}
 }
 
-// propertyKey makes of a name the key that the import of contacts makes of it.
+// propertyKey converts a name to a key as the import of contacts does.
 func propertyKey(name string) string {
 	if strings.ContainsAny(name, "@<>&") || strings.Trim(name, "_- ") == "" {
 		return ""
@@ -149,8 +149,8 @@ func propertyKey(name string) string {
 	}, name)
 }
 
-// lowered is the meaning with its key's capitals lowered, as the import does where a
-// service has nothing else.
+// lowered returns the meaning with its key in lower case, as the import converts keys of services
+// that only have capitals.
 func (m meaning) lowered() meaning {
 	m.key = strings.ToLower(m.key)
 	return m
@@ -166,8 +166,8 @@ func bracket(s string) meaning {
 	return meaning{kind: notATag}
 }
 
-// hyphens reads a substitution tag. Words stand between hyphens in any text, so only
-// the known ones are taken.
+// hyphens reads a substitution tag. Any text has words between hyphens, so only known ones are
+// converted.
 func (t *converter) hyphens(from, end int, s string) meaning {
 	f := fieldNames[fold(s)]
 	near := t.in[max(0, from-1):from] + t.in[end:min(len(t.in), end+1)]
@@ -193,13 +193,13 @@ func mailchimp(s string) meaning {
 	return m
 }
 
-// mailchimpOwn are tags that are no merge fields.
+// mailchimpOwn are tags that are not merge fields.
 const mailchimpOwn = " ARCHIVE ARCHIVE_LINK_SHORT UPDATE_PROFILE FORWARD REWARDS REWARDS_TEXT TRANSLATE UNIQID EMAIL_UID CAMPAIGN_UID CURRENT_YEAR OPTIN_DATE OPTIN_IP LIST_NAME MC_PREVIEW_TEXT MC_LANGUAGE MC_LANGUAGE_LABEL ABUSE_EMAIL SUBSCRIBE MERGES SHARE RSS RSSITEMS "
 
-// mailerLiteOwn are tags that are no fields.
+// mailerLiteOwn are tags that are not fields.
 const mailerLiteOwn = " url forward preferences account subject campaign campaign_name date year unsubscribe_url web_version "
 
-// sendGridOwn are what a sender there fills in, and pages.
+// sendGridOwn are tags for sender data and pages.
 const sendGridOwn = " Sender_Name Sender_Address Sender_City Sender_State Sender_Zip Sender_Country unsubscribe_preferences weblink "
 
 func listed(list, name string) bool { return strings.Contains(list, " "+name+" ") }
@@ -217,7 +217,7 @@ func mailerLite(s string) meaning {
 	return contactValue(e.name).or(e.fallback, e.has)
 }
 
-// django reads what Brevo and HubSpot have in common.
+// django reads the common syntax of Brevo and HubSpot.
 func (t *converter) django(s string) meaning {
 	e, ok := parse(s)
 	if !ok {
@@ -236,7 +236,7 @@ func (t *converter) django(s string) meaning {
 	return meaning{reason: whyUnknown}
 }
 
-// sendValue is a value that a send brings along.
+// sendValue returns the meaning of a value given by a send.
 func (t *converter) sendValue(name string) meaning {
 	switch {
 	case !t.use.template():
@@ -249,7 +249,7 @@ func (t *converter) sendValue(name string) meaning {
 	return meaning{kind: value, key: propertyKey(name)}
 }
 
-// handlebars reads what SendGrid and Postmark have in common.
+// handlebars reads the common syntax of SendGrid and Postmark.
 func (t *converter) handlebars(f form, s string) meaning {
 	word, _, _ := strings.Cut(s[1:], " ")
 	switch s[0] {
@@ -287,7 +287,7 @@ func (t *converter) handlebars(f form, s string) meaning {
 	return m.or(e.fallback, e.has)
 }
 
-// inside reports whether an open block gives names another meaning.
+// inside reports whether names have another meaning in an open block.
 func (t *converter) inside() bool { return len(t.blocks) > 0 && t.blocks[len(t.blocks)-1] }
 
 // goTemplate reads an action of a Go template.
@@ -338,8 +338,8 @@ func (t *converter) goAction(s string) meaning {
 	return t.goValue(name).or(e.fallback, e.has)
 }
 
-// goValue is a field of the data. What listmonk takes for first and last name are
-// words of its one name, which its import divides into ours.
+// goValue reads a field of the data. listmonk's first and last names are parts of its single name,
+// which its import splits into ours.
 func (t *converter) goValue(name string) meaning {
 	if key, ok := strings.CutPrefix(name, ".Subscriber.Attribs."); ok {
 		switch {
@@ -362,13 +362,13 @@ func (t *converter) goValue(name string) meaning {
 	return meaning{reason: whyUnknown}
 }
 
-// expression is a name and what stands where it has no value.
+// expression is a name and its fallback.
 type expression struct {
 	name, fallback string
 	has            bool
 }
 
-// parse reads a name with or without a fallback, in the spellings of all dialects.
+// parse parses a name with an optional fallback in the syntax of all dialects.
 func parse(s string) (e expression, ok bool) {
 	kinds, a := words(s)
 	switch kinds {
@@ -395,8 +395,8 @@ func parse(s string) (e expression, ok bool) {
 	return e, false
 }
 
-// words cuts what stands in a tag: w is a word, q a quoted text; other letters of
-// kinds are themselves, and have no args.
+// words tokenizes the content of a tag: in kinds w is a word, q a quoted text; other characters
+// are themselves, without args.
 func words(s string) (kinds string, args []string) {
 	const punctuation = "|:(),"
 	for len(kinds) < 9 {
@@ -429,7 +429,7 @@ func words(s string) (kinds string, args []string) {
 	return "?", nil
 }
 
-// quote is the quotation mark that s begins with; empty: none.
+// quote returns the quotation mark at the beginning of s; empty: none.
 func quote(s string) string {
 	for _, q := range [...]string{`"`, `'`, "`", "&quot;", "&#34;", "&#39;", "&apos;", "&#x27;"} {
 		if strings.HasPrefix(s, q) {
@@ -439,8 +439,8 @@ func quote(s string) string {
 	return ""
 }
 
-// Of is whose tags a text is written with: those of the service that it comes from, unless
-// they are plainly another's, since who moves often takes his templates along as they are.
+// Of returns the dialect of a text: usual, unless another one is certain, since users often take
+// templates along.
 func Of(text string, usual Dialect) Dialect {
 	if d, found := Detect(text); found {
 		return d
@@ -448,8 +448,7 @@ func Of(text string, usual Dialect) Dialect {
 	return usual
 }
 
-// Detect finds out whose tags a text is written with. Plain names in two braces could
-// be anybody's.
+// Detect returns the dialect of a text. Plain names in double braces are ambiguous.
 func Detect(text string) (d Dialect, found bool) {
 	text = strings.ReplaceAll(text, " ", "")
 	for _, sign := range strings.Fields(signs) {
@@ -461,7 +460,7 @@ func Detect(text string) (d Dialect, found bool) {
 	return "", false
 }
 
-// signs are what only one service has, without blanks, the surest first.
+// signs are texts that only one service uses, without blanks, the most certain first.
 const signs = `resend=UNSUBSCRIBE_URL}}} resend={{{FIRST_NAME resend={{{contact.
  listmonk=.Subscriber. listmonk=UnsubscribeURL}} listmonk=@TrackLink postmark=pm:unsubscribe sendgrid=<%asm_ sendgrid=&lt;%asm_
  sendgrid="default= sendgrid={{{unsubscribe}}} sendgrid={{{unsubscribe_preferences}}} hubspot={{unsubscribe_link hubspot=personalization_token(

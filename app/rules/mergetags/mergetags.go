@@ -1,9 +1,7 @@
-// Package mergetags turns the tags of other services, in what was written for them,
-// into our own placeholders. It does no I/O.
+// Package mergetags converts merge tags of other services to placeholders. It does no I/O.
 //
-// Failure policy: a tag becomes a placeholder only where that means the same. What
-// can't be turned stays as it is, and is named; the text as a whole is always one that
-// a draft may hold. Whoever reads the result decides what is sent.
+// Failure policy: a tag is converted only if the placeholder has the same meaning. Others are kept
+// and reported. The result is always valid content of a draft.
 package mergetags
 
 import (
@@ -13,12 +11,12 @@ import (
 	"mailer/app"
 )
 
-// Dialect is whose tags a text is written with.
+// Dialect is the tag syntax of a service.
 type Dialect string
 
 // The services whose tags are known.
 const (
-	Resend     Dialect = "resend" // placeholders are ours
+	Resend     Dialect = "resend" // our placeholders
 	Listmonk   Dialect = "listmonk"
 	Mailchimp  Dialect = "mailchimp"
 	Brevo      Dialect = "brevo"
@@ -28,48 +26,47 @@ const (
 	MailerLite Dialect = "mailerlite"
 )
 
-// Use is what a text becomes part of, which says what placeholders may stand in it.
+// Use is where a text is used, which determines the valid placeholders.
 type Use int
 
-// The uses of a text. In a template, a name of a contact is a variable, since each
-// send gives it; in a broadcast it is the contact's.
+// The uses of a text. In a template the name of a contact is a variable, since each send gives it;
+// in a broadcast it is the contact's name.
 const (
-	Template         Use = iota // html or text
-	TemplateSubject             // holds no link
-	Broadcast                   // html or text
-	BroadcastSubject            // or preview text; holds no link
+	Template         Use = iota // HTML or text
+	TemplateSubject             // no links
+	Broadcast                   // HTML or text
+	BroadcastSubject            // or preview text; no links
 )
 
 func (u Use) template() bool { return u == Template || u == TemplateSubject }
 func (u Use) link() bool     { return u == Template || u == Broadcast }
 
-// Tag is one that could not be turned.
+// Tag is a tag that was not converted.
 type Tag struct {
 	Line   int    // where it begins, from 1
-	Text   string // at most 80 characters of it
+	Text   string // at most 80 characters
 	Reason string
 }
 
-// Result is what became of a text.
+// Result is the result of a conversion.
 type Result struct {
 	Text        string
 	Unconverted []Tag // at most maxNamed
-	// Variables are the keys that the text asks for, once each, in their order: in a
-	// template what it has to declare (with an empty fallback, since none of these
-	// services refuses a mail for a missing value), else properties.
+	// Variables are the distinct keys in the text in order: variables to declare in a template
+	// (with an empty fallback, since none of these services refuses a mail for a missing value),
+	// otherwise properties.
 	Variables []string
 }
 
 const (
-	maxTag     = 4096 // bytes; a longer one is text
+	maxTag     = 4096 // bytes; longer ones are text
 	maxNamed   = 1000
 	maxExcerpt = 80
-	maxLinks   = 100 // that one body may hold
+	maxLinks   = 100 // in one body
 )
 
-// Convert puts our placeholders into the place of a dialect's tags. Those that are ours
-// already stay, in each dialect. It reads the text once, in linear time, and
-// doesn't make it longer than four times.
+// Convert replaces the tags of a dialect by placeholders. Existing placeholders are kept in each
+// dialect. It reads the text once in linear time and makes it at most four times as long.
 func Convert(d Dialect, use Use, text string) Result {
 	t := &converter{dialect: d, use: use, in: text, line: 1, seen: map[string]bool{}, out: make([]byte, 0, len(text)+len(text)/8)}
 	forms := formsOf[d]
@@ -89,33 +86,33 @@ func Convert(d Dialect, use Use, text string) Result {
 	return t.result
 }
 
-// converter is a text on its way.
+// converter is a running conversion.
 type converter struct {
 	dialect Dialect
 	use     Use
 	in      string
-	done    int // up to here it was copied
-	line    int // of done
+	done    int // copied up to here
+	line    int // line of done
 	out     []byte
 	links   int
-	seen    map[string]bool // of result.Variables
-	blocks  []bool          // that are open; true: names mean something else in it
+	seen    map[string]bool // in result.Variables
+	blocks  []bool          // open blocks; true: names have another meaning within it
 	result  Result
 }
 
-// form is how a tag begins and ends.
+// form is the beginning and end of a tag.
 type form struct{ open, close string }
 
 var ownForms = form{"{{{", "}}}"}
 
-// step looks at one place where a tag may begin, and returns where to go on.
+// step examines a possible beginning of a tag and returns where to continue.
 func (t *converter) step(at int, forms []form) int {
 	run := 0
 	for at+run < len(t.in) && t.in[at+run] == '{' {
 		run++
 	}
 	if run >= 3 {
-		from := at + run - 3 // the last ones count
+		from := at + run - 3 // the last three count
 		if _, end, ok := ownForms.find(t.in, from); ok {
 			if _, p, after, found, err := app.NextPlaceholder(t.in[from:end]); err == nil && found && after == "" && t.isOurs(p) {
 				t.tag(from, end, meaning{kind: ownPlaceholder, key: p.Key})
@@ -144,23 +141,22 @@ func (t *converter) step(at int, forms []form) int {
 	return at + max(run, 1)
 }
 
-// isOurs reports whether three braces make a placeholder of ours: Handlebars has
-// them as well.
+// isOurs reports whether three braces are a placeholder: Handlebars uses them too.
 func (t *converter) isOurs(p app.Placeholder) bool {
 	return t.dialect != SendGrid && t.dialect != Postmark || p.HasFallback || app.ReservedKey(p.Key)
 }
 
 const trackSuffix = "@TrackLink"
 
-// followsLink copies up to here, and reports whether an address of the web ends.
+// followsLink copies up to at and reports whether the text ends in a URL.
 func (t *converter) followsLink(at int) bool {
 	t.copyTo(at)
 	before := t.out[max(0, len(t.out)-maxTag/2):]
 	return bytes.Contains(before[bytes.LastIndexAny(before, " \t\r\n\"'<>()")+1:], []byte("://"))
 }
 
-// find finds the tag that begins here: what is inside, decoded where the tag is
-// percent-encoded, and where it ends. Another beginning means that this was none.
+// find returns the content of the tag at from, decoded if it is percent-encoded, and its end.
+// Another beginning within it means that it is not a tag.
 func (f form) find(s string, from int) (inside string, end int, ok bool) {
 	n := match(s[from:], f.open)
 	if n == 0 {
@@ -181,8 +177,8 @@ func (f form) find(s string, from int) (inside string, end int, ok bool) {
 	return "", 0, false
 }
 
-// match returns how many bytes at the beginning of s stand for want, in plain, percent-
-// encoded or as character references; 0: it is something else.
+// match returns how many bytes at the beginning of s are want, plain, percent-encoded or as
+// character references; 0: no match.
 func match(s, want string) int {
 	at := 0
 	for i := range len(want) {
@@ -215,7 +211,7 @@ func matchByte(s string, want byte) int {
 	return 0
 }
 
-// unhex returns the value of a hexadecimal digit, or one that fits in no byte.
+// unhex returns the value of a hexadecimal digit, or a value above a byte.
 func unhex(c byte) int {
 	if i := strings.IndexByte("0123456789abcdef", c|0x20); i >= 0 && (c >= 'A' || c <= '9') {
 		return i
@@ -236,7 +232,7 @@ func unescape(s string) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// copyTo copies what is no tag.
+// copyTo copies text.
 func (t *converter) copyTo(to int) {
 	if t.done < to {
 		t.text(t.in[t.done:to], true)
@@ -249,11 +245,11 @@ func (t *converter) skipTo(to int) {
 	t.done = to
 }
 
-// wordJoiner has no width; it stands between braces that are no placeholder's.
+// wordJoiner is an invisible character between braces that are not a placeholder.
 const wordJoiner = "\u2060"
 
-// text appends what must not be read as a placeholder: it parts three braces in a row,
-// and names them where that was not done yet.
+// text appends text that must not be parsed as a placeholder: it separates three braces in a row,
+// and reports them if name is set.
 func (t *converter) text(s string, name bool) {
 	line, counted, last := t.line, 0, -3
 	for i := range len(s) {
@@ -270,7 +266,7 @@ func (t *converter) text(s string, name bool) {
 	}
 }
 
-// name puts a tag on the list of what can't be turned.
+// name reports a tag that was not converted.
 func (t *converter) name(line int, tag, why string) {
 	if len(t.result.Unconverted) == maxNamed {
 		return
@@ -282,7 +278,7 @@ func (t *converter) name(line int, tag, why string) {
 	t.result.Unconverted = append(t.result.Unconverted, Tag{line, tag, why})
 }
 
-// tag deals with the tag between two places.
+// tag processes the tag from from to end.
 func (t *converter) tag(from, end int, m meaning) {
 	t.copyTo(from)
 	tag := t.in[from:end]
@@ -307,8 +303,8 @@ func (t *converter) tag(from, end int, m meaning) {
 
 const goBlanks = " \t\r\n"
 
-// put appends what a tag means, or says why it can't be turned. There may be
-// something to say of one that was turned as well.
+// put appends the meaning of a tag, or returns why it was not converted. A converted tag may have
+// a reason too.
 func (t *converter) put(m meaning, tag string) (why string, turned bool) {
 	if m.kind == cannot {
 		return m.reason, false
@@ -327,7 +323,7 @@ func (t *converter) put(m meaning, tag string) (why string, turned bool) {
 	case literal:
 		t.text(m.key, true)
 	case link:
-		for _, scheme := range [...]string{"http://", "https://"} { // that editors put before what they take for a host
+		for _, scheme := range [...]string{"http://", "https://"} { // added by editors before a supposed host
 			t.out = bytes.TrimSuffix(t.out, []byte(scheme))
 		}
 		t.placeholder(app.Placeholder{Key: "UNSUBSCRIBE_URL"})
@@ -354,7 +350,7 @@ func (t *converter) put(m meaning, tag string) (why string, turned bool) {
 
 func (t *converter) placeholder(p app.Placeholder) { t.out = append(t.out, p.String()...) }
 
-// fieldKey is the key of a field of the contact's.
+// fieldKey returns the key of a contact field.
 func (t *converter) fieldKey(field string) string {
 	if t.use.template() {
 		return field
@@ -362,8 +358,7 @@ func (t *converter) fieldKey(field string) string {
 	return "contact." + field
 }
 
-// allow counts the links and keys that a tag asks for, or returns why the text can't
-// hold them.
+// allow counts links and keys of a tag, or returns why the text can't have more.
 func (t *converter) allow(m meaning) (why string) {
 	isLink := m.kind == link || m.kind == ownPlaceholder && app.IsUnsubscribeKey(m.key)
 	switch {
@@ -397,7 +392,7 @@ func (t *converter) allow(m meaning) (why string) {
 	return t.variable(key)
 }
 
-// variable notes a key that the text asks for, or returns why that can't be.
+// variable records a key in the text, or returns why it is invalid.
 func (t *converter) variable(key string) (why string) {
 	limit := app.MaxPropertyKey
 	if t.use.template() {

@@ -14,7 +14,7 @@ import (
 
 const unsubscribe = "{{{UNSUBSCRIBE_URL}}}"
 
-// TestConvert has tags that mean the same here.
+// TestConvert has tags with an equivalent placeholder.
 func TestConvert(t *testing.T) {
 	for _, c := range []struct {
 		dialect       Dialect
@@ -72,7 +72,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestUnconvertedTagsAreNamed has tags that nothing here means, which stay as they are.
+// TestUnconvertedTagsAreNamed has tags without an equivalent, which are kept.
 func TestUnconvertedTagsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		dialect Dialect
@@ -131,7 +131,7 @@ func TestUnconvertedTagsAreNamed(t *testing.T) {
 		{MailerLite, Broadcast, "{$account.name}", whyPath},
 	} {
 		r := Convert(c.dialect, c.use, "a\n\n"+c.text+"b")
-		if c.why == "" { // none but what a key can hold
+		if c.why == "" { // no valid key
 			continue
 		}
 		if want := []Tag{{3, c.text[:min(len(c.text), 80)], c.why}}; r.Text != "a\n\n"+c.text+"b" || !slices.Equal(r.Unconverted, want) {
@@ -141,8 +141,8 @@ func TestUnconvertedTagsAreNamed(t *testing.T) {
 	}
 }
 
-// TestUnconvertedTagsAreNotPlaceholders has three braces in places that would stop a draft from
-// being stored.
+// TestUnconvertedTagsAreNotPlaceholders has three braces at positions that would make a draft
+// invalid.
 func TestUnconvertedTagsAreNotPlaceholders(t *testing.T) {
 	const w = "\u2060"
 	for _, c := range []struct {
@@ -229,7 +229,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestConvertedTagsRender has a draft of each kind rendered.
+// TestConvertedTagsRender renders a draft of each kind.
 func TestConvertedTagsRender(t *testing.T) {
 	const brevo = `<a href="{{ contact.SITE }}">{{ contact.FIRSTNAME | default : "friend" }} &amp; {{ contact.CITY | default : "Tom &amp; Co" }}</a>{% if x %}`
 	r := Convert(Brevo, Broadcast, brevo)
@@ -259,7 +259,7 @@ func TestConvertedTagsRender(t *testing.T) {
 	}
 }
 
-// checkResult wants a text that a draft can hold.
+// checkResult checks that a draft can contain the text.
 func checkResult(t *testing.T, use Use, r Result) {
 	t.Helper()
 	field := "html"
@@ -287,7 +287,7 @@ func checkResult(t *testing.T, use Use, r Result) {
 	}
 }
 
-// pieces are what tags, and what looks like them, are made of.
+// pieces are parts of tags and similar texts.
 var pieces = []string{
 	"{", "{{", "{{{", "}", "}}", "}}}", " ", "\n", "-", "*|", "|*", "|", "%7B%7B", "%7D%7D", "{%", "%}", "{#", "#}", "<%", "%>", "[%", "%]", "{$", "&quot;", "\"", "'", ":", "(", ")", ",",
 	"default", "insert", "name", "email", "FNAME", "UNSUB", "IF:X", "unsubscribe", "pm:unsubscribe", "contact.", "contact.CITY", "params.x", "FIRST_NAME|x", "UNSUBSCRIBE_URL", "#each x", "/each", "if x", "range x", "end",
@@ -310,7 +310,7 @@ func TestMixedTagsCanBeStored(t *testing.T) {
 
 var dialects = []Dialect{Listmonk, Mailchimp, Brevo, SendGrid, Postmark, HubSpot, MailerLite, Resend, "other"}
 
-// checkConvert wants of any text what must hold for all.
+// checkConvert checks the invariants of any conversion.
 func checkConvert(t *testing.T, d Dialect, use Use, text string) {
 	t.Helper()
 	r := Convert(d, use, text)

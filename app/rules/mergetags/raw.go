@@ -10,38 +10,36 @@ import (
 	"mailer/app/kit/htmltext"
 )
 
-// RawTag is a tag of another service in a text: nothing takes its place, so that readers
-// would see it.
+// RawTag is a tag of another service in a text, which readers would see.
 type RawTag struct {
 	Tag
-	Field string // of the broadcast or template, as the API calls it
-	// Certain: it can be nothing but a tag. Others may be meant to be read.
+	Field string // of the broadcast or template, as in the API
+	// Certain: it is certainly a tag. Others may be text.
 	Certain bool
 }
 
-// Why a tag in a text is raw.
+// Reasons for raw tags.
 const (
 	whyRawTag   = "Nothing here fills it: write {{{KEY}}} in its place, or take it out. Where readers are to see it, write &#123; for its first brace in html, or put a blank between two braces"
 	whyMayBeRaw = "It looks like a tag of another service, which nothing here fills"
 )
 
-// rawForms are the tags that can be nothing else. Of two braces those of character
-// references are left out: so they are written where readers are to see them.
+// rawForms are forms that are certainly tags. Braces as character references are ignored: they are
+// meant to be displayed.
 var rawForms = []form{curly, statement, {"*|", "|*"}}
 
 // mailchimpTag matches the content of a Mailchimp tag.
 var mailchimpTag = regexp.MustCompile(`^[A-Za-z][^*|<>\n]{0,200}$`)
 
-// maybeRaw finds what may be a tag: of SendGrid and Postmark, MailerLite, Salesforce,
-// templates in JavaScript, and ActiveCampaign.
+// maybeRaw matches possible tags: of SendGrid and Postmark, MailerLite, Salesforce, JavaScript
+// templates, and ActiveCampaign.
 var maybeRaw = regexp.MustCompile(`<%[^<>\n]{1,100}%>|\[%[^\[\]\n]{1,100}%\]|\{\$[A-Za-z_][A-Za-z0-9_.]{0,60}\}|%%[A-Za-z_][A-Za-z0-9_.]{0,60}%%|\$\{[A-Za-z_][A-Za-z0-9_.]{0,60}\}|\[\[[A-Za-z_][A-Za-z0-9_. ]{0,60}\]\]`)
 
-// Field is a text with the name that the API has for it.
+// Field is a text with its field name in the API.
 type Field struct{ Name, Text string }
 
-// FindRaw returns the tags of other services that fields hold beside our own
-// placeholders, at most maxNamed of each field and kind, those of a field that are certain
-// first. It takes linear time.
+// FindRaw returns the tags of other services in fields, at most maxNamed of each field and kind,
+// the certain ones of a field first. It takes linear time.
 func FindRaw(fields ...Field) (found []RawTag) {
 	for _, f := range fields {
 		found = append(found, rawIn(f.Name, f.Text)...)
@@ -49,7 +47,7 @@ func FindRaw(fields ...Field) (found []RawTag) {
 	return found
 }
 
-// RefuseRaw refuses a text with tags that are certain, and names the first ones. Errors:
+// RefuseRaw returns an error for tags that are certain, naming the first ones. Errors:
 // CodeValidation.
 func RefuseRaw(tags []RawTag) error {
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t RawTag) bool { return !t.Certain })
@@ -85,8 +83,7 @@ func rawIn(field, text string) []RawTag {
 	return f.found
 }
 
-// withoutPlaceholders returns a text of the same length and lines without our own
-// placeholders.
+// withoutPlaceholders returns a text of the same length and lines without placeholders.
 func withoutPlaceholders(text string) string {
 	var b strings.Builder
 	for rest := text; ; {
@@ -106,14 +103,14 @@ func withoutPlaceholders(text string) string {
 	}
 }
 
-// rawFinder finds the tags of a text in their order.
+// rawFinder finds the tags of a text in order.
 type rawFinder struct {
 	field, text string
-	at, line    int // line is that of at
+	at, line    int // line is the line of at
 	found       []RawTag
 }
 
-// step looks at one place where a tag may begin, and returns where to go on.
+// step examines a possible beginning of a tag and returns where to continue.
 func (f *rawFinder) step(s string, at int) int {
 	for _, form := range rawForms {
 		inside, end, ok := form.find(s, at)
@@ -126,7 +123,7 @@ func (f *rawFinder) step(s string, at int) int {
 	return at + 1
 }
 
-// note adds the tag between two places.
+// note adds a tag.
 func (f *rawFinder) note(from, end int, tag Tag, certain bool) {
 	f.line += strings.Count(f.text[f.at:from], "\n")
 	f.at = from

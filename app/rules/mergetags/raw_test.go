@@ -20,7 +20,7 @@ func TestFindRaw(t *testing.T) {
 		"{{ if {{{FIRST_NAME}}} }}":                              "1 {{ if {{{FIRST_NAME}}} }} !",
 		"{{ a\nb }}":                                             "1 {{ a b }} !",
 		"<%= name %> {$name} %%name%% ${name} [[name]] [%name%]": "1 <%= name %>, 1 {$name}, 1 %%name%%, 1 ${name}, 1 [[name]], 1 [%name%]",
-		// Ours, and what is text.
+		// Placeholders and text.
 		"{{{FIRST_NAME|you}}} {{{ contact.plan }}} {{{{EMAIL}}}} {{{UNSUBSCRIBE_URL}}}": "",
 		`<a href="http://%7B%7B%7BUNSUBSCRIBE_URL%7D%7D%7D">x</a>`:                      "",
 		"write &#123;&#123; name &#125;&#125; or { { name } } or &#123;{ name }}":       "",

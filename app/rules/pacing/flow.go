@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// planner carries out the policy of ShareBulk on messages as a liquid. How much
-// leaves is reckoned minute by minute, as the window is counted; who it is divided
-// among, once a block of minutes: one at first, later a hundredth of the time that
-// has passed. So a forecast of weeks is as exact in proportion as one of an hour.
+// planner simulates ShareBulk with messages as a continuous flow. The amount is computed minute by
+// minute, as the window is counted. The division is computed in blocks of minutes: one at first,
+// later a hundredth of the elapsed time, so that the relative precision is the same for a forecast
+// of an hour or of weeks.
 type planner struct {
 	*Forecast
 	at     float64               // seconds after Now
 	minute int64                 // Unix minute of at
-	mail   [24 * 60]float64      // transactional messages a second, by minute of the day
-	share  float64               // of Daily, what transactional mail leaves to broadcasts
-	used   [DayMinutes]planUsage // what fills the window, by minute
+	mail   [24 * 60]float64      // transactional messages in a second, by minute of the day
+	share  float64               // part of Daily that transactional mail leaves to broadcasts
+	used   [DayMinutes]planUsage // usage in the window by minute
 	total  planUsage
 	queues []flow
-	open   []*flow // queued and not finished, in order
+	open   []*flow // queued and unfinished, in order
 	teams  []flowTeam
-	ids    []string // of teams
+	ids    []string // ids of teams
 	pieces []piece  // of the block
 }
 
 type planUsage struct{ sent, bulk float64 }
 
-// piece is a part of a minute: what leaves does so at its start, with that speed.
+// piece is a part of a minute: its messages are sent from its start with its speed.
 type piece struct {
 	at, speed, sent float64
 	minute          int64
@@ -39,11 +39,11 @@ type flow struct {
 	from      float64   // seconds after Now
 	left      float64   // messages
 	may       float64   // messages that the window allows in this block
-	done      float64   // seconds after Now; negative: not yet
-	remaining int64     // messages, before anything flowed
-	perRound  int64     // messages that the window allowed when it was queued; negative: it is not
-	watched   bool      // days are noted
-	days      []float64 // messages that left, by the day from its queueing on
+	done      float64   // seconds after Now; negative: not finished
+	remaining int64     // messages at the start
+	perRound  int64     // messages that the window allowed when it was queued; negative: not queued
+	watched   bool      // record days
+	days      []float64 // messages by day since it was queued
 }
 
 // flowTeam is the broadcasts of a team.
@@ -51,14 +51,14 @@ type flowTeam struct {
 	drip bool
 	left float64 // messages
 	part float64 // of the window
-	slow float64 // messages that dripping allows in this block
+	slow float64 // messages that DripRate allows in this block
 	open int     // broadcasts that may send
 }
 
 const (
-	// epsilon is what counts as nothing: less than rounding makes of a message.
+	// epsilon is treated as zero: smaller than a rounding error of a message.
 	epsilon = 1e-6
-	// maxHorizon bounds the work of one forecast.
+	// maxHorizon limits the work of one forecast.
 	maxHorizon = 100 * 24 * time.Hour
 	// maxBlock is in minutes.
 	maxBlock = 60
@@ -95,8 +95,8 @@ func (p *planner) team(q *PlannedQueue) int {
 	return i
 }
 
-// forecastMail expects of each minute what the same one brought a day before,
-// smoothed over the hour around it.
+// forecastMail expects the same transactional mail as at the same time a day before, smoothed over
+// an hour.
 func (p *planner) forecastMail() {
 	var day [24 * 60]float64
 	sum := 0.0
@@ -115,10 +115,8 @@ func (p *planner) forecastMail() {
 	}
 }
 
-// forecastShare expects that transactional mail takes as much of each day as it took
-// of the last one, whose places come free one by one as the new ones are taken. A
-// day on which it took more than half of what broadcasts may use is no measure of
-// others.
+// forecastShare expects transactional mail to use the same part of each day as of the last one. A
+// day on which it used more than half of the share of broadcasts is ignored as an exception.
 func (p *planner) forecastShare() float64 {
 	left := float64(p.Daily) - (p.total.sent - p.total.bulk)
 	if left < float64(p.Share)/2 {
@@ -135,7 +133,7 @@ func (p *planner) count(minute int64, mail, bulk float64) {
 	p.total.bulk += bulk
 }
 
-// finish is when the last message of a queue leaves; zero: not found.
+// finish returns the time of the last message of a queue; zero: unknown.
 func (p *planner) finish(i int) time.Time {
 	if p.queues[i].done < 0 {
 		return time.Time{}
@@ -143,8 +141,7 @@ func (p *planner) finish(i int) time.Time {
 	return p.Now.Add(time.Duration(math.Ceil(p.queues[i].done * 1e9)))
 }
 
-// run goes on until a horizon, or until one queue (all of them: negative) is
-// finished.
+// run simulates until a horizon, or until a queue (all if negative) is finished.
 func (p *planner) run(horizon time.Time, queue int) {
 	if !(p.Speed > 0) {
 		return
@@ -159,7 +156,7 @@ func (p *planner) run(horizon time.Time, queue int) {
 	}
 }
 
-// block goes on for some minutes, or until the next queue opens.
+// block simulates some minutes, or until the next queue opens.
 func (p *planner) block(minutes int, next float64) {
 	from := p.at
 	p.pieces = p.pieces[:0]
@@ -183,8 +180,8 @@ func (p *planner) block(minutes int, next float64) {
 	}
 }
 
-// left is how many messages are open, and the speed that dripping allows them where
-// nothing else is open; negative: there is no such bound.
+// left returns the open messages, and the speed if only teams with DripRate are open; negative: no
+// such limit.
 func (p *planner) left() (left, drips float64) {
 	for i := range p.teams {
 		p.teams[i].left = 0
@@ -204,7 +201,7 @@ func (p *planner) left() (left, drips float64) {
 	return left, drips
 }
 
-// piece lets up to left messages of broadcasts leave in dt seconds of the minute.
+// piece sends up to left messages of broadcasts in dt seconds of the minute.
 func (p *planner) piece(dt, left, drips float64) float64 {
 	mail := p.mail[p.minute%(24*60)]
 	speed := max(0, p.Speed-mail)
@@ -217,7 +214,7 @@ func (p *planner) piece(dt, left, drips float64) float64 {
 	return sent
 }
 
-// free is how many messages of broadcasts the daily limit allows at the moment.
+// free returns how many messages of broadcasts the daily limit allows now.
 func (p *planner) free() float64 {
 	if p.Daily == 0 {
 		return math.Inf(1)
@@ -225,8 +222,7 @@ func (p *planner) free() float64 {
 	return max(0, min(p.share-p.total.bulk, float64(p.Daily)-p.total.sent))
 }
 
-// forget turns to the next minute and returns to the window what was sent a day
-// ago.
+// forget advances to the next minute and frees the usage of a day ago.
 func (p *planner) forget() {
 	p.minute++
 	u := &p.used[p.minute%DayMinutes]
@@ -235,7 +231,7 @@ func (p *planner) forget() {
 	*u = planUsage{}
 }
 
-// begin opens the queues whose time has come, and answers when the next one opens.
+// begin opens the queues that are due and returns when the next one opens.
 func (p *planner) begin() (next float64) {
 	next = math.Inf(1)
 	p.open = p.open[:0]
@@ -254,7 +250,7 @@ func (p *planner) begin() (next float64) {
 	return next
 }
 
-// notePerRound notes how much of each queue that has just opened may leave at once.
+// notePerRound records how much of each queue that has just opened can be sent immediately.
 func (p *planner) notePerRound() {
 	waiting := make([]BulkQueue, len(p.open))
 	for i, q := range p.open {
@@ -271,7 +267,7 @@ func (p *planner) notePerRound() {
 	}
 }
 
-// window is room in whole messages; negative: there is no limit.
+// window returns free in whole messages; negative: no limit.
 func (p *planner) window() int64 {
 	if p.Daily == 0 {
 		return -1
@@ -279,18 +275,17 @@ func (p *planner) window() int64 {
 	return int64(p.free() + epsilon)
 }
 
-// divide hands each open queue its part of what was sent in a block of so many
-// seconds, in which the window was open to so many messages: all flow in equal
-// parts, as in ShareBulk, until one has had what it may.
+// divide divides the messages of a block among the open queues as ShareBulk does: equally until a
+// queue has reached its limit. seconds is the length of the block, window what it allowed.
 func (p *planner) divide(sent, window, seconds float64) {
 	p.divideOpenWindow(window, seconds)
-	gone := 0.0
-	for sent-gone > epsilon {
+	counted := 0.0
+	for sent-counted > epsilon {
 		teams := p.flowing()
 		if teams == 0 {
 			break
 		}
-		n := sent - gone
+		n := sent - counted
 		for _, q := range p.open {
 			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
 				n = min(n, q.may*teams*float64(t.open), t.slow*teams)
@@ -298,7 +293,7 @@ func (p *planner) divide(sent, window, seconds float64) {
 		}
 		for _, q := range p.open {
 			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
-				p.advance(q, gone, n, 1/(teams*float64(t.open)))
+				p.advance(q, counted, n, 1/(teams*float64(t.open)))
 			}
 		}
 		for i := range p.teams {
@@ -306,18 +301,18 @@ func (p *planner) divide(sent, window, seconds float64) {
 				p.teams[i].slow -= n / teams
 			}
 		}
-		gone += n
+		counted += n
 	}
 	p.open = slices.DeleteFunc(p.open, func(q *flow) bool { return q.left < epsilon })
-	p.unsend(sent - gone)
+	p.unsend(sent - counted)
 }
 
-// advance lets a queue have its part of the n messages after those that are gone.
-// Its last message leaves when it begins to flow: the first one leaves at once too.
-func (p *planner) advance(q *flow, gone, n, part float64) {
+// advance adds to a queue its part of n messages after counted messages. Its last message is sent
+// when its flow begins, since the first one is sent immediately.
+func (p *planner) advance(q *flow, counted, n, part float64) {
 	own := min(n*part, q.may)
 	if q.done < 0 && q.left-own < 1-epsilon {
-		q.done = p.when(gone + max(0, q.left-1)/part)
+		q.done = p.when(counted + max(0, q.left-1)/part)
 	}
 	q.left -= own
 	if q.watched {
@@ -328,7 +323,7 @@ func (p *planner) advance(q *flow, gone, n, part float64) {
 	}
 }
 
-// note counts messages that left in a block which ends at a moment.
+// note counts messages of a block that ends at a time.
 func (q *flow) note(end, n float64) {
 	const day = 24 * 60 * 60
 	k := max(0, int((end-epsilon-max(q.from, 0))/day))
@@ -338,7 +333,7 @@ func (q *flow) note(end, n float64) {
 	q.days[k] += n
 }
 
-// when is the moment of the block at which that many messages had left.
+// when returns the time in the block at which a number of messages had been sent.
 func (p *planner) when(sent float64) float64 {
 	at := p.at
 	for _, c := range p.pieces {
@@ -354,7 +349,7 @@ func (p *planner) when(sent float64) float64 {
 	return at
 }
 
-// unsend takes back what nobody could have: teams that drip used less than flowed.
+// unsend takes back messages that no team could use because of DripRate.
 func (p *planner) unsend(n float64) {
 	for i := len(p.pieces) - 1; i >= 0 && n > epsilon; i-- {
 		c := &p.pieces[i]
@@ -364,7 +359,7 @@ func (p *planner) unsend(n float64) {
 	}
 }
 
-// divideOpenWindow tells each queue how much of it may leave: see divideWindow.
+// divideOpenWindow sets how much of each queue may be sent, as divideWindow does.
 func (p *planner) divideOpenWindow(window, seconds float64) {
 	total, _ := p.left()
 	if window >= total {
@@ -389,7 +384,7 @@ func (p *planner) divideOpenWindow(window, seconds float64) {
 	}
 }
 
-// divideParts fills teams in equal parts, none with more than it needs.
+// divideParts fills teams equally, none beyond its need.
 func (p *planner) divideParts(window float64) {
 	for i := range p.teams {
 		t := &p.teams[i]
@@ -419,7 +414,7 @@ func (p *planner) divideParts(window float64) {
 	}
 }
 
-// flowing counts the teams that may send, and the broadcasts of each that may.
+// flowing counts the teams that may send, and the broadcasts of each.
 func (p *planner) flowing() (teams float64) {
 	for i := range p.teams {
 		p.teams[i].open = 0

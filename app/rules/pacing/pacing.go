@@ -1,10 +1,8 @@
-// Package pacing divides what a relay may send among the broadcasts that wait for it,
-// and foretells when each will be done by the same rules. It imports nothing of ours,
-// so that any package may use it; it does no I/O, keeps no state, and is told the
-// time and all counts.
+// Package pacing divides a relay's capacity among waiting broadcasts, and forecasts when each will
+// finish by the same rules. It has no dependencies within the module, does no I/O and keeps no
+// state. Callers pass the time and all counts.
 //
-// Failure policy: it can't fail. Where nothing can be foretold (the relay's speed is
-// not known), the time is zero.
+// It can't fail. A forecast is zero if the relay's speed is unknown.
 package pacing
 
 import (
@@ -12,23 +10,23 @@ import (
 	"slices"
 )
 
-// DefaultBulkShare is the part of a relay's daily limit that broadcasts may use;
-// the rest stays for transactional mail.
+// DefaultBulkShare is the part of a relay's daily limit that broadcasts may use. The rest is for
+// transactional mail.
 const DefaultBulkShare = 0.7
 
-// DayMinutes is the window of a relay's daily limit. The count keeps whole
-// minutes, so the window is one longer: never more than daily in any 24 h.
+// DayMinutes is the window of a relay's daily limit. Usage is counted in whole minutes, so the
+// window is one minute longer than a day: the limit is never exceeded in any 24 h.
 const DayMinutes = 24*60 + 1
 
-// DripRate is how many messages a second a team in warning may begin.
+// DripRate is how many messages a team with a guardrail warning may start in a second.
 const DripRate = 1
 
-// MaxBroadcastRecipients is how many recipients one broadcast can have: the ids of
-// their emails end in 32 bits that number them, from 1.
+// MaxBroadcastRecipients is the maximum number of recipients of one broadcast: its email ids end
+// in a 32-bit number from 1.
 const MaxBroadcastRecipients = 1<<32 - 1
 
-// BulkShare is how many messages of a daily limit broadcasts may use, who may use
-// that part of it.
+// BulkShare returns how many messages of a daily limit broadcasts may use. part is their part of
+// it.
 func BulkShare(daily int64, part float64) int64 {
 	return int64(math.Floor(float64(daily)*part + 1e-6)) // 0.9999999 is a rounding error of 1
 }
@@ -37,22 +35,22 @@ func BulkShare(daily int64, part float64) int64 {
 type UsageMinute struct {
 	Minute int64 // Unix minutes
 	Sent   int64
-	Bulk   int64 // of Sent, those of broadcasts
+	Bulk   int64 // of Sent, messages of broadcasts
 }
 
-// BulkQueue is a queued broadcast as pacing sees it.
+// BulkQueue is a queued broadcast.
 type BulkQueue struct {
 	ID        string
 	TeamID    string
-	Remaining int64 // messages that were not begun
-	// Drip: its team is in warning, and gets DripRate for all its broadcasts.
+	Remaining int64 // messages not started
+	// Drip: its team has a guardrail warning and gets DripRate for all its broadcasts.
 	Drip bool
-	// AtLimit: its team had what it may have for now. Its part of the day's window
-	// stays its own.
+	// AtLimit: its team has reached its limit for now. Its part of the daily window stays
+	// reserved.
 	AtLimit bool
 }
 
-// need is how many messages of a day's window the broadcast can make use of.
+// need returns how many messages of a daily window the broadcast can use.
 func (q *BulkQueue) need() int64 {
 	n := min(max(q.Remaining, 0), MaxBroadcastRecipients)
 	if q.Drip {
@@ -61,7 +59,7 @@ func (q *BulkQueue) need() int64 {
 	return n
 }
 
-// BulkBatch is how many messages of a broadcast are begun next.
+// BulkBatch is how many messages of a broadcast to start next.
 type BulkBatch struct {
 	ID string
 	N  int
@@ -70,11 +68,11 @@ type BulkBatch struct {
 // bulkTeam is the queued broadcasts of one team.
 type bulkTeam struct {
 	id     string
-	queues []int   // their places in the list, in order
-	open   []int64 // how many messages of each may leave now: the window's part
+	queues []int   // indexes in the list, in order
+	open   []int64 // messages of each that the window allows
 }
 
-// bulkTeams groups queues that wait by team, in the order of their first ones.
+// bulkTeams groups waiting queues by team, in the order of their first ones.
 func bulkTeams(queues []BulkQueue) []bulkTeam {
 	var teams []bulkTeam
 	for i := range queues {
@@ -92,11 +90,10 @@ func bulkTeams(queues []BulkQueue) []bulkTeam {
 	return teams
 }
 
-// divideWindow divides the window in equal parts among teams; what one can't use
-// goes to the others. Within a team it is reserved in the order in which the
-// broadcasts were queued, so that a later one can't take what an earlier one was
-// promised. A negative window: there is no limit. Odd messages, and the answer, are
-// as in fill.
+// divideWindow divides the window equally among teams; what one can't use goes to the others.
+// Within a team it is reserved in the order of the broadcasts, so that a later one can't use what
+// is reserved for an earlier one. A negative window means no limit. Remainders and next are as in
+// fill.
 func divideWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) (next int) {
 	next = first
 	needs, parts := make([]int64, len(teams)), make([]int64, len(teams))
@@ -119,9 +116,8 @@ func divideWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int)
 	return next
 }
 
-// fill divides total in equal parts, none larger than its need, and adds them to
-// got; odd ones go to those from first on, one each. It answers who is first the
-// next time.
+// fill divides total equally, to none more than its need, and adds the parts to got. Remainders go
+// to those from first on, one each. next is the first of the next round.
 func fill(total int64, needs, got []int64, first int) (next int) {
 	for total > 0 {
 		waiting := int64(0)
@@ -146,7 +142,7 @@ func fill(total int64, needs, got []int64, first int) (next int) {
 	return first
 }
 
-// remainder hands one message each to total of those who need one, from first on.
+// remainder adds one message each to total of those with a need, from first on.
 func remainder(total int64, needs, got []int64, first int) (next int) {
 	next = first
 	for k := range needs {
@@ -160,15 +156,14 @@ func remainder(total int64, needs, got []int64, first int) (next int) {
 	return next
 }
 
-// ShareBulk divides room messages among queues, which stand in the order in which
-// they were queued: in equal parts between teams, then between the broadcasts of
-// a team, as far as the window (how many more messages the day's share allows;
-// negative: there is no limit) is open to them. Odd messages go round: among teams
-// from behind that of the broadcast (after) that the last round ended with, and
-// within a team by what remains, which tells how often each had its turn.
-func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkBatch {
+// ShareBulk divides free messages among queues in their order: equally between teams, then between
+// the broadcasts of a team, as far as the window allows (the remaining messages of the daily
+// limit; negative: no limit). Remainders rotate: among teams from the one after that of the last
+// round's last broadcast (after), and within a team by the remaining messages, which tell how
+// often each had a turn.
+func ShareBulk(queues []BulkQueue, window int64, free int, after string) []BulkBatch {
 	teams := bulkTeams(queues)
-	if len(teams) == 0 || room <= 0 {
+	if len(teams) == 0 || free <= 0 {
 		return nil
 	}
 	first := 0
@@ -180,8 +175,8 @@ func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkB
 	for t := range teams {
 		needs[t] = teams[t].perRound(queues)
 	}
-	if last := fill(int64(room), needs, got, first); last != first {
-		next = last // it is the room that was too small
+	if last := fill(int64(free), needs, got, first); last != first {
+		next = last // the capacity was the limit
 	}
 	var turns []BulkBatch
 	for k := range teams {
@@ -191,7 +186,7 @@ func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkB
 	return turns
 }
 
-// perRound is how many messages of a team may begin in one round.
+// perRound returns how many messages of a team may be started in one round.
 func (t *bulkTeam) perRound(queues []BulkQueue) (n int64) {
 	drip := false
 	for k, i := range t.queues {
@@ -209,7 +204,7 @@ func (t *bulkTeam) perRound(queues []BulkQueue) (n int64) {
 
 // divide divides n messages among a team's broadcasts.
 func (t *bulkTeam) divide(queues []BulkQueue, n int64) []BulkBatch {
-	open := slices.Index(t.open, 0) // the window is open to the first ones
+	open := slices.Index(t.open, 0) // the window allows the first ones
 	if open < 0 {
 		open = len(t.open)
 	}

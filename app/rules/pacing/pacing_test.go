@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// queuesOf makes queues of "team/broadcast" and what remains of each.
+// queuesOf returns queues from alternating "team/broadcast" and remaining messages.
 func queuesOf(t testing.TB, entries ...any) (queues []BulkQueue) {
 	t.Helper()
 	for i := 0; i < len(entries); i += 2 {
@@ -69,9 +69,8 @@ func counts(queues []BulkQueue, turns []BulkBatch) string {
 	return strings.Join(out, " ")
 }
 
-// TestRemaindersRotate has small rounds one after the other, small by their room or by
-// the window: no team may fall behind by more than a message, and where the window
-// lets all of them, no broadcast of a team either.
+// TestRemaindersRotate runs small rounds, limited by capacity or by the window: no team may fall
+// behind by more than a message, and if the window allows it, no broadcast of a team either.
 func TestRemaindersRotate(t *testing.T) {
 	for _, test := range []struct {
 		window int64
@@ -108,9 +107,8 @@ func TestRemaindersRotate(t *testing.T) {
 	}
 }
 
-// TestShareBulkProperties tries many mixtures: rounds are whole, keep window, room
-// and what remains, and never take what an earlier broadcast of the team was
-// promised.
+// TestShareBulkProperties tries random mixtures: rounds respect the window, the capacity and the
+// remaining messages, and never use what is reserved for an earlier broadcast of the team.
 func TestShareBulkProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

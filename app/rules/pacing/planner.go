@@ -6,60 +6,60 @@ import (
 	"time"
 )
 
-// MaxPlan is how far ahead a broadcast may finish.
+// MaxPlan is the longest time that a broadcast may take.
 const MaxPlan = 24 * 24 * time.Hour
 
-// Plan is what the planner foretells of a broadcast.
+// Plan is the forecast of a broadcast.
 type Plan struct {
-	FinishesAt time.Time // when its last message leaves; zero: nobody can say
-	// Now is how many messages the day's window allows at the moment, at that of
-	// ScheduledAt for a scheduled broadcast.
+	FinishesAt time.Time // time of its last message; zero: unknown
+	// Now is how many messages the daily limit allows immediately, or at ScheduledAt for a
+	// scheduled broadcast.
 	Now      int64
-	TooLarge bool // it needs more than MaxPlan
+	TooLarge bool // it would take longer than MaxPlan
 	Warning  *PlanWarning
-	Waves    []Wave // how many leave from a time on, day by day; none: nobody can say
+	Waves    []Wave // messages by day; empty: unknown
 }
 
-// Wave is messages of a broadcast that leave within a day from a time on.
+// Wave is the messages of a broadcast within a day from a time.
 type Wave struct {
 	At    time.Time
 	Count int64
 }
 
-// PlanWarning says that a broadcast does not leave all at once.
+// PlanWarning warns that a broadcast is not sent at once.
 type PlanWarning struct {
 	Code    string `json:"code"` // WarningPaced or WarningQueuedBehind
-	Days    int    `json:"days"` // begun ones, from now until it finishes
+	Days    int    `json:"days"` // started days from now until it finishes
 	Message string `json:"message"`
 }
 
 // The codes of a PlanWarning.
 const (
-	WarningPaced        = "paced"         // a part can leave now
-	WarningQueuedBehind = "queued_behind" // nothing can leave now
+	WarningPaced        = "paced"         // a part can be sent now
+	WarningQueuedBehind = "queued_behind" // nothing can be sent now
 )
 
-// Forecast is what the planner goes by: a relay and all its open broadcasts.
+// Forecast is the input of the planner: a relay and all its open broadcasts.
 type Forecast struct {
 	Now   time.Time
-	Speed float64 // messages a second that the relay takes, of all kinds
+	Speed float64 // messages in a second, of all kinds
 	Daily int64   // messages in 24 h; 0: no limit
-	Share int64   // of Daily, what broadcasts may use
-	// Usage is what was sent in the last DayMinutes, in any order. Its transactional
-	// part is foretold to come again, a day later each time.
+	Share int64   // part of Daily that broadcasts may use
+	// Usage holds the messages of the last DayMinutes, in any order. The forecast repeats the
+	// transactional ones each day.
 	Usage  []UsageMinute
-	Queues []PlannedQueue // in the order in which they were queued, or will be
+	Queues []PlannedQueue // in the order in which they are queued
 }
 
-// PlannedQueue is an open broadcast as the planner sees it.
+// PlannedQueue is an open broadcast.
 type PlannedQueue struct {
 	BulkQueue
 	From time.Time // when it is queued; past or zero: it is
 }
 
-// Finishes foretells when the last message of each queue leaves, never before Now;
-// zero for those that take longer than MaxPlan from the moment when the last of
-// them is queued, and for all where Speed says nothing.
+// Finishes returns the time of the last message of each queue, never before Now. It is zero for
+// queues that take longer than MaxPlan after the last one is queued, and for all if Speed is
+// unknown.
 func (f *Forecast) Finishes() []time.Time {
 	last := f.Now
 	for _, q := range f.Queues {
@@ -76,7 +76,7 @@ func (f *Forecast) Finishes() []time.Time {
 	return finishes
 }
 
-// Plan foretells one of the queues.
+// Plan returns the forecast of one queue.
 func (f *Forecast) Plan(i int) Plan {
 	from := f.Now
 	if f.Queues[i].From.After(from) {
@@ -96,19 +96,19 @@ func (f *Forecast) Plan(i int) Plan {
 	return plan
 }
 
-// waves are what a watched queue sent, in days from a time on. Parts of a message count
-// once they make a whole one, and together they are all that it has.
+// waves returns what a watched queue sent in days from a time. Fractions are rounded so that the
+// sum is the total.
 func (q *flow) waves(from time.Time) (out []Wave) {
-	sent, told := 0.0, int64(0)
+	sent, reported := 0.0, int64(0)
 	for day, n := range q.days {
 		sent += n
 		whole := int64(math.Round(sent))
 		if day == len(q.days)-1 {
 			whole = q.remaining
 		}
-		if whole > told {
-			out = append(out, Wave{from.Add(time.Duration(day) * 24 * time.Hour), whole - told})
-			told = whole
+		if whole > reported {
+			out = append(out, Wave{from.Add(time.Duration(day) * 24 * time.Hour), whole - reported})
+			reported = whole
 		}
 	}
 	return out

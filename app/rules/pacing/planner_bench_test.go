@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// BenchmarkPlan foretells 20 queues over 24 days; the aim is less than 5 ms.
+// BenchmarkPlan forecasts 20 queues over 24 days; the aim is less than 5 ms.
 func BenchmarkPlan(b *testing.B) {
 	start := time.Date(2026, 8, 17, 12, 0, 30, 0, time.UTC)
 	usage := make([]UsageMinute, 0, DayMinutes)

@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 
-// planned makes the queues of a forecast from entries as queuesOf takes them.
+// planned returns the queues of a forecast from entries as in queuesOf.
 func planned(t testing.TB, entries ...any) (queues []PlannedQueue) {
 	t.Helper()
 	for _, q := range queuesOf(t, entries...) {
@@ -23,13 +23,13 @@ func planned(t testing.TB, entries ...any) (queues []PlannedQueue) {
 
 func minutesAgo(n int64) int64 { return noon.Unix()/60 - n }
 
-// windows is n windows of a daily limit, and a little more.
+// windows returns the duration of n windows of a daily limit, and more.
 func windows(n int, more time.Duration) time.Duration {
 	return time.Duration(n)*DayMinutes*time.Minute + more
 }
 
-// TestPlan has cases that were reckoned by hand: the last queue is planned, at noon,
-// with 10 messages a second, and a daily limit of 100 unless the case says another.
+// TestPlan has hand-computed cases: the last queue is planned at noon with 10 messages in a second
+// and a daily limit of 100 by default.
 func TestPlan(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -150,8 +150,8 @@ func TestPlanWithoutSpeed(t *testing.T) {
 	}
 }
 
-// TestPlanAgreesWithThePolicy carries out many random mixtures message by message
-// with ShareBulk and compares when each broadcast ends.
+// TestPlanAgreesWithThePolicy simulates random mixtures message by message with ShareBulk and
+// compares the end of each broadcast.
 func TestPlanAgreesWithThePolicy(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	late, n := 0, 0
@@ -170,7 +170,7 @@ func TestPlanAgreesWithThePolicy(t *testing.T) {
 		}
 		want, got := simulate(f), f.Finishes()
 		for i := range want {
-			if want[i].IsZero() { // takes longer than is tried here
+			if want[i].IsZero() { // longer than the simulation
 				continue
 			}
 			n++
@@ -186,8 +186,8 @@ func TestPlanAgreesWithThePolicy(t *testing.T) {
 	}
 }
 
-// simulate sends the broadcasts of a forecast, which has no transactional mail, a
-// message a turn. Times are zero where it takes longer than 10 days.
+// simulate sends the broadcasts of a forecast without transactional mail, one message at a time.
+// Times are zero after 10 days.
 func simulate(f Forecast) []time.Time {
 	finish := make([]time.Time, len(f.Queues))
 	used := map[int64]int64{}
@@ -231,8 +231,8 @@ func simulate(f Forecast) []time.Time {
 	return finish
 }
 
-// FuzzPlan proves that no forecast panics, goes back in time, or promises more for
-// a larger audience.
+// FuzzPlan checks that no forecast panics, goes back in time, or finishes earlier for a larger
+// audience.
 func FuzzPlan(f *testing.F) {
 	f.Add(int64(100), int64(70), 10.0, int64(100), int64(50), int64(0), int64(30), uint16(3), uint8(1))
 	f.Add(int64(0), int64(0), 0.01, int64(1), int64(50_000), int64(9), int64(0), uint16(700), uint8(6))

@@ -1,9 +1,8 @@
-// Package picture reads uploaded pictures: PNG, JPEG and still WebP. What a file is, its
-// content says, not its name. The dimensions are read and checked before any pixel is
-// decoded.
+// Package picture reads uploaded pictures: PNG, JPEG and still WebP. The content of a file
+// decides, not its name. Dimensions are checked before pixels are decoded.
 //
-// Failure policy: a file that cannot be used is refused with an *app.Error that names the
-// field and what to use instead.
+// Failure policy: an unusable file is refused with an *app.Error that names the field and a format
+// to use.
 package picture
 
 import (
@@ -19,7 +18,7 @@ import (
 	"mailer/app"
 )
 
-// Picture is a picture that mail programs and browsers show.
+// Picture is a picture that mail programs and browsers can show.
 type Picture struct {
 	Bytes         []byte
 	Type          string // image/png or image/jpeg
@@ -28,11 +27,11 @@ type Picture struct {
 
 // Bounds are the limits of a picture.
 type Bounds struct {
-	Bytes int // of the file
+	Bytes int // size of the file
 	Side  int // pixels of its longer side
 }
 
-// format is a file format that is read.
+// format is a supported file format.
 type format struct {
 	kind   string
 	config func(b []byte) (image.Config, error)
@@ -48,7 +47,7 @@ var formats = []struct {
 	{isWebP, format{"image/webp", config(webp.DecodeConfig), decode(webp.Decode)}},
 }
 
-// otherSignatures are formats that are often tried and refused by name.
+// otherSignatures are formats that are refused by name.
 var otherSignatures = []struct {
 	name string
 	fits func(b []byte) bool
@@ -66,7 +65,7 @@ func starts(magic string) func(b []byte) bool {
 	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 }
 
-// major recognizes a file of the ISO base media file format by its major brand.
+// major returns a test for the major brand of an ISO base media file.
 func major(name string) func(b []byte) bool {
 	return func(b []byte) bool { return len(b) >= 12 && string(b[4:12]) == "ftyp"+name }
 }
@@ -75,7 +74,7 @@ func isWebP(b []byte) bool {
 	return len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WEBP"
 }
 
-// isAnimated reports whether a WebP has several frames: its extended header says so.
+// isAnimated reports whether a WebP has several frames, by its extended header.
 func isAnimated(b []byte) bool {
 	const animation = 0x02
 	return len(b) > 20 && string(b[12:16]) == "VP8X" && b[20]&animation != 0
@@ -91,13 +90,13 @@ func decode(read func(r io.Reader) (image.Image, error)) func(b []byte) (image.I
 
 const useHint = "use a PNG, a JPEG or a WebP that is not animated"
 
-// decodeSlot lets one picture be decoded at a time: it takes up to 50 MB.
+// decodeSlot limits decoding to one picture at a time, since it needs up to 50 MB.
 var decodeSlot = make(chan struct{}, 1)
 
-// Read reads a picture from an uploaded file. PNG and JPEG stay as they are. A WebP becomes
-// a JPEG, or a PNG where it has transparent parts: several mail programs show no WebP. The
-// call waits while another picture is decoded. field is the name of the field that an
-// *app.Error names. Error: CodeValidation.
+// Read reads a picture from an uploaded file. PNG and JPEG are returned unchanged. A WebP is
+// converted to JPEG, or to PNG if it has transparency: several mail programs do not show WebP. The
+// call waits while another picture is decoded. field is the name of the field in errors. Error:
+// CodeValidation.
 func Read(field string, b []byte, within Bounds) (*Picture, error) {
 	if len(b) == 0 {
 		return nil, app.Invalid(field, "must not be empty: %s", useHint)
@@ -156,7 +155,7 @@ func damaged(field string) error {
 	return app.Invalid(field, "is damaged or cut off: save the picture again and upload it")
 }
 
-// convert turns a decoded picture into one that every mail program shows.
+// convert converts a decoded picture to a format that every mail program shows.
 func (p *Picture) convert(pixels image.Image) error {
 	var out bytes.Buffer
 	err := error(nil)

@@ -32,7 +32,7 @@ func decoded(t *testing.T, text string) []byte {
 	return b
 }
 
-// drawn is a picture of the given size, as an encoder writes it.
+// drawn returns an encoded picture of the given size.
 func drawn(t *testing.T, width, height int, encode func(b *bytes.Buffer, m image.Image) error) []byte {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
@@ -106,8 +106,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestDimensionLimit: a file that claims a huge picture is refused by its
-// head alone, where no pixels follow.
+// TestDimensionLimit: a file that claims huge dimensions is refused by its header.
 func TestDimensionLimit(t *testing.T) {
 	head := []byte("IHDR\x00\x00\x75\x30\x00\x00\x75\x30\x08\x02\x00\x00\x00")
 	huge := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), head...)

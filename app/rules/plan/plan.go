@@ -1,9 +1,8 @@
-// Package plan has the plans of cloud mode: what each allows, periods, quotas and
-// backlogs. The store, the services and the doors may import it; it does no I/O,
-// keeps no state, and is told the time.
+// Package plan defines the plans of cloud mode: limits, periods, quotas and backlogs. It does no
+// I/O and keeps no state. Callers pass the time.
 //
-// Failure policy: input of the operator is refused with an *app.Error; a stored plan
-// of an unknown name has the terms of the free one.
+// Failure policy: invalid input of the operator is refused with an *app.Error. A stored plan with
+// an unknown name has the limits of the free plan.
 package plan
 
 import (
@@ -12,10 +11,10 @@ import (
 	"mailer/app"
 )
 
-// Name names a plan of cloud mode.
+// Name is the name of a plan.
 type Name string
 
-// The plans. A team that was given none is on Free.
+// The plans. The default is Free.
 const (
 	Free    Name = "free"
 	Starter Name = "starter"
@@ -23,17 +22,17 @@ const (
 	Scale   Name = "scale"
 )
 
-// Terms are what a plan allows; 0 stands for no limit.
+// Terms are the limits of a plan; 0: no limit.
 type Terms struct {
-	PerDay      int64 // recipients a UTC day; 0: the plan is monthly
-	PerMonth    int64 // recipients that a period includes; 0: the plan is daily
+	PerDay      int64 // recipients in a UTC day; 0: a monthly plan
+	PerMonth    int64 // included recipients in a period; 0: a daily plan
 	OverageUSD  float64
 	Domains     int
 	Contacts    int
-	Attachments int64 // bytes in one email, decoded
+	Attachments int64 // decoded bytes in one email
 }
 
-// Terms returns what a plan allows, and false for a name that is none.
+// Terms returns the limits of a plan; ok is false for an unknown name.
 func (n Name) Terms() (Terms, bool) {
 	switch n {
 	case Free:
@@ -51,23 +50,22 @@ func (n Name) Terms() (Terms, bool) {
 // Plan is the plan of a team.
 type Plan struct {
 	Name Name
-	// Volume is what a period includes in the place of the plan's own; 0: the
-	// plan's own.
+	// Volume is the included volume of a period; 0: that of the plan.
 	Volume  int64
-	Overage bool // a monthly plan goes on above what is included, up to overageStop
-	// Since is the midnight that began the day on which the team got a monthly
-	// plan; its periods begin on that day of the month.
+	Overage bool // a monthly plan may exceed the included volume up to overageStop
+	// Since is the midnight of the day on which the team got a monthly plan. Its periods begin on
+	// that day of the month.
 	Since time.Time
 }
 
-// Input is what the operator says of a team's plan.
+// Input is a team's plan as the operator sets it.
 type Input struct {
 	Name     Name
-	Included int64 // 0: the plan's own
+	Included int64 // 0: that of the plan
 	Overage  bool
 }
 
-// Validate checks the fields: a plan of the list, the rest for monthly plans only.
+// Validate checks the fields: a known plan; other fields only for monthly plans.
 func (in *Input) Validate() error {
 	terms, ok := in.Name.Terms()
 	switch {
@@ -81,8 +79,8 @@ func (in *Input) Validate() error {
 	return nil
 }
 
-// Next is the plan that follows p when the operator says in: a period that runs
-// goes on, so that a change of terms takes back nothing that was used.
+// Next returns the plan after the change in. A running monthly period continues, so that its usage
+// is kept.
 func (p Plan) Next(in Input, now time.Time) Plan {
 	next := Plan{Name: in.Name, Volume: in.Included, Overage: in.Overage, Since: DayStart(now)}
 	if !p.Daily() && !next.Daily() {
@@ -91,7 +89,7 @@ func (p Plan) Next(in Input, now time.Time) Plan {
 	return next
 }
 
-// Terms are those of the plan, free where its name is none.
+// Terms returns the limits of the plan, those of Free for an unknown name.
 func (p *Plan) Terms() Terms {
 	terms, ok := p.Name.Terms()
 	if !ok {
@@ -100,10 +98,10 @@ func (p *Plan) Terms() Terms {
 	return terms
 }
 
-// Daily reports whether the plan has a quota a day, and not a month.
+// Daily reports whether the plan has a daily quota.
 func (p *Plan) Daily() bool { return p.Terms().PerDay > 0 }
 
-// Included is what a period of a monthly plan includes.
+// Included returns the included volume of a period.
 func (p *Plan) Included() int64 {
 	if p.Volume > 0 {
 		return p.Volume
@@ -111,10 +109,10 @@ func (p *Plan) Included() int64 {
 	return p.Terms().PerMonth
 }
 
-// overageStop is how many times what is included a period goes with overage.
+// overageStop is the factor of the included volume at which sending with overage stops.
 const overageStop = 5
 
-// PeriodMax is how many recipients a period of a monthly plan may have.
+// PeriodMax returns the maximum number of recipients in a period.
 func (p *Plan) PeriodMax() int64 {
 	if p.Overage {
 		return overageStop * p.Included()
@@ -122,9 +120,8 @@ func (p *Plan) PeriodMax() int64 {
 	return p.Included()
 }
 
-// Period returns the period of a monthly plan that a time is in: from the midnight
-// of the day of the month on which the plan began, or of the month's last one where
-// it has no such day.
+// Period returns the period of a monthly plan that contains a time: from midnight on the day of
+// the month on which the plan began, or the last day of a shorter month.
 func (p *Plan) Period(now time.Time) (start, end time.Time) {
 	since, now := p.Since.UTC(), now.UTC()
 	n := max(0, 12*(now.Year()-since.Year())+int(now.Month())-int(since.Month()))
@@ -134,8 +131,7 @@ func (p *Plan) Period(now time.Time) (start, end time.Time) {
 	return monthsAfter(since, n), monthsAfter(since, n+1)
 }
 
-// monthsAfter is the same day n months later, or the last one of a month that is
-// too short.
+// monthsAfter returns the same day n months later, or the last day of a shorter month.
 func monthsAfter(t time.Time, n int) time.Time {
 	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	last := first.AddDate(0, 1, -1).Day()

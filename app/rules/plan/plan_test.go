@@ -27,7 +27,7 @@ func TestPeriod(t *testing.T) {
 		{"2026-01-31T00:00:00Z", "2026-02-28T00:00:00Z", "2026-02-28T00:00:00Z", "2026-03-31T00:00:00Z"},
 		{"2026-01-31T00:00:00Z", "2026-04-30T12:00:00Z", "2026-04-30T00:00:00Z", "2026-05-31T00:00:00Z"},
 		{"2024-02-29T00:00:00Z", "2025-02-28T00:00:00Z", "2025-02-28T00:00:00Z", "2025-03-29T00:00:00Z"},
-		{"2026-03-10T00:00:00Z", "2026-01-01T00:00:00Z", "2026-03-10T00:00:00Z", "2026-04-10T00:00:00Z"}, // a clock put back
+		{"2026-03-10T00:00:00Z", "2026-01-01T00:00:00Z", "2026-03-10T00:00:00Z", "2026-04-10T00:00:00Z"}, // a clock set back
 	} {
 		p := Plan{Name: Pro, Since: date(t, tt.since)}
 		start, end := p.Period(date(t, tt.now))
@@ -87,16 +87,16 @@ func TestPeriodContinuesWithNextMonthlyPlan(t *testing.T) {
 
 func TestQuotaEventsAreReportedOnce(t *testing.T) {
 	var names []webhook.EventName
-	told := QuotaFree
+	reported := QuotaFree
 	for _, used := range []int64{0, 79, 80, 81, 99, 100, 120} {
 		level := LevelOf(used, 100)
-		names = append(names, QuotaEvents(told, level)...)
-		told = max(told, level)
+		names = append(names, QuotaEvents(reported, level)...)
+		reported = max(reported, level)
 	}
 	if want := []webhook.EventName{webhook.QuotaWarning, webhook.QuotaReached}; !slices.Equal(names, want) {
-		t.Errorf("told %q", names)
+		t.Errorf("events %q", names)
 	}
 	if got := QuotaEvents(QuotaFree, LevelOf(500, 100)); len(got) != 2 {
-		t.Errorf("a leap tells %q", got)
+		t.Errorf("a leap gives %q", got)
 	}
 }

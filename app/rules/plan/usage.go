@@ -6,27 +6,15 @@ import (
 	"mailer/app"
 )
 
-const secondsADay = 24 * 60 * 60
-
-// UnixDay numbers UTC days.
-func UnixDay(t time.Time) int64 { return t.Unix() / secondsADay }
-
-// DayStart is the UTC midnight that began the day of a time.
-func DayStart(t time.Time) time.Time { return time.Unix(UnixDay(t)*secondsADay, 0).UTC() }
-
-// DayEnd is the UTC midnight that ends the day of a time.
-func DayEnd(t time.Time) time.Time { return time.Unix((UnixDay(t)+1)*secondsADay, 0).UTC() }
-
-// Usage is what a team used of what it may. Quotas count distinct
-// recipients of accepted emails, and those of broadcasts; mail that waits for its
-// time counts on the day it leaves.
+// Usage is a team's usage of its plan. Quotas count distinct recipients of accepted emails, and
+// recipients of broadcasts. Scheduled mail counts on the day it is sent.
 type Usage struct {
-	Plan     *Plan // nil: a self-hosted server, which has none
+	Plan     *Plan // nil: a self-hosted server without plans
 	Team     app.Team
-	Today    int64     // recipients that counted on this UTC day
-	ResetsAt time.Time // when the next day begins
-	// Period is what counted in the period of a monthly plan, from Starts to Ends.
+	Today    int64     // recipients counted on this UTC day
+	ResetsAt time.Time // start of the next day
+	// Period is the usage in the period of a monthly plan, from Starts to Ends.
 	Period       int64
 	Starts, Ends time.Time // zero: the plan is not monthly
-	AppURL       string    // where this server is reached
+	AppURL       string    // base URL of this server
 }

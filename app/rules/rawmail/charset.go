@@ -10,17 +10,15 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// windows1252 is what 0x80 to 0x9f stand for there, and, as browsers have it, in what says
-// that it is ISO 8859-1; 0: nothing.
+// windows1252 maps 0x80 to 0x9f. Browsers use it for ISO 8859-1 too. 0: undefined.
 var windows1252 = [32]rune{'€', 0, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0, 'Ž', 0,
 	0, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0, 'ž', 'Ÿ'}
 
-// latin9 is where ISO 8859-15 is not ISO 8859-1.
+// latin9 are the differences of ISO 8859-15 to ISO 8859-1.
 var latin9 = map[byte]rune{0xa4: '€', 0xa6: 'Š', 0xa8: 'š', 0xb4: 'Ž', 0xb8: 'ž', 0xbc: 'Œ', 0xbd: 'œ', 0xbe: 'Ÿ'}
 
-// shown is a body as text in UTF-8. The character sets are those that browsers read, by
-// the names of the Encoding standard of WHATWG; of another one only what is UTF-8, or ASCII,
-// can be read.
+// shown converts a body to UTF-8. It supports the character sets of browsers under the names of
+// the WHATWG Encoding standard. In another one only valid UTF-8 and ASCII can be read.
 func shown(content []byte, charset string) string {
 	text := string(content)
 	if known, ok := fromLatin(content, charset); ok {
@@ -38,7 +36,7 @@ func fromLatin(content []byte, charset string) (text string, ok bool) {
 	charset = strings.ToLower(strings.Trim(charset, " \t"))
 	switch charset {
 	case "iso-8859-1", "iso8859-1", "latin1", "windows-1252", "cp1252", "iso-8859-15", "iso8859-15", "latin-9", "latin9":
-	case "", "us-ascii", "ascii": // what is said to be ASCII and is neither that nor UTF-8 mostly is this
+	case "", "us-ascii", "ascii": // text labelled ASCII that is neither ASCII nor UTF-8 is mostly Windows-1252
 		if utf8.Valid(content) {
 			return "", false
 		}
@@ -48,7 +46,7 @@ func fromLatin(content []byte, charset string) (text string, ok bool) {
 	return latinText(content, isLatin9(charset)), true
 }
 
-// isLatin9 tells ISO 8859-15 from the other Western character sets.
+// isLatin9 reports whether a name means ISO 8859-15.
 func isLatin9(charset string) bool {
 	charset = strings.ToLower(strings.Trim(charset, " \t"))
 	return strings.HasSuffix(charset, "15") || strings.HasSuffix(charset, "9")
@@ -76,7 +74,7 @@ func latinRune(c byte, nine bool) rune {
 	return rune(c)
 }
 
-// charsetReader has encoded words read as bodies are.
+// charsetReader decodes encoded words like bodies.
 func charsetReader(charset string, in io.Reader) (io.Reader, error) {
 	content, err := io.ReadAll(in)
 	return bytes.NewReader([]byte(shown(content, charset))), err

@@ -10,10 +10,10 @@ import (
 	"mailer/app"
 )
 
-// SevenBit returns a message that was read before with every part that holds more than
-// ASCII in a transfer encoding (RFC 6152 3), for a relay that takes nothing else. The
-// fields of its own header stay. raw stays as it is. It fails where such a part can't be
-// encoded: in what its author signed or encrypted, and in headers of parts.
+// SevenBit returns a parsed message in which every part with non-ASCII bytes has a transfer
+// encoding (RFC 6152 3), for a relay without 8BITMIME. It does not change the message header and
+// does not modify raw. It fails if such a part is signed or encrypted by its author, or is a
+// part's header.
 func SevenBit(raw []byte) ([]byte, error) {
 	fields, body, err := readFields(raw, 0, len(raw))
 	if err != nil || body < 0 {
@@ -105,7 +105,7 @@ func (d *downgrader) base64(content []byte) {
 	}
 }
 
-// multipart writes the parts, and as it is what stands between them.
+// multipart writes the parts and the unchanged text between them.
 func (d *downgrader) multipart(p part, depth int) error {
 	usual := "text/plain"
 	if p.mediaType == "multipart/digest" {
@@ -139,8 +139,7 @@ func (d *downgrader) between(from, to int) error {
 	return nil
 }
 
-// inner writes a message in the message, which must not be encoded as a whole (RFC 2046
-// 5.2.1).
+// inner writes an attached message, which must not be encoded as a whole (RFC 2046 5.2.1).
 func (d *downgrader) inner(p part, depth int) error {
 	fields, body, err := readFields(d.raw, p.from, p.to)
 	if err != nil || body < 0 {
@@ -158,7 +157,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// Fields returns the header of a message that was read before, and where its body begins.
+// Fields returns the header of a parsed message and the start of its body.
 func Fields(raw []byte) (fields []Field, body int) {
 	fields, body, err := readFields(raw, 0, len(raw))
 	if err != nil || body < 0 {
@@ -167,5 +166,5 @@ func Fields(raw []byte) (fields []Field, body int) {
 	return fields, body
 }
 
-// Addresses reads the value of a field that holds addresses. Errors: CodeValidation.
+// Addresses parses the value of a field with addresses. Errors: CodeValidation.
 func Addresses(f Field) ([]app.Address, error) { return addresses(f.Name, f.Value) }

@@ -13,8 +13,8 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// readFields reads the fields of raw[from:to] and returns where the body begins; -1:
-// there is no empty line.
+// readFields parses the fields of raw[from:to] and returns the start of the body; -1: there is no
+// empty line.
 func readFields(raw []byte, from, to int) (fields []Field, body int, err error) {
 	for at := from; at < to; {
 		line := raw[at:to]
@@ -37,7 +37,7 @@ func readFields(raw []byte, from, to int) (fields []Field, body int, err error) 
 	return fields, -1, nil
 }
 
-// fieldEnd is where a field ends that begins with b: behind the first CRLF that no blank
+// fieldEnd returns the end of the field at the beginning of b: after the first CRLF that no blank
 // follows.
 func fieldEnd(b []byte) int {
 	for at := 0; ; {
@@ -52,8 +52,8 @@ func fieldEnd(b []byte) int {
 	}
 }
 
-// isName takes what RFC 5322 3.6.8 has, and no blank before the colon: signers and
-// readers would not agree on what such a field is.
+// isName accepts names of RFC 5322 3.6.8, without a blank before the colon: parsers disagree about
+// such fields.
 func isName(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {
@@ -72,11 +72,11 @@ func shortened(s string) string {
 	return s[:min(len(s), 60)]
 }
 
-// once are the fields that RFC 5322 3.6 and RFC 2045 have at most once. Readers differ
-// on which of two counts.
+// once are the fields that must occur at most once (RFC 5322 3.6, RFC 2045). Parsers disagree
+// about which of two counts.
 var once = []string{"From", "Sender", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type", "Content-Transfer-Encoding"}
 
-// Get returns the value of the first field with a name; empty: there is none, or it is.
+// Get returns the value of the first field with a name; empty: none.
 func (m *Message) Get(name string) string { return get(m.Fields, name) }
 
 func get(fields []Field, name string) string {
@@ -88,7 +88,7 @@ func get(fields []Field, name string) string {
 	return ""
 }
 
-// readHeader reads what the header says to people.
+// readHeader parses the fields that readers see.
 func (m *Message) readHeader() (err error) {
 	for _, name := range once {
 		if n := count(m.Fields, name); n > 1 {
@@ -117,8 +117,8 @@ func count(fields []Field, name string) (n int) {
 	return n
 }
 
-// messageID returns what stands between the angle brackets (RFC 5322 3.6.4); empty: it is
-// not of the form <left@right>.
+// messageID returns the text between the angle brackets (RFC 5322 3.6.4); empty: not of the form
+// <left@right>.
 func messageID(value string) string {
 	id, closed := strings.CutSuffix(value, ">")
 	id, opened := strings.CutPrefix(id, "<")
@@ -130,8 +130,7 @@ func messageID(value string) string {
 	return id
 }
 
-// readFrom reads the one author. Whoever answers for the domain of this field must not
-// read another one than those who get the message.
+// readFrom parses the single author. The checked domain must be the one that recipients see.
 func readFrom(value string) (app.Address, error) {
 	if value == "" {
 		return app.Address{}, app.Invalid("From", "is required")
@@ -154,7 +153,7 @@ func readFrom(value string) (app.Address, error) {
 	return from, nil
 }
 
-// maxName bounds a display name that is shown, in bytes.
+// maxName is the maximum length of a displayed name in bytes.
 const maxName = 320
 
 var (
@@ -162,8 +161,8 @@ var (
 	parser  = mail.AddressParser{WordDecoder: decoder}
 )
 
-// addresses reads a list of addresses, which may have groups. They are shown, and no mail
-// goes to them, so that it need not be possible.
+// addresses parses an address list with groups. It is only displayed, so the addresses need not be
+// deliverable.
 func addresses(name, value string) (list []app.Address, err error) {
 	if value == "" || isEmptyGroup(value) {
 		return nil, nil
@@ -184,16 +183,15 @@ func addresses(name, value string) (list []app.Address, err error) {
 	return list, nil
 }
 
-// isEmptyGroup: undisclosed-recipients:;
+// isEmptyGroup reports whether value is a group without members, like undisclosed-recipients:;
 func isEmptyGroup(value string) bool {
 	name, rest, ok := strings.Cut(value, ":")
 	return ok && strings.Trim(rest, " \t") == ";" && !strings.ContainsAny(name, `@<>",`)
 }
 
-// parseLoose reads addresses that the grammar refuses and mail servers carry: names that should
-// have been quoted, such as ann@example.com <ann@example.com>, semicolons or blanks between
-// addresses, angle brackets that do not pair. The envelope says who gets the message; the
-// list is for people to read.
+// parseLoose parses address lists that violate the grammar and that mail servers accept: unquoted
+// names such as ann@example.com <ann@example.com>, semicolons or blanks between addresses,
+// unpaired angle brackets. The list is only displayed; the envelope has the recipients.
 func parseLoose(name, value string) (list []app.Address, err error) {
 	for _, piece := range mailbox.Split(Decoded(value, maxHeader), ",;") {
 		if piece = strings.Trim(piece, " \t;"); piece == "" {
@@ -231,8 +229,8 @@ func addressWords(s string) (list []app.Address) {
 	return list
 }
 
-// parseLooseAddress reads one address. If it is no mailbox as it stands, what precedes the
-// address between the last angle brackets is its name.
+// parseLooseAddress parses one address. If it is not a valid mailbox, the text before the last
+// angle brackets is the name.
 func parseLooseAddress(s string) (app.Address, error) {
 	a, err := app.ParseAddress(s)
 	if err == nil {
@@ -256,19 +254,19 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Decoded is the text of a field without its encoded words (RFC 2047), fit to be shown, at
-// most so many bytes.
-func Decoded(value string, most int) string {
+// Decoded returns the text of a field with encoded words (RFC 2047) decoded, printable, at most
+// maxBytes bytes.
+func Decoded(value string, maxBytes int) string {
 	if strings.Contains(value, "=?") {
 		if text, err := decoder.DecodeHeader(value); err == nil {
 			value = text
 		}
 	}
-	return plain(value, most)
+	return plain(value, maxBytes)
 }
 
-// plain is text fit to be shown on one line, cut to so many bytes.
-func plain(s string, most int) string {
+// plain returns text for display on one line, cut to a number of bytes.
+func plain(s string, maxBytes int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsFunc(s, mailbox.IsControl) {
 		s = strings.Map(func(r rune) rune {
@@ -278,25 +276,24 @@ func plain(s string, most int) string {
 			return r
 		}, s)
 	}
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
+	if len(s) > maxBytes {
+		s = strings.ToValidUTF8(s[:maxBytes], "")
 	}
 	return strings.TrimSpace(s)
 }
 
-// shownElsewhere are fields that are no headers of their own in what is shown, in lower
-// case: they have a place, or tell how the message travels.
-var shownElsewhere = []string{"from", "to", "cc", "bcc", "reply-to", "subject", "date", "message-id", "mime-version", "received", "return-path", "dkim-signature",
+// shownSeparately are fields that are not displayed as headers, in lower case: they are displayed
+// in other places, or are trace fields.
+var shownSeparately = []string{"from", "to", "cc", "bcc", "reply-to", "subject", "date", "message-id", "mime-version", "received", "return-path", "dkim-signature",
 	"domainkey-signature", "delivered-to", "authentication-results"}
 
-// Headers are the fields that are shown beside what the message says, each name once and
-// sorted.
+// Headers returns the remaining fields for display, each name once and sorted.
 func (m *Message) Headers() (out []app.Header) {
 	seen := map[string]bool{}
 	for _, f := range m.Fields {
 		lower := strings.ToLower(f.Name)
 		value := Decoded(f.Value, maxLine)
-		if seen[lower] || value == "" || len(out) == app.MaxHeaders || slices.Contains(shownElsewhere, lower) || strings.HasPrefix(lower, "content-") || strings.HasPrefix(lower, "arc-") {
+		if seen[lower] || value == "" || len(out) == app.MaxHeaders || slices.Contains(shownSeparately, lower) || strings.HasPrefix(lower, "content-") || strings.HasPrefix(lower, "arc-") {
 			continue
 		}
 		seen[lower] = true

@@ -11,20 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// Change is a part of a message in other bytes.
+// Change is a replacement of a part's body.
 type Change struct {
-	from, to int // of its body
+	from, to int // range of the body
 	with     []byte
 }
 
-// In returns the message of which the part is, with the change. raw stays as it is.
+// In returns the message with the change. It does not modify raw.
 func (c *Change) In(raw []byte) []byte { return slices.Concat(raw[:c.from], c.with, raw[c.to:]) }
 
-// ChangeHTML has the HTML of a message that was read before be what change makes of it, in
-// the transfer encoding and character set that it has. ok is false where it must not
-// change, or can't without anything else: where there is not exactly one HTML part, or it
-// is a file, something in the message is signed (by DKIM too) or encrypted, its text can't
-// be read and written to the byte, or a line would be too long.
+// ChangeHTML returns the change that replaces the HTML of a parsed message by the result of
+// change, in the same transfer encoding and character set. ok is false if the HTML must not change
+// or can't be changed alone: there is not exactly one HTML part, it is a file, a part is signed
+// (or DKIM-signed) or encrypted, its text does not convert exactly in both directions, or a line
+// would be too long.
 func ChangeHTML(raw []byte, change func(html string) string) (c Change, ok bool) {
 	p, around, ok := onlyHTML(raw)
 	if !ok {
@@ -48,10 +48,10 @@ func ChangeHTML(raw []byte, change func(html string) string) (c Change, ok bool)
 	return c, shortLines(c.with) && !delimits(c.with, around)
 }
 
-// pgpMark begins what OpenPGP made (RFC 9580 6.2.1).
+// pgpMark begins OpenPGP data (RFC 9580 6.2.1).
 const pgpMark = "-----BEGIN PGP "
 
-// onlyHTML finds the one HTML part of a message, and the multiparts that it stands in.
+// onlyHTML returns the only HTML part of a message and its enclosing multiparts.
 func onlyHTML(raw []byte) (html part, around []part, ok bool) {
 	fields, body := Fields(raw)
 	for _, name := range []string{"DKIM-Signature", "DomainKey-Signature", "ARC-Message-Signature"} {
@@ -82,7 +82,7 @@ func onlyHTML(raw []byte) (html part, around []part, ok bool) {
 	return html, around, true
 }
 
-// isSignature: of another part, whatever they stand in.
+// isSignature reports whether a part is a signature of another part.
 func isSignature(p part) bool {
 	switch p.mediaType {
 	case "application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature":
@@ -91,18 +91,18 @@ func isSignature(p part) bool {
 	return false
 }
 
-// isFile reports whether a part is there to be kept, or may be.
+// isFile reports whether a part is, or may be, an attachment.
 func isFile(p part) bool {
 	disposition, params, err := mime.ParseMediaType(get(p.fields, "Content-Disposition"))
 	return err != nil && get(p.fields, "Content-Disposition") != "" || disposition != "" && disposition != "inline" || params["filename"] != "" || p.params["name"] != ""
 }
 
-// isClear reports whether all readers take a part for the same.
+// isClear reports whether all parsers agree about a part.
 func isClear(p part) bool {
 	return count(p.fields, "Content-Type") <= 1 && count(p.fields, "Content-Transfer-Encoding") <= 1
 }
 
-// decodeStrictly undoes a transfer encoding that encode knows.
+// decodeStrictly decodes a transfer encoding that encode supports.
 func decodeStrictly(encoding string, body []byte) (content []byte, ok bool) {
 	var err error
 	switch encoding {
@@ -121,8 +121,8 @@ func decodeStrictly(encoding string, body []byte) (content []byte, ok bool) {
 	return content, err == nil
 }
 
-// isQuoted reports whether every = of quoted-printable text stands before what it may (RFC
-// 2045 6.7): readers differ on others.
+// isQuoted reports whether every = of quoted-printable text is followed by an allowed sequence
+// (RFC 2045 6.7): parsers disagree about others.
 func isQuoted(body []byte) bool {
 	for {
 		at := bytes.IndexByte(body, '=')
@@ -143,7 +143,7 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// encode undoes decodeStrictly. What it appends to is its own.
+// encode is the inverse of decodeStrictly. It returns new memory.
 func encode(encoding string, content []byte) []byte {
 	switch encoding {
 	case "quoted-printable":
@@ -156,14 +156,14 @@ func encode(encoding string, content []byte) []byte {
 	return slices.Clip(content)
 }
 
-// encodeQuoted keeps line breaks, and encodes a CR or LF that is none.
+// encodeQuoted keeps line breaks and encodes a single CR or LF.
 func encodeQuoted(content []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(content) + len(content)/8)
 	w := quotedprintable.NewWriter(&out)
 	write := func(b []byte, binary bool) {
 		w.Binary = binary
-		w.Write(b) // a buffer takes everything
+		w.Write(b) // never fails
 	}
 	for i, line := range bytes.Split(content, crlf) {
 		if i > 0 {
@@ -184,8 +184,7 @@ func shortLines(b []byte) bool {
 	return true
 }
 
-// delimits reports whether a body could be taken to end one of the multiparts that it
-// stands in, or to begin a part of it.
+// delimits reports whether a body contains a delimiter of an enclosing multipart.
 func delimits(body []byte, around []part) bool {
 	return slices.ContainsFunc(around, func(p part) bool {
 		mark := []byte("\n--" + p.params["boundary"])
@@ -193,11 +192,11 @@ func delimits(body []byte, around []part) bool {
 	})
 }
 
-// charset is a character set whose texts can be read and written to the byte.
+// charset is a character set that converts exactly in both directions.
 type charset struct{ latin, nine bool }
 
-// charsetOf returns the character set of a content, and the text; ok is false where it is
-// another one, or the content none of its texts.
+// charsetOf returns the character set and the text of a content; ok is false for other character
+// sets and invalid text.
 func charsetOf(name string, content []byte) (set charset, text string, ok bool) {
 	switch strings.ToLower(strings.Trim(name, " \t")) {
 	case "", "us-ascii", "ascii", "utf-8", "utf8":
@@ -211,7 +210,7 @@ func charsetOf(name string, content []byte) (set charset, text string, ok bool) 
 	return set, text, ok && bytes.Equal(back, content)
 }
 
-// bytes is a text in the character set.
+// bytes returns a text in the character set.
 func (s charset) bytes(text string) (content []byte, ok bool) {
 	if !s.latin {
 		return []byte(text), true
@@ -219,7 +218,7 @@ func (s charset) bytes(text string) (content []byte, ok bool) {
 	known := make(map[rune]byte, 128)
 	for c := utf8.RuneSelf; c <= 0xff; c++ {
 		if r := latinRune(byte(c), s.nine); r != utf8.RuneError {
-			known[r] = byte(c) // the last one: ISO 8859-15 has no others
+			known[r] = byte(c) // the last value wins, as in ISO 8859-15
 		}
 	}
 	content = make([]byte, 0, len(text))

@@ -11,7 +11,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// tracked stands for what tracking makes of an HTML text.
+// tracked simulates the result of tracking.
 func tracked(html string) string {
 	html = strings.ReplaceAll(html, "https://a.test/", "https://links.example.com/"+strings.Repeat("x", 90)+"/")
 	at := strings.Index(html, "</body>")
@@ -21,7 +21,7 @@ func tracked(html string) string {
 	return html[:at] + `<img src="p">` + html[at:]
 }
 
-// changed is ChangeHTML, with what it must leave alone checked; empty: it did not change.
+// changed is ChangeHTML with checks of what must not change; empty: unchanged.
 func changed(t *testing.T, raw []byte) string {
 	t.Helper()
 	given := bytes.Clone(raw)
@@ -92,7 +92,7 @@ func TestChangeHTML(t *testing.T) {
 			if got := changed(t, []byte(before+c.body+after)); got != before+c.want+after {
 				t.Errorf("became\n%q\nwant\n%q", got, before+c.want+after)
 			}
-			// As the whole message it ends with a line break, as every one does.
+			// A part at the end of the message ends with a line break, like the message.
 			ended := func(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 			whole := "From: a@example.com\r\n" + part
 			if got := changed(t, []byte(whole+ended(c.body))); !strings.HasPrefix(got, whole) || !strings.HasSuffix(got, "\r\n") {

@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// The headers by which a program tells what an API call has fields for. None leaves.
+// The headers by which programs set fields that API calls have. They are removed before sending.
 const (
 	idempotencyHeader = "Resend-Idempotency-Key"
 	topicHeader       = "X-Mailer-Topic"
@@ -17,16 +17,16 @@ const (
 	expiresHeader     = "X-Mailer-Expires-In"
 )
 
-// foreignTags are the tags of other services, one value each.
+// foreignTags are the tag headers of other services, with one value each.
 var foreignTags = []string{"X-PM-Tag", "X-Mailgun-Tag"}
 
-// Instructions are what the control headers of a message say.
+// Instructions are the values of a message's control headers.
 type Instructions struct {
 	IdempotencyKey string // empty: none
 	TopicID        string // empty: none
 	Tags           []app.Tag
-	ScheduledAt    string // as it was written; empty: at once
-	ExpiresIn      string // as it was written; empty: as the relay has it
+	ScheduledAt    string // as written; empty: immediately
+	ExpiresIn      string // as written; empty: the default of the relay
 }
 
 // Instructions reads the control headers. Errors: CodeValidation, which names the header.
@@ -77,7 +77,8 @@ func (m *Message) tags() (tags []app.Tag, err error) {
 	return tags, nil
 }
 
-// freeName is tag, tag_2, tag_3: the tags of other services have no names.
+// freeName returns the first free name of tag, tag_2, tag_3 …: the tags of other services have
+// no names.
 func freeName(tags []app.Tag) string {
 	const name = "tag"
 	for n := 1; ; n++ {
@@ -91,7 +92,7 @@ func freeName(tags []app.Tag) string {
 	}
 }
 
-// tagText is s as a tag can have it: other services take more characters.
+// tagText replaces characters that a tag can't have, since other services allow more.
 func tagText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -102,14 +103,14 @@ func tagText(s string) string {
 	return s[:min(len(s), app.MaxTagLength)]
 }
 
-// allowedInstructions are the orders to providers that a caller means for this server, in lower case.
+// allowedInstructions are the provider headers that this server interprets itself, in lower case.
 var allowedInstructions = []string{"x-pm-tag", "x-mailgun-tag"}
 
-// Strip cuts out of the message what may not leave: Bcc and Return-Path, a Message-ID that
-// is none, the control headers, orders to providers and signatures of our own (sender and selector say which).
-// It returns the names of orders that were given to somebody else, for the sender to know.
-// topic: a pair of unsubscribe headers is added, so that half of one goes. Raw, Fields and
-// Body are those of the rest afterwards, in the same memory.
+// Strip removes from the message what must not be sent: Bcc and Return-Path, an invalid
+// Message-ID, control headers, instructions to providers, and signatures of this server (by sender
+// and selector). It returns the names of removed instructions to providers, which the sender
+// should know. topic: unsubscribe headers will be added, so an incomplete pair is removed. Raw,
+// Fields and Body are then those of the rest, in the same memory.
 func (m *Message) Strip(topic bool) (orders []string) {
 	half := topic && (m.Get("List-Unsubscribe") == "" || m.Get("List-Unsubscribe-Post") == "")
 	var kept []Field
@@ -128,19 +129,19 @@ func (m *Message) Strip(topic bool) (orders []string) {
 		}
 	}
 	header = append(header, crlf...)
-	begin := m.Body - len(header) // only fields went: it never grew
+	begin := m.Body - len(header) // fields were only removed, so the rest fits
 	copy(m.Raw[begin:], header)
 	m.Raw, m.Fields, m.Body = m.Raw[begin:], kept, len(header)
 	return orders
 }
 
-// action is what becomes of a field.
+// action is what Strip does with a field.
 type action byte
 
 const (
 	keep          action = iota
-	remove               // ours, or nobody's business
-	removeForeign        // an order to somebody else
+	remove               // internal or meaningless
+	removeForeign        // an instruction to a provider
 )
 
 func (m *Message) actionFor(f Field, half bool) action {
@@ -151,7 +152,7 @@ func (m *Message) actionFor(f Field, half bool) action {
 		return remove
 	case "message-id":
 		if m.ID == "" {
-			return remove // it names nothing, and large receivers refuse such mail
+			return remove // invalid, and large receivers refuse such mail
 		}
 	case "dkim-signature":
 		if m.isOurs(f.Value) {
@@ -171,7 +172,7 @@ func (m *Message) actionFor(f Field, half bool) action {
 	return keep
 }
 
-// isOurs: a signature for the sender's domain under a selector of this server.
+// isOurs reports whether a signature is for the sender's domain under a selector of this server.
 func (m *Message) isOurs(signature string) bool {
 	var domain, selector string
 	for tag := range strings.SplitSeq(signature, ";") {
@@ -187,9 +188,8 @@ func (m *Message) isOurs(signature string) bool {
 	return ok && domain == m.From.Domain && strings.Trim(number, "0123456789") == ""
 }
 
-// MissingHeaders returns the fields that a message which was handed in whole lacks on its way, in
-// the order in which they stand before it: what names the email, its Message-ID and Date
-// where it has none, and the headers of its mail that are not in it.
+// MissingHeaders returns the fields to add before a submitted message, in order: the id of the
+// email, Message-ID and Date if missing, and further headers of the mail.
 func MissingHeaders(m *app.Outgoing) []app.Header {
 	fields, _ := Fields(m.Mail.Raw)
 	has := func(name string) bool {
@@ -204,11 +204,10 @@ func MissingHeaders(m *app.Outgoing) []app.Header {
 	return out
 }
 
-// DateLayout is how a Date is written (RFC 5322 3.3).
+// DateLayout is the layout of a Date (RFC 5322 3.3).
 const DateLayout = "Mon, 02 Jan 2006 15:04:05 -0700"
 
-// RemoveFields returns a message that was read before without its fields of those names. raw
-// stays as it is.
+// RemoveFields returns a parsed message without the named fields. It does not modify raw.
 func RemoveFields(raw []byte, names ...string) []byte {
 	fields, body := Fields(raw)
 	out := make([]byte, 0, len(raw))
@@ -220,7 +219,7 @@ func RemoveFields(raw []byte, names ...string) []byte {
 	return append(append(out, crlf...), raw[body:]...)
 }
 
-// Bytes is a message as it leaves, but for its signature.
+// Bytes returns the final message without its signature.
 func Bytes(m *app.Outgoing) []byte {
 	var out []byte
 	for _, h := range MissingHeaders(m) {

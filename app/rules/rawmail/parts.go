@@ -12,7 +12,7 @@ import (
 	"mailer/app"
 )
 
-// part is an entity (RFC 2045 2.4): the message itself, or one of its parts.
+// part is an entity (RFC 2045 2.4): the message or one of its parts.
 type part struct {
 	fields    []Field
 	from, to  int    // of its body
@@ -21,7 +21,7 @@ type part struct {
 	encoding  string // in lower case
 }
 
-// partOf reads what the fields say of a body.
+// partOf reads the content fields of a body.
 func partOf(fields []Field, from, to int, usual string) part {
 	p := part{fields: fields, from: from, to: to, mediaType: usual, encoding: strings.ToLower(get(fields, "Content-Transfer-Encoding"))}
 	if value := get(fields, "Content-Type"); value != "" {
@@ -37,10 +37,10 @@ func partOf(fields []Field, from, to int, usual string) part {
 	return p
 }
 
-// reader shows what the parts of a message hold.
+// reader collects the bodies and files of a message.
 type reader struct {
 	*Message
-	texts   int // of the two bodies, how many were found, as bits
+	texts   int // bits of the bodies found
 	shownID map[string]bool
 }
 
@@ -49,7 +49,7 @@ const (
 	htmlFound
 )
 
-// readParts reads the body.
+// readParts parses the body.
 func (m *Message) readParts() error {
 	r := &reader{Message: m, shownID: map[string]bool{}}
 	w := walker{raw: m.Raw, leaf: r.leaf}
@@ -58,13 +58,13 @@ func (m *Message) readParts() error {
 	return err
 }
 
-// walker goes through the parts of a message.
+// walker walks through the parts of a message.
 type walker struct {
 	raw       []byte
 	leaf      func(p part) error
 	parts     int
-	around    []part // the multiparts that the part stands in
-	protected bool   // one of those so far was signed or encrypted by its author
+	around    []part // enclosing multiparts
+	protected bool   // an earlier part was signed or encrypted by its author
 }
 
 func (w *walker) walk(p part) error {
@@ -89,7 +89,7 @@ func (w *walker) walk(p part) error {
 	for _, at := range split(w.raw, p.from, p.to, boundary, maxParts) {
 		fields, body, err := readFields(w.raw, at.from, at.to)
 		if err != nil {
-			fields, body = nil, at.from // lenient: it is shown as it is
+			fields, body = nil, at.from // invalid parts are shown as text
 		}
 		if body < 0 {
 			body = at.to
@@ -102,7 +102,8 @@ func (w *walker) walk(p part) error {
 	return nil
 }
 
-// isProtected: signed or encrypted by its author (RFC 1847, RFC 8551, RFC 3156).
+// isProtected reports whether a part is signed or encrypted by its author (RFC 1847, RFC 8551, RFC
+// 3156).
 func isProtected(p part) bool {
 	switch p.mediaType {
 	case "multipart/signed", "multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted":
@@ -113,9 +114,9 @@ func isProtected(p part) bool {
 
 type span struct{ from, to int }
 
-// split finds the parts of a multipart (RFC 2046 5.1.1): what stands between its
-// delimiters, without the CRLF before each. A missing last one is the end.
-func split(raw []byte, from, to int, boundary string, most int) (parts []span) {
+// split returns the parts of a multipart (RFC 2046 5.1.1): the text between its delimiters,
+// without the CRLF before each. A missing last delimiter means the end.
+func split(raw []byte, from, to int, boundary string, maxParts int) (parts []span) {
 	mark := []byte("--" + boundary)
 	begin := -1
 	for at := from; at < to; {
@@ -130,7 +131,7 @@ func split(raw []byte, from, to int, boundary string, most int) (parts []span) {
 				if begin >= 0 {
 					parts = append(parts, span{begin, max(begin, at-len(crlf))})
 				}
-				if last || len(parts) > most {
+				if last || len(parts) > maxParts {
 					return parts
 				}
 				begin = at + end
@@ -148,7 +149,7 @@ func split(raw []byte, from, to int, boundary string, most int) (parts []span) {
 	return parts
 }
 
-// leaf shows a part as one of the bodies, or as a file.
+// leaf adds a part as a body or a file.
 func (r *reader) leaf(p part) error {
 	disposition, params, _ := mime.ParseMediaType(get(p.fields, "Content-Disposition"))
 	name := Decoded(params["filename"], maxFilename)
@@ -178,11 +179,11 @@ func (r *reader) leaf(p part) error {
 
 const maxFilename = 255 // bytes
 
-// extensions name files that have no name.
+// extensions are used for files without a name.
 var extensions = map[string]string{"text/plain": "txt", "text/html": "html", "text/calendar": "ics", "message/rfc822": "eml", "application/pgp-signature": "asc",
 	"application/pgp-encrypted": "asc", "application/pkcs7-signature": "p7s", "application/pkcs7-mime": "p7m", "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif"}
 
-// filename is a name under which a file can be shown and kept.
+// filename returns a safe name for a file.
 func (r *reader) filename(name, mediaType string) string {
 	name = strings.Map(func(c rune) rune {
 		if c == '/' || c == '\\' {
@@ -213,8 +214,7 @@ func contentType(p part) string {
 	return "application/octet-stream"
 }
 
-// contentID returns under which name the HTML shows a file; empty: under none that
-// stands for it alone.
+// contentID returns the Content-ID under which the HTML shows a file; empty: none, or not unique.
 func (r *reader) contentID(p part) string {
 	id := strings.Trim(get(p.fields, "Content-ID"), "<> \t")
 	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`<>"()`, c) }
@@ -225,7 +225,7 @@ func (r *reader) contentID(p part) string {
 	return id
 }
 
-// decode undoes a transfer encoding, as far as it can be read.
+// decode decodes a transfer encoding as far as possible.
 func decode(encoding string, body []byte) []byte {
 	switch encoding {
 	case "base64":
@@ -235,10 +235,10 @@ func decode(encoding string, body []byte) []byte {
 			return out
 		}
 	}
-	return body[:len(body):len(body)] // no copy: a body never changes
+	return body[:len(body):len(body)] // no copy: bodies are never modified
 }
 
-// fromBase64 skips what is none (RFC 2045 6.8), and stops at the padding.
+// fromBase64 skips invalid characters (RFC 2045 6.8) and stops at the padding.
 func fromBase64(body []byte) []byte {
 	clean := make([]byte, 0, len(body))
 	for _, c := range body {

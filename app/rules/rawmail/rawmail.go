@@ -1,11 +1,10 @@
-// Package rawmail reads messages that programs hand in whole (RFC 5322, RFC 2045): what
-// they say, for people to see, and what may not leave, which is cut out of their header;
-// no other byte of them ever changes. The services and smtpout may import it; it does no
-// I/O and keeps no state.
+// Package rawmail parses messages that programs submit (RFC 5322, RFC 2045) for display, and
+// removes header fields that must not be sent. It never changes another byte of a message. It does
+// no I/O and keeps no state.
 //
-// Failure policy: what can't be sent on as one well-formed message is refused, with an
-// *app.Error of CodeValidation that names the header field; what only can't be shown,
-// such as a foreign character set, is shown as far as it can be read.
+// Failure policy: a message that can't be sent on as one well-formed message is refused, with an
+// *app.Error of CodeValidation that names the header field. What only can't be displayed, such as
+// an unknown character set, is displayed as far as possible.
 package rawmail
 
 import (
@@ -14,45 +13,45 @@ import (
 	"mailer/app"
 )
 
-// Bounds of one message. Lines are those of RFC 5322 2.1.1, without their CRLF.
+// Limits of one message. Lines are measured without their CRLF (RFC 5322 2.1.1).
 const (
 	maxLine   = 998
-	maxHeader = 256 << 10 // bytes of the header, and of each part's
+	maxHeader = 256 << 10 // bytes of the header, and of each part's header
 	maxFields = 1000
-	maxDepth  = 20   // multiparts in one another
+	maxDepth  = 20   // nested multiparts
 	maxParts  = 1000 // of all kinds
 )
 
-// Message is a message as it came, read.
+// Message is a parsed message.
 type Message struct {
-	Raw    []byte  // with CRLF at its end
-	Fields []Field // of the header, in their order
-	Body   int     // where it begins in Raw, behind the empty line
+	Raw    []byte  // ends with CRLF
+	Fields []Field // header fields in order
+	Body   int     // start of the body in Raw
 
 	From    app.Address
 	To      []app.Address
 	Cc      []app.Address
 	ReplyTo []app.Address
 	Subject string
-	ID      string // its Message-ID without angle brackets; empty: none that can be used
+	ID      string // Message-ID without angle brackets; empty: none or invalid
 
 	HTML        string
 	Text        string
-	Attachments []app.Attachment // with their content, without ids
-	// Protected: it is signed or encrypted by its author, so that not a byte of its body may
-	// change.
+	Attachments []app.Attachment // with content, without ids
+	// Protected: the message is signed or encrypted by its author, so its body must not change at
+	// all.
 	Protected bool
 }
 
-// Field is a header field: its value is unfolded, and all of it, with its CRLF, stands at
-// From to To of the message.
+// Field is a header field. Its value is unfolded. From and To are its range in the message,
+// including its CRLF.
 type Field struct {
 	Name     string
 	Value    string
 	From, To int
 }
 
-// Parse reads a message. It may write behind the end of raw.
+// Parse parses a message. It may write after the end of raw.
 func Parse(raw []byte) (*Message, error) {
 	if err := checkLines(raw); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func Parse(raw []byte) (*Message, error) {
 	if m.Fields, m.Body, err = readFields(raw, 0, len(raw)); err != nil {
 		return nil, err
 	}
-	if m.Body < 0 { // a header alone
+	if m.Body < 0 { // only a header
 		m.Raw = append(raw, crlf...)
 		m.Body = len(m.Raw)
 	}
@@ -77,8 +76,8 @@ func Parse(raw []byte) (*Message, error) {
 
 var crlf = []byte("\r\n")
 
-// checkLines refuses what no relay need take, and what servers read in different ways
-// (RFC 5321 2.3.8).
+// checkLines refuses lines that relays may refuse and that servers parse differently (RFC 5321
+// 2.3.8).
 func checkLines(raw []byte) error {
 	if bytes.IndexByte(raw, 0) >= 0 {
 		return app.Invalid("message", "must not hold NUL")

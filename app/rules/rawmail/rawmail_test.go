@@ -97,7 +97,7 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// wellFormed checks what must hold of whatever Parse takes.
+// wellFormed checks the invariants of parsed messages.
 func wellFormed(t *testing.T, raw []byte) {
 	m, err := Parse(bytes.Clone(raw))
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/rules/feedback"
 )
 
-// Identify returns a mail for a relay with what has its provider name the email in
-// its reports, where the provider would not name it otherwise. It is the only header
-// of that name.
+// Identify returns the mail with a header that makes the relay's provider name the email in its
+// reports, if it would not do so otherwise. It replaces other headers of that name.
 func (r *Relay) Identify(m *app.Mail, emailID string) *app.Mail {
-	idHeader := app.ProviderByHost(r.Host).IDHeader
+	idHeader := feedback.ProviderByHost(r.Host).IDHeader
 	if idHeader == nil {
 		return m
 	}

@@ -17,7 +17,8 @@ func TestIdentify(t *testing.T) {
 		"127.0.0.1":                          "",
 		"":                                   "",
 	} {
-		// What a caller may not set any more may be in mail that was accepted before.
+		// Mail that was accepted by an earlier version may have headers that are not allowed any
+		// more.
 		mail := &app.Mail{Headers: []app.Header{{Name: "X-Own", Value: "1"}}}
 		if name, _, ours := strings.Cut(want, ": "); ours {
 			mail.Headers = append(mail.Headers, app.Header{Name: strings.ToLower(name), Value: "theirs"}, app.Header{Name: strings.ToUpper(name), Value: "theirs"})

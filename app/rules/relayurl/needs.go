@@ -7,16 +7,16 @@ import (
 	"mailer/app"
 	"mailer/app/kit/publicip"
 	"mailer/app/rules/dnscheck"
+	"mailer/app/rules/feedback"
 )
 
-// Needs returns what the relay wants in the DNS of the domains that use it. SPF is
-// the relay's option where it was given, else:
-//   - ses: the provider's include, and its host for feedback as the MX;
+// Needs returns the DNS records that domains using the relay need. SPF is the relay's option if
+// given, otherwise:
+//   - ses: the provider's include, and its feedback host as the MX;
 //   - other known providers: their include;
 //   - a public address: ip4 or ip6 with it; a host name: a with it;
-//   - a host of the own network, or no relay at all (nil: capture): nothing is
-//     known of the address that receivers will see, so SPF is empty, and any
-//     sound SPF record will do.
+//   - a private host, or no relay (nil: capture): the address that receivers
+//     see is unknown, so SPF is empty, and any valid SPF record is accepted.
 func (r *Relay) Needs() app.RelayNeeds {
 	if r == nil || r.Host == "" {
 		return app.RelayNeeds{}
@@ -31,12 +31,12 @@ func (r *Relay) Needs() app.RelayNeeds {
 	return needs
 }
 
-// usualSPF is the mechanism for a relay whose operator named none.
+// usualSPF returns the mechanism for a relay without the option spf.
 func (r *Relay) usualSPF() string {
 	if r.Profile == ProfileSES {
-		return app.ProviderBySource(app.SourceSES).SPF
+		return feedback.ProviderBySource(app.SourceSES).SPF
 	}
-	if p := app.ProviderByHost(r.Host); p.SPF != "" {
+	if p := feedback.ProviderByHost(r.Host); p.SPF != "" {
 		return p.SPF
 	}
 	addr, err := netip.ParseAddr(r.Host)
@@ -51,8 +51,8 @@ func (r *Relay) usualSPF() string {
 	return dnscheck.SPFAddress(addr.Unmap())
 }
 
-// sesRegion is the region in the host's name, since the relay's own may be any
-// name that the operator chose.
+// sesRegion returns the region in the host name, since the relay's own name is the operator's
+// choice.
 func (r *Relay) sesRegion() string {
 	labels := strings.Split(r.Host, ".")
 	if len(labels) == 4 && strings.HasPrefix(labels[0], "email-smtp") && labels[2] == "amazonaws" {

@@ -29,9 +29,9 @@ const (
 	maxRelayRate        = 1e6
 )
 
-// Parse reads the relays of a server, the first being the default region.
-// None at all is fine: nothing leaves the machine then. Errors tell which one
-// is wrong and never repeat what was written, since that holds a password.
+// Parse parses the relays of a server; the first one is the default region. An empty list is
+// valid: no mail is sent then. Errors name the position of a relay and never its text, which
+// contains a password.
 func Parse(list []string) ([]Relay, error) {
 	seen := make(map[string]bool, len(list))
 	var out []Relay
@@ -49,17 +49,16 @@ func Parse(list []string) ([]Relay, error) {
 	return out, nil
 }
 
-// ParseOne reads `[REGION=]URL`: smtp://user:pass@host:587 or
-// smtps://user:pass@host:465, with the options tls, rate, daily, connections,
-// ca, profile, dkim, spf, timeout, soft_bounce, helo and max_wait. No error repeats any of
-// the text.
+// ParseOne parses `[REGION=]URL`: smtp://user:pass@host:587 or smtps://user:pass@host:465, with
+// the options tls, rate, daily, connections, ca, profile, dkim, spf, timeout, soft_bounce, helo
+// and max_wait. Errors do not contain any of the text.
 func ParseOne(s string) (Relay, error) {
 	region, address, err := cutRegion(s)
 	if err != nil {
 		return Relay{}, err
 	}
 	u, err := url.Parse(address)
-	if err != nil { // it quotes its input: drop it
+	if err != nil { // contains its input: drop it
 		return Relay{}, errors.New("is not a valid URL: percent-encode special characters of the password")
 	}
 	r := Relay{
@@ -85,8 +84,8 @@ func ParseOne(s string) (Relay, error) {
 	return r, nil
 }
 
-// ByRegion returns `REGION=URL` of a name and what may begin with that name already. No error
-// repeats any of the text.
+// ByRegion returns `REGION=URL` for a region and a text that may begin with the region already.
+// Errors do not contain any of the text.
 func ByRegion(region, text string) (string, error) {
 	if !app.IsRegion(region) {
 		return "", errors.New("must have a name of 1 to 40 lower-case letters, digits and dashes")
@@ -102,13 +101,13 @@ func ByRegion(region, text string) (string, error) {
 	return text, nil
 }
 
-// isLoopback reports whether what is said to host stays on this machine.
+// isLoopback reports whether host is this machine.
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// profileOf knows the one provider whose rewriting would break signatures.
+// profileOf returns the profile of the one provider that rewrites signed fields.
 func profileOf(host string) Profile {
 	if strings.HasPrefix(host, "email-smtp") && strings.HasSuffix(host, ".amazonaws.com") {
 		return ProfileSES
@@ -116,7 +115,7 @@ func profileOf(host string) Profile {
 	return ProfileGeneric
 }
 
-// cutRegion splits off the name that may stand before the URL.
+// cutRegion splits off the region before the URL.
 func cutRegion(s string) (region, address string, err error) {
 	scheme, _, found := strings.Cut(s, "://")
 	if !found {
@@ -170,8 +169,7 @@ func (r *Relay) host(u *url.URL) error {
 	return nil
 }
 
-// relayHost takes names of one label too, and underscores, since names inside a
-// private network have them.
+// relayHost accepts names of one label and underscores, which private networks use.
 func relayHost(host string) (string, error) {
 	if !app.IsASCII(host) {
 		ascii, err := idna.Lookup.ToASCII(host)
@@ -201,14 +199,14 @@ func (r *Relay) credentials(u *url.URL) error {
 	if r.User == "" || r.Password == "" {
 		return errors.New("must have both user and password, or neither")
 	}
-	if app.HasControl(r.User) || app.HasControl(r.Password) { // NUL separates the two in AUTH PLAIN (RFC 4616)
+	if app.HasControl(r.User) || app.HasControl(r.Password) { // NUL is the separator in AUTH PLAIN (RFC 4616)
 		return errors.New("must not have control characters in user and password")
 	}
 	return nil
 }
 
-// options reads the query. It does not use url.ParseQuery, which makes a space
-// of the plus in a file name.
+// options parses the query. url.ParseQuery is not used, since it converts the plus in a file name
+// to a space.
 func (r *Relay) options(u *url.URL) error {
 	if u.RawQuery == "" {
 		return nil
@@ -310,8 +308,8 @@ func onOff(option *bool, key, value string) error {
 	return nil
 }
 
-// parseHello reads what EHLO says (RFC 5321 4.1.3, 4.1.4): a host name, or an
-// address in brackets.
+// parseHello parses the name for EHLO (RFC 5321 4.1.3, 4.1.4): a host name, or an address in
+// brackets.
 func parseHello(value string) (string, error) {
 	wrong := errors.New("helo must be a host name, or an address like [192.0.2.1] or [IPv6:2001:db8::1]")
 	if inner, ok := strings.CutPrefix(value, "["); ok {
@@ -335,7 +333,7 @@ func parseHello(value string) (string, error) {
 		return "", wrong
 	}
 	host, err := relayHost(value)
-	if err != nil || strings.Contains(host, "_") { // checked by relays that refuse mail
+	if err != nil || strings.Contains(host, "_") { // some relays check it and refuse mail
 		return "", wrong
 	}
 	return host, nil
@@ -352,10 +350,10 @@ func (r *Relay) tlsOption(value string) error {
 	return nil
 }
 
-// parseRelaySPF reads one mechanism that names who sends for the relay.
+// parseRelaySPF parses an SPF mechanism for the relay's outgoing addresses.
 func parseRelaySPF(value string) (string, error) {
 	wrong := errors.New("spf must be one of include:HOST, a:HOST, mx:HOST, ip4:ADDRESS and ip6:ADDRESS")
-	if value == "" || strings.ContainsAny(value[:1], "+-~?") { // a sign would be no permission, or is needless
+	if value == "" || strings.ContainsAny(value[:1], "+-~?") { // a qualifier would be needless, or no permission
 		return "", wrong
 	}
 	name, domain, err := dnscheck.SPFTerm(value)
@@ -373,10 +371,10 @@ func parseRelaySPF(value string) (string, error) {
 	return "", wrong
 }
 
-// options are those that a relay's URL can have.
+// options are the options of a relay URL.
 var options = []string{"tls", "rate", "daily", "connections", "ca", "profile", "dkim", "spf", "timeout", "soft_bounce", "helo", "max_wait"}
 
-// unknownOption names the option that is probably meant, and never the one that was typed: it
+// unknownOption suggests the option that was probably meant. It never repeats the given one, which
 // may be the rest of a password with a question mark.
 func unknownOption(key string) error {
 	there := strings.Join(options, ", ")

@@ -63,8 +63,7 @@ func TestParseRelay(t *testing.T) {
 	}
 }
 
-// secret stands for a password, or for the part of one that an operator forgot
-// to encode: no error may repeat it.
+// secret is a password, or the unencoded part of one: no error may contain it.
 const secret = "hunter2sEcReT"
 
 func TestParseRelayRefuses(t *testing.T) {
@@ -105,10 +104,10 @@ func TestParseRelayRefuses(t *testing.T) {
 			continue
 		}
 		if r != (Relay{}) {
-			t.Errorf("%q: a relay beside the error", in)
+			t.Errorf("%q: a relay together with the error", in)
 		}
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%q: the error tells the password: %v", in, err)
+			t.Errorf("%q: the error contains the password: %v", in, err)
 		}
 	}
 }
@@ -132,8 +131,8 @@ func TestParseRelays(t *testing.T) {
 	}
 }
 
-// FuzzParseRelay: no error tells any of what was written, however the password
-// got to where it stands, and what passes is whole.
+// FuzzParseRelay checks that no error contains a part of the input, wherever the password is, and
+// that accepted relays are complete.
 func FuzzParseRelay(f *testing.F) {
 	f.Add("smtp://u:", "@mail.acme.test")
 	f.Add("x=smtps://", ":p@mail.acme.test?rate=1")

@@ -1,20 +1,20 @@
 package relayurl
 
-// The steps of a test of a relay.
+// The steps of a relay test.
 const (
 	StepDNS      = "dns"
 	StepConnect  = "connect"
 	StepTLS      = "tls"
 	StepGreeting = "greeting"
 	StepAuth     = "auth"
-	StepMail     = "mail" // MAIL, RCPT and RSET: nothing is sent
+	StepMail     = "mail" // MAIL, RCPT and RSET, without sending
 	StepSend     = "send" // one message
 )
 
-// Step is what came of one step.
+// Step is the result of a step.
 type Step struct {
 	Step string `json:"step"`
 	OK   bool   `json:"ok"`
-	MS   int64  `json:"ms"`   // how long it took
-	Said string `json:"said"` // in the server's words, or ours
+	MS   int64  `json:"ms"`   // duration
+	Said string `json:"said"` // the server's text, or ours
 }

@@ -1,9 +1,8 @@
-// Package relays reads what the operator wrote about outgoing SMTP servers and says
-// what each of them needs: of the DNS, and in a message. Transports, services and the
-// program itself may import it; it does no I/O and keeps no state.
+// Package relayurl parses the URLs of relays (outgoing SMTP servers) and returns what each relay
+// needs in the DNS and in messages. It does no I/O and keeps no state.
 //
-// Failure policy: a relay that is not understood is an error that names it by its
-// place and repeats nothing of its text, since that holds a password.
+// Failure policy: an invalid relay is an error that names its position and never its text, which
+// contains a password.
 package relayurl
 
 import (
@@ -11,20 +10,20 @@ import (
 	"time"
 )
 
-// Profile names what is special about a relay's provider.
+// Profile is a provider with special behaviour.
 type Profile string
 
 // The profiles.
 const (
 	ProfileGeneric Profile = "generic"
-	ProfileSES     Profile = "ses" // rewrites Message-ID and Date: they stay unsigned
+	ProfileSES     Profile = "ses" // rewrites Message-ID and Date, so they are not signed
 )
 
 // TLSMode says when a connection must be encrypted.
 type TLSMode string
 
-// The TLS modes. All but TLSOff verify the certificate where TLS is used;
-// TLSOpportunistic goes on in the clear where STARTTLS is not offered.
+// The TLS modes. All but TLSOff verify the certificate. TLSOpportunistic continues without
+// encryption if STARTTLS is not offered.
 const (
 	TLSRequired      TLSMode = "starttls"
 	TLSImplicit      TLSMode = "implicit"
@@ -32,7 +31,7 @@ const (
 	TLSOff           TLSMode = "off"
 )
 
-// Relay is one outgoing SMTP server, which is a region to the API.
+// Relay is an outgoing SMTP server. The API calls it a region.
 type Relay struct {
 	Region      string
 	Host        string
@@ -40,20 +39,20 @@ type Relay struct {
 	User        string
 	Password    string
 	TLS         TLSMode
-	CAFile      string        // PEM file of additional roots; empty: the system's alone
-	Rate        float64       // messages a second; 0: no limit
+	CAFile      string        // PEM file with additional root certificates; empty: none
+	Rate        float64       // messages in a second; 0: no limit
 	Daily       int64         // messages in any 24 h; 0: no limit
-	Connections int           // at once; default 8
-	Timeout     time.Duration // for each reply but that to the final dot; default 30 s
+	Connections int           // concurrent connections; default 8
+	Timeout     time.Duration // for each reply except that to the final dot; default 30 s
 	Profile     Profile
-	MaxWait     time.Duration // how long mail waits for it at most; 0: as the server has it, negative: for ever
-	DKIM        bool          // sign before handing over; default true
-	SoftBounce  bool          // 5xx waits like 4xx
-	Hello       string        // name or [address] that EHLO says; empty: this machine's
-	SPF         string        // mechanism that covers its outgoing addresses; empty: by profile and host
+	MaxWait     time.Duration // maximum waiting time of mail; 0: the server's default, negative: no limit
+	DKIM        bool          // sign messages; default true
+	SoftBounce  bool          // treat 5xx like 4xx
+	Hello       string        // name or [address] for EHLO; empty: this machine's
+	SPF         string        // mechanism for its outgoing addresses; empty: by profile and host
 }
 
-// String names the relay without its credentials.
+// String returns the relay without its credentials.
 func (r Relay) String() string {
 	scheme := "smtp"
 	if r.TLS == TLSImplicit {

@@ -7,7 +7,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// TestUnknownOptionSuggestsAName: it may be part of a password.
+// TestUnknownOptionSuggestsAName: the given name may be part of a password and is not repeated.
 func TestUnknownOptionSuggestsAName(t *testing.T) {
 	for url, want := range map[string]string{"smtp://h:587?rte=3": "did you mean rate?", "smtp://h:587?Rate=3": "did you mean rate?", "smtp://h:587?s3cretword=1": "there are tls, rate"} {
 		_, err := relayurl.ParseOne(url)

@@ -1,10 +1,8 @@
-// Package render fills templates, and makes of a broadcast the mail of each recipient.
-// Packages from insights on upward may import it; it does no I/O, and what it compiled
-// never changes.
+// Package render renders templates, and compiles broadcasts into the mail of each recipient. It
+// does no I/O. Compiled broadcasts are immutable.
 //
-// Failure policy: what the author wrote is checked when a template is filled or a
-// broadcast compiled: errors are refusals that name the field. After that no value of
-// a recipient can make a mail fail.
+// Failure policy: the author's content is checked when a template is rendered or a broadcast
+// compiled; errors name the field. After that no value of a recipient can make a mail fail.
 package render
 
 import (
@@ -20,18 +18,17 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// Broadcast is a broadcast made ready for its recipients: its placeholders
-// and links are found, its fixed parts cut out. It never changes and is safe for
-// concurrent use.
+// Broadcast is a compiled broadcast: its placeholders and links are found, and its fixed parts are
+// separated. It is immutable and safe for concurrent use.
 type Broadcast struct {
 	teamID    string
 	topicID   string
 	from      app.Address
 	replyTo   []app.Address
 	listID    app.Header
-	pages     string // where hosted pages are reached; empty: not known
+	pages     string // base URL of hosted pages; empty: unknown
 	tracking  *app.Tracking
-	trackHost string // that its links lead to
+	trackHost string // host of tracked links
 	links     []string
 	subject   *compiledText
 	html      *compiledText // nil: none
@@ -39,10 +36,9 @@ type Broadcast struct {
 	fields    map[string]bool
 }
 
-// Compile reads a broadcast's content once for all its recipients.
-// Without BroadcastContent.Frozen nothing is tracked, properties have no
-// fallbacks, and no link leads to the unsubscribe page. Errors: CodeValidation
-// for what the checks of a broadcast refuse.
+// Compile parses a broadcast's content once for all recipients. Without BroadcastContent.Snapshot
+// nothing is tracked, properties have no fallbacks, and there is no unsubscribe link. Errors:
+// CodeValidation as for the input of a broadcast.
 func Compile(b *app.Broadcast) (*Broadcast, error) {
 	b = repaired(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
@@ -57,8 +53,8 @@ func Compile(b *app.Broadcast) (*Broadcast, error) {
 	return c.mail, nil
 }
 
-// repaired is a broadcast whose unsubscribe links lead to the page, whatever an editor
-// made of their placeholders.
+// repaired returns the broadcast with repaired unsubscribe links
+// (htmltext.RepairUnsubscribeLinks).
 func repaired(b *app.Broadcast) *app.Broadcast {
 	out := *b
 	out.HTML = htmltext.RepairUnsubscribeLinks(b.HTML)
@@ -69,16 +65,16 @@ func repaired(b *app.Broadcast) *app.Broadcast {
 	return &out
 }
 
-// compiler makes a Broadcast.
+// compiler compiles a Broadcast.
 type compiler struct {
 	broadcast *app.Broadcast
 	mail      *Broadcast
 	fallbacks map[string]string // of properties
-	open      []missingSlot     // places without a fallback
-	clicks    Clicks            // to be shown behind links
+	open      []missingSlot     // placeholders without a fallback
+	clicks    Clicks            // to show after links
 }
 
-// frame sees to all but the bodies.
+// frame sets everything except for the bodies.
 func (c *compiler) frame() (err error) {
 	b, m := c.broadcast, c.mail
 	if f := b.Snapshot; f != nil {
@@ -103,7 +99,7 @@ func (c *compiler) frame() (err error) {
 	return err
 }
 
-// bodies compiles html and text. Errors: CodeValidation.
+// bodies compiles HTML and text. Errors: CodeValidation.
 func (c *compiler) bodies() (err error) {
 	b, m := c.broadcast, c.mail
 	if b.HTML == "" && (b.Text == nil || *b.Text == "") {
@@ -124,7 +120,7 @@ func (c *compiler) bodies() (err error) {
 
 func unescaped(s string) string { return s }
 
-// plain compiles a text that is no HTML. escape makes a value fit into it.
+// plain compiles a plain text. escape escapes a value for it.
 func (c *compiler) plain(field, s string, escape func(string) string) (*compiledText, error) {
 	var out textBuilder
 	for whole := s; ; {
@@ -145,24 +141,24 @@ func (c *compiler) plain(field, s string, escape func(string) string) (*compiled
 	}
 }
 
-// compiledText is one part of a content.
+// compiledText is a compiled part of the content.
 type compiledText struct {
 	steps []textStep
 	wide  bool
-	bytes int64 // of what is fixed
+	bytes int64 // of fixed text
 }
 
-// textStep is a fixed text and what follows it for one recipient.
+// textStep is a fixed text and a variable one after it.
 type textStep struct {
-	fixed *app.SharedText           // nil: nothing
-	fill  func(f *fillState) string // nil: nothing
+	fixed *app.SharedText           // nil: none
+	fill  func(f *fillState) string // nil: none
 }
 
-// textBuilder makes a compiledText.
+// textBuilder builds a compiledText.
 type textBuilder struct {
 	out   compiledText
 	fixed strings.Builder
-	high  int // bytes outside ASCII
+	high  int // non-ASCII bytes
 }
 
 // add appends fixed text.
@@ -174,7 +170,7 @@ func (b *textBuilder) add(s string) {
 	}
 }
 
-// fill appends what fill returns for a recipient.
+// fill appends a variable text.
 func (b *textBuilder) fill(fill func(f *fillState) string) {
 	step := textStep{fill: fill}
 	if b.fixed.Len() > 0 {
@@ -193,19 +189,19 @@ func (b *textBuilder) done() *compiledText {
 	return &b.out
 }
 
-// fill adds a line end to a body that could come out empty: a mail needs one.
+// fill adds a line end to a body that could be empty: a mail needs a body.
 func (t *compiledText) fill() {
 	if t != nil && t.bytes == 0 {
 		t.steps = append(t.steps, textStep{fixed: &app.SharedText{Text: "\n"}})
 	}
 }
 
-// unsubscribeField is a placeholder's field that is no contact's value. The
-// others are those of BroadcastRecipient.Fields: first_name, last_name, and
-// PropertyPrefix with a key; email is the recipient's own.
+// unsubscribeField is the field of the unsubscribe placeholder. The other fields are those of
+// BroadcastRecipient.Fields: first_name, last_name, and PropertyPrefix with a key; email is the
+// recipient's address.
 const unsubscribeField = "unsubscribe"
 
-// fieldOf is the field that a placeholder's key asks for.
+// fieldOf returns the field of a placeholder's key.
 func fieldOf(key string) string {
 	if app.IsUnsubscribeKey(key) {
 		return unsubscribeField
@@ -222,16 +218,15 @@ func fieldOf(key string) string {
 	return app.PropertyPrefix + key
 }
 
-// slot is a place that is filled for each recipient.
+// slot is a placeholder to be filled for each recipient.
 type slot struct {
 	field    string
 	fallback string // escaped
 	escape   func(string) string
-	query    bool // it is the value of a parameter in a link: percent-encoded
+	query    bool // a query parameter of a link, which is percent-encoded
 }
 
-// slot makes the place of a placeholder. own is its own fallback as it stands in
-// that place, where it has one.
+// slot returns the slot of a placeholder. own is its own fallback in escaped form.
 func (c *compiler) slot(p app.Placeholder, own string, escape func(string) string) *slot {
 	s := &slot{field: fieldOf(p.Key), fallback: own, escape: escape}
 	if s.field == unsubscribeField {
@@ -250,9 +245,8 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 	return s
 }
 
-// slotAt is slot for a place behind some text: a value that stands for a parameter of a
-// link's query is percent-encoded. The placeholder's own fallback stays as its author
-// wrote it.
+// slotAt returns a slot after some text: a value of a link's query parameter is percent-encoded.
+// The placeholder's own fallback is used as written.
 func (c *compiler) slotAt(before string, p app.Placeholder, own string, escape func(string) string) *slot {
 	if app.IsUnsubscribeKey(p.Key) || !inQuery(before) {
 		return c.slot(p, own, escape)
@@ -262,11 +256,11 @@ func (c *compiler) slotAt(before string, p app.Placeholder, own string, escape f
 	return s
 }
 
-// longestLink is how far inQuery looks back, in bytes.
+// longestLink is how far inQuery searches back, in bytes.
 const longestLink = 4 << 10
 
-// inQuery reports whether what follows a text is the value of a parameter in the query of
-// a link: "https://example.com/?email=".
+// inQuery reports whether the next text is a query parameter of a link:
+// "https://example.com/?email=".
 func inQuery(before string) bool {
 	before = before[max(0, len(before)-longestLink):]
 	link := before[strings.LastIndexAny(before, " \t\r\n\"'<>")+1:]
@@ -281,11 +275,11 @@ func inQuery(before string) bool {
 	return strings.Contains(link[strings.LastIndexAny(link, "?&;")+1:], "=")
 }
 
-// queryValue percent-encodes a value for the query of a link (RFC 3986 3.4).
+// queryValue percent-encodes a query value (RFC 3986 3.4).
 func queryValue(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// valueOf finds a property under its key, or, for one in capitals as they stand
-// in placeholders of old, in small letters.
+// valueOf returns the property with a key, or for a key in capitals, as placeholders used to be
+// written, the one in lower case.
 func valueOf(values map[string]string, key string) string {
 	if v := values[key]; v != "" {
 		return v
@@ -293,7 +287,7 @@ func valueOf(values map[string]string, key string) string {
 	return values[strings.ToLower(key)]
 }
 
-// cleanValue leaves out what no mail may hold. What is stored holds none of it.
+// cleanValue removes characters that mail must not contain. Stored values do not contain any.
 func cleanValue(s string) string {
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", "")
@@ -301,22 +295,21 @@ func cleanValue(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// fillState is one recipient's turn.
+// fillState is the state of filling for one recipient.
 type fillState struct {
 	mail      *Broadcast
 	sealer    *app.Sealer
 	recipient *app.BroadcastRecipient
-	page      string   // address of the unsubscribe page; empty: not known
-	tokens    []string // of tracked links by number, once they are made
-	bytes     int      // of what was filled in
+	page      string   // URL of the unsubscribe page; empty: unknown
+	tokens    []string // of tracked links by number, created on demand
+	bytes     int      // of filled values
 }
 
-// maxFilled is how many bytes of values one mail may hold: what a short content
-// asks for over and over again must not outgrow the memory. What is beyond is
-// left out.
+// maxFilled is the maximum size of values in one mail: a short content that repeats them must not
+// exhaust the memory. Further values are left out.
 const maxFilled = 8 << 20
 
-// escaped is what stands in the place of s.
+// escaped returns the escaped text of s.
 func (s *slot) escaped(f *fillState) string {
 	if v := s.plainValue(f); v != "" {
 		return s.escape(v)
@@ -324,7 +317,7 @@ func (s *slot) escaped(f *fillState) string {
 	return s.fallback
 }
 
-// plain is escaped without the escaping.
+// plain returns the text of s without escaping.
 func (s *slot) plain(f *fillState) string {
 	if v := s.plainValue(f); v != "" {
 		return v
@@ -332,7 +325,7 @@ func (s *slot) plain(f *fillState) string {
 	return s.fallback
 }
 
-// plainValue is the recipient's value as it stands in a text without markup.
+// plainValue returns the recipient's value for plain text.
 func (s *slot) plainValue(f *fillState) string {
 	v := f.value(s.field)
 	if s.query {
@@ -341,7 +334,7 @@ func (s *slot) plainValue(f *fillState) string {
 	return v
 }
 
-// value is the recipient's value of a field; empty: none.
+// value returns the recipient's value of a field; empty: none.
 func (f *fillState) value(field string) string {
 	switch field {
 	case app.EmailField:
@@ -352,7 +345,7 @@ func (f *fillState) value(field string) string {
 	return cleanValue(f.recipient.Fields[field])
 }
 
-// Fields are the values of a contact that the content asks for, to be kept as
+// Fields returns the values of a contact that the content uses, to be stored as
 // BroadcastRecipient.Fields; nil: none.
 func (b *Broadcast) Fields(c *app.Contact) map[string]string {
 	var out map[string]string
@@ -369,7 +362,7 @@ func (b *Broadcast) Fields(c *app.Contact) map[string]string {
 	return out
 }
 
-// contactValue is the contact's value of a placeholder's field.
+// contactValue returns the contact's value of a field.
 func contactValue(c *app.Contact, field string) string {
 	switch field {
 	case app.FirstNameField:
@@ -386,13 +379,12 @@ func contactValue(c *app.Contact, field string) string {
 	return ""
 }
 
-// Links are the distinct targets that are tracked, by their number, with their
-// placeholders.
+// Links returns the distinct tracked targets by number, with their placeholders.
 func (b *Broadcast) Links() []string { return b.links }
 
-// Size is roughly what the compiled broadcast occupies, in bytes.
+// Size returns the approximate memory of the compiled broadcast in bytes.
 func (b *Broadcast) Size() int64 {
-	const step, encoded = 200, 3 // text, and its form for the wire
+	const step, encoded = 200, 3 // text, and its encoded form
 	n := int64(1000)
 	for _, t := range []*compiledText{b.subject, b.html, b.text} {
 		if t != nil {
@@ -405,9 +397,8 @@ func (b *Broadcast) Size() int64 {
 	return n
 }
 
-// Mail is the mail as it leaves to one recipient: the same each time. Where a
-// value is missing, the placeholder's own fallback stands, else the property's,
-// else nothing; no value can make it fail.
+// Mail returns the mail to one recipient. It is deterministic. A missing value is replaced by the
+// placeholder's own fallback, the property's, or nothing. No value can make it fail.
 func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	to := recipientAddress(r.Email)
 	f := &fillState{mail: b, sealer: s, recipient: r}
@@ -415,7 +406,7 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	if b.pages != "" {
 		hash := s.AddressHash(b.teamID, to.Key())
 		f.page = s.UnsubscribeURL(b.pages, app.PageLink{TeamID: b.teamID, TopicID: b.topicID, Address: hash, Source: r.ID})
-		headers = append(headers, app.Header{Name: "List-Unsubscribe", Value: "<" + f.page + ">"}, app.Header{Name: "List-Unsubscribe-Post", Value: app.OneClick})
+		headers = append(headers, app.UnsubscribeHeaders(f.page)...)
 	}
 	return &app.Mail{
 		From: b.from, To: []app.Address{to}, ReplyTo: b.replyTo, Headers: headers, TopicID: b.topicID,
@@ -424,7 +415,7 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	}
 }
 
-// body fills the text for a recipient; nil: there is none.
+// body fills the text for a recipient; nil: none.
 func (t *compiledText) body(f *fillState) *app.Body {
 	if t == nil {
 		return nil
@@ -440,7 +431,7 @@ func (t *compiledText) body(f *fillState) *app.Body {
 	return out
 }
 
-// recipientAddress reads a contact's address, its domain in A-labels.
+// recipientAddress parses a contact's address, its domain in A-labels.
 func recipientAddress(email string) app.Address {
 	at := max(0, strings.LastIndexByte(email, '@'))
 	if local, domain := email[:at], strings.TrimPrefix(email[at:], "@"); app.IsASCII(email) && !app.HasControl(email) && mailbox.CheckLocal(local) == nil {
@@ -449,20 +440,19 @@ func recipientAddress(email string) app.Address {
 	if a, err := app.ParseAddress(email); err == nil {
 		return app.Address{Local: a.Local, Domain: a.Domain}
 	}
-	email = app.OneLine(cleanValue(email)) // none that was stored
+	email = app.OneLine(cleanValue(email)) // not possible for a stored address
 	at = max(0, strings.LastIndexByte(email, '@'))
 	return app.Address{Local: email[:at], Domain: strings.TrimPrefix(email[at:], "@")}
 }
 
-// escapeBare escapes a value for an attribute without quotes, or a place inside
-// of a tag that is no value at all.
+// escapeBare escapes a value for an attribute without quotes, or another position within a tag.
 func escapeBare(s string) string {
 	return bareEscaper.Replace(html.EscapeString(s))
 }
 
 var bareEscaper = strings.NewReplacer(" ", "&#32;", "\t", "&#9;", "\n", "&#10;", "\f", "&#12;", "\r", "&#13;", "=", "&#61;", "`", "&#96;")
 
-// Subject is the subject of the mail to one recipient of a broadcast.
+// Subject returns the subject of the mail to one recipient.
 func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
 	return app.CutText(b.subject.body(&fillState{mail: b, recipient: r}).String(), app.MaxSubject)
 }

@@ -11,7 +11,7 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// html compiles the html body, and the text made of it where that is wanted.
+// html compiles the HTML body, and the text derived from it if needed.
 func (c *compiler) html() error {
 	b := c.broadcast
 	marks := newMarks(b.HTML, b.Preview)
@@ -38,10 +38,9 @@ func (c *compiler) html() error {
 	return nil
 }
 
-// derivedText compiles the text that is made of marked html. What a placeholder
-// falls back to was HTML there.
+// derivedText compiles the text derived from marked HTML. Fallbacks are HTML there.
 func (c *compiler) derivedText(marks *marks, source string) {
-	const brace = "{{{" // so that a link to a mark is taken for one to a placeholder
+	const brace = "{{{" // so that a link to a mark is treated like one to a placeholder
 	source = htmltext.PlainText(strings.ReplaceAll(source, marks.prefix, brace+marks.prefix))
 	if source == "" {
 		return
@@ -66,43 +65,43 @@ type htmlCompiler struct {
 	*compiler
 	marks  *marks
 	source string
-	bare   map[int]bool // where marks stand that marks.bare found
+	bare   map[int]bool // positions of marks found by marks.bare
 	out    textBuilder
 }
 
-// compile cuts the source at its marks, at the links that are tracked, and
-// where the pixel stands, as Sealer.Track would find them.
+// compile cuts the source at its marks, at tracked links, and at the position of the pixel, as
+// tracking.Track does.
 func (h *htmlCompiler) compile() *compiledText {
 	t := h.mail.tracking
 	if t == nil {
 		h.add(0, len(h.source))
 		return h.out.done()
 	}
-	places := tracking.ScanLinks(h.source, h.mayTrack)
+	scanned := tracking.ScanLinks(h.source, h.mayTrack)
 	if !t.Click {
-		places.Links = nil
+		scanned.Links = nil
 	}
 	at, pixel := 0, t.Open
-	for _, link := range h.numbered(places.Links) {
-		if pixel && link.From > places.End {
-			h.add(at, places.End)
+	for _, link := range h.numbered(scanned.Links) {
+		if pixel && link.From > scanned.End {
+			h.add(at, scanned.End)
 			h.pixel()
-			at, pixel = places.End, false
+			at, pixel = scanned.End, false
 		}
 		h.add(at, link.From)
 		h.link(link)
 		at = link.To
 	}
 	if pixel {
-		h.add(at, places.End)
+		h.add(at, scanned.End)
 		h.pixel()
-		at = places.End
+		at = scanned.End
 	}
 	h.add(at, len(h.source))
 	return h.out.done()
 }
 
-// add compiles what stands between two places of the source.
+// add compiles a range of the source.
 func (h *htmlCompiler) add(from, to int) {
 	for _, p := range h.parts(from, to) {
 		h.out.add(p.text)
@@ -112,13 +111,13 @@ func (h *htmlCompiler) add(from, to int) {
 	}
 }
 
-// textPart is a fixed text and the slot that follows it; nil: none.
+// textPart is a fixed text and the slot after it; nil: none.
 type textPart struct {
 	text string
 	slot *slot
 }
 
-// parts cuts a stretch of the source at its marks.
+// parts cuts a range of the source at its marks.
 func (h *htmlCompiler) parts(from, to int) (out []textPart) {
 	for {
 		before, p, after, found := h.marks.cut(h.source[from:to])
@@ -134,7 +133,7 @@ func (h *htmlCompiler) parts(from, to int) (out []textPart) {
 	}
 }
 
-// pixel compiles the picture whose fetch tells of an opening.
+// pixel compiles the tracking pixel.
 func (h *htmlCompiler) pixel() {
 	before, after := tracking.Pixel(h.mail.tracking)
 	h.out.add(before)
@@ -142,10 +141,9 @@ func (h *htmlCompiler) pixel() {
 	h.out.add(after)
 }
 
-// bodyStart is where the content of an HTML text begins: behind the body's tag,
-// or where that would stand.
+// bodyStart returns the position after the body tag, or where it would be.
 func bodyStart(source string) int {
-	z, at, open := htmltext.NewTokens(source), 0, true // open: nothing was shown yet
+	z, at, open := htmltext.NewTokens(source), 0, true // open: no visible content yet
 	for {
 		switch z.Next() {
 		case nethtml.ErrorToken:
@@ -173,8 +171,8 @@ func bodyStart(source string) int {
 	}
 }
 
-// bare finds the marks inside of tags that no quotes stand around: a value with
-// a blank would begin another attribute there.
+// bare returns marks within tags without quotes around them: a blank in a value would begin
+// another attribute there.
 func (m *marks) bare(source string) map[int]bool {
 	out := map[int]bool{}
 	z := htmltext.NewTokens(source)
@@ -191,7 +189,7 @@ func (m *marks) bare(source string) map[int]bool {
 }
 
 func (m *marks) bareInTag(tag string, found func(at int)) {
-	done := 0 // up to here it was looked at
+	done := 0 // processed up to here
 	look := func(to int) {
 		for {
 			i := strings.Index(tag[done:to], m.prefix)

@@ -10,8 +10,8 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// mayTrack reports whether a link can be tracked, for a target with marks: for
-// some recipient at least.
+// mayTrack reports whether a link can be tracked for at least one recipient. target may contain
+// marks.
 func (h *htmlCompiler) mayTrack(target string) bool {
 	before, p, after, found := h.marks.cut(target)
 	if !found {
@@ -23,11 +23,11 @@ func (h *htmlCompiler) mayTrack(target string) bool {
 	}
 	lower := strings.ToLower(before)
 	begins := strings.HasPrefix("https://", lower) || strings.HasPrefix("http://", lower)
-	page := before == "" && app.IsUnsubscribeKey(p.Key) // whose link never is
+	page := before == "" && app.IsUnsubscribeKey(p.Key) // never tracked
 	return begins && !page && tracking.Trackable(htmltext.NormalizeLink("https://x/"+rest))
 }
 
-// numberedLink is a link whose target has a number.
+// numberedLink is a link with the number of its target.
 type numberedLink struct {
 	tracking.LinkValue
 	number int
@@ -66,7 +66,7 @@ func (h *htmlCompiler) link(link numberedLink) {
 	h.out.add(after)
 }
 
-// clickToken is the token of the link of a number.
+// clickToken returns the token of a link.
 func (f *fillState) clickToken(number int, target string) string {
 	if f.tokens == nil {
 		f.tokens = make([]string, len(f.mail.links))
@@ -78,16 +78,15 @@ func (f *fillState) clickToken(number int, target string) string {
 	return f.tokens[number]
 }
 
-// filledLink is a link whose target differs from recipient to recipient.
+// filledLink is a link whose target depends on the recipient.
 type filledLink struct {
-	before, after string     // of its token
-	value         []textPart // as it stands in the source
-	target        []textPart // what that means; nil: known only once it is filled
+	before, after string     // around its token
+	value         []textPart // as written in the source
+	target        []textPart // decoded target; nil: known only when filled
 	number        int
 }
 
-// halfEntity finds a character reference that what follows could become a part
-// of.
+// halfEntity matches a character reference that the following text could complete.
 var halfEntity = regexp.MustCompile(`&[#0-9A-Za-z]*$`)
 
 func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *filledLink {
@@ -109,8 +108,7 @@ func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *fill
 	return l
 }
 
-// fill returns the value of the link: led through this server where its target
-// can be, else what its author wrote.
+// fill returns the value of the link: tracked if its target can be, otherwise as written.
 func (l *filledLink) fill(f *fillState) string {
 	var value strings.Builder
 	for _, p := range l.value {
@@ -126,7 +124,7 @@ func (l *filledLink) fill(f *fillState) string {
 	return l.before + f.clickToken(l.number, target) + l.after
 }
 
-// targetOf is what the filled value means.
+// targetOf returns the decoded target of a filled value.
 func (l *filledLink) targetOf(f *fillState, value string) string {
 	if l.target == nil {
 		return htmltext.AttributeText(value)

@@ -12,7 +12,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// trackReference renders a body by filling its text and tracking what comes of it.
+// trackReference renders a body by filling it first and tracking the result.
 func trackReference(t testing.TB, b *app.Broadcast, fields map[string]string) string {
 	t.Helper()
 	s := apptest.Sealer(t, 0)
@@ -84,7 +84,7 @@ func TestTrackingEqualsReference(t *testing.T) {
 	}
 }
 
-// What a value makes of the address around it decides where the link leads.
+// TestFilledTargetsEqualFilledHTML: values can change the meaning of the URL around them.
 func TestFilledTargetsEqualFilledHTML(t *testing.T) {
 	for _, source := range []string{`<a href="https://a.test/?a&copy{{{X}}}">`, `<a href="https://a.test/?a&{{{X}}}=1">`, `<a href="https://a.test/?a&amp{{{X}}}">`, `<a href="https://a.test/?{{{N|a&copy}}}{{{X}}}">`,
 		`<a href="{{{X}}}">`, `<a href=" https://a.test/{{{X}}} ">`, `<a href='https://a.test/{{{X}}}'>`} {
@@ -123,8 +123,8 @@ func TestBroadcastLinks(t *testing.T) {
 	} {
 		mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Flatten()
 		got := map[string]int{}
-		places := tracking.Scan(mail.HTML)
-		places.Rewrite(mail.HTML, func(target string) string {
+		scanned := tracking.Scan(mail.HTML)
+		scanned.Rewrite(mail.HTML, func(target string) string {
 			if token, ok := strings.CutPrefix(target, b.Snapshot.Tracking.Base+"/t/c/"); ok {
 				link, ok := tracking.ReadClickToken(s, token, tracking.BaseHost(b.Snapshot.Tracking))
 				if !ok || link.EmailID != testRecipient || link.Links != 3 {
@@ -158,8 +158,8 @@ func TestUntrackableLinkIsUnchanged(t *testing.T) {
 	}
 }
 
-// FuzzBroadcast: whatever content and values are, a mail comes of them, with the
-// values where the placeholders stood.
+// FuzzBroadcast checks that any content and values result in a mail with the values at their
+// placeholders.
 func FuzzBroadcast(f *testing.F) {
 	for _, piece := range slices.Concat(broadcastPieces, apptest.HostileHTML) {
 		f.Add(piece, "Ann", true)

@@ -9,15 +9,15 @@ import (
 	"mailer/app"
 )
 
-// marks stand for the placeholders of a content while its HTML is read: words
-// that mean nothing to HTML, whatever they stand in, and occur nowhere else.
+// marks replaces placeholders while the HTML is parsed: by words that have no meaning in HTML and
+// do not occur otherwise.
 type marks struct {
 	prefix  string
 	numbers map[app.Placeholder]int
 	list    []app.Placeholder // by number
 }
 
-// newMarks makes marks that the texts can't hold: they know their hash.
+// newMarks returns marks that the texts can't contain, since they include a hash of the texts.
 func newMarks(texts ...string) *marks {
 	h := sha256.New()
 	for _, s := range texts {
@@ -26,8 +26,8 @@ func newMarks(texts ...string) *marks {
 	return &marks{prefix: "x" + hex.EncodeToString(h.Sum(nil)[:12]) + "n", numbers: map[app.Placeholder]int{}}
 }
 
-// put returns s with a mark for each placeholder. plain makes HTML of s and of
-// its fallbacks; nil: they are HTML. Errors: a placeholderError.
+// put replaces each placeholder of s by a mark. plain converts s and its fallbacks to HTML; nil:
+// they are HTML. Errors: a placeholderError.
 func (m *marks) put(s string, plain func(string) string) (string, error) {
 	if plain == nil {
 		plain = func(s string) string { return s }
@@ -58,7 +58,7 @@ func (m *marks) of(p app.Placeholder) string {
 	return m.prefix + strconv.Itoa(n) + "x"
 }
 
-// cut splits s around its first mark.
+// cut splits s at its first mark.
 func (m *marks) cut(s string) (before string, p app.Placeholder, after string, found bool) {
 	before, rest, found := strings.Cut(s, m.prefix)
 	if !found {
@@ -66,13 +66,13 @@ func (m *marks) cut(s string) (before string, p app.Placeholder, after string, f
 	}
 	number, after, _ := strings.Cut(rest, "x")
 	n, err := strconv.Atoi(number)
-	if err != nil || n >= len(m.list) { // a mark is cut nowhere
+	if err != nil || n >= len(m.list) { // a mark is never split
 		return s, p, "", false
 	}
 	return before, m.list[n], after, true
 }
 
-// replaced returns s with something else in the place of its marks.
+// replaced returns s with its marks replaced.
 func (m *marks) replaced(s string, by func(p app.Placeholder) string) string {
 	var b strings.Builder
 	for {

@@ -28,7 +28,7 @@ func compileTest(t testing.TB, b *app.Broadcast) *Broadcast {
 	return m
 }
 
-// rendered is the mail to one recipient, as strings.
+// rendered returns the mail to one recipient with strings as bodies.
 func rendered(t testing.TB, b *app.Broadcast, fields map[string]string) *app.Mail {
 	t.Helper()
 	return compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Flatten()
@@ -51,9 +51,8 @@ func TestBroadcastMail(t *testing.T) {
 	}
 }
 
-// What stands in the place of a placeholder, in html, text and subject alike
-// but for the escaping: the recipient's own value, else the fallback that the
-// placeholder names, else that of the property, else nothing.
+// TestFallbackOrder: a placeholder becomes the recipient's value, or the fallback in the
+// placeholder, or the property's fallback, or nothing, in HTML, text and subject.
 func TestFallbackOrder(t *testing.T) {
 	fallbacks := map[string]string{"plan": "<free>", "company": "Acme"}
 	fields := map[string]string{"first_name": "Ann", "property:size": "4", "property:COLOR": "red"}
@@ -74,7 +73,7 @@ func TestFallbackOrder(t *testing.T) {
 		"{{{contact.nothing|x}}}":          "x",
 		"{{{COLOR}}}":                      "red",
 		"{{{contact}}}{{{this}}}":          "",
-		"{{{contact.FIRST_NAME}}}":         "", // a property of that name
+		"{{{contact.FIRST_NAME}}}":         "", // a property with this name
 		"{{{first_name}}}{{{email}}}":      "Annann@example.org",
 		"a{{{size}}}b{{{size}}}{{{SIZE}}}": "a4b4",
 		"{{{{{size}}}}}":                   "{{4}}",
@@ -307,7 +306,7 @@ func TestPreheaderPosition(t *testing.T) {
 	}
 }
 
-// Nothing that a contact holds can keep its mail from being made.
+// TestHostileContactValues: no value of a contact may prevent its mail.
 func TestHostileContactValues(t *testing.T) {
 	b := apptest.Broadcast(`<p id={{{X}}}>{{{X}}} {{{EMAIL}}}</p><a href="{{{X}}}">x</a>`)
 	b.Subject, b.Text = "{{{X}}} {{{EMAIL}}}", nil
@@ -344,7 +343,7 @@ func TestCompiledBroadcastIsConcurrent(t *testing.T) {
 	work.Wait()
 }
 
-// hostileSources make broadcasts of about n placeholders that are hard to read.
+// hostileSources return broadcasts with about n placeholders that are difficult to parse.
 var hostileSources = []func(n int) string{
 	func(n int) string { return strings.Repeat("{{{X}}}", n) },
 	func(n int) string { return strings.Repeat(`<a href="https://a.test/{{{X}}}">`, n/4) },
@@ -354,7 +353,7 @@ var hostileSources = []func(n int) string{
 	func(n int) string { return strings.Repeat("<title>", n) + "{{{X}}}" },
 }
 
-// compileHostile compiles a source with tracking; nil where it is refused.
+// compileHostile compiles a source with tracking; nil: refused.
 func compileHostile(source string) (*Broadcast, error) {
 	b := apptest.Broadcast(source)
 	b.Text, b.Preview, b.Snapshot.Tracking = nil, "x", &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}

@@ -5,19 +5,18 @@ import (
 	"mailer/app/kit/htmltext"
 )
 
-// Preview is a broadcast as one recipient would get it, for looking at: nothing in it
-// is tracked, and its links to pages lead where nothing happens.
+// Preview is a broadcast as one recipient would get it, without tracking and with inactive links
+// to pages.
 type Preview struct {
 	Subject string
 	Preview string
 	HTML    string
 	Text    string
-	Missing []string // keys of placeholders that have neither a value nor a fallback, each once
+	Missing []string // distinct keys of placeholders without a value and a fallback
 }
 
-// PreviewOf fills a broadcast with the values of a contact. page stands in the place of
-// the unsubscribe page's address. Where there are clicks, its HTML shows them behind its
-// links. Errors: those of Compile.
+// PreviewOf renders a broadcast with the values of a contact. page replaces the URL of the
+// unsubscribe page. With clicks, the HTML shows them after its links. Errors: those of Compile.
 func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Clicks) (*Preview, error) {
 	plain := *b
 	if b.Snapshot != nil {
@@ -32,13 +31,13 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Click
 	if err := c.bodies(); err != nil {
 		return nil, err
 	}
-	beside, err := c.plain("preview_text", b.Preview, app.OneLine)
+	preview, err := c.plain("preview_text", b.Preview, app.OneLine)
 	if err != nil {
 		return nil, err
 	}
 	rec := &app.BroadcastRecipient{Email: contact.Email, Fields: c.mail.Fields(contact)}
 	f := &fillState{mail: c.mail, recipient: rec, page: page}
-	out := &Preview{Subject: c.mail.Subject(rec), Preview: beside.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
+	out := &Preview{Subject: c.mail.Subject(rec), Preview: preview.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
 	if b.Text == nil && len(clicks) == 0 {
 		out.Text = htmltext.PlainText(out.HTML)
 	}
@@ -46,8 +45,8 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Click
 	return out, nil
 }
 
-// missing are the keys of placeholders that a filling leaves empty, in the order of the
-// content, but for those whose author wrote an empty fallback.
+// missing returns the keys of placeholders that remain empty, in order, except for those with an
+// explicit empty fallback.
 func (c *compiler) missing(f *fillState) (out []string) {
 	seen := map[string]bool{}
 	for _, s := range c.open {
@@ -59,5 +58,5 @@ func (c *compiler) missing(f *fillState) (out []string) {
 	return out
 }
 
-// missingSlot is a place for which nothing stands in where a recipient has no value.
+// missingSlot is a placeholder without a fallback.
 type missingSlot struct{ key, field string }

@@ -11,10 +11,10 @@ import (
 	"mailer/app/kit/htmltext"
 )
 
-// Clicks says how often links were followed, by their targets as the content has them.
+// Clicks counts clicks by link target as written in the content.
 type Clicks map[string]int64
 
-// ClicksOf counts those of links that were followed.
+// ClicksOf returns the clicks of links.
 func ClicksOf(links []app.BroadcastLink) Clicks {
 	c := Clicks{}
 	for i := range links {
@@ -23,41 +23,41 @@ func ClicksOf(links []app.BroadcastLink) Clicks {
 	return c
 }
 
-// The badge behind a link: that of the link with most clicks stands out. A mail has no
-// sheet of ours.
+// The badge after a link. The most clicked link has its own colour. Styles are inline, since the
+// mail has no style sheet of ours.
 const (
 	badgeStyle = "display:inline-block;margin-left:6px;padding:1px 6px;border-radius:3px;font:600 12px/16px Arial,sans-serif;letter-spacing:0;text-transform:none;white-space:nowrap;vertical-align:middle;"
 	plainBadge = "background:#e4e6ea;color:#17191c"
 	firstBadge = "background:#17191c;color:#fff"
 )
 
-// sums are the clicks of all links together, and those of the link that has most.
-func (c Clicks) sums() (all, most int64) {
+// sums returns the clicks of all links, and of the most clicked one.
+func (c Clicks) sums() (all, highest int64) {
 	for _, clicks := range c {
-		all, most = all+clicks, max(most, clicks)
+		all, highest = all+clicks, max(highest, clicks)
 	}
-	return all, most
+	return all, highest
 }
 
-// badge is what stands behind a link; empty: nobody followed it.
-func (c Clicks) badge(target string, all, most int64) string {
+// badge returns the badge of a link; empty: no clicks.
+func (c Clicks) badge(target string, all, highest int64) string {
 	n := c[target]
 	if n == 0 {
 		return ""
 	}
 	look := plainBadge
-	if n == most {
+	if n == highest {
 		look = firstBadge
 	}
 	return fmt.Sprintf(`<span style=%q>%s</span>`, badgeStyle+look, html.EscapeString(fmt.Sprintf("%d · %d %%", n, (200*n+all)/(2*all))))
 }
 
-// badged returns marked HTML with its share of the clicks behind each link.
+// badged returns marked HTML with a badge after each link.
 func (m *marks) badged(source string, clicks Clicks) string {
 	var b strings.Builder
 	z := htmltext.NewTokens(source)
 	done, badge := 0, ""
-	all, most := clicks.sums()
+	all, highest := clicks.sums()
 	for {
 		switch z.Next() {
 		case nethtml.ErrorToken: // the end: a string has no other error
@@ -66,7 +66,7 @@ func (m *marks) badged(source string, clicks Clicks) string {
 		case nethtml.StartTagToken:
 			if z.Name == "a" {
 				href, _ := z.Value("href")
-				badge = clicks.badge(m.replaced(htmltext.NormalizeLink(href), app.Placeholder.String), all, most)
+				badge = clicks.badge(m.replaced(htmltext.NormalizeLink(href), app.Placeholder.String), all, highest)
 			}
 		case nethtml.EndTagToken:
 			if z.Name == "a" && badge != "" {

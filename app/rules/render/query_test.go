@@ -10,8 +10,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// TestQueryValuesArePercentEncoded has a contact's values in links of html and
-// text.
+// TestQueryValuesArePercentEncoded uses values in links of HTML and text.
 func TestQueryValuesArePercentEncoded(t *testing.T) {
 	s := apptest.Sealer(t, 0)
 	for link, want := range map[string]string{
@@ -19,7 +18,7 @@ func TestQueryValuesArePercentEncoded(t *testing.T) {
 		"https://ex.test/p;v?c={{{COMPANY}}}#{{{EMAIL}}}":    "https://ex.test/p;v?c=C%26A%20%25#bob%2Bnews%40example.org",
 		"https://ex.test/?c={{{COMPANY}}}{{{COMPANY}}}":      "https://ex.test/?c=C%26A%20%25C%26A%20%25",
 		"mailto:a@ex.test?subject={{{COMPANY}}}":             "mailto:a@ex.test?subject=C%26A%20%25",
-		"https://ex.test/?c={{{MISSING|a&b}}}":               "https://ex.test/?c=a&b", // as its author wrote it
+		"https://ex.test/?c={{{MISSING|a&b}}}":               "https://ex.test/?c=a&b", // as written
 		"https://ex.test/{{{EMAIL}}}":                        "https://ex.test/bob+news@example.org",
 		"{{{SITE}}}":                                         "https://site.test/?a=1&b=2",
 		"https://ex.test/?{{{QUERY}}}":                       "https://ex.test/?a=1&b=2",

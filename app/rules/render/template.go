@@ -9,21 +9,19 @@ import (
 	"mailer/app/kit/htmltext"
 )
 
-// Rendered is what a template became.
+// Rendered is a rendered template.
 type Rendered struct {
-	Subject string // empty: the template has none
+	Subject string // empty: none
 	HTML    string
-	Text    *string // nil: made of HTML; empty: none
+	Text    *string // nil: derived from HTML; empty: none
 }
 
-// Template fills the template's variables in one pass: what is filled in is never
-// read again. Values are escaped in HTML, so that one is never more than one attribute
-// even where no quotes stand around it, plain in the text, and on one line in
-// the subject, which is rendered only where withSubject asks for it. Names of
-// contacts, which a send has none of, become their own fallback or nothing; the
-// unsubscribe link stays a placeholder, filled when the mail leaves. limit is
-// how many bytes both bodies may have together. Errors: CodeValidation for
-// values that do not fit the variables, CodePayloadTooLarge.
+// Template renders the template's variables in one pass: values are not parsed again. Values are
+// escaped in HTML, so that a value is never more than one attribute even without quotes, plain in
+// the text, and on one line in the subject, which is rendered only if withSubject is set. Names of
+// contacts, which a send does not have, become their fallback or nothing. The unsubscribe link
+// remains a placeholder until the mail is sent. limit is the maximum of both bodies in bytes.
+// Errors: CodeValidation for values that do not fit the variables, CodePayloadTooLarge.
 func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, limit int) (*Rendered, error) {
 	if err := checkValues(c, values); err != nil {
 		return nil, err
@@ -50,7 +48,7 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 	return out, nil
 }
 
-// checkValues wants a declared variable of the same type for each value.
+// checkValues checks that each value has a declared variable of its type.
 func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) error {
 	declared := make(map[string]app.PropertyType, len(c.Variables))
 	for _, v := range c.Variables {
@@ -68,16 +66,15 @@ func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) er
 	return nil
 }
 
-// escapes returns what makes a value fit into the place of a placeholder, by the
-// number of the placeholder in its part, from 0.
-type escapes func(place int) func(string) string
+// escapes returns the escaping function for a placeholder of a part by its index.
+type escapes func(index int) func(string) string
 
 func escapeAll(escape func(string) string) escapes {
 	return func(int) func(string) string { return escape }
 }
 
-// htmlEscapes finds the places of an HTML text that no quotes stand around: there a
-// blank in a value would begin another attribute.
+// htmlEscapes finds placeholders in HTML without quotes around them: a blank in a value would
+// begin another attribute there.
 func htmlEscapes(source string) escapes {
 	m := newMarks(source)
 	marked, err := m.put(source, nil)
@@ -94,31 +91,31 @@ func htmlEscapes(source string) escapes {
 		bare = append(bare, inTags[from+len(before)])
 		from = len(marked) - len(after)
 	}
-	return func(place int) func(string) string {
-		if bare[place] {
+	return func(index int) func(string) string {
+		if bare[index] {
 			return escapeBare
 		}
 		return html.EscapeString
 	}
 }
 
-// renderPart fills the placeholders of one part. A fallback that stands in a
-// placeholder is part of the template.
+// renderPart fills the placeholders of one part. A fallback in a placeholder is part of the
+// template.
 func renderPart(c *app.TemplateContent, field, s string, values map[string]app.PropertyValue, escape escapes, limit int) (string, error) {
 	var b strings.Builder
-	place := 0
-	var links []int // where placeholders of the unsubscribe link stand
+	index := 0
+	var links []int // positions of unsubscribe placeholders
 	for {
 		before, p, after, found, err := app.NextPlaceholder(s)
 		if err != nil {
-			return "", app.Invalid(field, "%s", err) // no published template has such
+			return "", app.Invalid(field, "%s", err) // published templates are valid
 		}
 		text := ""
 		if found {
-			if text, err = fill(c, p, values, escape(place)); err != nil {
+			if text, err = fill(c, p, values, escape(index)); err != nil {
 				return "", err
 			}
-			place++
+			index++
 		}
 		if b.Len()+len(before)+len(text) > limit {
 			return "", tooLarge(field)
@@ -135,7 +132,7 @@ func renderPart(c *app.TemplateContent, field, s string, values map[string]app.P
 	}
 }
 
-// fill returns what stands in the place of a placeholder.
+// fill returns the text for a placeholder.
 func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.PropertyValue, escape func(string) string) (string, error) {
 	if app.IsUnsubscribeKey(p.Key) {
 		return unsubscribeToken, nil
@@ -154,22 +151,21 @@ func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.Prope
 	return "", app.Invalid("template.variables."+p.Key, "is required: the template has no fallback for it")
 }
 
-// wordJoiner has no width; it stands where an unsubscribe placeholder must not
-// be read as one.
+// wordJoiner is an invisible character that breaks an unsubscribe placeholder in a value.
 const wordJoiner = "\u2060"
 
-// namesPage finds what a placeholder of the unsubscribe link is told by.
+// namesPage matches texts that may be an unsubscribe placeholder.
 var namesPage = regexp.MustCompile(`(?i)unsubscribe`)
 
-// withoutPage puts a word joiner into a value that would be taken for a broken placeholder
-// of the unsubscribe link.
+// withoutPage inserts a word joiner into a value that could be taken for a broken unsubscribe
+// placeholder.
 func withoutPage(value string) string {
 	if htmltext.RepairUnsubscribeLinks(value) == value {
 		return value
 	}
 	var b strings.Builder
 	for rest := value; ; {
-		before, after, found := app.CutPlaceholder(rest) // the sound ones are breakOtherTags'
+		before, after, found := app.CutPlaceholder(rest) // breakOtherTags handles the correct ones
 		sound := rest[len(before) : len(rest)-len(after)]
 		if htmltext.RepairUnsubscribeLinks(before) != before {
 			before = namesPage.ReplaceAllStringFunc(before, func(word string) string { return word[:2] + wordJoiner + word[2:] })
@@ -183,9 +179,8 @@ func withoutPage(value string) string {
 	}
 }
 
-// breakOtherTags puts a word joiner into each unsubscribe placeholder that does not
-// stand at one of links, in order: it came out of a value, and the mail's own
-// are filled when it leaves.
+// breakOtherTags inserts a word joiner into each unsubscribe placeholder that is not at one of
+// links (sorted): it came from a value. The mail's own ones are filled when it is sent.
 func breakOtherTags(s string, links []int) string {
 	var b strings.Builder
 	rest := s
@@ -212,9 +207,9 @@ func breakOtherTags(s string, links []int) string {
 	return b.String()
 }
 
-// SampleValue returns the send as it can be checked before its template is known: with
-// a sender of domain (or any), a subject and a body where they may come from the
-// template. Errors: CodeValidation.
+// SampleValue returns the send in a form that can be validated before its template is known: with
+// a sender of domain (or any), a subject and a body if the template may provide them. Errors:
+// CodeValidation.
 func SampleValue(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 	if err := in.Template.Validate(); err != nil {
 		return nil, err
@@ -239,9 +234,9 @@ func SampleValue(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 	return &whole, nil
 }
 
-// Fill returns the send with what its template says: sender, subject and reply_to
-// of the send go before the template's. limit is as Render has it. Errors:
-// CodeValidation (for a draft too), CodePayloadTooLarge.
+// Fill returns the send with the content of its template. Sender, subject and reply_to of the send
+// take precedence. limit is as in Template. Errors: CodeValidation (also for a draft),
+// CodePayloadTooLarge.
 func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
 	whole := *in
 	whole.Template = nil
@@ -268,8 +263,8 @@ func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInpu
 	return &whole, nil
 }
 
-// tooLarge is the refusal of a part that grew too long. Errors: CodeValidation
-// for the subject, CodePayloadTooLarge for a body.
+// tooLarge returns the error for a part that became too long: CodeValidation for the subject,
+// CodePayloadTooLarge for a body.
 func tooLarge(field string) error {
 	if field == "subject" {
 		return app.Invalid(field, "must not be longer than %d bytes", app.MaxSubject)
@@ -277,10 +272,8 @@ func tooLarge(field string) error {
 	return app.Errorf(app.CodePayloadTooLarge, "The templates of a request may come to %d bytes together once they are filled", app.MaxRendered)
 }
 
-// unsubscribeToken is how the link to the unsubscribe page is spelled until a
-// mail leaves.
+// unsubscribeToken is the unsubscribe link until a mail is sent.
 const unsubscribeToken = "{{{UNSUBSCRIBE_URL}}}"
 
-// ReplaceUnsubscribe puts an address where the link to the unsubscribe page stands in what Template
-// made.
+// ReplaceUnsubscribe replaces the unsubscribe link in a rendered text by a URL.
 func ReplaceUnsubscribe(s, page string) string { return strings.ReplaceAll(s, unsubscribeToken, page) }

@@ -9,7 +9,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// oneVariable is a template of X, without fallback, and Y, with one.
+// oneVariable returns a template with the variables X, without fallback, and Y, with one.
 func oneVariable(htmlPart string, text *string) *app.TemplateContent {
 	fallback := apptest.String("<y>")
 	return &app.TemplateContent{HTML: htmlPart, Text: text, Variables: []app.TemplateVariable{
@@ -119,8 +119,7 @@ func TestUnclosedAndRepeatedPlaceholders(t *testing.T) {
 	}
 }
 
-// FuzzRender: whatever the value is, it comes out as it went in, and every
-// placeholder of the template is gone.
+// FuzzRender checks that any value is rendered unchanged and that no placeholder remains.
 func FuzzRender(f *testing.F) {
 	for _, seed := range []string{"", "Ann", "{{{X}}}", "{{{Y|a}}}", "{{{UNSUBSCRIBE_URL}}}", "{", "}}}", "a\r\nb", "<b>&\"'", "\xff", "|", "{{{ RESEND_UNSUBSCRIBE_URL\n}}}"} {
 		f.Add("a {{{X}}} b {{{UNSUBSCRIBE_URL}}} {{{Y}}}", seed)
@@ -154,7 +153,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// expected renders by cutting the template into its pieces.
+// expected renders by cutting the template into pieces.
 func expected(t *testing.T, template, x, y string, links *int) string {
 	t.Helper()
 	var b strings.Builder
@@ -204,7 +203,7 @@ func TestUnquotedAttributeValueIsEscaped(t *testing.T) {
 	}
 }
 
-// BenchmarkTemplateHTML is what a send by a template of 100 KB pays.
+// BenchmarkTemplateHTML renders a template of 100 KB.
 func BenchmarkTemplateHTML(b *testing.B) {
 	c := oneVariable(strings.Repeat(`<p class="x">Hello {{{X}}}, <a href="https://example.com/">look</a> here</p>`, 1300), nil)
 	values := map[string]app.PropertyValue{"X": apptest.String("Ann")}

@@ -9,8 +9,8 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// TestBrokenUnsubscribeLinksAreRepaired compiles drafts whose links an editor broke, in
-// html and text, and templates likewise.
+// TestBrokenUnsubscribeLinksAreRepaired compiles drafts and templates whose links an editor broke,
+// in HTML and text.
 func TestBrokenUnsubscribeLinksAreRepaired(t *testing.T) {
 	s := apptest.Sealer(t, 0)
 	for _, link := range []string{"{{{UNSUBSCRIBE_URL}}}", "http://{{{UNSUBSCRIBE_URL}}}", "%7B%7B%7BUNSUBSCRIBE_URL%7D%7D%7D", "https://%7B%7B%7Bunsubscribe_url%7D%7D%7D", "&#123;&#123;&#123;UNSUBSCRIBE_URL&#125;&#125;&#125;"} {

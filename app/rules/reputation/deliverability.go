@@ -7,11 +7,11 @@ import (
 	"mailer/app"
 )
 
-// DeliverabilityWindow is what a team's deliverability looks back on.
+// DeliverabilityWindow is the period that a team's deliverability covers.
 const DeliverabilityWindow = 30 * 24 * time.Hour
 
-// Deliverability is how well a team's mail fares. Scores are 0 to
-// 10, rates parts of 1; nil: not known.
+// Deliverability is the deliverability score of a team. Scores are 0 to 10, rates are fractions of
+// 1; nil: unknown.
 type Deliverability struct {
 	Score, ContentScore, OutcomeScore *float64
 	HardBounceRate, ComplaintRate     *float64
@@ -19,10 +19,10 @@ type Deliverability struct {
 	Guardrail                         Guardrail
 }
 
-// ceilings are what a score is at most while a guardrail holds a team.
+// ceilings are the maximum scores of a team with a guardrail warning or pause.
 var ceilings = map[Guardrail]float64{GuardrailWarning: 6.9, GuardrailPaused: 4.9}
 
-// NewDeliverability scores what became of a team's mail of the window.
+// NewDeliverability computes the score from a team's outcomes in the window.
 func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 	d := Deliverability{Sent: o.Sent, Scored: o.Scored, Guardrail: state}
 	if o.Sent > 0 {
@@ -37,8 +37,8 @@ func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 	if d.Score = together(d.ContentScore, d.OutcomeScore); d.Score == nil {
 		return d
 	}
-	if most, held := ceilings[state]; held {
-		*d.Score = min(*d.Score, most)
+	if ceiling, held := ceilings[state]; held {
+		*d.Score = min(*d.Score, ceiling)
 	}
 	for _, score := range []*float64{d.Score, d.ContentScore, d.OutcomeScore} {
 		if score != nil {
@@ -48,10 +48,10 @@ func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 	return d
 }
 
-// InsufficientOutcomes reports whether too little was sent for rates to mean anything.
+// InsufficientOutcomes reports whether too little was sent for meaningful rates.
 func (d *Deliverability) InsufficientOutcomes() bool { return d.Sent < MinTeamSends }
 
-// Band is that of the score; empty: there is none.
+// Band returns the band of the score; empty: no score.
 func (d *Deliverability) Band() app.Band {
 	if d.Score == nil {
 		return ""
@@ -59,20 +59,18 @@ func (d *Deliverability) Band() app.Band {
 	return app.BandOf(*d.Score)
 }
 
-// outcomeScore is 10 less what bounces and complaints cost: complaints up to 6 from
-// 0.1 to 0.3 % and 4 more up to 1 %, hard bounces up to 4 from 2 to 5 % and 2 more up
-// to 10 %; 0 at least.
+// outcomeScore returns 10 minus the penalties for complaints (up to 6 from 0.1 to 0.3 %, and 4
+// more up to 1 %) and hard bounces (up to 4 from 2 to 5 %, and 2 more up to 10 %), at least 0.
 func outcomeScore(bounces, complaints float64) float64 {
 	lost := 6*between(complaints, 0.001, 0.003) + 4*between(complaints, 0.003, 0.01) +
 		4*between(bounces, 0.02, 0.05) + 2*between(bounces, 0.05, 0.10)
 	return max(0, 10-lost)
 }
 
-// between is how far x has come from one value to another: 0 to 1.
+// between returns the position of x between two values: 0 to 1.
 func between(x, from, to float64) float64 { return min(1, max(0, (x-from)/(to-from))) }
 
-// together weighs content and outcome. Good content makes up for little of a bad
-// outcome.
+// together combines content and outcome scores. Good content compensates little for bad outcomes.
 func together(content, outcome *float64) *float64 {
 	switch {
 	case outcome == nil && content == nil:

@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// along reads a value off a line through points, which stand in their order.
+// along interpolates between ordered points.
 func along(x float64, points [][2]float64) float64 {
 	for i, p := range points {
 		if x < p[0] {
@@ -22,7 +22,7 @@ func along(x float64, points [][2]float64) float64 {
 	return points[len(points)-1][1]
 }
 
-// referenceScore is the rule once more, in percent and by lines.
+// referenceScore is a second implementation, in percent and by interpolation.
 func referenceScore(o Outcome, state Guardrail) (score, content, outcome float64, known [3]bool) {
 	if o.Scored > 0 {
 		content, known[1] = float64(o.Points)/float64(100*o.Scored), true

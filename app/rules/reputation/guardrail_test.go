@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// counts are what became of so many sends.
+// counts returns an outcome.
 func counts(sent, hard, complained int64) Outcome {
 	return Outcome{Sent: sent, HardBounced: hard, Complained: complained}
 }
@@ -54,7 +54,7 @@ func TestSmallTeamUsesWeek(t *testing.T) {
 	}{
 		{counts(99, 0, 3), counts(99, 0, 3), WindowWeek},
 		{counts(100, 0, 3), counts(100, 0, 3), WindowDay},
-		{counts(100, 0, 3), counts(0, 0, 0), WindowWeek}, // warned
+		{counts(100, 0, 3), counts(0, 0, 0), WindowWeek}, // in warning
 	} {
 		if got := JudgeTeam(GuardrailOK, c.week, c.lately); got.Window != c.want {
 			t.Errorf("%+v: %s, want %s", c.week, got.Window, c.want)
@@ -62,7 +62,8 @@ func TestSmallTeamUsesWeek(t *testing.T) {
 	}
 }
 
-// What was under way when a team was paused at 99 sends still leaves.
+// TestPausedTeamStaysPausedAtHundredSends: mail in progress is still sent after a pause at 99
+// sends.
 func TestPausedTeamStaysPausedAtHundredSends(t *testing.T) {
 	for _, c := range []struct {
 		before Guardrail
@@ -136,7 +137,7 @@ func TestWorse(t *testing.T) {
 	}
 }
 
-// percent tells whether n of sent are at least thousandths of a percent, exactly.
+// percent reports exactly whether n of sent are at least thousandths of a percent.
 func percent(n, sent uint32, thousandths int64) bool {
 	return sent > 0 && big.NewRat(int64(n)*100_000, int64(sent)).Cmp(big.NewRat(thousandths, 1)) >= 0
 }
@@ -161,7 +162,7 @@ func FuzzGuardrails(f *testing.F) {
 		if got := JudgeTeam(GuardrailOK, o, o).State; got != want {
 			t.Errorf("%+v: %s, want %s", o, got, want)
 		}
-		// Judged again, nothing changes.
+		// A second judgement changes nothing.
 		if again := JudgeTeam(want, o, o).State; again != want {
 			t.Errorf("%+v: %s, then %s", o, want, again)
 		}

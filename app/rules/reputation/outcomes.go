@@ -2,23 +2,23 @@ package reputation
 
 import "time"
 
-// OutcomeKey says whose outcomes are counted together.
+// OutcomeKey identifies an outcome counter.
 type OutcomeKey struct {
 	TeamID string
 	Region string // of the relay
 	Domain string // of the sender
 }
 
-// Outcome counts what became of recipients. Test recipients count nowhere.
+// Outcome counts recipients by outcome, without test recipients.
 type Outcome struct {
-	// Sent are those that a relay took or refused by name.
+	// Sent are recipients that a relay accepted or refused by name.
 	Sent int64
-	// HardBounced are those whose address proved to be of no use: by Suppresses, at
-	// the relay or reported later. Each recipient of an email counts once.
+	// HardBounced are recipients whose address is invalid according to Suppresses, at the relay or
+	// by a later report. Each recipient of an email counts once.
 	HardBounced int64
 	Complained  int64 // each recipient of an email once
-	// Scored are those of Sent whose email has a score; Points is the sum of their
-	// scores, in hundredths.
+	// Scored are those of Sent whose email has a score. Points is the sum of their scores in
+	// hundredths.
 	Scored, Points int64
 }
 
@@ -31,20 +31,18 @@ func (o *Outcome) Add(other Outcome) {
 	o.Points += other.Points
 }
 
-// OutcomeRetention is for how long outcomes are counted: longer than any window.
+// OutcomeRetention is how long outcomes are stored: longer than any window.
 const OutcomeRetention = 32 * 24 * time.Hour
 
-// OutcomeHour is the hour, in UTC and counted from 1970, in which what happens at t
-// counts.
+// OutcomeHour returns the Unix hour of a time, in UTC.
 func OutcomeHour(t time.Time) int64 { return t.Unix() / 3600 }
 
-// OutcomesOver is the first hour of a window of whole hours that ends with the one
-// of now.
+// OutcomesOver returns the first hour of a window of whole hours that ends with the current one.
 func OutcomesOver(window time.Duration, now time.Time) int64 {
 	return OutcomeHour(now) - int64(window/time.Hour) + 1
 }
 
-// OutcomesSinceYesterday is the first hour of the UTC day before that of now.
+// OutcomesSinceYesterday returns the first hour of the previous UTC day.
 func OutcomesSinceYesterday(now time.Time) int64 {
 	return (now.Unix()/86400 - 1) * 24
 }

@@ -13,35 +13,34 @@ import (
 )
 
 const (
-	// MaxTarget is the longest target of a tracked link, in bytes: the
-	// link to it is a third longer, and browsers and proxies have their limits.
+	// MaxTarget is the longest target of a tracked link in bytes: the tracked link is a third
+	// longer, and browsers and proxies have limits.
 	MaxTarget = 2000
-	// MaxLinks is how many links of one email are tracked, the first ones:
-	// a message must not outgrow what was accepted.
+	// MaxLinks is how many links of one email are tracked, the first ones: the message must not
+	// exceed the accepted size.
 	MaxLinks = 1000
 )
 
-// LinkValue is the href of a link in an HTML text.
+// LinkValue is the href of a link in HTML.
 type LinkValue struct {
-	From, To int    // of the value, without its quotes
-	Bare     bool   // it has none
-	Target   string // the normalized link that it stands for
+	From, To int    // range of the value without quotes
+	Bare     bool   // without quotes
+	Target   string // decoded and normalized link
 }
 
-// Positions are the places of an HTML text that tracking changes.
+// Positions are the positions in HTML that tracking changes.
 type Positions struct {
-	Links []LinkValue // to targets that can be tracked, at most MaxLinks
-	End   int         // of the body: before its last end tag, or the end of the text
+	Links []LinkValue // with trackable targets, at most MaxLinks
+	End   int         // before the last end tag of the body, or the end of the text
 
 	trackable func(target string) bool
 }
 
-// Rewrite puts wrapped targets and the pixel in their places: each link to an
-// absolute http or https address becomes what wrap makes of that address, entities
-// resolved and normalized. Where wrap returns the address itself nothing changes, and no byte outside
-// of the replaced values ever does. Links in comments, scripts, styles, templates
-// and other text that is not shown are left alone; so are targets that Trackable
-// refuses and all links after MaxLinks. It takes linear time.
+// Rewrite replaces link targets and inserts the pixel: each link to an absolute http or https URL
+// becomes wrap(URL), with the URL decoded and normalized. If wrap returns the URL itself, the link
+// is unchanged. No byte outside of replaced values changes. Links in comments, scripts, styles,
+// templates and other invisible text are not changed, nor are targets that Trackable refuses and
+// links after MaxLinks. It takes linear time.
 func (p *Positions) Rewrite(source string, wrap func(target string) string, pixel string) string {
 	var b strings.Builder
 	b.Grow(len(source) + len(source)/2 + len(pixel))
@@ -79,10 +78,10 @@ func (p *Positions) Rewrite(source string, wrap func(target string) string, pixe
 	return b.String()
 }
 
-// Scan finds the places of an HTML text.
+// Scan returns the positions in HTML.
 func Scan(source string) Positions { return ScanLinks(source, Trackable) }
 
-// ScanLinks is Scan with links to whatever trackable says.
+// ScanLinks is Scan with another function instead of Trackable.
 func ScanLinks(source string, trackable func(target string) bool) Positions {
 	p := Positions{End: len(source), trackable: trackable}
 	z := htmltext.NewTokens(source)
@@ -109,7 +108,7 @@ func ScanLinks(source string, trackable func(target string) bool) Positions {
 	}
 }
 
-// link notes the link of the start tag that was read.
+// link records the link of the current start tag.
 func (p *Positions) link(z *htmltext.Tokens) {
 	if len(p.Links) >= MaxLinks {
 		return
@@ -124,8 +123,8 @@ func (p *Positions) link(z *htmltext.Tokens) {
 	}
 }
 
-// hrefValue finds the value of the first href of a start tag, from the end of
-// the tag's name on (WHATWG HTML 13.2.5.32 to 13.2.5.40).
+// hrefValue returns the value of the first href of a start tag after the tag name (WHATWG HTML
+// 13.2.5.32 to 13.2.5.40).
 func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 	for {
 		at = htmltext.SkipBlanks(tag, at)
@@ -141,11 +140,9 @@ func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 	}
 }
 
-// Trackable reports whether a normalized link may be led through this server: it has an
-// absolute http or https target of at most MaxTarget bytes with an ASCII
-// host, and nothing in it that a browser would drop, escape beyond what
-// Location does, or read in another way than a person: no user before the host, and no
-// backslash, which browsers take for a slash.
+// Trackable reports whether a normalized link can be tracked: an absolute http or https URL of at
+// most MaxTarget bytes with an ASCII host, that browsers and people read alike: without a user
+// before the host, and without backslashes, which browsers treat as slashes.
 func Trackable(target string) bool {
 	if len(target) > MaxTarget || !utf8.ValidString(target) {
 		return false
@@ -164,8 +161,8 @@ func Trackable(target string) bool {
 	return !strings.Contains(target, `\`) && !strings.ContainsFunc(target, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
 }
 
-// Location is a target as the value of a Location header: what is not ASCII
-// percent-encoded as UTF-8, as browsers do (WHATWG URL), nothing else changed.
+// Location returns a target for a Location header: non-ASCII characters are percent-encoded as
+// UTF-8, as browsers do (WHATWG URL).
 func Location(target string) string {
 	return htmltext.PercentEncode(target, func(r rune) bool { return r >= utf8.RuneSelf })
 }

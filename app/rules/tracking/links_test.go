@@ -15,12 +15,11 @@ import (
 )
 
 func rewriteLinks(source string, wrap func(target string) string) string {
-	places := Scan(source)
-	return places.Rewrite(source, wrap, "")
+	scanned := Scan(source)
+	return scanned.Rewrite(source, wrap, "")
 }
 
-// tokensOf reads an HTML text as the tokenizer does, the targets of its links
-// apart.
+// tokensOf tokenizes HTML and returns link targets separately.
 func tokensOf(source string) (tokens, targets []string) {
 	z := nethtml.NewTokenizer(strings.NewReader(source))
 	for {
@@ -30,7 +29,7 @@ func tokensOf(source string) (tokens, targets []string) {
 		}
 		t := z.Token()
 		if kind == nethtml.SelfClosingTagToken {
-			t.Type = nethtml.StartTagToken // a bare value that ends in a slash loses it
+			t.Type = nethtml.StartTagToken // an unquoted value that ends in a slash loses it
 		}
 		if t.Data == "a" || t.Data == "area" {
 			for i := range t.Attr {
@@ -45,7 +44,7 @@ func tokensOf(source string) (tokens, targets []string) {
 	}
 }
 
-// checkRewriting proves what Rewrite promises of any text.
+// checkRewriting checks the guarantees of Rewrite.
 func checkRewriting(t *testing.T, source string) {
 	t.Helper()
 	if got := rewriteLinks(source, func(target string) string { return target }); got != source {
@@ -76,7 +75,7 @@ func checkRewriting(t *testing.T, source string) {
 		}
 	}
 	if n != len(seen) {
-		t.Fatalf("%d of %d wrapped links stand in %q", n, len(seen), got)
+		t.Fatalf("%d of %d wrapped links are in %q", n, len(seen), got)
 	}
 	rest, cut := got, 0
 	for _, link := range Scan(source).Links { // bytes around the values
@@ -129,7 +128,7 @@ func TestTrackableLinks(t *testing.T) {
 		{`<A HREF="HTTPS://A.TEST/4">`, "HTTPS://A.TEST/4"},
 		{`<area shape=rect href="https://a.test/5"/>`, "https://a.test/5"},
 		{`<a href="https://a.test/6" href="https://b.test/">`, "https://a.test/6"},
-		{`<a href="https://a.test/?x=1&copy=2">`, "https://a.test/?x=1&copy=2"}, // no entity in an attribute
+		{`<a href="https://a.test/?x=1&copy=2">`, "https://a.test/?x=1&copy=2"}, // not an entity in an attribute
 		{"<a href=\"\n https://a.test/7 \">", "https://a.test/7"},
 		{`<a href="https://a.test/ü">`, "https://a.test/ü"},
 		{`<a href="` + long + `">`, long},
@@ -191,8 +190,8 @@ func TestPixelPosition(t *testing.T) {
 		`</body><a href="https://a.test/">`:               `PIXEL</body><a href="W">`,
 		`<a href="https://a.test/"></body><area href=/x>`: `<a href="W">PIXEL</body><area href=/x>`,
 	} {
-		places := Scan(source)
-		if got := places.Rewrite(source, func(string) string { return "W" }, "PIXEL"); got != want {
+		scanned := Scan(source)
+		if got := scanned.Rewrite(source, func(string) string { return "W" }, "PIXEL"); got != want {
 			t.Errorf("%s: %s", source, got)
 		}
 	}
@@ -211,7 +210,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-// newsletter is a typical mail of some 100 KB with 200 links.
+// newsletter returns a typical mail of about 100 KB with 200 links.
 func newsletter() string {
 	row := `<tr><td style="font-family:Arial,sans-serif;font-size:14px;line-height:20px;color:#333333;padding:0 24px 16px">` + strings.Repeat("Lorem ipsum dolor sit amet ", 10) +
 		`<a class="button" style="color:#0066cc;text-decoration:underline" href="https://shop.example.com/products/%d?utm_source=mail&amp;utm_campaign=spring">Buy it</a></td></tr>` + "\n"

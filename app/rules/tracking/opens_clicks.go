@@ -10,46 +10,44 @@ import (
 
 // Rules of counting opens and clicks.
 const (
-	// scannerDelay is how soon after the relay took the mail nobody can have read it.
+	// scannerDelay is how soon after the relay accepted the mail a reader can't have read it yet.
 	scannerDelay = 10 * time.Second
-	// burstWindow is how close together a scanner opens all links of an email.
+	// burstWindow is the period within which a scanner opens all links of an email.
 	burstWindow = 10 * time.Second
-	// burstGap is how long a hit waits for others of its email, from the last
-	// link that was new on.
+	// burstGap is how long a hit waits for others of its email, from the last new link.
 	burstGap = 3 * time.Second
-	// maxWait is how long it waits at most.
+	// maxWait is how long a hit waits at most.
 	maxWait = 12 * time.Second
-	// RepeatWindow is how long the same hit again counts as the same.
+	// RepeatWindow is the period within which repeated hits count once.
 	RepeatWindow = time.Minute
-	// MaxHitEvents is how many opens, clicks and prefetches the timeline of an
-	// email keeps; MaxPrefetchEvents of them may be prefetches, so that a
-	// scanner can't take the place of readers.
+	// MaxHitEvents is how many opens, clicks and prefetches an email's timeline stores. At most
+	// MaxPrefetchEvents of them may be prefetches, so that scanners leave space for readers.
 	MaxHitEvents      = 100
 	MaxPrefetchEvents = 50
-	// maxUserAgent is how much of a User-Agent is kept, in bytes.
+	// maxUserAgent is the maximum length of a stored User-Agent in bytes.
 	maxUserAgent = 300
 )
 
-// Visitor is who made a request, as far as it says so.
+// Visitor is the client of a request.
 type Visitor struct {
 	UserAgent string
 	IPAddress string // empty: unknown
 }
 
-// Hit is one request for the pixel or a tracked link of an email.
+// Hit is a request for the pixel or a tracked link of an email.
 type Hit struct {
 	ID        string // of its event
 	EmailID   string
 	Link      int    // number of the link
-	Links     int    // how many distinct links the email has; 0: it asked for the pixel
+	Links     int    // number of distinct links of the email; 0: the pixel
 	Target    string // of the link
-	Scanner   string // who it is known to be; empty: a reader, for all that is known
+	Scanner   string // name of a known scanner; empty: a reader
 	UserAgent string // at most 300 bytes, printable
 	IPAddress string
 	At        time.Time
 }
 
-// NewHit is the hit of a link; of the pixel where l has no Links.
+// NewHit returns the hit of a link, or of the pixel if l has no Links.
 func NewHit(l ClickLink, v Visitor, at time.Time) Hit {
 	return Hit{
 		ID: app.NewID(), EmailID: l.EmailID, Link: l.Link, Links: l.Links, Target: l.Target, Scanner: ScannerName(v.UserAgent),
@@ -57,7 +55,7 @@ func NewHit(l ClickLink, v Visitor, at time.Time) Hit {
 	}
 }
 
-// AgentText is a User-Agent without what could disturb a reader.
+// AgentText returns a User-Agent in printable form.
 func AgentText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -67,14 +65,14 @@ func AgentText(s string) string {
 	}, s[:min(len(s), maxUserAgent)])
 }
 
-// HitKey is what hits have in common that count once.
+// HitKey identifies hits that count once.
 type HitKey struct {
 	EmailID string
 	Link    int // -1: the pixel
 	Scanner bool
 }
 
-// Key returns what the hit has in common with those that count as the same.
+// Key returns the key of the hit.
 func (h *Hit) Key() HitKey {
 	k := HitKey{h.EmailID, h.Link, h.Scanner != ""}
 	if h.Links == 0 {
@@ -83,9 +81,9 @@ func (h *Hit) Key() HitKey {
 	return k
 }
 
-// Judge returns as what a hit is recorded, and why in words. taken is the last
-// time, not after the hit, that the relay took the mail or may have taken it;
-// zero: it had not. burst says that all links of the email were hit at once.
+// Judge returns the event type for a hit, and the reason as text. taken is the last time, not
+// after the hit, at which the relay accepted or may have accepted the mail; zero: never. burst:
+// all links of the email were hit at once.
 func (h *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	what, done, kind := "The pixel of this email", "loaded", app.EventType(app.Opened)
 	if h.Links > 0 {
@@ -105,25 +103,24 @@ func (h *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	return kind, what + " was " + done
 }
 
-// TimelineFits reports whether the timeline of an email takes one more event of a
-// kind; all and prefetched count those that it has.
+// TimelineFits reports whether an email's timeline accepts another event. all and prefetched count
+// the existing ones.
 func TimelineFits(kind app.EventType, all, prefetched int) bool {
 	return all < MaxHitEvents && (kind != app.EventPrefetched || prefetched < MaxPrefetchEvents)
 }
 
-// Pending are the hits of one email that wait to be judged together: what
-// they have in common shows only after the last. The zero value is empty.
+// Pending holds the hits of one email until they are judged together, since their pattern is
+// visible only after the last. The zero value is empty.
 type Pending struct {
-	hits  []Hit // each key once
+	hits  []Hit // one for each key
 	due   time.Time
-	end   time.Time // due at most
+	end   time.Time // latest due time
 	first map[int]time.Time
 	last  map[int]time.Time
 	links int
 }
 
-// Add puts a hit to the others. It reports whether it is a new one, and not the same
-// as one that waits.
+// Add adds a hit. It reports whether the hit is new, not a repetition.
 func (p *Pending) Add(h Hit) bool {
 	if p.first == nil {
 		p.due, p.end = h.At.Add(burstGap), h.At.Add(maxWait)
@@ -147,14 +144,13 @@ func (p *Pending) Add(h Hit) bool {
 	return true
 }
 
-// Due is when the hits are to be judged.
+// Due returns when the hits are to be judged.
 func (p *Pending) Due() time.Time { return p.due }
 
-// Hits are those that wait, each HitKey once, in the order of Add.
+// Hits returns the pending hits in the order of Add.
 func (p *Pending) Hits() []Hit { return p.hits }
 
-// Burst reports whether all links of an email that has several were hit within
-// burstWindow of each other, by whomever.
+// Burst reports whether all links of an email with several were hit within burstWindow.
 func (p *Pending) Burst() bool {
 	if p.links < 2 || len(p.first) < p.links {
 		return false
@@ -162,7 +158,7 @@ func (p *Pending) Burst() bool {
 	return span(p.first) <= burstWindow || span(p.last) <= burstWindow
 }
 
-// span is the time from the first to the last of some times.
+// span returns the duration from the first to the last time.
 func span(times map[int]time.Time) time.Duration {
 	var first, last time.Time
 	for _, at := range times {

@@ -40,8 +40,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// gathered puts clicks (link numbers from 0, -1 the pixel) at those seconds to
-// one gathering of an email with that many links.
+// gathered returns clicks (link numbers from 0, -1 for the pixel) at given seconds in an email
+// with that many links.
 func gathered(links int, clicks ...float64) *Pending {
 	var g Pending
 	for i := 0; i < len(clicks); i += 2 {
@@ -90,7 +90,7 @@ func TestRepeatedFetchIsPendingOnce(t *testing.T) {
 	}
 	scanned := NewHit(ClickLink{EmailID: trackedID, Links: 2}, Visitor{UserAgent: "curl/8"}, time.Unix(3, 0))
 	if !g.Add(scanned) || g.Add(scanned) {
-		t.Error("a scanner's fetch is told apart from a reader's, and waits once")
+		t.Error("a scanner's fetch is distinguished from a reader's, and waits once")
 	}
 }
 

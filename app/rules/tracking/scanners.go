@@ -2,20 +2,17 @@ package tracking
 
 import "strings"
 
-// scanner is a program that fetches what stands in mail without a person asking
-// for it.
+// scanner is a program that loads content of mail automatically.
 type scanner struct {
-	mark string // in its User-Agent, in lower case
+	mark string // part of its User-Agent in lower case
 	name string
 }
 
-// scanners are known by their User-Agent. The list is short on purpose: what
-// hides behind a browser's name is found by its haste (Hit.Judge). Sources:
-// the operators' own pages where a line names one; for gateways, the field
-// guides of deliverability tools (suped.com, live-direct-marketing.online),
-// read in 2026.
+// scanners are recognized by User-Agent. The list is short, since scanners that pretend to be
+// browsers are recognized by their timing (Hit.Judge). Sources: the operators' pages named below;
+// for gateways, deliverability guides (suped.com, live-direct-marketing.online), read in 2026.
 var scanners = [...]scanner{
-	// Image proxies of mail services, which fetch for the reader or ahead of them.
+	// Image proxies of mail services, which load images for the reader or in advance.
 	{"googleimageproxy", "Google's image proxy"}, // support.google.com/mail/answer/145919
 	{"yahoomailproxy", "Yahoo's image proxy"},    // help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html
 	// Security gateways that follow links before or after delivery.
@@ -43,7 +40,7 @@ var scanners = [...]scanner{
 	{"google-pagerenderer", "Google"},   // the same page
 	{"snap url preview", "Snapchat"},    // its previews
 	{"bitlybot", "Bitly"},               // its check of shortened links
-	{"apache-httpclient", "a program"},  // libraries' and tools' own names from here on
+	{"apache-httpclient", "a program"},  // default names of libraries and tools
 	{"headlesschrome", "a program"},
 	{"phantomjs", "a program"},
 	{"python-requests", "a program"},
@@ -65,8 +62,8 @@ var scanners = [...]scanner{
 	{"preview", "a preview"},
 }
 
-// ScannerName returns who fetches what stands in mail by the User-Agent of the
-// request; empty: nobody that is known. A request without one is no browser's.
+// ScannerName returns the name of the scanner with a User-Agent; empty: not a known one. An empty
+// User-Agent is not a browser.
 func ScannerName(userAgent string) string {
 	s := strings.ToLower(strings.TrimSpace(userAgent))
 	if s == "" {

@@ -1,11 +1,9 @@
-// Package tracking leads links of a mail through this server and adds the pixel, makes
-// and reads the tokens that stand in their addresses, and judges the requests that
-// come back: whether a person opened or clicked, or a program did. Packages from
-// insights on upward may import it, and render beside it; it does no I/O and keeps no
-// state but in a Pending, which its owner holds.
+// Package tracking rewrites the links of a mail and adds the pixel, makes and reads the tokens in
+// their URLs, and classifies requests as made by readers or programs. It does no I/O; its only
+// state is in Pending, which callers own.
 //
-// Failure policy: rewriting never fails: a link that can't be tracked stays as it is.
-// A token that was not made here is no token, whatever is wrong with it.
+// Failure policy: rewriting never fails: a link that can't be tracked is unchanged. Any text that
+// is not a valid token is refused.
 package tracking
 
 import (
@@ -25,9 +23,9 @@ import (
 	"mailer/app/rules/rawmail"
 )
 
-// ForDomain is how mail of the domain is tracked by a server at base, which has
-// no slash at its end; nil: not at all. Links lead to the domain's tracking host
-// once a check found its record, with scheme, port and path of base.
+// ForDomain returns the tracking of the domain's mail by a server at base (without a final slash);
+// nil: disabled. Links use the domain's tracking host once a check found its record, with scheme,
+// port and path of base.
 func ForDomain(d *app.Domain, base string) *app.Tracking {
 	if base == "" || !d.OpenTracking && !d.ClickTracking {
 		return nil
@@ -43,7 +41,7 @@ func ForDomain(d *app.Domain, base string) *app.Tracking {
 	return t
 }
 
-// HostIsLive reports whether the last check of a domain found the record of its tracking host.
+// HostIsLive reports whether the last check found the record of the domain's tracking host.
 func HostIsLive(d *app.Domain) bool {
 	name := d.TrackingName()
 	return name != "" && slices.ContainsFunc(d.Checks, func(c app.RecordCheck) bool {
@@ -51,7 +49,7 @@ func HostIsLive(d *app.Domain) bool {
 	})
 }
 
-// bracketed is the host of a URL as it stands there, without its port.
+// bracketed returns the host of a URL without its port, with brackets around an IPv6 address.
 func bracketed(u *url.URL) string {
 	if port := u.Port(); port != "" {
 		return strings.TrimSuffix(u.Host, ":"+port)
@@ -59,10 +57,8 @@ func bracketed(u *url.URL) string {
 	return u.Host
 }
 
-// Track is the mail of a team's email with its links led through this server and the
-// pixel in its html; the mail itself where neither is wanted, or it was handed in whole and
-// FitsRaw denies it. What it was given does not change, and the same input always makes
-// the same.
+// Track returns the mail with tracked links and the pixel, or the mail itself if tracking is
+// disabled or a raw message can't be changed (FitsRaw). It does not modify m and is deterministic.
 func Track(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) *app.Mail {
 	if t == nil || m.HTML == "" {
 		return m
@@ -80,7 +76,7 @@ func Track(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) 
 	return &out
 }
 
-// FitsRaw reports whether Track makes another mail of one that was handed in whole.
+// FitsRaw reports whether Track changes a raw message.
 func FitsRaw(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) bool {
 	_, ok := changeRaw(s, m, teamID, emailID, t)
 	return ok
@@ -90,29 +86,28 @@ func changeRaw(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracki
 	return rawmail.ChangeHTML(m.Raw, func(html string) string { return rewrite(s, html, m.Headers, teamID, emailID, t) })
 }
 
-// rewrite leads the links of an HTML text through this server and puts in the pixel.
+// rewrite rewrites the links of HTML and adds the pixel.
 func rewrite(s *app.Sealer, html string, headers []app.Header, teamID, emailID string, t *app.Tracking) string {
-	places := Scan(html)
+	scanned := Scan(html)
 	wrap := func(target string) string { return target }
 	if t.Click {
-		wrap = clickLinks(s, &places, ClickLink{TeamID: teamID, EmailID: emailID, Host: BaseHost(t)}, t, UnsubscribeTargets(headers))
+		wrap = clickLinks(s, &scanned, ClickLink{TeamID: teamID, EmailID: emailID, Host: BaseHost(t)}, t, UnsubscribeTargets(headers))
 	}
 	pixel := ""
 	if t.Open {
 		before, after := Pixel(t)
 		pixel = before + OpenToken(s, emailID) + after
 	}
-	return places.Rewrite(html, wrap, pixel)
+	return scanned.Rewrite(html, wrap, pixel)
 }
 
-// Pixel is what stands around the token of an email in its pixel.
+// Pixel returns the HTML of the pixel before and after the token.
 func Pixel(t *app.Tracking) (before, after string) {
 	return `<img src="` + html.EscapeString(t.Base+OpenPath), `" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 }
 
-// clickLinks numbers the distinct targets that are tracked and returns the
-// function that leads them through this server: each as of, with its own number and
-// target.
+// clickLinks numbers the distinct tracked targets and returns the function that rewrites them: of
+// with the number and target of each.
 func clickLinks(s *app.Sealer, p *Positions, of ClickLink, t *app.Tracking, except map[string]bool) func(string) string {
 	numbers := map[string]int{}
 	for _, link := range p.Links {
@@ -149,8 +144,7 @@ func IsPage(t *app.Tracking, target string) bool {
 	return false
 }
 
-// UnsubscribeTargets are the addresses of a message's List-Unsubscribe header
-// (RFC 2369 3.2): a set, since each link of the message is looked up in it.
+// UnsubscribeTargets returns the set of URLs in a List-Unsubscribe header (RFC 2369 3.2).
 func UnsubscribeTargets(headers []app.Header) map[string]bool {
 	var out map[string]bool
 	for _, h := range headers {
@@ -168,20 +162,19 @@ func UnsubscribeTargets(headers []app.Header) map[string]bool {
 	return out
 }
 
-// The purposes that tracking tokens are bound to.
+// The purposes of tracking tokens.
 const (
 	openPurpose  = "open token"
 	clickPurpose = "click token"
 )
 
-// Where hosted pages take tokens, below the base.
+// Paths of tokens below the base URL.
 const (
 	OpenPath  = "/t/o/"
 	ClickPath = "/t/c/"
 )
 
-// Sizes of the messages that tokens carry, in bytes: version, email; and of a click
-// team, host, numbers.
+// Sizes of token messages in bytes: version and email; for a click also team, host and numbers.
 const (
 	openVersion    = 1
 	openTokenSize  = 1 + 16
@@ -190,33 +183,33 @@ const (
 	hostMarkSize   = 6
 )
 
-// ClickLink is what a tracked link stands for.
+// ClickLink is the content of a click token.
 type ClickLink struct {
 	TeamID  string
 	EmailID string
-	Host    string // on which it works, as HostOf writes it
-	Link    int    // its number among the distinct targets of the email, from 0
-	Links   int    // how many there are
+	Host    string // host for which the token is valid, in the form of HostOf
+	Link    int    // number among the distinct targets of the email, from 0
+	Links   int    // number of distinct targets
 	Target  string // Trackable
 }
 
-// Destination is where a tracked link leads.
+// Destination is the destination of a tracked link.
 type Destination struct {
 	Target   string
-	Location string // the same, as the value of a Location header
-	// Orphaned: nobody answers for the link any more. A person is told where it leads,
-	// and led nowhere.
+	Location string // for a Location header
+	// Orphaned: the team or domain of the link was deleted. The target is shown, without a
+	// redirect.
 	Orphaned bool
 }
 
-// OpenToken signs the address of an email's pixel: 44 characters of base64url.
+// OpenToken returns the token of an email's pixel: 44 characters of base64url.
 func OpenToken(s *app.Sealer, emailID string) string {
 	return s.SealToken(openPurpose, appendID([]byte{openVersion}, emailID))
 }
 
-// ClickToken signs a tracked link: at most 2,746 characters of base64url. It works on
-// its own host alone: else whoever may send could make addresses on the hosts of
-// everybody else that lead where he likes.
+// ClickToken returns the token of a tracked link: at most 2,746 characters of base64url. It is
+// valid on its own host only: otherwise any sender could make URLs on the hosts of others that
+// redirect anywhere.
 func ClickToken(s *app.Sealer, l ClickLink) string {
 	b := append(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), clickVersion)
 	b = appendID(appendID(b, l.TeamID), l.EmailID)
@@ -226,14 +219,13 @@ func ClickToken(s *app.Sealer, l ClickLink) string {
 	return s.SealToken(clickPurpose, append(b, l.Target...))
 }
 
-// hostMark stands for a host in a token. It is keyed, so that nobody can look for a
-// host of his own that has the mark of another, and the same whatever the master key.
+// hostMark returns the hash of a host for a token. It is keyed, so that nobody can search for a
+// host with the same hash, and independent of the master key.
 func hostMark(s *app.Sealer, host string) []byte {
 	return s.Hash("click host", []byte(host))[:hostMarkSize]
 }
 
-// ReadOpenToken returns the email of a token that OpenToken made; ok is false for
-// any other text.
+// ReadOpenToken returns the email of an OpenToken; ok is false for any other text.
 func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 	b, ok := s.OpenToken(openPurpose, token, openTokenSize, openTokenSize)
 	if !ok || b[0] != openVersion {
@@ -242,9 +234,8 @@ func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 	return uuid.UUID(b[1:17]).String(), true
 }
 
-// ReadClickToken returns the link of a token that ClickToken made for the host that it
-// was asked for at, as HostOf writes it; ok is false for any other text. Behind a proxy
-// that does not say which host was asked for, it is as good as any.
+// ReadClickToken returns the link of a ClickToken for the requested host (in the form of HostOf);
+// ok is false for any other text. If a proxy hides the requested host, the token is valid for any.
 func ReadClickToken(s *app.Sealer, token, host string) (l ClickLink, ok bool) {
 	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTarget)
 	if !ok || b[0] != clickVersion {
@@ -261,8 +252,8 @@ func ReadClickToken(s *app.Sealer, token, host string) (l ClickLink, ok bool) {
 	return l, here && l.Link < l.Links && Trackable(l.Target)
 }
 
-// HostOf is the host of a request's Host header or of a URL's, with or without a port,
-// as links are bound to it: in lower case.
+// HostOf returns the host of a Host header or URL in lower case without the port, as tokens
+// contain it.
 func HostOf(hostport string) string {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -271,7 +262,7 @@ func HostOf(hostport string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// BaseHost is the host that tracked links lead to.
+// BaseHost returns the host of tracked links.
 func BaseHost(t *app.Tracking) string {
 	u, err := url.Parse(t.Base)
 	if err != nil {
@@ -280,8 +271,8 @@ func BaseHost(t *app.Tracking) string {
 	return HostOf(u.Host)
 }
 
-// isUnnamedHost reports whether a host is none that a link could name to the world: a proxy
-// that was not told to pass the header on puts in how it reaches this server.
+// isUnnamedHost reports whether a host can't be a public one: a proxy that does not pass the
+// header on sends its internal address of this server.
 func isUnnamedHost(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
@@ -289,7 +280,7 @@ func isUnnamedHost(host string) bool {
 	return !strings.Contains(host, ".")
 }
 
-// appendID appends an id in its 16 bytes.
+// appendID appends an id as 16 bytes.
 func appendID(b []byte, id string) []byte {
 	raw := uuid.MustParse(id)
 	return append(b, raw[:]...)

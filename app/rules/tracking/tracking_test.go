@@ -15,7 +15,7 @@ const (
 	linkHost    = "links.test"
 )
 
-// forgeries are texts that differ a little from a token.
+// forgeries returns texts that differ slightly from a token.
 func forgeries(token string) []string {
 	out := []string{"", token + "A", token + "=", token + "\n", token[:5] + "\r\n" + token[5:], " " + token, strings.ToUpper(token), token + token}
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -76,8 +76,8 @@ func TestClickTokens(t *testing.T) {
 	}
 }
 
-// TestSignedInvalidTokenIsRefused: whatever the key was used for, no token leads
-// to what was never wrapped.
+// TestSignedInvalidTokenIsRefused: whatever else was signed with the key, no token leads to a
+// target that was not wrapped.
 func TestSignedInvalidTokenIsRefused(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	for _, link := range []ClickLink{
@@ -128,7 +128,7 @@ func FuzzReadTrackingTokens(f *testing.F) {
 	})
 }
 
-// trackedLinks reads the links and the pixel of a tracked html.
+// trackedLinks reads the links and pixels of tracked HTML.
 func trackedLinks(t *testing.T, s *app.Sealer, base, html string) (links []ClickLink, pixels int) {
 	t.Helper()
 	rewriteLinks(html, func(target string) string {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// group is recipients of whom the same is said.
+// group is the recipients with the same outcome.
 type group struct {
 	code     Code
 	outcomes []outcome
-	first    int // of them in the envelope
+	first    int // index of the first one in the envelope
 }
 
-// grouped puts ends together of which the same is said, the gravest first.
+// grouped groups equal outcomes, worst first.
 func grouped(ends []outcome) []group {
 	var groups []group
 	for i, e := range ends {
@@ -30,8 +30,8 @@ func grouped(ends []outcome) []group {
 	return groups
 }
 
-// part words what is said of a group: with the values of its first recipient, and the
-// latest time.
+// part returns the sentence about a group: with the values of its first recipient, and the latest
+// time.
 func (g *group) part() VerdictPart {
 	p := g.outcomes[0].params
 	p.Count = len(g.outcomes)
@@ -47,11 +47,11 @@ func render(t *Template, p VerdictParams) VerdictPart {
 	return VerdictPart{Code: t.Code, Tone: t.Tone, Text: fill(t.text(p.Count), values), Fix: fill(t.Fix, values), Params: p}
 }
 
-// maxParts is how many ends an email's sentence tells of.
+// maxParts is how many outcomes an email's sentence contains.
 const maxParts = 3
 
-// mixed is the verdict on an email whose recipients ended differently: for how many it
-// arrived, then the gravest of the other ends.
+// mixed returns the verdict on an email with different outcomes: for how many recipients it
+// arrived, then the worst other outcomes.
 func (f *Facts) mixed(groups []group) Verdict {
 	p := VerdictParams{Relay: f.Relay, FromDomain: f.FromDomain, BroadcastID: f.BroadcastID, Total: len(f.Recipients)}
 	taken := 0
@@ -64,10 +64,10 @@ func (f *Facts) mixed(groups []group) Verdict {
 		}
 	}
 	code := MixedDelivered
-	said := func(c Code) bool { return c == Delivered || c == Opened || c == Clicked || c == Unsubscribed }
+	reported := func(c Code) bool { return c == Delivered || c == Opened || c == Clicked || c == Unsubscribed }
 	if p.Reached == 0 {
 		code, p.Reached = MixedSent, taken
-		said = func(c Code) bool { return c == Sent }
+		reported = func(c Code) bool { return c == Sent }
 	}
 	if p.Reached == 0 {
 		code = Mixed
@@ -77,7 +77,7 @@ func (f *Facts) mixed(groups []group) Verdict {
 	for i := range groups {
 		part := groups[i].part()
 		out.Tone = worse(out.Tone, part.Tone)
-		if !said(part.Code) && len(out.Parts) < maxParts {
+		if !reported(part.Code) && len(out.Parts) < maxParts {
 			out.Parts = append(out.Parts, part)
 			out.Text += " " + part.Text
 		}
@@ -86,7 +86,7 @@ func (f *Facts) mixed(groups []group) Verdict {
 	return out
 }
 
-// worse is the graver of two tones.
+// worse returns the worse of two tones.
 func worse(a, b Tone) Tone {
 	order := []Tone{Good, Neutral, Warn, Bad}
 	if slices.Index(order, b) > slices.Index(order, a) {
@@ -95,11 +95,11 @@ func worse(a, b Tone) Tone {
 	return a
 }
 
-// nothingToDo begins the fix of what needs nobody.
+// nothingToDo begins the fix of outcomes that need no action.
 const nothingToDo = "Nothing to do"
 
-// fixOf says what to do about several ends: what needs nobody is left out where something
-// does.
+// fixOf joins the fixes of several outcomes. Those that need no action are left out if another
+// needs one.
 func fixOf(parts []VerdictPart) string {
 	var fixes, idle []string
 	for _, p := range parts {

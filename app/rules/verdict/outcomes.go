@@ -7,19 +7,19 @@ import (
 	"mailer/app"
 )
 
-// outcome is what became of one recipient.
+// outcome is the outcome of one recipient.
 type outcome struct {
 	code   Code
 	params VerdictParams
 }
 
-// TestWords begin the words of an event of a test recipient, which name what it stands for.
+// TestWords begin the message of an event of a test recipient. The simulated outcome follows.
 const TestWords = "Test recipient: "
 
-// outcomes are what became of each recipient.
+// outcomes returns the outcome of each recipient.
 func (f *Facts) outcomes() []outcome {
 	recipients := f.Recipients
-	if len(recipients) == 0 { // damaged, or gone: what waits still says why
+	if len(recipients) == 0 { // damaged or deleted: waiting mail still has a reason
 		recipients = []Recipient{{State: app.Queued}}
 	}
 	out := make([]outcome, 0, len(recipients))
@@ -36,7 +36,7 @@ func (f *Facts) outcomes() []outcome {
 	return f.read(out)
 }
 
-// domainOf is the domain of an address; of one that was erased there is none.
+// domainOf returns the domain of an address; empty for an erased one.
 func domainOf(address string) string {
 	if at := strings.LastIndexByte(address, '@'); at >= 0 {
 		return strings.ToLower(address[at+1:])
@@ -44,13 +44,13 @@ func domainOf(address string) string {
 	return ""
 }
 
-// listedMatters are the codes whose sentences say since when an address is suppressed.
+// listedMatters are the codes whose sentences contain the time of the suppression.
 var listedMatters = map[Code]bool{
 	Complained: true, BouncedUnknownUser: true, BouncedDisabled: true, BouncedNoDomain: true, BouncedBadAddress: true, BouncedFull: true, BouncedProviderList: true,
 	SuppressedBounce: true, SuppressedComplaint: true, SuppressedManual: true, SuppressedUnsubscribe: true,
 }
 
-// outcomeOf is what became of one recipient, but for what all have in common.
+// outcomeOf returns the outcome of one recipient without the parameters of the email.
 func (f *Facts) outcomeOf(r *Recipient) outcome {
 	switch r.State {
 	case app.Queued, app.Scheduled, "":
@@ -80,7 +80,7 @@ func (f *Facts) outcomeOf(r *Recipient) outcome {
 	return f.arrived(r, VerdictParams{At: p.At})
 }
 
-// arrived is the end of a recipient for whom a relay took the email.
+// arrived returns the outcome of a recipient that a relay accepted.
 func (f *Facts) arrived(r *Recipient, p VerdictParams) outcome {
 	switch {
 	case f.Relay == app.CaptureRegion:
@@ -97,8 +97,8 @@ func (f *Facts) arrived(r *Recipient, p VerdictParams) outcome {
 	return outcome{Unknown, p}
 }
 
-// read has who was reached be who opened or followed a link, or unsubscribed, where all
-// were reached: whose of several recipients an open is, is not known.
+// read replaces delivered outcomes by opened, clicked or unsubscribed if all recipients were
+// reached: it is unknown which of several recipients opened.
 func (f *Facts) read(ends []outcome) []outcome {
 	if slices.ContainsFunc(ends, func(e outcome) bool {
 		return e.code != Sent && e.code != Delivered && e.code != Opened && e.code != Clicked
@@ -121,7 +121,7 @@ func (f *Facts) read(ends []outcome) []outcome {
 	return ends
 }
 
-// reached reports whether a code says that the email arrived.
+// reached reports whether a code means that the email arrived.
 func reached(c Code) bool {
 	switch c {
 	case Delivered, Opened, Clicked, Unsubscribed, Complained:
@@ -130,8 +130,8 @@ func reached(c Code) bool {
 	return false
 }
 
-// eventOf is the newest event of the kinds that is about a recipient, or about all of them;
-// the zero event: there is none.
+// eventOf returns the newest event of some kinds about a recipient, or about all recipients; the
+// zero event: none.
 func (f *Facts) eventOf(r *Recipient, kinds ...app.EventType) app.Event {
 	return newestOf(f.Events, r, kinds)
 }
@@ -146,8 +146,8 @@ func newestOf(events []app.Event, r *Recipient, kinds []app.EventType) app.Event
 	return app.Event{}
 }
 
-// server names who answered: the relay in its own transaction, but where a code speaks of
-// the mailbox or its domain; else whoever the provider heard it from.
+// server returns who answered: the relay, or for codes about the mailbox or its domain the
+// recipient's domain; for reports the server that the provider talked to.
 func (f *Facts) server(r *Recipient, ev *app.Event) string {
 	if domain := domainOf(r.Address); domain != "" && (ev.Detail.Source != "" || ofMailbox(&ev.Detail)) {
 		return domain
@@ -155,21 +155,21 @@ func (f *Facts) server(r *Recipient, ev *app.Event) string {
 	return f.Relay
 }
 
-// ofMailbox reports whether a code speaks of a mailbox or its address (RFC 3463 3.2, 3.3).
+// ofMailbox reports whether a code is about a mailbox or its address (RFC 3463 3.2, 3.3).
 func ofMailbox(d *app.EventDetail) bool {
 	subject, detail := subjectOf(d.EnhancedCode)
 	return subject == "2" || subject == "1" && detail != "7" && detail != "8"
 }
 
-// subjectOf parts an enhanced status code (RFC 3463 2) after its class.
+// subjectOf returns subject and detail of an enhanced status code (RFC 3463 2).
 func subjectOf(code string) (subject, detail string) {
 	_, rest, _ := strings.Cut(code, ".")
 	subject, detail, _ = strings.Cut(rest, ".")
 	return subject, detail
 }
 
-// suppressed is the end of a recipient to whom nothing was sent. Why, the list of
-// suppressions says; else it was an opt-out, or the list has changed since.
+// suppressed returns the outcome of a skipped recipient. The reason is in the suppression list;
+// otherwise it was an opt-out, or the list has changed since.
 func (f *Facts) suppressed(r *Recipient) outcome {
 	ev := f.eventOf(r, app.EventType(app.Suppressed))
 	p := VerdictParams{At: stamp(ev.CreatedAt)}
@@ -203,7 +203,7 @@ func (f *Facts) canceled(r *Recipient) outcome {
 	return outcome{Canceled, p}
 }
 
-// actor finds who did something in the words of an event; empty: they do not say.
+// actor finds who did something in an event's message; empty: unknown.
 func actor(words, verb string) string {
 	rest, ok := strings.CutPrefix(words, verb)
 	if !ok {
@@ -213,7 +213,7 @@ func actor(words, verb string) string {
 	return cut(who)
 }
 
-// failure is the code of what was given up.
+// failure returns the code of a failed recipient.
 func (f *Facts) failure(r *Recipient, ev *app.Event, p *VerdictParams) Code {
 	d := &ev.Detail
 	subject, detail := subjectOf(d.EnhancedCode)
@@ -240,7 +240,7 @@ func (f *Facts) failure(r *Recipient, ev *app.Event, p *VerdictParams) Code {
 	return FailedOther
 }
 
-// expired fills in what was answered last to an email that waited too long.
+// expired sets the last answer to an email that expired and returns its code.
 func (f *Facts) expired(r *Recipient, d *app.EventDetail, p *VerdictParams) Code {
 	p.Attempts = d.Attempt
 	last := f.eventOf(r, app.EventDeferred, app.EventInDoubt)

@@ -8,8 +8,8 @@ import (
 	"mailer/app"
 )
 
-// VerdictParams are the values that stand in the sentences of a verdict, under the names that
-// the templates have. What a sentence does not need is empty.
+// VerdictParams are the values in the sentences of a verdict, under the names in templates. Unused
+// values are empty.
 type VerdictParams struct {
 	Address         string `json:"address,omitempty" doc:"Of the recipient; of several, the first"`
 	Domain          string `json:"domain,omitempty" doc:"Of the address"`
@@ -36,10 +36,10 @@ type VerdictParams struct {
 	Outcome         string `json:"outcome,omitempty" doc:"The outcome that a test recipient simulates"`
 }
 
-// value is one of the params as it stands in a sentence; empty: it is absent.
+// value is a parameter as text; empty: absent.
 type value struct{ name, text string }
 
-// values are all params, in the order of their fields.
+// values returns all parameters in the order of the fields.
 func (p *VerdictParams) values() []value {
 	return []value{
 		{"address", p.Address}, {"domain", p.Domain}, {"from_domain", p.FromDomain}, {"relay", p.Relay}, {"server", p.Server}, {"broadcast_id", p.BroadcastID},
@@ -57,7 +57,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// stamp is a time as params have it; empty: none.
+// stamp formats a time; empty: zero.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -65,10 +65,10 @@ func stamp(t time.Time) string {
 	return app.FormatTime(t)
 }
 
-// maxQuote bounds what is quoted of a server's words, in bytes.
+// maxQuote limits quotes of a server's text, in bytes.
 const maxQuote = 120
 
-// cut shortens words at a space.
+// cut shortens a text at a space.
 func cut(words string) string {
 	words = strings.TrimSpace(words)
 	if len(words) <= maxQuote {
@@ -81,7 +81,7 @@ func cut(words string) string {
 	return words + " …"
 }
 
-// setAnswer fills in what a server answered.
+// setAnswer sets the parameters about a server's answer.
 func (p *VerdictParams) setAnswer(d *app.EventDetail) {
 	p.ReplyCode, p.EnhancedCode = d.ReplyCode, d.EnhancedCode
 	p.Said = d.Diagnostic
@@ -95,8 +95,8 @@ func (p *VerdictParams) setAnswer(d *app.EventDetail) {
 	}
 }
 
-// fill puts values into a template: {name} stands for one, and what stands in square
-// brackets is left out where one in it is absent.
+// fill inserts values into a template: {name} is replaced by the value, and text in square
+// brackets is left out if one of its values is absent.
 func fill(template string, values []value) string {
 	var out strings.Builder
 	for {
@@ -114,7 +114,7 @@ func fill(template string, values []value) string {
 	}
 }
 
-// put puts values into a text, and reports whether none was absent.
+// put inserts values into a text and reports whether none was absent.
 func put(text string, values []value) (string, bool) {
 	var out strings.Builder
 	whole := true

@@ -7,7 +7,7 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// bounceCodes are the codes of bounces by why they came.
+// bounceCodes maps reasons of bounces to codes.
 var bounceCodes = map[bounce.Reason]Code{
 	bounce.NoMailbox: BouncedUnknownUser, bounce.Moved: BouncedUnknownUser, bounce.Disabled: BouncedDisabled, bounce.BadAddress: BouncedBadAddress,
 	bounce.NoDomain: BouncedNoDomain, bounce.NullMX: BouncedNoDomain, bounce.ProviderList: BouncedProviderList,
@@ -17,13 +17,13 @@ var bounceCodes = map[bounce.Reason]Code{
 	bounce.Relaying: BouncedRelaying, bounce.Policy: BouncedPolicy,
 }
 
-// subTypeReasons are the reasons that the subtypes of bounces stand for.
+// subTypeReasons maps subtypes of bounces to reasons.
 var subTypeReasons = map[string]bounce.Reason{
 	bounce.NoEmail: bounce.NoMailbox, bounce.MailboxFull: bounce.Full, bounce.MessageTooLarge: bounce.TooLarge, bounce.ContentRejected: bounce.Content,
 	"Suppressed": bounce.ProviderList, "OnAccountSuppressionList": bounce.ProviderList,
 }
 
-// bounced is the code of a bounce.
+// bounced returns the code of a bounce.
 func bounced(d *app.EventDetail) Code {
 	class := subTypeReasons[d.BounceSubType]
 	if class == bounce.ProviderList {
@@ -36,7 +36,7 @@ func bounced(d *app.EventDetail) Code {
 	return BouncedOther
 }
 
-// deferral is the code of a refusal for now.
+// deferral returns the code of a deferral.
 func deferral(d *app.EventDetail) Code {
 	subject, detail := subjectOf(d.EnhancedCode)
 	words := strings.ToLower(d.Reply)

@@ -2,20 +2,20 @@ package verdict
 
 import "slices"
 
-// Code is a stable word for what became of an email.
+// Code is the stable name of an outcome.
 type Code string
 
-// Template is the sentences of a code. {name} stands for one of VerdictParams, and what stands
-// in square brackets is left out where a value in it is absent.
+// Template holds the sentences of a code. {name} is one of VerdictParams. Text in square brackets
+// is left out if one of its values is absent.
 type Template struct {
 	Code Code
 	Tone Tone
 	Text string
-	Many string // in the place of Text, of several recipients; empty: the same
+	Many string // instead of Text for several recipients; empty: Text
 	Fix  string
 }
 
-// text is what is said of count recipients.
+// text returns the sentence for count recipients.
 func (t *Template) text(count int) string {
 	if count > 1 && t.Many != "" {
 		return t.Many
@@ -23,13 +23,13 @@ func (t *Template) text(count int) string {
 	return t.Text
 }
 
-// Templates are the sentences of all codes, the gravest first: in this order an email
-// whose recipients ended differently tells of them.
+// Templates returns the sentences of all codes, worst first. An email with different outcomes
+// lists them in this order.
 func Templates() []Template {
 	return slices.Concat(refusals, failures, blockers, delays, skipped, normal, delivered, mixtures)
 }
 
-// templates are all of them by code.
+// templates are all templates by code.
 var templates = func() map[Code]*Template {
 	all := Templates()
 	byCode := make(map[Code]*Template, len(all))
@@ -39,7 +39,7 @@ var templates = func() map[Code]*Template {
 	return byCode
 }()
 
-// rank orders codes by how grave they are.
+// rank orders codes by severity.
 var rank = func() map[Code]int {
 	order := map[Code]int{}
 	for i, t := range Templates() {
@@ -48,7 +48,7 @@ var rank = func() map[Code]int {
 	return order
 }()
 
-// The codes of what reached a recipient, or was said against by one.
+// Codes of mail that reached a recipient who complained, and of bounces.
 const (
 	Complained Code = "complained"
 
@@ -106,7 +106,7 @@ var refusals = []Template{
 		"Change what the server objects to and send it again[. Server response: {said}]."},
 }
 
-// The codes of what was given up.
+// Codes of failures.
 const (
 	FailedExpired    Code = "failed_expired"
 	FailedDoubt      Code = "failed_doubt"
@@ -121,7 +121,7 @@ const (
 	Unknown          Code = "unknown"
 )
 
-// sendAgain ends a fix after which the same email can leave.
+// sendAgain ends a fix after which the same email can be sent.
 const sendAgain = "then send it again (mailer queue requeue keeps the id)."
 
 var failures = []Template{
@@ -151,7 +151,7 @@ var failures = []Template{
 		"Check the timeline. If entries are missing, ask the operator to run mailer check."},
 }
 
-// The codes of what something keeps from leaving that somebody may have to mend.
+// Codes of mail that is blocked by something that may need a correction.
 const (
 	HeldDamaged     Code = "held_damaged"
 	HeldRestored    Code = "held_restored"
@@ -207,7 +207,7 @@ var blockers = []Template{
 		"Nothing to do: they resume automatically, and other mail is sent as usual."},
 }
 
-// The codes of what was put off.
+// Codes of deferred mail.
 const (
 	Doubt               Code = "doubt"
 	DeferredRefused     Code = "deferred_refused"
@@ -223,7 +223,7 @@ const (
 	DeliveryDelayed     Code = "delivery_delayed"
 )
 
-// triedAgain ends what is done about mail that was put off.
+// triedAgain ends the sentence about deferred mail.
 const triedAgain = "it is retried automatically[ until {gives_up_at}]"
 
 var delays = []Template{
@@ -256,7 +256,7 @@ var delays = []Template{
 		"Nothing to do: the provider keeps trying, and a bounce would appear here[. Server response: {said}]."},
 }
 
-// The codes of who was left out.
+// Codes of skipped recipients.
 const (
 	SuppressedBounce      Code = "suppressed_bounce"
 	SuppressedComplaint   Code = "suppressed_complaint"
@@ -290,7 +290,7 @@ var skipped = []Template{
 		"Nothing to do."},
 }
 
-// The codes of what waits as it should.
+// Codes of mail that waits normally.
 const (
 	WaitingRelayLimit Code = "waiting_relay_limit"
 	WaitingRelayShare Code = "waiting_relay_share"
@@ -318,7 +318,7 @@ var normal = []Template{
 		"Nothing to do: the result appears here in a moment."},
 }
 
-// The codes of what arrived, as far as is known.
+// Codes of mail that arrived, as far as is known.
 const (
 	Captured      Code = "captured"
 	TestRecipient Code = "test_recipient"
@@ -346,8 +346,7 @@ var delivered = []Template{
 		"Nothing to do."},
 }
 
-// The codes of emails whose recipients ended differently. Their sentences are followed by
-// those of the parts.
+// Codes of emails with different outcomes. The sentences of the parts follow.
 const (
 	MixedDelivered Code = "mixed_delivered"
 	MixedSent      Code = "mixed_sent"

@@ -1,7 +1,6 @@
-// Package verdict says of an email in one sentence what happened to it and why, and in a
-// second one what to do. It is one pure function over what is known of the email, and a
-// table of the sentences, so that others can write them in their reader's language from
-// the code and the values that stand in them.
+// Package verdict describes in one sentence what happened to an email and why, and in a second one
+// what to do. It is a pure function over the facts of an email and a table of sentences.
+// Translations can be made from the code and the parameters.
 package verdict
 
 import (
@@ -10,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// Verdict is what became of an email.
+// Verdict describes what happened to an email.
 type Verdict struct {
 	Code Code   `json:"code" doc:"A stable word for what happened, like bounced_unknown_user; the list may grow"`
 	Tone Tone   `json:"tone" enum:"good,neutral,warn,bad"`
@@ -18,11 +17,11 @@ type Verdict struct {
 	Fix  string `json:"fix" doc:"What to do"`
 	// Params are all values in Text and Fix.
 	Params VerdictParams `json:"params" doc:"All values used in text and fix"`
-	// Parts are the ends of an email whose recipients ended differently.
+	// Parts are the outcomes of an email whose recipients had different ones.
 	Parts []VerdictPart `json:"parts,omitempty" doc:"Where recipients ended differently: the ends that text tells of, the gravest first"`
 }
 
-// VerdictPart is what became of some of an email's recipients.
+// VerdictPart is the outcome of some of an email's recipients.
 type VerdictPart struct {
 	Code   Code          `json:"code"`
 	Tone   Tone          `json:"tone" enum:"good,neutral,warn,bad"`
@@ -31,10 +30,10 @@ type VerdictPart struct {
 	Params VerdictParams `json:"params"`
 }
 
-// Tone says how grave a verdict is.
+// Tone is the severity of a verdict.
 type Tone string
 
-// The tones. Neutral: nobody need look.
+// The tones. Neutral needs no attention.
 const (
 	Good    Tone = "good"
 	Neutral Tone = "neutral"
@@ -42,85 +41,83 @@ const (
 	Bad     Tone = "bad"
 )
 
-// Facts are what is known of an email.
+// Facts is what is known about an email.
 type Facts struct {
-	Relay       string // that it leaves through, or left
-	FromDomain  string // of its sender
-	BroadcastID string // that it is of; empty: none
+	Relay       string // its relay
+	FromDomain  string // domain of the sender
+	BroadcastID string // empty: not of a broadcast
 	Recipients  []Recipient
-	Events      []app.Event // the newest of its timeline, newest first
-	Work        *Work       // nil: nothing more of it is to be done
+	Events      []app.Event // the newest events, newest first
+	Work        *Work       // nil: no work is left
 }
 
-// Recipient is one of the envelope.
+// Recipient is a recipient of the envelope.
 type Recipient struct {
 	Address string
-	State   app.LastEvent // app.Queued: it waits
+	State   app.LastEvent // app.Queued: waiting
 	Listed  Listing
 }
 
-// Listing says since when and why an address is on the list of suppressions; zero: it is
-// not.
+// Listing is the suppression of an address; zero: none.
 type Listing struct {
 	Origin app.SuppressionOrigin
 	Since  time.Time
 }
 
-// Work is how that stands which is still to be done.
+// Work is the remaining work.
 type Work struct {
 	Wait   Wait
-	NextAt time.Time // of WaitTime, WaitRetry and WaitQuota; zero: nobody can say
-	// Attempts is how many tries were begun.
+	NextAt time.Time // of WaitTime, WaitRetry and WaitQuota; zero: unknown
+	// Attempts is the number of started attempts.
 	Attempts int
-	// GivesUpAt is when it is tried no more unless clocks stand meanwhile; zero: never, or
-	// not known.
+	// GivesUpAt is when the email expires unless its clock is stopped; zero: never, or unknown.
 	GivesUpAt time.Time
 	Held      app.HoldReason // of WaitRelease
 	HeldAt    time.Time
 	Blocker   Blocker // of WaitBlocked
 }
 
-// Wait says what mail waits for.
+// Wait is what mail waits for.
 type Wait string
 
-// The waits.
+// The values of Wait.
 const (
-	WaitTurn    Wait = "turn"    // it can leave now
-	WaitReply   Wait = "reply"   // it is being handed to its relay
-	WaitTime    Wait = "time"    // for its own time
-	WaitRetry   Wait = "retry"   // for its next try
+	WaitTurn    Wait = "turn"    // it can be sent now
+	WaitReply   Wait = "reply"   // a transaction is running
+	WaitTime    Wait = "time"    // its scheduled time
+	WaitRetry   Wait = "retry"   // its next attempt
 	WaitRelease Wait = "release" // it is held
-	WaitQuota   Wait = "quota"   // for another day of its team's quota
-	WaitPace    Wait = "pace"    // for its turn in its broadcast
-	WaitBlocked Wait = "door"    // for what Door says
+	WaitQuota   Wait = "quota"   // another day of the team's quota
+	WaitPace    Wait = "pace"    // its turn in its broadcast
+	WaitBlocked Wait = "door"    // what Blocker says
 )
 
-// Blocker is why nothing of somebody leaves through a relay.
+// Blocker is why no mail of a sender can be sent through a relay.
 type Blocker struct {
 	Kind   BlockerKind
-	Reason string    // of Suspended: what the operator says; may be empty
+	Reason string    // of Suspended: the operator's reason; may be empty
 	Since  time.Time // of Suspended and Paused
 	Until  time.Time // of Paused; zero: until it is resumed
-	// Trouble is what the relay met, of Resting and Used.
+	// Trouble is the relay's problem, of BreakerOpen and LimitReached.
 	Trouble app.RelayTrouble
 }
 
-// BlockerKind says who keeps a door shut; empty: it is open.
+// BlockerKind is the kind of a blocker; empty: none.
 type BlockerKind string
 
 // The kinds.
 const (
-	Suspended      BlockerKind = "suspended"       // the operator, for the team
-	NoRelay        BlockerKind = "no_relay"        // there is none at all
-	NoRegion       BlockerKind = "no_region"       // there is none for this region
-	Paused         BlockerKind = "paused"          // the operator, for the relay
-	BreakerOpen    BlockerKind = "resting"         // the relay takes nothing, of everybody or of one domain
+	Suspended      BlockerKind = "suspended"       // the operator suspended the team
+	NoRelay        BlockerKind = "no_relay"        // no relay is configured
+	NoRegion       BlockerKind = "no_region"       // no relay for this region
+	Paused         BlockerKind = "paused"          // the operator paused the relay
+	BreakerOpen    BlockerKind = "resting"         // the circuit breaker is open, for all or for one domain
 	LimitReached   BlockerKind = "used"            // the relay's daily limit, or the team's share of it
 	TeamGuardrail  BlockerKind = "team_guardrail"  // the team's rates, for its broadcasts
 	RelayGuardrail BlockerKind = "relay_guardrail" // the relay's rates, for all broadcasts
 )
 
-// Of is the verdict on an email.
+// Of returns the verdict on an email.
 func Of(f *Facts) Verdict {
 	ends := f.outcomes()
 	groups := grouped(ends)

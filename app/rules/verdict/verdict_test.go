@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden file anew")
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// facts is an event n minutes after noon.
+// facts returns an event n minutes after noon.
 func facts(kind any, to string, n int, d app.EventDetail) app.Event {
 	return app.Event{ID: fmt.Sprint(n), Type: app.EventType(fmt.Sprint(kind)), Recipient: to, Detail: d, CreatedAt: noon.Add(time.Duration(n) * time.Minute)}
 }
@@ -32,7 +32,7 @@ const (
 	relayName = "eu-west-1"
 )
 
-// mail is facts of an email whose recipients are in states; events stand newest first.
+// mail returns the facts of an email with recipients in states and events, newest first.
 func mail(to map[string]app.LastEvent, events ...app.Event) Facts {
 	f := Facts{Relay: relayName, FromDomain: "studio.example.com", Events: events}
 	for _, address := range []string{bob, eve, zoe, app.Erased} {
@@ -43,7 +43,7 @@ func mail(to map[string]app.LastEvent, events ...app.Event) Facts {
 	return f
 }
 
-// one is facts of an email with one recipient, of whom an event tells.
+// one returns the facts of an email with one recipient and an event about it.
 func one(state app.LastEvent, d app.EventDetail) Facts {
 	return mail(map[string]app.LastEvent{bob: state}, facts(state, bob, 1, d))
 }
@@ -70,21 +70,21 @@ func (f Facts) with(w Work) Facts {
 	return f
 }
 
-// waiting is facts of an email that waits.
+// waiting returns the facts of a waiting email.
 func waiting(w Work, events ...app.Event) Facts {
 	return mail(map[string]app.LastEvent{bob: app.Queued}, events...).with(w)
 }
 
-// blockedBy is facts of an email that a door keeps.
+// blockedBy returns the facts of a blocked email.
 func blockedBy(d Blocker) Facts { return waiting(Work{Wait: WaitBlocked, Blocker: d}) }
 
-// breakerOpen is facts of an email whose relay met something.
+// breakerOpen returns the facts of an email whose relay has a problem.
 func breakerOpen(kind BlockerKind, t app.RelayTrouble) Facts {
 	t.StartedAt = noon
 	return blockedBy(Blocker{Kind: kind, Trouble: t})
 }
 
-// retry is facts of an email that was put off.
+// retry returns the facts of a deferred email.
 func retry(d app.EventDetail) Facts {
 	return waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour), Attempts: 2, GivesUpAt: noon.Add(48 * time.Hour)}, facts(app.EventDeferred, "", 1, d))
 }
@@ -97,7 +97,7 @@ func reported(enhanced, words, subType string) app.EventDetail {
 	return app.EventDetail{Source: "ses", EnhancedCode: enhanced, Diagnostic: words, BounceType: "Permanent", BounceSubType: subType}
 }
 
-// cases are every state there is, by what it is and the code that it must have.
+// cases are all states with their expected codes.
 var cases = []struct {
 	name  string
 	code  Code
@@ -287,7 +287,7 @@ func TestManualNamesEachCode(t *testing.T) {
 	}
 }
 
-// isSound checks what holds of every verdict.
+// isSound checks the invariants of verdicts.
 func isSound(t *testing.T, name string, v *Verdict) {
 	t.Helper()
 	all := []VerdictPart{{v.Code, v.Tone, v.Text, v.Fix, v.Params}}
@@ -325,7 +325,7 @@ func TestTemplatesUseKnownParams(t *testing.T) {
 	seen := map[Code]bool{}
 	for _, tpl := range Templates() {
 		if seen[tpl.Code] {
-			t.Errorf("%s stands twice", tpl.Code)
+			t.Errorf("%s occurs twice", tpl.Code)
 		}
 		seen[tpl.Code] = true
 		for _, text := range []string{tpl.Text, tpl.Many, tpl.Fix} {
@@ -344,10 +344,10 @@ func TestQuotedAnswerIsNotATemplate(t *testing.T) {
 	}
 }
 
-// anyOf picks one.
+// anyOf returns one of all at random.
 func anyOf[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 
-// anyFacts are facts as nobody would write them.
+// anyFacts returns random facts.
 func anyFacts(r *rand.Rand) Facts {
 	f := Facts{Relay: anyOf(r, relayName, app.CaptureRegion, ""), FromDomain: anyOf(r, "studio.example.com", ""), BroadcastID: anyOf(r, "", "b")}
 	states := append(app.LastEvents(), "", "nonsense")
@@ -394,7 +394,7 @@ func TestAnyFactsHaveSentence(t *testing.T) {
 	}
 }
 
-// isSentence is sound but for what foreign words may hold.
+// isSentence is isSound without the checks that quoted text can violate.
 func isSentence(t *testing.T, v *Verdict) {
 	t.Helper()
 	all := []VerdictPart{{v.Code, v.Tone, v.Text, v.Fix, v.Params}}

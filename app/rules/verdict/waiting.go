@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// waits is why a recipient waits.
+// waits returns why a recipient waits.
 func (f *Facts) waits(r *Recipient) outcome {
 	w := f.Work
 	if w == nil {
@@ -50,8 +50,8 @@ func (f *Facts) held(r *Recipient, p VerdictParams) outcome {
 	return outcome{Held, p}
 }
 
-// again is why a recipient waits for another try: what came of the last one. What was
-// before it was sent again counts no more.
+// again returns the outcome of a recipient that waits for another attempt: the result of the last
+// one. Events before a requeue are ignored.
 func (f *Facts) again(r *Recipient, p VerdictParams) outcome {
 	events := f.Events
 	if at := slices.IndexFunc(events, func(ev app.Event) bool { return ev.Type == app.EventRequeued }); at >= 0 {
@@ -77,7 +77,7 @@ func (f *Facts) again(r *Recipient, p VerdictParams) outcome {
 	return outcome{WaitingRetry, p}
 }
 
-// blocked is why nothing of somebody leaves.
+// blocked returns why nothing of the sender is sent.
 func (f *Facts) blocked(p VerdictParams) outcome {
 	d := &f.Work.Blocker
 	switch d.Kind {
@@ -104,7 +104,7 @@ func (f *Facts) blocked(p VerdictParams) outcome {
 	return outcome{Queued, p}
 }
 
-// relayTrouble is why nothing leaves through a relay that met something.
+// relayTrouble returns why nothing is sent through a relay with a problem.
 func (d *Blocker) relayTrouble(p VerdictParams) outcome {
 	t := &d.Trouble
 	p.setAnswer(&t.Detail)

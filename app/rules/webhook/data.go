@@ -11,7 +11,7 @@ import (
 	"mailer/app"
 )
 
-// Payload returns the JSON of an event that webhooks get. data is one of the data types.
+// Payload returns the JSON payload of a webhook event. data is one of the data types.
 func Payload(name EventName, at time.Time, data any) ([]byte, error) {
 	payload, err := json.Marshal(struct {
 		Type      EventName `json:"type"`
@@ -24,8 +24,8 @@ func Payload(name EventName, at time.Time, data any) ([]byte, error) {
 	return payload, nil
 }
 
-// ContactDataOf returns what events say of a contact. segments are those that it was added
-// to by hand.
+// ContactDataOf returns the event data of a contact. segments are those that it was added to by
+// hand.
 func ContactDataOf(c *app.Contact, segments []string) ContactData {
 	data := ContactData{
 		ID: c.ID, SegmentIDs: segments, CreatedAt: app.FormatTime(c.CreatedAt), UpdatedAt: app.FormatTime(c.UpdatedAt),
@@ -39,12 +39,12 @@ func ContactDataOf(c *app.Contact, segments []string) ContactData {
 	return data
 }
 
-// SuppressionDataOf returns what events say of a suppression.
+// SuppressionDataOf returns the event data of a suppression.
 func SuppressionDataOf(s *app.Suppression) SuppressionData {
 	return SuppressionData{ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: app.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
 }
 
-// TopicDataOf returns what an event of that name says of a topic.
+// TopicDataOf returns the event data of a topic.
 func TopicDataOf(name EventName, t *app.Topic) TopicData {
 	return TopicData{
 		ID: t.ID, Name: t.Name, Description: app.TextOrNull(t.Description), Default: t.Default, Deleted: name == TopicDeleted,
@@ -52,7 +52,7 @@ func TopicDataOf(name EventName, t *app.Topic) TopicData {
 	}
 }
 
-// EmailDataOf returns what every event of an email says.
+// EmailDataOf returns the data of all events of an email.
 func EmailDataOf(email *app.Email) EmailData {
 	data := EmailData{
 		EmailID: email.ID, MessageID: "<" + email.MessageID + ">", CreatedAt: app.FormatTime(email.CreatedAt),
@@ -70,8 +70,7 @@ func EmailDataOf(email *app.Email) EmailData {
 	return data
 }
 
-// stateNames are the events of an email for the states that a recipient can come to. That
-// an email left is one event for all recipients.
+// stateNames maps the states of a recipient to events. Sending is one event for all recipients.
 var stateNames = map[app.LastEvent]EventName{
 	app.Delivered:       EmailDelivered,
 	app.DeliveryDelayed: EmailDeliveryDelayed,
@@ -81,8 +80,8 @@ var stateNames = map[app.LastEvent]EventName{
 	app.Failed:          EmailFailed,
 }
 
-// StateEvent returns the event of a recipient that came to a state, and what that says
-// beyond others. The name is empty where there is no event.
+// StateEvent returns the event for a recipient that reached a state, with its additional data. The
+// name is empty if there is no event.
 func StateEvent(recipient string, state app.LastEvent, detail *app.EventDetail) (EventName, EmailExtra) {
 	extra := EmailExtra{Recipient: recipient}
 	switch state {
@@ -96,12 +95,12 @@ func StateEvent(recipient string, state app.LastEvent, detail *app.EventDetail) 
 	return stateNames[state], extra
 }
 
-// Clicked returns what email.clicked says beyond others.
+// Clicked returns the additional data of email.clicked.
 func Clicked(recipient, link, ip, userAgent string, at time.Time) EmailExtra {
 	return EmailExtra{Recipient: recipient, Click: &ClickData{IPAddress: ip, Link: link, Timestamp: app.FormatTime(at), UserAgent: userAgent}}
 }
 
-// Diagnostic is a relay's answer in one line; none: an empty list.
+// Diagnostic returns a relay's answer on one line; empty list: none.
 func Diagnostic(d *app.EventDetail) []string {
 	if d.ReplyCode == 0 {
 		return []string{}
@@ -110,7 +109,7 @@ func Diagnostic(d *app.EventDetail) []string {
 	return []string{strings.Join(strings.Fields(line), " ")}
 }
 
-// BounceSubType words an enhanced status code (RFC 3463) as clients know it.
+// BounceSubType returns the subtype for an enhanced status code (RFC 3463).
 func BounceSubType(enhanced string) string {
 	_, code, _ := strings.Cut(enhanced, ".")
 	subject, _, _ := strings.Cut(code, ".")

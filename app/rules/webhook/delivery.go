@@ -21,49 +21,48 @@ func newSecret() SigningSecret {
 	return SigningSecret{Key: key}
 }
 
-// DeliveryStatus says how far an event has come on its way to a webhook.
+// DeliveryStatus is the state of a delivery to a webhook.
 type DeliveryStatus string
 
-// The statuses. DeliveryAttempting is known to the server that attempts, and not
+// The statuses. DeliveryAttempting exists only in the server that makes the attempt, and is not
 // stored.
 const (
-	DeliveryPending    DeliveryStatus = "pending" // waits for its next attempt
+	DeliveryPending    DeliveryStatus = "pending" // waiting for the next attempt
 	DeliveryAttempting DeliveryStatus = "attempting"
 	DeliverySuccess    DeliveryStatus = "success"
-	DeliveryFailed     DeliveryStatus = "failed" // given up
+	DeliveryFailed     DeliveryStatus = "failed" // no further attempts
 )
 
-// Delivery is an event on its way to a webhook.
+// Delivery is the delivery of an event to a webhook.
 type Delivery struct {
 	WebhookID string
-	Event     // its payload only where one event is asked for
+	Event     // its payload only if a single event is read
 	Status    DeliveryStatus
-	Attempts  int       // begun since the event came, or was last replayed
-	NextAt    time.Time // zero: there will be none
+	Attempts  int       // since the event or its last replay
+	NextAt    time.Time // zero: none
 
-	// LastStatus is the HTTP status of the last attempt's answer. 0: no answer came; nil:
-	// there was no attempt.
+	// LastStatus is the HTTP status of the last attempt; 0: no answer; nil: no attempt.
 	LastStatus *int
 }
 
-// Attempt is one attempt to tell a webhook of an event.
+// Attempt is an attempt to deliver an event.
 type Attempt struct {
 	ID         string
-	HTTPStatus int    // 0: no answer came
-	Response   string // how the answer began, or why none came
+	HTTPStatus int    // 0: no answer
+	Response   string // beginning of the answer, or the error
 	SentAt     time.Time
 }
 
-// Success reports whether the webhook took the event.
+// Success reports whether the endpoint accepted the event.
 func (a *Attempt) Success() bool { return a.HTTPStatus >= 200 && a.HTTPStatus < 300 }
 
-// messagePrefix begins the id of an event on its way to webhooks.
+// messagePrefix begins the message id of an event.
 const messagePrefix = "msg_"
 
-// MessageID is the id of an event as webhooks see it, the same for each attempt.
+// MessageID returns the id of an event as endpoints see it, the same for each attempt.
 func MessageID(eventID string) string { return messagePrefix + eventID }
 
-// ParseMessageID returns the id of the event that MessageID was given.
+// ParseMessageID returns the event id of a MessageID.
 func ParseMessageID(s string) (eventID string, ok bool) {
 	id, ok := strings.CutPrefix(s, messagePrefix)
 	if !ok {
@@ -72,23 +71,23 @@ func ParseMessageID(s string) (eventID string, ok bool) {
 	return app.ParseID(id)
 }
 
-// Timeout is how long an endpoint may take to answer.
+// Timeout is the timeout of an attempt.
 const Timeout = 10 * time.Second
 
 // DisableAfter is how long an endpoint may fail before it is disabled.
 const DisableAfter = 5 * 24 * time.Hour
 
-// webhookDelays are the pauses after failed attempts.
+// webhookDelays are the delays after failed attempts.
 var webhookDelays = [...]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 }
 
-// maxRetryAfter bounds how long an endpoint can ask to be left alone.
+// maxRetryAfter is the longest delay that an endpoint can request.
 const maxRetryAfter = 24 * time.Hour
 
-// NextAttempt is when an event is tried again whose attempt, the n-th from
-// 1 on, failed; the zero time: never. retryAfter is what the endpoint asked for:
-// the table's pause is made longer by it, up to 24 hours, and never shorter.
+// NextAttempt returns the time of the next attempt after the n-th attempt (from 1) failed, or zero
+// if there is none. retryAfter is the delay that the endpoint requested: it can extend the delay
+// of the table up to 24 hours, but not shorten it.
 func NextAttempt(n int, now time.Time, retryAfter time.Duration) time.Time {
 	if n > len(webhookDelays) {
 		return time.Time{}
@@ -97,17 +96,16 @@ func NextAttempt(n int, now time.Time, retryAfter time.Duration) time.Time {
 	return now.Add(max(delay, min(retryAfter, maxRetryAfter)))
 }
 
-// crashDelay is longer than an attempt takes: one that a server still waits for is doubled by
-// no other that took over.
+// crashDelay is longer than an attempt, so that a server that takes over does not repeat a running
+// attempt.
 const crashDelay = 3 * Timeout
 
-// CrashTime is when an event is tried again whose attempt began and never ended, since the
-// process died: soon, for that is no failure of the endpoint.
+// CrashTime returns the time of the next attempt after one that never ended because the process
+// died: soon, since the endpoint did not fail.
 func CrashTime(began time.Time) time.Time { return began.Add(crashDelay) }
 
-// RetryAfter reads what an answer with status 429 or 503 says of when to come
-// back: seconds or a date (RFC 9110 10.2.3). 0: nothing, or nothing that can be
-// read; never more than 24 hours.
+// RetryAfter parses the Retry-After of an answer with status 429 or 503: seconds or a date (RFC
+// 9110 10.2.3). It returns 0 for a missing or invalid value, and at most 24 hours.
 func RetryAfter(status int, value string, now time.Time) time.Duration {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return 0
@@ -115,7 +113,7 @@ func RetryAfter(status int, value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if isDigits(value) {
 		n, err := strconv.ParseUint(value, 10, 32)
-		if err != nil { // only more than fits
+		if err != nil { // only if the number is too large
 			return maxRetryAfter
 		}
 		return min(time.Duration(n)*time.Second, maxRetryAfter)
@@ -131,8 +129,8 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// Sign returns the signatures of a message by all secrets that sign at that time,
-// as Standard Webhooks has them: "v1,…" with spaces between.
+// Sign returns the signatures of a message by all secrets valid at a time, in the format of
+// Standard Webhooks: "v1,…" separated by spaces.
 func Sign(secrets []SigningSecret, messageID string, at time.Time, body []byte) string {
 	var out []string
 	for _, s := range secrets {
@@ -147,8 +145,8 @@ func Sign(secrets []SigningSecret, messageID string, at time.Time, body []byte) 
 	return strings.Join(out, " ")
 }
 
-// SignHeaders puts id, time and signatures of a message into the header of its
-// request, under the names of Standard Webhooks and under Svix's.
+// SignHeaders sets id, time and signatures of a message in the headers of its request, under the
+// names of Standard Webhooks and of Svix.
 func SignHeaders(head http.Header, secrets []SigningSecret, messageID string, at time.Time, body []byte) {
 	signatures := Sign(secrets, messageID, at, body)
 	for _, family := range []string{"Webhook-", "Svix-"} {
@@ -158,10 +156,10 @@ func SignHeaders(head http.Header, secrets []SigningSecret, messageID string, at
 	}
 }
 
-// MaxResponse is how many bytes of an endpoint's answer are kept.
+// MaxResponse is how many bytes of an endpoint's answer are stored.
 const MaxResponse = 1000
 
-// ResponseExcerpt makes what is kept of an endpoint's answer: at most MaxResponse
+// ResponseExcerpt returns the part of an endpoint's answer that is stored: at most MaxResponse
 // bytes of printable text.
 func ResponseExcerpt(body []byte) string {
 	text := strings.ToValidUTF8(string(body[:min(len(body), MaxResponse)]), "")

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzEndpoint reads any texts as a webhook: what is taken names a host over
-// https that no literal address of this network stands for, with a secret of
-// lawful size.
+// FuzzEndpoint checks that an accepted webhook has an https endpoint that is not a private literal
+// address, and a secret of valid size.
 func FuzzEndpoint(f *testing.F) {
 	f.Add("https://example.com/x", "", "msg_019e0000-0000-7000-8000-000000000000")
 	f.Add("https://127.0.0.1/", "whsec_AAAA", "msg_")

@@ -7,7 +7,7 @@ import (
 	"mailer/app"
 )
 
-// EventName is the name of an event that webhooks carry.
+// EventName is the name of a webhook event.
 type EventName string
 
 // The names of all events.
@@ -40,7 +40,7 @@ const (
 	QuotaReached          EventName = "quota.reached"
 )
 
-// EventNames are all names, in the order in which documents list them.
+// EventNames returns all names in documentation order.
 func EventNames() []EventName {
 	return []EventName{
 		EmailSent, EmailScheduled, EmailDelivered, EmailDeliveryDelayed, EmailBounced, EmailComplained, EmailOpened, EmailClicked,
@@ -50,25 +50,25 @@ func EventNames() []EventName {
 	}
 }
 
-// notSentYet are the names of Resend's events that this service does not send yet.
-// Webhooks may ask for them, since Resend's clients ask for all events that Resend has.
+// notSentYet are Resend's events that this service does not send. Webhooks may subscribe to them,
+// since Resend's clients subscribe to all events.
 var notSentYet = []EventName{
 	"email.received", "inbox.created", "inbox.updated", "inbox.deleted", "inbox.email.sent", "inbox.email.received",
 	"inbox.draft.created", "inbox.draft.updated", "inbox.draft.deleted", "inbox.draft.sent",
 	"inbox.thread.created", "inbox.thread.assigned", "inbox.thread.unassigned", "inbox.thread.folder.updated", "inbox.thread.labels.updated",
 }
 
-// Subscribable are all names that webhooks may ask for.
+// Subscribable returns all names that webhooks may subscribe to.
 func Subscribable() []EventName { return slices.Concat(EventNames(), notSentYet) }
 
-// sent reports whether this service sends events of that name.
+// sent reports whether this service sends the event.
 func (n EventName) sent() bool { return slices.Contains(EventNames(), n) }
 
-// NotSent reports whether a webhook may ask for events of that name and never gets one.
+// NotSent reports whether webhooks may subscribe to the event but never get it.
 func (n EventName) NotSent() bool { return slices.Contains(notSentYet, n) }
 
-// CheckTest returns the event to test a webhook with: name, or where it is empty the first
-// one that the webhook wants and this service sends. Errors: CodeValidation.
+// CheckTest returns the event for a test of a webhook: name, or if empty the first subscribed
+// event that this service sends. Errors: CodeValidation.
 func (w *Webhook) CheckTest(name EventName) (EventName, error) {
 	switch at := slices.IndexFunc(w.Events, EventName.sent); {
 	case name == "" && at >= 0:
@@ -83,24 +83,24 @@ func (w *Webhook) CheckTest(name EventName) (EventName, error) {
 	return name, nil
 }
 
-// Event is an event as webhooks carry it, its payload frozen.
+// Event is a webhook event with its final payload.
 type Event struct {
 	ID        string
 	TeamID    string
-	Seq       int64 // its place among the team's events, in the order of their commits
+	Seq       int64 // position among the team's events in the order of commits
 	Type      EventName
 	Payload   []byte // JSON: {type,created_at,data}
 	CreatedAt time.Time
 }
 
-// EventRetention is how long events are kept.
+// EventRetention is how long events are stored.
 const EventRetention = 30 * 24 * time.Hour
 
 // ContactData is the data of contact.created, .updated and .deleted.
 type ContactData struct {
 	ID           string   `json:"id"`
 	AudienceID   string   `json:"audience_id"` // the first of SegmentIDs; empty: none
-	SegmentIDs   []string `json:"segment_ids"` // those it was added to by hand
+	SegmentIDs   []string `json:"segment_ids"` // segments it was added to by hand
 	CreatedAt    string   `json:"created_at"`
 	UpdatedAt    string   `json:"updated_at"`
 	Email        string   `json:"email"`
@@ -109,8 +109,7 @@ type ContactData struct {
 	Unsubscribed bool     `json:"unsubscribed"`
 }
 
-// ContactTopicsData is the data of contact.topics.updated: the choices that
-// changed.
+// ContactTopicsData is the data of contact.topics.updated: the changed choices.
 type ContactTopicsData struct {
 	Email  string            `json:"email"`
 	Topics []app.TopicChoice `json:"topics"`
@@ -136,8 +135,7 @@ type TopicData struct {
 	UpdatedAt   string           `json:"updated_at"`
 }
 
-// EmailData is the data of every event of an email. Events about one recipient
-// name it beside the email's own to.
+// EmailData is the data of all events of an email. Events about one recipient name it in addition.
 type EmailData struct {
 	EmailID     string            `json:"email_id"`
 	MessageID   string            `json:"message_id"` // with angle brackets
@@ -152,24 +150,24 @@ type EmailData struct {
 	EmailExtra
 }
 
-// EmailExtra is what some events of an email say beyond the others.
+// EmailExtra is additional data of some events of an email.
 type EmailExtra struct {
-	Recipient  string          `json:"recipient,omitzero"`  // whom the event is about; empty: all of the email
+	Recipient  string          `json:"recipient,omitzero"`  // the affected recipient; empty: all
 	Bounce     *BounceData     `json:"bounce,omitzero"`     // email.bounced
 	Click      *ClickData      `json:"click,omitzero"`      // email.clicked
 	Failed     *FailedData     `json:"failed,omitzero"`     // email.failed
 	Suppressed *SuppressedData `json:"suppressed,omitzero"` // email.suppressed
 }
 
-// BounceData says why an email came back.
+// BounceData describes a bounce.
 type BounceData struct {
 	Message    string         `json:"message"`
 	Type       app.BounceType `json:"type"`
 	SubType    string         `json:"subType"`        // like "General", "NoEmail", "MailboxFull"
-	Diagnostic []string       `json:"diagnosticCode"` // the other server's words
+	Diagnostic []string       `json:"diagnosticCode"` // text of the receiving server
 }
 
-// ClickData says which link was followed, and by whom.
+// ClickData describes a click.
 type ClickData struct {
 	IPAddress string `json:"ipAddress"`
 	Link      string `json:"link"`
@@ -177,20 +175,20 @@ type ClickData struct {
 	UserAgent string `json:"userAgent"`
 }
 
-// FailedData says why an email can't be sent.
+// FailedData is why an email failed.
 type FailedData struct {
 	Reason string `json:"reason"`
 }
 
-// SuppressedData says why a recipient was left out.
+// SuppressedData is why a recipient was skipped.
 type SuppressedData struct {
 	Message    string            `json:"message"`
 	Type       string            `json:"type"` // AccountSuppressedType
 	Reason     SuppressionReason `json:"reason"`
-	Diagnostic []string          `json:"diagnosticCode"` // the other server's words, of a bounce that led to it
+	Diagnostic []string          `json:"diagnosticCode"` // text of the receiving server, for a bounce that caused it
 }
 
-// SuppressionReason says what led to a suppression. Resend's clients know the first two.
+// SuppressionReason is the cause of a suppression. Resend's clients know the first two.
 type SuppressionReason string
 
 // The reasons.
@@ -201,7 +199,7 @@ const (
 	Unsubscribed       SuppressionReason = "unsubscribe"
 )
 
-// ReasonOf returns the reason of a suppression of an origin; of none: an opt-out.
+// ReasonOf returns the reason for the origin of a suppression; without an origin it is an opt-out.
 func ReasonOf(origin app.SuppressionOrigin) SuppressionReason {
 	switch origin {
 	case app.OriginBounce:
@@ -214,5 +212,5 @@ func ReasonOf(origin app.SuppressionOrigin) SuppressionReason {
 	return Unsubscribed
 }
 
-// AccountSuppressedType is the type of SuppressedData: by the team's own list.
+// AccountSuppressedType is the type in SuppressedData for the team's own list.
 const AccountSuppressedType = "OnAccountSuppressionList"

@@ -7,21 +7,21 @@ import (
 	"mailer/app"
 )
 
-// MaxReplayIDs is how many events one replay can name.
+// MaxReplayIDs is the maximum number of events in one replay.
 const MaxReplayIDs = 100
 
-// Replay says of which events a webhook is told once more: those named, all that were
-// given up, or all of a time.
+// Replay selects the events to deliver again to a webhook: by id, all failed ones, or those of a
+// period.
 type Replay struct {
-	IDs    []string // as the endpoint gets them: msg_…
+	IDs    []string // as endpoints see them: msg_…
 	Failed bool
 	Since  time.Time // zero: none
 	Until  time.Time // zero: now
-	After  string    // the last event that an earlier call looked at
+	After  string    // last event of the previous call
 }
 
-// Validate checks that one set is asked for, and returns the named events by the ids that
-// they have in the database. Errors: CodeValidation.
+// Validate checks that exactly one selection is given and returns the ids of the named events.
+// Errors: CodeValidation.
 func (r *Replay) Validate() (ids []string, err error) {
 	sets := 0
 	for _, given := range []bool{len(r.IDs) > 0, r.Failed, !r.Since.IsZero()} {

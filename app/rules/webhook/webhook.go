@@ -1,11 +1,8 @@
-// Package webhook has the rules of telling others' servers of events: endpoints and
-// their secrets, names and data of events, signatures, and when to try again. Plans
-// (package plan) and everything from the store on upward may import it; it does no
-// I/O and keeps no state.
+// Package webhook defines webhooks: endpoints and secrets, names and data of events, signatures,
+// and the retry schedule. It does no I/O and keeps no state.
 //
-// Failure policy: what a caller sent is refused with an *app.Error that names the
-// field; what an endpoint answered is never an error, and unreadable parts of it count
-// as absent.
+// Failure policy: invalid input is refused with an *app.Error that names the field. An endpoint's
+// answer is never an error; unreadable parts of it count as absent.
 package webhook
 
 import (
@@ -25,11 +22,11 @@ import (
 	"mailer/app/kit/publicip"
 )
 
-// Status says whether a webhook is told of events.
+// Status says whether a webhook gets events.
 type Status string
 
-// The two statuses. A disabled webhook gets no new events; those that wait for it
-// go on once it is enabled again.
+// The statuses. A disabled webhook gets no new events; waiting deliveries continue when it is
+// enabled again.
 const (
 	Enabled  Status = "enabled"
 	Disabled Status = "disabled"
@@ -42,22 +39,21 @@ func (s Status) validate() error {
 	return app.Invalid("status", "must be enabled or disabled")
 }
 
-// Webhook is an address of somebody else's that is told what happens to a team's
-// things.
+// Webhook is an endpoint that gets events of a team.
 type Webhook struct {
 	ID           string
 	TeamID       string
 	Endpoint     string
-	Events       []EventName // each once
+	Events       []EventName // distinct
 	Status       Status
-	Sealed       []byte          // the secrets, as they are stored
-	Secrets      []SigningSecret // the newest first; none where they were not asked for
-	FailingSince time.Time       // the first failure since the last success; zero: it works
-	Reached      int64           // Event.Seq: what it wants up to there was attempted, or is
+	Sealed       []byte          // the secrets in stored form
+	Secrets      []SigningSecret // newest first; empty if not read
+	FailingSince time.Time       // first failure since the last success; zero: it works
+	Reached      int64           // Event.Seq up to which deliveries were created
 	CreatedAt    time.Time
 }
 
-// Wants returns the names of the events that a webhook is to hear of as it stands.
+// Wants returns the names of the events that an enabled webhook gets.
 func (w *Webhook) Wants() []EventName {
 	if w.Status != Enabled {
 		return nil
@@ -65,7 +61,7 @@ func (w *Webhook) Wants() []EventName {
 	return w.Events
 }
 
-// Host returns the host that a webhook's endpoint names, without its port.
+// Host returns the host of the endpoint without the port.
 func (w *Webhook) Host() string {
 	u, err := url.Parse(w.Endpoint)
 	if err != nil {
@@ -74,17 +70,16 @@ func (w *Webhook) Host() string {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
-// Limits of webhooks. DefaultPerTeam is how many a team can have where the operator
-// says nothing else, and MaxPerTeam how many at most he can allow.
+// Limits of webhooks. DefaultPerTeam is the default limit of a team, MaxPerTeam the highest limit
+// that the operator can set.
 const (
 	DefaultPerTeam = 20
 	MaxPerTeam     = 500
 	MaxEndpoint    = 2048 // bytes
-	MaxEvents      = 100  // names in one request, repeated ones counted
+	MaxEvents      = 100  // names in one request, including repeated ones
 )
 
-// Input is a webhook as its caller describes it. An empty status stands
-// for enabled; without a secret one is made.
+// Input is a webhook to create. An empty status means enabled. Without a secret one is generated.
 type Input struct {
 	Endpoint string
 	Events   []EventName
@@ -92,9 +87,8 @@ type Input struct {
 	Secret   string // whsec_…
 }
 
-// Validate checks the fields and returns the webhook without id, team, and time, its
-// secret in place. allow are the ranges in which endpoints may be private and
-// plain http.
+// Validate checks the fields and returns the webhook without id, team and time, but with its
+// secret. allow are the ranges in which endpoints may be private and use plain http.
 func (in *Input) Validate(allow []netip.Prefix) (Webhook, error) {
 	w := Webhook{Endpoint: in.Endpoint, Status: Enabled}
 	if err := checkEndpoint(in.Endpoint, allow); err != nil {
@@ -114,16 +108,15 @@ func (in *Input) Validate(allow []netip.Prefix) (Webhook, error) {
 	return w, err
 }
 
-// Patch changes a webhook; empty fields change nothing.
+// Patch changes a webhook. Empty fields are unchanged.
 type Patch struct {
 	Endpoint string
 	Events   []EventName
 	Status   Status
 }
 
-// Apply checks the fields and returns the webhook as it is then. One that is
-// enabled, or that got another endpoint, begins without failures. allow is that
-// of Input.Validate.
+// Apply checks the fields and returns the changed webhook. Enabling it or changing its endpoint
+// clears its failures. allow is as in Input.Validate.
 func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 	if p.Endpoint != "" && p.Endpoint != w.Endpoint {
 		if err := checkEndpoint(p.Endpoint, allow); err != nil {
@@ -148,7 +141,7 @@ func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 	return w, nil
 }
 
-// eventNames checks a list of names and returns each of them once.
+// eventNames checks a list of names and returns the distinct ones.
 func eventNames(names []EventName) ([]EventName, error) {
 	switch {
 	case len(names) == 0:
@@ -168,10 +161,10 @@ func eventNames(names []EventName) ([]EventName, error) {
 	return out, nil
 }
 
-// nameShape is what a name can look like that a refusal repeats.
+// nameShape matches names that an error message may repeat.
 var nameShape = regexp.MustCompile(`^[A-Za-z0-9._*-]{1,64}$`)
 
-// unknownEvent names an event that there is none of, and the one that was probably meant.
+// unknownEvent returns the error for an unknown name, with the name that was probably meant.
 func unknownEvent(i int, name EventName) error {
 	field := fmt.Sprintf("events[%d]", i)
 	if !nameShape.MatchString(string(name)) {
@@ -188,9 +181,8 @@ func unknownEvent(i int, name EventName) error {
 	return app.Invalid(field, "is %s, which is not the name of an event of this service: leave it out", name)
 }
 
-// checkEndpoint proves that text can be the address of an endpoint: https, or
-// http where an allowed range may stand behind it. Where a name leads shows only
-// when it is dialled.
+// checkEndpoint checks that text is a valid endpoint: https, or http if its address may be in an
+// allowed range. The address of a name is checked when it is dialled.
 func checkEndpoint(text string, allow []netip.Prefix) error {
 	switch {
 	case text == "":
@@ -217,7 +209,7 @@ func checkEndpoint(text string, allow []netip.Prefix) error {
 	return checkTarget(u, allow)
 }
 
-// checkTarget refuses early what would be refused whenever it is dialled.
+// checkTarget refuses addresses that would be refused when they are dialled.
 func checkTarget(u *url.URL, allow []netip.Prefix) error {
 	address, err := netip.ParseAddr(u.Hostname())
 	literal := err == nil
@@ -232,8 +224,8 @@ func checkTarget(u *url.URL, allow []netip.Prefix) error {
 	return nil
 }
 
-// plainHost reports whether a host is an IP address without a zone, or a name of
-// letters, digits, hyphens and underscores between dots.
+// plainHost reports whether a host is an IP address without a zone, or a name of letters, digits,
+// hyphens and underscores between dots.
 func plainHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.Zone() == ""
@@ -254,10 +246,10 @@ func plainPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// SigningSecret is a key that signs what a webhook gets.
+// SigningSecret is a secret that signs deliveries.
 type SigningSecret struct {
 	Key   []byte `json:"key"`
-	Until int64  `json:"until,omitzero"` // Unix milliseconds up to which it signs; 0: without end
+	Until int64  `json:"until,omitzero"` // Unix milliseconds until which it signs; 0: no end
 }
 
 const (
@@ -265,18 +257,18 @@ const (
 	newSecretSize = 32
 )
 
-// The size of a signing secret in bytes, as Standard Webhooks has it.
+// The size of a signing secret in bytes, as in Standard Webhooks.
 const (
 	MinSecretSize = 24
 	MaxSecretSize = 64
 )
 
-// String writes the secret as its owner gets it.
+// String formats the secret for its owner.
 func (s SigningSecret) String() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(s.Key)
 }
 
-// secretOf reads a secret that was brought along; empty: it makes one.
+// secretOf parses a given secret, or generates one if text is empty.
 func secretOf(text string) (SigningSecret, error) {
 	if text == "" {
 		return newSecret(), nil
@@ -284,7 +276,7 @@ func secretOf(text string) (SigningSecret, error) {
 	return ParseSecret(text)
 }
 
-// ParseSecret reads a secret as its owner gets it. Errors: CodeValidation.
+// ParseSecret parses a secret in the format of String. Errors: CodeValidation.
 func ParseSecret(text string) (SigningSecret, error) {
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -297,19 +289,19 @@ func ParseSecret(text string) (SigningSecret, error) {
 // Rotation replaces the signing secret of a webhook.
 type Rotation struct {
 	OverlapHours *int   // how long the old secret signs too: 0 to 72; nil: 24
-	Secret       string // whsec_…; empty: one is made
+	Secret       string // whsec_…; empty: generated
 }
 
-// How long the old secret signs beside the new one, in hours.
+// How long the old secret signs together with the new one, in hours.
 const (
 	DefaultOverlapHours = 24
 	MaxOverlapHours     = 72
 )
 
-const maxSecrets = 10 // of one webhook, the newest and old ones
+const maxSecrets = 10 // of one webhook, including old ones
 
-// Apply returns the secrets of a webhook after the rotation. None of the old ones
-// signs longer than this one says.
+// Apply returns the secrets of a webhook after the rotation. No old secret signs longer than the
+// overlap.
 func (r *Rotation) Apply(secrets []SigningSecret, now time.Time) ([]SigningSecret, error) {
 	hours := DefaultOverlapHours
 	if r.OverlapHours != nil {

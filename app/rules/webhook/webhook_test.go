@@ -23,8 +23,8 @@ func TestEndpointsOfWebhooks(t *testing.T) {
 	allow := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")}
 	for _, tt := range []struct {
 		endpoint string
-		bare     bool // taken where nothing is allowed
-		inside   bool // taken where allow is
+		bare     bool // accepted without allowed ranges
+		inside   bool // accepted with the allowed ranges
 	}{
 		{"https://example.com/in", true, true},
 		{"https://example.com", true, true},
@@ -34,7 +34,7 @@ func TestEndpointsOfWebhooks(t *testing.T) {
 		{"https://[2606:4700::1111]:444/", true, true},
 		{"https://bücher.example/", true, true},
 		{"https://my_host/", true, true},
-		{"http://example.com/", false, true}, // where it leads shows when it is dialled
+		{"http://example.com/", false, true}, // the address is checked when it is dialled
 		{"http://10.1.2.3:3000/in", false, true},
 		{"https://10.1.2.3/", false, true},
 		{"http://[fd00::1]/", false, true},
@@ -95,7 +95,7 @@ func TestEndpointsOfWebhooks(t *testing.T) {
 func TestEventsOfWebhooks(t *testing.T) {
 	for _, tt := range []struct {
 		events []EventName
-		field  string // of the refusal; empty: none
+		field  string // of the error; empty: none
 	}{
 		{EventNames(), ""},
 		{Subscribable(), ""},
@@ -135,7 +135,7 @@ func TestSecretsOfWebhooks(t *testing.T) {
 		strings.TrimPrefix(secretText(32), "whsec_"): false, "WHSEC_" + secretText(32)[6:]: false,
 		strings.TrimRight(secretText(32), "="): false, "whsec_" + strings.Repeat("-_-_", 11): false,
 		secretText(24)[:20] + "\n" + secretText(24)[20:]: false, secretText(32) + "\n": false, " " + secretText(32): false,
-		"whsec_" + strings.Repeat("A", 42) + "B=": false, // bits that say nothing
+		"whsec_" + strings.Repeat("A", 42) + "B=": false, // unused bits are set
 	} {
 		in := Input{Endpoint: "https://example.com", Events: []EventName{EmailSent}, Secret: text}
 		w, err := in.Validate(nil)
@@ -167,7 +167,7 @@ func TestRotationsOfSecrets(t *testing.T) {
 		name   string
 		old    []SigningSecret
 		hours  *int
-		untils []int64 // of the old secrets that are left
+		untils []int64 // of the remaining old secrets
 	}{
 		{"one day by itself", []SigningSecret{{Key: key('a')}}, nil, []int64{in(24)}},
 		{"none", []SigningSecret{{Key: key('a')}}, hours(0), nil},
@@ -206,8 +206,8 @@ func TestRotationsOfSecrets(t *testing.T) {
 	}
 }
 
-// The values are those of the scheme's own documents, and of a computation by
-// another hand: openssl dgst -sha256 -mac HMAC.
+// TestSignaturesFollowStandardWebhooks: values are from the standard's documents, and computed
+// with openssl dgst -sha256 -mac HMAC.
 func TestSignaturesFollowStandardWebhooks(t *testing.T) {
 	secret, err := secretOf("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {

@@ -23,14 +23,14 @@ func (d quotaDays) first() bool { return d.left > d.ahead }
 // waves returns n emails by the days on which they leave, beginning at a time.
 func (d quotaDays) waves(from time.Time, n int64) (out []pacing.Wave) {
 	at, left, ahead := from, d.left, d.ahead
-	for day := 1; n > 0 && d.perDay > 0; day++ {
+	for day := int64(1); n > 0 && d.perDay > 0; day++ {
 		used := min(ahead, left)
 		if count := min(n, left-used); count > 0 {
 			out = append(out, pacing.Wave{At: at, Count: count})
 			n -= count
 		}
 		ahead -= used
-		at, left = plan.DayStart(from).Add(time.Duration(day)*24*time.Hour), d.perDay
+		at, left = plan.DaysLater(from, day), d.perDay
 	}
 	return out
 }

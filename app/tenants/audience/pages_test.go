@@ -186,11 +186,11 @@ func TestTopicLinkWithoutContactSendsNoEvent(t *testing.T) {
 
 func TestPlainLinkUnsubscribesOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		contact string // empty: none
-		origin  app.SuppressionOrigin
-		source  bool   // the link names its email
-		list    string // origin and address of the resulting suppression
-		told    []string
+		contact  string // empty: none
+		origin   app.SuppressionOrigin
+		source   bool   // the link names its email
+		list     string // origin and address of the resulting suppression
+		reported []string
 	}{
 		"contact":                   {"Bob@Example.net", "", true, "unsubscribe bob@example.net", []string{"contact.updated", "suppression.added"}},
 		"contact, no email":         {"Bob@Example.net", "", false, "unsubscribe bob@example.net", []string{"contact.updated", "suppression.added"}},
@@ -246,8 +246,8 @@ func TestPlainLinkUnsubscribesOnce(t *testing.T) {
 					t.Errorf("told %s", line)
 				}
 			}
-			if strings.Join(names, " ") != strings.Join(c.told, " ") {
-				t.Errorf("told %v, want %v", names, c.told)
+			if strings.Join(names, " ") != strings.Join(c.reported, " ") {
+				t.Errorf("told %v, want %v", names, c.reported)
 			}
 			_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.TopicMessage(news, "bob@example.net"), mail.SendOptions{})
 			testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)

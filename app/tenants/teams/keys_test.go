@@ -16,7 +16,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestKeyRevokedElsewhereStopsWithinASecond(t *testing.T) {
+func TestKeyRevokedOnAnotherServerStopsWithinASecond(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))

@@ -1,6 +1,5 @@
-// Package apptest has what tests of several rules packages share: generated and
-// hostile mail, and values with names. Tests alone import it; a program never does.
-// What fails here fails the test that asked for it.
+// Package apptest holds data for tests of several packages: generated and hostile mail, and named
+// values. Only tests import it. Errors end the test.
 package apptest
 
 import (
@@ -13,13 +12,13 @@ import (
 const (
 	// Team is the id of the team that Broadcast belongs to.
 	Team = "01920000-0000-7000-8000-00000000000a"
-	// Pages is where the hosted pages of Broadcast are.
+	// Pages is the base URL of hosted pages of Broadcast.
 	Pages = "https://mail.acme.test"
-	// PathEmail is the id of an email that a return path stands for.
+	// PathEmail is the id of the email of a return path.
 	PathEmail = "0199c2f0-7a3e-7d11-9a2b-0c1d2e3f4a5b"
 )
 
-// Broadcast is a broadcast with an html body alone, frozen.
+// Broadcast returns a broadcast with HTML only, as it is after the send.
 func Broadcast(content string) *app.Broadcast {
 	none := ""
 	return &app.Broadcast{
@@ -28,11 +27,11 @@ func Broadcast(content string) *app.Broadcast {
 	}
 }
 
-// String is a property value of text.
+// String returns a string property value.
 func String(s string) app.PropertyValue { return app.PropertyValue{Type: app.StringProperty, Text: s} }
 
-// Sealer seals under a master key that begins with that byte, which is its seed too, so that two of them
-// differ and each is the same every time.
+// Sealer returns a Sealer whose master key and seed begin with the given byte, so that it is
+// deterministic.
 func Sealer(t testing.TB, first byte) *app.Sealer {
 	t.Helper()
 	master := make([]byte, seal.MasterKeySize)

@@ -12,9 +12,9 @@ import (
 func Fastest(work func()) time.Duration {
 	best := time.Duration(math.MaxInt64)
 	for range 5 {
-		begun := time.Now()
+		start := time.Now()
 		work()
-		best = min(best, time.Since(begun))
+		best = min(best, time.Since(start))
 	}
 	return best
 }

@@ -22,9 +22,9 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// parsers read what tenants store or hand in, by name, each with pieces that have made such
-// parsers slow: what opens and does not end, what is looked for to the end of the text, and
-// what is looked up in a list. parse is given one piece many times.
+// parsers are parsers of text that tenants store or send, by name, each with pieces that have made
+// such parsers slow: constructs that never end, searches to the end of the text, lookups in lists.
+// parse is called with many repetitions of one piece.
 var parsers = map[string]struct {
 	parse  func(t *testing.T, text string)
 	pieces []string
@@ -117,7 +117,7 @@ func chunks(s string, size int) (out []string) {
 	return append(out, s)
 }
 
-// processorTime is what f takes of a processor, which the system counts in steps of some
+// processorTime returns the processor time of f, which the system counts in steps of some
 // milliseconds.
 func processorTime(t *testing.T, f func()) time.Duration {
 	t.Helper()
@@ -131,14 +131,13 @@ func processorTime(t *testing.T, f func()) time.Duration {
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	begun := used()
+	before := used()
 	f()
-	return used() - begun
+	return used() - before
 }
 
-// TestPerfParsersTakeLinearTime: a long text takes about as much of a processor as
-// eight of an eighth of its length, where it takes much at all. Eight times as much is the
-// square.
+// TestPerfParsersTakeLinearTime compares the processor time for a long text with that for eight
+// texts of an eighth of its length. Eight times as much would be quadratic.
 func TestPerfParsersTakeLinearTime(t *testing.T) {
 	const short, long, much = 1 << 15, 1 << 18, 60 * time.Millisecond
 	for name, p := range parsers {

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Listmonk answers as a listmonk's HTTP API does, as far as reading goes: in the shapes
-// that it documents, with the pages, statuses and ways to sign in of a version. It is an
-// http.Handler, and an http.RoundTripper for tests without a network.
+// Listmonk is a fake of listmonk's HTTP API for reading: with its documented formats, and the
+// pages, statuses and authentication of a version. It is an http.Handler, and an http.RoundTripper
+// for tests without a network.
 type Listmonk struct {
-	Version     int // 2 to 3: Basic alone, at most 50 items a page; 4 and later: API users
+	Version     int // 2 to 3: only Basic, at most 50 items a page; 4 and later: API users
 	User, Token string
 	Denied      string   // a path that the user's role may not read
-	Role        []string // the permissions of the user's role; nil: the server does not say
-	StaleTotal  int      // of subscribers, as a view that was not refreshed says; 0: the true one
+	Role        []string // permissions of the user's role; nil: not reported
+	StaleTotal  int      // of subscribers, as an outdated view reports; 0: the true number
 
 	Lists       []LMList
 	Subscribers []LMSubscriber
@@ -30,11 +30,11 @@ type Listmonk struct {
 	Templates   []LMTemplate
 	Campaigns   []LMCampaign
 
-	Clock   time.Duration // by which its clock differs
-	PerPage int           // the most that a page has; 0: 50 before version 4, and what is asked for later
+	Clock   time.Duration // offset of its clock
+	PerPage int           // maximum page size; 0: 50 before version 4, later unlimited
 
-	// Fault is asked at each request, from 1, and returns what goes wrong: "", "drop", "half"
-	// (of an answer), "proxy" (a page in HTML with status 200), or a status like "502".
+	// Fault is called for each request, from 1, and returns the fault: "", "drop", "half" (of an
+	// answer), "proxy" (an HTML page with status 200), or a status like "502".
 	Fault func(n int, r *http.Request) string
 
 	mu       sync.Mutex
@@ -49,7 +49,7 @@ type LMList struct {
 	Archived          bool
 }
 
-// LMMember is a subscriber's place on a list.
+// LMMember is a membership of a subscriber.
 type LMMember struct {
 	List    int
 	Status  string
@@ -76,7 +76,7 @@ type LMBounce struct {
 type LMTemplate struct {
 	ID                        int
 	Name, Type, Subject, Body string
-	Source                    string // of the visual editor
+	Source                    string // document of the visual editor
 	Default                   bool
 }
 
@@ -96,14 +96,14 @@ type LMCampaign struct {
 // lmEpoch is before the time of a synctest bubble.
 var lmEpoch = time.Date(1999, 2, 10, 22, 7, 16, 199433000, time.UTC)
 
-// Requests is how many came.
+// Requests returns the number of requests.
 func (l *Listmonk) Requests() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.requests
 }
 
-// Change changes what it holds, between two answers.
+// Change changes the data between two answers.
 func (l *Listmonk) Change(how func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,7 +228,7 @@ func (l *Listmonk) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signedIn returns why a request is not.
+// signedIn returns why a request is not authenticated; empty: it is.
 func (l *Listmonk) signedIn(r *http.Request) string {
 	user, password, basic := r.BasicAuth()
 	if basic && user == l.User && password == l.Token {
@@ -245,7 +245,7 @@ func (l *Listmonk) signedIn(r *http.Request) string {
 	return "invalid API credentials"
 }
 
-// page answers a page of n items, which are in order.
+// page answers with a page of n ordered items.
 func (l *Listmonk) page(w http.ResponseWriter, r *http.Request, n, total int, item func(i int) any) {
 	q := r.URL.Query()
 	number, _ := strconv.Atoi(q.Get("page"))
@@ -279,7 +279,7 @@ func (l *Listmonk) page(w http.ResponseWriter, r *http.Request, n, total int, it
 	l.writeJSON(w, http.StatusOK, map[string]any{"data": data})
 }
 
-// uuid is one that stays the same.
+// lmUUID returns a deterministic UUID.
 func lmUUID(kind, id int) string { return fmt.Sprintf("%08d-4b08-4697-bcfc-%012d", kind, id) }
 
 func stamp(t time.Time) string {
@@ -318,7 +318,7 @@ func (l *Listmonk) subscribers(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b LMSubscriber) int {
-		switch q.Get("order_by") { // what is not known is the id
+		switch q.Get("order_by") { // other values mean the id
 		case "email":
 			return strings.Compare(a.Email, b.Email)
 		case "name":

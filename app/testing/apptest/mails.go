@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// htmlPieces are what generated mails are put together of.
+// htmlPieces are the pieces of generated mails.
 var htmlPieces = []string{
 	"word", "two words", " ", "\n", "\r\n", "\t", "&nbsp;", "&amp;", "&lt", "&copy=1", "&#8364;", "&#x41", "&#0;", "&bogus;", "&", "ü", "日本", "🎉", "\u200b", "\u00ad", "\u0085", "\xff", "\x00", "\x01", "\f",
 	"<p>", "</p>", "<P CLASS=x>", "<div>", "</div>", "<DIV\n>", "<br>", "<br/>", "<hr>", "<b>", "</b>", "<span>", "</span>", "<td>", "<tr>", "<table>", "</table>", "<h1>", "</h1 >", "<ul>", "</ul>", "<ol>", "</ol>", "<li>", "</li>", "<pre>", "</pre>", "<center>",
@@ -19,7 +19,7 @@ var htmlPieces = []string{
 	"<!-- c -->", "<!--", "-->", "--!>", "<!-->", "<!--->", "<!---->", "<!doctype html>", "<!DOCTYPE", "<![if x]>", "<![endif]-->", "<![CDATA[x]]>", "<?php", "?>", "<!", "</>", "</ x>", "<>", "< p>", "<1>", "<", "</", ">", "/>", "=", `"`, "'", "<p", "<p a", "<p a=", `<p a="`, "<body>", "</body>", "<html>", "<head>", "</head>", "{{{UNSUBSCRIBE_URL}}}", "Unsubscribe", "www.bank.com", "https://a.test/x",
 }
 
-// GeneratedMail is an HTML text put together of pieces that parsers stumble over.
+// GeneratedMail returns HTML made of pieces that are difficult to parse.
 func GeneratedMail(r *rand.Rand) string {
 	var b strings.Builder
 	for range 1 + r.IntN(40) {
@@ -28,8 +28,8 @@ func GeneratedMail(r *rand.Rand) string {
 	return b.String()
 }
 
-// Mails are about 5 KB of HTML each: of a program that writes paragraphs, of
-// a library of components, and of a newsletter as Outlook wants it.
+// Mails returns HTML mails of about 5 KB: written by a program, by a component library, and a
+// newsletter for Outlook.
 func Mails(b *testing.B) map[string]string {
 	mails := map[string]string{
 		"paragraphs": strings.Repeat(`<p style="margin:0">Hello <b>Ann</b>, see <a href="https://a.test/x">here</a>.</p>`+"\n", 60),
@@ -44,8 +44,7 @@ func Mails(b *testing.B) map[string]string {
 	return mails
 }
 
-// HostileHTML are pieces that tokenizers and rewriters read differently, alone
-// and together.
+// HostileHTML are pieces that tokenizers and rewriters parse differently.
 var HostileHTML = []string{
 	`<a href="https://a.test/1">`, `<a href='https://a.test/2?a=1&amp;b=2'>`, `<a href=https://a.test/3>`, `<A HREF="HTTPS://A.TEST/4">`,
 	`<a href=https://a.test/5/>`, `<area href="http://a.test/6" />`, `<a/href="https://a.test/7">`, `<a x=1 href = "https://a.test/8" y>`,

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// GeneratedMessage is a whole message from an address of a domain, as some program may hand it
-// in by SMTP: a tree of parts with every transfer encoding, inline images, calendars, signed
-// and encrypted parts, messages in the message, and whatever else stands in mail.
+// GeneratedMessage returns a message from an address of a domain as programs submit it by SMTP: a
+// tree of parts with every transfer encoding, inline images, calendars, signed and encrypted
+// parts, attached messages and other parts of mail.
 func GeneratedMessage(r *rand.Rand, domain string) string {
 	g := &messages{Rand: r}
 	header := []string{
@@ -33,7 +33,7 @@ func GeneratedMessage(r *rand.Rand, domain string) string {
 	return message
 }
 
-// messages makes parts.
+// messages generates parts.
 type messages struct {
 	*rand.Rand
 	boundaries int
@@ -43,7 +43,7 @@ func (g *messages) of(list ...string) string { return list[g.IntN(len(list))] }
 
 func (g *messages) word() string { return fmt.Sprintf("w%x", g.Uint32()) }
 
-// entity is the content fields of a part and, behind an empty line, its body.
+// entity returns the content fields of a part, an empty line and its body.
 func (g *messages) entity(depth int) string {
 	if depth > 0 && g.IntN(3) > 0 {
 		return g.multipart(depth)
@@ -75,7 +75,7 @@ func (g *messages) multipart(depth int) string {
 	return b.String()
 }
 
-// inner is a message in a message.
+// inner returns an attached message.
 func (g *messages) inner() string {
 	return "From: x@elsewhere.example\r\nSubject: inner\r\nBcc: kept@elsewhere.example\r\nX-Mailer-Tag: kept=too\r\n" + g.leaf(0)
 }
@@ -101,7 +101,7 @@ func (g *messages) leaf(depth int) string {
 	return fmt.Sprintf("Content-Type: text/%s; charset=\"utf-8\"%s\r\n", g.of("plain", "html"), g.of("", "; format=flowed")) + g.encoded(g.lines(), g.of("7bit", "8bit", "quoted-printable", "base64", "binary"))
 }
 
-// lines is text with what gateways stumble over.
+// lines returns text that is difficult for gateways.
 func (g *messages) lines() string {
 	var b strings.Builder
 	for range g.IntN(12) {
@@ -118,7 +118,7 @@ func (g *messages) bytes() string {
 	return string(b)
 }
 
-// encoded is an encoding's field, the empty line and the content.
+// encoded returns the field of an encoding, the empty line and the content.
 func (g *messages) encoded(content, encoding string) string {
 	field := "Content-Transfer-Encoding: " + g.of(encoding, strings.ToUpper(encoding)) + "\r\n\r\n"
 	switch encoding {

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// File is one of a pack.
+// File is a file of a pack.
 type File struct {
 	Name    string
 	Content []byte
 }
 
-// Pack makes what pack.Each reads.
+// Pack returns a pack for pack.Each.
 func Pack(t *testing.T, files []File) []byte {
 	t.Helper()
 	var out bytes.Buffer

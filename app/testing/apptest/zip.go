@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Zip packs members, by turns name and text.
+// Zip returns an archive with members, given as alternating names and texts.
 func Zip(t testing.TB, members ...string) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -22,8 +22,7 @@ import (
 	"mailer/db/engine"
 )
 
-// sizeVariable names the environment variable that says with how many contacts
-// BenchmarkAudience runs.
+// sizeVariable names the environment variable with the number of contacts of BenchmarkAudience.
 const (
 	sizeVariable = "MAILER_BENCH_CONTACTS"
 	audienceSize = 1_000_000
@@ -31,19 +30,19 @@ const (
 
 const (
 	pageReads  = 50   // of each page
-	batchItems = 1000 // contacts of one batch, the most that it may hold
+	batchItems = 1000 // contacts of one batch, the maximum
 	countRuns  = 5
 )
 
-// threeConditions are a usual filter; it picks about a seventh of the contacts.
+// threeConditions is a typical filter; it selects about a seventh of the contacts.
 const threeConditions = `{"match":"all","conditions":[{"field":"property:plan","op":"equals","value":"pro"},` +
 	`{"field":"property:age","op":"greater_than","value":"40"},{"field":"email","op":"ends_with","value":"@example.org"}]}`
 
-// threeProperties are the dearest conditions of a usual kind.
+// threeProperties has the most expensive typical conditions.
 const threeProperties = `{"match":"any","conditions":[{"field":"property:plan","op":"contains","value":"nterpris"},` +
 	`{"field":"property:age","op":"less_than","value":"19"},{"field":"property:city","op":"not_equals","value":"Rome"}]}`
 
-// rare picks one contact in a hundred thousand.
+// rare selects one contact in a hundred thousand.
 const rare = `{"match":"all","conditions":[{"field":"property:age","op":"is_set"},{"field":"email","op":"contains","value":"00000@"}]}`
 
 // BenchmarkAudience measures a team of a million contacts (MAILER_BENCH_CONTACTS)
@@ -69,15 +68,15 @@ func BenchmarkAudience(b *testing.B) {
 		a.pages("end", "/contacts?limit=100&after="+a.oldest, pageReads)
 		a.segment("filter3", threeConditions, pageReads)
 		a.segment("properties3", threeProperties, pageReads)
-		a.segment("rare", rare, countRuns) // each page of it looks at all contacts
+		a.segment("rare", rare, countRuns) // each page reads all contacts
 		a.upserts()
 	})
 	b.ReportMetric(filled, "filled/s")
 	b.ReportMetric(a.server.memory("VmHWM"), "peak-MB")
 }
 
-// audience is a server with contacts. middle and oldest are cursors; oldest has
-// a page of contacts behind it.
+// audience is a server with contacts. middle and oldest are cursors; after oldest there is one
+// page.
 type audience struct {
 	*testing.B
 	server         *server
@@ -86,7 +85,7 @@ type audience struct {
 	changed        int // upserts so far
 }
 
-// fillAudience writes n contacts into the database in dir, as the server would.
+// fillAudience writes n contacts into the database in dir, as the server does.
 func fillAudience(b *testing.B, dir string, n int) *audience {
 	b.Helper()
 	path := filepath.Join(dir, "bench.db")
@@ -137,7 +136,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// aContact is the i-th contact of a usual audience: names and four properties.
+// aContact returns the i-th contact of a typical audience: with names and four properties.
 func aContact(i int) app.Contact {
 	text := func(s string) app.PropertyValue { return app.PropertyValue{Type: app.StringProperty, Text: s} }
 	return app.Contact{
@@ -154,8 +153,8 @@ func aContact(i int) app.Contact {
 	}
 }
 
-// get answers one request and how long it took; an unknown route is a skip of
-// what is measured, and said so.
+// get makes a request and returns the answer and its duration. known is false for an unknown
+// route, which is then skipped.
 func (a *audience) get(method, path, body string) (answer []byte, took time.Duration, known bool) {
 	a.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), method, "http://"+a.server.addr+path, strings.NewReader(body))
@@ -203,9 +202,8 @@ func (a *audience) report(name string, all []time.Duration) {
 	a.ReportMetric(float64(all[len(all)-1].Microseconds())/1000, name+"-worst-ms")
 }
 
-// segment makes a segment and measures counts of it that the server does not
-// remember, one that it does, and the first page. The processor time is the
-// server's: what the count takes on a machine that does nothing else.
+// segment creates a segment and measures uncached and cached counts and the first page. The
+// processor time is the server's.
 func (a *audience) segment(name, filter string, pageReads int) {
 	a.Helper()
 	answer, _, _ := a.get("POST", "/segments", `{"name":"`+name+`","filter":`+filter+`}`)
@@ -217,7 +215,7 @@ func (a *audience) segment(name, filter string, pageReads int) {
 	var counts []time.Duration
 	cpu := a.server.cpu()
 	for range countRuns {
-		a.get("PATCH", "/segments/"+s.ID, `{"filter":`+filter+`}`) // has the server forget the count
+		a.get("PATCH", "/segments/"+s.ID, `{"filter":`+filter+`}`) // clears the cached count
 		answer, took, _ := a.get("GET", "/segments/"+s.ID, "")
 		must(a, json.Unmarshal(answer, &s))
 		counts = append(counts, took)
@@ -230,7 +228,7 @@ func (a *audience) segment(name, filter string, pageReads int) {
 	a.pages(name, "/segments/"+s.ID+"/contacts?limit=100", pageReads)
 }
 
-// upserts sends batches of contacts that are there already, spread over all.
+// upserts sends batches of existing contacts, spread over all.
 func (a *audience) upserts() {
 	a.Helper()
 	var all []time.Duration

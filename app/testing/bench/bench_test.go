@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// signingLimit is how many RSA-2048 signatures a second all cores make, and
-// what one costs in processor time, whoever else uses the cores.
+// signingLimit returns how many RSA-2048 signatures all cores make in a second, and the processor
+// time of one.
 func signingLimit(tb testing.TB) (rate float64, each time.Duration) {
 	tb.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -45,8 +45,8 @@ func signingLimit(tb testing.TB) (rate float64, each time.Duration) {
 	return rate, (ownCPU() - cpu) / time.Duration(n.Load())
 }
 
-// syncLimit is how many appends of 8 KB with fsync the disk under dir does a
-// second, one after the other: what a commit of its own costs each email at least.
+// syncLimit returns how many sequential appends of 8 KB with fsync the disk of dir makes in a
+// second: the minimum cost of a commit for each email.
 func syncLimit(tb testing.TB, dir string) float64 {
 	tb.Helper()
 	f, err := os.CreateTemp(dir, "sync-")
@@ -70,8 +70,8 @@ func syncLimit(tb testing.TB, dir string) float64 {
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// BenchmarkAccept posts emails while the server also sends them: unsigned, then
-// signed. The ratio is to single fsyncs a second of the same disk.
+// BenchmarkAccept posts emails while the server also sends them: unsigned, then signed. The ratio
+// is to single fsyncs in a second on the same disk.
 func BenchmarkAccept(b *testing.B) {
 	for _, mode := range []string{"dkim=off", "dkim=on"} {
 		for _, clients := range []int{1, 16, 64} {
@@ -94,12 +94,11 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// batchSize is the most that a batch may hold.
+// batchSize is the maximum size of a batch.
 const batchSize = 100
 
-// BenchmarkAcceptBatch posts emails in batches of 100 while the server also sends
-// them, unsigned. As everywhere, -benchtime counts emails. The ratio is of emails
-// to single fsyncs a second of the same disk.
+// BenchmarkAcceptBatch posts emails in batches of 100 while the server also sends them, unsigned.
+// -benchtime counts emails. The ratio is of emails to single fsyncs in a second on the same disk.
 func BenchmarkAcceptBatch(b *testing.B) {
 	for _, clients := range []int{1, 8} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
@@ -121,13 +120,12 @@ func BenchmarkAcceptBatch(b *testing.B) {
 	}
 }
 
-// batch is a request of n emails.
+// batch returns a request with n emails.
 func (s *server) batch(n int) []byte {
 	return s.request("/emails/batch", "["+strings.Repeat(oneEmail()+",", n-1)+oneEmail()+"]")
 }
 
-// batches posts n emails in full batches, and what is left in one that is not,
-// and returns the latencies, sorted.
+// batches posts n emails in full batches and one partial batch, and returns the sorted latencies.
 func (s *server) batches(n, clients int) []time.Duration {
 	s.tb.Helper()
 	latencies := s.post(s.batch(batchSize), n/batchSize, clients)
@@ -138,16 +136,15 @@ func (s *server) batches(n, clients int) []time.Duration {
 	return latencies
 }
 
-// slowRuns bounds how often a benchmark repeats what takes seconds: -benchtime
-// 10000x is meant for those that count emails.
+// slowRuns limits the repetitions of benchmarks that take seconds: -benchtime 10000x is meant for
+// those that count emails.
 const slowRuns = 10
 
-// trickle calls run as often as -benchtime says, but at most so many times, and
-// returns how often that was. What stands before it is done once.
-func trickle(b *testing.B, most int, run func()) int {
+// trickle calls run as often as -benchtime says, at most maxRuns times, and returns how often.
+func trickle(b *testing.B, maxRuns int, run func()) int {
 	runs := 0
 	for b.Loop() {
-		if runs < most {
+		if runs < maxRuns {
 			run()
 			runs++
 		}
@@ -186,7 +183,7 @@ func BenchmarkEndToEnd(b *testing.B) {
 	}
 }
 
-// queued is how long the queue of BenchmarkRestart is.
+// queued is the length of the queue in BenchmarkRestart.
 const queued = 100_000
 
 // BenchmarkRestart starts a server on a database with 100,000 queued emails,
@@ -209,8 +206,7 @@ func BenchmarkRestart(b *testing.B) {
 	b.ReportMetric(float64(took.Milliseconds())/float64(runs), "ready-ms")
 }
 
-// BenchmarkIdle reads the memory of a server that has answered one request and
-// has nothing to do.
+// BenchmarkIdle measures the memory of an idle server after one request.
 func BenchmarkIdle(b *testing.B) {
 	trickle(b, slowRuns, func() {
 		sink := newSink(b)

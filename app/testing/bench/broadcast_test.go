@@ -15,15 +15,14 @@ import (
 	"mailer/db/dbtest"
 )
 
-// recipientsVariable names the environment variable that says how many contacts
-// BenchmarkBroadcast sends to.
+// recipientsVariable names the environment variable with the number of contacts of
+// BenchmarkBroadcast.
 const (
 	recipientsVariable = "MAILER_BENCH_RECIPIENTS"
 	broadcastSize      = 100_000
 )
 
-// otherEmails is how many emails are posted while nothing else happens, and again in
-// mid-broadcast.
+// otherEmails is how many emails are posted on an idle server, and again during a broadcast.
 const otherEmails = 400
 
 func benchSize(b *testing.B, variable string, size int) int {
@@ -38,11 +37,10 @@ func benchSize(b *testing.B, variable string, size int) int {
 	return n
 }
 
-// BenchmarkBroadcast sends 5 KB of HTML with a name and an unsubscribe link to
-// 100,000 contacts (MAILER_BENCH_RECIPIENTS), signed and not: the rate from the
-// send to the end, and beside it the signing limit of the same cores, the peak of
-// memory, the bytes that a recipient costs in the database, and how long
-// POST /emails takes meanwhile against a quiet server.
+// BenchmarkBroadcast sends 5 KB of HTML with a name and an unsubscribe link to 100,000 contacts
+// (MAILER_BENCH_RECIPIENTS), signed and unsigned. It measures the rate from the send to the end
+// beside the signing limit of the cores, the peak memory, the database bytes for each recipient,
+// and the latency of POST /emails during the broadcast and on an idle server.
 func BenchmarkBroadcast(b *testing.B) {
 	for _, mode := range []string{"dkim=on", "dkim=off"} {
 		b.Run(mode, func(b *testing.B) {
@@ -60,7 +58,7 @@ func measureBroadcast(b *testing.B, n int, mode string) {
 	sink := newSink(b)
 	s := startServer(b, dir, "smtp://"+sink.addr()+"?tls=off&connections=16&"+mode)
 	a.server = s
-	quiet := quantile(s.load(otherEmails, 4), 0.99)
+	alone := quantile(s.load(otherEmails, 4), 0.99)
 	before, cpu := sizeOf(b, s.db), s.cpu()
 	start := time.Now()
 	id := s.broadcast()
@@ -78,13 +76,13 @@ func measureBroadcast(b *testing.B, n int, mode string) {
 	b.ReportMetric(rate/limit, "x-signing")
 	b.ReportMetric((s.cpu()-cpu).Seconds()/float64(n)/each.Seconds(), "cpu-x-signature")
 	b.ReportMetric(s.memory("VmHWM"), "peak-MB")
-	b.ReportMetric(float64(quiet.Microseconds())/1000, "quiet-p99-ms")
+	b.ReportMetric(float64(alone.Microseconds())/1000, "quiet-p99-ms")
 	b.ReportMetric(float64(busy.Microseconds())/1000, "busy-p99-ms")
 	s.stop()
 	b.ReportMetric(float64(sizeOf(b, s.db)-before)/float64(n), "bytes/recipient")
 }
 
-// broadcast sends to everybody and returns the id.
+// broadcast sends to all contacts and returns the id.
 func (s *server) broadcast() string {
 	s.tb.Helper()
 	return s.broadcastOf("News for " + firstName)
@@ -96,7 +94,7 @@ const (
 	unsubscribeLink = "{{{UNSUBSCRIBE_URL}}}"
 )
 
-// broadcastOf sends a letter to everybody and returns the id.
+// broadcastOf sends a newsletter to all contacts and returns the id.
 func (s *server) broadcastOf(subject string) string {
 	s.tb.Helper()
 	body, err := json.Marshal(map[string]any{"from": broadcastFrom, "subject": subject, "send": true, "html": newsletterHTML(firstName, unsubscribeLink)})
@@ -110,13 +108,14 @@ func (s *server) broadcastOf(subject string) string {
 
 const broadcastFrom = "News <news@example.com>"
 
-// campaign is 5 KB of HTML with a name and a link in the words of who renders it.
+// newsletterHTML returns 5 KB of HTML with a name and a link in the placeholder syntax of the
+// renderer.
 func newsletterHTML(name, unsubscribe string) string {
 	html := strings.Repeat("<p>Hello, this is a paragraph of a usual newsletter.</p>\n", 90)
 	return "<html><body><h1>Dear " + name + "</h1>" + html + `<p><a href="` + unsubscribe + `">No more of this</a></p></body></html>`
 }
 
-// isSent reports whether a broadcast is through, and then to how many it went.
+// isSent reports whether a broadcast is finished, and sets n to its number of recipients.
 func (s *server) isSent(id string, n *int) bool {
 	s.tb.Helper()
 	var answer struct {
@@ -131,7 +130,7 @@ func (s *server) isSent(id string, n *int) bool {
 	return true
 }
 
-// sizeOf is what a database takes on the disk, its log left out.
+// sizeOf returns the size of a database without its log.
 func sizeOf(b *testing.B, path string) int64 {
 	b.Helper()
 	info, err := os.Stat(path)
@@ -139,15 +138,15 @@ func sizeOf(b *testing.B, path string) int64 {
 	return info.Size()
 }
 
-// BenchmarkExpand writes down the recipients of a broadcast to 1,000,000 contacts
-// (MAILER_BENCH_RECIPIENTS) while none of them is sent to.
+// BenchmarkExpand expands the recipients of a broadcast to 1,000,000 contacts
+// (MAILER_BENCH_RECIPIENTS) while none is sent.
 func BenchmarkExpand(b *testing.B) {
 	n := benchSize(b, recipientsVariable, 1_000_000)
 	trickle(b, slowRuns, func() {
 		dir := b.TempDir()
 		startServer(b, dir, "").stop()
 		fillAudience(b, dir, n)
-		s := startServer(b, dir, "smtp://127.0.0.1:9?tls=off") // nobody answers there
+		s := startServer(b, dir, "smtp://127.0.0.1:9?tls=off") // nothing listens there
 		before := sizeOf(b, s.db)
 		start := time.Now()
 		id := s.broadcast()
@@ -160,8 +159,8 @@ func BenchmarkExpand(b *testing.B) {
 	})
 }
 
-// awaitExpansion reads the database beside the server until all recipients of a
-// broadcast are written down, two minutes at most.
+// awaitExpansion polls the database until all recipients of a broadcast are expanded, for at most
+// two minutes.
 func awaitExpansion(b *testing.B, path, id string) {
 	b.Helper()
 	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: dbtest.Schema(b)})

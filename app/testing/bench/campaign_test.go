@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// listmonkRecipients is how many contacts BenchmarkVersusListmonk sends to unless
-// MAILER_BENCH_RECIPIENTS says otherwise.
+// listmonkRecipients is the default number of contacts of BenchmarkVersusListmonk
+// (MAILER_BENCH_RECIPIENTS).
 const listmonkRecipients = 40_000
 
-// sender is a peer with contacts, ready to send to all of them.
+// sender is a peer with contacts, ready to send.
 type sender interface {
-	// send begins to send a letter to all.
+	// send starts to send a newsletter to all contacts.
 	send()
-	// finished reports whether it holds that all are sent to.
+	// finished reports whether the peer says that everything is sent.
 	finished() bool
-	// peak is its memory at the peak, in MB.
+	// peak is the peak memory in MB.
 	peak(sampled float64) float64
 	stop()
 }
 
-// senderKind is a sender to be, started anew for each round.
+// senderKind is a sender that is started for each round.
 type senderKind struct {
 	name  string
 	start func(c *contest, g *group) sender
@@ -36,15 +36,15 @@ var senders = []senderKind{
 	{listmonkCampaign, func(c *contest, g *group) sender { return c.listmonk(g) }},
 }
 
-// campaign is what else is measured of a broadcast. Its rate is from the first arrival
-// to the last.
+// campaign holds further measurements of a broadcast. Its rate is from the first arrival to the
+// last.
 type campaign struct {
 	begun            time.Duration // from the request to the first arrival
 	lost, duplicated int
-	bytes            int // of a message on the wire
+	bytes            int // of a message
 }
 
-// recipientRows is a file of n contacts. The name of each is the mark of its mail.
+// recipientRows returns a file of n contacts. The name of each is the mark of its mail.
 func recipientRows(nameColumn string, n int) []byte {
 	var rows bytes.Buffer
 	fmt.Fprintf(&rows, "email,%s\n", nameColumn)
@@ -54,14 +54,14 @@ func recipientRows(nameColumn string, n int) []byte {
 	return rows.Bytes()
 }
 
-// broadcaster is the built binary with contacts.
+// broadcaster is the binary with contacts.
 type broadcaster struct {
 	*server
 	dir, id string
 }
 
-// broadcaster fills one and starts it anew before the sink: its peak of memory is
-// that of sending.
+// broadcaster imports contacts and restarts the server with the sink as its relay, so that its
+// peak memory is that of sending.
 func (c *contest) broadcaster(g *group) sender {
 	c.tb.Helper()
 	dir, err := os.MkdirTemp(c.dir, "mailer-")
@@ -91,7 +91,7 @@ func (p *broadcaster) stop() {
 	must(p.tb, os.RemoveAll(p.dir))
 }
 
-// broadcast has a sender write to all of its contacts once.
+// broadcast sends to all contacts once.
 func (c *contest) broadcast(who senderKind) outcome {
 	c.tb.Helper()
 	g := newGroup(c.tb)
@@ -118,8 +118,8 @@ func (c *contest) broadcast(who senderKind) outcome {
 	return o
 }
 
-// follow waits until a sender is through. One that says so while messages are
-// missing has lost them; it is asked only while nothing arrives.
+// follow waits until a sender is finished. If messages are missing then, they are lost. The sender
+// is only asked while nothing arrives.
 func (c *contest) follow(p sender, m *marks) {
 	c.tb.Helper()
 	tick := time.NewTicker(500 * time.Millisecond)
@@ -138,10 +138,9 @@ func (c *contest) follow(p sender, m *marks) {
 	}
 }
 
-// BenchmarkVersusListmonk measures a broadcast of Mailer beside a campaign of the
-// listmonk that MAILER_BENCH_LISTMONK is the path of, unsigned, in turns, on one
-// sink, and prints a table: doc.go says what of. It runs once, whatever -benchtime
-// says.
+// BenchmarkVersusListmonk compares a broadcast of Mailer with a campaign of listmonk
+// (MAILER_BENCH_LISTMONK), unsigned, in turns on one sink, and prints a table (see doc.go). It
+// runs once, whatever -benchtime is.
 func BenchmarkVersusListmonk(b *testing.B) {
 	path, err := programFrom(listmonkVariable)
 	must(b, err)
@@ -165,7 +164,7 @@ func versusListmonk(b *testing.B) {
 		}
 	}
 	r.castTable(c.messages)
-	b.ReportMetric(0, "ns/op") // one run is one operation, and says nothing
+	b.ReportMetric(0, "ns/op") // one run is one operation, which is meaningless
 	b.ReportMetric(r.ratio(mailerCampaign, listmonkCampaign, rateOf), "broadcast-x-rate")
 	b.ReportMetric(r.ratio(mailerCampaign, listmonkCampaign, cpuOf), "broadcast-x-cpu")
 	b.ReportMetric(r.ratio(mailerCampaign, listmonkCampaign, memoryOf), "broadcast-x-memory")
@@ -194,7 +193,7 @@ func (r *report) cast(who senderKind, o outcome) {
 		o.memory, o.cast.lost, o.cast.duplicated, shares(o.programs))
 }
 
-// faults are the messages that a contender lost and doubled in all rounds.
+// faults returns how many messages a contender lost and duplicated in all rounds.
 func (r *report) faults(name string) (lost, doubled int) {
 	for _, o := range r.outcomes[name] {
 		lost, doubled = lost+o.cast.lost, doubled+o.cast.duplicated

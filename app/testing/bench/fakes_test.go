@@ -21,9 +21,8 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Fakes stand in for programs that a machine does not have: enough of each that
-// what the benchmark asks of it is asked, and no more. The test's binary is all of
-// them; fakeVariable says which.
+// Fakes of programs that a machine may not have, with just what the benchmark uses. The test
+// binary is all of them; fakeVariable selects one.
 const fakeVariable = "MAILER_BENCH_FAKE"
 
 var fakes = map[string]func(){
@@ -32,7 +31,7 @@ var fakes = map[string]func(){
 	"unsound listmonk": func() { fakeEnd(fakeListmonk(true)) },
 }
 
-// runFake reports whether this process was one of the fakes.
+// runFake reports whether this process ran as a fake.
 func runFake() bool {
 	run := fakes[os.Getenv(fakeVariable)]
 	if run == nil {
@@ -53,13 +52,13 @@ func fakeEnd(err error) {
 	}
 }
 
-// configured is what stands behind the words in the file that --config names.
+// configured returns the value after some words in the file that --config names.
 func configured(words string) string {
 	for i, arg := range os.Args[:len(os.Args)-1] {
 		if arg != "--config" {
 			continue
 		}
-		text, _ := os.ReadFile(os.Args[i+1]) // none configures nothing
+		text, _ := os.ReadFile(os.Args[i+1]) // empty without a file
 		found := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(words) + `"?([^"\s]+)`).FindSubmatch(text)
 		if found != nil {
 			return string(found[1])
@@ -68,8 +67,7 @@ func configured(words string) string {
 	return ""
 }
 
-// fakeMaddy takes mail, signs it with the key that it was given and hands it on
-// before it answers.
+// fakeMaddy accepts mail, signs it with the given key and forwards it before it replies.
 func fakeMaddy() error {
 	if os.Args[len(os.Args)-1] != "run" {
 		return errors.New("fake maddy: not told to run")
@@ -95,7 +93,7 @@ func fakeMaddy() error {
 	return server.ListenAndServe()
 }
 
-// relaySession is one connection, with one of its own to the next server.
+// relaySession is a connection with its own connection to the next server.
 type relaySession struct {
 	next    *smtp.Client
 	signing dkim.SignOptions
@@ -127,8 +125,8 @@ func (s *relaySession) Data(r io.Reader) error {
 func (s *relaySession) Reset()        {}
 func (s *relaySession) Logout() error { return s.next.Quit() }
 
-// fakeListmonk keeps its settings in PostgreSQL, as the real one does, and what it
-// sends in a file. An unsound one forgets one message and sends one twice.
+// fakeListmonk stores its settings in PostgreSQL, as listmonk does, and the recipients in a file.
+// With faulty it loses one message and sends one twice.
 func fakeListmonk(unsound bool) error {
 	f := &listmonkFake{faulty: unsound, file: configured("database = ") + ".csv", status: "draft"}
 	if os.Args[len(os.Args)-1] == "--yes" {
@@ -202,7 +200,7 @@ func (f *listmonkFake) load() error {
 	return errors.Join(err, json.Unmarshal([]byte(servers), &f.smtp))
 }
 
-// handler answers those who have the token.
+// handler answers requests with the token.
 func (f *listmonkFake) handler(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
@@ -216,7 +214,7 @@ func (f *listmonkFake) handler(answer func(*http.Request) (any, error)) http.Han
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"data": data}) // a client that left needs no answer
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": data}) // the client may be gone
 	}
 }
 
@@ -280,7 +278,7 @@ func (f *listmonkFake) state(*http.Request) (any, error) {
 	return map[string]any{"id": 7, "status": f.status}, nil
 }
 
-// sendTo writes to all over as many connections as are allowed.
+// sendTo sends to all recipients over the allowed number of connections.
 func (f *listmonkFake) sendTo(rows [][]string) {
 	work := make(chan []string)
 	var wg sync.WaitGroup

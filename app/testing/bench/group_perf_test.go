@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// Processor time of a process that has ended is what a look at the living ones
-// misses: Postfix's children come and go.
+// TestPerfProcessorTimeIncludesEndedProcesses: Postfix's child processes come and go, and sampling
+// the living ones would miss them.
 func TestPerfProcessorTimeIncludesEndedProcesses(t *testing.T) {
 	const burn = `i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done`
 	for name, g := range map[string]*group{"as found": newGroup(t), "by /proc": {tb: t}} {
-		// The inner shell burns and ends; the outer one stays until its input does.
+		// The inner shell uses the processor and ends; the outer one stays until its input is
+		// closed.
 		cmd := exec.Command("/bin/sh", "-c", `/bin/sh -c '`+burn+`'; echo done; read -r _`)
 		g.enter(cmd)
 		in, err := cmd.StdinPipe()

@@ -16,13 +16,12 @@ import (
 	"time"
 )
 
-// group is the processes of one peer, whatever they fork: a cgroup v2 of its
-// own, whose processor time holds that of processes which have ended. Where none
-// can be made, it is the tree under the processes that were started, read from
-// /proc: own times and those of children that were waited for.
+// group is the processes of one peer with all their children: a cgroup v2 whose processor time
+// includes ended processes. Without permission for one it is the process tree in /proc: times of
+// living processes and of children that were waited for.
 type group struct {
 	tb    testing.TB
-	dir   string // of the cgroup; empty: /proc
+	dir   string // of the cgroup; empty: /proc is used
 	fd    *os.File
 	roots []int
 }
@@ -36,7 +35,7 @@ func newGroup(tb testing.TB) *group {
 	return g
 }
 
-// makeCgroup also tries the cgroup out: a process has to start in it.
+// makeCgroup creates a cgroup and starts a process in it as a test.
 func (g *group) makeCgroup() error {
 	parent, err := ownCgroup()
 	if err != nil {
@@ -46,7 +45,7 @@ func (g *group) makeCgroup() error {
 		return err
 	}
 	dir := g.dir
-	g.tb.Cleanup(func() { _ = os.Remove(dir) }) // stays when a process does, which stop tells
+	g.tb.Cleanup(func() { _ = os.Remove(dir) }) // fails if a process remains, which stop reports
 	if g.fd, err = os.Open(dir); err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func (g *group) makeCgroup() error {
 	return err
 }
 
-// ownCgroup is the directory of the cgroup v2 that this process is in.
+// ownCgroup returns the directory of the cgroup v2 of this process.
 func ownCgroup() (string, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -84,7 +83,7 @@ func ownCgroup() (string, error) {
 	return "", errors.New("no cgroup v2")
 }
 
-// method says how processor time is read.
+// method describes how processor time is read.
 func (g *group) method() string {
 	if g.dir == "" {
 		return "/proc/PID/stat of the process tree, with children that ended"
@@ -92,8 +91,8 @@ func (g *group) method() string {
 	return "cpu.stat of a cgroup v2 for each peer"
 }
 
-// enter has a command start in the group, and in a process group of its own: a
-// Ctrl-C is not for it.
+// enter makes a command start in the group, and in its own process group, so that Ctrl-C does not
+// reach it.
 func (g *group) enter(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -104,10 +103,10 @@ func (g *group) enter(cmd *exec.Cmd) {
 	}
 }
 
-// started tells the group of a process that entered it.
+// started adds a started process to the group.
 func (g *group) started(cmd *exec.Cmd) { g.roots = append(g.roots, cmd.Process.Pid) }
 
-// cpu is the processor time that all processes used so far.
+// cpu returns the processor time of all processes so far.
 func (g *group) cpu() time.Duration {
 	g.tb.Helper()
 	if g.dir == "" {
@@ -136,7 +135,7 @@ func (g *group) cgroupCPU() (time.Duration, error) {
 	return 0, errors.New("no usage_usec in cpu.stat")
 }
 
-// pids are the processes that are alive.
+// pids returns the living processes.
 func (g *group) pids() []int {
 	if g.dir == "" {
 		return descendants(g.roots)
@@ -152,7 +151,7 @@ func (g *group) pids() []int {
 	return out
 }
 
-// descendants are roots and all that come from them, by their parents' ids.
+// descendants returns roots and all their descendants, by parent ids.
 func descendants(roots []int) []int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
 	children := map[int][]int{}
@@ -170,8 +169,8 @@ func descendants(roots []int) []int {
 	return out
 }
 
-// statFields are the fields of /proc/PID/stat behind the name, from the state
-// on: proc(5). A process that is gone has none.
+// statFields returns the fields of /proc/PID/stat after the name, from the state on (proc(5));
+// none for an ended process.
 func statFields(pid int) []string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -183,7 +182,7 @@ func statFields(pid int) []string {
 // tick is the unit of times in /proc/PID/stat.
 const tick = time.Second / 100
 
-// processTime is what a process and its children that ended used.
+// processTime returns the processor time of a process and its ended children.
 func processTime(pid int) (sum time.Duration) {
 	fields := statFields(pid)
 	if fields == nil {
@@ -196,7 +195,7 @@ func processTime(pid int) (sum time.Duration) {
 	return sum
 }
 
-// programs are the processor times of the living processes by program.
+// programs returns the processor times of living processes by program.
 func (g *group) programs() map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, pid := range g.pids() {
@@ -207,18 +206,18 @@ func (g *group) programs() map[string]time.Duration {
 	return out
 }
 
-// settle waits until the peer has nothing left to do for the messages that
-// arrived, 10 s at most: what comes after the last reply is work as well.
+// settle waits until the peer has nothing left to do for the received messages, at most 10 s: work
+// after the last reply counts too.
 func (g *group) settle() {
 	g.tb.Helper()
-	const span, quiet = 150 * time.Millisecond, 4 * time.Millisecond
+	const span, idle = 150 * time.Millisecond, 4 * time.Millisecond
 	ticker := time.NewTicker(span)
 	defer ticker.Stop()
 	used := g.cpu()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		<-ticker.C
 		now := g.cpu()
-		if now-used < quiet {
+		if now-used < idle {
 			return
 		}
 		used = now
@@ -226,13 +225,12 @@ func (g *group) settle() {
 	g.tb.Log("a peer still works 10 s after the last message")
 }
 
-// memory is the memory of all processes in MB, pages that several share counted
-// once (PSS).
+// memory returns the memory of all processes in MB, shared pages counted once (PSS).
 func (g *group) memory() (mb float64) {
 	for _, pid := range g.pids() {
 		rollup, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 		if err != nil {
-			continue // gone
+			continue // ended
 		}
 		for line := range strings.Lines(string(rollup)) {
 			if text, ok := strings.CutPrefix(line, "Pss:"); ok {
@@ -244,20 +242,20 @@ func (g *group) memory() (mb float64) {
 	return mb
 }
 
-// watchMemory samples memory until stop, which returns the most that it saw. It
-// looks seldom, because looking costs as well.
+// watchMemory samples memory until stop, which returns the maximum. It samples rarely, since
+// sampling costs processor time too.
 func (g *group) watchMemory() (stop func() float64) {
 	const every = 500 * time.Millisecond
 	var wg sync.WaitGroup
 	done := make(chan struct{})
-	most := g.memory()
+	highest := g.memory()
 	wg.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				most = max(most, g.memory())
+				highest = max(highest, g.memory())
 			case <-done:
 				return
 			}
@@ -266,12 +264,12 @@ func (g *group) watchMemory() (stop func() float64) {
 	return func() float64 {
 		close(done)
 		wg.Wait()
-		return max(most, g.memory())
+		return max(highest, g.memory())
 	}
 }
 
-// starter ends a process when it is let go, also when the test's process dies
-// without a word: a shell waits for the end of its standard input.
+// starter stops a process when it is told to, or when the test's process dies: a shell waits for
+// the end of its standard input.
 type starter struct {
 	shell *exec.Cmd
 	pipe  io.Closer
@@ -287,13 +285,13 @@ func newStarter(tb testing.TB, cmd *exec.Cmd) *starter {
 	return &starter{shell: shell, pipe: hand}
 }
 
-// start sends SIGTERM and waits until that is done.
+// start sends SIGTERM and waits for the shell.
 func (l *starter) start() {
 	l.pipe.Close()
-	_ = l.shell.Wait() // kill fails when the process is gone already
+	_ = l.shell.Wait() // kill fails if the process has ended already
 }
 
-// end lets a process go and waits for it, at most 20 s.
+// end stops a process and waits for it, at most 20 s.
 func end(tb testing.TB, cmd *exec.Cmd, l *starter) {
 	tb.Helper()
 	l.start()
@@ -301,6 +299,6 @@ func end(tb testing.TB, cmd *exec.Cmd, l *starter) {
 		tb.Errorf("%s does not stop in 20 s", cmd.Path)
 		_ = cmd.Process.Kill()
 	})
-	_ = cmd.Wait() // a SIGTERM is no success, and tells nothing
+	_ = cmd.Wait() // SIGTERM is not a success
 	late.Stop()
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 )
 
-// markedMessage is a message with a mark, as on the wire.
+// markedMessage returns a message with a mark.
 func markedMessage(number int, body string) string {
 	return fmt.Sprintf("From: a@example.com\r\n%s%07d\r\n\r\n%s", markField, number, body)
 }
@@ -44,7 +44,8 @@ func TestSinkAnswersPipelinedCommands(t *testing.T) {
 	must(t, m.check(false))
 }
 
-// A reply that waited for the rest of a command would wait for ever.
+// TestSinkAnswersBeforePartialCommand: waiting for the rest of a command before the reply would be
+// a deadlock.
 func TestSinkAnswersBeforePartialCommand(t *testing.T) {
 	t.Parallel()
 	s := newSink(t)
@@ -88,7 +89,7 @@ func TestSinkFindsSplitFinalDot(t *testing.T) {
 	}
 }
 
-// Each thing that makes figures untrue, and the round that is as it should be.
+// TestMarksReportFaults covers each fault that makes figures invalid, and a correct round.
 func TestMarksReportFaults(t *testing.T) {
 	t.Parallel()
 	signed := "DKIM-Signature: v=1\r\n"
@@ -165,8 +166,8 @@ func TestAlteredMessageFailsVerification(t *testing.T) {
 	}
 }
 
-// Rounds are compared with their neighbours in time: a machine that was slow in
-// one of them must not change the ratio.
+// TestRatioIsMedianOfRounds: rounds are compared with their neighbours in time, so that a slow
+// phase of the machine does not change the ratio.
 func TestRatioIsMedianOfRounds(t *testing.T) {
 	t.Parallel()
 	r := newReport(io.Discard)

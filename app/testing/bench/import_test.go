@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// importSize is how many rows BenchmarkImport imports.
+// importSize is the number of rows of BenchmarkImport.
 const importSize = 100_000
 
 // importForm is a file of n contacts with two names and two properties.
@@ -28,7 +28,7 @@ func importForm(tb testing.TB, n int) (body []byte, contentType string) {
 	return upload(tb, rows.Bytes(), "")
 }
 
-// upload is a form with a file of contacts, and params where the form has them.
+// upload returns a form with a file of contacts and further parameters.
 func upload(tb testing.TB, rows []byte, params string) (body []byte, contentType string) {
 	tb.Helper()
 	var buf bytes.Buffer
@@ -93,8 +93,8 @@ func (s *server) waitImport(id string) (a importAnswer) {
 	return a
 }
 
-// BenchmarkImport imports 100,000 contacts, with nothing else to do and while
-// emails are posted and sent without a pause.
+// BenchmarkImport imports 100,000 contacts on an idle server, and while emails are posted and sent
+// continuously.
 func BenchmarkImport(b *testing.B) {
 	for _, clients := range []int{0, 4, 16} {
 		b.Run(fmt.Sprintf("sends-%d", clients), func(b *testing.B) {
@@ -140,7 +140,7 @@ func benchmarkImport(b *testing.B, clients int) {
 	s.stop()
 }
 
-// sends are the latencies of clients that post emails, each in its own list.
+// sends holds the latencies of clients that post emails, one list for each.
 type sends struct{ all [][]time.Duration }
 
 func newSends(clients int) *sends { return &sends{make([][]time.Duration, clients)} }

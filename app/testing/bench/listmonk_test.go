@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// listmonkVariable names the environment variable with the path of a listmonk,
-// 5 or newer, that BenchmarkVersusListmonk measures. Without it none does.
+// listmonkVariable names the environment variable with the path of listmonk 5 or newer for
+// BenchmarkVersusListmonk. Without it the benchmark is skipped.
 const listmonkVariable = "MAILER_BENCH_LISTMONK"
 
-// listmonk is a listmonk at work, with a PostgreSQL of its own.
+// listmonk is a running listmonk with its own PostgreSQL.
 type listmonk struct {
 	*programs
 	database *postgres
@@ -30,11 +30,11 @@ type listmonk struct {
 	campaign int
 }
 
-// listmonkUser is who the benchmark is in listmonk's API.
+// listmonkUser is the API user of the benchmark.
 const listmonkUser = "bench"
 
-// listmonk installs and fills one before the sink. It starts anew when all
-// subscribers are there: what it needed to take them in is not of the campaign.
+// listmonk installs a listmonk with subscribers and the sink as its relay. It is restarted after
+// the import, whose memory does not count.
 func (c *contest) listmonk(g *group) sender {
 	c.tb.Helper()
 	path, err := programFrom(listmonkVariable)
@@ -50,7 +50,7 @@ func (c *contest) listmonk(g *group) sender {
 	return l
 }
 
-// listmonkConf is what listmonk has in a file; all else is in its database.
+// listmonkConf is listmonk's configuration file; other settings are in its database.
 const listmonkConf = `[app]
 address = "ADDR"
 
@@ -68,7 +68,7 @@ max_lifetime = "1h"
 
 var listmonkToken = regexp.MustCompile(`LISTMONK_ADMIN_API_TOKEN="?([^"\s]+)`)
 
-// install makes the tables and a user of the API, whose token it prints.
+// install creates the tables and an API user, and returns the printed token.
 func (l *listmonk) install() {
 	l.tb.Helper()
 	conf := strings.NewReplacer("ADDR", l.addr, "HOST", l.database.host, "PORT", l.database.port).Replace(listmonkConf)
@@ -84,9 +84,8 @@ func (l *listmonk) install() {
 	l.token = string(found[1])
 }
 
-// settings has it send with as many connections as Mailer, as fast as they go, in
-// batches that spare it turns to the database, to nobody but the sink: it asks
-// nobody for updates and tells no administrator.
+// settings configures as many connections as Mailer has, no rate limit, large batches, only the
+// sink as server, and no update checks or notifications.
 func (l *listmonk) settings(next string) {
 	l.tb.Helper()
 	host, port, err := net.SplitHostPort(next)
@@ -139,8 +138,8 @@ func (l *listmonk) call(method, path, contentType string, body io.Reader, data a
 	call(l.tb, method, "http://"+l.addr+"/api"+path, l.authorization(), contentType, body, &answer)
 }
 
-// create posts an object with a name and returns its id. Some answers are the
-// object, some a list with it.
+// create posts an object with a name and returns its id. Some answers are the object, others a
+// list with it.
 func (l *listmonk) create(path string, object map[string]any) int {
 	l.tb.Helper()
 	body, err := json.Marshal(object)
@@ -164,7 +163,7 @@ func (l *listmonk) create(path string, object map[string]any) int {
 	return 0
 }
 
-// fill has it import n subscribers.
+// fill imports n subscribers.
 func (l *listmonk) fill(n int) {
 	l.tb.Helper()
 	l.list = l.create("/lists", map[string]any{"name": "Everybody", "type": "private", "optin": "single"})
@@ -189,15 +188,14 @@ func (l *listmonk) fill(n int) {
 	}
 }
 
-// send begins a campaign with the letter alone: a template of its own adds nothing
-// to it.
+// send starts a campaign with the content only: a template would add nothing.
 func (l *listmonk) send() {
 	l.tb.Helper()
 	template := l.create("/templates", map[string]any{"name": "Nothing", "type": "campaign", "body": `{{ template "content" . }}`})
 	l.campaign = l.create("/campaigns", map[string]any{"name": "Letter", "type": "regular", "content_type": "html", "messenger": "email",
 		"lists": []int{l.list}, "template_id": template, "from_email": broadcastFrom,
 		"subject": "Hello {{ .Subscriber.Name }}", "body": newsletterHTML("{{ .Subscriber.Name }}", "{{ UnsubscribeURL }}")})
-	var state json.RawMessage // says nothing that is needed
+	var state json.RawMessage // not needed
 	l.call("PUT", fmt.Sprintf("/campaigns/%d/status", l.campaign), "application/json", strings.NewReader(`{"status":"running"}`), &state)
 }
 
@@ -211,5 +209,5 @@ func (l *listmonk) finished() bool {
 	return state.Status == "finished"
 }
 
-// peak is the memory at its peak, as sampled.
+// peak is the sampled peak memory.
 func (l *listmonk) peak(sampled float64) float64 { return sampled }

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// maddyVariable names the environment variable with the path of a maddy, 0.6 or
-// newer, that takes part in BenchmarkVersus. Without it none does.
+// maddyVariable names the environment variable with the path of maddy 0.6 or newer for
+// BenchmarkVersus. Without it maddy does not take part.
 const maddyVariable = "MAILER_BENCH_MADDY"
 
-// startMaddy runs maddy under base as a relay before next, with a queue and a key
-// of its own.
+// startMaddy starts maddy in a directory under base as a relay to next, with its own queue and
+// key.
 func startMaddy(tb testing.TB, g *group, base, next string, sample []byte, signed bool) *smtpPeer {
 	tb.Helper()
 	path, err := programFrom(maddyVariable)
@@ -35,9 +35,8 @@ func startMaddy(tb testing.TB, g *group, base, next string, sample []byte, signe
 	return p
 }
 
-// maddyConf takes mail from anybody on the loopback interface, queues it on the
-// disk and hands it to the sink: no checks and no limits on the way in, as many
-// deliveries at once as Mailer has.
+// maddyConf accepts all mail on loopback, queues it on disk and passes it to the sink, without
+// checks and limits, with as many concurrent deliveries as Mailer.
 const maddyConf = `state_dir DIR/state
 runtime_dir DIR/run
 hostname maddy.example.com
@@ -61,7 +60,7 @@ target.smtp onward {
 }
 `
 
-// maddySigning signs what Mailer signs (smtpout/dkim.go), in the same way.
+// maddySigning signs the same fields in the same way as Mailer (smtpout/dkim.go).
 const maddySigning = `	modify {
 		dkim {
 			domains example.com

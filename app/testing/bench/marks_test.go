@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// A mark is a message's number in its round, as digits at the end of its
-// subject: cheap to stamp into bytes that are ready and cheap to find again.
+// A mark is the number of a message in its round, as digits at the end of its subject: cheap to
+// write into a prepared message and to find again.
 const (
 	markField  = "Subject: Hello "
 	markDigits = 7
-	markZero   = "Hello 0000000" // where a request or message is to be stamped
+	markZero   = "Hello 0000000" // position of the mark in a request or message
 )
 
 var errNoMark = errors.New("no mark in what is to be sent")
 
-// stampAt says where in a request or message the digits of its mark stand.
+// stampAt returns the position of the mark's digits in a request or message.
 func stampAt(b []byte) (int, error) {
 	at := bytes.Index(b, []byte(markZero))
 	if at < 0 {
@@ -29,7 +29,7 @@ func stampAt(b []byte) (int, error) {
 	return at + len(markZero) - markDigits, nil
 }
 
-// stamp writes a mark's digits.
+// stamp writes the digits of a mark.
 func stamp(digits []byte, number int) {
 	for i := markDigits - 1; i >= 0; i-- {
 		digits[i] = byte('0' + number%10)
@@ -37,13 +37,13 @@ func stamp(digits []byte, number int) {
 	}
 }
 
-// markIn reads the mark of a message that arrived.
+// markIn reads the mark of a received message.
 func markIn(message []byte) (int, bool) {
 	at := bytes.Index(message, []byte("\n"+markField))
 	if at < 0 && !bytes.HasPrefix(message, []byte(markField)) {
 		return 0, false
 	}
-	digits := at + 1 + len(markField) // from 0 when the field is the first
+	digits := at + 1 + len(markField) // from 0 if it is the first field
 	if len(message) < digits+markDigits {
 		return 0, false
 	}
@@ -57,17 +57,17 @@ func markIn(message []byte) (int, bool) {
 	return number, true
 }
 
-// marks is the ledger of one round: each number goes out once and must arrive
-// once. Its times are nanoseconds from start.
+// marks records one round: each number is sent once and must arrive once. Times are nanoseconds
+// from start.
 type marks struct {
 	start         time.Time
-	every         time.Duration // between two messages; 0: as fast as they go
+	every         time.Duration // between two messages; 0: no delay
 	next          atomic.Int64
 	sent, arrived []atomic.Int64
 	open          atomic.Int64
 	all           chan struct{} // closed when the last one arrived
 	signed        atomic.Int64
-	unknown       atomic.Int64 // arrivals without a mark, or with one of another round
+	unknown       atomic.Int64 // messages without a mark or with one of another round
 	duplicates    atomic.Int64
 
 	mu   sync.Mutex
@@ -82,8 +82,7 @@ func newMarks(n int) *marks {
 
 func (m *marks) now() int64 { return max(1, int64(time.Since(m.start))) }
 
-// send stamps the next number, when its turn has come; the message has to go out
-// now.
+// send writes the next number when its time has come. The message must be sent immediately.
 func (m *marks) send(digits []byte) {
 	i := int(m.next.Add(1) - 1)
 	if early := time.Duration(i)*m.every - time.Since(m.start); early > 0 {
@@ -93,7 +92,7 @@ func (m *marks) send(digits []byte) {
 	m.sent[i].Store(m.now())
 }
 
-// received takes a message as it is on the wire, up to its final dot.
+// received records a message as received, up to its final dot.
 func (m *marks) received(message []byte) {
 	now := m.now()
 	header, _, _ := bytes.Cut(message, []byte("\r\n\r\n"))
@@ -119,7 +118,7 @@ func (m *marks) received(message []byte) {
 	}
 }
 
-// wait blocks until all messages arrived.
+// wait waits until all messages arrived.
 func (m *marks) wait(limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -131,7 +130,7 @@ func (m *marks) wait(limit time.Duration) error {
 	}
 }
 
-// check tells what makes a round's figures untrue.
+// check returns what makes the figures of a round invalid.
 func (m *marks) check(signed bool) error {
 	want := int64(0)
 	if signed {
@@ -152,7 +151,7 @@ func (m *marks) check(signed bool) error {
 	return nil
 }
 
-// elapsed is how long it was from the first message's start to the last's arrival.
+// elapsed returns the time from the first message's start to the last arrival.
 func (m *marks) elapsed() time.Duration {
 	first, last := m.sent[0].Load(), int64(0)
 	for i := range m.sent {
@@ -161,7 +160,7 @@ func (m *marks) elapsed() time.Duration {
 	return time.Duration(last - first)
 }
 
-// span is when the first and the last message arrived, from start.
+// span returns when the first and the last message arrived, from start.
 func (m *marks) span() (first, last time.Duration) {
 	for i := range m.arrived {
 		at := time.Duration(m.arrived[i].Load())
@@ -173,7 +172,7 @@ func (m *marks) span() (first, last time.Duration) {
 	return first, last
 }
 
-// delays are the times from a message's start to its arrival, sorted.
+// delays returns the sorted times from a message's start to its arrival.
 func (m *marks) delays() []time.Duration {
 	out := make([]time.Duration, len(m.sent))
 	for i := range out {

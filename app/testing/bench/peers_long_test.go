@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// The short form of BenchmarkVersus: what is measured there works. Its figures
-// mean nothing.
+// The short form of BenchmarkVersus tests the benchmark itself. Its figures are meaningless.
 func TestLongPeersDeliverAndSignEachMessage(t *testing.T) {
 	c := newContest(t, 2*connections)
 	r := newReport(&bytes.Buffer{})
@@ -45,7 +44,7 @@ func TestLongMaddySignedAndUnsigned(t *testing.T) {
 	}
 }
 
-// The short form of BenchmarkVersusListmonk. Its figures mean nothing.
+// The short form of BenchmarkVersusListmonk. Its figures are meaningless.
 func TestLongBroadcastVersusListmonk(t *testing.T) {
 	needsPostgres(t)
 	if os.Getenv(listmonkVariable) == "" {
@@ -70,7 +69,7 @@ func TestLongBroadcastVersusListmonk(t *testing.T) {
 	t.Logf("%s", r.out)
 }
 
-// The control: a peer that loses and doubles is found out.
+// The control: a peer that loses and duplicates messages is detected.
 func TestLongLostAndDuplicatedMessagesAreCounted(t *testing.T) {
 	needsPostgres(t)
 	t.Setenv(listmonkVariable, fake(t, "unsound listmonk"))
@@ -92,7 +91,7 @@ func needsPostgres(t *testing.T) {
 	}
 }
 
-// fake writes a program that is one of the fakes and returns its path.
+// fake writes a program that runs one of the fakes and returns its path.
 func fake(t *testing.T, name string) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -25,7 +25,7 @@ func TestInvalidPeerPathNamesVariable(t *testing.T) {
 	}
 }
 
-// Without its variable a peer leaves no trace, neither in the turns nor in the table.
+// TestPeersAreEnabledByVariable: without its variable a peer is neither started nor in the table.
 func TestPeersAreEnabledByVariable(t *testing.T) {
 	for path, want := range map[string]struct{ contenders, pairs int }{"": {4, 2}, "/somewhere/maddy": {6, 4}} {
 		t.Setenv(maddyVariable, path)

@@ -11,15 +11,14 @@ import (
 	"testing"
 )
 
-// postfix is a Postfix of the benchmark's own, with OpenDKIM as its milter when
-// it signs. All that it has is in one directory; a Postfix of the system is
-// never touched.
+// postfix is a Postfix with its own configuration and, if it signs, OpenDKIM as its milter. All
+// files are in one directory; the system's Postfix is not used.
 type postfix struct {
 	*smtpPeer
 	next string // the sink
 }
 
-// missing says what is not here of what a Postfix needs.
+// missing returns which required programs are missing.
 func missing(signed bool) string {
 	if os.Geteuid() != 0 {
 		return "root, which Postfix's master needs"
@@ -36,7 +35,8 @@ func missing(signed bool) string {
 	return ""
 }
 
-// startPostfix runs Postfix under base, where its user can read, before next.
+// startPostfix starts Postfix in a directory under base that its user can read, as a relay to
+// next.
 func startPostfix(tb testing.TB, g *group, base, next string, sample []byte, signed bool) *postfix {
 	tb.Helper()
 	p := &postfix{&smtpPeer{programs: newPrograms(tb, g, base, "Postfix"), addr: freeAddr(tb), sample: sample}, next}
@@ -66,7 +66,7 @@ func (p *postfix) directories() {
 	must(p.tb, os.Chmod(filepath.Join(p.dir, "data"), 0o700))
 }
 
-// setting reads one of the built-in settings, like a directory of the package.
+// setting returns a built-in setting, like a directory of the package.
 func (p *postfix) setting(name string) string {
 	p.tb.Helper()
 	out, err := exec.Command("postconf", "-dh", name).Output()
@@ -121,7 +121,7 @@ milter_default_action = tempfail
 smtpd_milters = MILTER
 `
 
-// masterCF is name, type, private, unprivileged, chroot, wakeup, process limit,
+// masterCF has the columns name, type, private, unprivileged, chroot, wakeup, process limit,
 // command: Debian's, without chroot.
 const masterCF = `ADDR inet n - n - - smtpd
 cleanup unix n - n - 0 cleanup
@@ -152,7 +152,7 @@ func (p *postfix) configure(milter string) {
 	must(p.tb, os.WriteFile(p.dir+"/config/master.cf", []byte(fill.Replace(masterCF)), 0o644))
 }
 
-// openDKIMConf signs what Mailer signs (smtpout/dkim.go), in the same way.
+// openDKIMConf signs the same fields in the same way as Mailer (smtpout/dkim.go).
 const openDKIMConf = `Mode s
 Domain example.com
 Selector bench
@@ -169,7 +169,7 @@ Syslog no
 SoftwareHeader no
 `
 
-// openDKIM starts OpenDKIM with a key of its own and returns its socket.
+// openDKIM starts OpenDKIM with a new key and returns its socket.
 func (p *postfix) openDKIM() string {
 	p.tb.Helper()
 	p.record = writeKey(p.tb, p.dir+"/milter/key.pem")

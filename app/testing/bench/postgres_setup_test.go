@@ -11,11 +11,10 @@ import (
 	"mailer/db/pgtest"
 )
 
-// BenchmarkPostgres sends emails, unsigned, by a server on a file, by one on PostgreSQL and
-// by two on one PostgreSQL, each with the same clients in all: what an email costs the
-// servers and PostgreSQL in processor time, and how many round trips between them. The way
-// to PostgreSQL leads through this process, which counts them; that takes about as long as a
-// network in one house.
+// BenchmarkPostgres sends unsigned emails with a server on SQLite, one on PostgreSQL, and two on
+// one PostgreSQL, with the same number of clients. It measures the processor time of servers and
+// PostgreSQL for each email, and the round trips between them. Connections to PostgreSQL pass
+// through this process, which counts round trips and adds about the latency of a local network.
 func BenchmarkPostgres(b *testing.B) {
 	for servers, name := range []string{"file", "one", "two"} {
 		for _, clients := range []int{1, 16, 64} {
@@ -27,16 +26,16 @@ func BenchmarkPostgres(b *testing.B) {
 	}
 }
 
-// postgresSetup are servers on one database.
+// postgresSetup is a set of servers on one database.
 type postgresSetup struct {
 	tb       testing.TB
 	sink     *sink
 	servers  []*server
-	postgres *group        // nil: it is a file
+	postgres *group        // nil: SQLite
 	wire     *pgtest.Proxy // nil: none
 }
 
-// startPostgresSetup starts so many servers on a PostgreSQL; 0: one on a file.
+// startPostgresSetup starts servers on a PostgreSQL database; 0: one on SQLite.
 func startPostgresSetup(tb testing.TB, servers int) *postgresSetup {
 	tb.Helper()
 	e := &postgresSetup{tb: tb, sink: newSink(tb)}
@@ -65,7 +64,7 @@ func startPostgresSetup(tb testing.TB, servers int) *postgresSetup {
 	return e
 }
 
-// load has clients post n emails to all servers, and waits until they have left.
+// load posts n emails to all servers and waits until they are sent.
 func (e *postgresSetup) load(n, clients int) {
 	e.tb.Helper()
 	all := e.sink.messages.Load() + int64(n/len(e.servers)*len(e.servers))
@@ -77,7 +76,7 @@ func (e *postgresSetup) load(n, clients int) {
 	e.sink.waitFor(all)
 }
 
-// cpu is what the servers, and PostgreSQL, used so far.
+// cpu returns the processor time of the servers and PostgreSQL so far.
 func (e *postgresSetup) cpu() (servers, postgres time.Duration) {
 	for _, s := range e.servers {
 		servers += s.cpu()
@@ -88,7 +87,7 @@ func (e *postgresSetup) cpu() (servers, postgres time.Duration) {
 	return servers, postgres
 }
 
-// roundTrips are the round trips, and the statements, since it was called last.
+// roundTrips returns the round trips and statements since the last call.
 func (e *postgresSetup) roundTrips() (roundTrips, statements int) {
 	if e.wire == nil {
 		return 0, 0

@@ -16,17 +16,16 @@ import (
 	"testing"
 )
 
-// postgres is a PostgreSQL of the benchmark's own, made by initdb and left as that
-// makes it: every commit is on the disk before its answer. One of the system is
-// never touched.
+// postgres is a PostgreSQL server made by initdb with default settings: every commit is on disk
+// before its answer. The system's server is not used.
 type postgres struct {
-	*programs  // of the peer whose database it is
+	*programs  // of the peer that uses the database
 	bin        string
 	host, port string
 }
 
-// postgresPrograms is the folder with all programs of the newest PostgreSQL of
-// Debian's, or of the one that the path leads to.
+// postgresPrograms returns the directory with the programs of Debian's newest PostgreSQL, or of
+// the one in the path.
 func postgresPrograms() (string, error) {
 	all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // the pattern is well-formed
 	version := func(path string) int {
@@ -48,7 +47,8 @@ func postgresPrograms() (string, error) {
 	return "", errors.New("missing: Debian package postgresql")
 }
 
-// startPostgres starts a PostgreSQL on an empty database, as a part of c.
+// startPostgres starts a PostgreSQL server with an empty database, as one of the programs of a
+// peer.
 func startPostgres(c *programs) *postgres {
 	c.tb.Helper()
 	bin, err := postgresPrograms()
@@ -72,8 +72,8 @@ func startPostgres(c *programs) *postgres {
 	return p
 }
 
-// databaseUser has data belong to who runs PostgreSQL: it refuses root, for whom
-// Debian has a user. Anybody else runs it as who they are.
+// databaseUser gives the data directory to the user of the server: PostgreSQL refuses root, for
+// whom Debian has a user.
 func databaseUser(tb testing.TB, data string) *syscall.SysProcAttr {
 	tb.Helper()
 	if os.Geteuid() != 0 {
@@ -89,7 +89,7 @@ func databaseUser(tb testing.TB, data string) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }
 
-// query runs a statement and returns what psql prints: rows, and what was done.
+// query runs a statement and returns the output of psql.
 func (p *postgres) query(statement string) (string, error) {
 	return query(p.bin, p.host, p.port, statement)
 }

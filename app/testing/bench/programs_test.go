@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// programs is the programs of one peer. All that they have is in one directory, and
-// they all run in one group.
+// programs are the processes of one peer. All their files are in one directory, and they run in
+// one group.
 type programs struct {
 	tb      testing.TB
 	name    string
@@ -29,13 +29,13 @@ type programs struct {
 	running []program
 }
 
-// program is a program that was started.
+// program is a started program.
 type program struct {
 	cmd   *exec.Cmd
 	leash *starter
 }
 
-// newPrograms makes a directory under base that other users can read.
+// newPrograms creates a directory under base that other users can read.
 func newPrograms(tb testing.TB, g *group, base, name string) *programs {
 	tb.Helper()
 	dir, err := os.MkdirTemp(base, strings.ToLower(name)+"-")
@@ -46,15 +46,14 @@ func newPrograms(tb testing.TB, g *group, base, name string) *programs {
 	return c
 }
 
-// add is a command as the peers run theirs: in their directory, and of the
-// environment they get a path and what is given.
+// add returns a command that runs in the directory, with a path and the given environment only.
 func (c *programs) add(environment []string, path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = c.dir, environment
 	return cmd
 }
 
-// prepare sets what all programs of a peer have in common.
+// prepare sets the common options of a peer's programs.
 func (c *programs) prepare(cmd *exec.Cmd) {
 	c.tb.Helper()
 	cmd.Env = append(slices.Clone(cmd.Env), "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
@@ -80,7 +79,7 @@ func (c *programs) run(cmd *exec.Cmd) {
 	}
 }
 
-// output is a file, not a pipe, which daemons would keep open.
+// output returns a file for output: daemons would keep a pipe open.
 func (c *programs) output() *os.File {
 	c.tb.Helper()
 	f, err := os.OpenFile(c.dir+"/output", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -103,7 +102,7 @@ func (c *programs) waitGreeting(addr string) {
 	})
 }
 
-// await asks every 20 ms, 20 s at most.
+// await polls every 20 ms, for at most 20 s.
 func (c *programs) await(what string, probe func() error) {
 	c.tb.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -118,24 +117,23 @@ func (c *programs) await(what string, probe func() error) {
 	c.tb.Fatalf("not in 20 s: %s: %v\n%s", what, err, c.log())
 }
 
-// log is the end of what the programs wrote.
+// log returns the end of the programs' output.
 func (c *programs) log() (text string) {
 	for _, name := range []string{"output", "maillog"} {
-		b, _ := os.ReadFile(filepath.Join(c.dir, name)) // missing: nothing written
+		b, _ := os.ReadFile(filepath.Join(c.dir, name)) // missing: no output
 		text += string(b[max(0, len(b)-3000):])
 	}
 	return text
 }
 
-// end stops the program that was started last.
+// end stops the last started program.
 func (c *programs) end() {
 	last := len(c.running) - 1
 	end(c.tb, c.running[last].cmd, c.running[last].leash)
 	c.running = c.running[:last]
 }
 
-// stop stops the programs, those first that were started last, and fails when a
-// process stays.
+// stop stops the programs in reverse order and fails if a process remains.
 func (c *programs) stop() {
 	if c.running == nil {
 		return
@@ -156,8 +154,7 @@ func (c *programs) stop() {
 	must(c.tb, os.RemoveAll(c.dir))
 }
 
-// programFrom reads the path of a program from the environment; "" when none is
-// wanted.
+// programFrom returns the path of a program from the environment; "": not requested.
 func programFrom(variable string) (string, error) {
 	path := os.Getenv(variable)
 	if path == "" {
@@ -172,7 +169,7 @@ func programFrom(variable string) (string, error) {
 	return path, nil
 }
 
-// checkPrograms tells of a wrong path before the first round, not minutes later.
+// checkPrograms reports a wrong path before the first round.
 func checkPrograms(tb testing.TB) {
 	tb.Helper()
 	for _, variable := range []string{maddyVariable, listmonkVariable} {

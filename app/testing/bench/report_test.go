@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// report gathers the rounds and prints them: a line as each ends, and at last
-// the table of medians in Markdown.
+// report collects the rounds and prints them: a line at the end of each, and finally a Markdown
+// table of medians.
 type report struct {
 	out      io.Writer
 	start    time.Time
@@ -40,7 +40,7 @@ func (r *report) head(c *contest, rounds int) {
 		versionOf(maddyVariable, "version"), surroundings(c.tb, c.dir))
 }
 
-// versionOf is how a program that was asked for calls itself, after a comma.
+// versionOf returns a program's version, after a comma.
 func versionOf(variable, command string) string {
 	path := os.Getenv(variable)
 	if path == "" {
@@ -49,15 +49,15 @@ func versionOf(variable, command string) string {
 	return ", " + filepath.Base(path) + " " + answer(path, command)
 }
 
-// surroundings are what figures of a run depend on beside the peers.
+// surroundings describes the environment that figures depend on.
 func surroundings(tb testing.TB, dir string) string {
 	return fmt.Sprintf("%d cores, %s, kernel %s; queues and databases on %s; processor time from %s",
 		runtime.NumCPU(), runtime.Version(), answer("uname", "-r"), fileSystem(dir), newGroup(tb).method())
 }
 
-// answer is the first line that a program prints.
+// answer returns the first line of a program's output.
 func answer(program string, args ...string) string {
-	out, _ := exec.Command(program, args...).CombinedOutput() // a program that is missing says nothing
+	out, _ := exec.Command(program, args...).CombinedOutput() // no output if the program is missing
 	line, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimSpace(line)
 }
@@ -84,8 +84,7 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.*f", map[bool]int{true: 1}[ms < 10], ms)
 }
 
-// shares lists which program used how much, from the most on. Those that ended
-// are not among them.
+// shares lists the processor time by program, largest first, without ended processes.
 func shares(programs map[string]time.Duration) string {
 	var sum time.Duration
 	for _, used := range programs {
@@ -111,7 +110,7 @@ func (r *report) queue(n int, loading, restarted float64) {
 	r.printf("%4.0f s  %d queued: %.0f MB at the peak, after a restart %.0f MB\n", time.Since(r.start).Seconds(), n, loading, restarted)
 }
 
-// median is the median of what of picks of each element.
+// median returns the median of of(x) over all x.
 func median[T any](all []T, of func(T) float64) float64 {
 	values := sortedBy(all, of)
 	if len(values) == 0 {
@@ -129,7 +128,7 @@ func sortedBy[T any](all []T, of func(T) float64) []float64 {
 	return values
 }
 
-// What the table is made of.
+// The columns of the table.
 func rateOf(o outcome) float64    { return o.rate }
 func cpuOf(o outcome) float64     { return o.cpu.Seconds() * 1000 }
 func memoryOf(o outcome) float64  { return o.memory }
@@ -149,7 +148,7 @@ func (r *report) table() {
 	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
 }
 
-// pair is two contenders that are compared.
+// pair is two contenders to compare.
 type pair struct{ title, mailer, other, metric string }
 
 func (r *report) pairs() []pair {
@@ -175,8 +174,8 @@ func (r *report) compareSideBySide() {
 	}
 }
 
-// compare is the table of two contenders. The last column is the median of the
-// rounds' ratios: neighbours in time share what else the machine does.
+// compare prints the table of two contenders. The last column is the median of the rounds' ratios:
+// neighbours in time share the load of the machine.
 func (r *report) compare(title, mailer, other string) {
 	ours, theirs := r.outcomes[mailer], r.outcomes[other]
 	r.printf("| %s, medians of %d rounds (least to most) | Mailer | %s | ratio |\n|---|---|---|---|\n", title, len(ours), other)
@@ -213,7 +212,7 @@ func typicalRange(all []outcome, of func(outcome) percentiles) percentiles {
 	}
 }
 
-// ratio is the median of the ratios of the rounds.
+// ratio returns the median of the rounds' ratios.
 func (r *report) ratio(mailer, other string, of func(outcome) float64) float64 {
 	ours, theirs := r.outcomes[mailer], r.outcomes[other]
 	var ratios []float64
@@ -223,7 +222,7 @@ func (r *report) ratio(mailer, other string, of func(outcome) float64) float64 {
 	return median(ratios, func(f float64) float64 { return f })
 }
 
-// signingShare is what a signed email costs, in signatures.
+// signingShare returns the cost of a signed email in signatures.
 func (r *report) signingShare() float64 {
 	return median(r.outcomes["Mailer, DKIM"], cpuOf) / median(r.bounds, eachOf)
 }

@@ -14,15 +14,14 @@ import (
 	"mailer/db/dbtest"
 )
 
-// emailsVariable names the environment variable that says how many emails, to as many
-// addresses, stand in the database of BenchmarkEndToEnd beforehand, and in that of
-// BenchmarkSearch.
+// emailsVariable names the environment variable with the number of emails in the database of
+// BenchmarkSearch, and before BenchmarkEndToEnd.
 const (
 	emailsVariable = "MAILER_BENCH_EMAILS"
 	searchedEmails = 1_000_000
 )
 
-// emailsBefore is how many emails the environment asks for.
+// emailsBefore returns the number in the environment.
 func emailsBefore(b *testing.B, otherwise int) int {
 	b.Helper()
 	text := os.Getenv(emailsVariable)
@@ -34,8 +33,8 @@ func emailsBefore(b *testing.B, otherwise int) int {
 	return n
 }
 
-// fillEmails writes n emails into the database in dir and returns the address of one in
-// their midst.
+// fillEmails writes n emails into the database in dir and returns the address of one in the
+// middle.
 func fillEmails(b *testing.B, dir string, n int) (to string) {
 	b.Helper()
 	store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(dir, "bench.db"), Schema: dbtest.Schema(b), Lock: true, Gather: -1})
@@ -63,7 +62,7 @@ func fillEmails(b *testing.B, dir string, n int) (to string) {
 	return to
 }
 
-// anEmail is the i-th email of a usual archive.
+// anEmail returns the i-th email of a typical archive.
 func anEmail(i int, team string) *app.Email {
 	id := app.NewID()
 	e := &app.Email{ID: id, TeamID: team, Relay: "eu", MessageID: app.EmailMessageID(id, "example.com"), CreatedAt: time.Now(), LastEvent: app.Delivered,
@@ -76,8 +75,8 @@ func anEmail(i int, team string) *app.Email {
 	return e
 }
 
-// BenchmarkSearch searches a million emails (MAILER_BENCH_EMAILS) of one team over HTTP:
-// by a whole address, by the beginning of one, and by what only a walk finds.
+// BenchmarkSearch searches a million emails (MAILER_BENCH_EMAILS) of one team over HTTP: by a
+// whole address, by the beginning of one, and by a text that only a scan finds.
 func BenchmarkSearch(b *testing.B) {
 	dir := b.TempDir()
 	startServer(b, dir, "").stop() // makes database and master key
@@ -99,8 +98,7 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
-// indexEmails puts the recipients of all emails into their index, as the server does in
-// the course of time.
+// indexEmails indexes the recipients of all emails, as the server does in the background.
 func indexEmails(b *testing.B, dir string) {
 	b.Helper()
 	store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(dir, "bench.db"), Schema: dbtest.Schema(b), Lock: true, Gather: -1})
@@ -109,7 +107,7 @@ func indexEmails(b *testing.B, dir string) {
 	for after := ""; ; {
 		last := ""
 		must(b, store.Write(b.Context(), func(tx *db.Tx) (err error) {
-			for range 20 { // pieces in one Write: nobody waits here
+			for range 20 { // several batches in one write: no client waits
 				if last, err = tx.IndexRecipients(after, "~"); err != nil || last == "" {
 					return err
 				}

@@ -31,15 +31,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binaryDir is where this process builds the program.
+// binaryDir returns the directory in which this process builds the program.
 func binaryDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("mailer-bench-%d", os.Getpid()))
 }
 
-// binaryVariable names a program to measure in the place of this one, as to compare them.
+// binaryVariable names the environment variable with a program to measure instead of this one.
 const binaryVariable = "MAILER_BENCH_BINARY"
 
-// binary builds the program once, as a user would.
+// binary builds the program once, as users do.
 var binary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv(binaryVariable); path != "" {
 		return path, nil
@@ -53,7 +53,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// server is the built binary at work, with a database of its own.
+// server is a running binary with its own database.
 type server struct {
 	tb   testing.TB
 	cmd  *exec.Cmd
@@ -62,18 +62,18 @@ type server struct {
 	addr string
 	key  string
 	line *starter
-	// started is how long the server took from its start to ready.
+	// started is the time from the start until ready.
 	started time.Duration
 }
 
-// startServer starts the binary on a database in dir and makes it a key and a
-// trusted domain. An empty relay captures.
+// startServer starts the binary on a database in dir and creates a key and a trusted domain.
+// Without a relay it captures.
 func startServer(tb testing.TB, dir, relay string) *server {
 	tb.Helper()
 	return startServerIn(tb, nil, dir, relay)
 }
 
-// startServerIn starts the binary in a group; nil: in none.
+// startServerIn starts the binary in a group; nil: without one.
 func startServerIn(tb testing.TB, g *group, dir, relay string) *server {
 	tb.Helper()
 	path := filepath.Join(dir, "bench.db")
@@ -81,7 +81,7 @@ func startServerIn(tb testing.TB, g *group, dir, relay string) *server {
 	return startServerOn(tb, g, path, dir, relay, err != nil)
 }
 
-// startServerOn starts the binary on a database, in which first makes the domain.
+// startServerOn starts the binary on a database. first creates the domain.
 func startServerOn(tb testing.TB, g *group, path, dir, relay string, first bool, flags ...string) *server {
 	tb.Helper()
 	bin, err := binary()
@@ -140,7 +140,7 @@ func (s *server) run(args ...string) string {
 	return string(out)
 }
 
-// ready polls /readyz, at most 30 s, and answers how long it took.
+// ready polls /readyz for at most 30 s and returns how long it took.
 func (s *server) ready() time.Duration {
 	s.tb.Helper()
 	start := time.Now()
@@ -162,7 +162,7 @@ func (s *server) stop() {
 	if s.cmd.ProcessState != nil {
 		return
 	}
-	if s.line == nil { // not ready, and not to be
+	if s.line == nil { // not ready, and failed
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
 		return
@@ -171,10 +171,10 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// cpu is the processor time that the server used so far.
+// cpu returns the processor time of the server so far.
 func (s *server) cpu() time.Duration { return processTime(s.cmd.Process.Pid) }
 
-// memory is a line of /proc/PID/status, in MB: VmRSS now, VmHWM at its peak.
+// memory returns a line of /proc/PID/status in MB: VmRSS is the current memory, VmHWM the peak.
 func (s *server) memory(line string) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -193,19 +193,19 @@ func (s *server) memory(line string) float64 {
 	return 0
 }
 
-// oneEmail is a send of 5 KB of HTML.
+// oneEmail returns an email with 5 KB of HTML.
 func oneEmail() string {
 	html := strings.Repeat("<p>Hello, this is a paragraph of a usual mail.</p>\\n", 100)
 	return `{"from":"Mailer <hello@example.com>","to":"you.00000000@example.org","subject":"Hello","html":"` + html + `"}`
 }
 
-// request is a POST, ready for the wire.
+// request returns a POST request as bytes.
 func (s *server) request(path, body string) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, s.key, len(body), body)
 }
 
-// load posts n emails from clients connections, each one request at a time, and
-// returns the latencies, sorted.
+// load posts n emails over clients connections, one request at a time on each, and returns the
+// sorted latencies.
 func (s *server) load(n, clients int) []time.Duration {
 	s.tb.Helper()
 	return s.post(s.request("/emails", oneEmail()), n, clients)
@@ -217,7 +217,7 @@ func (s *server) post(request []byte, n, clients int) []time.Duration {
 	return spread(s.tb, n, clients, func(share int) ([]time.Duration, error) { return s.client(request, share) })
 }
 
-// spread has clients do n things between them and returns the latencies, sorted.
+// spread runs n operations on several clients and returns the sorted latencies.
 func spread(tb testing.TB, n, clients int, client func(share int) ([]time.Duration, error)) []time.Duration {
 	tb.Helper()
 	all := make([][]time.Duration, clients)
@@ -244,13 +244,13 @@ func spread(tb testing.TB, n, clients int, client func(share int) ([]time.Durati
 	return latencies
 }
 
-// client is one keep-alive connection; it reads no more of an answer than it
-// must, to leave the processor to the server.
+// client uses one keep-alive connection. It reads as little of an answer as possible, to leave the
+// processor to the server.
 func (s *server) client(request []byte, n int) ([]time.Duration, error) {
 	request = slices.Clone(request)
 	digits := bytes.Index(request, []byte("you.")) + len("you.")
 	return s.connection(request, n, func() {
-		if digits >= len("you.") { // mail goes to many addresses, as it does elsewhere
+		if digits >= len("you.") { // many recipients, as in real use
 			copy(request[digits:], fmt.Sprintf("%08d", rand.IntN(100_000_000)))
 		}
 	})
@@ -284,7 +284,7 @@ func readAnswer(r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	length, chunked := 0, false // what is long comes in chunks (RFC 9112 7.1)
+	length, chunked := 0, false // long answers are chunked (RFC 9112 7.1)
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {

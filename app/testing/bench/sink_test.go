@@ -9,18 +9,17 @@ import (
 	"testing"
 )
 
-// sinkBuffer is how much of a message the sink looks at together. A usual mail
-// fits in and is never copied.
+// sinkBuffer is the buffer size of the sink. A usual mail fits in and is never copied.
 const sinkBuffer = 64 << 10
 
-// sink is an SMTP server that takes everything and keeps nothing. It is written
-// for little CPU, since it shares the machine with what is measured. It offers
-// PIPELINING (RFC 2920), as real relays do.
+// sink is an SMTP server that accepts and discards everything. It uses little processor time,
+// since it shares the machine with the measured servers. It offers PIPELINING (RFC 2920), as real
+// relays do.
 type sink struct {
 	listener net.Listener
 	messages atomic.Int64
-	arrived  chan struct{}         // one signal a message, dropped when nobody listens
-	watch    atomic.Pointer[marks] // told of each message; nil: nobody
+	arrived  chan struct{}         // one signal for each message, dropped if nobody receives
+	watch    atomic.Pointer[marks] // gets each message; nil: none
 }
 
 func newSink(tb testing.TB) *sink {
@@ -54,18 +53,18 @@ func (s *sink) serve(conn net.Conn) {
 	session.w.Flush()
 }
 
-// sinkSession is one connection.
+// sinkSession is a connection.
 type sinkSession struct {
 	sink *sink
 	r    *bufio.Reader
 	w    *bufio.Writer
 }
 
-// say buffers a reply. RFC 2920 3.2: replies of a group go out as one, but those
-// to EHLO and DATA at once, and all before the session waits for more.
-func (c *sinkSession) say(reply string) { _, _ = c.w.WriteString(reply) } // Flush tells of its error
+// say buffers a reply. Replies of a group of commands are sent together, those to EHLO and DATA
+// immediately, and all before the session waits for more (RFC 2920 3.2).
+func (c *sinkSession) say(reply string) { _, _ = c.w.WriteString(reply) } // Flush returns the error
 
-// step carries out one command; false ends the session.
+// step executes one command; false ends the session.
 func (c *sinkSession) step() bool {
 	if !c.holdsLine() && c.w.Flush() != nil {
 		return false
@@ -88,7 +87,7 @@ func (c *sinkSession) step() bool {
 	return true
 }
 
-// holdsLine reports whether the next command is here already, with its end.
+// holdsLine reports whether the buffer contains the whole next command.
 func (c *sinkSession) holdsLine() bool {
 	waiting, err := c.r.Peek(c.r.Buffered())
 	return err == nil && bytes.IndexByte(waiting, '\n') >= 0
@@ -110,8 +109,8 @@ func (c *sinkSession) data() bool {
 
 var finalDot = []byte("\r\n.\r\n")
 
-// message reads up to the final dot, and shows the message to who watches; of
-// one that the buffer does not hold, its first part.
+// message reads up to the final dot and passes the message to the watcher; of a message larger
+// than the buffer only its first part.
 func (c *sinkSession) message() bool {
 	seen, shown := 0, false
 	for {
@@ -151,14 +150,14 @@ func (c *sinkSession) show(message []byte, shown *bool) {
 	*shown = true
 }
 
-// expect has the sink tell of the next n messages that carry a mark.
+// expect records the next n messages with a mark.
 func (s *sink) expect(n int) *marks {
 	m := newMarks(n)
 	s.watch.Store(m)
 	return m
 }
 
-// waitFor blocks until n messages arrived in all.
+// waitFor waits until n messages have arrived in total.
 func (s *sink) waitFor(n int64) {
 	for s.messages.Load() < n {
 		<-s.arrived

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// envelope goes out together, with the message before it: as few turns as
-// RFC 2920 allows, in Postfix's favour.
+// envelope is sent together with the message before it, in as few round trips as RFC 2920 allows,
+// in Postfix's favour.
 const envelope = "MAIL FROM:<hello@example.com>\r\nRCPT TO:<you@example.org>\r\nDATA\r\n"
 
-// smtpPeer is a mail server that is fed by SMTP.
+// smtpPeer is a mail server that gets its messages by SMTP.
 type smtpPeer struct {
 	*programs
 	addr   string
-	sample []byte // the message to send, as it is on the wire
+	sample []byte // the message to send
 	record string // of the DKIM key; empty: unsigned
 }
 
@@ -27,13 +27,13 @@ func (p *smtpPeer) deliver(m *marks, clients int) []time.Duration {
 	return spread(p.tb, len(m.sent), clients, func(n int) ([]time.Duration, error) { return p.session(n, m) })
 }
 
-// peak is the memory at its peak, as sampled.
+// peak is the sampled peak memory.
 func (p *smtpPeer) peak(sampled float64) float64 { return sampled }
 
 func (p *smtpPeer) dkimRecord() string { return p.record }
 
-// session sends n messages over one connection and returns how long each took
-// from its first byte to its reply.
+// session sends n messages over one connection and returns the time of each from its first byte to
+// its reply.
 func (p *smtpPeer) session(n int, m *marks) ([]time.Duration, error) {
 	conn, err := net.Dial("tcp", p.addr)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *smtpPeer) session(n int, m *marks) ([]time.Duration, error) {
 	return latencies, replies(r, "221")
 }
 
-// replies reads one reply for each code, lines of continuation included.
+// replies reads one reply for each code, including continuation lines.
 func replies(r *bufio.Reader, codes ...string) error {
 	for _, code := range codes {
 		for {

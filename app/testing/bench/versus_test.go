@@ -15,39 +15,39 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 )
 
-// Environment variables that say how long BenchmarkVersus is.
+// Environment variables for the size of BenchmarkVersus.
 const (
-	messagesVariable = "MAILER_BENCH_MESSAGES" // of each peer in each round
+	messagesVariable = "MAILER_BENCH_MESSAGES" // for each peer in each round
 	roundsVariable   = "MAILER_BENCH_ROUNDS"
-	queuedVariable   = "MAILER_BENCH_QUEUED" // 0: memory with a long queue and accepts are not measured
+	queuedVariable   = "MAILER_BENCH_QUEUED" // 0: do not measure memory with a long queue and accepts
 )
 
 const (
-	connections = 16 // to each peer, and of each peer to the sink
+	connections = 16 // to each peer, and from each peer to the sink
 	warmUp      = 320
-	lowRate     = 100 // messages a second when delays are measured without a queue
+	lowRate     = 100 // messages in a second when delays are measured without a queue
 	lowRateTime = 300
 )
 
-// peer is a mail server at work.
+// peer is a running mail server.
 type peer interface {
-	// deliver hands it all messages of a round and returns the latencies, sorted.
+	// deliver sends all messages of a round to the peer and returns the sorted latencies.
 	deliver(m *marks, clients int) []time.Duration
-	// peak is its memory at the peak, in MB.
+	// peak is the peak memory in MB.
 	peak(sampled float64) float64
-	// dkimRecord is the record of its key.
+	// dkimRecord is the record of the peer's key.
 	dkimRecord() string
 	stop()
 }
 
-// contender is a peer to be, started anew for each round.
+// contender is a peer that is started for each round.
 type contender struct {
 	name   string
 	signed bool
 	start  func(c *contest, g *group) peer
 }
 
-// contenders take turns in this order, those that sign beside those that sign.
+// contenders returns the peers in the order of their turns, signing peers next to each other.
 func contenders() []contender {
 	all := []contender{
 		{"Mailer, DKIM", true, func(c *contest, g *group) peer { return c.mailer(g, "dkim=on") }},
@@ -63,18 +63,17 @@ func contenders() []contender {
 	return slices.DeleteFunc(all, func(who contender) bool { return strings.HasPrefix(who.name, "maddy") })
 }
 
-// contest is one comparison: the same messages, the same sink, the same disk.
+// contest is a comparison with the same messages, sink and disk.
 type contest struct {
 	tb       testing.TB
-	dir      string // databases and queues are under it
+	dir      string // for databases and queues
 	sink     *sink
 	messages int
-	// sample is the message as Mailer sends it unsigned, on the wire: what
-	// Postfix gets.
+	// sample is the message as Mailer sends it without a signature: the input of Postfix.
 	sample []byte
 }
 
-// newSite is a contest without a sample, which only peers fed by SMTP need.
+// newSite returns a contest without a sample, which only peers fed by SMTP need.
 func newSite(tb testing.TB, messages int) *contest {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "mailer-versus-") // Postfix's user can't read tb.TempDir
@@ -112,12 +111,12 @@ func (c *contest) mailer(g *group, mode string) peer {
 	return &mailerPeer{server: s, dir: dir, record: dkimValue(s.run("domains", "records", "example.com", "--db", s.db))}
 }
 
-// relay is the sink as Mailer's relay.
+// relay returns the sink as Mailer's relay.
 func (c *contest) relay(mode string) string {
 	return fmt.Sprintf("smtp://%s?tls=off&connections=%d&%s", c.sink.addr(), connections, mode)
 }
 
-// dkimValue finds the record among what the command prints.
+// dkimValue finds the record in the output of the command.
 func dkimValue(records string) string {
 	_, value, _ := strings.Cut(records, "v=DKIM1")
 	value, _, _ = strings.Cut(value, "\n")
@@ -154,19 +153,18 @@ func (c *contest) maddy(g *group, signed bool) peer {
 	return startMaddy(c.tb, g, c.dir, c.sink.addr(), c.sample, signed)
 }
 
-// outcome is what one peer did in one round.
+// outcome is the result of one peer in one round.
 type outcome struct {
-	rate          float64       // messages a second, from the first request to the last arrival
-	cpu           time.Duration // a message
-	harness       time.Duration // a message, of load and sink
+	rate          float64       // messages in a second, from the first request to the last arrival
+	cpu           time.Duration // for each message
+	harness       time.Duration // for each message, of load and sink
 	memory        float64       // MB
 	busy, lowRate delays
 	programs      map[string]time.Duration // processor time by program
-	cast          campaign                 // of a broadcast alone
+	cast          campaign                 // for a broadcast
 }
 
-// delays are how long messages took until the peer had accepted them, and until
-// they were at the sink.
+// delays are the times until the peer accepted messages, and until they arrived at the sink.
 type delays struct{ accepted, arrived percentiles }
 
 type percentiles struct{ p50, p99 time.Duration }
@@ -175,7 +173,7 @@ func percentilesOf(sorted []time.Duration) percentiles {
 	return percentiles{quantile(sorted, 0.50), quantile(sorted, 0.99)}
 }
 
-// measure has a peer deliver one round. What makes the figures untrue fails.
+// measure measures one round of a peer. It fails if the figures are invalid.
 func (c *contest) measure(who contender) outcome {
 	c.tb.Helper()
 	g := newGroup(c.tb)
@@ -207,8 +205,8 @@ func (c *contest) measure(who contender) outcome {
 	return o
 }
 
-// round hands a peer the messages of m and waits until it has nothing left to
-// do. It returns how long the peer took to accept each, sorted.
+// round sends the messages of m to a peer and waits until it has nothing left to do. It returns
+// the sorted times of acceptance.
 func (c *contest) round(p peer, g *group, m *marks, signed bool) []time.Duration {
 	c.tb.Helper()
 	n := len(m.sent)
@@ -218,7 +216,7 @@ func (c *contest) round(p peer, g *group, m *marks, signed bool) []time.Duration
 		c.tb.Fatalf("%d of %d messages were accepted", len(accepted), n)
 	}
 	if err := m.wait(time.Minute + time.Duration(n)*50*time.Millisecond); err != nil {
-		c.tb.Error(err) // shows what a peer logs at its stop
+		c.tb.Error(err) // shows the peer's log
 		p.stop()
 		c.tb.FailNow()
 	}
@@ -227,14 +225,14 @@ func (c *contest) round(p peer, g *group, m *marks, signed bool) []time.Duration
 	return accepted
 }
 
-// ownCPU is the processor time of load and sink: of this process.
+// ownCPU returns the processor time of load and sink: of this process.
 func ownCPU() time.Duration {
 	var use syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use) // fails for other arguments alone
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use) // fails only for other arguments
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// verify checks the DKIM signature of a message as it was on the wire.
+// verify checks the DKIM signature of a message as received.
 func verify(onWire []byte, record string) error {
 	message := bytes.ReplaceAll(onWire, []byte("\r\n.."), []byte("\r\n."))
 	found, err := dkim.VerifyWithOptions(bytes.NewReader(message), &dkim.VerifyOptions{
@@ -257,11 +255,11 @@ func verify(onWire []byte, record string) error {
 	return nil
 }
 
-// limits are what the machine does at most, measured between the peers.
+// limits are the maximum rates of the machine, measured between the peers.
 type limits struct {
-	syncs   float64       // fsyncs a second, one after the other
-	signing float64       // RSA-2048 signatures a second on all cores
-	each    time.Duration // processor time of one
+	syncs   float64       // sequential fsyncs in a second
+	signing float64       // RSA-2048 signatures in a second on all cores
+	each    time.Duration // processor time of one signature
 }
 
 func (c *contest) limits() (l limits) {
@@ -285,9 +283,9 @@ func sizeFrom(tb testing.TB, variable string, usual, least int) int {
 	return n
 }
 
-// BenchmarkVersus measures Mailer beside Postfix with OpenDKIM, and both without
-// signatures, in alternating rounds on one sink, and prints a table: doc.go says
-// what of. It runs once, whatever -benchtime says.
+// BenchmarkVersus compares Mailer with Postfix and OpenDKIM, and both without signatures, in
+// alternating rounds on one sink, and prints a table (see doc.go). It runs once, whatever
+// -benchtime is.
 func BenchmarkVersus(b *testing.B) {
 	if what := missing(true); what != "" {
 		b.Skip("missing: ", what)
@@ -316,11 +314,11 @@ func versus(b *testing.B) {
 		r.queue(queue, loading, restarted)
 	}
 	r.table()
-	b.ReportMetric(0, "ns/op") // one run is one operation, and says nothing
+	b.ReportMetric(0, "ns/op") // one run is one operation, which is meaningless
 	r.metrics(b)
 }
 
-// acceptDuringBroadcast is how many emails a second are accepted durably from 64 clients
+// acceptDuringBroadcast returns how many emails are durably accepted in a second from 64 clients
 // while the server also sends, unsigned.
 func acceptDuringBroadcast(b *testing.B) float64 {
 	b.Helper()
@@ -334,8 +332,8 @@ func acceptDuringBroadcast(b *testing.B) float64 {
 	return n / time.Since(start).Seconds()
 }
 
-// queuedMemory is the memory at its peak, in MB, of a server that takes n emails
-// which its relay, not there, can't have; and of one that starts with them.
+// queuedMemory returns the peak memory in MB of a server that accepts n emails for an unreachable
+// relay, and of one that starts with them.
 func queuedMemory(b *testing.B, n int) (loading, restarted float64) {
 	b.Helper()
 	dir := b.TempDir()
@@ -350,7 +348,7 @@ func queuedMemory(b *testing.B, n int) (loading, restarted float64) {
 	return loading, restarted
 }
 
-// fileSystem names the file system that dir is on.
+// fileSystem returns the type of the file system of dir.
 func fileSystem(dir string) string {
 	dir, err := filepath.EvalSymlinks(dir)
 	mounts, readErr := os.ReadFile("/proc/self/mounts")

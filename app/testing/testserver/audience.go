@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// AddTopic adds a topic to the team of w.key.
+// AddTopic adds a topic to the team of w.Key.
 func (w *Server) AddTopic(name string, def app.Subscription, visibility app.Visibility) *app.Topic {
 	w.T.Helper()
 	t := &app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: name, Default: def, Visibility: visibility}
@@ -19,12 +19,12 @@ func (w *Server) AddTopic(name string, def app.Subscription, visibility app.Visi
 	return t
 }
 
-// AddressHash is what the database knows an address of the team by.
+// AddressHash returns the hash of an address of the team.
 func (w *Server) AddressHash(address string) app.AddressHash {
 	return w.Config.Sealer.AddressHash(w.Key.TeamID, app.KeyOf(address))
 }
 
-// AddContact adds a contact without telling webhooks.
+// AddContact adds a contact without webhook events.
 func (w *Server) AddContact(email string, unsubscribed bool) *app.Contact {
 	w.T.Helper()
 	c := &app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Hash: w.AddressHash(email), Email: email, Unsubscribed: unsubscribed}
@@ -32,14 +32,14 @@ func (w *Server) AddContact(email string, unsubscribed bool) *app.Contact {
 	return c
 }
 
-// TopicMessage is a send that belongs to a topic.
+// TopicMessage returns a valid email with a topic.
 func TopicMessage(t *app.Topic, to ...string) *app.EmailInput {
 	in := Message(to...)
 	in.TopicID = t.ID
 	return in
 }
 
-// PageToken is a link to a page of l, of the world's team unless l says more.
+// PageToken returns the token of a link to a page, of the server's team by default.
 func (w *Server) PageToken(page string, l app.PageLink) string {
 	if l.TeamID == "" {
 		l.TeamID = w.Key.TeamID
@@ -47,8 +47,7 @@ func (w *Server) PageToken(page string, l app.PageLink) string {
 	return w.Config.Sealer.PageToken(page, l)
 }
 
-// Rows reads the database itself: each row of a query on a line, its columns with
-// spaces between them.
+// Rows reads the database: each row of a query on a line, its columns separated by spaces.
 func (w *Server) Rows(query string) string {
 	w.T.Helper()
 	pool, done := w.openDirect()
@@ -60,18 +59,17 @@ func (w *Server) Rows(query string) string {
 	return b.String()
 }
 
-// WebhookEvents is what webhooks will carry, oldest first.
+// WebhookEvents returns all webhook events, oldest first.
 func (w *Server) WebhookEvents() string {
 	return w.Rows(`SELECT type, payload FROM webhook_events ORDER BY id`)
 }
 
-// AudienceRows is everything that a hosted page could change.
+// AudienceRows returns all rows that a hosted page could change.
 func (w *Server) AudienceRows() string {
 	return w.Rows(`SELECT * FROM choices`) + w.Rows(`SELECT * FROM contacts`) + w.Rows(`SELECT * FROM suppressions`) + w.WebhookEvents()
 }
 
-// AddContacts puts contacts into the team's audience, and counts them, as
-// c0@example.net and so on. Every other one is unsubscribed.
+// AddContacts adds contacts c0@example.net and so on to the team. Every other one is unsubscribed.
 func (w *Server) AddContacts(n int) (ids []string) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -90,7 +88,7 @@ func (w *Server) AddContacts(n int) (ids []string) {
 	return ids
 }
 
-// FilterOn is a filter with one condition.
+// FilterOn returns a filter with one condition.
 func FilterOn(field, op, value string) *app.Filter {
 	return &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: field, Op: op, Value: value}}}
 }
@@ -103,20 +101,20 @@ func (w *Server) AddSegment(f *app.Filter) app.Segment {
 	return s
 }
 
-// WriteDB changes the database beside the server.
+// WriteDB changes the database.
 func (w *Server) WriteDB(fn func(tx *db.Tx) error) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), fn))
 }
 
-// webhookEvent is what webhooks will carry of a team, oldest first.
+// webhookEvent is the payload of a webhook event.
 type webhookEvent struct {
 	Type      webhook.EventName
 	CreatedAt string `json:"created_at"`
 	Data      map[string]any
 }
 
-// TeamWebhookEvents returns the webhook events of a team in their order.
+// TeamWebhookEvents returns the webhook events of a team in order.
 func (w *Server) TeamWebhookEvents(teamID string) (all []webhookEvent) {
 	w.T.Helper()
 	for _, payload := range w.SQL("SELECT payload FROM webhook_events WHERE team_id = ? ORDER BY id", teamID) {
@@ -135,7 +133,7 @@ func (w *Server) GetImport(id string) (contactfile.Import, []contactfile.RowErro
 	return i, flaws
 }
 
-// CountContacts counts the team's contacts one by one and by the counter.
+// CountContacts counts the team's contacts and compares the result with the counter.
 func (w *Server) CountContacts() (n int) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {

@@ -26,10 +26,10 @@ func (w *Server) AddSubscribers(n int) {
 	}
 }
 
-// CreateContact is the address of a broadcast's i-th person.
+// SubscriberAddress returns the address of the i-th subscriber.
 func SubscriberAddress(i int) string { return fmt.Sprintf("p%d@example.net", i) }
 
-// AddDraft adds a broadcast to everybody.
+// AddDraft adds a broadcast to all contacts.
 func (w *Server) AddDraft() *app.Broadcast {
 	w.T.Helper()
 	from, err := app.ParseAddress("Ann <ann@" + TestDomain + ">")
@@ -41,7 +41,7 @@ func (w *Server) AddDraft() *app.Broadcast {
 	return b
 }
 
-// Queue queues a draft, and waits until its audience is frozen.
+// Queue queues a draft and waits for the snapshot of its audience.
 func (w *Server) Queue(b *app.Broadcast) {
 	w.T.Helper()
 	Must(w.T, w.Services.Broadcasts.AwaitSnapshot(w.T.Context(), b.ID, func() (bool, error) { return true, w.queueNow(b) }))
@@ -60,7 +60,7 @@ func (w *Server) queueNow(b *app.Broadcast) error {
 	})
 }
 
-// Broadcast reads a broadcast, which must be there.
+// Broadcast reads a broadcast, which must exist.
 func (w *Server) Broadcast(id string) app.Broadcast {
 	w.T.Helper()
 	var b app.Broadcast
@@ -71,7 +71,7 @@ func (w *Server) Broadcast(id string) app.Broadcast {
 	return b
 }
 
-// Received counts what a relay took, by address.
+// Received counts the messages that relays accepted, by address.
 func Received(relays ...*FakeRelay) map[string]int {
 	got := map[string]int{}
 	for _, relay := range relays {
@@ -84,7 +84,7 @@ func Received(relays ...*FakeRelay) map[string]int {
 	return got
 }
 
-// WantEachOnce checks that got counts one message for each of n persons.
+// WantEachOnce checks that got counts one message for each of n subscribers.
 func WantEachOnce(t *testing.T, got map[string]int, n int) {
 	t.Helper()
 	for i := range n {
@@ -97,7 +97,7 @@ func WantEachOnce(t *testing.T, got map[string]int, n int) {
 	}
 }
 
-// SendNewsletter adds a draft with that html and sends it, and returns it as it is then.
+// SendNewsletter adds a draft with the given HTML, sends it and returns it.
 func (w *Server) SendNewsletter(html string, change func(*app.Broadcast)) *app.Broadcast {
 	w.T.Helper()
 	from, err := app.ParseAddress("Ann <ann@" + TestDomain + ">")
@@ -114,7 +114,7 @@ func (w *Server) SendNewsletter(html string, change func(*app.Broadcast)) *app.B
 	return &head
 }
 
-// EmailIDTo is the id of a broadcast's email to an address.
+// EmailIDTo returns the id of a broadcast's email to an address.
 func (w *Server) EmailIDTo(b *app.Broadcast, address string) string {
 	w.T.Helper()
 	rows, _, err := w.Services.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Email: address}, app.Page{Limit: 2})
@@ -125,7 +125,7 @@ func (w *Server) EmailIDTo(b *app.Broadcast, address string) string {
 	return rows[0].ID
 }
 
-// Recipients are the addresses that a list of a type returns.
+// Recipients returns the addresses in the list of a type.
 func (w *Server) Recipients(b *app.Broadcast, kind string) string {
 	w.T.Helper()
 	rows, more, err := w.Services.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Type: kind}, app.Page{Limit: 100})
@@ -140,8 +140,8 @@ func (w *Server) Recipients(b *app.Broadcast, kind string) string {
 	return strings.Join(out, " ")
 }
 
-// StoreBroadcast stores a broadcast that was sent to so many contacts: queued, or
-// scheduled where at is to come.
+// StoreBroadcast stores a broadcast to a number of contacts: queued, or scheduled if at is in the
+// future.
 func (w *Server) StoreBroadcast(relay string, audience int64, at time.Time) *app.Broadcast {
 	w.T.Helper()
 	now := time.Now()
@@ -159,8 +159,8 @@ func (w *Server) StoreBroadcast(relay string, audience int64, at time.Time) *app
 	return b
 }
 
-// AdvanceBroadcast moves a broadcast on by n emails, of which some wait, put off until since
-// is not zero, and some are dotted.
+// AdvanceBroadcast starts n recipients of a broadcast, of which some wait, deferred by putOff, and
+// some are committed.
 func (w *Server) AdvanceBroadcast(b *app.Broadcast, n, waiting, dotted int, putOff time.Duration) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -190,7 +190,7 @@ func (w *Server) AdvanceBroadcast(b *app.Broadcast, n, waiting, dotted int, putO
 	}))
 }
 
-// ForecastBroadcast foretells a broadcast that is about to be sent.
+// ForecastBroadcast returns the plan of a broadcast before it is sent.
 func (w *Server) ForecastBroadcast(b *app.Broadcast) (plan pacing.Plan) {
 	w.T.Helper()
 	Must(w.T, w.DB.Read(w.T.Context(), func(r *db.Reader) (err error) {
@@ -200,7 +200,7 @@ func (w *Server) ForecastBroadcast(b *app.Broadcast) (plan pacing.Plan) {
 	return plan
 }
 
-// FinishTimes returns how long from now on broadcasts take, by id.
+// FinishTimes returns how long broadcasts take from now, by id.
 func (w *Server) FinishTimes(rows ...*app.Broadcast) map[string]time.Duration {
 	w.T.Helper()
 	var list []app.Broadcast

@@ -11,19 +11,19 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// FakeDNS is a Resolver that knows what tests publish.
+// FakeDNS is a resolver with records that tests publish.
 type FakeDNS struct {
 	mu      sync.Mutex
 	records map[string][]string // by "TYPE name"
 	down    bool
 	asked   []string
-	Block   chan struct{} // every question waits for it, where set
+	Block   chan struct{} // if set, every lookup waits for it
 }
 
-// NewDNS makes a DNS that knows nothing.
+// NewDNS returns a FakeDNS without records.
 func NewDNS() *FakeDNS { return &FakeDNS{records: map[string][]string{}} }
 
-// Lookup answers with the records that were set, or as a server that is silent.
+// Lookup returns the published records, or an error if the DNS is down.
 func (f *FakeDNS) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
 	if f.Block != nil {
 		select {
@@ -48,8 +48,7 @@ func (f *FakeDNS) Lookup(ctx context.Context, name string, t app.DNSType) (app.D
 	return answer, nil
 }
 
-// Publish puts the records that are shown into the DNS, those of a kind only
-// where kinds are given.
+// Publish publishes records, only those of the given kinds if there are any.
 func (f *FakeDNS) Publish(records []app.DNSRecord, kinds ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,21 +59,21 @@ func (f *FakeDNS) Publish(records []app.DNSRecord, kinds ...string) {
 	}
 }
 
-// Unpublish takes away what stands under a key.
+// Unpublish removes a record by "TYPE name".
 func (f *FakeDNS) Unpublish(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.records, key)
 }
 
-// SetDown has the DNS answer nothing (down), or again.
+// SetDown makes all lookups fail, or work again.
 func (f *FakeDNS) SetDown(down bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.down = down
 }
 
-// Questions is how often the DNS was asked so far; where q is given, that.
+// Questions counts the lookups of "TYPE name", or all if q is empty.
 func (f *FakeDNS) Questions(q string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +85,7 @@ func (f *FakeDNS) Questions(q string) (n int) {
 	return n
 }
 
-// StartWithDNS is a serving world whose domains are checked against the DNS given.
+// StartWithDNS starts a server that checks domains with the given DNS.
 func StartWithDNS(t *testing.T, dns *FakeDNS, relays ...*FakeRelay) *Server {
 	t.Helper()
 	w := New(t, relays...)
@@ -96,7 +95,7 @@ func StartWithDNS(t *testing.T, dns *FakeDNS, relays ...*FakeRelay) *Server {
 	return w
 }
 
-// CreateDomain adds a domain, which must be possible.
+// CreateDomain creates a domain by the service.
 func (w *Server) CreateDomain(in app.DomainInput) app.Domain {
 	w.T.Helper()
 	d, err := w.Services.Domains.AddDomain(w.T.Context(), w.Key.TeamID, in)
@@ -104,7 +103,7 @@ func (w *Server) CreateDomain(in app.DomainInput) app.Domain {
 	return d
 }
 
-// Domain reads a domain, which must be there.
+// Domain reads a domain, which must exist.
 func (w *Server) Domain(id string) app.Domain {
 	w.T.Helper()
 	d, err := w.Services.Domains.GetDomain(w.T.Context(), w.Key, id)

@@ -12,7 +12,7 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// SendAt has an email to bob accepted for a time.
+// SendAt sends an email to bob at a time.
 func (w *Server) SendAt(at string) string {
 	w.T.Helper()
 	in := Message("bob@example.net")
@@ -22,7 +22,7 @@ func (w *Server) SendAt(at string) string {
 	return id
 }
 
-// Reschedule moves a scheduled email.
+// Reschedule moves a scheduled email to another time.
 func (w *Server) Reschedule(id, at string) error {
 	return w.Services.Mail.RescheduleEmail(w.T.Context(), w.Key, id, at)
 }
@@ -32,19 +32,19 @@ func (w *Server) Cancel(id string) error {
 	return w.Services.Mail.CancelEmail(context.Background(), w.Key, id)
 }
 
-// Unpublish takes away what stands under a key.
+// DeleteEmail deletes an email.
 func (w *Server) DeleteEmail(id string) error {
 	return w.Services.Mail.DeleteEmail(w.T.Context(), w.Key, id)
 }
 
-// Sleep lets time pass and everything that it brings about happen.
+// Sleep sleeps and waits until all other goroutines of the bubble are blocked.
 func Sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// FailuresBeforeDot are the ways in which an attempt may end without a dot. Each
-// waits for the channel first.
+// FailuresBeforeDot returns answers that end an attempt before its final dot. Each waits for the
+// channel first.
 func FailuresBeforeDot(hang chan struct{}) map[string]Answer {
 	return map[string]Answer{
 		"the dot": After(hang, Accept), "trouble": After(hang, RelayTrouble(app.StageRcpt, "connection reset")),
@@ -58,7 +58,7 @@ func FailuresBeforeDot(hang chan struct{}) map[string]Answer {
 	}
 }
 
-// PublishTemplate makes one of a team and publishes it.
+// PublishTemplate creates and publishes a template of a team.
 func (w *Server) PublishTemplate(key *app.Key, alias string, c app.TemplateContent) app.Template {
 	w.T.Helper()
 	t, err := w.Services.Templates.CreateTemplate(w.T.Context(), key, app.TemplateInput{Name: "x", Alias: alias, TemplateContent: c})
@@ -68,7 +68,7 @@ func (w *Server) PublishTemplate(key *app.Key, alias string, c app.TemplateConte
 	return t
 }
 
-// GoodItems are batch items that nothing is wrong with, one a recipient.
+// GoodItems returns valid batch items, one for each recipient.
 func GoodItems(to ...string) []mail.BatchItem {
 	var items []mail.BatchItem
 	for _, address := range to {
@@ -77,8 +77,8 @@ func GoodItems(to ...string) []mail.BatchItem {
 	return items
 }
 
-// SQL runs a statement beside the server; where it is a query, the first column
-// of its rows comes back.
+// SQL runs a statement on a separate connection. For a query it returns the first column of the
+// rows.
 func (w *Server) SQL(query string, args ...any) (out []string) {
 	w.T.Helper()
 	pool, done := w.openDirect()
@@ -102,14 +102,14 @@ func (w *Server) SQL(query string, args ...any) (out []string) {
 	return out
 }
 
-// Count is the number of rows of a table.
+// Count returns the number of rows of a table.
 func (w *Server) Count(table string) string {
 	w.T.Helper()
 	return w.SQL("SELECT count(*) FROM " + table)[0]
 }
 
-// Commits counts the transactions in the write-ahead log: a frame that ends one
-// says how large the database is then (sqlite.org/fileformat.html, 4.1).
+// Commits counts the transactions in the write-ahead log: the last frame of each has a database
+// size (sqlite.org/fileformat.html, 4.1).
 func (w *Server) Commits() int {
 	SQLiteOnly(w.T)
 	wal, err := os.ReadFile(w.Path + "-wal")
@@ -124,8 +124,8 @@ func (w *Server) Commits() int {
 	return n
 }
 
-// BadItems are what may be wrong with one item, and the code of each. Their key
-// may send from testDomain only where scoped says so.
+// BadItems returns invalid batch items with their error codes. The key must be restricted to
+// TestDomain for those with scoped.
 func (w *Server) BadItems() map[string]badItem {
 	w.AddDomain(w.Key.TeamID, "pending.example", app.DefaultRegion, app.DomainPending)
 	w.AddDomain(w.Key.TeamID, "second.example", app.DefaultRegion, app.DomainVerified)
@@ -156,7 +156,7 @@ type badItem struct {
 	Message string
 }
 
-// Key is key, or one that the item makes of it.
+// Key returns key, or the key that the item needs.
 func (b badItem) Key(key *app.Key) *app.Key {
 	k := *key
 	if b.scoped {
@@ -165,7 +165,7 @@ func (b badItem) Key(key *app.Key) *app.Key {
 	return &k
 }
 
-// Batch sends two good items and a bad one, permissively.
+// Batch sends two valid items and an invalid one as a permissive batch.
 func (w *Server) Batch(k, payload string) (*mail.BatchResult, error) {
 	items := append(GoodItems("a@example.net"), mail.BatchItem{Input: Message("bad")}, GoodItems("c@example.net")[0])
 	return w.Services.Mail.SendBatch(w.T.Context(), w.Key, items, true, mail.SendOptions{IdempotencyKey: k, Payload: []byte(payload)})

@@ -18,17 +18,16 @@ import (
 	"mailer/db/pgtest"
 )
 
-// engineVariable is the environment variable that says which tests have their databases on
-// PostgreSQL: those that are marked by BothEngines or Elsewhere, or all.
+// engineVariable is the environment variable that selects the tests that run on PostgreSQL: those
+// marked by BothEngines or PostgresOnly, or all.
 const (
 	engineVariable = "MAILER_TEST_ENGINE"
 	markedTests    = "postgres"
 	allTests       = "postgres-all"
 )
 
-// IsPostgres reports whether the databases of this run's tests are those of PostgreSQL, by the
-// environment variable MAILER_TEST_ENGINE. It is read by the tests, not before them, so that go test does
-// not take what one engine answered for the other's answer.
+// IsPostgres reports whether the tests use PostgreSQL, by MAILER_TEST_ENGINE. Tests read the
+// variable while they run, so that go test does not use a cached result of the other engine.
 func IsPostgres() bool {
 	engine := os.Getenv(engineVariable)
 	return engine == markedTests || engine == allTests
@@ -37,14 +36,14 @@ func IsPostgres() bool {
 // marked holds the names of tests that called BothEngines.
 var marked sync.Map
 
-// BothEngines marks a test, with its subtests, as one that also runs on PostgreSQL with
-// MAILER_TEST_ENGINE=postgres. It is the first call of the test. At least one test of each use
-// case is marked; db has tests of each statement on both engines.
+// BothEngines marks a test and its subtests to run on PostgreSQL too, with
+// MAILER_TEST_ENGINE=postgres. It must be the first call of the test. At least one test of each
+// use case is marked; package db tests each statement on both engines.
 func BothEngines(t testing.TB) {
 	marked.Store(t.Name(), true)
 }
 
-// skipUnmarked skips a test on PostgreSQL that is not marked.
+// skipUnmarked skips a test on PostgreSQL unless it is marked.
 func skipUnmarked(t testing.TB) {
 	t.Helper()
 	if os.Getenv(engineVariable) == markedTests && !isMarked(t.Name()) {
@@ -52,7 +51,7 @@ func skipUnmarked(t testing.TB) {
 	}
 }
 
-// isMarked reports whether the test of that name or a test around it is marked.
+// isMarked reports whether a test or one of its parents is marked.
 func isMarked(name string) bool {
 	for {
 		if _, ok := marked.Load(name); ok {
@@ -66,17 +65,17 @@ func isMarked(name string) bool {
 	}
 }
 
-// fastHeartbeats are the tests in which several processes work on a database.
+// fastHeartbeats holds the tests with FastHeartbeat.
 var fastHeartbeats sync.Map
 
-// FastHeartbeat has a server see within a second what other processes write, in worlds that t
-// makes from now on.
+// FastHeartbeat makes servers that t starts from now on notice writes of other processes within a
+// second.
 func FastHeartbeat(t testing.TB) {
 	fastHeartbeats.Store(t, true)
 	t.Cleanup(func() { fastHeartbeats.Delete(t) })
 }
 
-// heartbeatOf is how often a server of t tells its database that it works.
+// heartbeatOf returns the heartbeat interval of a test's servers.
 func heartbeatOf(t testing.TB) time.Duration {
 	if _, ok := fastHeartbeats.Load(t); ok {
 		return time.Second
@@ -84,17 +83,17 @@ func heartbeatOf(t testing.TB) time.Duration {
 	return Heartbeat
 }
 
-// wires are the ways to their databases of tests that count what goes over them.
+// wires holds the proxies of tests that count the traffic to the database.
 var wires sync.Map
 
-// Stopped has the databases of worlds that t makes from now on be reached over a wire, by stores
-// that gather writes as those of servers do.
+// UseWire makes servers that t starts from now on connect to the database through a proxy and batch
+// writes as in production.
 func UseWire(t testing.TB, wire *pgtest.Proxy) {
 	wires.Store(t, wire)
 	t.Cleanup(func() { wires.Delete(t) })
 }
 
-// dataSource is how a store of t reaches its database, and for how long it gathers writes.
+// dataSource returns the path or DSN of a test's database, and how long writes are gathered.
 func dataSource(t testing.TB, path string) (string, time.Duration) {
 	if wire, ok := wires.Load(t); ok {
 		return wire.(*pgtest.Proxy).DSN(path), 0
@@ -102,11 +101,11 @@ func dataSource(t testing.TB, path string) (string, time.Duration) {
 	return path, -1
 }
 
-// Heartbeat is how often a server of a test tells a database elsewhere that it works: seldom,
-// since days pass there.
+// Heartbeat is the heartbeat interval of servers in tests on PostgreSQL: long, since days pass
+// there.
 const Heartbeat = 6 * time.Hour
 
-// PostgresOnly skips a test of what only a database elsewhere has.
+// PostgresOnly skips a test unless it runs on PostgreSQL.
 func PostgresOnly(t testing.TB) {
 	t.Helper()
 	if !IsPostgres() {
@@ -115,8 +114,7 @@ func PostgresOnly(t testing.TB) {
 	BothEngines(t)
 }
 
-// AddNode is another server on the same database, with relays of its own, which answers
-// beside the first.
+// AddNode starts another server on the same database with its own relays.
 func (w *Server) AddNode(relays ...*FakeRelay) *Server {
 	w.T.Helper()
 	next := &Server{T: w.T, Path: w.Path, master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBuffer{}, shared: true}
@@ -125,7 +123,7 @@ func (w *Server) AddNode(relays ...*FakeRelay) *Server {
 	return next
 }
 
-// SQLiteOnly skips a test of what only a database in a file has.
+// SQLiteOnly skips a test on PostgreSQL.
 func SQLiteOnly(t testing.TB) {
 	t.Helper()
 	if IsPostgres() {
@@ -133,8 +131,8 @@ func SQLiteOnly(t testing.TB) {
 	}
 }
 
-// NewDatabase returns the name of a database of the test's own: a copy of one that db.Open made,
-// so that the schema is made once a process and not in every test.
+// NewDatabase returns the name of a new database: a copy of a template, so that the schema is
+// created once in a process.
 func NewDatabase(t testing.TB, schema string) string {
 	t.Helper()
 	open := func(name string) error {
@@ -152,11 +150,11 @@ func NewDatabase(t testing.TB, schema string) string {
 	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+schema, open))
 }
 
-// crashCopy is the name of a database as the process leaves it that ends at this moment.
+// crashCopy returns the name of a copy of the database as a crash at this moment would leave it.
 func (w *Server) crashCopy() string {
 	w.T.Helper()
 	if IsPostgres() {
-		w.closeDirect() // the copy ends all connections
+		w.closeDirect() // copying ends all connections
 		return pgtest.Copy(w.T, w.Path, `UPDATE nodes SET dead = seen_at WHERE dead IS NULL`, `DELETE FROM origin`)
 	}
 	path := filepath.Join(dbtest.Dir(w.T), "mailer.db")
@@ -168,9 +166,8 @@ func (w *Server) crashCopy() string {
 	return path
 }
 
-// openDirect is a way to the world's database past the server, to be closed by done: a database
-// elsewhere keeps it until the end of the test, since to connect costs as much as twenty
-// questions.
+// openDirect opens a separate connection to the database; done closes it. On PostgreSQL the
+// connection is kept until the end of the test, since connecting takes as long as twenty queries.
 func (w *Server) openDirect() (pool *sql.DB, done func()) {
 	w.T.Helper()
 	if !IsPostgres() {
@@ -189,7 +186,7 @@ func (w *Server) openDirect() (pool *sql.DB, done func()) {
 	return w.direct.pool, func() {}
 }
 
-// directDB is the way past the server that is kept.
+// directDB is the separate connection.
 type directDB struct {
 	sync.Mutex
 	pool *sql.DB
@@ -204,7 +201,7 @@ func (w *Server) closeDirect() {
 	}
 }
 
-// Tables are the names of the tables of schema.sql that have a column; empty: of all.
+// Tables returns the tables of schema.sql that have a column, or all if column is empty.
 func (w *Server) Tables(column string) []string {
 	w.T.Helper()
 	if IsPostgres() {
@@ -215,7 +212,7 @@ func (w *Server) Tables(column string) []string {
 		AND (?1 = '' OR EXISTS (SELECT 1 FROM pragma_table_info(m.name) AS c WHERE c.name = ?1)) ORDER BY m.name`, column)
 }
 
-// allRows is what the columns of all tables hold, row after row.
+// allRows returns the values of all rows of all tables.
 func (w *Server) allRows() []byte {
 	w.T.Helper()
 	tables := w.Tables("")
@@ -234,7 +231,7 @@ func (w *Server) allRows() []byte {
 	return all.Bytes()
 }
 
-// eachRow hands the columns of each row to take, and closes rows.
+// eachRow calls take with the columns of each row and closes rows.
 func eachRow(rows *sql.Rows, take func(values []any)) error {
 	defer rows.Close()
 	columns, err := rows.Columns()
@@ -259,8 +256,7 @@ func eachRow(rows *sql.Rows, take func(values []any)) error {
 	return rows.Err()
 }
 
-// WantUndamaged checks that nothing is damaged in the file of the database; one elsewhere keeps
-// its foreign keys with every statement, and its pages are its own.
+// WantUndamaged checks the database file for damage. On PostgreSQL it does nothing.
 func (w *Server) WantUndamaged() {
 	w.T.Helper()
 	if IsPostgres() {
@@ -275,7 +271,7 @@ func (w *Server) WantUndamaged() {
 	}
 }
 
-// forEngine has a query of a test be one that the database takes.
+// forEngine converts a query to the syntax of the engine.
 func forEngine(query string) string {
 	if IsPostgres() {
 		query = strings.ReplaceAll(query, " AS BLOB)", " AS bytea)")

@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// CreateContact makes a contact of a team.
+// CreateContact creates a contact of a team.
 func (w *Server) CreateContact(teamID, email string) app.Contact {
 	w.T.Helper()
 	in := app.ContactInput{Email: email, FirstName: "Bobby", LastName: "Tables"}
@@ -35,8 +35,8 @@ func (w *Server) CreateContact(teamID, email string) app.Contact {
 	return c
 }
 
-// FileBytes are the bytes of the database, its log and its index; of one elsewhere what all
-// of its rows hold.
+// FileBytes returns the bytes of the database, its write-ahead log and its index; on PostgreSQL
+// the values of all rows.
 func (w *Server) FileBytes() []byte {
 	w.T.Helper()
 	if IsPostgres() {
@@ -53,7 +53,7 @@ func (w *Server) FileBytes() []byte {
 	return all
 }
 
-// CountTraces counts an address in the files, in whatever case.
+// CountTraces counts an address in the files, in any case.
 func (w *Server) CountTraces(address string) int {
 	w.T.Helper()
 	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
@@ -62,7 +62,7 @@ func (w *Server) CountTraces(address string) int {
 		bytes.Count(all, []byte(local+"%40"+domain))
 }
 
-// OpenErasures counts the erasures that are not done.
+// OpenErasures counts the open erasures.
 func (w *Server) OpenErasures() int {
 	w.T.Helper()
 	n := 0
@@ -74,8 +74,7 @@ func (w *Server) OpenErasures() int {
 	return n
 }
 
-// AddEmails writes n emails of a team in a few Writes; to returns the recipients of
-// each and fill adds what it says.
+// AddEmails stores n emails of a team in a few writes. fill sets the i-th email.
 func (w *Server) AddEmails(key *app.Key, n int, fill func(i int, in *app.EmailInput)) {
 	w.T.Helper()
 	for from := 0; from < n; from += 250 {
@@ -96,8 +95,7 @@ func (w *Server) AddEmails(key *app.Key, n int, fill func(i int, in *app.EmailIn
 // ErasedAddress is an address that tests erase.
 const ErasedAddress = "Vic.Tim@erase.example"
 
-// PlantInBroadcasts puts the victim's address wherever a broadcast that was sent
-// can hold one, and a draft.
+// PlantInBroadcasts stores ErasedAddress in all places of a sent broadcast and of a draft.
 func (w *Server) PlantInBroadcasts(key *app.Key, from string) {
 	w.T.Helper()
 	sender, err := app.ParseAddress(from)
@@ -130,7 +128,7 @@ func plantInSent(tx *db.Tx, b *app.Broadcast) error {
 		{ContactID: app.NewID(), Email: strings.ToUpper(ErasedAddress), Fields: map[string]string{"first_name": "Bobby"}},
 		{ContactID: app.NewID(), Email: "friend@example.net", Fields: map[string]string{"property:friend": ErasedAddress}},
 		{ContactID: app.NewID(), Email: "other@example.net"},
-		{ContactID: app.NewID(), Email: "last@example.net"}, // the content alone tells of the victim
+		{ContactID: app.NewID(), Email: "last@example.net"}, // only the content contains the address
 	}
 	err := errors.Join(tx.SendBroadcast(b), tx.AppendRecipients(b, rows), tx.EndExpansion(b.ID), tx.InsertBroadcastLinks(b.ID, []string{"https://a.test/?e=" + ErasedAddress}))
 	for i := range rows {
@@ -147,14 +145,14 @@ func plantInSent(tx *db.Tx, b *app.Broadcast) error {
 	return errors.Join(err, tx.BeginRecipients(b, len(rows), 0))
 }
 
-// Erase erases a contact by its address and waits until all traces are gone.
+// Erase erases a contact by its address and waits until the erasure is done.
 func (w *Server) Erase(address string) {
 	w.T.Helper()
 	_, err := w.Services.Audience.DeleteContact(w.T.Context(), w.Key, address, true)
 	Must(w.T, err)
 }
 
-// WantNoTrace checks that no erasure is open and the files hold no trace of an address.
+// WantNoTrace checks that no erasure is open and that the files do not contain an address.
 func (w *Server) WantNoTrace(address string) {
 	w.T.Helper()
 	if n := w.OpenErasures(); n != 0 {

@@ -15,7 +15,7 @@ import (
 	"mailer/db/engine"
 )
 
-// DiskFullError returns an error as SQLite does on a full disk.
+// DiskFullError returns SQLite's error for a full disk.
 func DiskFullError(t *testing.T) error {
 	t.Helper()
 	SQLiteOnly(t)
@@ -31,13 +31,13 @@ func DiskFullError(t *testing.T) error {
 	return err
 }
 
-// FailWrite has a write meet that error of the disk.
+// FailWrite makes a write fail with a storage error.
 func (w *Server) FailWrite(fault error) error {
 	return w.DB.Write(context.Background(), func(*db.Tx) error { return fault })
 }
 
-// LeaveClockAhead writes into the database what a server with a clock that was ahead leaves
-// there: units to be tried at a time of that clock, and the clock itself.
+// LeaveClockAhead writes what a server with a fast clock leaves in the database: units that are
+// due at a later time, and the stored clock.
 func (w *Server) LeaveClockAhead(by time.Duration, ids ...string) {
 	w.T.Helper()
 	for _, id := range ids {
@@ -49,7 +49,7 @@ func (w *Server) LeaveClockAhead(by time.Duration, ids ...string) {
 	}))
 }
 
-// LockedError returns an error as SQLite does where another program holds a lock.
+// LockedError returns SQLite's error for a database that another program has locked.
 func LockedError(t testing.TB) error {
 	t.Helper()
 	SQLiteOnly(t)
@@ -70,8 +70,8 @@ func LockedError(t testing.TB) error {
 	return err
 }
 
-// Corrupt stops the server and has those bytes of its database file be others; the world
-// is open again then, its server not yet started.
+// Corrupt stops the server, overwrites bytes in its database file and opens the database again
+// without starting the server.
 func (w *Server) Corrupt(what string) {
 	SQLiteOnly(w.T)
 	w.Stop()

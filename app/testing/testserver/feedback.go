@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// Report has the server take reports; they come from SES unless they say more.
+// Report passes reports to the server. The default source is SES.
 func (w *Server) Report(reports ...feedback.Report) {
 	w.T.Helper()
 	for i := range reports {
@@ -22,7 +22,7 @@ func (w *Server) Report(reports ...feedback.Report) {
 	Must(w.T, w.Services.ProviderEvents.TakeFeedback(w.T.Context(), reports))
 }
 
-// RecipientStates are the recipients of an email with what became of them.
+// RecipientStates returns the recipients of an email with their states.
 func (w *Server) RecipientStates(id string) string {
 	w.T.Helper()
 	var out []string
@@ -47,7 +47,7 @@ func (w *Server) WantRecipientStates(id, want string) {
 	}
 }
 
-// Suppression is an address's suppression as the API shows it; empty: there is none.
+// Suppression returns the suppression of an address as the API shows it; empty: none.
 func (w *Server) Suppression(address string) app.Suppression {
 	s, err := w.Services.Suppressions.GetSuppression(w.T.Context(), w.Key, address)
 	if err != nil {
@@ -57,7 +57,7 @@ func (w *Server) Suppression(address string) app.Suppression {
 	return s
 }
 
-// SendTaken returns an email that the relay took.
+// SendTaken sends an email that the relay accepts.
 func (w *Server) SendTaken(to ...string) string {
 	w.T.Helper()
 	id := w.Send(to...)
@@ -66,14 +66,13 @@ func (w *Server) SendTaken(to ...string) string {
 	return id
 }
 
-// HardBounce is a report of a hard bounce with an enhanced status code.
+// HardBounce returns a report of a hard bounce with an enhanced status code.
 func HardBounce(id, recipient, code string) feedback.Report {
 	return feedback.Report{EmailID: id, Recipient: recipient, Kind: feedback.Bounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: code,
 		Diagnostic: "smtp; 550 " + code + " sorry"}
 }
 
-// BroadcastRecipients returns the recipients of a broadcast as the database has
-// them, in their order.
+// BroadcastRecipients returns the stored recipients of a broadcast in order.
 func (w *Server) BroadcastRecipients(b app.Broadcast) (all []app.BroadcastRecipient) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
@@ -89,7 +88,7 @@ func (w *Server) BroadcastRecipients(b app.Broadcast) (all []app.BroadcastRecipi
 	return all
 }
 
-// TeamOutcome is what the counters of the world's team say.
+// TeamOutcome returns the outcome counters of the team.
 func (w *Server) TeamOutcome() (o reputation.Outcome) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
@@ -99,7 +98,7 @@ func (w *Server) TeamOutcome() (o reputation.Outcome) {
 	return o
 }
 
-// AddOutcome counts outcomes of a team.
+// AddOutcome adds to the outcome counters of a team.
 func (w *Server) AddOutcome(teamID string, o reputation.Outcome) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -108,8 +107,7 @@ func (w *Server) AddOutcome(teamID string, o reputation.Outcome) {
 	}))
 }
 
-// AgeCounters moves everything that was counted some hours back, which is faster than to
-// wait for it.
+// AgeCounters moves all counters back by hours, which is faster than waiting.
 func (w *Server) AgeCounters(hours int) {
 	w.T.Helper()
 	pool, done := w.openDirect()
@@ -129,7 +127,7 @@ func (w *Server) AgeEmails(by time.Duration) {
 	Must(w.T, err)
 }
 
-// ReceiveBounce has a message come to the return path of an email's n-th transaction.
+// ReceiveBounce delivers a message to the return path of an email's n-th transaction.
 func (w *Server) ReceiveBounce(mailbox, raw string) error {
 	w.T.Helper()
 	path, ok := w.Services.ProviderEvents.ReadReturnPath(mailbox)

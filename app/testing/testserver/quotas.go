@@ -8,15 +8,15 @@ import (
 	"mailer/db"
 )
 
-// SetPlan sets the plan of the world's team.
+// SetPlan sets the plan of the team.
 func (w *Server) SetPlan(in plan.Input) {
 	w.T.Helper()
 	_, err := w.Services.Teams.SetPlan(w.T.Context(), w.Key.TeamID, in)
 	Must(w.T, err)
 }
 
-// Elapse lets time pass, and what is due then be done. Of hours the server sleeps
-// through all but the last minute, which costs a test less than its running.
+// Elapse lets time pass and waits for due work. For hours the server is stopped until the last
+// minute, which is faster than running it.
 func (w *Server) Elapse(d time.Duration) {
 	w.T.Helper()
 	if d > 2*time.Minute && w.started {
@@ -33,14 +33,14 @@ func (w *Server) Elapse(d time.Duration) {
 	synctest.Wait()
 }
 
-// Reopen has a relay that was closed take mail again.
+// Reopen makes a closed relay accept mail again.
 func (r *FakeRelay) Reopen() {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.Closed, r.Done = false, make(chan struct{})
 }
 
-// backlog is what waits.
+// backlog returns the team's backlog.
 func (w *Server) backlog() (b plan.Backlog) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
@@ -50,7 +50,7 @@ func (w *Server) backlog() (b plan.Backlog) {
 	return b
 }
 
-// WantBacklog checks how many recipients wait for another day, and for their time.
+// WantBacklog checks how many recipients wait for another day, and for their scheduled time.
 func (w *Server) WantBacklog(late, scheduled int64) {
 	w.T.Helper()
 	if got := w.backlog(); got != (plan.Backlog{Delayed: late, Scheduled: scheduled}) {
@@ -58,7 +58,7 @@ func (w *Server) WantBacklog(late, scheduled int64) {
 	}
 }
 
-// Usage reads what the team used of its plan.
+// Usage returns the plan usage of the team.
 func (w *Server) Usage() plan.Usage {
 	w.T.Helper()
 	u, err := w.Services.Teams.Usage(w.T.Context(), w.Key)

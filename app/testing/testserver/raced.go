@@ -2,5 +2,5 @@
 
 package testserver
 
-// raced says whether the race detector watches, which slows everything down.
+// raced reports whether the race detector is enabled, which slows everything down.
 const raced = true

@@ -10,7 +10,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// FakeRelay is a Sender that follows a script.
+// FakeRelay is a delivery.Sender that follows a script.
 type FakeRelay struct {
 	relayurl.Relay
 	conns chan struct{}
@@ -18,45 +18,44 @@ type FakeRelay struct {
 	Mu           sync.Mutex
 	script       Script
 	transactions []Transaction
-	Accepted     []string       // recipients of messages that were taken
+	Accepted     []string       // recipients of accepted messages
 	counts       map[string]int // transactions of each email
-	dots         map[string]int // those of them that were let past their final dot
+	dots         map[string]int // transactions that passed the final check, by email
 	open         int
 	MaxOpen      int
 	Closed       bool
 	Done         chan struct{} // closed by Close
 }
 
-// Transaction is one transaction that the server asked for.
+// Transaction is a transaction that the server requested.
 type Transaction struct {
 	At      time.Time
 	Message app.Outgoing
 }
 
-// Script returns the answer to an email's n-th transaction (1 is the first); nil
-// takes it.
+// Script returns the answer to an email's n-th transaction (from 1); nil means Accept.
 type Script func(m *app.Outgoing, n int) Answer
 
-// Answer plays the relay's part in one transaction.
+// Answer simulates the relay in one transaction. It calls authorize before the final dot.
 type Answer func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result
 
-// NewRelay makes a relay of the default region without limits.
+// NewRelay returns a relay of the default region without limits.
 func NewRelay(script Script) *FakeRelay {
 	return NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}, script)
 }
 
-// NewRelayOf makes a relay.
+// NewRelayOf returns a fake of a relay.
 func NewRelayOf(relay relayurl.Relay, script Script) *FakeRelay {
 	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, counts: map[string]int{}, dots: map[string]int{}, Done: make(chan struct{})}
 }
 
-// Always answers with the same to everything.
+// Always returns a script with the same answer to all transactions.
 func Always(a Answer) Script {
 	return func(*app.Outgoing, int) Answer { return a }
 }
 
-// InOrder answers an email's n-th transaction with the n-th answer, and takes it
-// afterwards.
+// InOrder returns a script that answers an email's n-th transaction with the n-th answer, and
+// later ones with Accept.
 func InOrder(answers ...Answer) Script {
 	return func(_ *app.Outgoing, n int) Answer {
 		if n <= len(answers) {
@@ -66,8 +65,8 @@ func InOrder(answers ...Answer) Script {
 	}
 }
 
-// Send implements delivery.Sender by the script.
-func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+// Send implements delivery.Sender with the script.
+func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, authorize func(context.Context, string) error) app.Result {
 	select {
 	case r.conns <- struct{}{}:
 		defer func() { <-r.conns }()
@@ -81,7 +80,7 @@ func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context
 		signature = fakeSignature(m.EmailID, time.Now())
 	}
 	res := a(ctx, m, func() error {
-		err := hold(ctx, signature)
+		err := authorize(ctx, signature)
 		if err == nil {
 			r.Mu.Lock()
 			defer r.Mu.Unlock()
@@ -99,17 +98,17 @@ func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context
 	return res
 }
 
-// fakeSignature differs from one signing to the next, as a real one may.
+// fakeSignature returns a signature that differs at each signing, as real ones may.
 func fakeSignature(id string, at time.Time) string {
 	return "DKIM-Signature: of " + id + " at " + app.FormatTime(at) + "\r\n"
 }
 
-// FirstSignature is that of an email which was signed when its bubble began.
+// FirstSignature returns the signature of an email that was signed when the bubble began.
 func FirstSignature(id string) string {
 	return fakeSignature(id, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
-// FinalDots are the email's transactions that were let past their final dot.
+// FinalDots returns how many of the email's transactions passed the final check.
 func (r *FakeRelay) FinalDots(id string) int {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -139,7 +138,7 @@ func (r *FakeRelay) end() {
 	r.open--
 }
 
-// Drain implements delivery.Sender: what has begun goes on.
+// Drain implements delivery.Sender: transactions in progress continue.
 func (r *FakeRelay) Drain() {}
 
 // Bound implements delivery.Sender.
@@ -162,7 +161,7 @@ func (r *FakeRelay) SetScript(s Script) {
 	r.script = s
 }
 
-// Transactions are the transactions so far; of one email where id is given.
+// Transactions returns the transactions so far, only those of one email if id is given.
 func (r *FakeRelay) Transactions(id string) []Transaction {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -175,15 +174,15 @@ func (r *FakeRelay) Transactions(id string) []Transaction {
 	return out
 }
 
-// Accept takes the message for everybody.
-func Accept(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-	return ReplyPerRecipient(nil)(ctx, m, hold)
+// Accept accepts the message for all recipients.
+func Accept(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+	return ReplyPerRecipient(nil)(ctx, m, authorize)
 }
 
-// ReplyPerRecipient answers RCPT of the named recipients with those codes and takes the
-// message for all others.
+// ReplyPerRecipient replies to RCPT of the named recipients with codes and accepts the message for
+// all others.
 func ReplyPerRecipient(codes map[string]int) Answer {
-	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Ok: taken"}}
 		taken := false
 		for _, address := range m.Recipients {
@@ -198,24 +197,24 @@ func ReplyPerRecipient(codes map[string]int) Answer {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if taken && hold() != nil {
+		if taken && authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		return res
 	}
 }
 
-// RelayTrouble ends at stage because of the relay, not of the message.
+// RelayTrouble ends the transaction at a stage because of the relay.
 func RelayTrouble(stage app.Stage, text string) Answer {
 	return func(context.Context, *app.Outgoing, func() error) app.Result {
 		return app.Result{Kind: app.ResultTrouble, Stage: stage, Reply: app.Reply{Text: text}}
 	}
 }
 
-// ReplyWith answers the whole message with a code: 4xx defers it, 5xx refuses it.
+// ReplyWith replies to the whole message with a code: 4xx defers it, 5xx refuses it.
 func ReplyWith(stage app.Stage, code int, text string) Answer {
-	return func(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
-		if stage == app.StageDot && hold() != nil {
+	return func(_ context.Context, _ *app.Outgoing, authorize func() error) app.Result {
+		if stage == app.StageDot && authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		kind := app.ResultDeferred
@@ -226,31 +225,31 @@ func ReplyWith(stage app.Stage, code int, text string) Answer {
 	}
 }
 
-// LoseReply takes the dot and loses the connection before the reply.
-func LoseReply(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
-	if hold() != nil {
+// LoseReply accepts the final dot and loses the connection before the reply.
+func LoseReply(_ context.Context, _ *app.Outgoing, authorize func() error) app.Result {
+	if authorize() != nil {
 		return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 	}
 	return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "connection reset"}}
 }
 
-// After waits for the channel, or for the end of the context, then goes on.
+// After waits for the channel or the end of the context before the answer.
 func After(ch <-chan struct{}, a Answer) Answer {
-	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		select {
 		case <-ch:
-			return a(ctx, m, hold)
+			return a(ctx, m, authorize)
 		case <-ctx.Done():
 			return app.Result{Kind: app.ResultTrouble, Stage: app.StageData, Reply: app.Reply{Text: "stopped"}}
 		}
 	}
 }
 
-// ReplyAfter sends the dot and returns the reply once the channel is closed; when
-// the context ends before, the reply is lost.
+// ReplyAfter sends the final dot and returns the reply when the channel is closed. If the context
+// ends first, the reply is lost.
 func ReplyAfter(ch <-chan struct{}) Answer {
-	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-		if hold() != nil {
+	return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+		if authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		select {
@@ -262,34 +261,33 @@ func ReplyAfter(ch <-chan struct{}) Answer {
 	}
 }
 
-// RefuseLocally is what a relay's client says of a message that the relay can't
-// carry.
+// RefuseLocally refuses a message that the relay can't carry.
 func RefuseLocally(context.Context, *app.Outgoing, func() error) app.Result {
 	return app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: app.Reply{Enhanced: "5.3.4", Text: "too large"}}
 }
 
-// OmitLastRecipient takes the message and says nothing of its last recipient.
-func OmitLastRecipient(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-	res := Accept(ctx, m, hold)
+// OmitLastRecipient accepts the message without a result for its last recipient.
+func OmitLastRecipient(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+	res := Accept(ctx, m, authorize)
 	if len(res.Recipients) > 0 {
 		res.Recipients = res.Recipients[:len(res.Recipients)-1]
 	}
 	return res
 }
 
-// Simulate answers for a test recipient.
+// Simulate returns an outcome of test recipients.
 func Simulate(v app.Outcome) Answer {
-	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
-		if hold() != nil {
+	return func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
+		if authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn}
 		}
 		return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Recipients: []app.RecipientResult{{Address: m.Recipients[0], Outcome: v}}}
 	}
 }
 
-// Capture is what the capture transport answers.
-func Capture(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-	res := Accept(ctx, m, hold)
+// Capture answers like the capture transport.
+func Capture(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+	res := Accept(ctx, m, authorize)
 	res.Captured = []byte("the message")
 	return res
 }

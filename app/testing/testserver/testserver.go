@@ -1,8 +1,7 @@
-// Package world is what tests of the services share: a server on a database file of its
-// own, with fake relays, a fake DNS and a log that can be read. Only tests import it;
-// what one package alone needs stands in its own world_test.go.
+// Package testserver starts a whole server for tests: on a database of its own, with fake relays,
+// a fake DNS and a readable log. Only tests import it.
 //
-// Failure policy: a helper that meets an error ends the test.
+// Failure policy: a helper that gets an error ends the test.
 package testserver
 
 import (
@@ -35,11 +34,11 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestDomain is the domain that each team of a world sends from.
+// TestDomain is the verified domain of the first team.
 const TestDomain = "example.com"
 
-// Server is a server on a database file of its own, with fake relays. The team
-// is the first one; its domain is testDomain, verified.
+// Server is a server with its database and fake relays. Key is of the first team, whose domain is
+// TestDomain.
 type Server struct {
 	T                testing.TB
 	Path             string
@@ -51,23 +50,21 @@ type Server struct {
 	Key              *app.Key
 	Log              *LogBuffer
 	started, Stopped bool
-	shared           bool // it answers beside another one
+	shared           bool // it shares the database with another server
 	direct           directDB
 }
 
-// Synctest runs fn with a fake clock, which stands still while anything runs.
+// Synctest runs fn in a synctest bubble: the clock advances only when all goroutines are blocked.
 func Synctest(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
-	skipUnmarked(t) // here, since testing counts what is skipped in a bubble as passed
+	skipUnmarked(t) // outside of the bubble: testing counts a test skipped within one as passed
 	t.Parallel()
 	synctest.Test(t, fn)
 }
 
-// SynctestDays is Bubble for a test in which days pass, and a server polls every ten
-// minutes, unless its Config says otherwise. The race detector needs minutes for such
-// a test and sees nothing there that it does not see in an hour, so that it runs without it
-// alone; and on a file alone, since each poll is a few round trips to a
-// database elsewhere.
+// SynctestDays is Synctest for a test in which days pass. The server polls every ten minutes by
+// default. It runs without the race detector, with which it would take minutes without finding
+// more, and on SQLite only, since each poll on PostgreSQL needs several round trips.
 func SynctestDays(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	if raced {
@@ -83,11 +80,11 @@ func SynctestDays(t *testing.T, fn func(t *testing.T)) {
 	})
 }
 
-// slowPolling are the tests in which days pass.
+// slowPolling holds the tests of SynctestDays.
 var slowPolling sync.Map
 
-// pollEvery is how often a server of t polls, unless its Config says so: seldom in Days,
-// since each poll costs processor time however little happens.
+// pollEvery returns the default polling interval of a test's servers. It is long in SynctestDays,
+// since each poll costs processor time.
 func pollEvery(t testing.TB) time.Duration {
 	if _, ok := slowPolling.Load(t); ok {
 		return 10 * time.Minute
@@ -95,13 +92,13 @@ func pollEvery(t testing.TB) time.Duration {
 	return 0
 }
 
-// New makes a world whose server accepts and does not send yet.
+// New returns a server that accepts mail and does not send it until Start.
 func New(t testing.TB, relays ...*FakeRelay) *Server {
 	t.Helper()
 	return NewWithConfig(t, server.Config{}, relays...)
 }
 
-// NewWithConfig is idle with parts of a configuration.
+// NewWithConfig is New with a configuration.
 func NewWithConfig(t testing.TB, cfg server.Config, relays ...*FakeRelay) *Server {
 	t.Helper()
 	w := &Server{T: t, Path: NewDatabase(t, Schema(t)), master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBuffer{}, Config: cfg}
@@ -115,8 +112,8 @@ func NewWithConfig(t testing.TB, cfg server.Config, relays ...*FakeRelay) *Serve
 	return w
 }
 
-// addWebhook has a webhook hear of everything but emails, for what tests look at in
-// the database; nothing is told to it.
+// addWebhook adds a webhook for all events except those of emails, so that tests can read the
+// events in the database. Nothing is delivered to it.
 func (w *Server) addWebhook(key *app.Key) {
 	w.T.Helper()
 	events := slices.DeleteFunc(webhook.EventNames(), func(name webhook.EventName) bool { return strings.HasPrefix(string(name), "email.") })
@@ -124,7 +121,7 @@ func (w *Server) addWebhook(key *app.Key) {
 	Must(w.T, err)
 }
 
-// Start makes a world whose server sends.
+// Start returns a server that accepts and sends mail.
 func Start(t testing.TB, relays ...*FakeRelay) *Server {
 	t.Helper()
 	w := New(t, relays...)
@@ -132,13 +129,13 @@ func Start(t testing.TB, relays ...*FakeRelay) *Server {
 	return w
 }
 
-// Schema is the text of schema.sql.
+// Schema returns the content of schema.sql.
 func Schema(t testing.TB) string {
 	t.Helper()
 	return dbtest.Schema(t)
 }
 
-// Open opens database and server; the test's end closes them.
+// Open opens database and services. They are closed at the end of the test.
 func (w *Server) Open() {
 	w.T.Helper()
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
@@ -167,7 +164,8 @@ func (w *Server) Open() {
 	w.started, w.Stopped = false, false
 }
 
-// A few RSA keys are made once in a process, since each costs as much as a whole test.
+// A few RSA keys are shared by all tests of the process, since generating one takes as long as a
+// test.
 var (
 	dkimKeys = sync.OnceValues(func() (keys [4]*rsa.PrivateKey, err error) {
 		for i := range keys {
@@ -180,24 +178,24 @@ var (
 	dkimNext atomic.Uint32
 )
 
-// NextDKIMKey returns a key other than that of the last call.
+// NextDKIMKey returns one of the shared keys, a different one at each call.
 func NextDKIMKey() (*rsa.PrivateKey, error) {
 	keys, err := dkimKeys()
 	return keys[dkimNext.Add(1)%uint32(len(keys))], err
 }
 
-// connect is the client of a relay that comes while the server runs: the last of w.Relays
-// that has its name.
+// connect returns the client for a relay that is added while the server runs: the last of w.Relays
+// with its name.
 func (w *Server) connect(relay relayurl.Relay) (delivery.Sender, error) {
 	for _, r := range slices.Backward(w.Relays) {
 		if r.Region == relay.Region {
 			return r, nil
 		}
 	}
-	return nil, errors.New("nobody made the relay " + relay.String())
+	return nil, errors.New("no relay of the test is named " + relay.String())
 }
 
-// Start sets the server's workers to work.
+// Start starts the workers of the server.
 func (w *Server) Start() {
 	w.T.Helper()
 	Must(w.T, w.Services.Begin(w.T.Context()))
@@ -210,15 +208,15 @@ func (w *Server) Start() {
 	})
 }
 
-// StopNow drops what runs.
+// StopNow stops the server without waiting for work in progress.
 func StopNow(e *server.Server) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	e.Stop(ctx)
 }
 
-// CommandServices returns a server as a command has it that runs beside the server: on its own
-// connections to the database, without workers.
+// CommandServices returns the services as a command beside the server has them: with its own
+// database connections and without workers.
 func (w *Server) CommandServices() *server.Server {
 	w.T.Helper()
 	store, err := db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Gather: -1, Lazy: true})
@@ -231,7 +229,7 @@ func (w *Server) CommandServices() *server.Server {
 	return e
 }
 
-// Stop ends the server in order and closes the database.
+// Stop stops the server gracefully and closes the database.
 func (w *Server) Stop() {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
@@ -241,7 +239,7 @@ func (w *Server) Stop() {
 	Must(w.T, w.DB.Close())
 }
 
-// StopFor has the server be stopped, in order, for d, which costs nothing, and started again.
+// StopFor stops the server gracefully, sleeps, and starts it again.
 func (w *Server) StopFor(d time.Duration) {
 	w.T.Helper()
 	w.Stop()
@@ -250,9 +248,8 @@ func (w *Server) StopFor(d time.Duration) {
 	w.Start()
 }
 
-// Crash leaves the old process as it stands and returns a world on what the disk
-// holds at this moment, its server not yet started. The old one goes on with a
-// database of its own; one elsewhere it has to connect to again.
+// Crash leaves the running process as it is and returns a new server, not yet started, on a copy
+// of the database at this moment.
 func (w *Server) Crash(relays ...*FakeRelay) *Server {
 	w.T.Helper()
 	next := &Server{T: w.T, Path: w.crashCopy(), master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBuffer{}}
@@ -260,7 +257,7 @@ func (w *Server) Crash(relays ...*FakeRelay) *Server {
 	return next
 }
 
-// AddDomain adds a domain in that status.
+// AddDomain adds a domain with a status.
 func (w *Server) AddDomain(teamID, name, region string, status app.DomainStatus) {
 	w.T.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -274,7 +271,7 @@ func (w *Server) AddDomain(teamID, name, region string, status app.DomainStatus)
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertDomain(&d) }))
 }
 
-// AddTeam makes another team with a verified domain and returns a key of it.
+// AddTeam adds a team with a verified domain and returns a key of it.
 func (w *Server) AddTeam(name, domain string) *app.Key {
 	w.T.Helper()
 	team, err := w.Services.Teams.CreateTeam(w.T.Context(), name)
@@ -285,13 +282,13 @@ func (w *Server) AddTeam(name, domain string) *app.Key {
 	return key
 }
 
-// Message is a good send to those recipients.
+// Message returns a valid email to the recipients.
 func Message(to ...string) *app.EmailInput {
 	text := "Hello"
 	return &app.EmailInput{From: "Ann <ann@" + TestDomain + ">", To: to, Subject: "Hi", Text: &text}
 }
 
-// Send has an email accepted and returns its id.
+// Send sends an email and returns its id.
 func (w *Server) Send(to ...string) string {
 	w.T.Helper()
 	id, err := w.Services.Mail.SendEmail(w.T.Context(), w.Key, Message(to...), mail.SendOptions{})
@@ -299,13 +296,13 @@ func (w *Server) Send(to ...string) string {
 	return id
 }
 
-// Read reads the database, which must be possible.
+// Read reads the database.
 func (w *Server) Read(fn func(r *db.Reader) error) {
 	w.T.Helper()
 	Must(w.T, w.DB.Read(context.Background(), fn))
 }
 
-// Email reads an email, which must be there.
+// Email reads an email, which must exist.
 func (w *Server) Email(id string) *app.Email {
 	w.T.Helper()
 	email, err := w.Services.Mail.GetEmail(w.T.Context(), w.Key, id)
@@ -321,7 +318,7 @@ func (w *Server) WantLastEvent(id string, want app.LastEvent) {
 	}
 }
 
-// Events is the timeline of an email, oldest first.
+// Events returns the timeline of an email, oldest first.
 func (w *Server) Events(id string) []app.Event {
 	w.T.Helper()
 	events, _, err := w.Services.Mail.ListEvents(w.T.Context(), w.Key, id, app.Page{Limit: 100})
@@ -332,7 +329,7 @@ func (w *Server) Events(id string) []app.Event {
 	return events
 }
 
-// OnlyEvent returns the only event of that type.
+// OnlyEvent returns the only event of a type.
 func (w *Server) OnlyEvent(id string, kind app.EventType) app.Event {
 	w.T.Helper()
 	var found []app.Event
@@ -347,7 +344,7 @@ func (w *Server) OnlyEvent(id string, kind app.EventType) app.Event {
 	return found[0]
 }
 
-// Timeline is the timeline of an email, an event on a line.
+// Timeline returns the timeline of an email as text, one event on each line.
 func (w *Server) Timeline(id string) string {
 	var b strings.Builder
 	for _, ev := range w.Events(id) {
@@ -356,7 +353,7 @@ func (w *Server) Timeline(id string) string {
 	return b.String()
 }
 
-// Unit returns the open work of an email, nil where it is over.
+// Unit returns the unit of an email; nil: it is finished.
 func (w *Server) Unit(id string) *app.Unit {
 	w.T.Helper()
 	rows := w.SQL(`SELECT team_id || '|' || coalesce(topic_id, '') || '|' || relay || '|' || domain || '|' || coalesce(signature, '') || '|' ||
@@ -379,7 +376,7 @@ func (w *Server) Unit(id string) *app.Unit {
 	return u
 }
 
-// CommittedUnits returns the units that are marked dotted.
+// CommittedUnits returns the units that are marked as committed.
 func (w *Server) CommittedUnits() (units []app.Unit) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
@@ -397,14 +394,14 @@ func (w *Server) Doubts() []app.Doubt {
 	return doubts
 }
 
-// RetryNow has an email tried now.
+// RetryNow makes an email due now.
 func (w *Server) RetryNow(id string) {
 	w.T.Helper()
 	u := *w.Unit(id)
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
 }
 
-// Must ends the test at an error.
+// Must ends the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -412,7 +409,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// WantCode checks that an error is an *app.Error of a code.
+// WantCode checks that an error is an *app.Error with a code.
 func WantCode(t testing.TB, err error, want app.Code) {
 	t.Helper()
 	var refusal *app.Error
@@ -421,7 +418,7 @@ func WantCode(t testing.TB, err error, want app.Code) {
 	}
 }
 
-// LogBuffer keeps the log lines.
+// LogBuffer stores the log.
 type LogBuffer struct {
 	mu   sync.Mutex
 	Text strings.Builder
@@ -434,7 +431,7 @@ func (b *LogBuffer) Write(p []byte) (int, error) {
 	return b.Text.Write(p)
 }
 
-// Contains reports whether something was logged in these words.
+// Contains reports whether the log contains a text.
 func (b *LogBuffer) Contains(words string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	ImageProxy = "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"
 )
 
-// StartTracking makes a world whose domain tracks opens and clicks.
+// StartTracking starts a server whose domain tracks opens and clicks.
 func StartTracking(t testing.TB, relays ...*FakeRelay) *Server {
 	t.Helper()
 	if len(relays) == 0 {
@@ -32,7 +32,7 @@ func StartTracking(t testing.TB, relays ...*FakeRelay) *Server {
 	return w
 }
 
-// SetTracking sets the tracking of the test domain to that of d.
+// SetTracking sets the tracking settings of the test domain to those of d.
 func (w *Server) SetTracking(d app.Domain) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -48,7 +48,7 @@ func (w *Server) SetTracking(d app.Domain) {
 	}))
 }
 
-// Links is an html with so many links.
+// Links returns HTML with n links.
 func Links(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -57,7 +57,7 @@ func Links(n int) string {
 	return b.String()
 }
 
-// LoadPixel loads the pixel of an email, click follows one of its links.
+// LoadPixel loads the pixel of an email.
 func (w *Server) LoadPixel(id, agent string) {
 	w.T.Helper()
 	if !w.Services.Mail.NoteOpen(tracking.OpenToken(w.Services.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
@@ -65,7 +65,7 @@ func (w *Server) LoadPixel(id, agent string) {
 	}
 }
 
-// Click follows one of an email's tracked links, of which it has of.
+// Click follows a tracked link of an email. of is its number of links.
 func (w *Server) Click(id string, link, of int, agent string) {
 	w.T.Helper()
 	target := fmt.Sprintf("https://a.test/%d", link)
@@ -75,8 +75,8 @@ func (w *Server) Click(id string, link, of int, agent string) {
 	}
 }
 
-// TrackingEvents are the types of the events that opens and clicks left, oldest first, with the
-// numbers of their links.
+// TrackingEvents returns the open and click events of an email with the numbers of their links,
+// oldest first.
 func (w *Server) TrackingEvents(id string) string {
 	w.T.Helper()
 	var out []string
@@ -98,7 +98,7 @@ func (w *Server) WantTrackingEvents(id, want string, last app.LastEvent) {
 	w.WantLastEvent(id, last)
 }
 
-// SleepAndSettle lets time pass and everything settle.
+// SleepAndSettle sleeps until pending opens and clicks are stored.
 func SleepAndSettle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -11,7 +11,7 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-// AddWebhook makes one that hears of topics, at https://NAME.example.com.
+// AddWebhook adds a webhook at https://NAME.example.com, by default for topic events.
 func (w *Server) AddWebhook(name string, events ...webhook.EventName) webhook.Webhook {
 	w.T.Helper()
 	if len(events) == 0 {
@@ -22,7 +22,7 @@ func (w *Server) AddWebhook(name string, events ...webhook.EventName) webhook.We
 	return hook
 }
 
-// Deliveries are all events of a webhook, oldest first.
+// Deliveries returns all deliveries of a webhook, oldest first.
 func (w *Server) Deliveries(hook webhook.Webhook) []webhook.Delivery {
 	w.T.Helper()
 	var all []webhook.Delivery
@@ -47,7 +47,7 @@ func (w *Server) Attempts(d webhook.Delivery) []webhook.Attempt {
 	return rows
 }
 
-// ReloadWebhook reads a webhook anew.
+// ReloadWebhook reads a webhook again.
 func (w *Server) ReloadWebhook(hook webhook.Webhook) webhook.Webhook {
 	w.T.Helper()
 	got, err := w.Services.Webhooks.GetWebhook(w.T.Context(), w.Key, hook.ID)
@@ -55,7 +55,7 @@ func (w *Server) ReloadWebhook(hook webhook.Webhook) webhook.Webhook {
 	return got
 }
 
-// WaitUntil waits for something that workers do.
+// WaitUntil waits until a condition that workers change is true.
 func (w *Server) WaitUntil(done func() bool) {
 	w.T.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -69,13 +69,13 @@ func (w *Server) WaitUntil(done func() bool) {
 	}
 }
 
-// EmailEvent is a webhook's event with its data.
+// EmailEvent is an email event of a webhook.
 type EmailEvent struct {
 	Type webhook.EventName
 	Data webhook.EmailData
 }
 
-// String is a hearing in a line.
+// String formats the event on one line.
 func (h EmailEvent) String() string {
 	text := string(h.Type) + " " + h.Data.Recipient
 	switch x := h.Data; {
@@ -91,7 +91,7 @@ func (h EmailEvent) String() string {
 	return strings.TrimSpace(text)
 }
 
-// EmailEvents returns what a webhook heard of an email, in the order of their texts.
+// EmailEvents returns the webhook events of an email, sorted by their text.
 func (w *Server) EmailEvents(hook webhook.Webhook, emailID string) (all []EmailEvent) {
 	w.T.Helper()
 	for _, row := range w.Deliveries(hook) {

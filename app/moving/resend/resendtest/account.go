@@ -1,18 +1,17 @@
-// Package resendtest is a stand-in for Resend's API, for tests: it answers as the
-// published document of Resend and recorded answers of it say, out of an Account. It
-// reads alone; nothing can be written.
+// Package resendtest is a fake of Resend's API for tests: it answers from an Account as Resend's
+// API document and recorded answers do. It is read-only.
 package resendtest
 
 import "time"
 
-// Account is what the stand-in knows. Lists stand newest first.
+// Account is the data of the fake. Lists are sorted newest first.
 type Account struct {
 	Key     string // with full access
-	Sending string // a key that may only send
+	Sending string // a sending-only key
 
 	Properties   []Property
 	Segments     []Segment
-	Audiences    []Segment // besides the segments, which the route lists too
+	Audiences    []Segment // in addition to the segments, which the route lists too
 	Topics       []Topic
 	Contacts     []Contact
 	Templates    []Template
@@ -27,7 +26,7 @@ type Account struct {
 	Received     []Email
 }
 
-// Stamp is a time as Resend writes it.
+// Stamp formats a time as Resend does.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999+00") }
 
 // Property is a contact property.
@@ -60,7 +59,7 @@ type Topic struct {
 	CreatedAt   string `json:"created_at"`
 }
 
-// Contact is a contact, with the ids of its segments and what it said about topics.
+// Contact is a contact with the ids of its segments and its topic choices.
 type Contact struct {
 	Object       string           `json:"object,omitzero"`
 	ID           string           `json:"id"`
@@ -72,16 +71,16 @@ type Contact struct {
 	Properties   map[string]Value `json:"properties,omitzero"` // not in lists
 
 	Segments []string          `json:"-"`
-	Choices  map[string]string `json:"-"` // by topic; else its default
+	Choices  map[string]string `json:"-"` // by topic; default: the topic's
 }
 
-// Value is that of a contact property.
+// Value is the value of a contact property.
 type Value struct {
 	Type  string `json:"type"`
 	Value any    `json:"value"`
 }
 
-// Choice is what a contact said about a topic.
+// Choice is a topic with the contact's choice.
 type Choice struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
@@ -103,7 +102,7 @@ type Template struct {
 	Unpublished bool       `json:"has_unpublished_versions"`
 }
 
-// TemplateRow is what lists say of a template.
+// TemplateRow is a template in a list.
 type TemplateRow struct {
 	ID          string  `json:"id"`
 	Name        string  `json:"name"`
@@ -114,7 +113,7 @@ type TemplateRow struct {
 	UpdatedAt   string  `json:"updated_at"`
 }
 
-// Variable is one of a template.
+// Variable is a variable of a template.
 type Variable struct {
 	ID        string `json:"id"`
 	Key       string `json:"key"`
@@ -136,7 +135,7 @@ type Broadcast struct {
 	Text    *string  `json:"text"`
 }
 
-// BroadcastRow is what lists say of a broadcast.
+// BroadcastRow is a broadcast in a list.
 type BroadcastRow struct {
 	ID          string  `json:"id"`
 	Name        string  `json:"name"`
@@ -157,7 +156,7 @@ type Domain struct {
 	Records  []Record `json:"records"`
 }
 
-// DomainRow is what lists say of a domain.
+// DomainRow is a domain in a list.
 type DomainRow struct {
 	ID            string       `json:"id"`
 	Name          string       `json:"name"`
@@ -169,13 +168,13 @@ type DomainRow struct {
 	Capabilities  Capabilities `json:"capabilities"`
 }
 
-// Capabilities are what a domain is for.
+// Capabilities says what a domain can be used for.
 type Capabilities struct {
 	Sending   string `json:"sending"`
 	Receiving string `json:"receiving"`
 }
 
-// Record is one that a domain has to publish.
+// Record is a DNS record of a domain.
 type Record struct {
 	Record   string `json:"record"`
 	Name     string `json:"name"`
@@ -224,7 +223,7 @@ type Automation struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// Event is a kind of event that the account made up.
+// Event is a custom event type of the account.
 type Event struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
@@ -233,9 +232,9 @@ type Event struct {
 	UpdatedAt *string           `json:"updated_at"`
 }
 
-// Email is what was sent, or received.
+// Email is a sent or received email.
 type Email struct {
-	Object    string   `json:"object,omitzero"` // in the list of what was sent
+	Object    string   `json:"object,omitzero"` // in the list of sent emails
 	ID        string   `json:"id"`
 	MessageID string   `json:"message_id"`
 	To        []string `json:"to"`
@@ -245,5 +244,5 @@ type Email struct {
 	BCC       []string `json:"bcc"`
 	CC        []string `json:"cc"`
 	ReplyTo   []string `json:"reply_to"`
-	LastEvent string   `json:"last_event,omitzero"` // of one that was sent
+	LastEvent string   `json:"last_event,omitzero"` // of sent emails
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// answer routes a request. Paths are decoded part by part: an address may have a slash.
+// answer routes a request. Path segments are decoded separately, since an address may contain a
+// slash.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	var parts []string
 	for part := range strings.SplitSeq(strings.Trim(r.URL.EscapedPath(), "/"), "/") {
@@ -38,7 +39,7 @@ func notFound(w http.ResponseWriter, what string) {
 	Refuse(w, http.StatusNotFound, "not_found", what+" not found")
 }
 
-// list answers with a list at the top.
+// list answers with a top-level list.
 func (s *Server) list(w http.ResponseWriter, r *http.Request, name string) {
 	a, q := &s.Account, r.URL.Query()
 	var all []row
@@ -47,7 +48,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, name string) {
 		all = rows(a.Properties, func(v *Property) row { return row{v.ID, *v} })
 	case "segments":
 		all = segmentRows(a.Segments)
-	case "audiences": // all of them, without pages
+	case "audiences": // complete, without pages
 		data := []any{}
 		for _, r := range segmentRows(slices.Concat(a.Segments, a.Audiences)) {
 			data = append(data, r.item)
@@ -90,7 +91,7 @@ func segmentRows(all []Segment) []row {
 	return rows(all, func(v *Segment) row { v.Filter = nil; return row{v.ID, *v} })
 }
 
-// contacts are those of a segment, of all where it is empty.
+// contacts returns the contacts of a segment, or all if segment is empty.
 func (s *Server) contacts(segment string) []row {
 	all := slices.DeleteFunc(slices.Clone(s.Account.Contacts), func(c Contact) bool { return segment != "" && !slices.Contains(c.Segments, segment) })
 	return rows(all, func(v *Contact) row { v.Properties = nil; return row{v.ID, *v} })
@@ -104,7 +105,7 @@ func (s *Server) contact(id string) *Contact {
 	return &s.Account.Contacts[at]
 }
 
-// find answers with the item that is wanted.
+// find answers with the item that matches.
 func find[T any](w http.ResponseWriter, what string, all []T, is func(*T) bool, full func(*T)) {
 	for _, v := range all {
 		if is(&v) {
@@ -116,7 +117,7 @@ func find[T any](w http.ResponseWriter, what string, all []T, is func(*T) bool, 
 	notFound(w, what)
 }
 
-// single answers with one item.
+// single answers with one object.
 func (s *Server) single(w http.ResponseWriter, name, id string) {
 	a := &s.Account
 	switch name {
@@ -149,7 +150,7 @@ func (s *Server) single(w http.ResponseWriter, name, id string) {
 	}
 }
 
-// below answers with a list of an item.
+// below answers with a list that belongs to an object.
 func (s *Server) below(w http.ResponseWriter, r *http.Request, parts []string) {
 	name, id, list := parts[0], parts[1], parts[2]
 	q := r.URL.Query()
@@ -165,11 +166,11 @@ func (s *Server) below(w http.ResponseWriter, r *http.Request, parts []string) {
 		page(w, q, segmentRows(slices.DeleteFunc(slices.Clone(s.Account.Segments), func(g Segment) bool { return !slices.Contains(c.Segments, g.ID) })))
 	case name == "contacts" && list == "topics" && c != nil:
 		page(w, q, rows(s.Account.Topics, func(t *Topic) row {
-			said := t.Default
+			subscription := t.Default
 			if choice, ok := c.Choices[t.ID]; ok {
-				said = choice
+				subscription = choice
 			}
-			return row{t.ID, Choice{t.ID, t.Name, t.Description, said}}
+			return row{t.ID, Choice{t.ID, t.Name, t.Description, subscription}}
 		}))
 	default:
 		notFound(w, "route or item")

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Keys of a Sample.
+// Keys of Sample.
 const (
 	FullKey    = "re_full_123456789"
 	SendingKey = "re_sending_123456789"
 )
 
-// id makes an id of a kind.
+// id returns the id of the n-th object of a kind.
 func id(kind, n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", kind, n) }
 
-// day is when the n-th item was made: a newer one stands before it.
+// day returns the creation time of the n-th object. Newer objects come first.
 func day(n int) string {
 	return Stamp(time.Date(2025, 11, 30, 20, 39, 59, 540771000, time.UTC).AddDate(0, 0, -n))
 }
 
 func ptr[T any](v T) *T { return &v }
 
-// Sample is an account that has something of each kind, and some contacts.
+// Sample returns an account with objects of each kind and some contacts.
 func Sample(contacts int) Account {
 	a := Account{
 		Key: FullKey, Sending: SendingKey,
@@ -48,8 +48,8 @@ func Sample(contacts int) Account {
 	return a
 }
 
-// sampleContact is the n-th: every fifth unsubscribed, every third opted out of news and
-// every fourth into offers.
+// sampleContact returns the n-th contact: every fifth unsubscribed, every third opted out of news,
+// every fourth opted in to offers.
 func sampleContact(n int) Contact {
 	c := Contact{ID: id(5, n), Email: fmt.Sprintf("c%d@example.net", n), FirstName: ptr(fmt.Sprintf("Ann %d", n)), CreatedAt: day(n), Unsubscribed: n%5 == 4,
 		Properties: map[string]Value{"plan": {"string", "pro"}, "seats": {"number", float64(n)}}, Choices: map[string]string{}}

@@ -14,19 +14,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Server answers for an account. It is an http.Handler, and an http.RoundTripper that
-// needs no network, so that it can stand in a bubble.
+// Server answers for an account. It is an http.Handler, and an http.RoundTripper without a network
+// for use within synctest.
 type Server struct {
 	// Account may be changed in Before.
 	Account Account
-	// Rate is how many requests a second are answered; the others get 429. 0: all.
+	// Rate is the number of requests answered in a second; more get 429. 0: no limit.
 	Rate int
-	// ByQueryAlone: the members of a segment are listed by /contacts?segment_id= alone,
-	// as the published document has it.
+	// ByQueryAlone: members of a segment are listed only by /contacts?segment_id=, as in the API
+	// document.
 	ByQueryAlone bool
-	// Before, where it is not nil, is called before the n-th request, from 1, is
-	// answered, and reports whether it answered itself. It may panic with
-	// http.ErrAbortHandler, which cuts the connection.
+	// Before, if not nil, is called before the n-th request (from 1) is answered, and reports
+	// whether it answered itself. It may panic with http.ErrAbortHandler, which cuts the
+	// connection.
 	Before func(n int, w http.ResponseWriter, r *http.Request) bool
 
 	mu       sync.Mutex
@@ -35,14 +35,14 @@ type Server struct {
 	used     int
 }
 
-// Request is one that came.
+// Request is a received request.
 type Request struct {
 	At     time.Time
 	Path   string // with its query
-	Status int    // that it was answered with; 0: its connection was cut
+	Status int    // of the answer; 0: the connection was cut
 }
 
-// Requests returns all that came.
+// Requests returns all received requests.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Server) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 	return answer, nil
 }
 
-// statusRecorder keeps the status of an answer.
+// statusRecorder records the status of an answer.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -83,7 +83,7 @@ func (w *statusRecorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// ServeHTTP implements http.Handler, one request at a time.
+// ServeHTTP implements http.Handler and serves one request at a time.
 func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	s.requests[n].Status = w.status
 }
 
-// admit keeps the rate and looks at the key.
+// admit checks the rate and the key.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	if s.Rate > 0 {
 		if now := time.Now(); now.Sub(s.window) >= time.Second {
@@ -132,7 +132,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// Refuse answers with an error in Resend's shape.
+// Refuse answers with an error in Resend's format.
 func Refuse(w http.ResponseWriter, status int, name, message string) {
 	reply(w, status, map[string]any{"statusCode": status, "name": name, "message": message})
 }
@@ -144,10 +144,10 @@ func reply(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // who asked is gone
+	_, _ = w.Write(text) // the client is gone
 }
 
-// row is an item as a list has it.
+// row is an item of a list.
 type row struct {
 	id   string
 	item any
@@ -161,12 +161,12 @@ func rows[T any](all []T, each func(*T) row) []row {
 	return out
 }
 
-// page answers with a part of a list.
+// page answers with a page of a list.
 func page(w http.ResponseWriter, q url.Values, all []row) {
 	limit := 20
-	if said := q.Get("limit"); said != "" {
+	if text := q.Get("limit"); text != "" {
 		var err error
-		if limit, err = strconv.Atoi(said); err != nil || limit < 1 || limit > 100 {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 100 {
 			Refuse(w, http.StatusUnprocessableEntity, "validation_error", "The pagination limit must be a number between 1 and 100.")
 			return
 		}

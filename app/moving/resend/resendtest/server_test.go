@@ -17,7 +17,7 @@ import (
 	"mailer/app/moving/resend/resendtest"
 )
 
-// ask returns the status and the answer to a request.
+// ask returns the status and body of an answer.
 func ask(t *testing.T, s *resendtest.Server, key, path string) (*httptest.ResponseRecorder, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -33,8 +33,8 @@ func ask(t *testing.T, s *resendtest.Server, key, path string) (*httptest.Respon
 	return w, answer
 }
 
-// readShapes reads what testdata/shapes.txt copies of Resend's published document 1.5.0:
-// of each path, the members of its answer and their types. An enumeration begins with =.
+// readShapes reads testdata/shapes.txt, an extract of Resend's API document 1.5.0: for each path
+// the members of its answer and their types. An enumeration begins with =.
 func readShapes(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/shapes.txt")
@@ -52,13 +52,13 @@ func readShapes(t *testing.T) map[string]map[string]string {
 	return out
 }
 
-// left out by the stand-in: what is deprecated or what accounts may lack.
+// omitted are members that the fake leaves out: deprecated, or absent for some accounts.
 var omitted = []string{"audience_id", "filter", "priority", "attachments", "html", "text"}
 
-// more are members that recorded answers have and the document lacks.
+// more are members of recorded answers that the document lacks.
 var more = map[string]string{"/broadcasts/{id} object": "string", "/contacts has_more": "boolean", "/emails/receiving data.*.has_more": "boolean"}
 
-// members lists the members of an answer; of lists those of all items.
+// members lists the members of an answer; for lists those of all items.
 func members(at string, v any, out map[string][]any) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -75,8 +75,8 @@ func members(at string, v any, out map[string][]any) {
 	}
 }
 
-// matches reports whether a value is of a type of the document. Recorded answers have null
-// where something is absent, whatever the document says.
+// matches reports whether a value has a type of the document. Recorded answers have null for
+// absent values.
 func matches(v any, kind string) bool {
 	if values, ok := strings.CutPrefix(kind, "="); ok {
 		return slices.Contains(strings.Split(values, ","), fmt.Sprint(v))
@@ -99,7 +99,7 @@ func matches(v any, kind string) bool {
 	return slices.ContainsFunc(strings.Split(kind, "|"), func(k string) bool { return got[k] })
 }
 
-// TestAnswersMatchPublishedShapes holds each answer against the document.
+// TestAnswersMatchPublishedShapes compares each answer with the document.
 func TestAnswersMatchPublishedShapes(t *testing.T) {
 	a := resendtest.Sample(12)
 	s := &resendtest.Server{Account: a}
@@ -141,7 +141,7 @@ func TestAnswersMatchPublishedShapes(t *testing.T) {
 	}
 }
 
-// TestPages: newest first, after and before exclude their item, and both or a bad limit
+// TestPages: newest first; after and before exclude their item; both together or an invalid limit
 // are refused.
 func TestPages(t *testing.T) {
 	s := &resendtest.Server{Account: resendtest.Sample(45)}
@@ -195,8 +195,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRateLimit: what is too much in a second gets 429, and each answer tells how much is
-// left.
+// TestRateLimit: requests beyond the rate get 429, and each answer contains the remaining number.
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(1), Rate: 2}

@@ -1,5 +1,5 @@
-// Command serve answers for a sample account on a free port of this machine until its
-// standard input ends, and prints its URL as one line: for tests in other languages.
+// Command serve serves a sample account on a free loopback port until its standard input is
+// closed, and prints its URL on one line. It is used by tests in other languages.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 	}
 	fmt.Printf("http://%s\n", l.Addr())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // whoever started it is gone
+		_, _ = io.Copy(io.Discard, os.Stdin) // the parent process has ended
 		os.Exit(0)
 	}()
 	fmt.Fprintln(os.Stderr, http.Serve(l, &resendtest.Server{Account: resendtest.Sample(45)}))
