@@ -22,7 +22,6 @@ var machineTime = map[string]string{
 	"app/net/resolver/zones.go":             "how long a DNS answer is cached",
 	"app/operate/retention/delete.go":       "how long a piece of work takes",
 	"app/server/follower.go":                "how often other servers are polled",
-	"db/engine/external_writes.go":          "how often writes of other servers are announced",
 	"db/filters.go":                         "how long a filter may run",
 	"db/engine/outage.go":                   "how long writes have failed",
 	"db/engine/nodes.go":                    "when the database clock was read",
