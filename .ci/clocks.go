@@ -26,7 +26,7 @@ var machineTime = map[string]string{
 	"db/engine/outage.go":                   "how long writes have failed",
 	"db/engine/nodes.go":                    "when the database clock was read",
 	"db/engine/postgres_locks.go":           "how often a lock is polled",
-	"db/engine/postgres_outage.go":          "how often free space is polled",
+	"db/engine/postgres_outage.go":          "how often a database without writes is polled",
 	"db/engine/shared_clock.go":             "the error of this machine's clock",
 	"db/engine/shrink.go":                   "how long a piece of work takes",
 	"db/engine/sync.go":                     "how long a commit took",

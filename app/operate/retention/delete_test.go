@@ -42,8 +42,8 @@ func withRetention(t *testing.T, kept app.Retention) *testserver.Server {
 	return w
 }
 
-// sleepStopped lets time pass with the server stopped and then deletes old mail: a day of a running
-// server costs thousands of clock checks.
+// sleepStopped lets time pass with the server stopped and then deletes old mail: a day of a
+// running server costs thousands of clock checks.
 func sleepStopped(w *testserver.Server, d time.Duration) {
 	w.T.Helper()
 	kept := w.Services.Settings.Keep
