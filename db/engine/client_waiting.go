@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clientTimeout is how long a client waits for a write before it is told that the database is
+// clientTimeout is how long a client waits for a write before it gets the error that the database is
 // unreachable, full or locked.
 const clientTimeout = 3 * time.Second
 

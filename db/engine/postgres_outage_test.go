@@ -88,7 +88,7 @@ func takesNoWrites(t *testing.T, code string, want error) {
 }
 
 // TestClientWaitingForCriticalWriteIsRefused checks that a client is refused after a short time
-// and its closure is never run, while a critical write without a client goes on waiting.
+// and its closure is never run, while a critical write without a client keeps waiting.
 func TestClientWaitingForCriticalWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := newRemote(t)

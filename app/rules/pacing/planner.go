@@ -26,7 +26,7 @@ type Wave struct {
 	Count int64
 }
 
-// PlanWarning warns that a broadcast is not sent at once.
+// PlanWarning warns that a broadcast is not sent immediately.
 type PlanWarning struct {
 	Code    string `json:"code"` // WarningPaced or WarningQueuedBehind
 	Days    int    `json:"days"` // started days from now until it finishes

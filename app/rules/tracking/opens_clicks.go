@@ -83,7 +83,7 @@ func (h *Hit) Key() HitKey {
 
 // Judge returns the event type for a hit, and the reason as text. taken is the last time, not
 // after the hit, at which the relay accepted or may have accepted the mail; zero: never. burst:
-// all links of the email were hit at once.
+// all links of the email were hit at the same time.
 func (h *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	what, done, kind := "The pixel of this email", "loaded", app.EventType(app.Opened)
 	if h.Links > 0 {
