@@ -91,7 +91,7 @@ func (p *probe) endStep(ok bool, said string) {
 	if s.Step == relayurl.StepGreeting {
 		took += p.greetingTime
 	}
-	s.OK, s.Said, s.MS = ok, said, took.Milliseconds()
+	s.OK, s.Reply, s.MS = ok, said, took.Milliseconds()
 }
 
 // lastLine returns the last line that the relay sent in a step, or the first line of a greeting.
@@ -131,7 +131,7 @@ func (p *probe) failStep(r *Relay, err error) {
 func Probe(ctx context.Context, cfg relayurl.Relay, opts Options, m *app.Outgoing, send bool) []relayurl.Step {
 	r, err := NewRelay(cfg, opts)
 	if err != nil {
-		return []relayurl.Step{{Step: relayurl.StepTLS, Said: newReplySanitizer(cfg.User, cfg.Password).text(err.Error())}}
+		return []relayurl.Step{{Step: relayurl.StepTLS, Reply: newReplySanitizer(cfg.User, cfg.Password).text(err.Error())}}
 	}
 	defer r.Close()
 	p := &probe{}
@@ -139,7 +139,7 @@ func Probe(ctx context.Context, cfg relayurl.Relay, opts Options, m *app.Outgoin
 		p.step(r, relayurl.StepSend, func() (string, error) { return r.sendOnce(ctx, m) })
 	}
 	for i := range p.steps {
-		p.steps[i].Said = r.sanitizer.text(p.steps[i].Said)
+		p.steps[i].Reply = r.sanitizer.text(p.steps[i].Reply)
 	}
 	return p.steps
 }

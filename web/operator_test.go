@@ -33,7 +33,7 @@ func newOperatorAPI(t *testing.T, cfg server.Config) *operatorAPI {
 	o := &operatorAPI{}
 	cfg.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 		o.probes.Add(1)
-		return []relayurl.Step{{Step: "dns", OK: true, MS: 1, Said: "10.0.0.1"}, {Step: "connect", Said: "refused"}}
+		return []relayurl.Step{{Step: "dns", OK: true, MS: 1, Reply: "10.0.0.1"}, {Step: "connect", Reply: "refused"}}
 	}
 	o.testAPI = newTestAPI(t, cfg)
 	o.token = o.signedIn("operator", "", true, 0)

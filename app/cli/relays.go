@@ -164,7 +164,7 @@ func (c *Store) relaysTest() *cobra.Command {
 				return err
 			}
 			failed := tested.Steps[len(tested.Steps)-1]
-			return fmt.Errorf("the relay %s can't be used: %s failed: %s", in.Region, failed.Step, failed.Said)
+			return fmt.Errorf("the relay %s can't be used: %s failed: %s", in.Region, failed.Step, failed.Reply)
 		})
 	})
 	cmd.Flags().StringVar(&in.To, "to", "", "send one signed message to this address")
@@ -175,7 +175,7 @@ func (c *Store) relaysTest() *cobra.Command {
 func stepTable(steps []relayurl.Step) Table {
 	t := Table{Head: []string{"STEP", "OK", "MS", "SAID"}}
 	for _, s := range steps {
-		t.Rows = append(t.Rows, Row{Cells: []string{s.Step, map[bool]string{true: "yes", false: "NO"}[s.OK], strconv.FormatInt(s.MS, 10), s.Said}})
+		t.Rows = append(t.Rows, Row{Cells: []string{s.Step, map[bool]string{true: "yes", false: "NO"}[s.OK], strconv.FormatInt(s.MS, 10), s.Reply}})
 	}
 	return t
 }

@@ -43,7 +43,7 @@ func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, o
 	defer done()
 	checker := s.Health.WithTarget(p, health.Network{})
 	if p.Running {
-		if checks, ok, err := checker.Ask(ctx); ok || err != nil {
+		if checks, ok, err := checker.RequestRound(ctx); ok || err != nil {
 			return checks, err
 		}
 	}

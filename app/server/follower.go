@@ -82,7 +82,7 @@ func (s *Server) logError(what string, err error) {
 
 func (s *Server) takeOver() error {
 	s.Log.Info("this server leads from now on")
-	s.Delivery.Outlets.Publish()
+	s.Delivery.RelayQueues.Publish()
 	if err := s.Start(s.Claiming); err != nil {
 		return fmt.Errorf("take over: %w", err)
 	}

@@ -22,7 +22,7 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 		return state, err
 	}
 	state.LastBackup = last.At
-	for _, r := range s.Delivery.Outlets.States() {
+	for _, r := range s.Delivery.RelayQueues.States() {
 		state.Relays = append(state.Relays, metrics.Relay{Name: r.Relay.Region, Up: r.State == delivery.RelayOpen})
 	}
 	addWaiting(&state, waiting, clock.Now())

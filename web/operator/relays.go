@@ -38,7 +38,7 @@ type relayLastTest struct {
 	OK       bool   `json:"ok"`
 	TestedAt string `json:"tested_at" format:"date-time"`
 	Step     string `json:"step" enum:"dns,connect,tls,greeting,auth,mail,send" doc:"The one that failed, or the last one"`
-	Said     string `json:"said" doc:"At that step, in the server's words, or ours"`
+	Reply    string `json:"said" doc:"At that step, in the server's words, or ours"`
 }
 
 // relayList is a list without pages: there are few relays.
@@ -79,10 +79,10 @@ type relayTest struct {
 }
 
 type relayStep struct {
-	Step string `json:"step" enum:"dns,connect,tls,greeting,auth,mail,send"`
-	OK   bool   `json:"ok"`
-	MS   int64  `json:"ms" doc:"How long it took"`
-	Said string `json:"said" doc:"In the server's words, or ours"`
+	Step  string `json:"step" enum:"dns,connect,tls,greeting,auth,mail,send"`
+	OK    bool   `json:"ok"`
+	MS    int64  `json:"ms" doc:"How long it took"`
+	Reply string `json:"said" doc:"In the server's words, or ours"`
 }
 
 // addRelayRequest is the body of POST /relays.
@@ -168,7 +168,7 @@ func newRelayItem(s relays.Status) RelayItem {
 	item := RelayItem{Region: s.Region, From: s.From, Host: s.Host, User: s.User, State: s.State, Reason: s.Reason, Since: s.Since, NextTry: s.NextTry,
 		Rate: s.Rate, Daily: s.Daily, DailyUsed: s.DailyUsed, Connections: s.Connections, Waiting: s.Waiting, Note: s.Note}
 	if last := s.LastTest; last != nil {
-		item.LastTest = &relayLastTest{OK: last.OK, TestedAt: app.FormatTime(last.TestedAt), Step: last.Step, Said: last.Said}
+		item.LastTest = &relayLastTest{OK: last.OK, TestedAt: app.FormatTime(last.TestedAt), Step: last.Step, Reply: last.Reply}
 	}
 	return item
 }

@@ -307,7 +307,7 @@ func TestStatusDoctorAndHealthAgree(t *testing.T) {
 	cliService := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
 	asked := make(chan []health.Check)
 	go func() {
-		checks, ok, err := cliService.Ask(t.Context())
+		checks, ok, err := cliService.RequestRound(t.Context())
 		if !ok || err != nil {
 			t.Errorf("the server did not answer: %v", err)
 		}

@@ -209,17 +209,17 @@ func (s *Service) Tick(changed bool) {
 	s.begin(true)
 }
 
-// AskTime is how long a command waits for the server's round.
-const AskTime = 90 * time.Second
+// RoundTimeout is how long a command waits for the server's round.
+const RoundTimeout = 90 * time.Second
 
-// Ask requests a round from the running server, with its resolver and network, and waits for it.
+// RequestRound requests a round from the running server, with its resolver and network, and waits for it.
 // ok is false if the server does not answer in time or can't be asked.
-func (s *Service) Ask(ctx context.Context) (checks []Check, ok bool, err error) {
+func (s *Service) RequestRound(ctx context.Context) (checks []Check, ok bool, err error) {
 	id := app.NewID()
 	if err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting(askedSetting, []byte(id)) }); err != nil {
 		return nil, false, ctx.Err()
 	}
-	for end := clock.Now().Add(AskTime); clock.Now().Before(end); {
+	for end := clock.Now().Add(RoundTimeout); clock.Now().Before(end); {
 		stored, err := s.lastStored(ctx)
 		if err == nil && stored.Asked == id {
 			checks, err = s.merge(ctx, stored.Checks)

@@ -295,7 +295,7 @@ func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error)
 	}
 	for _, step := range tested.Steps {
 		if !step.OK {
-			return ofRelay(r, "relay_"+step.Step, "said", step.Said), nil
+			return ofRelay(r, "relay_"+step.Step, "said", step.Reply), nil
 		}
 	}
 	return good("relay "+r.Region, "%s: connected, authenticated, sender accepted", r.Host), nil

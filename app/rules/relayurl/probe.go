@@ -13,8 +13,8 @@ const (
 
 // Step is the result of a step.
 type Step struct {
-	Step string `json:"step"`
-	OK   bool   `json:"ok"`
-	MS   int64  `json:"ms"`   // duration
-	Said string `json:"said"` // the server's text, or ours
+	Step  string `json:"step"`
+	OK    bool   `json:"ok"`
+	MS    int64  `json:"ms"`   // duration
+	Reply string `json:"said"` // the server's text, or ours
 }

@@ -41,7 +41,7 @@ func (l *relayQueue) maxWait(u app.Unit) time.Duration {
 // ExpiresAt is when a waiting unit expires unless its clock stops meanwhile; zero: never, or this
 // process does not have its relay.
 func (s *Service) ExpiresAt(r *db.Reader, u app.Unit, now time.Time) (at time.Time, err error) {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		limit := l.maxWait(u)
 		if l.name != u.Relay || limit == 0 {
 			continue
@@ -106,7 +106,7 @@ func (l *relayQueue) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 // ExpireMail ends expired waiting mail of all relays of this server, including relays that are
 // down.
 func (s *Service) ExpireMail(ctx context.Context) error {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		for _, bulk := range []bool{false, true} {
 			for after := ""; ; {
 				teams, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.DueTeams(l.name, bulk, after, teamsPerScan) })

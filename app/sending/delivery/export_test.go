@@ -120,6 +120,6 @@ func (n *dispatcher) MaxJobs() int { return n.jobs.Capacity }
 
 func (m *meter) Busy(running bool) { m.busy(running) }
 
-func (s *Service) Queues() []*relayQueue { return s.Outlets.all() }
+func (s *Service) Queues() []*relayQueue { return s.RelayQueues.all() }
 
 func (u *usage) Sent() int64 { return u.sent }

@@ -48,7 +48,7 @@ func (l *relayState) pausedUntil() time.Time {
 
 // SetPauses pauses the relays that are named, by region, and resumes all others. Committed
 // transactions finish.
-func (o *Outlets) SetPauses(pauses map[string]Pause) {
+func (o *RelayQueues) SetPauses(pauses map[string]Pause) {
 	for _, l := range o.all() {
 		p, paused := pauses[l.name]
 		old := l.pause.Load()
@@ -61,7 +61,7 @@ func (o *Outlets) SetPauses(pauses map[string]Pause) {
 	}
 }
 
-func (o *Outlets) pauseRelay(l *relayQueue, old *activePause, p Pause) {
+func (o *RelayQueues) pauseRelay(l *relayQueue, old *activePause, p Pause) {
 	next := &activePause{Pause: p, trouble: app.NewID()}
 	if old != nil {
 		next.trouble = old.trouble
@@ -73,7 +73,7 @@ func (o *Outlets) pauseRelay(l *relayQueue, old *activePause, p Pause) {
 		until = app.FormatTime(p.Until)
 	}
 	l.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", until)
-	if !l.s.Outlets.running || !l.s.leader.Load() { // becomeLeader stores it, or the leading server does
+	if !l.s.RelayQueues.running || !l.s.leader.Load() { // becomeLeader stores it, or the leading server does
 		return
 	}
 	if err := l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return l.recordPause(tx, next) }); err != nil {
@@ -87,7 +87,7 @@ func (l *relayState) recordPause(tx *db.Tx, p *activePause) error {
 		Detail: app.EventDetail{Relay: l.name, Message: "The relay is " + p.Text()}})
 }
 
-func (o *Outlets) resumeRelay(l *relayQueue, old *activePause) {
+func (o *RelayQueues) resumeRelay(l *relayQueue, old *activePause) {
 	l.pause.Store(nil)
 	l.wake()
 	l.s.Log.Info("relay is resumed", "relay", l.name, "after", clock.Since(old.Since).Round(time.Second).String())

@@ -43,7 +43,7 @@ func (s *Service) watchStore() {
 
 // reloadUsage updates the daily limits with what other servers sent.
 func (s *Service) reloadUsage(changed bool) {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		if err := l.limits.reload(s.Claiming, s.DB, changed); err != nil && s.Claiming.Err() == nil {
 			s.LogUnlessUnavailable("read what a relay was used for", err, "relay", l.name)
 		}
@@ -51,7 +51,7 @@ func (s *Service) reloadUsage(changed bool) {
 }
 
 // updateServerShare divides the relays' rates by the current number of servers.
-func (o *Outlets) updateServerShare() {
+func (o *RelayQueues) updateServerShare() {
 	n := o.s.DB.Cluster().Partition().Count
 	for _, l := range o.all() {
 		l.limits.setServers(n)
@@ -59,7 +59,7 @@ func (o *Outlets) updateServerShare() {
 }
 
 // regions returns the names of all relays.
-func (o *Outlets) regions() (names []string) {
+func (o *RelayQueues) regions() (names []string) {
 	for _, l := range o.all() {
 		names = append(names, l.name)
 	}
@@ -67,7 +67,7 @@ func (o *Outlets) regions() (names []string) {
 }
 
 // wakeBulk wakes the dispatchers of broadcasts.
-func (o *Outlets) wakeBulk() {
+func (o *RelayQueues) wakeBulk() {
 	for _, l := range o.all() {
 		l.bulk.wakeup.Notify()
 	}
@@ -75,7 +75,7 @@ func (o *Outlets) wakeBulk() {
 
 // queueOf returns the queue of a region; nil: this process has no such relay.
 func (s *Service) queueOf(region string) *relayQueue {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		if l.name == region {
 			return l
 		}
@@ -102,21 +102,21 @@ func (s *Service) WakeMail(region string) {
 
 // WakeQueues makes every relay queue look for due mail.
 func (s *Service) WakeQueues() {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		l.wake()
 	}
 }
 
 // ClockMovedBack tells all limits that the wall clock moved back.
 func (s *Service) ClockMovedBack(now time.Time, by time.Duration) {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		l.limits.clockMovedBack(now, by)
 	}
 }
 
 // RetryRelays makes all circuit breakers half-open immediately.
 func (s *Service) RetryRelays() {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		l.breaker.retryNow()
 		l.senderBreakers.retryNow()
 		l.wake()
@@ -125,7 +125,7 @@ func (s *Service) RetryRelays() {
 
 // AdvanceUsage moves the stored usage of all relays by the time that the clock moved.
 func (s *Service) AdvanceUsage(tx *db.Tx, by time.Duration) error {
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		if err := tx.AdvanceUsage(l.name, by); err != nil {
 			return fmt.Errorf("move the usage of relay %s: %w", l.name, err)
 		}
@@ -134,7 +134,7 @@ func (s *Service) AdvanceUsage(tx *db.Tx, by time.Duration) error {
 }
 
 // Sends reports whether this process has a relay.
-func (s *Service) Sends() bool { return len(s.Outlets.all()) > 0 }
+func (s *Service) Sends() bool { return len(s.RelayQueues.all()) > 0 }
 
 // WakeBulk wakes the broadcast dispatcher of a region.
 func (s *Service) WakeBulk(region string) {

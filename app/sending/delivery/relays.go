@@ -45,7 +45,7 @@ func RelaysOf(routes []Route) (out []relayurl.Relay) {
 
 // CloseSenders closes the senders of all queues, including those that drain.
 func (s *Service) CloseSenders() {
-	for _, l := range s.Outlets.withEnding() {
+	for _, l := range s.RelayQueues.withEnding() {
 		l.sender.Close()
 	}
 }
@@ -53,7 +53,7 @@ func (s *Service) CloseSenders() {
 // Relays returns the relays in their order, without credentials.
 func (s *Service) Relays() []string {
 	var names []string
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		if !s.Settings.Capture {
 			names = append(names, l.relay.String())
 		}
@@ -86,7 +86,7 @@ type State struct {
 }
 
 // States returns the states of all relays in their order.
-func (o *Outlets) States() []State {
+func (o *RelayQueues) States() []State {
 	var all []State
 	for _, l := range o.all() {
 		all = append(all, stateOf(l))

@@ -22,7 +22,7 @@ func countTrips(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *
 	testserver.PostgresOnly(t)
 	wire := pgtest.NewProxy(t, pgtest.Server(t)) // outside the bubble: it waits for the network
 	testserver.Synctest(t, func(t *testing.T) {
-		testserver.UseWire(t, wire)
+		testserver.UseProxy(t, wire)
 		fn(t, testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 16}, nil)), wire)
 	})
 }

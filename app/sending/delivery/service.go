@@ -51,8 +51,8 @@ type Service struct {
 	domains  *domains.Service
 	audience *audience.Service
 	mail     *mail.Service
-	// Outlets holds the relay queues.
-	Outlets       *Outlets
+	// RelayQueues holds the relay queues.
+	RelayQueues   *RelayQueues
 	began         clock.Mark
 	leader        atomic.Bool // this server runs the background jobs
 	suspectInWork atomic.Bool // a unit that may crash the process is in work
@@ -79,11 +79,11 @@ func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, 
 	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: events, teams: teamService, domains: domainService, audience: audienceService, mail: mailService,
 		returnPaths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	s.tuning.Store(&Tuning{DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare})
-	s.Outlets = &Outlets{s: s}
-	s.Guardrails = guardrails.New(base, events, teamService, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
-	base.DB.Cluster().OnChange(s.Outlets.updateServerShare)
+	s.RelayQueues = &RelayQueues{s: s}
+	s.Guardrails = guardrails.New(base, events, teamService, guardrails.Config{Regions: s.RelayQueues.regions, Changed: s.RelayQueues.wakeBulk})
+	base.DB.Cluster().OnChange(s.RelayQueues.updateServerShare)
 	for _, route := range cfg.Routes {
-		s.Outlets.add(newRelayQueue(s, route, nil))
+		s.RelayQueues.add(newRelayQueue(s, route, nil))
 	}
 	return s
 }
@@ -97,10 +97,10 @@ type Tuning struct {
 // Tune changes these settings, also for mail that is already queued.
 func (s *Service) Tune(t Tuning) {
 	s.tuning.Store(&t)
-	for _, l := range s.Outlets.all() {
+	for _, l := range s.RelayQueues.all() {
 		l.limits.setBulkShare(t.BulkShare)
 	}
-	s.Outlets.wakeBulk()
+	s.RelayQueues.wakeBulk()
 	s.WakeQueues()
 }
 
@@ -111,7 +111,7 @@ func (s *Service) Start(ctx context.Context) error {
 		return err
 	}
 	s.leader.Store(true)
-	if err := s.Outlets.becomeLeader(ctx); err != nil {
+	if err := s.RelayQueues.becomeLeader(ctx); err != nil {
 		return err
 	}
 	if s.DB.Cluster().Shared() {
@@ -129,7 +129,7 @@ func (s *Service) StartFollower(ctx context.Context) error {
 }
 
 func (s *Service) send(ctx context.Context) error {
-	began, err := s.Outlets.start(ctx)
+	began, err := s.RelayQueues.start(ctx)
 	if err != nil || !began {
 		return err
 	}

@@ -328,11 +328,11 @@ func TestRelaysAreTestedAtStart(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		works := false
 		w := testserver.NewWithConfig(t, server.Config{Probe: func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
-			return []relayurl.Step{{Step: "dns", OK: true, Said: "192.0.2.1"}, {Step: "auth", OK: works, Said: "535 5.7.8 no"}}
+			return []relayurl.Step{{Step: "dns", OK: true, Reply: "192.0.2.1"}, {Step: "auth", OK: works, Reply: "535 5.7.8 no"}}
 		}}, testserver.NewRelay(nil))
 		w.Start()
 		waitForTick()
-		if last := statusOf(w, app.DefaultRegion).LastTest; last == nil || last.OK || last.Step != "auth" || last.Said != "535 5.7.8 no" {
+		if last := statusOf(w, app.DefaultRegion).LastTest; last == nil || last.OK || last.Step != "auth" || last.Reply != "535 5.7.8 no" {
 			t.Errorf("the test of the start: %+v", last)
 		}
 		if !w.Log.Contains("a relay failed its test") {
@@ -362,7 +362,7 @@ func TestNoticeUsesFirstWorkingRelay(t *testing.T) {
 				t.Errorf("%v: %+v", send, m.Mail)
 			}
 			tried = append(tried, r.Region)
-			return []relayurl.Step{{Step: "connect", OK: len(tried) > 1, Said: "refused"}}
+			return []relayurl.Step{{Step: "connect", OK: len(tried) > 1, Reply: "refused"}}
 		}}
 		w := testserver.NewWithConfig(t, cfg, testserver.NewRelay(nil), testserver.NewRelayOf(relayurl.Relay{Region: "eu", Host: "relay.test", Port: 587, Connections: 4}, nil))
 		if err := w.Services.Relays.SendNotice(t.Context(), "ops@example.com", "Mailer: A relay fails", "text"); err != nil || len(tried) != 2 || tried[0] == tried[1] {
@@ -370,7 +370,7 @@ func TestNoticeUsesFirstWorkingRelay(t *testing.T) {
 		}
 		tried = []string{}
 		w.Services.Relays.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
-			return []relayurl.Step{{Step: "auth", Said: "535 no"}}
+			return []relayurl.Step{{Step: "auth", Reply: "535 no"}}
 		}
 		if err := w.Services.Relays.SendNotice(t.Context(), "ops@example.com", "s", "t"); err == nil || !strings.Contains(err.Error(), "auth: 535 no") {
 			t.Errorf("%v", err)

@@ -57,7 +57,7 @@ type LastTest struct {
 	OK       bool      `json:"ok"`
 	TestedAt time.Time `json:"tested_at"`
 	Step     string    `json:"step"` // the failed step, or the last one
-	Said     string    `json:"said"` // the relay's reply or our error in that step
+	Reply    string    `json:"said"` // the relay's reply or our error in that step
 }
 
 func hostOf(r relayurl.Relay) string { return net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) }

@@ -47,7 +47,7 @@ func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 		out.OK = out.OK && step.OK
 	}
 	if last := len(out.Steps) - 1; last >= 0 {
-		s.recordTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC().Truncate(time.Millisecond), Step: out.Steps[last].Step, Said: out.Steps[last].Said})
+		s.recordTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC().Truncate(time.Millisecond), Step: out.Steps[last].Step, Reply: out.Steps[last].Reply})
 	}
 	return out, nil
 }
@@ -74,7 +74,7 @@ func (s *Service) TestAll() {
 	if s.Probe == nil || s.Settings.Capture {
 		return
 	}
-	for _, st := range s.delivery.Outlets.States() {
+	for _, st := range s.delivery.RelayQueues.States() {
 		s.Workers.Go(func() {
 			tested, err := s.Test(s.Claiming, TestInput{Region: st.Relay.Region})
 			if s.Claiming.Err() != nil {
@@ -84,7 +84,7 @@ func (s *Service) TestAll() {
 				s.LogUnlessUnavailable("test a relay", err)
 			} else if !tested.OK {
 				last := tested.Steps[len(tested.Steps)-1]
-				s.Log.Warn("a relay failed its test", "relay", st.Relay.Region, "host", hostOf(st.Relay), "step", last.Step, "said", last.Said)
+				s.Log.Warn("a relay failed its test", "relay", st.Relay.Region, "host", hostOf(st.Relay), "step", last.Step, "said", last.Reply)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func (s *Service) SendNotice(ctx context.Context, to, subject, text string) erro
 	if s.Probe == nil {
 		return errors.New("this process makes no connections")
 	}
-	states := s.delivery.Outlets.States()
+	states := s.delivery.RelayQueues.States()
 	slices.SortStableFunc(states, func(a, b delivery.State) int { return isOpen(b) - isOpen(a) })
 	why := errors.New("no relay is configured")
 	for _, st := range states {
@@ -200,7 +200,7 @@ func isOpen(st delivery.State) int {
 func firstFailure(steps []relayurl.Step) error {
 	for _, step := range steps {
 		if !step.OK {
-			return fmt.Errorf("%s: %s", step.Step, step.Said)
+			return fmt.Errorf("%s: %s", step.Step, step.Reply)
 		}
 	}
 	if len(steps) == 0 {

@@ -115,7 +115,7 @@ func (s *Service) applyRelays(ctx context.Context, rows []db.Relay) error {
 		}
 		list = append(list, relay)
 	}
-	return s.delivery.Outlets.SetRelays(ctx, list)
+	return s.delivery.RelayQueues.SetRelays(ctx, list)
 }
 
 // applyPauses pauses relays and deletes pauses whose time is over.
@@ -130,7 +130,7 @@ func (s *Service) applyPauses(ctx context.Context, paused []db.RelayPause) error
 		next[row.Region] = p
 	}
 	s.pauses = next
-	s.delivery.Outlets.SetPauses(next)
+	s.delivery.RelayQueues.SetPauses(next)
 	if !over {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (s *Service) publishStates() error {
 	}
 	published := map[string]string{}
 	var changed []db.RelayState
-	for _, st := range s.delivery.Outlets.States() {
+	for _, st := range s.delivery.RelayQueues.States() {
 		text := fmt.Sprint(st, s.lastTest(st.Relay.Region, hostOf(st.Relay)))
 		if published[st.Relay.Region] = text; s.published[st.Relay.Region] == text {
 			continue
@@ -186,5 +186,5 @@ func (s *Service) publishStates() error {
 func (s *Service) ReloadFiles(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.delivery.Outlets.Reconnect(ctx)
+	return s.delivery.RelayQueues.Reconnect(ctx)
 }

@@ -86,9 +86,9 @@ func heartbeatOf(t testing.TB) time.Duration {
 // wires holds the proxies of tests that count the traffic to the database.
 var wires sync.Map
 
-// UseWire makes servers that t starts from now on connect to the database through a proxy and
+// UseProxy makes servers that t starts from now on connect to the database through a proxy and
 // batch writes as in production.
-func UseWire(t testing.TB, wire *pgtest.Proxy) {
+func UseProxy(t testing.TB, wire *pgtest.Proxy) {
 	wires.Store(t, wire)
 	t.Cleanup(func() { wires.Delete(t) })
 }

@@ -12,9 +12,9 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Outlets is the set of relay queues of a Service. Relays are added and removed while the service
+// RelayQueues is the set of relay queues of a Service. Relays are added and removed while the service
 // runs; readers see the set of one moment.
-type Outlets struct {
+type RelayQueues struct {
 	s        *Service
 	changing sync.Mutex // held while the set changes
 	running  bool
@@ -27,7 +27,7 @@ type Outlets struct {
 	removed map[string]*relayState
 }
 
-func (o *Outlets) all() []*relayQueue {
+func (o *RelayQueues) all() []*relayQueue {
 	if now := o.queues.Load(); now != nil {
 		return *now
 	}
@@ -35,7 +35,7 @@ func (o *Outlets) all() []*relayQueue {
 }
 
 // start starts all queues. It reports whether they were stopped before.
-func (o *Outlets) start(ctx context.Context) (began bool, err error) {
+func (o *RelayQueues) start(ctx context.Context) (began bool, err error) {
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	if o.running {
@@ -51,7 +51,7 @@ func (o *Outlets) start(ctx context.Context) (began bool, err error) {
 }
 
 // becomeLeader closes the open troubles that an earlier leader stored for the relays.
-func (o *Outlets) becomeLeader(ctx context.Context) error {
+func (o *RelayQueues) becomeLeader(ctx context.Context) error {
 	for _, l := range o.all() {
 		if err := l.becomeLeader(ctx); err != nil {
 			return err
@@ -60,10 +60,10 @@ func (o *Outlets) becomeLeader(ctx context.Context) error {
 	return nil
 }
 
-func (o *Outlets) add(l *relayQueue) { o.set(append(slices.Clone(o.all()), l)) }
+func (o *RelayQueues) add(l *relayQueue) { o.set(append(slices.Clone(o.all()), l)) }
 
 // Publish makes this server accept mail for its own relays, whatever relays another server has.
-func (o *Outlets) Publish() {
+func (o *RelayQueues) Publish() {
 	var routes []Route
 	for _, l := range o.all() {
 		routes = append(routes, Route{Relay: l.relay})
@@ -71,10 +71,10 @@ func (o *Outlets) Publish() {
 	o.s.Settings.SetRelays(base.NewRelays(RegionsOf(routes, o.s.Settings.Capture)))
 }
 
-func (o *Outlets) set(all []*relayQueue) { o.queues.Store(&all) }
+func (o *RelayQueues) set(all []*relayQueue) { o.queues.Store(&all) }
 
 // markEnding adds a queue that is draining; markEnded removes it.
-func (o *Outlets) markEnding(l *relayQueue) {
+func (o *RelayQueues) markEnding(l *relayQueue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ending == nil {
@@ -83,14 +83,14 @@ func (o *Outlets) markEnding(l *relayQueue) {
 	o.ending[l] = true
 }
 
-func (o *Outlets) markEnded(l *relayQueue) {
+func (o *RelayQueues) markEnded(l *relayQueue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.ending, l)
 }
 
 // withEnding returns all queues, including those that are draining.
-func (o *Outlets) withEnding() []*relayQueue {
+func (o *RelayQueues) withEnding() []*relayQueue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := slices.Clone(o.all())
@@ -118,7 +118,7 @@ func RegionsOf(routes []Route, capture bool) []base.Region {
 // drains: transactions past MAIL finish, other units go back to the database queue with their next
 // time unchanged. A changed relay keeps its usage counts and measured speed and is tried
 // immediately, whatever its circuit breaker was doing.
-func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
+func (o *RelayQueues) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	before := o.all()
@@ -141,7 +141,7 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 
 // Reconnect makes new senders for relays that read a CA file, because the file may have changed. A
 // relay whose file can't be read keeps its sender.
-func (o *Outlets) Reconnect(ctx context.Context) error {
+func (o *RelayQueues) Reconnect(ctx context.Context) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	before := o.all()
@@ -163,7 +163,7 @@ func (o *Outlets) Reconnect(ctx context.Context) error {
 }
 
 // queueFor makes the queue of a relay. old is the queue that it replaces, or nil.
-func (o *Outlets) queueFor(relay relayurl.Relay, old *relayQueue) *relayQueue {
+func (o *RelayQueues) queueFor(relay relayurl.Relay, old *relayQueue) *relayQueue {
 	sender, err := o.connect(relay)
 	if err != nil {
 		o.s.Log.Error("a relay can't be used as it is configured", "relay", relay.String(), "err", err, "help", "mailer relays test "+relay.Region)
@@ -182,7 +182,7 @@ func (o *Outlets) queueFor(relay relayurl.Relay, old *relayQueue) *relayQueue {
 	return newRelayQueue(o.s, Route{relay, sender}, known)
 }
 
-func (o *Outlets) connect(relay relayurl.Relay) (Sender, error) {
+func (o *RelayQueues) connect(relay relayurl.Relay) (Sender, error) {
 	if o.s.Connect == nil {
 		return nil, errors.New("this process makes no connections")
 	}
@@ -190,7 +190,7 @@ func (o *Outlets) connect(relay relayurl.Relay) (Sender, error) {
 }
 
 // replace drains the queues that are not in next and starts the new ones.
-func (o *Outlets) replace(ctx context.Context, before, next []*relayQueue) error {
+func (o *RelayQueues) replace(ctx context.Context, before, next []*relayQueue) error {
 	for _, l := range before {
 		if !slices.Contains(next, l) {
 			o.retire(l)
@@ -217,7 +217,7 @@ func (o *Outlets) replace(ctx context.Context, before, next []*relayQueue) error
 }
 
 // retire drains a queue and, if its relay was removed, resets the circuit breakers.
-func (o *Outlets) retire(l *relayQueue) {
+func (o *RelayQueues) retire(l *relayQueue) {
 	if o.s.queueOf(l.name) == nil {
 		o.s.Log.Info("relay removed: its queued mail stays queued", "relay", l.relay.String())
 		l.breaker.reset()
