@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mailer/app/rules/brand"
+	"mailer/db/engine"
 )
 
 // Brand returns the brand of a team, including a team that is being deleted. Error:
@@ -19,6 +20,7 @@ func (r *Reader) Brand(teamID string) (brand.Brand, error) {
 
 // SetBrand stores the brand of a team without its name. Error: ErrNotFound.
 func (tx *Tx) SetBrand(teamID string, b *brand.Brand) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`UPDATE teams SET logo_url = ?, logo_id = ?, color = ?, font = ?, footer = ? WHERE id = ? AND deleted_at IS NULL`,
 		nullText(b.LogoURL), nullText(b.Logo.ID), nullText(b.Color), nullText(string(b.Font)), nullText(b.Footer), teamID)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // Batches of contacts and their data, for imports: a separate statement for each row costs
@@ -121,9 +122,10 @@ func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
 
 // InsertContacts is InsertContact for several new contacts of one team.
 func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
+	tx.Changed(engine.Suppressions)
 	args := make([]any, 0, contactArgs*setRows)
 	for i, c := range contacts {
-		tx.Changed(c.TeamID)
+		tx.ChangedCounts(c.TeamID)
 		properties, err := writeProperties(c.Properties)
 		if err != nil {
 			return err
@@ -164,7 +166,7 @@ func (tx *Tx) AddMembers(members []SegmentMember) (added []SegmentMember, err er
 		return nil
 	}
 	for i, m := range members {
-		tx.Changed(m.SegmentID)
+		tx.ChangedCounts(m.SegmentID)
 		args = append(args, m.SegmentID, m.ContactID)
 		if (i+1)%setRows == 0 {
 			if err := note(list(&tx.Reader, scanSegmentMember, `INSERT INTO members (segment_id, contact_id) VALUES `+memberRows+` ON CONFLICT DO NOTHING RETURNING segment_id, contact_id`, args...)); err != nil {
@@ -212,6 +214,7 @@ func (r *Reader) ChoicesAmong(topicID string, addresses []app.AddressHash) (all 
 
 // SetChoices is SetChoice for several choices with distinct addresses or topics.
 func (tx *Tx) SetChoices(choices []Choice) error {
+	tx.Changed(engine.Suppressions)
 	args := make([]any, 0, 4*setRows)
 	for i := range choices {
 		c := &choices[i]
@@ -243,6 +246,7 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 // AddSuppressions is AddSuppression for several suppressions. It returns the ids of those
 // that are new or listed again.
 func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
+	tx.Changed(engine.Suppressions)
 	args := make([]any, 0, 7*setRows)
 	note := func(rows []app.Suppression, err error) error {
 		for i := range rows {
@@ -281,6 +285,7 @@ func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 // UnsubscribeAmong marks a team's contacts with the given addresses as unsubscribed and
 // returns how many changed.
 func (tx *Tx) UnsubscribeAmong(teamID string, addresses []app.AddressHash) (n int64, err error) {
+	tx.Changed(engine.Suppressions)
 	for _, address := range addresses {
 		changed, err := tx.Exec(`UPDATE contacts SET unsubscribed = 1, updated_at = ? WHERE team_id = ? AND address = ? AND unsubscribed = 0`, milli(tx.Now), teamID, address[:])
 		if err != nil {
@@ -289,7 +294,7 @@ func (tx *Tx) UnsubscribeAmong(teamID string, addresses []app.AddressHash) (n in
 		n += changed
 	}
 	if n > 0 {
-		tx.Changed(teamID)
+		tx.ChangedCounts(teamID)
 	}
 	return n, nil
 }

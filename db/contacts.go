@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 const contactColumns = `c.id, c.team_id, c.address, c.email, coalesce(c.first_name, ''), coalesce(c.last_name, ''), c.unsubscribed,
@@ -75,7 +76,8 @@ func readProperties(column sql.NullString) (app.Properties, error) {
 // InsertContact adds a contact and counts it. The team must have no contact with the
 // address.
 func (tx *Tx) InsertContact(c *app.Contact) error {
-	tx.Changed(c.TeamID)
+	tx.Changed(engine.Suppressions)
+	tx.ChangedCounts(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
@@ -104,7 +106,8 @@ func (r *Reader) ContactCount(teamID string) (n int, err error) {
 
 // UpdateContact stores the editable fields of a contact.
 func (tx *Tx) UpdateContact(c *app.Contact) error {
-	tx.Changed(c.TeamID)
+	tx.Changed(engine.Suppressions)
+	tx.ChangedCounts(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
@@ -124,7 +127,8 @@ type FormerAddress struct {
 // address. Choices of the old address are copied to the new one unless the new one opted
 // out; opt-outs of the old address stay. No other contact may have the new address.
 func (tx *Tx) MoveContact(was, c *app.Contact) error {
-	tx.Changed(c.TeamID)
+	tx.Changed(engine.Suppressions)
+	tx.ChangedCounts(c.TeamID)
 	n, err := tx.Exec(`UPDATE contacts SET email = ?, address = ? WHERE team_id = ? AND id = ?`, c.Email, c.Hash[:], c.TeamID, c.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || was.Hash == c.Hash {
 		return err
@@ -156,6 +160,7 @@ func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error
 
 // deleteOptIns deletes the choices of a contact's address except opt-outs.
 func (tx *Tx) deleteOptIns(c *app.Contact) error {
+	tx.Changed(engine.Suppressions)
 	err := tx.Write(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
 		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
 	if err != nil {
@@ -197,7 +202,8 @@ func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error 
 // DeleteContact deletes a contact with its memberships and updates their counters.
 // Opt-outs of the address stay, because they hold if the address is added again.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
-	tx.Changed(c.TeamID)
+	tx.Changed(engine.Suppressions)
+	tx.ChangedCounts(c.TeamID)
 	if err := tx.deleteOptIns(c); err != nil {
 		return err
 	}

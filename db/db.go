@@ -174,7 +174,10 @@ func (tx *Tx) Serialize() { tx.tx.Serialize() }
 func (tx *Tx) AfterCommit(fn func()) { tx.tx.AfterCommit(fn) }
 
 // Changed is engine.Tx.Changed.
-func (tx *Tx) Changed(id string) { tx.tx.Changed(id) }
+func (tx *Tx) Changed(what ...engine.Cached) { tx.tx.Changed(what...) }
+
+// ChangedCounts is engine.Tx.ChangedCounts.
+func (tx *Tx) ChangedCounts(id string) { tx.tx.ChangedCounts(id) }
 
 // Owner is engine.Tx.Owner.
 func (tx *Tx) Owner() any { return tx.tx.Owner() }

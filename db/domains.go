@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 const domainColumns = `d.id, d.team_id, d.name, d.status, d.trusted, d.region, d.return_path, d.open_tracking, d.click_tracking,
@@ -27,6 +28,7 @@ func scanDomain(s scanner) (app.Domain, error) {
 
 // InsertDomain adds a domain with its keys. Error: ErrConflict if the team already has it.
 func (tx *Tx) InsertDomain(d *app.Domain) error {
+	tx.Changed(engine.Control)
 	n, err := tx.Exec(`INSERT INTO domains (id, team_id, name, status, trusted, region, return_path, open_tracking, click_tracking,
 		tracking_subdomain, pending_since, check_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
 		d.ID, d.TeamID, d.Name, string(d.Status), d.Trusted, d.Region, d.ReturnPath, d.OpenTracking, d.ClickTracking,
@@ -45,6 +47,7 @@ func (tx *Tx) InsertDomain(d *app.Domain) error {
 // InsertDKIMKey adds a key pair to a domain. Error: ErrConflict if the domain has the
 // selector.
 func (tx *Tx) InsertDKIMKey(domainID string, k *app.DKIMPair) error {
+	tx.Changed(engine.Control)
 	n, err := tx.Exec(`INSERT INTO dkim_keys (domain_id, selector, state, public, sealed, created_at, retired_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, domainID, k.Selector, string(k.State), k.Public, k.Sealed, milli(k.CreatedAt), nullTime(k.RetiredAt))
 	return oneRow(n, err, ErrConflict)
@@ -53,6 +56,7 @@ func (tx *Tx) InsertDKIMKey(domainID string, k *app.DKIMPair) error {
 // PromoteDKIMKey makes the next key of a domain the signing key and retires the current
 // one. Error: ErrNotFound without a next key.
 func (tx *Tx) PromoteDKIMKey(domainID string) error {
+	tx.Changed(engine.Control)
 	err := tx.Write(`UPDATE dkim_keys SET state = 'retired', retired_at = ?1 WHERE domain_id = ?2 AND state = 'signing'
 		AND EXISTS (SELECT 1 FROM dkim_keys AS k WHERE k.domain_id = ?2 AND k.state = 'next')`, milli(tx.Now), domainID)
 	if err != nil {
@@ -63,12 +67,14 @@ func (tx *Tx) PromoteDKIMKey(domainID string) error {
 
 // PurgeDKIMKeys deletes the keys of a domain that were retired at or before a time.
 func (tx *Tx) PurgeDKIMKeys(domainID string, until time.Time) error {
+	tx.Changed(engine.Control)
 	err := tx.Write(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
 	return err
 }
 
 // SetDomainChecks stores the result of a check and the resulting status.
 func (tx *Tx) SetDomainChecks(d *app.Domain) error {
+	tx.Changed(engine.Control)
 	checks, err := asJSON(d.Checks)
 	if err != nil {
 		return err
@@ -79,18 +85,21 @@ func (tx *Tx) SetDomainChecks(d *app.Domain) error {
 
 // SetDomainTracking stores the fields that a PATCH can change.
 func (tx *Tx) SetDomainTracking(d *app.Domain) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
 		d.OpenTracking, d.ClickTracking, nullText(d.TrackingSubdomain), d.TeamID, d.ID)
 }
 
 // SetDomainTrust stores whether the operator trusts a domain, and the resulting status.
 func (tx *Tx) SetDomainTrust(d *app.Domain) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
 		d.Trusted, string(d.Status), nullTime(d.PendingSince), nullTime(d.CheckAt), d.TeamID, d.ID)
 }
 
 // DeleteDomain deletes a domain with its DKIM keys and the API keys restricted to it.
 func (tx *Tx) DeleteDomain(teamID, id string) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`DELETE FROM domains WHERE team_id = ? AND id = ?`, teamID, id)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/erase"
+	"mailer/db/engine"
 )
 
 // Erasure is a pending request to erase all data about some addresses of a team.
@@ -17,12 +18,14 @@ type Erasure struct {
 
 // InsertErasure stores an erasure with its addresses sealed.
 func (tx *Tx) InsertErasure(e Erasure) error {
+	tx.Changed(engine.Erasures)
 	err := tx.Write(`INSERT INTO erasures (id, team_id, addresses, created_at) VALUES (?, ?, ?, ?)`, e.ID, e.TeamID, e.Sealed, milli(tx.Now))
 	return err
 }
 
 // DeleteErasure deletes a finished erasure.
 func (tx *Tx) DeleteErasure(teamID, id string) error {
+	tx.Changed(engine.Erasures)
 	err := tx.Write(`DELETE FROM erasures WHERE team_id = ? AND id = ?`, teamID, id)
 	return err
 }
@@ -58,6 +61,7 @@ func (r *Reader) HasErasures(teamID string) (open bool, err error) {
 // EraseSuppression removes the address from a suppression, which continues to block.
 // Error: ErrNotFound.
 func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
+	tx.Changed(engine.Suppressions)
 	n, err := tx.Exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ? AND email IS NOT NULL`, teamID, address[:])
 	if err != nil {
 		return fmt.Errorf("erase suppression: %w", err)

@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/erase"
+	"mailer/db/engine"
 )
 
 // TextKind is a column outside of emails with text of callers or relays, which may contain
@@ -182,8 +183,9 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *erase.Set) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
+	tx.Changed(engine.Suppressions, engine.Control, engine.Webhooks) // texts of topics, keys, webhooks
 	if column.counted {
-		tx.Changed(teamID)
+		tx.ChangedCounts(teamID)
 	}
 	args := []any{rows[0].Text, teamID, id}
 	if column.ofServer {

@@ -1,9 +1,13 @@
 package db
 
-import "mailer/app/rules/reputation"
+import (
+	"mailer/app/rules/reputation"
+	"mailer/db/engine"
+)
 
 // SetGuardrail stores the guardrail state of a team. Error: ErrNotFound.
 func (tx *Tx) SetGuardrail(teamID string, state reputation.Guardrail) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
 }
 

@@ -4,10 +4,12 @@ import (
 	"database/sql"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // InsertKey adds an API key.
 func (tx *Tx) InsertKey(k app.Key) error {
+	tx.Changed(engine.Control)
 	allowed, err := asJSON(k.AllowedIPs)
 	if err != nil {
 		return err
@@ -65,6 +67,7 @@ func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error)
 // UpdateKey stores the editable fields of a team's key: name, expiry and allowed IP
 // ranges.
 func (tx *Tx) UpdateKey(k *app.Key) error {
+	tx.Changed(engine.Control)
 	allowed, err := asJSON(k.AllowedIPs)
 	if err != nil {
 		return err
@@ -74,6 +77,7 @@ func (tx *Tx) UpdateKey(k *app.Key) error {
 
 // DeleteTeamKey deletes a key of a team.
 func (tx *Tx) DeleteTeamKey(teamID, id string) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
 }
 

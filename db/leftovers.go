@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"mailer/db/engine"
 )
 
 // addLeftover records that rows of a deleted topic, segment or webhook, or values of a
@@ -47,6 +49,7 @@ func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 }
 
 func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
+	tx.Changed(engine.Suppressions)
 	choices, err := tx.Exec(`DELETE FROM choices WHERE topic_id = ?1 AND address IN
 		(SELECT address FROM choices WHERE topic_id = ?1 LIMIT ?2)`, l.id, limit)
 	if err != nil {
@@ -84,6 +87,7 @@ func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
 // purgeValues removes a property from the next limit contacts. Contacts created after the
 // property was deleted are not examined.
 func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
+	tx.Changed(engine.Suppressions)
 	last := l.id // ids are in time order
 	err = tx.Row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?`,
 		[]any{l.team, l.after, last, limit - 1}, &last)
@@ -91,7 +95,7 @@ func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
 	if err != nil && !ended {
 		return false, err
 	}
-	tx.Changed(l.team)
+	tx.ChangedCounts(l.team)
 	err = tx.Write(`UPDATE contacts SET properties = nullif(jsonb_remove(properties, '$.' || ?1), jsonb('{}'))
 		WHERE team_id = ?2 AND id > ?3 AND id <= ?4 AND properties ->> ?1 IS NOT NULL`, l.property.String, l.team, l.after, last)
 	if err != nil {

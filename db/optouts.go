@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // Subscription returns the subscription of an address to a team's topic. Error:
@@ -33,6 +34,7 @@ func (r *Reader) ShownTopics(teamID, own string, address app.AddressHash) ([]app
 // InsertOptOut adds an address to its team's suppressions if it is not there, and reports
 // whether it was new. A suppression without Email blocks but is not listed.
 func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
+	tx.Changed(engine.Suppressions)
 	n, err := tx.Exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, 'unsubscribe', ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], nullText(s.SourceID), milli(s.CreatedAt))
 	if err != nil {

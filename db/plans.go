@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app/rules/plan"
+	"mailer/db/engine"
 )
 
 // TeamPlan returns the plan of a team. Error: ErrNotFound if none was set.
@@ -19,6 +20,7 @@ func (r *Reader) TeamPlan(teamID string) (plan.Plan, error) {
 
 // SetTeamPlan sets the plan of a team.
 func (tx *Tx) SetTeamPlan(teamID string, p *plan.Plan) error {
+	tx.Changed(engine.Control)
 	volume := sql.NullInt64{Int64: p.Volume, Valid: p.Volume > 0}
 	err := tx.Write(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (team_id) DO UPDATE SET name = excluded.name, included = excluded.included, overage = excluded.overage, since = excluded.since`,

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"slices"
 	"time"
+
+	"mailer/db/engine"
 )
 
 // Relay is a relay stored in the database.
@@ -36,6 +38,7 @@ func scanRelay(s scanner) (Relay, error) {
 
 // SetRelay adds a relay or changes its URL.
 func (tx *Tx) SetRelay(region string, sealed []byte) error {
+	tx.Changed(engine.Control)
 	err := tx.Write(`INSERT INTO relays (region, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (region) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`, region, sealed, milli(tx.Now))
 	return err
@@ -43,6 +46,7 @@ func (tx *Tx) SetRelay(region string, sealed []byte) error {
 
 // DeleteRelay removes a relay. Error: ErrNotFound.
 func (tx *Tx) DeleteRelay(region string) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`DELETE FROM relays WHERE region = ?`, region)
 }
 
@@ -68,6 +72,7 @@ func (r *Reader) RelayPauses() ([]RelayPause, error) {
 // PauseRelay pauses a relay until a time, or with no limit for the zero time. A paused
 // relay keeps the start of its pause.
 func (tx *Tx) PauseRelay(region string, until time.Time) error {
+	tx.Changed(engine.Control)
 	var end any
 	if !until.IsZero() {
 		end = milli(until)
@@ -79,11 +84,13 @@ func (tx *Tx) PauseRelay(region string, until time.Time) error {
 
 // ResumeRelay ends the pause of a relay. Error: ErrNotFound.
 func (tx *Tx) ResumeRelay(region string) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`DELETE FROM relay_pauses WHERE region = ?`, region)
 }
 
 // EndPauses ends the pauses that are over.
 func (tx *Tx) EndPauses() error {
+	tx.Changed(engine.Control)
 	err := tx.Write(`DELETE FROM relay_pauses WHERE until <= ?`, milli(tx.Now))
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // AgedKind is the kind of object whose age retention checks.
@@ -255,6 +256,7 @@ func scanRetention(s scanner) (app.TeamRetention, error) {
 
 // SetRetention stores the retention settings of a team.
 func (tx *Tx) SetRetention(t app.TeamRetention) error {
+	tx.Changed(engine.Control)
 	var columns [3]any
 	for i, d := range []*time.Duration{t.Content, t.Emails, t.Broadcasts} {
 		if d != nil {

@@ -1,6 +1,10 @@
 package db
 
-import "fmt"
+import (
+	"fmt"
+
+	"mailer/db/engine"
+)
 
 // SealedTable is a table with one sealed value in each row.
 type SealedTable string
@@ -82,6 +86,7 @@ func (r *Reader) Sealed(table SealedTable, after SealedRow, limit int) ([]Sealed
 
 // Reseal replaces the sealed value of a row if it is unchanged; else it does nothing.
 func (tx *Tx) Reseal(table SealedTable, row SealedRow, sealed []byte) error {
+	tx.Changed(engine.Control, engine.Webhooks, engine.Erasures)
 	of := sealedStatements[table]
 	args := []any{sealed, row.ID, row.Sealed}
 	if of.paired {

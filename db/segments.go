@@ -39,7 +39,7 @@ func (tx *Tx) UpdateSegment(s *app.Segment) error {
 	if err != nil {
 		return err
 	}
-	tx.Changed(s.ID)
+	tx.ChangedCounts(s.ID)
 	return tx.WriteOne(`UPDATE segments SET name = ?, filter = ? WHERE team_id = ? AND id = ?`, s.Name, filter, s.TeamID, s.ID)
 }
 
@@ -74,7 +74,7 @@ func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Seg
 // AddMember adds a contact to a segment and reports whether it was not a member. The
 // caller calls CountMembers and checks the team of both.
 func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
-	tx.Changed(segmentID)
+	tx.ChangedCounts(segmentID)
 	n, err := tx.Exec(`INSERT INTO members (segment_id, contact_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, segmentID, contactID)
 	if err != nil {
 		return false, fmt.Errorf("insert member: %w", err)
@@ -85,7 +85,7 @@ func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 // RemoveMember removes a contact from a segment and reports whether it was a member. The
 // caller calls CountMembers.
 func (tx *Tx) RemoveMember(segmentID, contactID string) (removed bool, err error) {
-	tx.Changed(segmentID)
+	tx.ChangedCounts(segmentID)
 	n, err := tx.Exec(`DELETE FROM members WHERE segment_id = ? AND contact_id = ?`, segmentID, contactID)
 	return n > 0, err
 }

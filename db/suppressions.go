@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 const suppressionColumns = `id, team_id, coalesce(email, ''), address, origin, source_id, created_at`
@@ -24,6 +25,7 @@ func scanSuppression(s scanner) (app.Suppression, error) {
 // suppression: an existing one wins. An erased suppression is listed again, because its
 // address is known again. A suppression without Email blocks but is not listed.
 func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
+	tx.Changed(engine.Suppressions)
 	n, err := tx.Exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`,
 		s.ID, s.TeamID, nullText(s.Email), s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
@@ -77,12 +79,14 @@ func (r *Reader) SuppressionCount(teamID string) (n int, err error) {
 
 // ReplaceOrigin changes the origin of a suppression.
 func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sourceID string) error {
+	tx.Changed(engine.Suppressions)
 	err := tx.Write(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
 	return err
 }
 
 // RehashSuppression changes the address hash of a suppression.
 func (tx *Tx) RehashSuppression(teamID, id string, address app.AddressHash) error {
+	tx.Changed(engine.Suppressions)
 	return tx.Write(`UPDATE suppressions SET address = ? WHERE team_id = ? AND id = ?`, address[:], teamID, id)
 }
 
@@ -136,6 +140,7 @@ func padded(teamID string, addresses []app.AddressHash, n int) []any {
 
 // DeleteSuppression deletes a suppression. Error: ErrNotFound.
 func (tx *Tx) DeleteSuppression(teamID, id string) error {
+	tx.Changed(engine.Suppressions)
 	deleted, err := list(&tx.Reader, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
 	if err != nil {
 		return fmt.Errorf("delete suppression: %w", err)

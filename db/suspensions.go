@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // Suspension is a team's suspension by the operator: no mail of the team is sent.
@@ -37,6 +38,7 @@ func (r *Reader) SuspendedTeams() ([]string, error) {
 // SuspendTeam suspends a team, or changes the reason of a suspended one. Timelines show
 // trouble. Error: ErrNotFound.
 func (tx *Tx) SuspendTeam(teamID, reason string, trouble app.RelayTrouble) error {
+	tx.Changed(engine.Control)
 	n, err := tx.Exec(`UPDATE teams SET suspended_at = coalesce(suspended_at, ?), suspended = ? WHERE id = ?`, milli(tx.Now), reason, teamID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
@@ -49,6 +51,7 @@ func (tx *Tx) SuspendTeam(teamID, reason string, trouble app.RelayTrouble) error
 
 // ResumeTeam ends the suspension of a team.
 func (tx *Tx) ResumeTeam(teamID string) error {
+	tx.Changed(engine.Control)
 	if err := tx.Write(`UPDATE teams SET suspended_at = NULL, suspended = NULL WHERE id = ?`, teamID); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // OpenWork counts the open units of a team or domain.
@@ -40,6 +41,7 @@ func (r *Reader) TeamSize(teamID string) (n TeamSize, err error) {
 // and webhooks are deleted, and its broadcasts and imports stop. PurgeTeam deletes the
 // rest. Error: ErrNotFound.
 func (tx *Tx) BeginTeamDeletion(teamID string) error {
+	tx.Changed(engine.Control)
 	n, err := tx.Exec(`UPDATE teams SET deleted_at = ?1, name = id, suspended_at = coalesce(suspended_at, ?1), suspended = 'The team is being deleted'
 		WHERE id = ?2 AND deleted_at IS NULL`, milli(tx.Now), teamID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
@@ -164,6 +166,7 @@ func TeamTables() int { return len(teamPurges) }
 // PurgeTeam deletes at most limit rows of a deleted team in the given step, from 0, and
 // reports whether there may be more in it. Committed units stay until they are settled.
 func (tx *Tx) PurgeTeam(teamID string, step, limit int) (more bool, err error) {
+	tx.Changed(engine.Suppressions, engine.Control, engine.Webhooks, engine.Erasures)
 	p := teamPurges[step]
 	if more, err = p.purge(tx, teamID, limit); err != nil {
 		return false, fmt.Errorf("delete from %s: %w", p.table, err)
@@ -174,6 +177,7 @@ func (tx *Tx) PurgeTeam(teamID string, step, limit int) (more bool, err error) {
 // EndTeamDeletion deletes the row of a team that was deleted before a time and has no
 // other rows, and reports whether it did.
 func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (deleted bool, err error) {
+	tx.Changed(engine.Control)
 	err = tx.Row(`SELECT NOT EXISTS (SELECT 1 FROM emails WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM broadcasts WHERE team_id = ?1)
 		AND NOT EXISTS (SELECT 1 FROM imports WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ?1)`, []any{teamID}, &deleted)
 	if err != nil || !deleted {
@@ -293,6 +297,7 @@ func purgeKind(what leftoverKind) func(tx *Tx, teamID string, limit int) (bool, 
 
 // purgeWithLeftovers deletes objects of a team and records their leftovers.
 func (tx *Tx) purgeWithLeftovers(teamID string, what leftoverKind, limit int) (more bool, err error) {
+	tx.Changed(engine.Suppressions, engine.Webhooks)
 	ids, err := list(&tx.Reader, scanText, what.list, teamID, limit)
 	if err != nil {
 		return false, err
@@ -326,7 +331,8 @@ func (tx *Tx) purgeLeftoversOf(teamID string, limit int) (more bool, err error) 
 }
 
 func (tx *Tx) purgeContactsOf(teamID string, limit int) (more bool, err error) {
-	tx.Changed(teamID)
+	tx.Changed(engine.Suppressions)
+	tx.ChangedCounts(teamID)
 	n, err := tx.Exec(`DELETE FROM contacts WHERE team_id = ?1 AND id IN (SELECT id FROM contacts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`, teamID, limit)
 	return n > 0, err
 }

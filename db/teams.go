@@ -6,10 +6,12 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/plan"
+	"mailer/db/engine"
 )
 
 // InsertTeam adds a team. Error: ErrConflict if the id exists.
 func (tx *Tx) InsertTeam(t app.Team) error {
+	tx.Changed(engine.Control)
 	n, err := tx.Exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, t.ID, t.Name, milli(t.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
@@ -51,6 +53,7 @@ func (r *Reader) TeamName(id string) (name string, err error) {
 
 // RenameTeam changes the name of a team. Error: ErrNotFound.
 func (tx *Tx) RenameTeam(id, name string) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`UPDATE teams SET name = ? WHERE id = ? AND deleted_at IS NULL`, name, id)
 }
 
@@ -133,6 +136,7 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 // SetTeamSettings stores whether members need a second factor. RenameTeam and SetBrand
 // store the other settings.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
+	tx.Changed(engine.Control)
 	return tx.WriteOne(`UPDATE teams SET second_factor = ? WHERE id = ? AND deleted_at IS NULL`, t.SecondFactor, t.ID)
 }
 

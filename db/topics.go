@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 const topicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, t.created_at, t.updated_at`
@@ -22,6 +23,7 @@ func scanTopic(s scanner) (app.Topic, error) {
 
 // InsertTopic adds a topic. Error: ErrConflict if the team has a topic with the name.
 func (tx *Tx) InsertTopic(t *app.Topic) error {
+	tx.Changed(engine.Suppressions)
 	n, err := tx.Exec(`INSERT INTO topics (id, team_id, name, description, subscription, visibility, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
 		t.ID, t.TeamID, t.Name, nullText(t.Description), string(t.Default), string(t.Visibility), milli(t.CreatedAt), milli(t.UpdatedAt))
@@ -31,6 +33,7 @@ func (tx *Tx) InsertTopic(t *app.Topic) error {
 // UpdateTopic stores name, description and visibility. Errors: ErrNotFound; ErrConflict if
 // another topic has the name.
 func (tx *Tx) UpdateTopic(t *app.Topic) error {
+	tx.Changed(engine.Suppressions)
 	var taken bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM topics WHERE team_id = ? AND name = ? AND id <> ?)`, []any{t.TeamID, t.Name, t.ID}, &taken)
 	if err != nil {
@@ -45,6 +48,7 @@ func (tx *Tx) UpdateTopic(t *app.Topic) error {
 
 // DeleteTopic deletes a topic. PurgeLeftovers deletes its choices.
 func (tx *Tx) DeleteTopic(teamID, id string) error {
+	tx.Changed(engine.Suppressions)
 	n, err := tx.Exec(`DELETE FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
@@ -109,6 +113,7 @@ func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.
 // The caller checks the team. An opt-out also applies to former addresses of the contact
 // that no other contact has now.
 func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscription) (changed bool, err error) {
+	tx.Changed(engine.Suppressions)
 	n, err := tx.Exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at
 		WHERE choices.subscription <> excluded.subscription`, topicID, address[:], string(s), milli(tx.Now))
@@ -122,6 +127,7 @@ func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscript
 }
 
 func (tx *Tx) optOutFormer(topicID string, address app.AddressHash) error {
+	tx.Changed(engine.Suppressions)
 	err := tx.Write(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
 		SELECT t.id, f.address, 'opt_out', ? FROM topics AS t
 		CROSS JOIN contacts AS c ON c.team_id = t.team_id AND c.address = ?

@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/webhook"
+	"mailer/db/engine"
 )
 
 const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secrets, w.failing_since, w.reached, w.created_at`
@@ -29,6 +30,7 @@ func scanWebhookAnd(s scanner, more ...any) (webhook.Webhook, error) {
 // InsertWebhook adds a webhook for events from now on. Error: ErrConflict if the team has
 // limit webhooks already.
 func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
+	tx.Changed(engine.Webhooks)
 	events, err := jsonText(w.Events)
 	if err != nil {
 		return err
@@ -43,6 +45,7 @@ func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
 // UpdateWebhook stores the editable fields of a webhook. Waiting events are still
 // delivered by the old subscription. Error: ErrNotFound.
 func (tx *Tx) UpdateWebhook(w *webhook.Webhook) error {
+	tx.Changed(engine.Webhooks)
 	if err := tx.endTerm(w.TeamID, w.ID, w.Wants()); err != nil {
 		return err
 	}
@@ -57,6 +60,7 @@ func (tx *Tx) UpdateWebhook(w *webhook.Webhook) error {
 // DeleteWebhook deletes a webhook. PurgeLeftovers deletes its deliveries. Error:
 // ErrNotFound.
 func (tx *Tx) DeleteWebhook(teamID, id string) error {
+	tx.Changed(engine.Webhooks)
 	n, err := tx.Exec(`DELETE FROM webhooks WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err

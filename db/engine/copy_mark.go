@@ -21,6 +21,7 @@ func (r *Reader) CopiedAt() (time.Time, error) {
 
 // ForgetCopied removes the mark of a copy, so that a server can use the database.
 func (tx *Tx) ForgetCopied() error {
+	tx.Changed(Control)
 	err := tx.Write(`DELETE FROM settings WHERE name = ?`, markSetting)
 	return err
 }

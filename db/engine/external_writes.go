@@ -44,7 +44,7 @@ func (d *DB) noteExternalWrites(s *Conn, others bool) error {
 		d.lastExternalWrite = now
 		notify(d.externalWrites)
 	}
-	s.counted.suppressions++
+	s.changes[Suppressions]++
 	for _, fn := range d.onExternalWrite {
 		if err := fn(&Reader{Conn: *s}); err != nil {
 			return err

@@ -42,9 +42,10 @@ func (d *DB) Generation(teamID, segmentID string) uint64 {
 	return d.generations.all + d.generations.of[teamID] + d.generations.of[segmentID] // a sum of counters that only grow
 }
 
-// Changed notes that contacts of the team with this id changed, or members or the filter of the
+// ChangedCounts notes that contacts of the team with this id changed, or members or the filter of the
 // segment. It takes effect when the transaction is on disk.
-func (tx *Tx) Changed(id string) {
+func (tx *Tx) ChangedCounts(id string) {
+	tx.Changed(Counts)
 	if tx.changed == nil {
 		tx.changed = map[string]bool{}
 	}

@@ -144,7 +144,7 @@ func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 func (tx *Tx) add(other *Tx) {
 	tx.after = append(tx.after, other.after...)
 	for id := range other.changed {
-		tx.Changed(id)
+		tx.ChangedCounts(id)
 	}
 }
 
@@ -178,7 +178,7 @@ func (b *partPool) take(s *Conn) (*part, error) {
 	}
 	p := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
-	p.session.Budget, p.session.counted, p.ended, p.err, p.queries, p.serial, p.panicValue = s.Budget, s.counted, false, nil, nil, false, nil
+	p.session.Budget, p.session.changes, p.ended, p.err, p.queries, p.serial, p.panicValue = s.Budget, s.changes, false, nil, nil, false, nil
 	p.session.queue.reset()
 	return p, nil
 }
@@ -286,7 +286,7 @@ func runPipelined(d *DB, s *Conn, run []*request, now time.Time) error {
 	b := batch{writes: s.queue, send: func(asked ...*pendingQuery) error { s.queue.send(asked); return s.queue.failed }, serialize: func() {}}
 	defer func() { s.queue.parts.free = append(s.queue.parts.free, b.parts...) }()
 	var requests []*request
-	baseSuppressions := s.counted.suppressions
+	baseSuppressions := s.changes[Suppressions]
 	for _, r := range run {
 		if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 			continue

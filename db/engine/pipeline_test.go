@@ -278,6 +278,7 @@ func TestPipelinedSuppressionVersion(t *testing.T) {
 	d, _ := openPostgres(t)
 	var looked, marked, later uint64
 	suppress := func(tx *Tx) error {
+		tx.Changed(Suppressions)
 		return tx.Write(`DELETE FROM suppressions WHERE team_id = ?`, "none")
 	}
 	look := func(tx *Tx) error {

@@ -24,15 +24,15 @@ import (
 type postgresEngine struct {
 	config      *pgx.ConnConfig
 	node        node
-	known       marks   // as of the last group of this process, including its own changes
-	now         marks   // of the current group, without its own changes
-	bump        marks   // changes of the current group
-	before      counted // of the writer's session, before the current group
-	ownGroups   int64   // committed groups of this process
-	lastRow     int64   // number of the row of writes of the last own group; 0: none
-	writer      string  // id of this process in writes and nodes
-	group       int64   // number of the current group among the own ones
-	othersWrote bool    // others wrote before the last group that checked first
+	known       marks        // as of the last group of this process, including its own changes
+	now         marks        // of the current group, without its own changes
+	bump        marks        // changes of the current group
+	before      changeCounts // of the writer's session, before the current group
+	ownGroups   int64        // committed groups of this process
+	lastRow     int64        // number of the row of writes of the last own group; 0: none
+	writer      string       // id of this process in writes and nodes
+	group       int64        // number of the current group among the own ones
+	othersWrote bool         // others wrote before the last group that checked first
 	conns       conns
 	origin
 	locks time.Duration // lock timeout of writes

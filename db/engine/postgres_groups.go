@@ -31,7 +31,7 @@ const noteGroup = `WITH last AS (` + lastGroup + `), former AS (DELETE FROM writ
 const beginGroup = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
 // marks are the number of a group among those of all processes, and how many groups up to it
-// changed what processes cache (Kind).
+// changed what processes cache (Cached).
 type marks struct{ n, rules, erasures int64 }
 
 // sameRules reports whether nothing that processes cache changed between both.
@@ -45,7 +45,7 @@ func (m marks) sameRules(other marks) bool {
 // which must be read again first, or did so before the last group, since they probably still do.
 func (e *postgresEngine) begin(d *DB, s *Conn) error {
 	e.group++
-	e.before, e.bump = *s.counted, marks{}
+	e.before, e.bump = *s.changes, marks{}
 	note := []any{e.writer, e.group, e.lastRow}
 	queries := []*pendingQuery{{text: beginGroup}, {text: lockGroups}, {text: noteGroup, args: note}}
 	strict := []*pendingQuery{
@@ -111,10 +111,10 @@ func (e *postgresEngine) commit(s *Conn) error {
 // queueMarks queues a statement that stores, in the newest row of writes, whether the group
 // changed what other processes cache.
 func (e *postgresEngine) queueMarks(s *Conn) {
-	if s.counted.rules != e.before.rules {
+	if s.changes.rules() != e.before.rules() {
 		e.bump.rules = 1
 	}
-	if s.counted.erasures != e.before.erasures {
+	if s.changes[Erasures] != e.before[Erasures] {
 		e.bump.erasures = 1
 	}
 	if e.bump != (marks{}) {

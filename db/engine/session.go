@@ -18,12 +18,12 @@ type Conn struct {
 	queue   *writeQueue // buffers the writes of a writer on PostgreSQL; nil: writes are sent immediately
 	stmts   map[string]*Statement
 	Budget  membudget.Budget // memory budget for rows; nil: no limit
-	counted *counted         // statements that may have changed something, including those of other processes
+	changes *changeCounts    // of Tx.Changed, and of other processes
 	parts   *partPool        // for Reader.Concurrently on PostgreSQL; nil: calls run one after the other
 }
 
 func newSession(conn *sql.Conn, words dialect) Conn {
-	return Conn{conn: conn, dialect: words, stmts: map[string]*Statement{}, counted: &counted{}}
+	return Conn{conn: conn, dialect: words, stmts: map[string]*Statement{}, changes: &changeCounts{}}
 }
 
 func (s *Conn) close() error {
@@ -52,7 +52,6 @@ type Statement struct {
 	*sql.Stmt
 	dialect dialect
 	queue   *writeQueue // sent before the statement
-	kind    Kind
 }
 
 // ExecContext sends the buffered writes and runs the statement.
@@ -88,10 +87,8 @@ func (s *Conn) Statement(query string) (*Statement, error) {
 		if p, err = s.Prepare(query); err != nil {
 			return nil, fmt.Errorf("prepare: %w", err)
 		}
-		p.kind = KindOf(query)
 		s.stmts[query] = p
 	}
-	s.counted.add(p.kind)
 	return p, nil
 }
 

@@ -9,6 +9,7 @@ func (r *Reader) Setting(name string) ([]byte, error) {
 
 // SetSetting stores an internal value of the server.
 func (tx *Tx) SetSetting(name string, value []byte) error {
+	tx.Changed(Control)
 	err := tx.Write(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
 	return err
 }

@@ -25,7 +25,7 @@ type Tx struct {
 	Reader
 	Now     time.Time
 	after   []func()
-	changed map[string]bool // by Tx.Changed
+	changed map[string]bool // by Tx.ChangedCounts
 	// Extra is a value of the caller of Write for Options.BeforeCommit.
 	Extra any
 	db    *DB // nil: the database is not opened by Open

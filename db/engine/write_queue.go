@@ -51,7 +51,6 @@ type pendingWrite struct {
 // queueStatement is a translated statement.
 type queueStatement struct {
 	text, single string // single: fails if no row is touched
-	kind         Kind
 }
 
 func newWriteQueue(conn *sql.Conn) *writeQueue {
@@ -93,11 +92,10 @@ func (s *Conn) enqueue(query string, args []any, single bool) {
 	q := s.queue
 	w, ok := q.statements[query]
 	if !ok {
-		w = queueStatement{text: s.dialect.translate(query), kind: KindOf(query)}
+		w = queueStatement{text: s.dialect.translate(query)}
 		w.single = requireRow(w.text)
 		q.statements[query] = w
 	}
-	s.counted.add(w.kind)
 	text := w.text
 	if single {
 		text = w.single

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/png"
 	"testing"
+	"time"
 
 	"mailer/app"
 	"mailer/app/rules/brand"
@@ -64,54 +65,57 @@ func TestUpdateBrandChangesSingleFields(t *testing.T) {
 
 func TestReplacedLogoKeepsItsURL(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.New(t, testserver.NewRelay(nil))
-	s, ctx, team := w.Services.Brands, t.Context(), w.Key.TeamID
-	other := w.AddTeam("Other", "other.example").TeamID
-	var logos []brand.Logo
-	upload := func(n int) {
-		t.Helper()
-		b, err := s.SetLogo(ctx, team, testLogo(t, n))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		s, ctx, team := w.Services.Brands, t.Context(), w.Key.TeamID
+		other := w.AddTeam("Other", "other.example").TeamID
+		var logos []brand.Logo
+		upload := func(n int) {
+			t.Helper()
+			time.Sleep(time.Second) // the oldest is deleted
+			b, err := s.SetLogo(ctx, team, testLogo(t, n))
+			testserver.Must(t, err)
+			if b.Logo.Width != 40 || b.Logo.Height != 10 || b.Logo.Type != "image/png" {
+				t.Errorf("%+v", b.Logo)
+			}
+			logos = append(logos, b.Logo)
+		}
+		served := func(l *brand.Logo) bool {
+			t.Helper()
+			file, err := s.Logo(ctx, l.ID)
+			if err != nil {
+				testserver.WantCode(t, err, app.CodeNotFound)
+				return false
+			}
+			content, err := s.LogoContent(ctx, l.ID)
+			testserver.Must(t, err)
+			return file.Logo == *l && len(content) > 0 && int64(len(content)) == file.Size
+		}
+		for n := range brand.MaxStoredLogos + 1 {
+			upload(n)
+		}
+		for i := range logos {
+			if got := served(&logos[i]); got != (i > 0) {
+				t.Errorf("logo %d is served: %t", i, got)
+			}
+		}
+		theirs, err := s.SetLogo(ctx, other, testLogo(t, 5))
 		testserver.Must(t, err)
-		if b.Logo.Width != 40 || b.Logo.Height != 10 || b.Logo.Type != "image/png" {
-			t.Errorf("%+v", b.Logo)
+		if theirs.Logo.ID == logos[5].ID {
+			t.Error("two teams share an address")
 		}
-		logos = append(logos, b.Logo)
-	}
-	served := func(l *brand.Logo) bool {
-		t.Helper()
-		file, err := s.Logo(ctx, l.ID)
-		if err != nil {
-			testserver.WantCode(t, err, app.CodeNotFound)
-			return false
+		upload(5) // uploaded again: the same URL
+		if logos[len(logos)-1] != logos[5] {
+			t.Errorf("%+v, before %+v", logos[len(logos)-1], logos[5])
 		}
-		content, err := s.LogoContent(ctx, l.ID)
+		b, err := s.RemoveLogo(ctx, team)
 		testserver.Must(t, err)
-		return file.Logo == *l && len(content) > 0 && int64(len(content)) == file.Size
-	}
-	for n := range brand.MaxStoredLogos + 1 {
-		upload(n)
-	}
-	for i := range logos {
-		if got := served(&logos[i]); got != (i > 0) {
-			t.Errorf("logo %d is served: %t", i, got)
+		if b.Logo.ID != "" || served(&logos[5]) || !served(&logos[6]) || !served(&theirs.Logo) {
+			t.Errorf("after the removal: %+v", b)
 		}
-	}
-	theirs, err := s.SetLogo(ctx, other, testLogo(t, 5))
-	testserver.Must(t, err)
-	if theirs.Logo.ID == logos[5].ID {
-		t.Error("two teams share an address")
-	}
-	upload(5) // uploaded again: the same URL
-	if logos[len(logos)-1] != logos[5] {
-		t.Errorf("%+v, before %+v", logos[len(logos)-1], logos[5])
-	}
-	b, err := s.RemoveLogo(ctx, team)
-	testserver.Must(t, err)
-	if b.Logo.ID != "" || served(&logos[5]) || !served(&logos[6]) || !served(&theirs.Logo) {
-		t.Errorf("after the removal: %+v", b)
-	}
-	_, err = s.SetLogo(ctx, team, []byte("<svg></svg>"))
-	testserver.WantCode(t, err, app.CodeValidation)
+		_, err = s.SetLogo(ctx, team, []byte("<svg></svg>"))
+		testserver.WantCode(t, err, app.CodeValidation)
+	})
 }
 
 func TestExternalAndUploadedLogoReplaceEachOther(t *testing.T) {
