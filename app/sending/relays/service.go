@@ -36,7 +36,7 @@ type Service struct {
 	mu        sync.Mutex // held while the relay queues are updated
 	lastRows  []db.Relay // as read last
 	pauses    map[string]delivery.Pause
-	published map[string]string // states stored last, by region
+	published map[string]publishedState // stored last, by region
 
 	testing sync.Mutex
 	tests   map[string]LastTest // by testKey

@@ -59,7 +59,7 @@ func (s *Service) Tick(changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.publishStates(); err != nil && s.Claiming.Err() == nil {
-		s.LogUnlessUnavailable("tell how relays are", err)
+		s.LogUnlessUnavailable("store the states of relays", err)
 	}
 }
 
@@ -140,16 +140,22 @@ func (s *Service) applyPauses(ctx context.Context, paused []db.RelayPause) error
 	return nil
 }
 
+// publishedState is what publishStates stores of a relay.
+type publishedState struct {
+	delivery.State
+	test LastTest
+}
+
 // publishStates stores the relay states that changed. s.mu is held.
 func (s *Service) publishStates() error {
 	if s.Settings.Capture {
 		return nil
 	}
-	published := map[string]string{}
+	published := map[string]publishedState{}
 	var changed []db.RelayState
 	for _, st := range s.delivery.RelayQueues.States() {
-		text := fmt.Sprint(st, s.lastTest(st.Relay.Region, hostOf(st.Relay)))
-		if published[st.Relay.Region] = text; s.published[st.Relay.Region] == text {
+		state := publishedState{st, s.lastTest(st.Relay.Region, hostOf(st.Relay))}
+		if published[st.Relay.Region] = state; s.published[st.Relay.Region] == state {
 			continue
 		}
 		row, err := s.stateOf(st)
@@ -158,7 +164,7 @@ func (s *Service) publishStates() error {
 		}
 		changed = append(changed, row)
 	}
-	removed := slices.DeleteFunc(slices.Collect(maps.Keys(s.published)), func(region string) bool { return published[region] != "" })
+	removed := slices.DeleteFunc(slices.Collect(maps.Keys(s.published)), func(region string) bool { _, ok := published[region]; return ok })
 	if len(changed)+len(removed) == 0 {
 		return nil
 	}
