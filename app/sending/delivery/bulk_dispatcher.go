@@ -32,14 +32,14 @@ func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration
 	if err != nil {
 		return 0, err
 	}
-	o, _, until := q.breaker.state()
-	if q.paused() || o < halfOpen && until.After(clock.Now()) {
+	st := q.breaker.status()
+	if q.paused() || st.affectedWait() && st.openUntil.After(clock.Now()) {
 		return next, nil // dispatch adds when either ends
 	}
-	if capacity -= again; o == halfOpen {
+	if capacity -= again; st.state == breakerHalfOpen {
 		capacity = min(capacity, 1)
 	}
-	if capacity <= 0 || o < halfOpen {
+	if capacity <= 0 || st.affectedWait() {
 		return min(next, base.SweepEvery), nil
 	}
 	open, err := q.queuedBroadcasts(ctx)
@@ -89,7 +89,7 @@ func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast,
 		return open, err
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
-		n, _ := q.claimable(sender{b.TeamID, b.From.Domain}, 1)
+		n, _ := q.claimable(sender{Team: b.TeamID, Domain: b.From.Domain}, 1)
 		return n == 0 || b.Relay != q.name || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.BroadcastsPaused(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
 	}), err
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"mailer/app"
+	"mailer/app/rules/outcome"
 )
 
 // claims holds the units of a relay that this process works on.
@@ -41,7 +42,7 @@ func (c *claims) take(units []app.Unit, n int) []app.Unit {
 		if _, busy := c.emails[u.EmailID]; busy || suspected(u) && !c.suspectInWork.CompareAndSwap(false, true) {
 			continue
 		}
-		c.emails[u.EmailID] = senderOf(u)
+		c.emails[u.EmailID] = outcome.SenderOf(u)
 		out = append(out, u)
 	}
 	return out
@@ -52,7 +53,7 @@ func (c *claims) add(jobs []*job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range jobs {
-		c.emails[j.unit.EmailID] = senderOf(j.unit)
+		c.emails[j.unit.EmailID] = outcome.SenderOf(j.unit)
 	}
 }
 
@@ -62,7 +63,7 @@ func (c *claims) emailsOf(s sender) (emails []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, claimed := range c.emails {
-		if s == (sender{}) || claimed == s || s.domain == "" && claimed.team == s.team {
+		if s == (sender{}) || claimed == s || s.Domain == "" && claimed.Team == s.Team {
 			emails = append(emails, id)
 		}
 	}

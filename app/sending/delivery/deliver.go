@@ -10,6 +10,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/outcome"
 	"mailer/app/sending/mail"
 	"mailer/db"
 	"mailer/db/engine"
@@ -115,8 +116,9 @@ func (l *relayQueue) transact(p permits, j *job) {
 		return
 	}
 	if out.DKIM == nil && !l.s.Settings.Capture {
-		l.settle(j, app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
-			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, retryPlan{})
+		res := app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
+			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}
+		l.settle(j, &outcome.Decision{Result: res, Rest: app.Refused}, time.Time{})
 		return
 	}
 	began := time.Now()
@@ -151,7 +153,7 @@ var errNotAuthorized = errors.New("held back")
 // opted out, and marks the unit as committed. It sets the job's state to the outcome.
 func (l *relayQueue) authorize(p permits, j *job, signature string) error {
 	// The sender's breaker opened since the transaction began, or the operator paused the relay.
-	if l.openedSince(p, senderOf(j.unit)) || l.paused() {
+	if l.openedSince(p, outcome.SenderOf(j.unit)) || l.paused() {
 		j.state = statePaused
 		return errNotAuthorized
 	}

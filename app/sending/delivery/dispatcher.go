@@ -139,20 +139,19 @@ func (n *dispatcher) claimDue(ctx context.Context, capacity int) (units []app.Un
 		next, err = n.setDue(ctx)
 		return nil, next, err
 	}
-	o, failing, again := n.breaker.state()
-	switch o {
+	st := n.breaker.status()
+	switch st.state {
 	case breakerOpen: // the outcome of the probe wakes the dispatcher, or openUntil
 		next, err = n.setDue(ctx)
 		return nil, next, err
-	case halfOpen, halfOpenUnaffected:
+	case breakerHalfOpen:
 		capacity = 1
 	}
-	l := &scan{dispatcher: n, state: o, capacity: capacity, next: n.idle}
-	if o == halfOpenUnaffected {
-		l.wakeBy(again)
-	}
-	if o == halfOpen { // a probe of another sender shows more about the relay
-		l.avoid = failing
+	l := &scan{dispatcher: n, unaffectedOnly: st.unaffectedOnly, capacity: capacity, next: n.idle}
+	if st.unaffectedOnly {
+		l.wakeBy(st.openUntil)
+	} else if st.state == breakerHalfOpen { // a probe of another sender shows more about the relay
+		l.avoid = st.failing
 	}
 	for l.needsSetDue = true; l.needsSetDue && err == nil; {
 		if err = n.s.DB.Read(ctx, l.read); err == nil && l.needsSetDue {

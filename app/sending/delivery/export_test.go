@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"strings"
 	"time"
 
 	"mailer/app"
@@ -11,47 +10,16 @@ import (
 // Access for the tests in package delivery_test.
 
 const (
-	BreakerTrips     = breakerTrips
-	LooseTrips       = looseTrips
-	DayMinutes       = dayMinutes
-	MaxFirstRefusals = maxFirstRefusals
-	ForecastTTL      = forecastTTL
-	ReturnPathTTL    = returnPathTTL
-	RulingFail       = rulingFail
-	RulingRelay      = rulingRelay
-	RulingSender     = rulingSender
-	RulingWait       = rulingWait
+	DayMinutes    = dayMinutes
+	ForecastTTL   = forecastTTL
+	ReturnPathTTL = returnPathTTL
 )
 
 type (
-	Classifier     = refusalClassifier
-	CircuitBreaker = circuitBreaker
+	CircuitBreaker = breaker
 	Permit         = permit
-	SenderKey      = sender
-	Ruling         = ruling
 	Usage          = usage
 )
-
-// RefusalSignature is the signature by which emails of one sender are compared.
-func RefusalSignature(stage app.Stage, r app.Reply) string { return refusalOf(stage, r).signature }
-
-// NewSender returns a sender.
-func NewSender(team, domain string) sender { return sender{team, domain} }
-
-func (b *refusalClassifier) Accepted(s sender) { b.accepted(s) }
-
-func (b *refusalClassifier) Unaffected(s sender) bool { return b.unaffected(s) }
-
-// Refused records a refusal whose text begins with the code.
-func (b *refusalClassifier) Refused(s sender, emailID, words string, alone bool) ruling {
-	class, _, _ := strings.Cut(words, " ")
-	return b.refused(s, emailID, refusal{signature: words, class: class}, alone)
-}
-
-// Sizes returns how many emails and senders are remembered.
-func (b *refusalClassifier) Sizes() (firstRefusals, failing int) {
-	return len(b.firstRefusals) + len(b.olderRefusals), len(b.failing)
-}
 
 // Age makes the cached forecasts older.
 func (c *forecaster) Age(by time.Duration) {
@@ -59,19 +27,19 @@ func (c *forecaster) Age(by time.Duration) {
 	c.cache.Now = func() time.Time { return now().Add(by) }
 }
 
-func (b *circuitBreaker) Allow(unaffected bool) (permit, bool) { return b.allow(unaffected) }
+func (b *breaker) Allow(unaffected bool) (permit, bool) { return b.allow(unaffected) }
 
-func (b *circuitBreaker) Success(p permit) bool { return b.success(p) }
+func (b *breaker) Success(p permit) bool { return b.success(p) }
 
-func (b *circuitBreaker) IsClosed() bool { return b.stateLocked() == breakerClosed }
+func (b *breaker) IsClosed() bool { return b.statusLocked().state == breakerClosed }
 
-func (b *circuitBreaker) IsOpen() bool { return b.open }
+func (b *breaker) IsOpen() bool { return b.open }
 
-func (b *circuitBreaker) Trip(p permit, refusing bool, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
+func (b *breaker) Trip(p permit, refusing bool, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
 	return b.trip(p, trouble{refused: refusing, delay: delay})
 }
 
-func (b *circuitBreaker) Release(p permit) { b.release(p) }
+func (b *breaker) Release(p permit) { b.release(p) }
 
 func (l *relayQueue) Busy() int { return len(l.claims.emailsOf(sender{})) }
 
@@ -79,7 +47,7 @@ func (l *relayQueue) Claimed() map[string]sender { return l.claims.emails }
 
 func (l *relayQueue) CommitSlots() commitSlots { return l.commitSlots }
 
-func (l *relayQueue) Breaker() *circuitBreaker { return &l.breaker.circuitBreaker }
+func (l *relayQueue) Breaker() *breaker { return l.breaker }
 
 // OpenSenders is the number of open breakers of senders.
 func (l *relayQueue) OpenSenders() int64 { return l.senderBreakers.n.Load() }

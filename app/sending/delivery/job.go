@@ -4,8 +4,12 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/outcome"
 	"mailer/app/rules/reputation"
 )
+
+// sender is a domain of a team, or the whole team.
+type sender = outcome.Sender
 
 // job is a claimed unit in its transaction.
 type job struct {
@@ -17,7 +21,6 @@ type job struct {
 	took           time.Duration
 	reservedMinute int64 // Unix minute in which it is counted in the daily limit
 	reserved       bool  // it is counted in the daily limit
-	strikes        int   // connections lost in a row
 	state          state
 	commitSlot     commitSlot // taken before the unit is marked as committed
 	message        *message   // nil: not read yet

@@ -8,6 +8,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/rules/feedback"
+	"mailer/app/rules/outcome"
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/verdict"
@@ -116,7 +117,7 @@ func attemptOutcome(res app.Result) string {
 		return "in_doubt"
 	case res.Kind == app.ResultTrouble:
 		return "interrupted"
-	case anyAccepted(res):
+	case outcome.AnyAccepted(&res):
 		return "partly_sent"
 	case res.Reply.Code >= 500 || res.Kind == app.ResultRefused:
 		return "refused"
@@ -135,7 +136,7 @@ func (l *recorder) detailWithReason(u app.Unit, stage app.Stage, r app.Reply, ne
 
 // anySent reports whether an email was sent to some recipient, or simulated for a test recipient.
 func anySent(res app.Result) bool {
-	return anyAccepted(res) || slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool {
+	return outcome.AnyAccepted(&res) || slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool {
 		_, simulates := simulated[r.Outcome]
 		return simulates
 	})

@@ -13,6 +13,7 @@ import (
 	"mailer/app/kit/clock"
 	"mailer/app/kit/fair"
 	"mailer/app/kit/footprint"
+	"mailer/app/rules/outcome"
 	"mailer/app/rules/relayurl"
 	"mailer/db"
 )
@@ -47,9 +48,9 @@ type relayQueue struct {
 // that the old queue still works on.
 type relayState struct {
 	name           string
-	breaker        *troubleBreaker
+	breaker        *breaker
 	senderBreakers senderBreakers
-	refusals       refusalClassifier
+	refusals       outcome.Classifier
 	limits         *limits
 	forecaster     *forecaster
 	claims         *claims
@@ -63,7 +64,7 @@ func newRelayState(s *Service, relay relayurl.Relay) *relayState {
 	limits := newLimits(relay, s.tuning.Load().BulkShare)
 	limits.setServers(s.DB.Cluster().Partition().Count)
 	limits.inWarning = s.Guardrails.Drips
-	return &relayState{name: relay.Region, breaker: &troubleBreaker{}, limits: limits, forecaster: newForecaster(s.DB, relay.Region, limits),
+	return &relayState{name: relay.Region, breaker: &breaker{}, limits: limits, forecaster: newForecaster(s.DB, relay.Region, limits),
 		claims: &claims{suspectInWork: &s.suspectInWork, emails: map[string]sender{}}, strikes: map[string]int{}}
 }
 
@@ -185,7 +186,7 @@ func (l *relayQueue) dispatch(n *dispatcher, claim func(ctx context.Context, cap
 			}
 			next = due
 		}
-		if _, _, until := l.breaker.state(); until.After(clock.Now()) {
+		if until := l.breaker.status().openUntil; until.After(clock.Now()) {
 			next = min(next, clock.Until(until))
 		}
 		if until := l.pausedUntil(); until.After(clock.Now()) {

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/outcome"
 	"mailer/app/rules/relayurl"
 )
 
@@ -103,15 +104,14 @@ func stateOf(l *relayQueue) State {
 		st.State, st.Reason, st.Since, st.NextTry = RelayPaused, p.Text(), p.Since, p.Until
 		return st
 	}
-	o, _, until := l.breaker.state()
 	l.breaker.mu.Lock()
 	defer l.breaker.mu.Unlock()
-	t := l.breaker.trouble
-	if o == breakerClosed || t == nil {
+	b, t := l.breaker.statusLocked(), l.breaker.trouble
+	if b.state == breakerClosed || t == nil {
 		return st
 	}
-	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, until, replyText(l.breaker.lastResult)
-	if t.Failures >= failingFrom && l.breaker.lastResult.Kind == app.ResultTrouble && !inTransaction(l.breaker.lastResult.Stage) && l.breaker.lastResult.Stage != app.StageDot {
+	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, b.openUntil, replyText(l.breaker.lastResult)
+	if t.Failures >= failingFrom && l.breaker.lastResult.Kind == app.ResultTrouble && !outcome.InTransaction(l.breaker.lastResult.Stage) && l.breaker.lastResult.Stage != app.StageDot {
 		st.State = RelayFailing
 	}
 	return st

@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/metrics"
+	"mailer/app/rules/outcome"
 )
 
 // resultOf returns the log message and metric of the outcome of a recipient; ok is false for test
@@ -40,7 +41,7 @@ func (l *relayQueue) logResults(j *job, res app.Result, rest app.Outcome, over, 
 		if rest == app.Postponed && !over {
 			r = metrics.Deferred
 		}
-		for _, address := range undecided(j.message.Recipients, res) {
+		for _, address := range outcome.Open(j.message.Recipients, &res) {
 			l.logRecipient(r, j, address, res.Reply)
 			counts[r]++
 		}

@@ -2,85 +2,77 @@ package delivery
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/rules/outcome"
 	"mailer/db"
 )
 
-// Delays of units and circuit breakers that are not in the retry table.
+// Delays of circuit breakers that open because of refused mail: each opening doubles them.
 const (
-	// messageRetryDelay is how soon a message is tried again that was refused without naming a
-	// recipient.
-	messageRetryDelay = 5 * time.Second
-	// recipientRetryDelay is how soon a recipient is tried again that was refused with a code that
-	// may not be about the recipient.
-	recipientRetryDelay = 5 * time.Minute
-	// breakerPause is how long the breaker of a sender or relay stays open that has all mail
-	// refused. It doubles with each opening, up to maxBreakerPause.
 	breakerPause    = 30 * time.Second
 	maxBreakerPause = 10 * time.Minute
-	// maxStrikes is how many troubles after MAIL in a row count as an attempt.
-	maxStrikes = 3
-	// strikePause is how long an email waits after such a trouble, times the number of troubles.
-	strikePause = time.Second
 )
 
-// handleResult records the result of a transaction. Only recipients that the result names are
-// settled; all others stay queued.
+// handleResult decides what follows from the result of a transaction, and records it. Only
+// recipients that the result names are settled; all others stay queued.
 func (l *relayQueue) handleResult(p permits, j *job, res app.Result) {
-	switch res.Kind {
-	case app.ResultWithdrawn:
+	if res.Kind == app.ResultWithdrawn {
 		l.withdrawn(p, j)
-	case app.ResultTrouble:
-		begun := inTransaction(res.Stage)
-		if l.s.Sending.Err() != nil || !begun && l.accepting.Err() != nil { // ended by this server: it stops, or the relay was removed
-			l.handBack(j)
-			return
-		}
-		if !begun {
-			l.relayTrouble(p, j, res)
-			return
-		}
-		l.judge(p, j, res)
-	case app.ResultDoubt:
-		l.tripReplyLost(p, j, res)
-		l.recordDoubt(j, res)
-	case app.ResultRefused:
-		if res.Reply.Code == 0 { // refused locally: the relay can't carry the message
-			l.strike(j, false)
-			l.settle(j, res, app.Refused, retryPlan{})
-			return
-		}
-		l.judge(p, j, res)
-	default:
-		l.judge(p, j, res)
-	}
-}
-
-func inTransaction(stage app.Stage) bool {
-	return stage == app.StageMail || stage == app.StageRcpt || stage == app.StageData
-}
-
-// relayTrouble opens the relay's breaker and hands the unit back, without counting an attempt.
-func (l *relayQueue) relayTrouble(p permits, j *job, res app.Result) {
-	l.tripRelay(p, senderOf(j.unit), res)
-	l.handBack(j)
-}
-
-// tripReplyLost opens the breaker of a sender whose reply was lost, so that a queue does not turn
-// into doubts, or the breaker of the relay if unrelated senders lost replies too.
-func (l *relayQueue) tripReplyLost(p permits, j *job, res app.Result) {
-	s := senderOf(j.unit)
-	if l.refusals.refused(s, j.unit.EmailID, replyLost, !l.manyTeams.Load()) == rulingRelay {
-		l.trip(l.breaker, p.relay, sender{}, trouble{sender: s, refused: true, delay: l.relayPause}, res)
 		return
 	}
-	l.relaySucceeded(p)
-	b := l.senderBreakers.getOrCreate(s)
-	l.trip(b, p.permitOf(b), s, trouble{sender: s, delay: l.relayPause}, res)
+	begun := outcome.InTransaction(res.Stage)
+	if res.Kind == app.ResultTrouble && (l.s.Sending.Err() != nil || !begun && l.accepting.Err() != nil) { // ended by this server: it stops, or the relay was removed
+		l.handBack(j)
+		return
+	}
+	strikes := 0
+	if res.Kind != app.ResultDoubt && (res.Kind != app.ResultTrouble || begun) {
+		strikes = l.strike(j, outcome.LostConnection(&res))
+	}
+	s := outcome.SenderOf(j.unit)
+	d := outcome.Decide(res, l.refusals.Record(s, j.unit.EmailID, &res, strikes, !l.manyTeams.Load()))
+	halfOpen := l.updateBreakers(p, s, &d)
+	switch d.Action {
+	case outcome.HandBack:
+		l.handBack(j)
+	case outcome.Doubt:
+		l.recordDoubt(j, res)
+	case outcome.Settle:
+		l.settle(j, &d, halfOpen)
+	}
+}
+
+// updateBreakers applies a decision to the circuit breakers of the relay and the sender. It returns
+// when the breaker that tripped becomes half-open; zero: none did.
+func (l *relayQueue) updateBreakers(p permits, s sender, d *outcome.Decision) (halfOpen time.Time) {
+	t := trouble{sender: s, refused: d.Refused, delay: l.outagePause}
+	if d.Pause == outcome.RefusalPause {
+		t.delay = refusalPause
+	}
+	switch {
+	case d.Relay == outcome.Trips:
+		return l.trip(l.breaker, p.relay, sender{}, t, d.Shown)
+	case d.Sender == outcome.Works:
+		l.succeeded(p)
+	case d.Relay == outcome.Works:
+		l.relaySucceeded(p)
+	}
+	if d.Sender == outcome.Trips {
+		b := l.senderBreakers.getOrCreate(s)
+		return l.trip(b, p.permitOf(b), s, t, d.Shown)
+	}
+	return time.Time{}
+}
+
+func (l *relayQueue) outagePause(failures int) time.Duration {
+	return app.BreakerDelay(failures, l.s.Jitter())
+}
+
+func refusalPause(failures int) time.Duration {
+	return min(breakerPause<<min(failures-1, 10), maxBreakerPause)
 }
 
 // recordDoubt records that the reply to the final dot was lost. If the email has expired, it is
@@ -93,7 +85,7 @@ func (l *relayQueue) recordDoubt(j *job, res app.Result) {
 			return err
 		}
 		for _, v := range res.Recipients {
-			if v.Outcome == app.Refused && !concernsRecipient(v.Reply) {
+			if outcome.IsAmbiguous(v) {
 				continue // tried again with the others
 			}
 			if err := l.recorder.settleRecipient(tx, j, v, time.Time{}, ""); err != nil {
@@ -110,11 +102,7 @@ func (l *relayQueue) recordDoubt(j *job, res app.Result) {
 		}
 		return l.recorder.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
 	})
-	l.logResults(j, postponed(res), app.Postponed, over, stored)
-}
-
-func anyAccepted(res app.Result) bool {
-	return slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool { return r.Outcome == app.Accepted })
+	l.logResults(j, outcome.Postponed(res), app.Postponed, over, stored)
 }
 
 // withdrawn ends a transaction that authorize refused: a unit that was withdrawn or whose
@@ -138,7 +126,7 @@ func (l *relayQueue) withdrawn(p permits, j *job) {
 		l.handBack(j)
 		return
 	}
-	l.tripRelay(p, senderOf(j.unit), app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
+	l.tripRelay(p, outcome.SenderOf(j.unit), app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
 	l.handBack(j)
 }
 
@@ -152,7 +140,7 @@ func (l *relayState) strike(j *job, hit bool) int {
 	}
 	l.strikes[j.unit.EmailID]++
 	n := l.strikes[j.unit.EmailID]
-	if n >= maxStrikes {
+	if n >= outcome.MaxStrikes {
 		delete(l.strikes, j.unit.EmailID)
 	}
 	return n
@@ -166,31 +154,32 @@ func (l *relayQueue) expiredDetail(u app.Unit, waited time.Duration, res app.Res
 	return d
 }
 
-// retryPlan says how a unit with open recipients is tried again.
-type retryPlan struct {
-	next      time.Time // zero: by the retry table
-	uncounted bool      // the attempt is not counted
-	reason    string    // text for the timeline; empty: none
+// nextTry returns when a unit is tried again. halfOpen is when the breaker that tripped lets mail
+// through again.
+func (l *relayQueue) nextTry(u app.Unit, r *outcome.Retry, now, halfOpen time.Time) time.Time {
+	switch r.Schedule {
+	case outcome.AfterDelay:
+		return now.Add(r.Delay)
+	case outcome.WithBreaker:
+		return halfOpen
+	}
+	return now.Add(max(r.Delay, app.RetryDelay(u.Attempts, l.s.Jitter())))
 }
 
-// settle records a transaction that the relay answered: the recipients that res names by their own
-// outcome, the others by rest ("": there are none, Postponed or Refused).
-func (l *relayQueue) settle(j *job, res app.Result, rest app.Outcome, try retryPlan) {
+// settle records the outcomes of the recipients of a transaction.
+func (l *relayQueue) settle(j *job, d *outcome.Decision, halfOpen time.Time) {
 	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
 		tx.AfterCommit(func() { stored = true })
-		if err := l.recorder.recordAttempt(tx, j, res); err != nil {
+		if err := l.recorder.recordAttempt(tx, j, d.Result); err != nil {
 			return err
 		}
-		next, attempts := try.next, j.unit.Attempts
-		if next.IsZero() {
-			next = tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))
-		}
-		if try.uncounted {
+		next, attempts := l.nextTry(j.unit, &d.Retry, tx.Now, halfOpen), j.unit.Attempts
+		if d.Retry.Uncounted {
 			attempts--
 		}
-		open := undecided(j.message.Recipients, res)
-		postponed := anyPostponed(res, open, rest)
+		open := outcome.Open(j.message.Recipients, &d.Result)
+		postponed := d.Postpones(open)
 		waited, late, err := l.overdue(&tx.Reader, j.unit, next)
 		if err != nil {
 			return err
@@ -198,36 +187,19 @@ func (l *relayQueue) settle(j *job, res app.Result, rest app.Outcome, try retryP
 		if over = postponed && late; over {
 			next = time.Time{}
 		}
-		if err := l.recorder.settleEach(tx, j, res, open, rest, next, try.reason); err != nil {
+		if err := l.recorder.settleEach(tx, j, d.Result, open, d.Rest, next, d.Retry.Reason); err != nil {
 			return err
 		}
 		switch {
 		case !postponed:
 			return base.IgnoreNotFound(tx.DeleteUnit(j.unit))
 		case over:
-			return l.recorder.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
+			return l.recorder.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, d.Result))
 		}
-		if err := l.recorder.markDeferred(tx, j.unit, res, open); err != nil {
+		if err := l.recorder.markDeferred(tx, j.unit, d.Result, open); err != nil {
 			return err
 		}
 		return requeue(tx, j.unit, attempts, next)
 	})
-	l.logResults(j, res, rest, over, stored)
-}
-
-// anyPostponed reports whether recipients are left to try. A recipient missing in the result is
-// tried again, never dropped.
-func anyPostponed(res app.Result, open []string, rest app.Outcome) bool {
-	return len(open) > 0 && rest != app.Refused ||
-		slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome == app.Postponed })
-}
-
-// undecided returns the recipients without an outcome of their own.
-func undecided(recipients []string, res app.Result) []string {
-	if len(res.Recipients) == 0 {
-		return recipients
-	}
-	return slices.DeleteFunc(slices.Clone(recipients), func(address string) bool {
-		return slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool { return r.Address == address })
-	})
+	l.logResults(j, d.Result, d.Rest, over, stored)
 }

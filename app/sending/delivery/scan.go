@@ -14,14 +14,14 @@ import (
 
 // scan is one search of a dispatcher for due units.
 type scan struct {
-	dispatcher  *dispatcher
-	state       breakerState
-	avoid       sender // sender to skip
-	capacity    int
-	prefetched  scanPrefetch
-	needsSetDue bool       // scheduled units must be made due first
-	units       []app.Unit // claimed so far
-	next        time.Duration
+	dispatcher     *dispatcher
+	unaffectedOnly bool   // see breakerStatus
+	avoid          sender // sender to skip
+	capacity       int
+	prefetched     scanPrefetch
+	needsSetDue    bool       // scheduled units must be made due first
+	units          []app.Unit // claimed so far
+	next           time.Duration
 }
 
 // read claims due units, unless scheduled units must be made due first.
@@ -42,7 +42,7 @@ func (l *scan) wakeBy(at time.Time) { l.next = min(l.next, max(0, clock.Until(at
 
 // claimable returns how many of a sender's units may be claimed, at most want.
 func (l *scan) claimable(s sender, want int) int {
-	if s == l.avoid || l.state == halfOpenUnaffected && !l.dispatcher.refusals.unaffected(s) {
+	if s == l.avoid || l.unaffectedOnly && !l.dispatcher.refusals.Unaffected(s) {
 		return 0
 	}
 	n, again := l.dispatcher.claimable(s, want)
@@ -124,11 +124,11 @@ func (sh *rotation) claimTeam(r *db.Reader, l *scan, team string, want int) erro
 			break
 		}
 		domain := domains[(first+i)%len(domains)]
-		part := l.claimable(sender{team, domain}, max(1, want/(len(domains)-i)))
+		part := l.claimable(sender{Team: team, Domain: domain}, max(1, want/(len(domains)-i)))
 		if part == 0 {
 			continue
 		}
-		units, err := l.unitsOf(r, sender{team, domain}, part)
+		units, err := l.unitsOf(r, sender{Team: team, Domain: domain}, part)
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (sh *rotation) advance(team, domain string, any bool) {
 		sh.lastDomain = map[string]string{}
 	}
 	sh.lastDomain[team] = domain
-	if s := (sender{team, domain}); any && !slices.Contains(sh.recent, s) {
+	if s := (sender{Team: team, Domain: domain}); any && !slices.Contains(sh.recent, s) {
 		sh.recent = append([]sender{s}, sh.recent[:min(len(sh.recent), maxRecentSenders-1)]...)
 	}
 }
@@ -252,7 +252,7 @@ func (l *scan) guessQueries() []func(r *db.Reader) error {
 	}}
 	for _, s := range n.rotation.recent {
 		asks = append(asks, func(r *db.Reader) (err error) {
-			l.prefetched.domains[s.team], err = r.DueSenders(n.name, n.bulk, s.team)
+			l.prefetched.domains[s.Team], err = r.DueSenders(n.name, n.bulk, s.Team)
 			return err
 		}, func(r *db.Reader) (err error) {
 			l.prefetched.units[s], err = l.dueUnits(r, s, l.capacity)
@@ -295,5 +295,5 @@ func (l *scan) readLimit(want int) int {
 // dueUnits reads due units of a sender, of which at most want are to be claimed.
 func (l *scan) dueUnits(r *db.Reader, s sender, want int) ([]app.Unit, error) {
 	n := l.dispatcher
-	return r.DueUnits(n.name, n.bulk, s.team, s.domain, n.claims.maxCrashes(), l.readLimit(want))
+	return r.DueUnits(n.name, n.bulk, s.Team, s.Domain, n.claims.maxCrashes(), l.readLimit(want))
 }

@@ -7,32 +7,25 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/outcome"
 )
-
-// troubleBreaker is a circuitBreaker with the trouble that opened it.
-type troubleBreaker struct {
-	circuitBreaker
-	mu         sync.Mutex
-	trouble    *app.RelayTrouble // nil: closed
-	lastResult app.Result        // result of the latest failed transaction
-}
 
 // senderBreakers holds the open circuit breakers of senders at one relay.
 type senderBreakers struct {
 	n        atomic.Int64 // len(bySender), read without the lock; usually 0
 	mu       sync.Mutex
-	bySender map[sender]*troubleBreaker
+	bySender map[sender]*breaker
 }
 
 // matching returns the breakers that apply to a sender: that of its team and its own.
-func (r *senderBreakers) matching(s sender) []*troubleBreaker {
+func (r *senderBreakers) matching(s sender) []*breaker {
 	if r.n.Load() == 0 {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []*troubleBreaker
-	for _, key := range [...]sender{{team: s.team}, s} {
+	var out []*breaker
+	for _, key := range [...]sender{{Team: s.Team}, s} {
 		if b := r.bySender[key]; b != nil {
 			out = append(out, b)
 		}
@@ -41,7 +34,7 @@ func (r *senderBreakers) matching(s sender) []*troubleBreaker {
 }
 
 // find returns the breaker of a sender; nil: none is open.
-func (r *senderBreakers) find(s sender) *troubleBreaker {
+func (r *senderBreakers) find(s sender) *breaker {
 	if r.n.Load() == 0 {
 		return nil
 	}
@@ -51,15 +44,15 @@ func (r *senderBreakers) find(s sender) *troubleBreaker {
 }
 
 // getOrCreate returns the breaker of a sender, and makes one if there is none.
-func (r *senderBreakers) getOrCreate(s sender) *troubleBreaker {
+func (r *senderBreakers) getOrCreate(s sender) *breaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.bySender[s]
 	if b == nil {
 		if r.bySender == nil {
-			r.bySender = map[sender]*troubleBreaker{}
+			r.bySender = map[sender]*breaker{}
 		}
-		b = &troubleBreaker{}
+		b = &breaker{}
 		r.bySender[s] = b
 		r.n.Store(int64(len(r.bySender)))
 	}
@@ -67,7 +60,7 @@ func (r *senderBreakers) getOrCreate(s sender) *troubleBreaker {
 }
 
 // remove drops a breaker that has closed.
-func (r *senderBreakers) remove(b *troubleBreaker) {
+func (r *senderBreakers) remove(b *breaker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for s, known := range r.bySender {
@@ -87,15 +80,6 @@ func (r *senderBreakers) retryNow() {
 	}
 }
 
-// reset forgets the trouble and makes the breaker half-open. It is called when a relay is removed,
-// because another relay may come back under its name.
-func (r *troubleBreaker) reset() {
-	r.retryNow()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.trouble = nil
-}
-
 // reset resets all breakers.
 func (r *senderBreakers) reset() {
 	r.mu.Lock()
@@ -112,13 +96,13 @@ type permits struct {
 }
 
 type senderPermit struct {
-	breaker *troubleBreaker
+	breaker *breaker
 	permit  permit
 }
 
 // permitOf returns the transaction's permit of a breaker: the zero permit if the breaker was made
 // after the transaction began.
-func (p permits) permitOf(b *troubleBreaker) permit {
+func (p permits) permitOf(b *breaker) permit {
 	for _, own := range p.senders {
 		if own.breaker == b {
 			return own.permit
@@ -130,11 +114,11 @@ func (p permits) permitOf(b *troubleBreaker) permit {
 // allow returns the permits to begin a unit's transaction. It reports false while the relay is
 // paused or a breaker that applies to the unit is open.
 func (l *relayQueue) allow(u app.Unit) (v permits, ok bool) {
-	s := senderOf(u)
+	s := outcome.SenderOf(u)
 	if l.paused() {
 		return v, false
 	}
-	if v.relay, ok = l.breaker.allow(l.refusals.unaffected(s)); !ok {
+	if v.relay, ok = l.breaker.allow(l.refusals.Unaffected(s)); !ok {
 		return v, false
 	}
 	for _, b := range l.senderBreakers.matching(s) {
@@ -154,8 +138,7 @@ func (l *relayState) openedSince(p permits, s sender) bool {
 	if b == nil {
 		return false
 	}
-	o, _, _ := b.state()
-	return o != breakerClosed && !p.permitOf(b).probe
+	return b.status().state != breakerClosed && !p.permitOf(b).probe
 }
 
 // release ends the probes of a transaction that did not use them.
@@ -170,12 +153,12 @@ func (l *relayState) release(p permits) {
 // to look again; zero: when the running probe ends.
 func (l *relayState) claimable(s sender, want int) (n int, again time.Time) {
 	for _, b := range l.senderBreakers.matching(s) {
-		switch o, _, until := b.state(); {
-		case o < halfOpen && until.After(clock.Now()):
-			return 0, until
-		case o < halfOpen: // a probe runs; its end wakes the dispatcher
+		switch st := b.status(); {
+		case st.affectedWait() && st.openUntil.After(clock.Now()):
+			return 0, st.openUntil
+		case st.affectedWait(): // a probe runs; its end wakes the dispatcher
 			return 0, time.Time{}
-		case o == halfOpen:
+		case st.state == breakerHalfOpen:
 			want = min(want, 1)
 		}
 	}

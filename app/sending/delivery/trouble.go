@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/outcome"
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/webhook"
 	"mailer/db"
@@ -15,12 +16,12 @@ import (
 
 // tripRelay opens the relay's breaker after a trouble of the relay itself.
 func (l *relayQueue) tripRelay(p permits, s sender, res app.Result) {
-	l.trip(l.breaker, p.relay, sender{}, trouble{sender: s, delay: l.relayPause}, res)
+	l.trip(l.breaker, p.relay, sender{}, trouble{sender: s, delay: l.outagePause}, res)
 }
 
 // trip opens a breaker and records the trouble. affected is the sender of a sender's breaker. It
 // returns when the next try is.
-func (l *relayQueue) trip(b *troubleBreaker, p permit, affected sender, t trouble, res app.Result) time.Time {
+func (l *relayQueue) trip(b *breaker, p permit, affected sender, t trouble, res app.Result) time.Time {
 	failures, until, fresh := b.trip(p, t)
 	if fresh {
 		if t.quota {
@@ -55,7 +56,7 @@ const maxCounted = 1_000_000
 
 // recordTrouble stores a trouble for the timelines of waiting emails, logs it, and announces it to
 // the team if it is about a sender.
-func (l *relayQueue) recordTrouble(b *troubleBreaker, affected sender, failures int, until time.Time, res app.Result) {
+func (l *relayQueue) recordTrouble(b *breaker, affected sender, failures int, until time.Time, res app.Result) {
 	b.mu.Lock()
 	first := b.trouble == nil
 	other := ""
@@ -63,7 +64,7 @@ func (l *relayQueue) recordTrouble(b *troubleBreaker, affected sender, failures 
 		other = b.trouble.ID
 	}
 	if first || other != "" {
-		b.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: affected.team, Domain: affected.domain, StartedAt: clock.Now()}
+		b.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: affected.Team, Domain: affected.Domain, StartedAt: clock.Now()}
 	}
 	b.trouble.Failures, b.lastResult = failures, res
 	b.trouble.Detail = l.troubleDetail(affected, res, until)
@@ -81,7 +82,7 @@ func (l *relayQueue) recordTrouble(b *troubleBreaker, affected sender, failures 
 		if err := tx.OpenTrouble(copied); err != nil {
 			return err
 		}
-		if !first || affected.domain == "" {
+		if !first || affected.Domain == "" {
 			return nil
 		}
 		return l.s.announcePaused(tx, &copied)
@@ -94,7 +95,7 @@ func (l *relayQueue) recordTrouble(b *troubleBreaker, affected sender, failures 
 // countWaiting counts the waiting mail of a sender for this relay, including recipients of
 // broadcasts that have not begun. The zero sender means all.
 func (l *relayQueue) countWaiting(r *db.Reader, affected sender) (int64, error) {
-	n, err := r.CountWaiting(l.name, affected.team, affected.domain, maxCounted)
+	n, err := r.CountWaiting(l.name, affected.Team, affected.Domain, maxCounted)
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +106,7 @@ func (l *relayQueue) countWaiting(r *db.Reader, affected sender) (int64, error) 
 	open, err := r.OpenBroadcasts(app.QueuedBroadcast)
 	for i := range open {
 		b := &open[i]
-		if b.Relay == l.name && (affected.team == "" || affected.team == b.TeamID) && (affected.domain == "" || affected.domain == b.From.Domain) {
+		if b.Relay == l.name && (affected.Team == "" || affected.Team == b.TeamID) && (affected.Domain == "" || affected.Domain == b.From.Domain) {
 			n += b.Remaining()
 		}
 	}
@@ -117,10 +118,10 @@ func (l *relayQueue) warn(affected sender, res app.Result, more ...any) {
 	attrs := append([]any{"relay", l.name}, more...)
 	msg := "relay can't be used"
 	switch {
-	case affected.domain != "":
-		msg, attrs = "relay takes nothing of a sender's domain", append(attrs, "team", affected.team, "domain", affected.domain)
-	case affected.team != "":
-		msg, attrs = "a team has used its share of the relay's daily limit", append(attrs, "team", affected.team)
+	case affected.Domain != "":
+		msg, attrs = "relay takes nothing of a sender's domain", append(attrs, "team", affected.Team, "domain", affected.Domain)
+	case affected.Team != "":
+		msg, attrs = "a team has used its share of the relay's daily limit", append(attrs, "team", affected.Team)
 	}
 	l.s.Log.Warn(msg, append(attrs, "stage", res.Stage, "code", res.Reply.Code, "enhanced_code", res.Reply.Enhanced, "reply", maskAddresses(res.Reply.Text))...)
 }
@@ -140,7 +141,7 @@ func maskAddresses(text string) string {
 // team whose transaction it was, because it may name others.
 func (l *relayQueue) troubleDetail(affected sender, res app.Result, until time.Time) app.EventDetail {
 	reply := res.Reply
-	if affected.team == "" && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
+	if affected.Team == "" && (outcome.InTransaction(res.Stage) || res.Stage == app.StageDot) {
 		if reply.Text, _, _ = strings.Cut(reply.Text, ": "); reply.Code != 0 { // without a code the text is ours, and the quote was cut
 			reply.Text = ""
 		}
@@ -159,7 +160,7 @@ func (s *Service) announcePaused(tx *db.Tx, t *app.RelayTrouble) error {
 }
 
 // endTrouble logs and stores that a breaker closed.
-func (l *relayQueue) endTrouble(b *troubleBreaker, msg string) {
+func (l *relayQueue) endTrouble(b *breaker, msg string) {
 	l.wake()
 	b.mu.Lock()
 	t := b.trouble
@@ -191,7 +192,7 @@ const shareRecheck = time.Minute
 // tripTeamShare opens the breaker of a team that used its share of the daily limit while little is
 // left.
 func (l *relayQueue) tripTeamShare(p permits, j *job) {
-	affected := sender{team: j.unit.TeamID}
+	affected := sender{Team: j.unit.TeamID}
 	b := l.senderBreakers.getOrCreate(affected)
 	l.trip(b, p.permitOf(b), affected, trouble{sender: affected, quota: true, delay: func(int) time.Duration { return shareRecheck }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})

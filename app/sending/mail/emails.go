@@ -73,12 +73,24 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 			return "", err
 		}
 	}
+	return s.acceptOne(ctx, claim, email, nil)
+}
+
+// acceptOne accepts one email in a Write of its own, with events (nil: no more than those of
+// Accept), and returns its id, or the stored answer of its idempotency key.
+func (s *Service) acceptOne(ctx context.Context, claim *idempotencyClaim, email *app.Email, events func(tx *db.Tx) error) (id string, err error) {
+	answer := ""
 	err = s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
 		if answer, err = claim.storedAnswer(tx); err != nil || answer != "" {
 			return err
 		}
 		if err := s.Accept(tx, email); err != nil {
 			return err
+		}
+		if events != nil {
+			if err := events(tx); err != nil {
+				return err
+			}
 		}
 		return claim.keep(tx, email.ID)
 	})

@@ -55,19 +55,7 @@ func (s *Submissions) Accept(ctx context.Context, key *app.Key, in *Submission) 
 	if err := cmp.Or(s.service.addPageLink(email), s.service.tryTracking(ctx, email)); err != nil {
 		return "", err
 	}
-	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := s.service.Accept(tx, email); err != nil {
-			return err
-		}
-		if err := recordRemovedHeaders(tx, email, sub.removed); err != nil {
-			return err
-		}
-		return claim.keep(tx, email.ID)
-	})
-	if err != nil {
-		return claim.resolveFailure(ctx, s.service, s.service.Unsent.recordRefusal(ctx, email, base.Unavailable(err)))
-	}
-	return email.ID, nil
+	return s.service.acceptOne(ctx, claim, email, func(tx *db.Tx) error { return recordRemovedHeaders(tx, email, sub.removed) })
 }
 
 // readSubmission is a parsed message, checked as far as possible without the database.
