@@ -23,6 +23,7 @@ import (
 	"github.com/miekg/dns"
 
 	"mailer/app"
+	"mailer/app/kit/cache"
 	"mailer/app/kit/publicip"
 )
 
@@ -49,7 +50,7 @@ type Resolver struct {
 	total   time.Duration
 	system  func() ([]string, error)   // addresses of the system's resolvers, as host:port
 	allowed func(addr netip.Addr) bool // whether an authoritative server may have the address
-	zones   *zoneCache
+	zones   *cache.Cache[string, zone] // by name
 }
 
 // New returns a Resolver. server is the HOST:PORT (or HOST, with port 53) to which all queries go,
@@ -63,7 +64,7 @@ func New(server string) *Resolver {
 	}
 	return &Resolver{
 		server: server, port: dnsPort, timeout: tryTimeout, total: lookupTime,
-		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: publicip.Is, zones: newZoneCache(),
+		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: publicip.Is, zones: cache.New[string, zone](maxZones, zoneTTL),
 	}
 }
 

@@ -391,27 +391,6 @@ func TestLookupFailsWithoutSystemServers(t *testing.T) {
 	}
 }
 
-func TestZonesAreCachedForAMinute(t *testing.T) {
-	c := newZoneCache()
-	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	c.now = func() time.Time { return now }
-	c.put("a.", zone{name: "."})
-	now = now.Add(zoneTTL - 1)
-	if _, ok := c.get("a."); !ok {
-		t.Error("forgotten early")
-	}
-	now = now.Add(1)
-	if _, ok := c.get("a."); ok {
-		t.Error("still known")
-	}
-	for i := range 3 * maxZones {
-		c.put(fmt.Sprint(i), zone{})
-	}
-	if len(c.zones) > maxZones {
-		t.Errorf("%d zones are kept", len(c.zones))
-	}
-}
-
 func TestZoneIsLookedUpOnce(t *testing.T) {
 	var asked atomic.Int32
 	handlers := dnsWorld(t)

@@ -7,15 +7,14 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/miekg/dns"
 )
 
 const (
-	zoneTTL  = time.Minute
-	maxZones = 2048 // cached names
+	zoneTTL  = time.Minute // how long the zone of a name is cached
+	maxZones = 2048        // cached names
 )
 
 // zone is a DNS zone with its servers.
@@ -26,6 +25,7 @@ type zone struct {
 
 // askAuthority queries the servers of the zone of name and follows referrals to zones below.
 func (r *Resolver) askAuthority(ctx context.Context, name string, kind uint16) (*reply, error) {
+	since := r.zones.Mark()
 	z, err := r.zoneOf(ctx, name)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (r *Resolver) askAuthority(ctx context.Context, name string, kind uint16) (
 		if z, err = r.withServers(ctx, child, hosts); err != nil {
 			return nil, err
 		}
-		r.zones.put(name, z)
+		r.zones.Put(name, z, since)
 	}
 	return nil, fmt.Errorf("more than %d referrals", maxReferrals)
 }
@@ -80,16 +80,17 @@ func referral(m *dns.Msg, zone, name string) (child string, hosts []string) {
 // zoneOf finds the zone of a name by querying the system's resolvers for NS records, walking up
 // the labels.
 func (r *Resolver) zoneOf(ctx context.Context, name string) (zone, error) {
-	if z, ok := r.zones.get(name); ok {
+	if z, ok := r.zones.Get(name); ok {
 		return z, nil
 	}
+	since := r.zones.Mark()
 	apex, hosts, err := r.apexOf(ctx, name)
 	if err != nil {
 		return zone{}, err
 	}
 	z, err := r.withServers(ctx, apex, hosts)
 	if err == nil {
-		r.zones.put(name, z)
+		r.zones.Put(name, z, since)
 	}
 	return z, err
 }
@@ -195,45 +196,4 @@ func display(name string) string {
 		return "the root"
 	}
 	return plain(name)
-}
-
-// zoneCache caches the zones of names for a minute.
-type zoneCache struct {
-	mu    sync.Mutex
-	now   func() time.Time
-	zones map[string]cachedZone
-}
-
-type cachedZone struct {
-	zone
-	until time.Time
-}
-
-func newZoneCache() *zoneCache {
-	return &zoneCache{now: time.Now, zones: map[string]cachedZone{}}
-}
-
-func (c *zoneCache) get(name string) (zone, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	z, ok := c.zones[name]
-	return z.zone, ok && c.now().Before(z.until)
-}
-
-// put first removes expired entries if the cache is full, or all entries.
-func (c *zoneCache) put(name string, z zone) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	if len(c.zones) >= maxZones {
-		for k, v := range c.zones {
-			if !now.Before(v.until) {
-				delete(c.zones, k)
-			}
-		}
-	}
-	if len(c.zones) >= maxZones {
-		clear(c.zones)
-	}
-	c.zones[name] = cachedZone{z, now.Add(zoneTTL)}
 }
