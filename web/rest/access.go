@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 )
 
 // Access holds the API's checks for the SMTP listeners, so that both share them: a key has one rate,
@@ -24,7 +25,7 @@ func (b *Access) SignIn(ctx context.Context, token string, from netip.Addr) (*ap
 	if app.CodeOf(err) != app.CodeInvalidAPIKey {
 		return key, err
 	}
-	if _, ok := b.h.failures.count(clientPrefix(from)); !ok {
+	if _, ok := b.h.failures.count(fair.Network(from)); !ok {
 		return nil, app.Errorf(app.CodeRateLimitExceeded, "Too many attempts with an invalid API key; try again later")
 	}
 	return nil, err

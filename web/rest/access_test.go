@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 )
 
 // noKey knows none.
@@ -24,7 +25,7 @@ func TestSMTPAndHTTPShareFailures(t *testing.T) {
 	if _, err := access.SignIn(t.Context(), "nonsense", from); app.CodeOf(err) != app.CodeRateLimitExceeded {
 		t.Error(err)
 	}
-	if _, ok := b.handler.failures.count(clientPrefix(from)); ok {
+	if _, ok := b.handler.failures.count(fair.Network(from)); ok {
 		t.Error("HTTP counts for itself")
 	}
 	if _, err := access.SignIn(t.Context(), "nonsense", from.Next()); app.CodeOf(err) != app.CodeInvalidAPIKey {
@@ -58,8 +59,8 @@ func TestSMTPAndHTTPShareMemory(t *testing.T) {
 	b := newFixture(t, func(c *Config) { c.Limits.LargeWait, c.Limits.SmallWait = 1, 1 })
 	access, l := b.handler.Access(), b.handler.bodyBudget.large
 	first, err := access.ReserveMemory(t.Context(), "a", 40<<20)
-	if err != nil || l.held[memoryOwner{team: "a"}] == 0 {
-		t.Fatal(err, l.held)
+	if err != nil || l.Usage(team("a")).Held == 0 {
+		t.Fatal(err, l.Usage(team("a")))
 	}
 	if _, err := access.ReserveMemory(t.Context(), "a", 40<<20); app.CodeOf(err) != app.CodeServiceUnavailable {
 		t.Error(err)
@@ -69,18 +70,18 @@ func TestSMTPAndHTTPShareMemory(t *testing.T) {
 		t.Errorf("another team: %v", err)
 	}
 	small, err := access.ReserveMemory(t.Context(), "a", 1000)
-	if err != nil || b.handler.bodyBudget.small.used == 0 {
+	if err != nil || used(b.handler.bodyBudget.small) == 0 {
 		t.Errorf("a small one: %v", err)
 	}
 	for _, release := range []func(){first, second, small} {
 		release()
 	}
-	if l.used != 0 || b.handler.bodyBudget.small.used != 0 {
-		t.Errorf("%d and %d bytes stay held", l.used, b.handler.bodyBudget.small.used)
+	if used(l) != 0 || used(b.handler.bodyBudget.small) != 0 {
+		t.Errorf("%d and %d bytes stay held", used(l), used(b.handler.bodyBudget.small))
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	l.acquire(t.Context(), memoryOwner{team: "c"}, l.share)
+	l.acquire(t.Context(), memoryOwner{team: "c"}, l.Share)
 	if _, err := access.ReserveMemory(ended, "c", 40<<20); err == nil {
 		t.Error("room for one that gave up")
 	}

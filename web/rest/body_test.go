@@ -138,8 +138,8 @@ func TestTricklingStreamIsCut(t *testing.T) {
 					t.Errorf("after %s: %v", time.Since(start), err)
 				}
 				b.handler.bodyBudget.release(&x.bodyMemory)
-				if used := b.handler.bodyBudget.large.used; used != 0 {
-					t.Errorf("%d bytes are still held", used)
+				if n := used(b.handler.bodyBudget.large); n != 0 {
+					t.Errorf("%d bytes are still held", n)
 				}
 			})
 		})
@@ -162,8 +162,8 @@ func TestUnsentBodyReservesNothing(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if used := b.handler.bodyBudget.large.used; used > 48*2*firstStep {
-			t.Errorf("%d bytes are held by nothing", used)
+		if n := used(b.handler.bodyBudget.large); n > 48*2*firstStep {
+			t.Errorf("%d bytes are held by nothing", n)
 		}
 		for team, n := range map[string]int{"good": 40 * mib, "other": 100} {
 			l := &fakeBody{part: mib, left: n}
@@ -179,8 +179,8 @@ func TestUnsentBodyReservesNothing(t *testing.T) {
 				t.Errorf("one that stalled: %d", status)
 			}
 		}
-		if used := b.handler.bodyBudget.large.used + b.handler.bodyBudget.slots.used; used != 0 {
-			t.Errorf("%d bytes are still held", used)
+		if n := used(b.handler.bodyBudget.large) + used(b.handler.bodyBudget.slots); n != 0 {
+			t.Errorf("%d bytes are still held", n)
 		}
 	})
 }
@@ -234,8 +234,8 @@ func TestBodyLengths(t *testing.T) {
 					t.Errorf("%d bytes, announced %d: weight %d", n, length, weight)
 				}
 				b.handler.bodyBudget.release(&x.bodyMemory)
-				if used := b.handler.bodyBudget.small.used + b.handler.bodyBudget.large.used + b.handler.bodyBudget.slots.used; used != 0 {
-					t.Errorf("%d bytes are still held", used)
+				if n := used(b.handler.bodyBudget.small) + used(b.handler.bodyBudget.large) + used(b.handler.bodyBudget.slots); n != 0 {
+					t.Errorf("%d bytes are still held", n)
 				}
 			}
 		}

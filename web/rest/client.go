@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"mailer/app/kit/fair"
 )
 
 // loopback are the proxies that are trusted by default: those on this machine.
@@ -74,20 +76,6 @@ func peerAddress(remoteAddr string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// clientPrefix returns the network that counts as one client: an IPv4 address, or an IPv6 /64, the
-// smallest network that providers assign. All unknown addresses share the zero prefix.
-func clientPrefix(addr netip.Addr) netip.Prefix {
-	if !addr.IsValid() {
-		return netip.Prefix{}
-	}
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = 64
-	}
-	prefix, _ := addr.Prefix(bits) // fails only if bits is out of range
-	return prefix
-}
-
 // Address returns the address that the request came from: the peer of the connection or, if that is
 // a proxy of Config.TrustedProxies, the client that the proxy names. It is invalid if the address
 // is not known.
@@ -96,4 +84,4 @@ func (x *Exchange) Address() netip.Addr { return x.clientAddr }
 // Client returns the network that counts as one client in every limit per address: an IPv4 address
 // as a /32, or the /64 of an IPv6 address. All requests with an unknown address are one client, the
 // zero Prefix.
-func (x *Exchange) Client() netip.Prefix { return clientPrefix(x.clientAddr) }
+func (x *Exchange) Client() netip.Prefix { return fair.Network(x.clientAddr) }

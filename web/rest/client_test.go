@@ -41,20 +41,3 @@ func TestClientAddress(t *testing.T) {
 		}
 	}
 }
-
-func TestClientPrefix(t *testing.T) {
-	of := func(remote string) netip.Prefix { return clientPrefix(peerAddress(remote)) }
-	for _, p := range [][2]string{
-		{"192.0.2.1:1", "192.0.2.1:2"},
-		{"192.0.2.1:1", "[::ffff:192.0.2.1]:1"},
-		{"[2001:db8::1]:1", "[2001:db8::ffff:1%eth0]:9"},
-		{"@", ""},
-	} {
-		if of(p[0]) != of(p[1]) {
-			t.Errorf("%v are two clients", p)
-		}
-	}
-	if of("192.0.2.1:1") == of("192.0.2.2:1") || of("[2001:db8::1]:1") == of("[2001:db8:0:1::1]:1") {
-		t.Error("two clients are one")
-	}
-}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mailer/app/kit/fair"
 )
 
 // phase is the state of a connection.
@@ -79,9 +81,8 @@ type connections struct {
 	exempt             proxies // addresses without a limit per address
 	log                *slog.Logger
 
-	mu     sync.Mutex
-	open   int
-	byPeer map[netip.Prefix]map[*conn]struct{}
+	mu   sync.Mutex
+	open *fair.Connections[*conn]
 	// streams are the requests on HTTP/2 connections, in total and per peer.
 	streams         int
 	streamsByPeer   map[netip.Prefix]int
@@ -93,7 +94,7 @@ type connections struct {
 }
 
 func newConnections(limit, perAddress int, exempt proxies, log *slog.Logger) *connections {
-	return &connections{max: limit, maxPerAddress: perAddress, exempt: exempt, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
+	return &connections{max: limit, maxPerAddress: perAddress, exempt: exempt, log: log, open: fair.NewConnections(true, (*conn).idle), streamsByPeer: map[netip.Prefix]int{}}
 }
 
 // boundListener accepts connections within the limits.
@@ -120,20 +121,21 @@ func (l boundListener) Accept() (net.Conn, error) {
 // add registers a connection; nil if it is refused.
 func (s *connections) add(raw net.Conn) *conn {
 	addr := peerAddress(raw.RemoteAddr().String())
-	c := &conn{Conn: raw, all: s, peer: clientPrefix(addr)}
+	c := &conn{Conn: raw, all: s, peer: fair.Network(addr)}
 	now := time.Now()
 	c.last.Store(now.UnixNano())
 	s.mu.Lock()
 	recovered := s.failedAt
 	s.failedAt = time.Time{}
-	ok, victim := s.admit(c, addr)
+	perAddress := s.maxPerAddress
+	if s.exempt.has(addr) {
+		perAddress = s.max
+	}
+	victim, ok := s.open.Add(c, c.peer, s.max, perAddress)
 	if victim != nil {
-		s.remove(victim)
 		s.evicted++
 	}
-	if ok {
-		s.insert(c)
-	} else {
+	if !ok {
 		s.refused++
 	}
 	attrs := s.logAttrs(now)
@@ -153,84 +155,23 @@ func (s *connections) add(raw net.Conn) *conn {
 	return c
 }
 
-// admit reports whether a connection is accepted, and which one is evicted for it.
-func (s *connections) admit(c *conn, addr netip.Addr) (ok bool, victim *conn) {
-	sameClient := s.byPeer[c.peer]
-	if len(sameClient) >= s.maxPerAddress && !s.exempt.has(addr) {
-		victim = stalled(sameClient)
-		return victim != nil, victim
-	}
-	if s.open < s.max {
-		return true, nil
-	}
-	victim = s.stalledOfBusiest()
-	return victim != nil, victim
-}
-
-// stalledOfBusiest returns the longest stalled connection of the address with the most connections,
-// among the addresses that have a stalled one.
-func (s *connections) stalledOfBusiest() (victim *conn) {
-	most := 0
-	for _, sameClient := range s.byPeer {
-		if len(sameClient) <= most {
-			continue
-		}
-		if c := stalled(sameClient); c != nil {
-			victim, most = c, len(sameClient)
-		}
-	}
-	return victim
-}
-
-// stalled returns the connection that received nothing for the longest time. Connections in the
-// middle of a request come before idle ones; nil if all are being answered.
-func stalled(conns map[*conn]struct{}) (victim *conn) {
+// idle describes a connection for fair.Connections. It must not be closed while a request is being
+// answered.
+func (c *conn) idle(now time.Time) (i fair.Idle, ok bool) {
 	const honest = time.Second // allowed for the next part of a request
-	var oldest int64
-	midst := false
-	now := time.Now().UnixNano()
-	for c := range conns {
-		p := c.phase.Load()
-		if p == phaseWorking || c.working.Load() > 0 || p == phaseBody && !c.waiting.Load() {
-			continue
-		}
-		last := c.last.Load()
-		stuck := p != phaseIdle && now-last > int64(honest)
-		if victim == nil || stuck && !midst || stuck == midst && last < oldest {
-			victim, oldest, midst = c, last, stuck
-		}
+	p := c.phase.Load()
+	if p == phaseWorking || c.working.Load() > 0 || p == phaseBody && !c.waiting.Load() {
+		return fair.Idle{}, false
 	}
-	return victim
+	last := time.Unix(0, c.last.Load())
+	return fair.Idle{Since: last, Stuck: p != phaseIdle && now.Sub(last) > honest}, true
 }
 
-func (s *connections) insert(c *conn) {
-	sameClient := s.byPeer[c.peer]
-	if sameClient == nil {
-		sameClient = map[*conn]struct{}{}
-		s.byPeer[c.peer] = sameClient
-	}
-	sameClient[c] = struct{}{}
-	s.open++
-}
-
-// remove unregisters a connection; it may be unregistered already.
-func (s *connections) remove(c *conn) {
-	sameClient := s.byPeer[c.peer]
-	if _, ok := sameClient[c]; !ok {
-		return
-	}
-	delete(sameClient, c)
-	if len(sameClient) == 0 {
-		delete(s.byPeer, c.peer)
-	}
-	s.open--
-}
-
-// unregister is remove for callers that do not hold the lock.
+// unregister removes a connection; it may be removed already.
 func (s *connections) unregister(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remove(c)
+	s.open.Remove(c, c.peer)
 }
 
 // logAttrs returns the attributes of a log line that is due; nil if none is.
@@ -238,14 +179,10 @@ func (s *connections) logAttrs(now time.Time) []any {
 	if s.evicted+s.refused == 0 || now.Sub(s.loggedAt) < logEvery {
 		return nil
 	}
-	var by netip.Prefix
-	for peer, sameClient := range s.byPeer {
-		if len(sameClient) > len(s.byPeer[by]) {
-			by = peer
-		}
-	}
-	out := []any{"open", s.open, "bound", s.max, "bound_of_one_address", s.maxPerAddress, "cut", s.evicted, "refused", s.refused,
-		"most_by", by.String(), "most", len(s.byPeer[by])}
+	open, _ := s.open.Open()
+	by, most := s.open.Busiest()
+	out := []any{"open", open, "bound", s.max, "bound_of_one_address", s.maxPerAddress, "cut", s.evicted, "refused", s.refused,
+		"most_by", by.String(), "most", most}
 	s.loggedAt, s.evicted, s.refused = now, 0, 0
 	return out
 }

@@ -42,6 +42,11 @@ func testConnections(free ...netip.Prefix) (*connections, *bytes.Buffer) {
 	return newConnections(4, 3, free, slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
+func openOf(s *connections) int {
+	open, _ := s.open.Open()
+	return open
+}
+
 // addConn adds a connection, a second after the one before.
 func addConn(s *connections, from string) (*conn, *fakeConn) {
 	time.Sleep(2 * time.Second)
@@ -90,8 +95,8 @@ func TestLongestStalledConnectionIsEvicted(t *testing.T) {
 		s.stateChanged(fifth, http.StateClosed)
 		s.stateChanged(fifth, http.StateClosed)
 		s.stateChanged(idle, http.StateClosed) // was cut
-		if s.open != 3 {
-			t.Errorf("%d are open", s.open)
+		if openOf(s) != 3 {
+			t.Errorf("%d are open", openOf(s))
 		}
 		if c, _ := addConn(s, "10.0.0.1"); c == nil {
 			t.Error("none is taken though one ended")
@@ -116,8 +121,8 @@ func TestBusiestAddressIsEvictedFirst(t *testing.T) {
 		}
 		_, _ = addConn(s, "10.0.0.2")
 		second.wantClosed(t, false, "one that sent something lately")
-		if s.open != 4 {
-			t.Errorf("%d are open", s.open)
+		if openOf(s) != 4 {
+			t.Errorf("%d are open", openOf(s))
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 )
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
@@ -263,7 +264,7 @@ func TestFailureLimiterIsBounded(t *testing.T) {
 	addr := func(i int) string { return fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255) }
 	shared := 0
 	for i := range maxFailureAddrs + 100 {
-		if _, ok := l.count(clientPrefix(peerAddress(addr(i)))); !ok {
+		if _, ok := l.count(fair.Network(peerAddress(addr(i)))); !ok {
 			shared++
 		}
 	}
@@ -271,7 +272,7 @@ func TestFailureLimiterIsBounded(t *testing.T) {
 		t.Errorf("%d addresses are kept, %d refused", len(l.clients), shared)
 	}
 	clock = clock.Add(failureWindow)
-	if _, ok := l.count(clientPrefix(peerAddress(addr(maxFailureAddrs + 1)))); !ok || len(l.clients) != 1 {
+	if _, ok := l.count(fair.Network(peerAddress(addr(maxFailureAddrs + 1)))); !ok || len(l.clients) != 1 {
 		t.Errorf("after the window: taken %v, %d addresses are kept", ok, len(l.clients))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -15,12 +16,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 )
 
 const (
@@ -146,31 +147,24 @@ func Prefers(header http.Header, other string) bool {
 
 // exportLimiter bounds the exports of a team, and the processors that exports use.
 type exportLimiter struct {
-	mu        sync.Mutex
-	byTeam    map[string]int
-	readSlots chan struct{} // for reading a page: at most half of the processors
+	exports   *fair.Semaphore[string] // by team
+	readSlots chan struct{}           // for reading a page: at most half of the processors
 }
 
 func newExportLimiter() *exportLimiter {
-	return &exportLimiter{byTeam: map[string]int{}, readSlots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	return &exportLimiter{
+		exports:   fair.New(fair.Config[string]{Capacity: math.MaxInt64, Share: exportsPerTeam}),
+		readSlots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+	}
 }
 
 // begin counts an export of a team until done is called. Errors: CodeRateLimitExceeded.
 func (e *exportLimiter) begin(team string) (done func(), err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.byTeam[team] >= exportsPerTeam {
+	if !e.exports.TryAcquire(team, 1) {
 		return nil, &app.Error{Code: app.CodeRateLimitExceeded, RetryAfter: 5 * time.Second,
 			Message: fmt.Sprintf("Your team is downloading %d lists as CSV, which is the maximum; wait until one has finished", exportsPerTeam)}
 	}
-	e.byTeam[team]++
-	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.byTeam[team]--; e.byTeam[team] == 0 {
-			delete(e.byTeam, team)
-		}
-	}, nil
+	return func() { e.exports.Release(team, 1) }, nil
 }
 
 // export is a list that is being sent as CSV.

@@ -273,8 +273,8 @@ func TestStalledExportIsCut(t *testing.T) {
 		pages := n.pages.Load()
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		if len(b.handler.exportLimiter.byTeam) > 0 || n.pages.Load() != pages || pages > 100 {
-			t.Errorf("%v after it stopped to read: %v at work, %d pages and then %d", time.Since(start), b.handler.exportLimiter.byTeam, pages, n.pages.Load())
+		if b.handler.exportLimiter.exports.Usage("").Used > 0 || n.pages.Load() != pages || pages > 100 {
+			t.Errorf("%v after it stopped to read: %v at work, %d pages and then %d", time.Since(start), b.handler.exportLimiter.exports.Usage(""), pages, n.pages.Load())
 		}
 		client.Close()
 		close(listener)
@@ -329,8 +329,8 @@ func TestExportsPerTeam(t *testing.T) {
 				t.Errorf("%d with %d lines", w.Code, strings.Count(w.Body.String(), "\n"))
 			}
 		}
-		if len(b.handler.exportLimiter.byTeam) > 0 {
-			t.Errorf("still counted: %v", b.handler.exportLimiter.byTeam)
+		if b.handler.exportLimiter.exports.Usage("").Used > 0 {
+			t.Errorf("still counted: %v", b.handler.exportLimiter.exports.Usage(""))
 		}
 	})
 }

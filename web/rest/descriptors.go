@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strings"
 	"syscall"
 	"time"
@@ -32,12 +33,12 @@ func (s *connections) acceptFailed(err error) {
 	}
 	var victim *conn
 	if exhausted {
-		if victim = s.stalledOfBusiest(); victim != nil {
-			s.remove(victim)
+		var ok bool
+		if victim, ok = s.open.RemoveIdle(netip.Prefix{}); ok {
 			s.evicted++
 		}
 	}
-	open := s.open
+	open, _ := s.open.Open()
 	s.mu.Unlock()
 	if victim != nil {
 		victim.Conn.Close()

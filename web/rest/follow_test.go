@@ -182,7 +182,7 @@ func TestFollowersCountAsConnections(t *testing.T) {
 		all = append(all, c)
 	}
 	server.conns.mu.Lock()
-	open := server.conns.open
+	open := openOf(server.conns)
 	server.conns.mu.Unlock()
 	if open != *manyFollowers {
 		t.Errorf("%d connections count, of %d", open, *manyFollowers)
@@ -193,8 +193,8 @@ func TestFollowersCountAsConnections(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if server.conns.open != 0 || int(f.ended.Load()) != len(all) {
-		t.Errorf("%d connections are left, %d of %d ended", server.conns.open, f.ended.Load(), len(all))
+	if openOf(server.conns) != 0 || int(f.ended.Load()) != len(all) {
+		t.Errorf("%d connections are left, %d of %d ended", openOf(server.conns), f.ended.Load(), len(all))
 	}
 	f.stop(t)
 }

@@ -143,16 +143,15 @@ func TestStreamsCountAsConnections(t *testing.T) {
 func TestBusyHTTP2ConnectionIsKept(t *testing.T) {
 	c := &conn{}
 	a, b := &Exchange{conn: c, shared: true}, &Exchange{conn: c, shared: true}
-	conns := map[*conn]struct{}{c: {}}
 	a.setPhase(phaseWorking)
 	b.setPhase(phaseWorking)
 	b.setPhase(phaseWorking)
 	b.setPhase(phaseBody)
-	if stalled(conns) != nil {
+	if _, closable := c.idle(time.Now()); closable {
 		t.Error("it would be cut")
 	}
 	a.setPhase(phaseReading)
-	if stalled(conns) != c {
+	if _, closable := c.idle(time.Now()); !closable {
 		t.Error("it would not be cut")
 	}
 }

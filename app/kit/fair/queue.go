@@ -1,7 +1,8 @@
-// Package fair queues jobs of several teams for a fixed number of workers, so that no team delays
-// another.
+// Package fair shares what is scarce between several owners, so that none delays another: Semaphore
+// is a weighted semaphore of which each owner has a share, and Queue is a queue of jobs for a fixed
+// number of workers.
 //
-// It can't fail: the queue is in memory, and its jobs are stored in the database.
+// It can't fail: everything is in memory, and the jobs of queues are stored in the database.
 package fair
 
 import (

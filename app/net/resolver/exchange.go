@@ -2,15 +2,12 @@ package resolver
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
+	"github.com/miekg/dns"
 )
 
 const (
@@ -21,23 +18,31 @@ const (
 	maxStrayAnswers = 32
 )
 
+// query returns a query with EDNS0 (RFC 6891) for a canonical name.
+func query(name string, kind uint16, recursive bool) *dns.Msg {
+	q := new(dns.Msg).SetQuestion(name, kind)
+	q.RecursionDesired = recursive
+	return q.SetEdns0(ednsSize, false)
+}
+
 // exchange queries one server once: over UDP, and over TCP if the reply was truncated. A server
 // that can't read EDNS0 is queried without it (RFC 6891 7).
-func (r *Resolver) exchange(ctx context.Context, server string, q question) (*message, error) {
+func (r *Resolver) exchange(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, error) {
 	m, err := r.overUDPThenTCP(ctx, server, q)
-	if err != nil || !m.unread() {
+	if err != nil || !unread(m) {
 		return m, err
 	}
-	q.bare = true
-	return r.overUDPThenTCP(ctx, server, q)
+	bare := q.Copy()
+	bare.Extra = nil
+	return r.overUDPThenTCP(ctx, server, bare)
 }
 
 // unread reports whether a server replied that it can't read the query.
-func (m *message) unread() bool {
-	return m.RCode == dnsmessage.RCodeFormatError || m.RCode == dnsmessage.RCodeNotImplemented
+func unread(m *dns.Msg) bool {
+	return m.Rcode == dns.RcodeFormatError || m.Rcode == dns.RcodeNotImplemented
 }
 
-func (r *Resolver) overUDPThenTCP(ctx context.Context, server string, q question) (*message, error) {
+func (r *Resolver) overUDPThenTCP(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, error) {
 	m, err := r.once(ctx, "udp", server, q)
 	if m == nil || !m.Truncated {
 		return m, err
@@ -50,82 +55,77 @@ func (r *Resolver) overUDPThenTCP(ctx context.Context, server string, q question
 }
 
 // once sends the query from a new socket with a new id and waits for its reply. A truncated reply
-// may be returned with an error.
-func (r *Resolver) once(ctx context.Context, network, server string, q question) (*message, error) {
+// may be returned with an error. The library's Client is not used: it ends with the deadline of
+// ctx, but not when ctx is canceled.
+func (r *Resolver) once(ctx context.Context, network, server string, q *dns.Msg) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	c, err := new(net.Dialer).DialContext(ctx, network, server)
+	dialed, err := new(net.Dialer).DialContext(ctx, network, server)
 	if err != nil {
 		return nil, describe(err)
 	}
+	c := &dns.Conn{Conn: dialed, UDPSize: readSize}
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 
-	var random [2]byte
-	_, _ = rand.Read(random[:]) // never fails
-	id := binary.BigEndian.Uint16(random[:])
-	packed, err := q.pack(id)
-	if err != nil {
-		return nil, fmt.Errorf("write the question: %w", err)
-	}
-	if err := send(c, network, packed); err != nil {
+	q.Id = dns.Id()
+	if err := c.WriteMsg(q); err != nil {
 		return nil, describe(err)
 	}
 	for range maxStrayAnswers {
-		m, err := receive(c, network)
+		m, err := receive(c)
 		var netErr net.Error
 		switch {
 		case errors.As(err, &netErr):
 			return nil, describe(err)
-		case m != nil && m.ID == id && m.Response && m.Truncated:
+		case m != nil && m.Id == q.Id && m.Response && m.Truncated:
 			return m, err
-		case err == nil && m.ID == id && m.answersTo(q):
+		case err == nil && m.Id == q.Id && answers(m, q):
 			return m, nil
-		case network == "tcp" || m != nil && m.ID == id:
+		case network == "tcp" || m != nil && m.Id == q.Id:
 			return nil, errors.New("its reply can't be read")
 		}
 	}
 	return nil, errors.New("it sends replies to questions that nobody asked")
 }
 
-// send writes a message, over TCP with its length before it (RFC 1035 4.2.2).
-func send(c net.Conn, network string, packed []byte) error {
-	if network == "tcp" {
-		packed = append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)
-	}
-	_, err := c.Write(packed)
-	return err
-}
-
-// receive reads a message. m is as in parse.
-func receive(c net.Conn, network string) (m *message, err error) {
-	b := make([]byte, readSize)
-	n := 0
-	if network == "tcp" {
-		if _, err = io.ReadFull(c, b[:2]); err == nil {
-			b = make([]byte, binary.BigEndian.Uint16(b))
-			n, err = io.ReadFull(c, b)
-		}
-	} else {
-		n, err = c.Read(b)
-	}
+// receive reads a message. With an error, m is nil or contains only the header.
+func receive(c *dns.Conn) (m *dns.Msg, err error) {
+	b, err := c.ReadMsgHeader(nil)
 	if err != nil {
 		return nil, err
 	}
-	return parse(b[:n])
+	return parse(b)
 }
 
-// answersTo reports whether m is a reply to q.
-func (m *message) answersTo(q question) bool {
-	if !m.Response || m.OpCode != 0 {
+// parse decodes a message. The library takes a message that ends before all of its records for one
+// with fewer records, which would make them missing: that is an error.
+func parse(b []byte) (*dns.Msg, error) {
+	m := new(dns.Msg)
+	if err := m.Unpack(b); err != nil {
+		return m, err
+	}
+	var announced [4]int
+	for i := range announced {
+		announced[i] = int(b[4+2*i])<<8 | int(b[5+2*i])
+	}
+	if announced != [4]int{len(m.Question), len(m.Answer), len(m.Ns), len(m.Extra)} {
+		return m, errors.New("it ends before its last record")
+	}
+	return m, nil
+}
+
+// answers reports whether m is a reply to q.
+func answers(m, q *dns.Msg) bool {
+	if !m.Response || m.Opcode != dns.OpcodeQuery {
 		return false
 	}
-	if len(m.questions) == 0 { // a server may omit it if it can't read the query
-		return m.unread()
+	if len(m.Question) == 0 { // a server may omit it if it can't read the query
+		return unread(m)
 	}
-	a := m.questions[0]
-	return len(m.questions) == 1 && canonical(a.Name.String()) == q.name && a.Type == q.kind && a.Class == dnsmessage.ClassINET
+	got, want := m.Question[0], q.Question[0]
+	return len(m.Question) == 1 && dns.CanonicalName(got.Name) == want.Name && got.Qtype == want.Qtype && got.Qclass == want.Qclass
 }
 
 // describe shortens an error of package net, which contains addresses twice.

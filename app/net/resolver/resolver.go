@@ -17,13 +17,13 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
+	"github.com/miekg/dns"
 
 	"mailer/app"
+	"mailer/app/kit/cache"
 	"mailer/app/kit/publicip"
 )
 
@@ -50,7 +50,7 @@ type Resolver struct {
 	total   time.Duration
 	system  func() ([]string, error)   // addresses of the system's resolvers, as host:port
 	allowed func(addr netip.Addr) bool // whether an authoritative server may have the address
-	zones   *zoneCache
+	zones   *cache.Cache[string, zone] // by name
 }
 
 // New returns a Resolver. server is the HOST:PORT (or HOST, with port 53) to which all queries go,
@@ -64,21 +64,19 @@ func New(server string) *Resolver {
 	}
 	return &Resolver{
 		server: server, port: dnsPort, timeout: tryTimeout, total: lookupTime,
-		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: publicip.Is, zones: newZoneCache(),
+		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: publicip.Is, zones: cache.New[string, zone](maxZones, zoneTTL),
 	}
 }
 
 // systemServers reads the configuration each time, so that a change needs no restart.
 func systemServers(path string) ([]string, error) {
-	config, err := os.ReadFile(path)
+	config, err := dns.ClientConfigFromFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the system's resolvers are not known (%w): name one with --resolver", err)
 	}
 	var servers []string
-	for line := range strings.Lines(string(config)) {
-		if words := strings.Fields(line); len(words) > 1 && words[0] == "nameserver" {
-			servers = append(servers, net.JoinHostPort(words[1], dnsPort))
-		}
+	for _, server := range config.Servers {
+		servers = append(servers, net.JoinHostPort(server, dnsPort))
 	}
 	if len(servers) == 0 {
 		return nil, errors.New("the system has no resolver: name one with --resolver")
@@ -92,11 +90,11 @@ func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.
 	ctx, cancel := context.WithTimeout(ctx, r.total)
 	defer cancel()
 	kind, ok := kinds[t]
-	q := question{name: canonical(name), kind: kind}
-	if _, err := q.pack(0); !ok || err != nil || name == "" {
+	full, err := canonical(name)
+	if !ok || err != nil || name == "" {
 		return app.DNSAnswer{}, fmt.Errorf("can't ask for %s %q", t, name)
 	}
-	answer, err := r.follow(ctx, q.name, kind)
+	answer, err := r.follow(ctx, full, kind)
 	if err != nil {
 		return app.DNSAnswer{}, fmt.Errorf("look up %s %s: %w", t, name, err)
 	}
@@ -104,7 +102,7 @@ func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.
 }
 
 // follow looks up a name, and the targets of CNAMEs that the same reply does not resolve.
-func (r *Resolver) follow(ctx context.Context, name string, kind dnsmessage.Type) (app.DNSAnswer, error) {
+func (r *Resolver) follow(ctx context.Context, name string, kind uint16) (app.DNSAnswer, error) {
 	var answer app.DNSAnswer
 	seen := map[string]bool{name: true}
 	for {
@@ -122,7 +120,7 @@ func (r *Resolver) follow(ctx context.Context, name string, kind dnsmessage.Type
 		}
 		if len(records) > 0 || next == name {
 			answer.Records = records
-			answer.NameExists = reply.RCode == dnsmessage.RCodeSuccess || answer.CNAME != ""
+			answer.NameExists = reply.Rcode == dns.RcodeSuccess || answer.CNAME != ""
 			return answer, nil
 		}
 		name = next
@@ -131,58 +129,57 @@ func (r *Resolver) follow(ctx context.Context, name string, kind dnsmessage.Type
 
 // reply is a usable message: NOERROR or NXDOMAIN, from a server that may answer for zone.
 type reply struct {
-	*message
+	*dns.Msg
 	server string
 	zone   string // canonical, with the final dot
 }
 
 // walk follows the CNAMEs within one reply, from name. It returns the records at their end, or the
 // name to look up next, which is name itself if the reply is complete.
-func walk(r *reply, name string, kind dnsmessage.Type, seen map[string]bool) (records []app.DNSValue, next string, err error) {
-	if len(r.answers) > maxRecords {
+func walk(r *reply, name string, kind uint16, seen map[string]bool) (records []app.DNSValue, next string, err error) {
+	if len(r.Answer) > maxRecords {
 		return nil, "", fmt.Errorf("%s answered with more than %d records", r.server, maxRecords)
 	}
 	for next = name; ; {
-		var target string
-		for i := range r.answers {
-			rr := &r.answers[i]
-			if rr.body == nil || rr.owner != next || !isWithin(r.zone, next) {
+		var onward string
+		for _, rr := range r.Answer {
+			if !usable(rr) || owner(rr) != next || !dns.IsSubDomain(r.zone, next) {
 				continue
 			}
-			if rr.kind == kind {
+			if rr.Header().Rrtype == kind {
 				records = append(records, value(rr))
-			} else if t := rr.target(); t != "" {
-				target = t
+			} else if t := target(rr); t != "" {
+				onward = t
 			}
 		}
-		if len(records) > 0 || target == "" {
+		if len(records) > 0 || onward == "" {
 			return records, next, nil
 		}
-		if seen[target] {
+		if seen[onward] {
 			return nil, "", fmt.Errorf("the CNAME of %s leads in a circle", plain(next))
 		}
-		if seen[target] = true; len(seen) > maxCNAMEs+1 {
+		if seen[onward] = true; len(seen) > maxCNAMEs+1 {
 			return nil, "", fmt.Errorf("more than %d CNAMEs lead on from one to the next", maxCNAMEs)
 		}
-		next = target
+		next = onward
 	}
 }
 
 func firstTarget(r *reply, name string) string {
-	for _, rr := range r.answers {
-		if target := rr.target(); target != "" && rr.owner == name {
-			return plain(target)
+	for _, rr := range r.Answer {
+		if t := target(rr); t != "" && owner(rr) == name {
+			return plain(t)
 		}
 	}
 	return ""
 }
 
 // ask queries the servers that are responsible for name.
-func (r *Resolver) ask(ctx context.Context, name string, kind dnsmessage.Type) (*reply, error) {
+func (r *Resolver) ask(ctx context.Context, name string, kind uint16) (*reply, error) {
 	if r.server == "" {
 		return r.askAuthority(ctx, name, kind)
 	}
-	m, server, err := r.askAny(ctx, []string{r.server}, question{name: name, kind: kind, recursive: true}, final)
+	m, server, err := r.askAny(ctx, []string{r.server}, query(name, kind, true), final)
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +187,12 @@ func (r *Resolver) ask(ctx context.Context, name string, kind dnsmessage.Type) (
 }
 
 // final refuses a referral, which says nothing about the name.
-func final(m *message) error {
-	if m.Authoritative || m.RecursionAvailable || len(m.answers) > 0 || m.RCode != dnsmessage.RCodeSuccess {
+func final(m *dns.Msg) error {
+	if m.Authoritative || m.RecursionAvailable || len(m.Answer) > 0 || m.Rcode != dns.RcodeSuccess {
 		return nil
 	}
-	for _, rr := range m.authority {
-		if rr.kind == dnsmessage.TypeNS {
+	for _, rr := range m.Ns {
+		if nameServer(rr) != "" {
 			return errors.New("it refers to other servers instead of asking them: name one that does recursion")
 		}
 	}
@@ -204,16 +201,16 @@ func final(m *message) error {
 
 // askAny queries servers in turn, each at most twice, until one returns a usable reply. fit, if
 // set, refuses further replies.
-func (r *Resolver) askAny(ctx context.Context, servers []string, q question, fit func(*message) error) (*message, string, error) {
+func (r *Resolver) askAny(ctx context.Context, servers []string, q *dns.Msg, fit func(*dns.Msg) error) (*dns.Msg, string, error) {
 	err := errors.New("there is no server to ask")
 	for range tries {
 		for _, server := range servers {
 			if ctx.Err() != nil {
 				return nil, "", fmt.Errorf("no answer in time: %w", err)
 			}
-			var m *message
+			var m *dns.Msg
 			if m, err = r.exchange(ctx, server, q); err == nil {
-				err = usable(m)
+				err = answered(m)
 			}
 			if err == nil && fit != nil {
 				err = fit(m)
@@ -227,17 +224,14 @@ func (r *Resolver) askAny(ctx context.Context, servers []string, q question, fit
 	return nil, "", err
 }
 
-// refusals are the names of response codes (IANA, DNS RCODEs).
-var refusals = map[dnsmessage.RCode]string{1: "FORMERR", 2: "SERVFAIL", 4: "NOTIMP", 5: "REFUSED", 9: "NOTAUTH"}
-
-// usable accepts NOERROR and NXDOMAIN.
-func usable(m *message) error {
-	switch m.RCode {
-	case dnsmessage.RCodeSuccess, dnsmessage.RCodeNameError:
+// answered accepts NOERROR and NXDOMAIN.
+func answered(m *dns.Msg) error {
+	switch m.Rcode {
+	case dns.RcodeSuccess, dns.RcodeNameError:
 		return nil
 	}
-	if text, ok := refusals[m.RCode]; ok {
+	if text, ok := dns.RcodeToString[m.Rcode]; ok && m.Rcode < 16 { // some later ones have two meanings
 		return fmt.Errorf("answered %s", text)
 	}
-	return fmt.Errorf("answered with code %d", uint16(m.RCode))
+	return fmt.Errorf("answered with code %d", m.Rcode)
 }

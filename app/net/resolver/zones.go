@@ -7,15 +7,14 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
+	"github.com/miekg/dns"
 )
 
 const (
-	zoneTTL  = time.Minute
-	maxZones = 2048 // cached names
+	zoneTTL  = time.Minute // how long the zone of a name is cached
+	maxZones = 2048        // cached names
 )
 
 // zone is a DNS zone with its servers.
@@ -25,14 +24,15 @@ type zone struct {
 }
 
 // askAuthority queries the servers of the zone of name and follows referrals to zones below.
-func (r *Resolver) askAuthority(ctx context.Context, name string, kind dnsmessage.Type) (*reply, error) {
+func (r *Resolver) askAuthority(ctx context.Context, name string, kind uint16) (*reply, error) {
+	since := r.zones.Mark()
 	z, err := r.zoneOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	q := question{name: name, kind: kind}
+	q := query(name, kind, false)
 	for range maxReferrals {
-		fit := func(m *message) error { return competent(m, z.name, name) }
+		fit := func(m *dns.Msg) error { return competent(m, z.name, name) }
 		m, server, err := r.askAny(ctx, z.servers, q, fit)
 		if err != nil {
 			return nil, fmt.Errorf("no server of the zone %s gave an answer (if outgoing DNS is blocked here, name a server with --resolver): %w", display(z.name), err)
@@ -44,15 +44,15 @@ func (r *Resolver) askAuthority(ctx context.Context, name string, kind dnsmessag
 		if z, err = r.withServers(ctx, child, hosts); err != nil {
 			return nil, err
 		}
-		r.zones.put(name, z)
+		r.zones.Put(name, z, since)
 	}
 	return nil, fmt.Errorf("more than %d referrals", maxReferrals)
 }
 
 // competent refuses the reply of a server that does not serve the zone: it is neither
 // authoritative, nor answers the name, nor refers to other servers.
-func competent(m *message, zone, name string) error {
-	if m.Authoritative || len(m.answers) > 0 {
+func competent(m *dns.Msg, zone, name string) error {
+	if m.Authoritative || len(m.Answer) > 0 {
 		return nil
 	}
 	if child, _ := referral(m, zone, name); child != "" {
@@ -63,16 +63,16 @@ func competent(m *message, zone, name string) error {
 
 // referral returns the zone and servers of a referral to a zone between that of the server and the
 // name.
-func referral(m *message, zone, name string) (child string, hosts []string) {
-	if m.Authoritative || len(m.answers) > 0 || m.RCode != dnsmessage.RCodeSuccess {
+func referral(m *dns.Msg, zone, name string) (child string, hosts []string) {
+	if m.Authoritative || len(m.Answer) > 0 || m.Rcode != dns.RcodeSuccess {
 		return "", nil
 	}
-	for _, rr := range m.authority {
-		host, owner := rr.server(), rr.owner
-		if host == "" || owner == zone || !isWithin(zone, owner) || !isWithin(owner, name) || child != "" && child != owner {
+	for _, rr := range m.Ns {
+		host, below := nameServer(rr), owner(rr)
+		if host == "" || below == zone || !dns.IsSubDomain(zone, below) || !dns.IsSubDomain(below, name) || child != "" && child != below {
 			continue
 		}
-		child, hosts = owner, append(hosts, host)
+		child, hosts = below, append(hosts, host)
 	}
 	return child, hosts
 }
@@ -80,16 +80,17 @@ func referral(m *message, zone, name string) (child string, hosts []string) {
 // zoneOf finds the zone of a name by querying the system's resolvers for NS records, walking up
 // the labels.
 func (r *Resolver) zoneOf(ctx context.Context, name string) (zone, error) {
-	if z, ok := r.zones.get(name); ok {
+	if z, ok := r.zones.Get(name); ok {
 		return z, nil
 	}
+	since := r.zones.Mark()
 	apex, hosts, err := r.apexOf(ctx, name)
 	if err != nil {
 		return zone{}, err
 	}
 	z, err := r.withServers(ctx, apex, hosts)
 	if err == nil {
-		r.zones.put(name, z)
+		r.zones.Put(name, z, since)
 	}
 	return z, err
 }
@@ -97,12 +98,12 @@ func (r *Resolver) zoneOf(ctx context.Context, name string) (zone, error) {
 func (r *Resolver) apexOf(ctx context.Context, name string) (apex string, hosts []string, err error) {
 	apex = name
 	for range maxNSQueries {
-		m, err := r.askSystem(ctx, apex, dnsmessage.TypeNS)
+		m, err := r.askSystem(ctx, apex, dns.TypeNS)
 		if err != nil {
 			return "", nil, fmt.Errorf("find the name servers of %s: %w", display(apex), err)
 		}
-		for _, rr := range m.answers {
-			if host := rr.server(); host != "" && rr.owner == apex {
+		for _, rr := range m.Answer {
+			if host := nameServer(rr); host != "" && owner(rr) == apex {
 				hosts = append(hosts, host)
 			}
 		}
@@ -119,14 +120,14 @@ func (r *Resolver) apexOf(ctx context.Context, name string) (apex string, hosts 
 
 // nextUp returns the zone in the SOA of a reply (RFC 2308 2), otherwise the name without its first
 // label.
-func nextUp(m *message, name string) string {
+func nextUp(m *dns.Msg, name string) string {
 	up := "."
 	if _, rest, _ := strings.Cut(name, "."); rest != "" {
 		up = rest
 	}
-	for _, rr := range m.authority {
-		if rr.kind == dnsmessage.TypeSOA && isWithin(rr.owner, up) {
-			return rr.owner
+	for _, rr := range m.Ns {
+		if rr.Header().Rrtype == dns.TypeSOA && dns.IsSubDomain(owner(rr), up) {
+			return owner(rr)
 		}
 	}
 	return up
@@ -138,7 +139,7 @@ func (r *Resolver) withServers(ctx context.Context, name string, hosts []string)
 	z := zone{name: name}
 	var refused int
 	var last error
-	for _, kind := range []dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
+	for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
 		for _, host := range hosts[:min(len(hosts), 2*maxServers)] {
 			if len(z.servers) >= maxServers {
 				return z, nil
@@ -167,29 +168,26 @@ func (r *Resolver) withServers(ctx context.Context, name string, hosts []string)
 	return zone{}, fmt.Errorf("the name servers of %s have no addresses", display(name))
 }
 
-func (r *Resolver) addresses(ctx context.Context, host string, kind dnsmessage.Type) ([]netip.Addr, error) {
+func (r *Resolver) addresses(ctx context.Context, host string, kind uint16) ([]netip.Addr, error) {
 	m, err := r.askSystem(ctx, host, kind)
 	if err != nil {
 		return nil, err
 	}
 	var addrs []netip.Addr
-	for _, rr := range m.answers {
-		switch a := rr.body.(type) {
-		case *dnsmessage.AResource:
-			addrs = append(addrs, netip.AddrFrom4(a.A))
-		case *dnsmessage.AAAAResource:
-			addrs = append(addrs, netip.AddrFrom16(a.AAAA).Unmap())
+	for _, rr := range m.Answer {
+		if a := address(rr); usable(rr) && a.IsValid() {
+			addrs = append(addrs, a)
 		}
 	}
 	return addrs, nil
 }
 
-func (r *Resolver) askSystem(ctx context.Context, name string, kind dnsmessage.Type) (*message, error) {
+func (r *Resolver) askSystem(ctx context.Context, name string, kind uint16) (*dns.Msg, error) {
 	servers, err := r.system()
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := r.askAny(ctx, servers[:min(len(servers), maxServers)], question{name: name, kind: kind, recursive: true}, nil)
+	m, _, err := r.askAny(ctx, servers[:min(len(servers), maxServers)], query(name, kind, true), nil)
 	return m, err
 }
 
@@ -198,45 +196,4 @@ func display(name string) string {
 		return "the root"
 	}
 	return plain(name)
-}
-
-// zoneCache caches the zones of names for a minute.
-type zoneCache struct {
-	mu    sync.Mutex
-	now   func() time.Time
-	zones map[string]cachedZone
-}
-
-type cachedZone struct {
-	zone
-	until time.Time
-}
-
-func newZoneCache() *zoneCache {
-	return &zoneCache{now: time.Now, zones: map[string]cachedZone{}}
-}
-
-func (c *zoneCache) get(name string) (zone, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	z, ok := c.zones[name]
-	return z.zone, ok && c.now().Before(z.until)
-}
-
-// put first removes expired entries if the cache is full, or all entries.
-func (c *zoneCache) put(name string, z zone) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	if len(c.zones) >= maxZones {
-		for k, v := range c.zones {
-			if !now.Before(v.until) {
-				delete(c.zones, k)
-			}
-		}
-	}
-	if len(c.zones) >= maxZones {
-		clear(c.zones)
-	}
-	c.zones[name] = cachedZone{z, now.Add(zoneTTL)}
 }

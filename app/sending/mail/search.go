@@ -86,7 +86,7 @@ func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page a
 	if err := s.slots.Acquire(ctx, key.TeamID, 1); err != nil {
 		return nil, err
 	}
-	defer s.slots.Release(1)
+	defer s.slots.Release(key.TeamID, 1)
 	found, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (FoundEmails, error) {
 		return r.SearchEmails(key.TeamID, f, page, searchBound)
 	})

@@ -174,7 +174,7 @@ func (s *Service) apply(ctx context.Context, f Filter, a action) (res Result, er
 	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
 		return res, err
 	}
-	defer s.walks.Release(1)
+	defer s.walks.Release(p.team, 1)
 	defer s.summaries.clear()
 	if a.broadcast != nil {
 		err = s.applyToBroadcasts(ctx, p, a, &res)

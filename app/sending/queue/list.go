@@ -94,7 +94,7 @@ func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit
 	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
 		return err
 	}
-	defer s.walks.Release(1)
+	defer s.walks.Release(p.team, 1)
 	return base.Unavailable(s.DB.Read(ctx, func(r *db.Reader) error {
 		if err := p.checkCursor(r, name, cursor); err != nil {
 			return err

@@ -34,7 +34,7 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
 		return res, err
 	}
-	defer s.walks.Release(1)
+	defer s.walks.Release(p.team, 1)
 	defer s.summaries.clear()
 	q := &requeueRun{s: s, p: p, message: "Requeued by " + app.ActorOf(ctx).Description() + ": sent again", skipped: map[string]int{}}
 	err = q.run(ctx)

@@ -95,7 +95,7 @@ func (s *Service) count(ctx context.Context, team string, c *counter, domains bo
 	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
 		return err
 	}
-	defer s.walks.Release(1)
+	defer s.walks.Release(p.team, 1)
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		*c = *newCounter()
 		groups, err := r.QueuedGroups(p.team, p.now)

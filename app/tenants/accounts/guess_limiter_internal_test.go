@@ -106,14 +106,14 @@ func TestCodeGuessesAreSlowedFromAllClients(t *testing.T) {
 func TestTenThousandGuessesDelayNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuessLimiter()
-		work := hashSlots{free: maxConcurrentHashes}
+		work := newHasher()
 		var hashed, refused atomic.Int64
 		try := func(ctx context.Context, by guesser, first bool) error {
 			return g.run(ctx, by, func() error {
 				if err := work.acquire(ctx, first); err != nil {
 					return err
 				}
-				defer work.release()
+				defer work.slots.Release(first, 1)
 				hashed.Add(1)
 				<-time.After(40 * time.Millisecond) // the time of a hash
 				return errWrong
@@ -130,7 +130,7 @@ func TestTenThousandGuessesDelayNoOther(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := len(work.queues[1]); n > maxHashQueue {
+		if n := work.slots.Usage(false).Waiting; n > maxHashQueue {
 			t.Errorf("%d wait for a hash", n)
 		}
 		if g.waiting > maxWaiting || refused.Load() < 9000 {
@@ -150,8 +150,8 @@ func TestTenThousandGuessesDelayNoOther(t *testing.T) {
 		}
 		cancel()
 		attempts.Wait()
-		if g.waiting != 0 || work.free != maxConcurrentHashes {
-			t.Errorf("left: %d slowed, %d turns free", g.waiting, work.free)
+		if u := work.slots.Usage(false); g.waiting != 0 || u.Used != 0 {
+			t.Errorf("left: %d slowed, %+v", g.waiting, u)
 		}
 	})
 }

@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 )
 
 // Parameters of argon2id (RFC 9106): the minimum that OWASP recommends.
@@ -90,15 +91,26 @@ func (p params) sum(password string, salt []byte, size int) []byte {
 
 // hasher hashes passwords, few at the same time: a hash takes much memory and CPU time.
 type hasher struct {
-	slots hashSlots
-	dummy passwordHash // compared with if there is no account
+	slots *fair.Semaphore[bool] // by priority: browsers that were used before come first
+	dummy passwordHash          // compared with if there is no account
 }
 
-// maxConcurrentHashes is how many passwords are hashed at the same time.
-const maxConcurrentHashes = 2
+const (
+	// maxConcurrentHashes is how many passwords are hashed at the same time.
+	maxConcurrentHashes = 2
+	// maxHashQueue bounds the waiting callers of each priority, so that the last one waits about a
+	// second.
+	maxHashQueue = 40
+)
 
 func newHasher() *hasher {
-	h := &hasher{slots: hashSlots{free: maxConcurrentHashes}}
+	rank := func(priority bool) int {
+		if priority {
+			return 0
+		}
+		return 1
+	}
+	h := &hasher{slots: fair.New(fair.Config[bool]{Capacity: maxConcurrentHashes, MaxWaiting: maxHashQueue, Rank: rank})}
 	h.dummy = passwordHash{params: currentParams, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
 	_, _ = rand.Read(h.dummy.sum) // never fails
 	return h
@@ -107,10 +119,10 @@ func newHasher() *hasher {
 // hash hashes a new password. priority: it is hashed before those without. Errors:
 // CodeRateLimitExceeded if too many wait, that of ctx.
 func (h *hasher) hash(ctx context.Context, password string, priority bool) (string, error) {
-	if err := h.slots.acquire(ctx, priority); err != nil {
+	if err := h.acquire(ctx, priority); err != nil {
 		return "", err
 	}
-	defer h.slots.release()
+	defer h.slots.Release(priority, 1)
 	k := passwordHash{params: currentParams, salt: make([]byte, saltBytes)}
 	_, _ = rand.Read(k.salt) // never fails
 	k.sum = k.params.sum(password, k.salt, hashBytes)
@@ -129,74 +141,19 @@ func (h *hasher) matches(ctx context.Context, stored, password string, priority 
 	if utf8.RuneCountInString(password) > MaxPassword {
 		password = ""
 	}
-	if err := h.slots.acquire(ctx, priority); err != nil {
+	if err := h.acquire(ctx, priority); err != nil {
 		return false, false, err
 	}
-	defer h.slots.release()
+	defer h.slots.Release(priority, 1)
 	same := subtle.ConstantTimeCompare(k.params.sum(password, k.salt, len(k.sum)), k.sum) == 1
 	return same && stored != "" && password != "", k.params != currentParams, nil
 }
 
-// maxHashQueue bounds each queue of hashSlots, so that the last caller waits about a second.
-const maxHashQueue = 40
-
-// hashSlots is a semaphore with two priorities: browsers that were used before come first.
-type hashSlots struct {
-	mu     sync.Mutex
-	free   int
-	queues [2][]chan struct{}
-}
-
 // acquire waits for a slot. Errors: CodeRateLimitExceeded if too many wait, that of ctx.
-func (t *hashSlots) acquire(ctx context.Context, priority bool) error {
-	queue := 1
-	if priority {
-		queue = 0
-	}
-	t.mu.Lock()
-	if t.free > 0 {
-		t.free--
-		t.mu.Unlock()
-		return nil
-	}
-	if len(t.queues[queue]) >= maxHashQueue {
-		t.mu.Unlock()
+func (h *hasher) acquire(ctx context.Context, priority bool) error {
+	err := h.slots.Acquire(ctx, priority, 1)
+	if errors.Is(err, fair.ErrTooManyWaiting) {
 		return errTooManyTries(2 * time.Second)
 	}
-	ready := make(chan struct{})
-	t.queues[queue] = append(t.queues[queue], ready)
-	t.mu.Unlock()
-	select {
-	case <-ready:
-		return nil
-	case <-ctx.Done():
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i, waiter := range t.queues[queue] {
-		if waiter == ready {
-			t.queues[queue] = append(t.queues[queue][:i:i], t.queues[queue][i+1:]...)
-			return ctx.Err()
-		}
-	}
-	t.grant() // the slot was granted meanwhile
-	return ctx.Err()
-}
-
-// release returns a slot.
-func (t *hashSlots) release() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.grant()
-}
-
-func (t *hashSlots) grant() {
-	for i, queue := range t.queues {
-		if len(queue) > 0 {
-			close(queue[0])
-			t.queues[i] = queue[1:]
-			return
-		}
-	}
-	t.free++
+	return err
 }

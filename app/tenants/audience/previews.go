@@ -105,7 +105,7 @@ func (s *Previews) boundedRead(ctx context.Context, teamID string, fn func(*db.R
 	if err := s.service.scans.Acquire(waitCtx, teamID, 1); err != nil {
 		return ctx.Err()
 	}
-	defer s.service.scans.Release(1)
+	defer s.service.scans.Release(teamID, 1)
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Until: time.Now().Add(previewTimeout)}) })
 	if errors.Is(err, db.ErrLong) {
 		return nil

@@ -40,7 +40,7 @@ func (s *Service) Scan(ctx context.Context, teamID string, fn func(*db.Reader, d
 	if err := s.scans.Acquire(ctx, teamID, 1); err != nil {
 		return err
 	}
-	defer s.scans.Release(1)
+	defer s.scans.Release(teamID, 1)
 	return s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{}) })
 }
 
@@ -50,7 +50,7 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 	if err := s.scans.Acquire(ctx, teamID, maxScans); err != nil {
 		return 0, err
 	}
-	defer s.scans.Release(maxScans)
+	defer s.scans.Release(teamID, maxScans)
 	middle, err := db.Get(ctx, s.DB, func(r *db.Reader) (string, error) { return r.MiddleContact(teamID) })
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, nil

@@ -136,7 +136,7 @@ func longScansWait(t *testing.T) {
 		t.Error("a long list did not wait")
 	default:
 	}
-	w.Services.Audience.Scans().Release(audience.MaxScans)
+	w.Services.Audience.Scans().Release("another team", audience.MaxScans)
 	for _, c := range []chan answer{counted, listed} {
 		if got := <-c; got.n != 1 || got.err != nil {
 			t.Errorf("after the wait: %d, %v", got.n, got.err)
@@ -320,7 +320,7 @@ func TestLongScansAreFairBetweenTeams(t *testing.T) {
 		if len(listed) != 0 {
 			t.Error("a long walk of segments did not wait for its turn")
 		}
-		w.Services.Audience.Scans().Release(audience.MaxScans)
+		w.Services.Audience.Scans().Release(w.Key.TeamID, audience.MaxScans)
 		for range 8 {
 			testserver.Must(t, <-listed)
 		}

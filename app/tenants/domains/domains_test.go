@@ -569,7 +569,7 @@ func TestKeyGenerationIsFairBetweenTeams(t *testing.T) {
 			}
 		})
 		synctest.Wait() // until all other callers wait
-		w.Services.Domains.KeySlots().Release(1)
+		w.Services.Domains.KeySlots().Release(w.Key.TeamID, 1)
 		adding.Wait()
 		if n := before.Load(); n > 3 {
 			t.Errorf("%d domains of the crowd came before it", n)

@@ -27,5 +27,5 @@ func (s *Service) acquireKeySlot(ctx context.Context, teamID string) (release fu
 		return nil, &app.Error{Code: app.CodeServiceUnavailable, RetryAfter: keyWaitTimeout,
 			Message: "The server is busy making signing keys for other domains; try again in a few seconds"}
 	}
-	return func() { s.keySlots.Release(1) }, err
+	return func() { s.keySlots.Release(teamID, 1) }, err
 }

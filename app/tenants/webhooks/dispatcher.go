@@ -241,7 +241,7 @@ func (h *dispatcher) dispatch(ctx context.Context, scans []*queueScan) error {
 		if err != nil {
 			scan.begun = nil
 		}
-		h.slots.take(scan.slot, len(scan.begun)-scan.free)
+		h.slots.release(scan.slot, scan.free-len(scan.begun))
 		for _, d := range scan.begun {
 			h.queues[scan.webhookID].inFlight[d.EventID] = true
 			jobs = append(jobs, &job{due: d, attempt: d.Attempts + 1, slot: scan.slot})
@@ -407,7 +407,7 @@ func (h *dispatcher) finish(j *job, next time.Time, fast bool) {
 	h.mu.Lock()
 	q := h.queues[j.due.WebhookID]
 	delete(q.inFlight, j.due.EventID)
-	h.slots.take(j.slot, -1)
+	h.slots.release(j.slot, 1)
 	q.limit, q.slow = min(2*q.limit, maxPerEndpoint), false
 	if !fast {
 		q.limit, q.slow = 1, true

@@ -28,10 +28,3 @@ func (s *subscriptions) SubscriberIDs(teamID string, name webhook.EventName) (id
 	}
 	return ids
 }
-
-func NewTeamSlots(size int) *teamSlots { return newTeamSlots(size) }
-
-func (p *teamSlots) Free(team string) int    { return p.free(team) }
-func (p *teamSlots) Take(team string, n int) { p.take(team, n) }
-func (p *teamSlots) Used(team string) int    { return p.teams[team] }
-func (p *teamSlots) Teams() int              { return len(p.teams) }

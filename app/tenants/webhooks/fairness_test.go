@@ -108,34 +108,6 @@ func TestHangingHostLeavesSlotsForOtherTeams(t *testing.T) {
 	})
 }
 
-func TestSlotsAreSharedByTeams(t *testing.T) {
-	p := webhooks.NewTeamSlots(64)
-	fill := func(team string) (n int) {
-		for ; p.Free(team) > 0; n++ {
-			p.Take(team, 1)
-		}
-		return n
-	}
-	if slots := p.Free("a"); slots != 32 {
-		t.Errorf("a team may take %d places", slots)
-	}
-	if a, b, c, d := fill("a"), fill("b"), fill("c"), fill("d"); a != 32 || b != 16 || c != 8 || d != 4 {
-		t.Errorf("%d %d %d %d", a, b, c, d)
-	}
-	p.Take("a", -32)
-	if a, b := fill("a"), fill("b"); a != 18 || b != 1 {
-		t.Errorf("again %d %d", a, b)
-	}
-	for _, team := range []string{"a", "b", "c", "d"} {
-		for p.Used(team) > 0 {
-			p.Take(team, -1)
-		}
-	}
-	if p.Free("e") != 32 || p.Teams() != 0 {
-		t.Errorf("%d places, %d teams", p.Free("e"), p.Teams())
-	}
-}
-
 func TestEventFor500WebhooksIsStoredOnce(t *testing.T) {
 	w := testserver.NewWithConfig(t, server.Config{WebhooksPerTeam: webhook.MaxPerTeam})
 	for i := range webhook.MaxPerTeam - 1 { // the test server has one

@@ -72,7 +72,7 @@ func (h *dispatcher) acquireSlot(w *webhook.Webhook) (release func(), err error)
 	h.slots.take(slot, 1)
 	return func() {
 		h.mu.Lock()
-		h.slots.take(slot, -1)
+		h.slots.release(slot, 1)
 		h.mu.Unlock()
 		h.signal.Notify()
 	}, nil

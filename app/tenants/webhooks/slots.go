@@ -1,5 +1,7 @@
 package webhooks
 
+import "mailer/app/kit/fair"
+
 const (
 	// maxConcurrent bounds the running attempts.
 	maxConcurrent = 128
@@ -12,30 +14,11 @@ const (
 	maxPerEndpoint = 8
 )
 
-// teamSlots is a number of attempt slots that teams share. A team can take no more of the free
-// slots than it would leave: one team alone gets half of the slots, two teams a third each, and a
-// slot is always left for the next team. This matters since an attempt can hold a slot for ten
-// seconds and is not interrupted for another team.
-type teamSlots struct {
-	size  int
-	used  int
-	teams map[string]int // by team id; only teams that hold slots
-}
-
-func newTeamSlots(size int) *teamSlots { return &teamSlots{size: size, teams: map[string]int{}} }
-
-// free returns how many more slots a team may take.
-func (p *teamSlots) free(team string) int {
-	return max(0, (p.size-p.used-p.teams[team]+1)/2)
-}
-
-// take takes n slots for a team; a negative n returns them.
-func (p *teamSlots) take(team string, n int) {
-	p.used += n
-	p.teams[team] += n
-	if p.teams[team] == 0 {
-		delete(p.teams, team)
-	}
+// newTeamSlots returns a number of attempt slots that teams share. A team can take no more of the
+// free slots than it would leave: an attempt can hold a slot for ten seconds and is not interrupted
+// for another team.
+func newTeamSlots(size int64) *fair.Semaphore[string] {
+	return fair.New(fair.Config[string]{Capacity: size, LeaveHalf: true})
 }
 
 // slotKey is the team and the host of an attempt.
@@ -45,40 +28,53 @@ type slotKey struct {
 }
 
 // attemptSlots counts the attempts that are running or about to begin. An attempt holds one slot in
-// total, one of its host, and one of the slow ones if it may be slow.
+// total, one of its host, and one of the slow ones if it may be slow. The dispatcher never waits
+// for slots: it is not safe for concurrent use.
 type attemptSlots struct {
-	all, slow *teamSlots
-	hosts     map[string]*teamSlots // only hosts with attempts
+	all, slow *fair.Semaphore[string]
+	hosts     map[string]*fair.Semaphore[string] // only hosts with attempts
 }
 
 func newAttemptSlots() *attemptSlots {
-	return &attemptSlots{all: newTeamSlots(maxConcurrent), slow: newTeamSlots(maxSlowConcurrent), hosts: map[string]*teamSlots{}}
+	return &attemptSlots{all: newTeamSlots(maxConcurrent), slow: newTeamSlots(maxSlowConcurrent), hosts: map[string]*fair.Semaphore[string]{}}
+}
+
+// host returns the slots of a host.
+func (p *attemptSlots) host(name string) *fair.Semaphore[string] {
+	if host := p.hosts[name]; host != nil {
+		return host
+	}
+	return newTeamSlots(maxPerHost)
 }
 
 // free returns how many more attempts may begin.
 func (p *attemptSlots) free(s slotKey) int {
-	n := p.all.free(s.team)
+	n := min(p.all.Free(s.team), p.host(s.host).Free(s.team))
 	if s.slow {
-		n = min(n, p.slow.free(s.team))
+		n = min(n, p.slow.Free(s.team))
 	}
-	if host := p.hosts[s.host]; host != nil {
-		return min(n, host.free(s.team))
-	}
-	return min(n, newTeamSlots(maxPerHost).free(s.team))
+	return int(n)
 }
 
-// take takes n slots; a negative n returns them.
+// take takes n slots, which must be free.
 func (p *attemptSlots) take(s slotKey, n int) {
-	p.all.take(s.team, n)
+	host := p.host(s.host)
+	p.hosts[s.host] = host
+	p.all.TryAcquire(s.team, int64(n))
+	host.TryAcquire(s.team, int64(n))
 	if s.slow {
-		p.slow.take(s.team, n)
+		p.slow.TryAcquire(s.team, int64(n))
 	}
+}
+
+// release returns n slots.
+func (p *attemptSlots) release(s slotKey, n int) {
 	host := p.hosts[s.host]
-	if host == nil {
-		host = newTeamSlots(maxPerHost)
-		p.hosts[s.host] = host
+	p.all.Release(s.team, int64(n))
+	if s.slow {
+		p.slow.Release(s.team, int64(n))
 	}
-	if host.take(s.team, n); host.used == 0 {
+	if host.Release(s.team, int64(n)); host.Usage(s.team).Used == 0 {
 		delete(p.hosts, s.host)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"mailer/app/kit/fair"
 )
 
 // maxWrite is how long a peer may take to read a reply.
@@ -23,6 +25,7 @@ type Conn struct {
 	left    int64     // bytes that may still be read
 	closing bool
 	// Guarded by the limiter's mutex:
+	busy     bool      // a message is being received
 	closed   bool      // unregister after the message
 	signedIn bool      // the peer has signed in
 	since    time.Time // since when it has been idle
@@ -46,7 +49,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 func (c *Conn) arm() error {
 	c.limiter.mu.Lock()
 	defer c.limiter.mu.Unlock()
-	if c.limiter.draining && !c.limiter.conns[c] {
+	if c.limiter.draining && !c.busy {
 		return os.ErrDeadlineExceeded // the server replies 421 and closes
 	}
 	c.since = time.Now()
@@ -55,6 +58,12 @@ func (c *Conn) arm() error {
 		at = c.due
 	}
 	return c.Conn.SetReadDeadline(c.capped(at, 0))
+}
+
+// idle describes the connection for fair.Connections: it may be closed for another one before its
+// peer has signed in, and between messages.
+func (c *Conn) idle(time.Time) (fair.Idle, bool) {
+	return fair.Idle{Since: c.since}, !c.busy && !c.signedIn && !c.closed
 }
 
 // capped returns the earlier one of a time and the end of the connection.
@@ -137,22 +146,20 @@ func (c *Conn) Stopping() bool { return c.limiter.Draining() }
 func (c *Conn) BeginMessage() bool {
 	c.limiter.mu.Lock()
 	defer c.limiter.mu.Unlock()
-	_, ok := c.limiter.conns[c]
-	if ok = ok && !c.closed; ok {
-		c.limiter.conns[c] = true
+	if c.closed || !c.limiter.open.Has(c, c.from) {
+		return false
 	}
-	return ok
+	c.busy = true
+	return true
 }
 
 // EndMessage marks the end of the message.
 func (c *Conn) EndMessage() {
 	c.limiter.mu.Lock()
 	defer c.limiter.mu.Unlock()
-	if _, ok := c.limiter.conns[c]; ok {
-		c.limiter.conns[c] = false
-	}
+	c.busy = false
 	if c.closed {
-		c.limiter.remove(c)
+		c.limiter.open.Remove(c, c.from)
 	}
 	c.limiter.done.Broadcast()
 }

@@ -13,11 +13,11 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
 	"mailer/app/kit/clock"
+	"mailer/app/kit/fair"
 )
 
 // Limits bound one peer, and all peers together.
@@ -42,8 +42,7 @@ type Limiter struct {
 
 	mu        sync.Mutex
 	listeners []net.Listener
-	conns     map[*Conn]bool // value: a message is being received
-	from      map[netip.Prefix]int
+	open      *fair.Connections[*Conn]
 	known     map[netip.Prefix]time.Time // time of the last sign-in
 	draining  bool
 	done      sync.Cond // a message ended
@@ -51,7 +50,7 @@ type Limiter struct {
 
 // NewLimiter makes a limiter without listeners.
 func NewLimiter(l Limits) *Limiter {
-	lim := &Limiter{limits: l, conns: map[*Conn]bool{}, from: map[netip.Prefix]int{}, known: map[netip.Prefix]time.Time{}}
+	lim := &Limiter{limits: l, open: fair.NewConnections(false, (*Conn).idle), known: map[netip.Prefix]time.Time{}}
 	lim.done.L = &lim.mu
 	return lim
 }
@@ -101,49 +100,30 @@ func (lim *Limiter) Draining() bool {
 func (lim *Limiter) Counts() (conns, addresses int) {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
-	return len(lim.conns), len(lim.from)
+	return lim.open.Open()
 }
 
 // admit registers a connection; nil if it exceeds the limits.
 func (lim *Limiter) admit(raw net.Conn) *Conn {
-	c := &Conn{Conn: raw, limiter: lim, limits: lim.limits, from: Network(raw.RemoteAddr()), left: lim.limits.SessionBytes, since: time.Now()}
+	c := &Conn{Conn: raw, limiter: lim, limits: lim.limits, from: network(raw.RemoteAddr()), left: lim.limits.SessionBytes, since: time.Now()}
 	c.Expire(lim.limits.MaxAge)
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
-	if lim.draining || lim.from[c.from] >= lim.limits.PerAddress {
+	if lim.draining {
 		return nil
 	}
 	limit := lim.limits.Conns
 	if at, ok := lim.known[c.from]; !ok || clock.Since(at) > knownFor {
 		limit -= lim.limits.Reserve
 	}
-	if len(lim.conns) >= limit && !lim.evict(c.from) {
+	victim, ok := lim.open.Add(c, c.from, limit, lim.limits.PerAddress)
+	if !ok {
 		return nil
 	}
-	lim.conns[c] = false
-	lim.from[c.from]++
+	if victim != nil {
+		_ = victim.Conn.Close() // its reader gets an error
+	}
 	return c
-}
-
-// evict closes a connection to make space for one from the address next, and reports whether it
-// did. It takes the connection that has been idle longest, without a sign-in and without a message,
-// of the address that has the most connections and more than next.
-func (lim *Limiter) evict(next netip.Prefix) bool {
-	var victim *Conn
-	for c, busy := range lim.conns {
-		if busy || c.signedIn || c.closed {
-			continue
-		}
-		if more := lim.from[c.from]; victim == nil || more > lim.from[victim.from] || more == lim.from[victim.from] && c.since.Before(victim.since) {
-			victim = c
-		}
-	}
-	if victim == nil || lim.from[victim.from] <= lim.from[next] {
-		return false
-	}
-	lim.remove(victim)
-	_ = victim.Conn.Close() // its reader gets an error
-	return true
 }
 
 // markKnown records a sign-in from an address.
@@ -157,37 +137,18 @@ func (lim *Limiter) markKnown(from netip.Prefix) {
 	lim.known[from] = clock.Now()
 }
 
-// Network returns the network that connections are counted for: an IPv4 address, or an IPv6 /64.
-func Network(a net.Addr) netip.Prefix {
-	at, err := netip.ParseAddrPort(a.String())
-	if err != nil {
-		return netip.Prefix{}
-	}
-	bits, addr := 64, at.Addr().Unmap().WithZone("")
-	if addr.Is4() {
-		bits = 32
-	}
-	p, _ := addr.Prefix(bits)
-	return p
+// network returns the network that the connections of an address are counted for.
+func network(a net.Addr) netip.Prefix {
+	at, _ := netip.ParseAddrPort(a.String()) // the zero value for other addresses
+	return fair.Network(at.Addr())
 }
 
 // onClose unregisters a connection, after its message if there is one.
 func (lim *Limiter) onClose(c *Conn) {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
-	if c.closed = true; !lim.conns[c] {
-		lim.remove(c)
-	}
-}
-
-// remove unregisters a connection; it may be unregistered already.
-func (lim *Limiter) remove(c *Conn) {
-	if _, ok := lim.conns[c]; !ok {
-		return
-	}
-	delete(lim.conns, c)
-	if lim.from[c.from]--; lim.from[c.from] == 0 {
-		delete(lim.from, c.from)
+	if c.closed = true; !c.busy {
+		lim.open.Remove(c, c.from)
 	}
 }
 
@@ -199,8 +160,8 @@ func (lim *Limiter) Drain() {
 	for _, l := range lim.listeners {
 		_ = l.Close() // closed here too, in case the server has not started serving it
 	}
-	for c, busy := range lim.conns {
-		if !busy {
+	for c := range lim.open.All() {
+		if !c.busy {
 			_ = c.Conn.SetReadDeadline(time.Now())
 		}
 	}
@@ -210,16 +171,26 @@ func (lim *Limiter) Drain() {
 func (lim *Limiter) waitIdle() {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
-	for slices.Contains(slices.Collect(maps.Values(lim.conns)), true) {
+	for lim.receiving() {
 		lim.done.Wait()
 	}
+}
+
+// receiving reports whether a message is being received.
+func (lim *Limiter) receiving() bool {
+	for c := range lim.open.All() {
+		if c.busy {
+			return true
+		}
+	}
+	return false
 }
 
 // CloseAll closes every connection.
 func (lim *Limiter) CloseAll() {
 	lim.mu.Lock()
 	defer lim.mu.Unlock()
-	for c := range lim.conns {
+	for c := range lim.open.All() {
 		_ = c.Conn.Close()
 	}
 }

@@ -115,29 +115,15 @@ func TestKnownAddressesAreBounded(t *testing.T) {
 		lim := NewLimiter(Limits{})
 		address := func(n int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, byte(n>>16), byte(n>>8), byte(n))} }
 		for n := range maxKnown + 10 {
-			lim.markKnown(Network(address(n)))
+			lim.markKnown(network(address(n)))
 		}
 		if len(lim.known) != maxKnown {
 			t.Errorf("%d are remembered", len(lim.known))
 		}
 		time.Sleep(knownFor + time.Second)
-		lim.markKnown(Network(address(1 << 20)))
+		lim.markKnown(network(address(1 << 20)))
 		if len(lim.known) != 1 {
 			t.Errorf("%d are remembered after a day", len(lim.known))
 		}
 	})
-}
-
-func TestNetwork(t *testing.T) {
-	for addr, want := range map[string]string{
-		"192.0.2.7:25": "192.0.2.7/32", "[::ffff:192.0.2.7]:25": "192.0.2.7/32", "[2001:db8:1:2:3:4:5:6]:25": "2001:db8:1:2::/64", "[fe80::1%eth0]:25": "fe80::/64",
-	} {
-		a, err := net.ResolveTCPAddr("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := Network(a).String(); got != want {
-			t.Errorf("%s counts for %s, want %s", addr, got, want)
-		}
-	}
 }

@@ -8,45 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 
 	"github.com/emersion/go-smtp"
+
+	"mailer/app/kit/fair"
 )
-
-// diskBudget bounds the disk space of messages that are being received. One team has at most its
-// share.
-type diskBudget struct {
-	capacity, share int64
-	mu              sync.Mutex
-	used            int64
-	held            map[string]int64 // by team
-}
-
-func newDiskBudget(capacity, share int64) *diskBudget {
-	return &diskBudget{capacity: capacity, share: share, held: map[string]int64{}}
-}
-
-// acquire takes n bytes for a team; false if they exceed the limits.
-func (p *diskBudget) acquire(team string, n int64) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.used+n > p.capacity || p.held[team]+n > p.share {
-		return false
-	}
-	p.used += n
-	p.held[team] += n
-	return true
-}
-
-func (p *diskBudget) release(team string, n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.used -= n
-	if p.held[team] -= n; p.held[team] == 0 {
-		delete(p.held, team)
-	}
-}
 
 // Refusals for the content of a message.
 var (
@@ -61,7 +28,7 @@ var (
 // that nothing is left however the server ends. After an error it reads on, since the peer gets the
 // reply at the end of the message only.
 type messageBuffer struct {
-	budget      *diskBudget
+	disk        *fair.Semaphore[string] // the disk space of messages that are being received, by team
 	team        string
 	dir         string
 	memoryLimit int64
@@ -119,7 +86,7 @@ func (in *messageBuffer) store(b []byte) *smtp.SMTPError {
 		in.head = append(in.head, b...)
 		return nil
 	}
-	if !in.budget.acquire(in.team, int64(len(b))) {
+	if !in.disk.TryAcquire(in.team, int64(len(b))) {
 		return errNoSpace
 	}
 	in.onDisk += int64(len(b))
@@ -191,6 +158,6 @@ func (in *messageBuffer) close() {
 	if in.file != nil {
 		_ = in.file.Close()
 	}
-	in.budget.release(in.team, in.onDisk)
+	in.disk.Release(in.team, in.onDisk)
 	in.head, in.file, in.onDisk = nil, nil, 0
 }

@@ -211,8 +211,8 @@ func newTestServer(t testing.TB, change func(*Config, *limits)) *testServer {
 				t.Errorf("serve: %v", err)
 			}
 		}
-		if w.server.disk.used != 0 || len(w.server.disk.held) != 0 || f.charged != 0 {
-			t.Errorf("still held: %d bytes of the disk, of %v, %d of the memory", w.server.disk.used, w.server.disk.held, f.charged)
+		if u := w.server.disk.Usage(""); u.Used != 0 || u.Owners != 0 || f.charged != 0 {
+			t.Errorf("still held: %+v of the disk, %d bytes of the memory", u, f.charged)
 		}
 	})
 	return w

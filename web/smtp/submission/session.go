@@ -165,7 +165,7 @@ func (s *session) Data(r io.Reader) error {
 		return errIncomplete
 	}
 	defer s.conn.EndMessage()
-	in := &messageBuffer{budget: s.server.disk, team: s.team, dir: s.server.cfg.Dir, memoryLimit: s.server.limits.memory, log: s.server.cfg.Log}
+	in := &messageBuffer{disk: s.server.disk, team: s.team, dir: s.server.cfg.Dir, memoryLimit: s.server.limits.memory, log: s.server.cfg.Log}
 	defer in.close()
 	if _, err := io.Copy(in, r); err != nil {
 		if errors.Is(err, smtp.ErrDataTooLarge) {

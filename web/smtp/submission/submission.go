@@ -19,6 +19,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 	"mailer/app/sending/mail"
 	"mailer/web/smtp/conn"
 )
@@ -75,7 +76,7 @@ type Server struct {
 	limits        limits
 	smtp          *smtp.Server
 	limiter       *conn.Limiter
-	disk          *diskBudget
+	disk          *fair.Semaphore[string] // disk space of messages that are being received, by team
 	stores        *storeLimiter
 	upgraded      *upgradedListener
 	serveUpgraded sync.Once
@@ -87,7 +88,7 @@ type Server struct {
 func New(cfg Config) *Server { return newServer(cfg, defaultLimits()) }
 
 func newServer(cfg Config, l limits) *Server {
-	s := &Server{cfg: cfg, limits: l, limiter: conn.NewLimiter(l.conn), disk: newDiskBudget(l.disk, l.share), stores: newStoreLimiter(), upgraded: newUpgradedListener()}
+	s := &Server{cfg: cfg, limits: l, limiter: conn.NewLimiter(l.conn), disk: fair.New(fair.Config[string]{Capacity: l.disk, Share: l.share}), stores: newStoreLimiter(), upgraded: newUpgradedListener()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		w, ok := c.Conn().(*lineConn)

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,17 +10,21 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 )
 
 func team(name string) memoryOwner { return memoryOwner{team: name} }
 
 // newTestSemaphore returns a semaphore with capacity 120 and a share of 40, and its log.
-func newTestSemaphore(maxWait time.Duration) (*fairSemaphore, *bytes.Buffer) {
+func newTestSemaphore(maxWait time.Duration) (*bodySemaphore, *bytes.Buffer) {
 	var log bytes.Buffer
-	return newFairSemaphore("test bodies", 120, 40, maxWait, slog.New(slog.NewTextHandler(&log, nil))), &log
+	return newBodySemaphore("test bodies", 120, 40, maxWait, slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
-func mustTake(t *testing.T, l *fairSemaphore, owner string, n int64) {
+// used returns how many bytes of a semaphore are held.
+func used(l *bodySemaphore) int64 { return l.Usage(memoryOwner{}).Used }
+
+func mustTake(t *testing.T, l *bodySemaphore, owner string, n int64) {
 	t.Helper()
 	if _, err := l.acquire(t.Context(), team(owner), n); err != nil {
 		t.Fatalf("%s does not get %d: %v", owner, n, err)
@@ -29,7 +32,7 @@ func mustTake(t *testing.T, l *fairSemaphore, owner string, n int64) {
 }
 
 // wantFull proves that a holder gets no more.
-func wantFull(t *testing.T, l *fairSemaphore, owner string) error {
+func wantFull(t *testing.T, l *bodySemaphore, owner string) error {
 	t.Helper()
 	_, err := l.acquire(t.Context(), team(owner), 1)
 	if app.CodeOf(asKnown(err)) != app.CodeServiceUnavailable {
@@ -65,73 +68,13 @@ func TestShareOfOwner(t *testing.T) {
 		if !l.starved() {
 			t.Error("what a third one lacks is not told")
 		}
-		l.release(team("a"), 40)
+		l.Release(team("a"), 40)
 		mustTake(t, l, "c", 5)
 		for owner, n := range map[string]int64{"b": 40, "c": 25, "d": 10} {
-			l.release(team(owner), n)
+			l.Release(team(owner), n)
 		}
-		if l.used != 0 || len(l.held) != 0 {
-			t.Errorf("%d are held by %d after all was given back", l.used, len(l.held))
-		}
-	})
-}
-
-func TestWaitersAreServedInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, _ := newTestSemaphore(time.Minute)
-		mustTake(t, l, "a", 40)
-		var order []string
-		ask := func(owner string, n int64) {
-			go func() {
-				mustTake(t, l, owner, n)
-				order = append(order, fmt.Sprint(owner, n))
-			}()
-			synctest.Wait()
-		}
-		ask("a", 30)
-		ask("a", 20) // waits behind its own
-		ask("b", 10)
-		if fmt.Sprint(order) != "[b10]" {
-			t.Fatalf("before anything is free: %v", order)
-		}
-		l.release(team("a"), 20) // enough for the second of them
-		synctest.Wait()
-		if fmt.Sprint(order) != "[b10]" {
-			t.Errorf("one that wants less goes ahead: %v", order)
-		}
-		l.release(team("a"), 20)
-		synctest.Wait()
-		if fmt.Sprint(order) != "[b10 a30]" {
-			t.Errorf("order %v", order)
-		}
-		l.release(team("a"), 30)
-		synctest.Wait()
-		if fmt.Sprint(order) != "[b10 a30 a20]" || len(l.waiting) != 0 {
-			t.Errorf("order %v, %d wait", order, len(l.waiting))
-		}
-	})
-}
-
-func TestCanceledWaiterHoldsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, _ := newTestSemaphore(time.Minute)
-		mustTake(t, l, "a", 40)
-		ctx, cancel := context.WithCancel(t.Context())
-		failed := make(chan error, 1)
-		go func() { _, err := l.acquire(ctx, team("a"), 40); failed <- err }()
-		synctest.Wait()
-		small := make(chan error, 1)
-		go func() { _, err := l.acquire(t.Context(), team("a"), 0); small <- err }()
-		synctest.Wait()
-		cancel()
-		if err := <-failed; err != context.Canceled {
-			t.Errorf("got %v", err)
-		}
-		if err := <-small; err != nil { // was behind it
-			t.Error(err)
-		}
-		if l.used != 40 || len(l.waiting) != 0 {
-			t.Errorf("%d used, %d wait", l.used, len(l.waiting))
+		if u := l.Usage(team("a")); u != (fair.Usage[memoryOwner]{}) {
+			t.Errorf("after all was given back %+v", u)
 		}
 	})
 }
@@ -156,7 +99,7 @@ func TestShortageIsLoggedOnce(t *testing.T) {
 			t.Errorf("short: %v, log %s", l.starved(), log)
 		}
 		for i := range 100 {
-			l.release(team(fmt.Sprint("t", i)), 1)
+			l.Release(team(fmt.Sprint("t", i)), 1)
 		}
 		time.Sleep(10*time.Second + shortageEnds)
 		synctest.Wait()
