@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/testing/testserver"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // erasedColumns are the columns that an erasure searches. Those of other rows stay.
@@ -132,4 +134,45 @@ func count(columns []string) map[string]int {
 		n[column]++
 	}
 	return n
+}
+
+// Content that can't be read is left. A write would fail at it.
+func TestErasureSkipsDamagedRows(t *testing.T) {
+	testserver.SQLiteOnly(t)
+	for name, corrupt := range map[string]string{"contents": "words", "a piece of a file": "file"} {
+		t.Run(name, func(t *testing.T) {
+			w := testserver.New(t, testserver.NewRelay(nil))
+			send := func(text string, to ...string) string {
+				t.Helper()
+				in := testserver.Message(to...)
+				in.HTML = strings.Repeat(text+" words ", 1000)
+				in.Attachments = []app.Attachment{{Filename: "a", Content: []byte(strings.Repeat(text+" file ", 1000))}}
+				id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+				testserver.Must(t, err)
+				return id
+			}
+			send("broken", testserver.ErasedAddress)
+			send("harmed", testserver.ErasedAddress, "eve@example.net")
+			sound, both := send("sound", testserver.ErasedAddress), send("sound", testserver.ErasedAddress, "eve@example.net")
+			for _, id := range []string{sound, both} {
+				w.SQL(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, 'failed', ?, 1)`, id, app.NewID(), `{"message":"no `+testserver.ErasedAddress)
+			}
+			w.SQL(`UPDATE emails SET reply_to = '[{' WHERE id = ?`, both)
+			w.Stop()
+			for _, text := range []string{"broken ", "broken ", "harmed ", "harmed "} {
+				dbtest.Corrupt(t, w.Path, []byte(text+corrupt+" "+text), func(page []byte) { copy(page, bytes.Repeat([]byte{0xa5}, len(page))) })
+			}
+			w.Open()
+			_, err := w.Services.Audience.DeleteContact(t.Context(), w.Key, testserver.ErasedAddress, true)
+			testserver.Must(t, err)
+			wantErased(w)
+			if columns := w.SQL(`SELECT to_list || detail FROM emails AS e JOIN events AS v ON v.email_id = e.id WHERE lower(to_list || detail) LIKE '%vic%'`); len(columns) > 0 {
+				t.Errorf("it is in %q", columns)
+			}
+			if got := w.SQL(`SELECT count(*) FROM contents WHERE email_id = ?`, sound)[0] + w.SQL(`SELECT count(*) FROM contents WHERE email_id = ?`, both)[0]; got != "01" {
+				t.Errorf("contents: %s", got)
+			}
+			testserver.Must(t, w.DB.Err())
+		})
+	}
 }
