@@ -91,7 +91,7 @@ func plantAddress(w *testserver.Server, key *app.Key, from string, n int) app.Co
 				in.Attachments[k].ID, in.Attachments[k].Size = app.NewID(), int64(len(in.Attachments[k].Content))
 			}
 		case 7:
-			in.To = []string{who}
+			in.To, in.Subject = []string{who}, "Alone, "+who
 			if i == 7 { // its content is deleted in several writes
 				in.Attachments = []app.Attachment{{ID: app.NewID(), Filename: "large", Content: make([]byte, 10*db.AttachmentPiece), Size: 10 * db.AttachmentPiece}}
 			}
