@@ -183,7 +183,7 @@ func (e *Set) localBefore(s string, from, sign int, domain string) (begin int, o
 		}
 		start -= size
 	}
-	open, escaped := start == from || sign-start < longest, -1
+	open, escaped := start == from || sign-start < longest, escapedUntil(s, from, start, sign)
 	for p := start; p < sign; {
 		if (open || p == escaped) && e.isLocal(s[p:sign], domain) {
 			return p, true
@@ -230,4 +230,17 @@ func pastHex(s string, p, sign int) int {
 		return -1
 	}
 	return p + 3
+}
+
+// escapedUntil returns the end of a backslash escape before start, as in a response that repeats
+// JSON: \n, \u003c; otherwise -1.
+func escapedUntil(s string, from, start, sign int) int {
+	if start <= from || start >= sign || s[start-1] != '\\' {
+		return -1
+	}
+	size := map[byte]int{'n': 1, 'r': 1, 't': 1, 'u': 5}[s[start]]
+	if size == 0 || start+size > sign {
+		return -1
+	}
+	return start + size
 }

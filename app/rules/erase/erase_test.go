@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mailer/app"
 	"mailer/app/kit/mailbox"
 )
@@ -30,6 +32,8 @@ func TestScrubReadsWholeAddresses(t *testing.T) {
 		"?u=%3Fe%3Dfoo%2540bar.com":          "?u=%3Fe%3D[erased]",
 		"e%3Dfoo%40bar.com":                  "e%3D[erased]",
 		"foo%2Btag%40bar.com":                "[erased]",
+		`{"a":"x\nfoo@bar.com\u003e"}`:       `{"a":"x\n[erased]\u003e"}`,
+		`"\u003cfoo@bar.com\u003e"`:          `"\u003c[erased]\u003e"`,
 		"_foo@bar.com_ **foo@bar.com**":      "_[erased]_ **[erased]**",
 		"-foo@bar.com":                       "-[erased]",
 		"...foo@bar.com...":                  "...[erased]...",
@@ -199,4 +203,22 @@ func inOrder(text string, parts []string) bool {
 		text = text[at+len(part):]
 	}
 	return true
+}
+
+func FuzzScrubJSON(f *testing.F) {
+	for _, text := range []string{`{"email":"foo@bar.com","first_name":"F","a":["x",{"b":1.50}]}`, `"foo@bar.com"`, `["Foo <foo@bar.com>"]`, `{"a":"foo@bar.com"`, `{"@":1}{}`, `[]]@`} {
+		f.Add(text)
+	}
+	e := NewSet(erasedSet)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, members := range [][]string{nil, {"a"}} {
+			out := e.ScrubJSON(text, members...)
+			if again := e.ScrubJSON(out, members...); again != out {
+				t.Errorf("%q became %q, then %q", text, out, again)
+			}
+			if jsontext.Value(text).IsValid() && !jsontext.Value(out).IsValid() {
+				t.Errorf("%q became %q", text, out)
+			}
+		}
+	})
 }
