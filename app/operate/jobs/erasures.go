@@ -32,7 +32,7 @@ type eraser struct {
 	wake     base.Signal
 	started  atomic.Bool
 	follower atomic.Bool // another server runs erasures
-	waiting  []*erasure  // erasures waiting for mail in flight or for readers; owned by the holder of mu
+	waiting  []*erasure  // erasures waiting for mail in flight; owned by the holder of mu
 }
 
 func newEraser() *eraser {
