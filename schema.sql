@@ -229,16 +229,16 @@ CREATE TABLE emails (
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
     'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
-  content_deleted_at INTEGER, -- when retention deleted the content, which is removed in steps; NULL: not deleted
+  content_deleted_at INTEGER, -- when retention or an erasure deleted the content, which is removed in steps; NULL: not deleted
   imported_at  INTEGER,       -- when it was imported as history: another server sent it, and this server never does; NULL: not imported
   unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)) -- 1: the record of a send refused because all of its recipients are suppressed; only lists that ask for it include it
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 CREATE INDEX emails_unsent ON emails (team_id, created_at) WHERE unsent = 1;
 
--- Contents of emails; never changed after acceptance except by erasures. Rows are
--- large, so this table and the pieces of attachments keep them out of the B-tree of the
--- key.
+-- Contents of emails; never changed after acceptance, except that erasures remove
+-- addresses from headers and delete raw messages. Rows are large, so this table and the
+-- pieces of attachments keep them out of the B-tree of the key.
 CREATE TABLE contents (
   email_id TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   html        TEXT,
@@ -264,8 +264,7 @@ CREATE TABLE attachments (
   filename     TEXT NOT NULL,
   content_type TEXT NOT NULL,
   content_id   TEXT, -- by which the HTML embeds it; NULL: not embedded
-  size         INTEGER NOT NULL,
-  edition      INTEGER NOT NULL DEFAULT 0 -- how often erasures rewrote it
+  size         INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX attachments_email ON attachments (email_id, id);
 

@@ -158,8 +158,8 @@ type Email struct {
 	Situation   Situation     // remaining work, as of the time when the email was read
 	Unsent      bool          // record of a send that was refused because all recipients are suppressed
 	ExpiresIn   time.Duration // time after which the send fails; 0: the default of the relay. Stored in the unit
-	// ContentDeletedAt is when bodies, attachments and the captured message were deleted by
-	// retention; zero: not deleted.
+	// ContentDeletedAt is when bodies, attachments and the captured message were deleted, by
+	// retention or an erasure; zero: not deleted.
 	ContentDeletedAt time.Time
 	Tracking         *Tracking // nil: opens and clicks are not tracked
 	Insights         *Insights // nil: not inspected

@@ -18,10 +18,6 @@ func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
 	if err != nil {
 		return fmt.Errorf("insert attachment: %w", err)
 	}
-	return tx.insertPieces(a)
-}
-
-func (tx *Tx) insertPieces(a *app.Attachment) error {
 	for n, left := 0, a.Content; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
 		if err := tx.Write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesChecksum(piece), piece); err != nil {
@@ -30,21 +26,6 @@ func (tx *Tx) insertPieces(a *app.Attachment) error {
 		left = left[len(piece):]
 	}
 	return nil
-}
-
-// rewriteAttachment replaces the content of an attachment. A reader that is part way
-// through the old content gets ErrNotFound for the next piece. A deleted attachment stays
-// deleted.
-func (tx *Tx) rewriteAttachment(emailID string, a *app.Attachment) error {
-	n, err := tx.Exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, edition = edition + 1 WHERE email_id = ? AND id = ?`,
-		a.Filename, a.ContentType, nullText(a.ContentID), a.Size, emailID, a.ID)
-	if err != nil || n == 0 {
-		return err
-	}
-	if err := tx.Write(`DELETE FROM attachment_pieces WHERE attachment_id = ?`, a.ID); err != nil {
-		return err
-	}
-	return tx.insertPieces(a)
 }
 
 func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
@@ -73,12 +54,10 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
 }
 
-// AttachmentFile identifies one edition of an attachment that is read in pieces, with its
-// metadata.
+// AttachmentFile identifies an attachment that is read in pieces, with its metadata.
 type AttachmentFile struct {
 	app.Attachment
-	Edition int64
-	owner   owner
+	owner owner
 }
 
 // owner names the email that an attachment belongs to.
@@ -88,9 +67,9 @@ type owner struct{ teamID, emailID string }
 func (r *Reader) Attachment(teamID, emailID, id string) (AttachmentFile, error) {
 	var f AttachmentFile
 	var contentID sql.NullString
-	err := r.Row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, a.edition
+	err := r.Row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size
 		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
-		[]any{teamID, emailID, id}, &f.ID, &f.Filename, &f.ContentType, &contentID, &f.Size, &f.Edition)
+		[]any{teamID, emailID, id}, &f.ID, &f.Filename, &f.ContentType, &contentID, &f.Size)
 	f.ContentID, f.owner = contentID.String, owner{teamID, emailID}
 	return f, engine.DamagedEmail(err, teamID, emailID)
 }
@@ -100,19 +79,17 @@ func (r *Reader) Attachment(teamID, emailID, id string) (AttachmentFile, error) 
 func (r *Reader) InlineFiles(teamID, emailID string) ([]AttachmentFile, error) {
 	return list(r, func(s scanner) (AttachmentFile, error) {
 		f := AttachmentFile{owner: owner{teamID, emailID}}
-		err := s.Scan(&f.ID, &f.ContentType, &f.ContentID, &f.Size, &f.Edition)
+		err := s.Scan(&f.ID, &f.ContentType, &f.ContentID, &f.Size)
 		return f, err
-	}, `SELECT a.id, a.content_type, a.content_id, a.size, a.edition FROM emails AS e JOIN attachments AS a ON a.email_id = e.id
+	}, `SELECT a.id, a.content_type, a.content_id, a.size FROM emails AS e JOIN attachments AS a ON a.email_id = e.id
 		WHERE e.team_id = ? AND e.id = ? AND a.content_id IS NOT NULL ORDER BY a.id`, teamID, emailID)
 }
 
 // AttachmentPiece returns the nth piece of a file, from 0. Errors: ErrNotFound after the
-// last piece and if the file was deleted or rewritten; a Damage if the checksum does not
-// match.
+// last piece and if the file was deleted; a Damage if the checksum does not match.
 func (r *Reader) AttachmentPiece(f *AttachmentFile, n int) (piece []byte, err error) {
 	var sum int64
-	err = r.Row(`SELECT p.content, p.sum FROM attachments AS a JOIN attachment_pieces AS p ON p.attachment_id = a.id
-		WHERE a.id = ? AND a.edition = ? AND p.n = ?`, []any{f.ID, f.Edition, n}, &piece, &sum)
+	err = r.Row(`SELECT content, sum FROM attachment_pieces WHERE attachment_id = ? AND n = ?`, []any{f.ID, n}, &piece, &sum)
 	if err == nil && sum != bytesChecksum(piece) {
 		err = engine.DamagedRow("attachment_pieces", engine.ErrChecksum)
 	}

@@ -70,11 +70,7 @@ func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
 		return err
 	}
 	for _, row := range rows {
-		detail, err := e.ScrubJSON(row.detail)
-		if err != nil {
-			return err
-		}
-		conversation := e.Scrub(row.conversation)
+		detail, conversation := e.ScrubJSON(row.detail), e.Scrub(row.conversation)
 		if detail == row.detail && conversation == row.conversation {
 			continue
 		}
@@ -83,24 +79,4 @@ func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
 		}
 	}
 	return nil
-}
-
-// scanTraced scans the email of an attempt and reports whether the attempt contains an
-// address of e.
-func scanTraced(s scanner, e *erase.Set) (emailID string, holds bool, err error) {
-	var detail string
-	var conversation sql.NullString
-	err = s.Scan(&emailID, &detail, &conversation)
-	return emailID, e.InJSON(detail) || e.In(conversation.String), err
-}
-
-// tracedAttempts adds to hit the emails with attempts that contain an address of e.
-func tracedAttempts(e *erase.Set, hit map[string]bool) func(scanner) (struct{}, error) {
-	return func(s scanner) (none struct{}, err error) {
-		id, holds, err := scanTraced(s, e)
-		if holds {
-			hit[id] = true
-		}
-		return none, err
-	}
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"mailer/app"
 	"mailer/app/rules/erase"
@@ -20,35 +21,38 @@ func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 	return max(id.String, mails.String), err
 }
 
-// BroadcastsOf returns at most limit broadcasts of a team in a span, oldest first, without
-// contents.
-func (r *Reader) BroadcastsOf(teamID string, span Span, limit int) ([]app.Broadcast, error) {
-	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
-		WHERE b.team_id = ? AND b.id > ? AND b.id <= ? ORDER BY b.id LIMIT ?`, teamID, span.After, span.Until, limit)
+// ErasableBroadcast is a broadcast with the columns that hold addresses.
+type ErasableBroadcast struct {
+	ID, Mails       string // Mails: prefix of the ids of its emails; empty: not queued
+	sender, replyTo string // JSON
 }
 
-// RewriteBroadcast replaces the content of a broadcast, including a sent one. It
-// invalidates running attempts and the stored DKIM signatures of the old content.
-func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
-	sender, replyTo, err := broadcastAddresses(b)
+// ErasableBroadcasts returns at most limit broadcasts of a team in a span, oldest first.
+func (r *Reader) ErasableBroadcasts(teamID string, span Span, limit int) ([]ErasableBroadcast, error) {
+	return list(r, func(s scanner) (b ErasableBroadcast, err error) {
+		err = s.Scan(&b.ID, &b.Mails, &b.sender, &b.replyTo)
+		return b, err
+	}, `SELECT id, coalesce(mails, ''), sender, coalesce(reply_to, '') FROM broadcasts WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		teamID, span.After, span.Until, limit)
+}
+
+// Addressed reports whether the sender or a reply address is in e.
+func (b ErasableBroadcast) Addressed(e *erase.Set) bool {
+	return e.ScrubList(b.sender) != b.sender || e.ScrubList(b.replyTo) != b.replyTo
+}
+
+// Unsendable reports whether the sender is in e.
+func (b ErasableBroadcast) Unsendable(e *erase.Set) bool {
+	return slices.ContainsFunc(addressesOf(e.ScrubList(b.sender)), app.Address.IsErased)
+}
+
+// EraseBroadcast removes the addresses of e from the sender and the reply addresses of a broadcast,
+// including a sent one. It invalidates running attempts and the stored DKIM signatures.
+func (tx *Tx) EraseBroadcast(teamID string, b ErasableBroadcast, e *erase.Set) error {
+	err := tx.Write(`UPDATE broadcasts SET sender = ?, reply_to = ? WHERE team_id = ? AND id = ?`,
+		e.ScrubList(b.sender), nullText(e.ScrubList(b.replyTo)), teamID, b.ID)
 	if err != nil {
-		return err
-	}
-	var frozen any
-	if b.Snapshot != nil {
-		if frozen, err = jsonText(b.Snapshot); err != nil {
-			return err
-		}
-	}
-	err = tx.Write(`UPDATE broadcasts SET name = ?, sender = ?, reply_to = ?, subject = ? WHERE team_id = ? AND id = ?`,
-		b.Name, sender, replyTo, b.Subject, b.TeamID, b.ID)
-	if err != nil {
-		return fmt.Errorf("rewrite broadcast: %w", err)
-	}
-	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastChecksum(&b.BroadcastContent), b.ID)
-	if err != nil {
-		return fmt.Errorf("rewrite content of broadcast: %w", err)
+		return fmt.Errorf("erase addresses of a broadcast: %w", err)
 	}
 	err = tx.Write(`UPDATE units SET attempts = CASE WHEN state <> 'committed' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
 		next_at = next_at + CASE state WHEN 'committed' THEN 0 ELSE 1 END, state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE broadcast_id = ?`, b.ID)
@@ -58,79 +62,52 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 	return nil
 }
 
-// ScrubLinks removes the addresses of e from the links of a broadcast.
-func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
-	type link struct {
-		n   int
-		url string
+// EraseFrozenFilter removes the addresses of e from the filter in the snapshot of a broadcast.
+func (tx *Tx) EraseFrozenFilter(broadcastID string, e *erase.Set) error {
+	var frozen string
+	if err := tx.Row(frozenSnapshot, []any{broadcastID}, &frozen); err != nil {
+		return ignoreNotFound(err)
 	}
-	rows, err := list(&tx.Reader, func(s scanner) (link, error) {
-		var l link
-		err := s.Scan(&l.n, &l.url)
-		return l, err
-	}, `SELECT n, url FROM broadcast_links WHERE broadcast_id = ?`, broadcastID)
-	if err != nil {
-		return err
-	}
-	for _, l := range rows {
-		clean := e.Scrub(l.url)
-		if clean == l.url {
-			continue
-		}
-		if err := tx.Write(`UPDATE broadcast_links SET url = ? WHERE broadcast_id = ? AND n = ?`, clean, broadcastID, l.n); err != nil {
-			return fmt.Errorf("scrub link: %w", err)
-		}
-	}
-	return nil
+	return tx.Write(`UPDATE broadcast_contents SET frozen = ? WHERE broadcast_id = ?`, nullText(e.ScrubJSON(frozen, "filter")), broadcastID)
 }
 
-// HasLinkTraces reports whether links of a broadcast contain an address of e.
-func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Set) (holds bool, err error) {
-	_, err = list(r, func(s scanner) (struct{}, error) {
-		var url string
-		err := s.Scan(&url)
-		holds = holds || e.In(url)
-		return struct{}{}, err
-	}, `SELECT url FROM broadcast_links WHERE broadcast_id = ?`, broadcastID)
-	return holds, err
+// HasFilterTraces reports whether the filter in the snapshot of a broadcast contains an address of
+// e.
+func (r *Reader) HasFilterTraces(broadcastID string, e *erase.Set) (bool, error) {
+	var frozen string
+	err := r.Row(frozenSnapshot, []any{broadcastID}, &frozen)
+	return e.ScrubJSON(frozen, "filter") != frozen, ignoreNotFound(err)
 }
 
-// MailsWithTraces returns the recipients with ids in (from, to] whose address is in e, or
-// whose fields, events or doubts contain an address of e.
-func (r *Reader) MailsWithTraces(from, to string, e *erase.Set) (map[string]bool, error) {
+const frozenSnapshot = `SELECT coalesce(frozen, '') FROM broadcast_contents WHERE broadcast_id = ?`
+
+// MailsWithTraces returns the recipients with ids in (from, to] whose address is to be erased, or
+// whose timeline contains an address to erase. domain is a part of all of these addresses; empty:
+// they have none in common.
+func (r *Reader) MailsWithTraces(from, to, domain string, of SetOf) (map[string]bool, error) {
 	hit := map[string]bool{}
 	_, err := list(r, func(s scanner) (struct{}, error) {
 		var id, email string
-		var fields sql.NullString
-		err := s.Scan(&id, &email, &fields)
-		if e.Has(email) || e.InJSON(fields.String) {
+		err := s.Scan(&id, &email)
+		if of(id).Has(email) {
 			hit[id] = true
 		}
 		return struct{}{}, err
-	}, `SELECT id, email, fields FROM broadcast_recipients WHERE id > ? AND id <= ? AND (instr(lower(email), ?) > 0 OR length(email) <> octet_length(email)
-		OR instr(fields, '@') > 0 OR instr(fields, '%') > 0 OR instr(fields, '&') > 0 OR instr(fields, '\') > 0)`, from, to, e.OnlyDomain())
+	}, `SELECT id, email FROM broadcast_recipients WHERE id > ? AND id <= ? AND (instr(lower(email), ?) > 0 OR length(email) <> octet_length(email))`, from, to, domain)
 	if err != nil {
 		return nil, err
 	}
-	detail := func(s scanner) (struct{}, error) {
-		var id, detail string
-		err := s.Scan(&id, &detail)
-		if e.InJSON(detail) {
-			hit[id] = true
+	for _, query := range []string{
+		`SELECT email_id, recipient, detail, NULL FROM events WHERE email_id > ? AND email_id <= ?
+			AND (recipient IS NOT NULL OR instr(detail, '@') > 0 OR instr(detail, '%') > 0 OR instr(detail, '\') > 0)`,
+		`SELECT email_id, NULL, recipients, NULL FROM doubts WHERE email_id > ? AND email_id <= ?`,
+		`SELECT email_id, NULL, detail, conversation FROM attempts WHERE email_id > ? AND email_id <= ?`,
+	} {
+		if _, err := list(r, findTraces(of, hit), query, from, to); err != nil {
+			return nil, err
 		}
-		return struct{}{}, err
 	}
-	_, err = list(r, detail, `SELECT email_id, detail FROM events WHERE email_id > ? AND email_id <= ?
-		AND (instr(detail, '@') > 0 OR instr(detail, '%') > 0 OR instr(detail, '&') > 0 OR instr(detail, '\') > 0)`, from, to)
-	if err != nil {
-		return nil, err
-	}
-	_, err = list(r, detail, `SELECT email_id, recipients FROM doubts WHERE email_id > ? AND email_id <= ?`, from, to)
-	if err != nil {
-		return nil, err
-	}
-	_, err = list(r, tracedAttempts(e, hit), `SELECT email_id, detail, conversation FROM attempts WHERE email_id > ? AND email_id <= ?`, from, to)
-	return hit, err
+	return hit, nil
 }
 
 // WaitingRecipients returns the recipients of a queued broadcast whose address is in e and
@@ -155,14 +132,12 @@ func (r *Reader) WaitingRecipients(b *app.Broadcast, e *erase.Set) (ids []string
 	return ids, err
 }
 
-// RewriteRecipient replaces address and fields of a recipient.
-func (tx *Tx) RewriteRecipient(r *app.BroadcastRecipient) error {
-	fields, err := fieldsColumn(r.Fields)
-	if err != nil {
-		return err
+// EraseRecipient removes the address and the values of a recipient, and deletes the captured message.
+func (tx *Tx) EraseRecipient(id string) error {
+	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+		return fmt.Errorf("delete capture: %w", err)
 	}
-	err = tx.Write(`UPDATE broadcast_recipients SET email = ?, fields = ? WHERE id = ?`, r.Email, fields, r.ID)
-	return err
+	return tx.Write(`UPDATE broadcast_recipients SET email = ?, fields = NULL WHERE id = ?`, app.Erased, id)
 }
 
 // DeleteCaptures deletes up to limit captured messages with ids in (from, to] and returns

@@ -21,7 +21,6 @@ type Options = engine.Options
 var (
 	ErrNotFound    = engine.ErrNotFound
 	ErrConflict    = engine.ErrConflict
-	ErrBusy        = engine.ErrBusy
 	ErrClosed      = engine.ErrClosed
 	ErrDamaged     = engine.ErrDamaged
 	ErrFailed      = engine.ErrFailed

@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"mailer/app"
 	"mailer/app/rules/erase"
@@ -82,80 +83,77 @@ func (r *Reader) NewestEmail(teamID string) (id string, err error) {
 // Span is a range of ids in a list: after After, up to Until.
 type Span struct{ After, Until string }
 
-// EmailsWithTraces searches the first limit emails of a span. hit are the emails with an
-// address of e in content, envelope or events. files are the emails with attachments or a
-// raw message, which it does not search. next is the last id examined; empty at the end of
-// the span.
-func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.Set) (hit map[string]bool, files []string, next string, err error) {
+// SetOf returns the addresses to erase from the object with an id.
+type SetOf func(id string) *erase.Set
+
+// EmailsWithTraces searches the first limit emails of a span and returns those with an address to
+// erase in their address fields, headers, envelope or timeline. It skips rows that can't be read.
+// next is the last id examined; empty at the end of the span.
+func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, of SetOf) (hit map[string]bool, next string, err error) {
 	hit = map[string]bool{}
-	n := 0
-	_, err = list(r, func(s scanner) (struct{}, error) {
-		var id, sender, to, subject string
-		var cc, bcc, reply, tags, html, plain, headers sql.NullString
-		var attachments int
-		var raw sql.NullInt64
-		err := s.Scan(&id, &sender, &to, &cc, &bcc, &reply, &subject, &tags, &attachments, &html, &plain, &headers, &raw)
-		n, next = n+1, id
-		if attachments > 0 || raw.Valid {
-			files = append(files, id)
-		}
-		if e.InList(to) || e.InList(sender) || e.InList(cc.String) || e.InList(bcc.String) || e.InList(reply.String) ||
-			e.In(subject) || e.In(html.String) || e.In(plain.String) || e.InJSON(tags.String) || e.InJSON(headers.String) {
+	ids, err := list(r, func(s scanner) (id string, err error) {
+		var f addressFields
+		err = s.Scan(append([]any{&id}, f.lists()...)...)
+		if f.scrub(of(id)) {
 			hit[id] = true
 		}
-		return struct{}{}, err
-	}, `SELECT e.id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to, e.subject, e.tags, e.attachments, c.html, c.plain, c.headers, c.raw
-		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
-		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?`, teamID, span.After, span.Until, limit)
-	if err != nil || n == 0 {
-		return hit, nil, "", err
+		return id, err
+	}, `SELECT e.id, `+addressColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?`, teamID, span.After, span.Until, limit)
+	if err != nil || len(ids) == 0 {
+		return hit, "", err
 	}
-	if err := r.traces(teamID, Span{span.After, next}, e, hit); err != nil {
-		return nil, nil, "", err
+	next = ids[len(ids)-1]
+	for _, query := range []string{
+		`SELECT c.email_id, NULL, coalesce(c.headers, ''), NULL FROM emails AS e CROSS JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`,
+		`SELECT r.email_id, r.address, '', NULL FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`,
+		`SELECT v.email_id, v.recipient, v.detail, NULL FROM emails AS e CROSS JOIN events AS v ON v.email_id = e.id WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`,
+		`SELECT d.email_id, NULL, d.recipients, NULL FROM emails AS e CROSS JOIN doubts AS d ON d.email_id = e.id WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`,
+		`SELECT a.email_id, NULL, a.detail, a.conversation FROM emails AS e CROSS JOIN attempts AS a ON a.email_id = e.id WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`,
+	} {
+		err := skipUnreadable(Span{span.After, next}, ids, func(part Span) error {
+			_, err := list(r, findTraces(of, hit), query, teamID, part.After, part.Until)
+			return err
+		})
+		if err != nil {
+			return nil, "", err
+		}
 	}
-	if n < limit {
+	if len(ids) < limit {
 		next = ""
 	}
-	return hit, files, next, nil
+	return hit, next, nil
 }
 
-// traces adds to hit the emails of a span whose envelope, events or doubts contain an
-// address of e.
-func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]bool) error {
-	_, err := list(r, func(s scanner) (struct{}, error) {
-		var id, address string
-		err := s.Scan(&id, &address)
-		if e.Has(address) {
-			hit[id] = true
-		}
-		return struct{}{}, err
-	}, `SELECT r.email_id, r.address FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id
-		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
-	if err != nil {
+// skipUnreadable reads a span and, if a part of it can't be read, the objects with ids one by one.
+func skipUnreadable(span Span, ids []string, read func(Span) error) error {
+	err := read(span)
+	if !engine.IsUnreadable(err) {
 		return err
 	}
-	detail := func(s scanner) (struct{}, error) {
+	for _, id := range ids {
+		before, err := previousID(id)
+		if err == nil {
+			err = read(Span{before, id})
+		}
+		if err != nil && !engine.IsUnreadable(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// findTraces adds to hit the ids of rows with an address to erase in the recipient, the JSON or the
+// text after the id.
+func findTraces(of SetOf, hit map[string]bool) func(scanner) (struct{}, error) {
+	return func(s scanner) (none struct{}, err error) {
 		var id, detail string
-		var recipient sql.NullString
-		err := s.Scan(&id, &recipient, &detail)
-		if e.Has(recipient.String) || e.InJSON(detail) {
+		var recipient, text sql.NullString
+		err = s.Scan(&id, &recipient, &detail, &text)
+		if e := of(id); e.Has(recipient.String) || e.InJSON(detail) || e.In(text.String) {
 			hit[id] = true
 		}
-		return struct{}{}, err
+		return none, err
 	}
-	_, err = list(r, detail, `SELECT v.email_id, v.recipient, v.detail FROM emails AS e CROSS JOIN events AS v ON v.email_id = e.id
-		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
-	if err != nil {
-		return err
-	}
-	_, err = list(r, detail, `SELECT d.email_id, NULL, d.recipients FROM emails AS e CROSS JOIN doubts AS d ON d.email_id = e.id
-		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
-	if err != nil {
-		return err
-	}
-	_, err = list(r, tracedAttempts(e, hit), `SELECT a.email_id, a.detail, a.conversation FROM emails AS e CROSS JOIN attempts AS a ON a.email_id = e.id
-		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
-	return err
 }
 
 // WaitingFor returns at most limit emails of a team that wait at a relay for a recipient
@@ -184,86 +182,143 @@ func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, committed bool, e
 }
 
 // OutdateUnit invalidates a running or starting attempt of a unit, because the stored
-// content changed. It moves the unit's next try by one millisecond at most. Error:
+// addresses change. It moves the unit's next try by one millisecond at most. Error:
 // ErrNotFound if the unit is committed or has ended.
 func (tx *Tx) OutdateUnit(emailID string) error {
 	return tx.WriteOne(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
 		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'committed'`, emailID)
 }
 
-// RewriteEmail replaces the content of an email and the given attachments. It deletes the
-// captured message, and the raw message if m has none. A deleted email stays deleted.
-func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
-	var columns [5]any
-	var err error
-	for i, list := range [][]app.Address{{m.From}, m.To, m.Cc, m.Bcc, m.ReplyTo} {
-		if columns[i], err = asJSON(list); err != nil {
-			return err
+// addressFields are the columns of an email that hold addresses: lists in JSON, and the headers of
+// its content.
+type addressFields struct {
+	sender, to, cc, bcc, replyTo, headers string
+}
+
+const addressColumns = `e.sender, e.to_list, coalesce(e.cc_list, ''), coalesce(e.bcc_list, ''), coalesce(e.reply_to, '')`
+
+func (f *addressFields) lists() []any { return []any{&f.sender, &f.to, &f.cc, &f.bcc, &f.replyTo} }
+
+// scrub removes the addresses of e and reports whether there were any.
+func (f *addressFields) scrub(e *erase.Set) (changed bool) {
+	before := *f
+	for _, list := range []*string{&f.sender, &f.to, &f.cc, &f.bcc, &f.replyTo} {
+		*list = e.ScrubList(*list)
+	}
+	f.headers = e.ScrubJSON(f.headers)
+	return *f != before
+}
+
+// ErasableEmail is an email with an address to erase.
+type ErasableEmail struct {
+	ID         string
+	Addressed  bool // the address is in an address field, a header or the envelope
+	Unsendable bool // it is the sender's
+	Alone      bool // no other recipient is left
+	Unreadable bool // the content can't be read, and a write would fail at it too
+}
+
+// ErasableEmail returns what an erasure changes in an email. Errors: ErrNotFound; a Damage if its
+// envelope or timeline can't be read.
+func (r *Reader) ErasableEmail(teamID, id string, e *erase.Set) (m ErasableEmail, err error) {
+	m = ErasableEmail{ID: id, Alone: true}
+	envelope, err := r.Envelope(teamID, id)
+	if err != nil {
+		return m, err
+	}
+	for _, address := range envelope {
+		m.Addressed = m.Addressed || e.Has(address)
+		m.Alone = m.Alone && (address == app.Erased || e.Has(address))
+	}
+	var f addressFields
+	if err := r.Row(`SELECT `+addressColumns+` FROM emails AS e WHERE e.id = ? AND e.team_id = ?`, []any{id, teamID}, f.lists()...); err != nil {
+		return m, err
+	}
+	for _, query := range []string{`SELECT detail FROM events WHERE email_id = ?`, `SELECT detail FROM attempts WHERE email_id = ?`, `SELECT recipients FROM doubts WHERE email_id = ?`} {
+		if _, err := list(r, scanText, query, id); err != nil {
+			return m, err
 		}
 	}
-	if columns[1] == nil { // a complete message may have no To field
-		columns[1] = "[]"
+	err = ignoreNotFound(r.Row(`SELECT coalesce(headers, '') FROM contents WHERE email_id = ?`, []any{id}, &f.headers))
+	if err == nil {
+		_, _, err = r.CompleteEmail(teamID, id)
 	}
-	tags, err := asJSON(m.Tags)
-	if err != nil {
-		return err
+	m.Unreadable = engine.IsUnreadable(err)
+	m.Addressed = f.scrub(e) || m.Addressed
+	for _, a := range slices.Concat(addressesOf(f.to), addressesOf(f.cc), addressesOf(f.bcc)) {
+		m.Alone = m.Alone && a.IsErased()
 	}
-	headers, err := asJSON(m.Headers)
-	if err != nil {
-		return err
-	}
-	err = tx.Write(`UPDATE emails SET sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, reply_to = ?, subject = ?, tags = ?
-		WHERE team_id = ? AND id = ?`, columns[0], columns[1], columns[2], columns[3], columns[4], m.Subject, tags, m.TeamID, m.ID)
-	if err != nil {
-		return fmt.Errorf("rewrite email: %w", err)
-	}
-	err = tx.Write(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
-		contentChecksum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
-	if err != nil {
-		return fmt.Errorf("rewrite content: %w", err)
-	}
-	if err := tx.Write(`DELETE FROM account_texts WHERE email_id = ?`, m.ID); err != nil {
-		return fmt.Errorf("erase the text of a mail to a person: %w", err)
-	}
-	for _, a := range attachments {
-		if err := tx.rewriteAttachment(m.ID, a); err != nil {
-			return fmt.Errorf("rewrite attachment: %w", err)
-		}
-	}
-	if m.Raw != nil {
+	m.Alone = m.Alone && m.Addressed
+	m.Unsendable = slices.ContainsFunc(addressesOf(f.sender), app.Address.IsErased)
+	return m, nil
+}
+
+// addressesOf returns the addresses in a list column; none if it is damaged.
+func addressesOf(column string) (list []app.Address) {
+	if fromJSON(sql.NullString{String: column, Valid: column != ""}, &list) != nil {
 		return nil
+	}
+	return list
+}
+
+// EraseEmail removes the addresses of e from an email, and deletes its raw and its captured message
+// if an address was in its address fields, headers or envelope. An email whose content is deleted
+// stays so.
+func (tx *Tx) EraseEmail(teamID string, m ErasableEmail, e *erase.Set) error {
+	if err := tx.EraseTraces(m.ID, e); err != nil || !m.Addressed {
+		return err
+	}
+	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, m.ID); err != nil {
+		return fmt.Errorf("delete capture: %w", err)
+	}
+	var f addressFields
+	var subject string
+	err := tx.Row(`SELECT e.subject, `+addressColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ?`, []any{teamID, m.ID}, append([]any{&subject}, f.lists()...)...)
+	if err != nil {
+		return err
+	}
+	f.scrub(e)
+	if m.Alone {
+		subject = e.Scrub(subject)
+	}
+	err = tx.Write(`UPDATE emails SET sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, reply_to = ?, subject = ? WHERE team_id = ? AND id = ?`,
+		f.sender, f.to, nullText(f.cc), nullText(f.bcc), nullText(f.replyTo), subject, teamID, m.ID)
+	if err != nil {
+		return fmt.Errorf("erase addresses of an email: %w", err)
+	}
+	if m.Unreadable {
+		return nil
+	}
+	if err := tx.eraseHeaders(m.ID, e); err != nil {
+		return err
 	}
 	return tx.dropRaw(m.ID)
 }
 
-// HoldsTraces reports whether envelope, events or doubts of an email contain an address of
-// e.
-func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err error) {
-	_, err = list(r, func(s scanner) (struct{}, error) {
-		var recipient sql.NullString
-		var detail string
-		err := s.Scan(&recipient, &detail)
-		holds = holds || e.Has(recipient.String) || e.InJSON(detail)
-		return struct{}{}, err
-	}, `SELECT address, '' FROM recipients WHERE email_id = ?1 UNION ALL SELECT recipient, detail FROM events WHERE email_id = ?1
-		UNION ALL SELECT NULL, recipients FROM doubts WHERE email_id = ?1`, emailID)
-	if err != nil || holds {
-		return holds, err
+// eraseHeaders removes the addresses of e from the headers of an email. A checksum that does not
+// match stays so.
+func (tx *Tx) eraseHeaders(emailID string, e *erase.Set) error {
+	var html, plain, headers, unsubscribe sql.NullString
+	var sum int64
+	err := tx.Row(`SELECT html, plain, headers, unsubscribe, sum FROM contents WHERE email_id = ?`, []any{emailID}, &html, &plain, &headers, &unsubscribe, &sum)
+	if err != nil {
+		return ignoreNotFound(err) // deleted
 	}
-	_, err = list(r, func(s scanner) (struct{}, error) {
-		_, held, err := scanTraced(s, e)
-		holds = holds || held
-		return struct{}{}, err
-	}, `SELECT email_id, detail, conversation FROM attempts WHERE email_id = ?`, emailID)
-	return holds, err
+	clean := e.ScrubJSON(headers.String)
+	if clean == headers.String {
+		return nil
+	}
+	if sum == contentChecksum(html.String, plain.String, headers.String, unsubscribe.String) {
+		sum = contentChecksum(html.String, plain.String, clean, unsubscribe.String)
+	}
+	if err := tx.Write(`UPDATE contents SET headers = ?, sum = ? WHERE email_id = ?`, clean, sum, emailID); err != nil {
+		return fmt.Errorf("erase headers: %w", err)
+	}
+	return nil
 }
 
-// EraseTraces removes the addresses of e from envelope, events and doubts of an email, and
-// deletes its captured message.
+// EraseTraces removes the addresses of e from envelope, events, attempts and doubts of an email.
 func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
-	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
-		return fmt.Errorf("delete capture: %w", err)
-	}
 	if err := tx.eraseEnvelope(emailID, e); err != nil {
 		return err
 	}
@@ -278,11 +333,8 @@ func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
 		return err
 	}
 	for _, row := range rows {
-		clean, err := e.ScrubJSON(row.Text)
-		if err != nil || clean == row.Text {
-			if err != nil {
-				return err
-			}
+		clean := e.ScrubJSON(row.Text)
+		if clean == row.Text {
 			continue
 		}
 		if err := tx.Write(`UPDATE doubts SET recipients = ? WHERE id = ?`, clean, row.ID); err != nil {
@@ -330,10 +382,7 @@ func (tx *Tx) eraseTimeline(emailID string, e *erase.Set) error {
 		return err
 	}
 	for _, row := range rows {
-		detail, err := e.ScrubJSON(row.detail)
-		if err != nil {
-			return err
-		}
+		detail := e.ScrubJSON(row.detail)
 		recipient := row.recipient.String
 		if e.Has(recipient) {
 			recipient = app.Erased
@@ -341,7 +390,7 @@ func (tx *Tx) eraseTimeline(emailID string, e *erase.Set) error {
 		if detail == row.detail && recipient == row.recipient.String {
 			continue
 		}
-		err = tx.Write(`UPDATE events SET recipient = ?, detail = ? WHERE email_id = ? AND id = ?`, nullText(recipient), detail, emailID, row.id)
+		err := tx.Write(`UPDATE events SET recipient = ?, detail = ? WHERE email_id = ? AND id = ?`, nullText(recipient), detail, emailID, row.id)
 		if err != nil {
 			return fmt.Errorf("scrub event: %w", err)
 		}

@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,94 +34,6 @@ func addTestTeam(t testing.TB, d *DB, name string) string {
 	id := app.NewID()
 	write(t, d, func(tx *Tx) error { return tx.InsertTeam(app.Team{ID: id, Name: name, CreatedAt: time.Now()}) })
 	return id
-}
-
-func fileHas(t testing.TB, d *DB, text string) (n int) {
-	t.Helper()
-	for _, end := range []string{"", "-wal"} {
-		b, err := os.ReadFile(d.Path() + end)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n += bytes.Count(b, []byte(text))
-	}
-	return n
-}
-
-// SQLite moves rows when it splits pages, and leaves the old bytes in place.
-func TestErasedBytesLeavePagesAndWAL(t *testing.T) {
-	d := openFile(t)
-	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
-	random := rand.New(rand.NewPCG(1, 2))
-	var contacts []app.Contact
-	const domain = "@erase.example"
-	for range 40 {
-		write(t, d, func(tx *Tx) error {
-			for range 250 {
-				c := app.Contact{ID: app.NewID(), TeamID: teams[random.IntN(2)], CreatedAt: tx.Now, UpdatedAt: tx.Now,
-					Email: "kept@other.example", FirstName: strings.Repeat("p", random.IntN(300))}
-				if random.IntN(10) == 0 {
-					c.Email = fmt.Sprintf("c%d", len(contacts)) + domain
-				}
-				for k := range c.Hash {
-					c.Hash[k] = byte(random.Uint32())
-				}
-				if err := tx.InsertContact(&c); err != nil {
-					return err
-				}
-				_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: c.TeamID, Email: c.Email, Hash: c.Hash, Origin: app.OriginManual, CreatedAt: tx.Now})
-				if err != nil {
-					return err
-				}
-				if c.Email != "kept@other.example" {
-					contacts = append(contacts, c)
-				}
-			}
-			return nil
-		})
-	}
-	for part := range slices.Chunk(contacts, 250) {
-		write(t, d, func(tx *Tx) error {
-			for i := range part {
-				if err := errors.Join(tx.DeleteContact(&part[i]), tx.EraseSuppression(part[i].TeamID, part[i].Hash)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err := d.TruncateLog(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if fileHas(t, d, domain) == 0 {
-		t.Fatal("no page keeps old bytes: the test proves nothing")
-	}
-	if err := d.CleanPages(t.Context(), func(gap []byte) bool { return bytes.Contains(gap, []byte(domain)) }); err != nil {
-		t.Fatal(err)
-	}
-	if fileHas(t, d, domain) == 0 {
-		t.Error("the log is empty before it is emptied")
-	}
-	if err := d.TruncateLog(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := fileHas(t, d, domain); n != 0 {
-		t.Errorf("%d traces are left", n)
-	}
-	err := d.Read(t.Context(), func(r *Reader) error {
-		var verdict string
-		if err := r.Row(`PRAGMA integrity_check`, nil, &verdict); err != nil || verdict != "ok" {
-			t.Errorf("integrity: %s, %v", verdict, err)
-		}
-		rows, _, err := r.ListContacts(teams[0], app.Page{Limit: 1000})
-		if len(rows) < 100 || rows[0].Email != "kept@other.example" {
-			t.Errorf("%d contacts", len(rows))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestMaskPieceAcrossBoundaries(t *testing.T) {

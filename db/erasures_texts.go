@@ -4,36 +4,24 @@ import (
 	"errors"
 	"fmt"
 
-	"mailer/app"
 	"mailer/app/rules/erase"
 	"mailer/db/engine"
 )
 
-// TextKind is a column outside of emails with text of callers or relays, which may contain
-// an address.
+// TextKind is a column outside of emails and broadcasts with addresses, or with what was recorded of
+// requests and responses.
 type TextKind int
 
 // The columns.
 const (
 	WebhookEventPayloads TextKind = iota
-	TroubleDetails
-	SegmentFilters
-	PropertyFallbacks
-	TemplateReplyTo
-	TemplateVariables
-	TemplateDesigns
-	SegmentNames
-	TopicNames
-	TopicDescriptions
-	KeyNames
-	TemplateNames
-	TemplateSenders
-	TemplateSubjects
-	TemplateHTML
-	TemplateTexts
-	VersionContents
 	WebhookResponses
 	WebhookEndpoints
+	TroubleDetails
+	SegmentFilters
+	TemplateSenders
+	TemplateReplyTo
+	VersionAddresses
 	AuditTargets
 	AuditBefore
 	AuditAfter
@@ -43,11 +31,12 @@ const (
 
 // textColumn has the statements that read and write a column.
 type textColumn struct {
-	json     bool   // the column is JSON
-	ofServer bool   // shared by all teams: the statements have no team parameter
-	counted  bool   // counts of segments depend on it
-	read     string // selects id and text. Parameters: team, after id, up to id, limit
-	write    string // parameters: text, team, id
+	json     bool     // the column is JSON
+	members  []string // of the JSON object that hold addresses; nil: all
+	ofServer bool     // shared by all teams: the statements have no team parameter
+	counted  bool     // counts of segments depend on it
+	read     string   // selects id and text. Parameters: team, after id, up to id, limit
+	write    string   // parameters: text, team, id
 }
 
 // textColumns has a row for each TextKind.
@@ -55,61 +44,27 @@ var textColumns = [TextKinds]textColumn{
 	WebhookEventPayloads: {json: true,
 		read:  `SELECT id, payload FROM webhook_events WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE webhook_events SET payload = ? WHERE team_id = ? AND id = ?`},
-	TroubleDetails: {json: true, ofServer: true,
-		read:  `SELECT id, detail FROM relay_troubles WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE relay_troubles SET detail = ? WHERE id = ?`},
-	SegmentFilters: {json: true, counted: true,
-		read:  `SELECT id, coalesce(filter, 'null') FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE segments SET filter = ? WHERE team_id = ? AND id = ?`},
-	PropertyFallbacks: {json: true,
-		read:  `SELECT id, coalesce(fallback, 'null') FROM properties WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`},
-	TemplateReplyTo: {json: true,
-		read:  `SELECT id, coalesce(reply_to, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE template_versions SET reply_to = ? WHERE team_id = ? AND id = ?`},
-	TemplateVariables: {json: true,
-		read:  `SELECT id, coalesce(variables, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE template_versions SET variables = ? WHERE team_id = ? AND id = ?`},
-	TemplateDesigns: {json: true,
-		read:  `SELECT id, coalesce(design, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE template_versions SET design = ? WHERE team_id = ? AND id = ?`},
-	SegmentNames: {
-		read:  `SELECT id, name FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE segments SET name = ? WHERE team_id = ? AND id = ?`},
-	TopicNames: { // erased names must stay distinct
-		read: `SELECT id, name FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE topics SET name = ?1 || CASE WHEN EXISTS (SELECT 1 FROM topics AS o WHERE o.team_id = ?2 AND o.name = ?1) THEN ' ' || ?3 ELSE '' END
-			WHERE team_id = ?2 AND id = ?3`},
-	TopicDescriptions: {
-		read:  `SELECT id, coalesce(description, '') FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE topics SET description = ? WHERE team_id = ? AND id = ?`},
-	KeyNames: {
-		read:  `SELECT id, name FROM keys WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`},
-	TemplateNames: {
-		read:  `SELECT id, name FROM templates WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE templates SET name = ? WHERE team_id = ? AND id = ?`},
-	TemplateSenders: {
-		read:  `SELECT id, coalesce(sender, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE template_versions SET sender = ? WHERE team_id = ? AND id = ?`},
-	TemplateSubjects: {
-		read:  `SELECT id, coalesce(subject, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE template_versions SET subject = ? WHERE team_id = ? AND id = ?`},
-	TemplateHTML: {
-		read:  `SELECT id, html FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE template_versions SET html = ? WHERE team_id = ? AND id = ?`},
-	TemplateTexts: {
-		read:  `SELECT id, coalesce(plain, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE template_versions SET plain = ? WHERE team_id = ? AND id = ?`},
-	VersionContents: {json: true,
-		read:  `SELECT id, content FROM versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		write: `UPDATE versions SET content = ? WHERE team_id = ? AND id = ?`},
 	WebhookResponses: {
 		read:  `SELECT id, response FROM webhook_attempts WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE webhook_attempts SET response = ? WHERE team_id = ? AND id = ?`},
 	WebhookEndpoints: {
 		read:  `SELECT id, endpoint FROM webhooks WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE webhooks SET endpoint = ? WHERE team_id = ? AND id = ?`},
+	TroubleDetails: {json: true, ofServer: true,
+		read:  `SELECT id, detail FROM relay_troubles WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE relay_troubles SET detail = ? WHERE id = ?`},
+	SegmentFilters: {json: true, counted: true,
+		read:  `SELECT id, coalesce(filter, 'null') FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE segments SET filter = ? WHERE team_id = ? AND id = ?`},
+	TemplateSenders: {
+		read:  `SELECT id, coalesce(sender, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET sender = ? WHERE team_id = ? AND id = ?`},
+	TemplateReplyTo: {json: true,
+		read:  `SELECT id, coalesce(reply_to, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET reply_to = ? WHERE team_id = ? AND id = ?`},
+	VersionAddresses: {json: true, members: []string{"from", "reply_to", "From", "ReplyTo"}, // of a broadcast and of a template
+		read:  `SELECT id, content FROM versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE versions SET content = ? WHERE team_id = ? AND id = ?`},
 	AuditTargets: {
 		read:  `SELECT id, coalesce(target, '') FROM audit_logs WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE audit_logs SET target = ? WHERE team_id = ? AND id = ?`},
@@ -132,11 +87,11 @@ func (k TextKind) column() (*textColumn, error) {
 	return &textColumns[k], nil
 }
 
-func (c *textColumn) scrub(text string, e *erase.Set) (string, error) {
+func (c *textColumn) scrub(text string, e *erase.Set) string {
 	if c.json {
-		return e.ScrubJSON(text)
+		return e.ScrubJSON(text, c.members...)
 	}
-	return e.Scrub(text), nil
+	return e.Scrub(text)
 }
 
 // Texts examines the next limit rows of a column in a span. It returns those with an
@@ -157,11 +112,10 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *er
 			return struct{}{}, err
 		}
 		n, next = n+1, row.ID
-		clean, err := column.scrub(row.Text, e)
-		if clean != row.Text {
+		if clean := column.scrub(row.Text, e); clean != row.Text {
 			hit = append(hit, TextRow{row.ID, clean})
 		}
-		return struct{}{}, err
+		return struct{}{}, nil
 	}, column.read, args...)
 	if n < limit {
 		next = ""
@@ -205,33 +159,24 @@ func previousID(id string) (string, error) {
 	return id[:len(id)-1], nil
 }
 
-// ContactsWithTraces examines the next limit contacts in a span. It returns those with an
-// @ in names or properties and the last id examined; empty at the end.
-func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows []app.Contact, next string, err error) {
-	rows, err = list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
-		AND (instr(CAST(c.properties AS TEXT), '@') > 0 OR instr(c.first_name, '@') > 0 OR instr(c.last_name, '@') > 0) ORDER BY c.id LIMIT ?`,
-		teamID, span.After, span.Until, limit)
-	if err == nil && len(rows) == limit {
-		next = rows[limit-1].ID
-	}
-	return rows, next, err
-}
-
-// PurgeAnswersWithTraces deletes a team's stored responses whose idempotency keys contain
-// an address of e.
+// PurgeAnswersWithTraces deletes a team's stored responses that contain an address of e, or whose
+// idempotency keys do.
 func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
-	rows, err := list(&tx.Reader, func(s scanner) (IdempotencyKey, error) {
+	var hit []IdempotencyKey
+	_, err := list(&tx.Reader, func(s scanner) (none struct{}, err error) {
 		a := IdempotencyKey{TeamID: teamID}
-		err := s.Scan(&a.Scope, &a.Route, &a.Key)
-		return a, err
-	}, `SELECT scope, route, key FROM idempotency WHERE team_id = ? AND (instr(key, '@') > 0 OR instr(key, '%40') > 0)`, teamID)
+		var response string
+		err = s.Scan(&a.Scope, &a.Route, &a.Key, &response)
+		if e.In(a.Key) || e.In(response) {
+			hit = append(hit, a)
+		}
+		return none, err
+	}, `SELECT scope, route, key, response FROM idempotency WHERE team_id = ?
+		AND (instr(key, '@') > 0 OR instr(key, '%40') > 0 OR instr(response, '@') > 0)`, teamID)
 	if err != nil {
 		return err
 	}
-	for _, a := range rows {
-		if !e.In(a.Key) {
-			continue
-		}
+	for _, a := range hit {
 		if err := tx.Write(`DELETE FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ?`, a.TeamID, a.Scope, a.Route, a.Key); err != nil {
 			return fmt.Errorf("delete answer: %w", err)
 		}

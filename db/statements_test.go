@@ -250,8 +250,6 @@ var mayScan = map[string]string{
 	"PurgeCertificates":   "the same",
 	"PurgeChallenges":     "the same",
 	"TrackingHosts":       "all of them, by their own index, now and then",
-	"dirtyPages":          "pages by their numbers, all of the file, for an erasure",
-	"wipeWith":            "a page by its number",
 	"readSchemaTexts":     "a row for each table and index",
 	"makeSchema":          "the tables of a database that should have none",
 	"writePages":          "all of the file, for a backup",

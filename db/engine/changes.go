@@ -15,7 +15,7 @@ const (
 	Control
 	// Webhooks are the subscriptions to events.
 	Webhooks
-	// Erasures are the steps of erasures, which change stored texts of emails.
+	// Erasures are the steps of erasures, which change addresses of stored emails.
 	Erasures
 
 	cachedKinds
@@ -24,7 +24,7 @@ const (
 // changeCounts counts the calls of Tx.Changed in a session, by Cached.
 type changeCounts [cachedKinds]uint64
 
-// rules returns the number of changes of what servers cache, except texts of emails.
+// rules returns the number of changes of what servers cache, except addresses of emails.
 func (c *changeCounts) rules() uint64 {
 	return c[Suppressions] + c[Counts] + c[Control] + c[Webhooks]
 }

@@ -127,7 +127,6 @@ type DB struct {
 	closeOnce      sync.Once
 	tasks          sync.WaitGroup
 
-	pages             sync.Mutex // held while pages are cleaned or moved
 	generations       generations
 	beforeCommit      func(tx *Tx, extras []any) error
 	onExternalWrite   []func(r *Reader) error

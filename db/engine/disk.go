@@ -156,3 +156,17 @@ func (p *pointers) root(n int64) int64 {
 	}
 	return root
 }
+
+// isPointerMap reports whether a page is a pointer map (database file format, 1.8). A pointer map
+// begins with bytes that could be those of a b-tree page. The first one is page 2, and each
+// describes the pages that follow it. SQLite leaves the page at lockByte empty; a pointer map of
+// that number moves to the next page.
+func isPointerMap(number, size int64) bool {
+	const lockByte, entry = 1 << 30, 5
+	every := size/entry + 1
+	at := (number-2)/every*every + 2
+	if at == lockByte/size+1 {
+		at++
+	}
+	return number > 1 && number == at
+}

@@ -67,34 +67,3 @@ func TestSpaceAgreesWithDBStat(t *testing.T) {
 		t.Errorf("%d of %d pages are still unused", after, before)
 	}
 }
-
-func TestShrinkWaitsForCleanPages(t *testing.T) {
-	t.Parallel()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	for _, query := range []string{`INSERT INTO captures (email_id, message, created_at) VALUES ('x', zeroblob(9000000), 1)`, `DELETE FROM captures WHERE email_id = 'x'`} {
-		if err := d.Write(t.Context(), func(tx *Tx) error { _, err := tx.Exec(query); return err }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	checked := false
-	err = d.CleanPages(t.Context(), func([]byte) bool {
-		if checked {
-			return false
-		}
-		checked = true
-		if took, more, err := d.Shrink(t.Context(), time.Second); took != 0 || more || err != nil {
-			t.Errorf("pages were moved: %v, %v, %v", took, more, err)
-		}
-		return false
-	})
-	if err != nil || !checked {
-		t.Fatalf("%v, %v", checked, err)
-	}
-	if took, _, err := d.Shrink(t.Context(), time.Second); took == 0 || err != nil {
-		t.Errorf("no page was moved afterwards: %v", err)
-	}
-}

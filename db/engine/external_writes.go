@@ -14,7 +14,7 @@ func (d *DB) OnExternalWrite(fn func(r *Reader) error) {
 }
 
 // OnExternalErasure registers fn, which is called like the function of OnExternalWrite if another
-// process ran a step of an erasure, so that stored texts of emails have changed.
+// process ran a step of an erasure, so that addresses of stored emails have changed.
 func (d *DB) OnExternalErasure(fn func()) { d.onExternalErasure = append(d.onExternalErasure, fn) }
 
 func noteExternalErasure(d *DB, erased bool) {

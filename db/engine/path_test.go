@@ -168,33 +168,10 @@ func TestNewDatabaseIsLogged(t *testing.T) {
 	}
 }
 
-func TestPointerMapPagesAreNotWiped(t *testing.T) {
+func TestIsPointerMap(t *testing.T) {
 	for number, want := range map[int64]bool{1: false, 2: true, 3: false, 821: false, 822: true, 823: false, 1642: true} {
 		if got := isPointerMap(number, 4096); got != want {
 			t.Errorf("page %d: %v", number, got)
 		}
 	}
-	page := bytes.Repeat([]byte{5, 0, 0, 0, 3}, 4096/5) // b-tree pages below page 3
-	page = append(page, make([]byte, 4096-len(page))...)
-	if gap := unused(page, 823); len(gap) == 0 {
-		t.Error("the page could not be taken for one of a b-tree")
-	}
-	if gap := unused(page, 822); gap != nil {
-		t.Errorf("%d bytes of it count as unused", len(gap))
-	}
-	opts := atVersion1(t)
-	d, err := Open(t.Context(), opts)
-	must(t, err)
-	defer d.Close()
-	must(t, d.Write(t.Context(), func(tx *Tx) error {
-		for i := range 1000 {
-			if err := tx.SetSetting(fmt.Sprint(i), bytes.Repeat([]byte{'x'}, 5000)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	must(t, d.CleanPages(t.Context(), func([]byte) bool { return true }))
-	wantValue(t, opts.Path, "PRAGMA integrity_check", "ok")
-	wantValue(t, opts.Path, "SELECT count(*) FROM settings WHERE length(value) = 5000", "1000")
 }

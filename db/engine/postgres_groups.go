@@ -81,7 +81,9 @@ func (e *postgresEngine) begin(d *DB, s *Conn) error {
 	}
 	noteExternalErasure(d, e.now.erasures != e.known.erasures)
 	e.known, e.othersWrote = e.now, others // reported once
-	return d.noteExternalWrites(s, others)
+	err := d.noteExternalWrites(s, others)
+	e.before = *s.changes // what others changed is not to be reported to them again
+	return err
 }
 
 func marksOf(rows [][]driver.Value) (m marks, err error) {

@@ -14,13 +14,11 @@ const (
 )
 
 // Shrink returns unused pages to the disk for about the duration budget. It returns how long the
-// writer was blocked and whether there are more such pages. It does nothing while CleanPages
-// runs, because it moves pages, or on PostgreSQL.
+// writer was blocked and whether there are more such pages. It does nothing on PostgreSQL.
 func (d *DB) Shrink(ctx context.Context, budget time.Duration) (took time.Duration, more bool, err error) {
-	if err := d.refusal(); err != nil || d.path == "" || !d.pages.TryLock() {
+	if err := d.refusal(); err != nil || d.path == "" {
 		return 0, false, err
 	}
-	defer d.pages.Unlock()
 	err = d.run(ctx, func(s *Conn) error {
 		start := time.Now()
 		var free, count int64

@@ -37,7 +37,7 @@ func (s *Service) withdrawBroadcasts(ctx context.Context, teamID string, job aud
 		}
 		return err
 	})
-	for part := range slices.Chunk(ids, eraseChunk) {
+	for part := range slices.Chunk(ids, rowsPerErase) {
 		if err != nil {
 			break
 		}
@@ -87,18 +87,18 @@ func (s *Service) withdrawRecipient(tx *db.Tx, b *app.Broadcast, rec *app.Broadc
 	return false, tx.SettleDoubts(rec.ID, "not sent again: its recipients were erased")
 }
 
-// broadcasts scrubs the content and the recipients of the team's broadcasts.
+// broadcasts erases addresses from the team's broadcasts and their recipients.
 func (w *erasure) broadcasts(ctx context.Context) error {
 	const few = 20
 	span := db.Span{Until: w.team.Until()}
 	for {
-		page, err := db.Get(ctx, w.s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.BroadcastsOf(w.team.ID, span, few) })
+		page, err := db.Get(ctx, w.s.DB, func(r *db.Reader) ([]db.ErasableBroadcast, error) { return r.ErasableBroadcasts(w.team.ID, span, few) })
 		if err != nil {
 			return err
 		}
-		for i := range page {
-			if err := w.broadcast(ctx, &page[i]); err != nil {
-				return fmt.Errorf("broadcast %s: %w", page[i].ID, err)
+		for _, b := range page {
+			if err := w.broadcast(ctx, b); err != nil {
+				return fmt.Errorf("broadcast %s: %w", b.ID, err)
 			}
 		}
 		if len(page) < few {
@@ -108,22 +108,22 @@ func (w *erasure) broadcasts(ctx context.Context) error {
 	}
 }
 
-func (w *erasure) broadcast(ctx context.Context, b *app.Broadcast) error {
-	if err := w.broadcastContent(ctx, b); err != nil {
+func (w *erasure) broadcast(ctx context.Context, b db.ErasableBroadcast) error {
+	if err := errors.Join(w.broadcastHead(ctx, b), w.frozenFilter(ctx, b)); err != nil {
 		return err
 	}
-	if b.EmailIDPrefix == "" || b.EmailIDPrefix > w.team.Until() {
+	if b.Mails == "" || b.Mails > w.team.Until() {
 		return nil
 	}
 	for n := int64(0); ; n += eraseRecipients {
-		from, to := app.BroadcastEmailID(b.EmailIDPrefix, n), app.BroadcastEmailID(b.EmailIDPrefix, min(n+eraseRecipients, pacing.MaxBroadcastRecipients))
+		from, to := app.BroadcastEmailID(b.Mails, n), app.BroadcastEmailID(b.Mails, min(n+eraseRecipients, pacing.MaxBroadcastRecipients))
 		var hit map[string]bool
 		var written int64
 		err := w.s.DB.Read(ctx, func(r *db.Reader) error {
 			head, err := r.BroadcastHead(w.team.ID, b.ID) // more recipients may have been expanded
 			if err == nil {
 				written = head.Stored
-				hit, err = r.MailsWithTraces(from, to, w.all)
+				hit, err = r.MailsWithTraces(from, to, w.all.OnlyDomain(), w.set)
 			}
 			return err
 		})
@@ -139,66 +139,62 @@ func (w *erasure) broadcast(ctx context.Context, b *app.Broadcast) error {
 	}
 }
 
-// broadcastContent scrubs the content of a broadcast. Captured messages are deleted first: after a
-// crash nothing would show that they have to be.
-func (w *erasure) broadcastContent(ctx context.Context, b *app.Broadcast) error {
-	set, changed := w.set(b.ID), false
-	err := w.s.DB.Read(ctx, func(r *db.Reader) error {
-		whole, err := r.Broadcast(w.team.ID, b.ID)
-		if err != nil {
-			return base.IgnoreNotFound(err)
-		}
-		if changed, err = set.ScrubBroadcast(whole); err != nil || changed {
-			return err
-		}
-		changed, err = r.HasLinkTraces(b.ID, set)
-		return err
-	})
-	if err != nil || !changed {
-		return err
+// broadcastHead erases the sender and the reply addresses of a broadcast, and cancels a broadcast
+// whose sender was erased. Captured messages are deleted first: after a crash nothing would show
+// that they have to be.
+func (w *erasure) broadcastHead(ctx context.Context, b db.ErasableBroadcast) error {
+	set := w.set(b.ID)
+	if !b.Addressed(set) {
+		return nil
 	}
-	from, to := app.BroadcastEmailID(b.EmailIDPrefix, 0), app.BroadcastEmailID(b.EmailIDPrefix, pacing.MaxBroadcastRecipients)
-	for n := int64(1); n > 0 && b.EmailIDPrefix != ""; {
+	from, to := app.BroadcastEmailID(b.Mails, 0), app.BroadcastEmailID(b.Mails, pacing.MaxBroadcastRecipients)
+	for n := int64(1); n > 0 && b.Mails != ""; {
 		err := w.s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-			n, err = tx.DeleteCaptures(from, to, eraseChunk)
+			n, err = tx.DeleteCaptures(from, to, rowsPerErase)
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("delete captures: %w", err)
 		}
 	}
-	return w.s.DB.Write(ctx, func(tx *db.Tx) error { return w.rewriteBroadcast(tx, b.ID, set) })
+	return w.s.DB.Write(ctx, func(tx *db.Tx) error {
+		if b.Unsendable(set) {
+			if err := base.IgnoreNotFound(tx.CancelBroadcast(w.team.ID, b.ID)); err != nil {
+				return err
+			}
+		}
+		w.dropAfterCommit(tx, b.ID)
+		return tx.EraseBroadcast(w.team.ID, b, set)
+	})
 }
 
-// rewriteBroadcast reads a broadcast and stores it scrubbed. A broadcast whose sender was erased
-// is canceled.
-func (w *erasure) rewriteBroadcast(tx *db.Tx, id string, set *erase.Set) error {
-	b, err := tx.Broadcast(w.team.ID, id)
-	if err != nil {
-		return base.IgnoreNotFound(err)
-	}
-	from := b.From
-	if _, err := set.ScrubBroadcast(b); err != nil {
-		return err
-	}
-	if b.From != from && b.From.IsErased() {
-		if err := base.IgnoreNotFound(tx.CancelBroadcast(w.team.ID, id)); err != nil {
-			return err
+// frozenFilter erases addresses from the filter of a broadcast that was queued. The rest of its
+// content is not searched. Damage is left to the attempts to send it.
+func (w *erasure) frozenFilter(ctx context.Context, b db.ErasableBroadcast) error {
+	set := w.set(b.ID)
+	hit, err := db.Get(ctx, w.s.DB, func(r *db.Reader) (bool, error) { return r.HasFilterTraces(b.ID, set) })
+	if err != nil || !hit {
+		if errors.Is(err, db.ErrDamaged) {
+			return nil
 		}
-	}
-	if err := tx.RewriteBroadcast(b); err != nil {
 		return err
 	}
+	return w.s.DB.Write(ctx, func(tx *db.Tx) error {
+		w.dropAfterCommit(tx, b.ID)
+		return tx.EraseFrozenFilter(b.ID, set)
+	})
+}
+
+func (w *erasure) dropAfterCommit(tx *db.Tx, broadcastID string) {
 	tx.AfterCommit(func() {
-		w.s.mail.DropBroadcastMail(id)
+		w.s.mail.DropBroadcastMail(broadcastID)
 		w.s.broadcasts.WakeBroadcaster()
 	})
-	return tx.ScrubLinks(id, set)
 }
 
 // recipients erases recipients of broadcasts, some in each write, except for those in flight.
 func (w *erasure) recipients(ctx context.Context, ids []string) error {
-	for part := range slices.Chunk(ids, eraseChunk) {
+	for part := range slices.Chunk(ids, rowsPerErase) {
 		var busy map[string]bool
 		err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
 			busy = map[string]bool{}
@@ -230,21 +226,14 @@ func (w *erasure) recipient(tx *db.Tx, id string) (leaving bool, err error) {
 		return false, err
 	}
 	set := w.set(id)
-	if set.Has(rec.Email) {
-		leaving, err = w.s.withdrawRecipient(tx, &b, &rec)
-	} else {
-		leaving, err = tx.IsCommitted(id)
+	if !set.Has(rec.Email) {
+		return false, tx.EraseTraces(id, set)
 	}
-	if err != nil || leaving {
+	if leaving, err = w.s.withdrawRecipient(tx, &b, &rec); err != nil || leaving {
 		return leaving, err
 	}
-	if set.ScrubRecipient(&rec) {
-		if err := base.IgnoreNotFound(tx.OutdateUnit(id)); err != nil {
-			return false, err
-		}
-		if err := tx.RewriteRecipient(&rec); err != nil {
-			return false, err
-		}
+	if err := tx.EraseRecipient(id); err != nil {
+		return false, err
 	}
 	return false, tx.EraseTraces(id, set)
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/rules/erase"
 	"mailer/app/tenants/audience"
@@ -22,14 +21,15 @@ const eraseScanRows = 500
 // eraseRows is the same for rows of other tables.
 const eraseRows = 2000
 
-// eraseChunk is the maximum number of emails that one write changes, and eraseBytes the maximum of
-// their sizes, since other writes wait for it.
-const eraseChunk = 32
-
-const eraseBytes = 1 << 20
+// rowsPerErase is the maximum number of rows that one write changes, and erasePieces the maximum
+// number of pieces of their content that it deletes, since other writes wait for it.
+const (
+	rowsPerErase = 32
+	erasePieces  = 8
+)
 
 // erase works on all open erasures until they are done or ctx is done. later reports that some
-// wait for mail in flight or for readers.
+// wait for mail in flight.
 func (s *Service) erase(ctx context.Context) (later bool, err error) {
 	select {
 	case s.eraser.mu <- struct{}{}:
@@ -82,36 +82,24 @@ type erasure struct {
 	all      *erase.Set
 	first    string // all rows up to this id are in the scope of all jobs
 	walked   bool
-	cleaned  bool // database pages were cleaned
 	done     bool
 	inFlight map[string]bool // mail in flight
 	mails    map[string]bool // mail of broadcasts in flight
 	// expansions are broadcasts whose recipients were expanded from a snapshot before the erasure.
 	expansions []string
 	examined   time.Time // last check of mail in flight
-	kept       time.Time // since when readers have prevented truncation of the log
-	emptied    time.Time // last attempt to truncate it
-	logged     bool      // the delay was logged
 }
-
-// Readers can delay the truncation of the write-ahead log. One that lasts longer than walWait
-// belongs to another program: it is logged, and attempts become rarer, since each blocks writers.
-const (
-	walWait  = time.Minute
-	walPause = 10 * time.Second
-)
 
 // run processes all data once, then retries mail in flight until it is finished.
 func (w *erasure) run(ctx context.Context) error {
 	if !w.walked {
-		if err := w.emails(ctx); err != nil {
-			return fmt.Errorf("erase from emails: %w", err)
-		}
-		if err := w.broadcasts(ctx); err != nil {
-			return fmt.Errorf("erase from broadcasts: %w", err)
-		}
-		if err := w.others(ctx); err != nil {
-			return fmt.Errorf("erase from other tables: %w", err)
+		for _, part := range []func(context.Context) error{w.emails, w.broadcasts, w.texts, w.imports, w.requests, w.answers} {
+			err := part(ctx)
+			if errors.Is(err, db.ErrDamaged) { // the rest must be done all the same
+				w.s.Log.Error("an erasure leaves rows that can't be read: the database file is damaged there", "team", w.team.ID, "err", err, "help", "mailer check names all that is damaged")
+			} else if err != nil {
+				return err
+			}
 		}
 		w.walked = true
 	}
@@ -124,28 +112,9 @@ func (w *erasure) run(ctx context.Context) error {
 	return w.finish(ctx)
 }
 
-// finish removes the old bytes from the files, then deletes the jobs: after a crash in between,
-// the erasure starts again. Readers can delay it.
+// finish deletes the jobs. After a crash before it, the erasure starts again.
 func (w *erasure) finish(ctx context.Context) error {
-	if !w.cleaned {
-		if err := w.s.DB.CleanPages(ctx, w.all.InBytes); err != nil {
-			return fmt.Errorf("clean pages: %w", err)
-		}
-		w.cleaned = true
-	}
-	if w.logged && time.Since(w.emptied) < walPause {
-		return nil
-	}
-	w.emptied = time.Now()
-	err := w.s.DB.TruncateLog(ctx)
-	if errors.Is(err, db.ErrBusy) {
-		w.wait()
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = w.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
+	err := w.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for _, job := range w.team.Jobs {
 			if err := tx.DeleteErasure(w.team.ID, job.ID); err != nil {
 				return err
@@ -158,18 +127,6 @@ func (w *erasure) finish(ctx context.Context) error {
 	}
 	w.done = true
 	return nil
-}
-
-// wait logs readers that delay the truncation for long.
-func (w *erasure) wait() {
-	if w.kept.IsZero() {
-		w.kept = w.emptied
-	}
-	if !w.logged && time.Since(w.kept) >= walWait {
-		w.logged = true
-		w.s.Log.Warn("old bytes of erased addresses stay in the database's log: another program reads it all the time, so that it can't be emptied",
-			"help", "end what copies or reads the database file, like Litestream or an sqlite3 shell, for a moment")
-	}
 }
 
 // set returns the erased addresses that apply to an object's id.
@@ -185,19 +142,15 @@ func (w *erasure) emails(ctx context.Context) error {
 	span := db.Span{Until: w.team.Until()}
 	for {
 		var hit map[string]bool
-		var files []string
 		var next string
 		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			hit, files, next, err = r.EmailsWithTraces(w.team.ID, span, eraseScanRows, w.all)
+			hit, next, err = r.EmailsWithTraces(w.team.ID, span, eraseScanRows, w.set)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		for _, id := range files {
-			hit[id] = true
-		}
-		if err := w.rewrite(ctx, slices.Sorted(maps.Keys(hit))); err != nil {
+		if err := w.eraseEmails(ctx, slices.Sorted(maps.Keys(hit))); err != nil {
 			return err
 		}
 		if time.Since(w.examined) > leavingPause {
@@ -218,137 +171,119 @@ func (w *erasure) retry(ctx context.Context) error {
 	if err := w.recipients(ctx, slices.Sorted(maps.Keys(w.mails))); err != nil {
 		return err
 	}
-	if len(w.inFlight) == 0 {
-		return nil
-	}
-	return w.rewrite(ctx, slices.Sorted(maps.Keys(w.inFlight)))
+	return w.eraseEmails(ctx, slices.Sorted(maps.Keys(w.inFlight)))
 }
 
-// scrubbed is an email that was read and scrubbed, ready to be stored.
-type scrubbed struct {
-	id          string
-	set         *erase.Set
-	email       *app.Email // nil: the content has no erased address
-	attachments []*app.Attachment
-	unaddressed bool // its sender was erased
-}
-
-// rewrite scrubs emails, some in each write.
-func (w *erasure) rewrite(ctx context.Context, ids []string) error {
-	var batch []scrubbed
-	var size int64
-	for i, id := range ids {
-		s, n, err := w.scrub(ctx, id)
-		if err != nil {
-			return fmt.Errorf("scrub email %s: %w", id, err)
-		}
-		batch, size = append(batch, s), size+n
-		if i+1 < len(ids) && len(batch) < eraseChunk && size < eraseBytes {
+// eraseEmails erases addresses from emails, some in each write, except for those in flight.
+func (w *erasure) eraseEmails(ctx context.Context, ids []string) error {
+	var found []db.ErasableEmail
+	for _, id := range ids {
+		m, err := w.erasable(ctx, id)
+		if errors.Is(err, db.ErrNotFound) || errors.Is(err, db.ErrDamaged) { // deleted since; the store logs damage
+			delete(w.inFlight, id)
 			continue
 		}
-		if err := w.write(ctx, batch); err != nil {
+		if err != nil {
+			return fmt.Errorf("read email %s: %w", id, err)
+		}
+		found = append(found, m)
+	}
+	for len(found) > 0 {
+		var leaving map[string]bool
+		err := w.s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			leaving, err = w.eraseChunk(tx, found[:min(len(found), rowsPerErase)])
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		batch, size = nil, 0
-	}
-	return nil
-}
-
-// scrub reads an email and scrubs its content. Only erasures, one at a time, change content, so
-// this need not be within the write.
-func (w *erasure) scrub(ctx context.Context, id string) (s scrubbed, size int64, err error) {
-	s = scrubbed{id: id, set: w.set(id)}
-	var email *app.Email
-	err = w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		email, _, err = r.CompleteEmail(w.team.ID, id)
-		return err
-	})
-	if errors.Is(err, db.ErrNotFound) {
-		return s, 0, nil // deleted since
-	}
-	if err != nil {
-		return s, 0, err
-	}
-	from := email.From
-	changed, attachments := s.set.ScrubMail(&email.Mail)
-	if !changed {
-		return s, 0, nil
-	}
-	s.email, s.attachments = email, attachments
-	s.unaddressed = email.From != from && email.From.IsErased()
-	for _, a := range attachments {
-		size += a.Size
-	}
-	return s, size + int64(len(email.HTML)+len(email.Text)), nil
-}
-
-// write stores scrubbed emails, except for those in flight.
-func (w *erasure) write(ctx context.Context, batch []scrubbed) error {
-	var busy map[string]bool
-	err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
-		busy = map[string]bool{}
-		for _, s := range batch {
-			leaving, err := w.writeOne(tx, s)
-			if err != nil {
-				return fmt.Errorf("email %s: %w", s.id, err)
+		for id, is := range leaving {
+			delete(w.inFlight, id)
+			if is {
+				w.inFlight[id] = true
 			}
-			busy[s.id] = leaving
 		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for id, leaving := range busy {
-		delete(w.inFlight, id)
-		if leaving {
-			w.inFlight[id] = true
-		}
+		found = found[len(leaving):]
 	}
 	return nil
 }
 
-func (w *erasure) writeOne(tx *db.Tx, s scrubbed) (leaving bool, err error) {
-	holds, err := tx.HoldsTraces(s.id, s.set)
-	if err != nil || !holds && s.email == nil {
-		return false, err
-	}
-	if leaving, err = w.s.withdrawFrom(tx, w.team.ID, s.id, s.set); err != nil || leaving {
-		return leaving, err
-	}
-	if s.unaddressed {
-		if err := w.s.cancelUnaddressed(tx, w.team.ID, s.id); err != nil {
-			return false, err
-		}
-	}
-	if s.email != nil {
-		if err := tx.RewriteEmail(s.email, s.attachments); err != nil {
-			return false, err
-		}
-	}
-	return false, tx.EraseTraces(s.id, s.set)
+func (w *erasure) erasable(ctx context.Context, id string) (db.ErasableEmail, error) {
+	return db.Get(ctx, w.s.DB, func(r *db.Reader) (db.ErasableEmail, error) { return r.ErasableEmail(w.team.ID, id, w.set(id)) })
 }
 
-// others processes all other tables.
-func (w *erasure) others(ctx context.Context) error {
-	for kind := range db.TextKinds {
-		if err := w.texts(ctx, kind); err != nil {
-			return err
+// eraseChunk erases addresses from emails. It returns those that it processed, up to a large one,
+// and whether each is in flight.
+func (w *erasure) eraseChunk(tx *db.Tx, part []db.ErasableEmail) (leaving map[string]bool, err error) {
+	leaving = map[string]bool{}
+	pieces := erasePieces
+	for _, m := range part {
+		is, more, err := w.eraseEmail(tx, m, &pieces)
+		if err != nil {
+			return nil, fmt.Errorf("email %s: %w", m.ID, err)
+		}
+		if more {
+			break
+		}
+		leaving[m.ID] = is
+	}
+	return leaving, nil
+}
+
+// eraseEmail erases addresses from an email, unless it is in flight. It first deletes the content,
+// up to a number of pieces: more means that a part is left and the addresses are unchanged.
+func (w *erasure) eraseEmail(tx *db.Tx, m db.ErasableEmail, pieces *int) (leaving, more bool, err error) {
+	set := w.set(m.ID)
+	if m.Addressed {
+		if leaving, err = w.s.withdrawFrom(tx, w.team.ID, m.ID, set); err != nil || leaving {
+			return leaving, false, err
 		}
 	}
-	if err := w.contacts(ctx); err != nil {
-		return err
+	if m.Unsendable {
+		if err := w.s.cancelUnaddressed(tx, w.team.ID, m.ID); err != nil {
+			return false, false, err
+		}
 	}
-	if err := w.imports(ctx); err != nil {
-		return err
+	if m.Alone && !m.Unreadable {
+		if err := tx.MarkContentDeleted(m.ID); err != nil {
+			return false, false, err
+		}
+		for more = true; more; *pieces-- {
+			if *pieces == 0 {
+				return false, true, nil
+			}
+			if more, err = tx.DeleteContentPiece(m.ID); err != nil {
+				return false, false, err
+			}
+		}
 	}
-	if err := w.s.requestLog.Forget(ctx, w.team.ID, w.team.Until(), w.all, w.set); err != nil {
-		return err
-	}
+	return false, false, tx.EraseEmail(w.team.ID, m, set)
+}
+
+// requests erases logged requests that mention an address.
+func (w *erasure) requests(ctx context.Context) error {
+	return w.s.requestLog.Forget(ctx, w.team.ID, w.team.Until(), w.all, w.set)
+}
+
+// answers deletes stored responses to sends that contain an address.
+func (w *erasure) answers(ctx context.Context) error {
 	return w.s.DB.Write(ctx, func(tx *db.Tx) error { return tx.PurgeAnswersWithTraces(w.team.ID, w.all) })
 }
 
-func (w *erasure) texts(ctx context.Context, kind db.TextKind) error {
+// texts erases addresses from other columns.
+func (w *erasure) texts(ctx context.Context) error {
+	var damage error
+	for kind := range db.TextKinds {
+		err := w.column(ctx, kind)
+		if err != nil && !errors.Is(err, db.ErrDamaged) {
+			return err
+		}
+		damage = errors.Join(damage, err)
+	}
+	return damage
+}
+
+func (w *erasure) column(ctx context.Context, kind db.TextKind) error {
 	span := db.Span{Until: w.team.Until()}
 	for {
 		var rows []db.TextRow
@@ -360,7 +295,7 @@ func (w *erasure) texts(ctx context.Context, kind db.TextKind) error {
 		if err != nil {
 			return err
 		}
-		for chunk := range slices.Chunk(rows, eraseChunk) {
+		for chunk := range slices.Chunk(rows, rowsPerErase) {
 			err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
 				for _, row := range chunk {
 					if err := tx.ScrubText(kind, w.team.ID, row.ID, w.set(row.ID)); err != nil {
@@ -378,47 +313,6 @@ func (w *erasure) texts(ctx context.Context, kind db.TextKind) error {
 		}
 		span.After = next
 	}
-}
-
-// contacts scrubs names and properties of other contacts.
-func (w *erasure) contacts(ctx context.Context) error {
-	span := db.Span{Until: w.team.Until()}
-	for {
-		var rows []app.Contact
-		var next string
-		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			rows, next, err = r.ContactsWithTraces(w.team.ID, span, eraseRows)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, c := range rows {
-			if !w.all.ScrubContact(&c) {
-				continue
-			}
-			if err := w.contact(ctx, c.ID); err != nil {
-				return err
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		span.After = next
-	}
-}
-
-func (w *erasure) contact(ctx context.Context, id string) error {
-	return w.s.DB.Write(ctx, func(tx *db.Tx) error {
-		c, err := tx.Contact(w.team.ID, id)
-		if err != nil {
-			return base.IgnoreNotFound(err)
-		}
-		if !w.set(id).ScrubContact(&c) {
-			return nil
-		}
-		return tx.UpdateContact(&c)
-	})
 }
 
 // imports masks erased addresses in uploaded files that are still stored. Such a row then fails as

@@ -32,7 +32,7 @@ type eraser struct {
 	wake     base.Signal
 	started  atomic.Bool
 	follower atomic.Bool // another server runs erasures
-	waiting  []*erasure  // erasures waiting for mail in flight or for readers; owned by the holder of mu
+	waiting  []*erasure  // erasures waiting for mail in flight; owned by the holder of mu
 }
 
 func newEraser() *eraser {
@@ -87,7 +87,7 @@ func (s *Service) withdrawErased(ctx context.Context, teamID string, job audienc
 		return err
 	})
 	for len(ids) > 0 && err == nil {
-		n := min(len(ids), eraseChunk)
+		n := min(len(ids), rowsPerErase)
 		err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 			for _, id := range ids[:n] {
 				if _, err := s.withdrawFrom(tx, teamID, id, set); err != nil {

@@ -1,11 +1,9 @@
 package jobs_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/testing/testserver"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // quoting refuses or accepts mail with a reply that contains the recipient.
@@ -37,32 +34,16 @@ func quoting(m *app.Outgoing, n int) testserver.Answer {
 	}
 }
 
-func TestErasureLeavesNoTraceInFiles(t *testing.T) {
+func TestErasureOfDeliveredMail(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(quoting))
-	c := plantAddress(w, w.Key, "ann@"+testserver.TestDomain, 1500)
+	c := plantAddress(w, w.Key, "ann@"+testserver.TestDomain, 150)
 	w.Start()
 	wantSettled(w)
-	if n := w.CountTraces(testserver.ErasedAddress); n < 1000 {
-		t.Fatalf("only %d traces before", n)
-	}
-	others := addContacts(w, w.Key, 2000)
-	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, others...)))
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 	wantErased(w)
-	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
-		t.Errorf("%d traces while the server runs", n)
-	}
-	all := w.FileBytes()
-	for _, c := range others {
-		if n := bytes.Count(all, []byte(c.Email)); n != 0 {
-			t.Errorf("%d traces of %s", n, c.Email)
-		}
-	}
+	wantOnlyFreeText(w)
 	if w.Log.Contains("level=ERROR") || w.Log.Contains("Vic.Tim") || w.Log.Contains("erase.example") {
 		t.Errorf("log:\n%s", w.Log.Text.String())
-	}
-	w.Stop()
-	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
-		t.Errorf("%d traces after the end", n)
 	}
 }
 
@@ -72,10 +53,10 @@ func TestErasureLeavesOtherTeams(t *testing.T) {
 	other := w.AddTeam("Other", "other.example")
 	mine := plantAddress(w, w.Key, "ann@"+testserver.TestDomain, 300)
 	theirs := plantAddress(w, other, "x@other.example", 300)
-	before := plantEverywhere(w, other)
+	before := mailOf(w, other)
 	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{mine}))
 	wantErased(w)
-	if after := plantEverywhere(w, other); after != before {
+	if after := mailOf(w, other); after != before {
 		t.Error("what the other team has changed")
 	}
 	w.Read(func(r *db.Reader) error {
@@ -85,14 +66,9 @@ func TestErasureLeavesOtherTeams(t *testing.T) {
 		}
 		return err
 	})
-	if got := plantEverywhere(w, w.Key); strings.Contains(strings.ToLower(got), "vic.tim@") {
-		t.Error("the team still sees the address")
-	}
 	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), other.TeamID, []app.Contact{theirs}))
 	wantErased(w)
-	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
-		t.Errorf("%d traces after both erased it", n)
-	}
+	wantOnlyFreeText(w)
 }
 
 func TestErasureCancelsWaitingMail(t *testing.T) {
@@ -198,44 +174,6 @@ func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 	}
 }
 
-func TestLongReaderDelayingErasureIsLogged(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
-		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
-		if engine.IsRemote(w.Path) {
-			t.Skip("the log of a database elsewhere is its own matter")
-		}
-		c := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
-		reads, release := make(chan struct{}), make(chan struct{})
-		var others sync.WaitGroup
-		others.Go(func() {
-			w.Read(func(r *db.Reader) error {
-				_, err := r.Erasures(1)
-				close(reads)
-				<-release
-				return err
-			})
-		})
-		<-reads
-		testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
-		const words = "old bytes of erased addresses stay"
-		if w.OpenErasures() != 1 || w.Log.Contains(words) {
-			t.Errorf("%d erasures are open, log:\n%s", w.OpenErasures(), w.Log.Text.String())
-		}
-		time.Sleep(5 * time.Minute)
-		synctest.Wait()
-		if n := strings.Count(w.Log.Text.String(), words); w.OpenErasures() != 1 || n != 1 {
-			t.Errorf("%d erasures are open, logged %d times", w.OpenErasures(), n)
-		}
-		close(release)
-		others.Wait()
-		time.Sleep(11 * time.Second)
-		synctest.Wait()
-		if n := w.OpenErasures(); n != 0 {
-			t.Errorf("%d erasures are open though nobody reads any more", n)
-		}
-	})
-}
-
 func TestErasureCancelsMailOfErasedSender(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "down")))
@@ -316,8 +254,8 @@ func TestErasureWithoutContact(t *testing.T) {
 		t.Errorf("%q, %v", answer, err)
 	}
 	wantErased(w)
-	if e := w.Email(id); e.To[0].Mailbox() == testserver.ErasedAddress || strings.Contains(e.Attachments[0].Filename, "@") {
-		t.Errorf("it is still there: %v %q", e.To, e.Attachments[0].Filename)
+	if e := w.Email(id); e.To[0].Mailbox() == testserver.ErasedAddress || e.HTML != "" || len(e.Attachments) > 0 {
+		t.Errorf("it is still there: %+v", e)
 	}
 	if got := w.SQL(`SELECT count(*) FROM webhooks WHERE team_id = ? AND endpoint LIKE '%@%'`, w.Key.TeamID); got[0] != "0" {
 		t.Error("a webhook's endpoint holds it")

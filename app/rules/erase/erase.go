@@ -1,8 +1,8 @@
-// Package erase removes erased addresses from all stored data about mail: texts, JSON, lists,
-// attachments. It does no I/O and keeps no state. A Set is immutable.
+// Package erase removes erased addresses from stored fields that hold addresses: address lists,
+// JSON, and texts of logs. It does no I/O and keeps no state. A Set is immutable.
 //
-// Failure policy: invalid stored JSON is an error. Foreign text is scrubbed as far as possible,
-// without errors.
+// Failure policy: nothing stops at a damaged value. Invalid JSON is scrubbed as a text, and an
+// invalid address list is kept.
 package erase
 
 import (
@@ -12,35 +12,39 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/net/idna"
-
 	"mailer/app"
 	"mailer/app/kit/mailbox"
 )
 
 // Set is a set of addresses to erase. Its methods take linear time.
 type Set struct {
-	addresses map[string]bool     // by key
-	locals    map[string][]string // by domain
-	unicode   map[string]string   // domains that also occur in U-labels
+	addresses map[string]bool // by key
+	domains   map[string]bool
 }
 
 // NewSet returns the set of some addresses in any spelling.
 func NewSet(addresses []string) *Set {
-	e := &Set{addresses: make(map[string]bool, len(addresses)), locals: map[string][]string{}, unicode: map[string]string{}}
+	e := &Set{addresses: make(map[string]bool, len(addresses)), domains: map[string]bool{}}
 	for _, address := range addresses {
 		address = app.KeyOf(address).String()
 		local, domain, found := strings.Cut(address, "@")
-		if !found || local == "" || domain == "" || e.addresses[address] {
+		if !found || local == "" || domain == "" {
 			continue
 		}
-		e.addresses[address] = true
-		e.locals[domain] = append(e.locals[domain], local)
-		if u, err := idna.ToUnicode(domain); err == nil && u != domain {
-			e.unicode[domain] = u
-		}
+		e.addresses[address], e.domains[domain] = true, true
 	}
 	return e
+}
+
+// OnlyDomain returns the common domain of all addresses in A-labels; empty: several.
+func (e *Set) OnlyDomain() string {
+	if len(e.domains) != 1 {
+		return ""
+	}
+	for domain := range e.domains {
+		return domain
+	}
+	return ""
 }
 
 // Has reports whether an address in any spelling is in the set.
@@ -50,10 +54,7 @@ func (e *Set) Has(address string) bool {
 }
 
 func (e *Set) has(local, domain string) bool {
-	if len(e.locals[domain]) == 0 {
-		return false
-	}
-	return e.addresses[mailbox.FoldLocal(local)+"@"+domain]
+	return e.domains[domain] && e.addresses[mailbox.FoldLocal(local)+"@"+domain]
 }
 
 // In reports whether Scrub would change the text.
@@ -64,8 +65,7 @@ func (e *Set) In(text string) bool {
 
 // Scrub replaces each address of the set by Erased. The longest possible address counts:
 // "xfoo@bar.com" and "foo@bar.com.au" are not foo@bar.com, and "email=foo@bar.com" contains it.
-// The @ may be percent-encoded or an HTML reference. Text without such an address is returned
-// unchanged.
+// The @ may be percent-encoded. Text without such an address is returned unchanged.
 func (e *Set) Scrub(text string) string {
 	begin, end, found := e.find(text, 0)
 	if !found {
@@ -113,24 +113,23 @@ func (e *Set) find(s string, from int) (begin, end int, found bool) {
 	}
 }
 
-// addressSigns are the spellings of @ in mail, URLs and HTML.
-var addressSigns = [...]string{"%2540", "%40", "&#64;", "&#x40;", "&commat;"}
+// addressSigns are the spellings of @ in URLs.
+var addressSigns = [...]string{"@", "%40", "%2540"}
 
 // nextAt returns the next @ at or after from; size 0: none.
 func nextAt(s string, from int) (at, size int) {
-	for i := from; i < len(s); i++ {
-		switch s[i] {
-		case '@':
-			return i, 1
-		case '%', '&':
-			for _, sign := range addressSigns {
-				if len(s)-i >= len(sign) && s[i] == sign[0] && strings.EqualFold(s[i:i+len(sign)], sign) {
-					return i, len(sign)
-				}
+	for i := from; ; i++ {
+		next := strings.IndexAny(s[i:], "@%")
+		if next < 0 {
+			return 0, 0
+		}
+		i += next
+		for _, sign := range addressSigns {
+			if strings.HasPrefix(s[i:], sign) {
+				return i, len(sign)
 			}
 		}
 	}
-	return 0, 0
 }
 
 // domainsAt returns the domains of the set that the text from i may begin with, and their ends: of
@@ -155,7 +154,7 @@ func (e *Set) domainsAt(s string, i int) (ends []int, domains []string) {
 			continue
 		}
 		text := strings.TrimRight(s[i:stop], ".-")
-		if domain := mailbox.FoldDomain(text); len(e.locals[domain]) > 0 {
+		if domain := mailbox.FoldDomain(text); e.domains[domain] {
 			ends, domains = append(ends, i+len(text)), append(domains, domain)
 		}
 	}
@@ -184,8 +183,7 @@ func (e *Set) localBefore(s string, from, sign int, domain string) (begin int, o
 		}
 		start -= size
 	}
-	open := start == from || sign-start < longest
-	escaped := escapedUntil(s, from, start, sign)
+	open, escaped := start == from || sign-start < longest, escapedUntil(s, from, start, sign)
 	for p := start; p < sign; {
 		if (open || p == escaped) && e.isLocal(s[p:sign], domain) {
 			return p, true
@@ -222,10 +220,9 @@ func isBreak(r rune) bool {
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// pastHex returns the end of an escape at p, %3D or =3C, if it is not a letter or digit; otherwise
-// -1.
+// pastHex returns the end of an escape at p, as %3D, if it is not a letter or digit; otherwise -1.
 func pastHex(s string, p, sign int) int {
-	if s[p] != '%' && s[p] != '=' || p+3 > sign {
+	if s[p] != '%' || p+3 > sign {
 		return -1
 	}
 	var c [1]byte
@@ -235,13 +232,13 @@ func pastHex(s string, p, sign int) int {
 	return p + 3
 }
 
-// escapedUntil returns the end of a backslash escape before start, as in source code and JSON:
-// , \x3c, \u003c; otherwise -1.
+// escapedUntil returns the end of a backslash escape before start, as in a response that repeats
+// JSON: \n, \u003c; otherwise -1.
 func escapedUntil(s string, from, start, sign int) int {
 	if start <= from || start >= sign || s[start-1] != '\\' {
 		return -1
 	}
-	size := map[byte]int{'n': 1, 'r': 1, 't': 1, 'b': 1, 'f': 1, 'v': 1, '0': 1, 'x': 3, 'u': 5}[s[start]]
+	size := map[byte]int{'n': 1, 'r': 1, 't': 1, 'u': 5}[s[start]]
 	if size == 0 || start+size > sign {
 		return -1
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mailer/app"
 	"mailer/app/kit/mailbox"
 )
@@ -30,11 +32,8 @@ func TestScrubReadsWholeAddresses(t *testing.T) {
 		"?u=%3Fe%3Dfoo%2540bar.com":          "?u=%3Fe%3D[erased]",
 		"e%3Dfoo%40bar.com":                  "e%3D[erased]",
 		"foo%2Btag%40bar.com":                "[erased]",
-		"foo&#64;bar.com foo&#X40;bar.com":   "[erased] [erased]",
-		"foo&commat;bar.com":                 "[erased]",
 		`{"a":"x\nfoo@bar.com\u003e"}`:       `{"a":"x\n[erased]\u003e"}`,
 		`"\u003cfoo@bar.com\u003e"`:          `"\u003c[erased]\u003e"`,
-		"=3Cfoo@bar.com=3E":                  "=3C[erased]=3E",
 		"_foo@bar.com_ **foo@bar.com**":      "_[erased]_ **[erased]**",
 		"-foo@bar.com":                       "-[erased]",
 		"...foo@bar.com...":                  "...[erased]...",
@@ -63,7 +62,7 @@ func TestScrubReadsWholeAddresses(t *testing.T) {
 		"jörg@bar.com":           "jörg@bar.com",
 		"foo @bar.com foo@ bar":  "foo @bar.com foo@ bar",
 		"%41foo@bar.com":         "%41foo@bar.com",
-		"@ @@ %40 &#64; foo@":    "@ @@ %40 &#64; foo@",
+		"@ @@ %40 % foo@":        "@ @@ %40 % foo@",
 		"foo@baz.com @bar.com x": "foo@baz.com @bar.com x",
 		"":                       "",
 	} {
@@ -88,18 +87,19 @@ func TestMaskKeepsLength(t *testing.T) {
 	}
 }
 
-func TestScrubAddressLists(t *testing.T) {
+func TestScrubList(t *testing.T) {
 	e := NewSet(erasedSet)
-	list := []app.Address{{Name: "Foo Bar", Local: "FOO", Domain: "bar.com"}, {Name: "Eve", Local: "eve", Domain: "bar.com"}}
-	out, changed := e.scrubList(list)
-	if !changed || out[0].String() != app.Erased || out[0].Mailbox() != app.Erased || !out[0].IsErased() || out[1] != list[1] || list[0].Name == "" {
-		t.Errorf("%+v, list %+v", out, list)
-	}
-	if _, changed := e.scrubList(out); changed {
-		t.Error("an erased entry is erased again")
-	}
-	if !e.InList(`[{"local":"Foo","domain":"bar.com"}]`) || e.InList(`[{"local":"xfoo","domain":"bar.com"}]`) || e.InList("") {
-		t.Error("InList")
+	for in, want := range map[string]string{
+		`[{"name":"Foo Bar","local":"FOO","domain":"bar.com"},{"name":"Eve","local":"eve","domain":"bar.com"}]`: `[{"local":"[erased]","domain":""},{"name":"Eve","local":"eve","domain":"bar.com"}]`,
+		`[{"local":"[erased]","domain":""}]`:                           `[{"local":"[erased]","domain":""}]`,
+		`[{"name":"for foo@bar.com","local":"eve","domain":"y.test"}]`: `[{"name":"for [erased]","local":"eve","domain":"y.test"}]`,
+		`[{"local":"xfoo","domain":"bar.com"}]`:                        `[{"local":"xfoo","domain":"bar.com"}]`,
+		`[{"local":"foo","domain":"bar.com"}`:                          `[{"local":"foo","domain":"bar.com"}`, // damaged
+		`[]`:                                                           `[]`, ``: ``,
+	} {
+		if got := e.ScrubList(in); got != want {
+			t.Errorf("%s\n%s, want\n%s", in, got, want)
+		}
 	}
 	if _, err := app.ParseAddress(app.Erased); err == nil {
 		t.Error("the mark can be given as an address")
@@ -114,46 +114,25 @@ func TestScrubJSONKeepsShape(t *testing.T) {
 		`{"email":"x@bar.com","first_name":"X"}`:                                               `{"email":"x@bar.com","first_name":"X"}`,
 		`{ "message" : "no foo@bar.com here", "code": 550}`:                                    `{"message":"no [erased] here","code":550}`,
 		`{"to":["Foo Bar <foo@bar.com>","X <x@bar.com>"],"from":"\"Bar, Foo\" <FOO@bar.com>"}`: `{"to":["[erased]","X <x@bar.com>"],"from":"[erased]"}`,
-		`null`: `null`,
+		`{"x":["foo@bar.com"],"email":"x@bar.com","first_name":"X"}`:                           `{"x":["[erased]"],"email":"x@bar.com","first_name":"X"}`,
+		`null`: `null`, `"foo@bar.com"`: `"[erased]"`, `["` + `foo@bar.com","\u0040\u00e9"]`: `["[erased]","@é"]`,
+		`{"@`: `{"@`, `{"a":"foo@bar.com"`: `{"a":"[erased]"`, `{"a":"foo@bar.com"} x`: `{"a":"[erased]"} x`, // damaged
 	} {
-		got, err := e.ScrubJSON(in)
-		if err != nil || got != want {
-			t.Errorf("%s\n%v, want\n%s", got, err, want)
+		if got := e.ScrubJSON(in); got != want {
+			t.Errorf("%s, want\n%s", got, want)
 		}
 	}
-	if _, err := e.ScrubJSON(`{"@`); err == nil {
-		t.Error("broken JSON passes")
-	}
 }
 
-func TestScrubAttachments(t *testing.T) {
+func TestScrubJSONInMembers(t *testing.T) {
 	e := NewSet(erasedSet)
-	text := app.Attachment{Filename: "foo@bar.com.csv", ContentType: "text/csv; charset=utf-8", Content: []byte("a,foo@bar.com\n"), Size: 14}
-	if !e.scrubAttachment(&text) || string(text.Content) != "a,[erased]\n" || text.Size != int64(len(text.Content)) {
-		t.Errorf("%+v", text)
-	}
-	binary := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", Content: []byte("(foo@bar.com)"), Size: 13}
-	if !e.scrubAttachment(&binary) || string(binary.Content) != "(xxxxxxxxxxx)" || binary.Size != 13 {
-		t.Errorf("%+v", binary)
-	}
-	shown := app.Attachment{Filename: "x.png", ContentType: "image/png", ContentID: "foo@bar.com", Content: []byte("x"), Size: 1}
-	if !e.scrubAttachment(&shown) || shown.ContentID != "" {
-		t.Errorf("%+v", shown)
-	}
-	other := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", ContentID: "eve@bar.com", Content: []byte("(eve@bar.com)"), Size: 13}
-	if e.scrubAttachment(&other) {
-		t.Errorf("%+v", other)
-	}
-}
-
-func TestInBytes(t *testing.T) {
-	e := NewSet(erasedSet)
-	for text, want := range map[string]bool{
-		"queuedFoo@bar.comqueued": true, `{"local":"FOO","domain":"bar.com"}`: true, "xfoo%40bar.comx": true, "用户@例え.jp": true,
-		"eve@bar.com": false, `{"local":"eve","domain":"bar.com"}`: false, "foo@baz.com": false, "": false, "@@": false,
+	for in, want := range map[string]string{
+		`{"from":"Foo <foo@bar.com>","html":"foo@bar.com","to":[{"html":"foo@bar.com"}]}`: `{"from":"[erased]","html":"foo@bar.com","to":[{"html":"[erased]"}]}`,
+		`["foo@bar.com"]`: `["foo@bar.com"]`, `"foo@bar.com"`: `"foo@bar.com"`,
+		`{"html":{"from":"foo@bar.com"}}`: `{"html":{"from":"foo@bar.com"}}`,
 	} {
-		if got := e.InBytes([]byte(text)); got != want {
-			t.Errorf("%q: %v", text, got)
+		if got := e.ScrubJSON(in, "from", "to"); got != want {
+			t.Errorf("%s, want\n%s", got, want)
 		}
 	}
 }
@@ -183,7 +162,7 @@ func occursIn(text, address string) bool {
 
 func FuzzScrub(f *testing.F) {
 	for _, text := range []string{"foo@bar.com", "<Foo@BAR.com>", "x=foo%40bar.com&y", "a foo@bar.com.au", "用户@例え.jp", "foo@bar.com@bar.com",
-		`\nfoo@bar.com`, "联系foo@bar.com请foo@bar.com", "%2540bar.com", "-_foo@bar.com", "=3Dfoo@bar.com..", "foo&#64;bar.com-"} {
+		"联系foo@bar.com请foo@bar.com", "%2540bar.com", "-_foo@bar.com", "=3Dfoo@bar.com.."} {
 		f.Add(text)
 	}
 	e := NewSet(erasedSet)
@@ -226,17 +205,20 @@ func inOrder(text string, parts []string) bool {
 	return true
 }
 
-func TestScrubFilename(t *testing.T) {
-	e := NewSet([]string{"jane@example.test"})
-	for name, want := range map[string]string{
-		"jane@example.test.txt": "[erased].txt", "for Jane@Example.TEST.tar.gz": "for [erased].tar.gz", "jane@example.test": "[erased]",
-		"jane@example.test (1).pdf": "[erased] (1).pdf", "jane%40example.test.csv.gz.asc": "[erased].csv.gz.asc",
-		"joe@example.test.txt": "joe@example.test.txt", "xjane@example.test.txt": "xjane@example.test.txt", ".": ".", "": "", "a.b.c.d.e": "a.b.c.d.e",
-	} {
-		mail := &app.Mail{Attachments: []app.Attachment{{Filename: name}}}
-		e.ScrubMail(mail)
-		if got := mail.Attachments[0].Filename; got != want {
-			t.Errorf("%q became %q, want %q", name, got, want)
-		}
+func FuzzScrubJSON(f *testing.F) {
+	for _, text := range []string{`{"email":"foo@bar.com","first_name":"F","a":["x",{"b":1.50}]}`, `"foo@bar.com"`, `["Foo <foo@bar.com>"]`, `{"a":"foo@bar.com"`, `{"@":1}{}`, `[]]@`} {
+		f.Add(text)
 	}
+	e := NewSet(erasedSet)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, members := range [][]string{nil, {"a"}} {
+			out := e.ScrubJSON(text, members...)
+			if again := e.ScrubJSON(out, members...); again != out {
+				t.Errorf("%q became %q, then %q", text, out, again)
+			}
+			if jsontext.Value(text).IsValid() && !jsontext.Value(out).IsValid() {
+				t.Errorf("%q became %q", text, out)
+			}
+		}
+	})
 }

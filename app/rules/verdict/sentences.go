@@ -283,7 +283,7 @@ var skipped = []Template{
 	{SuppressedLifted, Warn, "Not sent to {address}: it was suppressed[ at {at}] and is no longer.", "Not sent to {count} addresses: they were suppressed and are no longer.",
 		"Send it again if it is still needed."},
 	{Erased, Neutral, "Not sent: the recipient was erased[ at {at}].", "Not sent to {count} recipients: they were erased.",
-		"Nothing to do: no data about erased recipients is stored."},
+		"Nothing to do: the address was erased."},
 	{Canceled, Neutral, "Canceled[ by {by}][ at {at}]; no more of it is sent.", "",
 		"Nothing to do, or send it again."},
 	{CanceledBroadcast, Neutral, "Canceled with its broadcast[ at {at}], before it was sent.", "",

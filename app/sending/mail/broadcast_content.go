@@ -25,8 +25,8 @@ type BroadcastMail struct {
 	Audience app.Audience
 }
 
-// broadcastMails caches compiled broadcasts. The content of a queued broadcast changes only by an
-// erasure. The zero value is ready to use.
+// broadcastMails caches compiled broadcasts. Of a queued broadcast only sender, reply addresses and
+// filter change, by erasures. The zero value is ready to use.
 type broadcastMails struct {
 	mu    sync.Mutex
 	kept  []*BroadcastMail // most recently used last

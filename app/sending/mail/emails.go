@@ -336,8 +336,8 @@ func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string)
 	return message, s.lookupContent(ctx, key.TeamID, emailID, "captured message", err)
 }
 
-// lookupContent is base.Lookup for a part of an email's content. If the content was deleted by age,
-// the error says so.
+// lookupContent is base.Lookup for a part of an email's content. If the content was deleted, the
+// error says why.
 func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind string, err error) error {
 	if !errors.Is(err, db.ErrNotFound) {
 		return base.Lookup(kind, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,17 @@ func errContentDeleted(email *app.Email) error {
 	if email.Unsent {
 		return app.Errorf(app.CodeNotFound, "This send was refused, since all of its recipients are suppressed: its content was not kept")
 	}
-	return app.Errorf(app.CodeNotFound, "The content of this email was deleted on %s: it was older than this team keeps it", email.ContentDeletedAt.UTC().Format(time.DateOnly))
+	why := "it was older than this team keeps it"
+	if isErased(email) {
+		why = "its recipient was erased"
+	}
+	return app.Errorf(app.CodeNotFound, "The content of this email was deleted on %s: %s", email.ContentDeletedAt.UTC().Format(time.DateOnly), why)
+}
+
+// isErased reports whether an email has recipients, and all were erased.
+func isErased(email *app.Email) bool {
+	all := slices.Concat(email.To, email.Cc, email.Bcc)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(a app.Address) bool { return !a.IsErased() })
 }
 
 // sharedHead returns an email, or that of a recipient of a broadcast, without content.

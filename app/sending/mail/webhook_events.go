@@ -117,8 +117,7 @@ func (s *Service) scrubErasing(tx *db.Tx, teamID string, data *webhook.EmailData
 	if err != nil {
 		return nil, fmt.Errorf("encode the data of an event: %w", err)
 	}
-	clean, err := jobs.Set(data.EmailID).ScrubJSON(string(text))
-	return jsontext.Value(clean), err
+	return jsontext.Value(jobs.Set(data.EmailID).ScrubJSON(string(text))), nil
 }
 
 // AnnounceState announces the new state of a recipient.

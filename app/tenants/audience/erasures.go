@@ -17,7 +17,7 @@ import (
 
 // WithoutErasing removes recipients that are being erased from rows that are about to be stored.
 // The rows were read before the erasure began; an erasure does not end while such rows are being
-// stored (eraseWalker.finish).
+// stored (jobs.Service).
 func (s *Service) WithoutErasing(tx *db.Tx, teamID string, rows []app.BroadcastRecipient) ([]app.BroadcastRecipient, error) {
 	open, err := tx.ErasuresOf(teamID)
 	if err != nil || len(open) == 0 {
@@ -32,15 +32,7 @@ func (s *Service) WithoutErasing(tx *db.Tx, teamID string, rows []app.BroadcastR
 		addresses = append(addresses, job.Addresses...)
 	}
 	set := erase.NewSet(addresses)
-	var kept []app.BroadcastRecipient
-	for _, row := range rows {
-		if set.Has(row.Email) {
-			continue
-		}
-		set.ScrubRecipient(&row)
-		kept = append(kept, row)
-	}
-	return kept, nil
+	return slices.DeleteFunc(slices.Clone(rows), func(row app.BroadcastRecipient) bool { return set.Has(row.Email) }), nil
 }
 
 // MaxErasures is how many erasures are processed together.
@@ -127,10 +119,12 @@ type Erasure struct {
 // ErasePurpose is the purpose that erasures are sealed for.
 const ErasePurpose = "erasure"
 
-// EraseContacts deletes contacts of a team and all stored copies of their addresses, except the
-// hashes that suppress mail to them. When it returns, no mail to them leaves, except mail past its
-// final dot. The copies are deleted too, unless that takes longer than eraseWait: the rest is then
-// deleted in the background, also after a crash. Errors: those of the store.
+// EraseContacts deletes contacts of a team, and their addresses from all fields that hold addresses
+// and from logs, except the hashes that suppress mail to them. It deletes raw messages to them, and
+// the content of mail to them alone. Texts for others are not searched. When it returns, no mail to
+// them leaves, except mail past its final dot. The addresses are deleted too, unless that takes
+// longer than eraseWait: the rest is then deleted in the background, also after a crash. Errors:
+// those of the store.
 func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []app.Contact) error {
 	if len(contacts) == 0 {
 		return nil

@@ -1,8 +1,8 @@
 package testserver
 
 import (
-	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -212,23 +212,42 @@ func (w *Server) Tables(column string) []string {
 		AND (?1 = '' OR EXISTS (SELECT 1 FROM pragma_table_info(m.name) AS c WHERE c.name = ?1)) ORDER BY m.name`, column)
 }
 
-// allRows returns the values of all rows of all tables.
-func (w *Server) allRows() []byte {
+// Columns returns the columns of all tables, as "table.column", that do not hold numbers.
+func (w *Server) Columns() (columns []string) {
+	w.T.Helper()
+	for _, table := range w.Tables("") {
+		pool, done := w.openDirect()
+		rows, err := pool.QueryContext(w.T.Context(), `SELECT * FROM `+table+` LIMIT 0`)
+		Must(w.T, err)
+		types, err := rows.ColumnTypes()
+		Must(w.T, errors.Join(err, rows.Close()))
+		for _, c := range types {
+			if !strings.HasPrefix(c.DatabaseTypeName(), "INT") {
+				columns = append(columns, table+"."+c.Name())
+			}
+		}
+		done()
+	}
+	return columns
+}
+
+// eachValue calls take with the columns, as "table.column", and values of all rows of all tables.
+func (w *Server) eachValue(take func(column string, value any)) {
 	w.T.Helper()
 	tables := w.Tables("")
 	pool, done := w.openDirect()
 	defer done()
-	var all bytes.Buffer
 	for _, table := range tables {
 		rows, err := pool.QueryContext(w.T.Context(), `SELECT * FROM `+table)
 		Must(w.T, err)
+		columns, err := rows.Columns()
+		Must(w.T, err)
 		Must(w.T, eachRow(rows, func(values []any) {
-			for _, v := range values {
-				fmt.Fprintln(&all, v)
+			for i, v := range values {
+				take(table+"."+columns[i], v)
 			}
 		}))
 	}
-	return all.Bytes()
 }
 
 // eachRow calls take with the columns of each row and closes rows.
