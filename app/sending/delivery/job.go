@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/rules/reputation"
+	"mailer/app/rules/counters"
 )
 
 // job is a claimed unit in its transaction.
@@ -58,10 +58,10 @@ const (
 // message is the message of a unit, composed for sending.
 type message struct {
 	*app.Outgoing
-	private    bool                  // sent by Mailer to an account: no captured copy is kept
-	insights   *app.Insights         // nil: unknown
-	blocked    app.Blocked           // recipients that were blocked when it was read
-	outcomeKey reputation.OutcomeKey // of the counters for its outcomes
+	private  bool          // sent by Mailer to an account: no captured copy is kept
+	insights *app.Insights // nil: unknown
+	blocked  app.Blocked   // recipients that were blocked when it was read
+	countKey counters.Key  // of its counters, without the hour
 }
 
 // commitSlots is a semaphore with one slot per connection. A slot is acquired before a unit is
