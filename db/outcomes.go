@@ -22,7 +22,7 @@ func (r *Reader) RegionOutcome(region string, from int64) (o reputation.Outcome,
 func (r *Reader) WorstOfRegion(region string, from int64) (hardBounced, complained int64, err error) {
 	err = r.Row(`SELECT coalesce(max(bounced), 0), coalesce(max(complained), 0) FROM
 		(SELECT sum(rated_bounced) AS bounced, sum(rated_complained) AS complained FROM mail_counts
-			WHERE region = ? AND hour >= ? AND rated_bounced + rated_complained > 0 AND team_id <> '' GROUP BY team_id) AS t`, []any{region, from}, &hardBounced, &complained)
+			WHERE region = ? AND hour >= ? AND (rated_bounced > 0 OR rated_complained > 0) AND team_id <> '' GROUP BY team_id) AS t`, []any{region, from}, &hardBounced, &complained)
 	return hardBounced, complained, err
 }
 

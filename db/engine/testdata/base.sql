@@ -111,7 +111,7 @@ CREATE TABLE mail_counts (
   points       INTEGER NOT NULL DEFAULT 0, -- sum of the scores, in hundredths
   PRIMARY KEY (team_id, hour, domain, broadcast_id, region)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX mail_counts_bad ON mail_counts (region, hour, team_id, rated_bounced, rated_complained) WHERE rated_bounced + rated_complained > 0 AND team_id <> '';
+CREATE INDEX mail_counts_bad ON mail_counts (region, hour, team_id, rated_bounced, rated_complained) WHERE (rated_bounced > 0 OR rated_complained > 0) AND team_id <> '';
 
 -- API requests without their bodies, kept 30 days. An id is the request id, which
 -- begins with the time of arrival.
