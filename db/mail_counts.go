@@ -38,11 +38,13 @@ func (tx *Tx) CountOutcome(key counters.Key, o reputation.Outcome) {
 
 // countOf returns the count of a key. It is valid until the next call.
 func (a *increments) countOf(key counters.Key) *mailCount {
-	i := slices.IndexFunc(a.counts, func(c mailCount) bool { return c.key == key })
-	if i < 0 {
-		i, a.counts = len(a.counts), append(a.counts, mailCount{key: key})
+	for i := range a.counts {
+		if a.counts[i].key == key {
+			return &a.counts[i]
+		}
 	}
-	return &a.counts[i]
+	a.counts = append(a.counts, mailCount{key: key})
+	return &a.counts[len(a.counts)-1]
 }
 
 // countEvent counts an event before it is inserted.
