@@ -42,15 +42,11 @@ func (w *Server) LeaveClockAhead(by time.Duration, ids ...string) {
 	w.T.Helper()
 	for _, id := range ids {
 		u := *w.Unit(id)
-		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-			if u.Attempts == 0 {
-				if err := tx.BeginAttempt(u); err != nil {
-					return err
-				}
-				u.Attempts++
-			}
-			return tx.RequeueUnit(u, u.Attempts, tx.Now.Add(by))
-		}))
+		if u.Attempts == 0 {
+			Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.BeginAttempt(u) }))
+			u = *w.Unit(id)
+		}
+		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now.Add(by)) }))
 	}
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		return tx.SetSetting(base.ClockSetting, strconv.AppendInt(nil, tx.Now.Add(by).UnixMilli(), 10))
