@@ -79,40 +79,17 @@ CREATE TABLE team_backlogs (
   scheduled INTEGER NOT NULL  -- of other units
 ) STRICT, WITHOUT ROWID;
 
--- Outcomes of recipients by hour: the rates of guardrails and deliverability. A commit
--- updates each row once, whatever its number of messages.
-CREATE TABLE outcomes (
-  team_id      TEXT NOT NULL REFERENCES teams (id),
-  hour         INTEGER NOT NULL, -- Unix hours
-  region       TEXT NOT NULL,
-  domain       TEXT NOT NULL,    -- of the sender
-  sent         INTEGER NOT NULL, -- recipients that a relay accepted or refused individually
-  hard_bounced INTEGER NOT NULL,
-  complained   INTEGER NOT NULL,
-  scored       INTEGER NOT NULL, -- of sent, those whose email has a score
-  points       INTEGER NOT NULL, -- sum of the scores, in hundredths
-  PRIMARY KEY (team_id, hour, region, domain)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX outcomes_bad ON outcomes (region, team_id, hour, hard_bounced, complained) WHERE hard_bounced + complained > 0;
-
--- Outcomes of all teams by region and hour.
-CREATE TABLE region_outcomes (
-  region       TEXT NOT NULL,
-  hour         INTEGER NOT NULL,
-  sent         INTEGER NOT NULL,
-  hard_bounced INTEGER NOT NULL,
-  complained   INTEGER NOT NULL,
-  PRIMARY KEY (region, hour)
-) STRICT, WITHOUT ROWID;
-
--- Outcomes of recipients by hour, for charts, kept 400 days. Each outcome of a
--- recipient counts once, except opens and clicks. A commit updates each row once.
--- Without foreign keys, so that a count never fails a commit.
+-- Outcomes of recipients by hour: charts, and the rates of guardrails and
+-- deliverability; kept 400 days. Each outcome of a recipient counts once, except opens
+-- and clicks. The rows with the team_id '' have the sums of rated columns of all teams by
+-- region. A commit updates each row once. Without foreign keys, so that a count never
+-- fails a commit.
 CREATE TABLE mail_counts (
   team_id      TEXT NOT NULL,
   hour         INTEGER NOT NULL, -- Unix hours
   domain       TEXT NOT NULL,    -- of the sender
   broadcast_id TEXT NOT NULL,    -- '': emails
+  region       TEXT NOT NULL,    -- of the relay
   sent         INTEGER NOT NULL, -- accepted or refused individually by a relay, or test recipients
   delivered    INTEGER NOT NULL DEFAULT 0,
   opened       INTEGER NOT NULL DEFAULT 0,
@@ -127,8 +104,14 @@ CREATE TABLE mail_counts (
   delivery_delayed INTEGER NOT NULL DEFAULT 0,
   failed       INTEGER NOT NULL DEFAULT 0,
   unsubscribed INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (team_id, hour, domain, broadcast_id)
+  rated            INTEGER NOT NULL DEFAULT 0, -- recipients that a relay accepted or refused individually, in the hour of its answer
+  rated_bounced    INTEGER NOT NULL DEFAULT 0, -- invalid addresses, in the hour of the report
+  rated_complained INTEGER NOT NULL DEFAULT 0, -- in the hour of the report
+  scored       INTEGER NOT NULL DEFAULT 0, -- of rated, those whose email has a score
+  points       INTEGER NOT NULL DEFAULT 0, -- sum of the scores, in hundredths
+  PRIMARY KEY (team_id, hour, domain, broadcast_id, region)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX mail_counts_bad ON mail_counts (region, hour, team_id, rated_bounced, rated_complained) WHERE (rated_bounced > 0 OR rated_complained > 0) AND team_id <> '';
 
 -- API requests without their bodies, kept 30 days. An id is the request id, which
 -- begins with the time of arrival.

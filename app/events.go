@@ -54,6 +54,7 @@ type Event struct {
 	EmailID     string
 	BroadcastID string // empty: not of a broadcast
 	Domain      string // domain of the sender whose statistics count the event; empty: not counted, or read back
+	Relay       string // relay whose statistics count the event
 	Type        EventType
 	Recipient   string // empty: all recipients
 	Detail      EventDetail

@@ -88,6 +88,9 @@ var retryTable = []time.Duration{
 	1 * time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour,
 }
 
+// MaxRetryDelay is the longest RetryDelay.
+var MaxRetryDelay = RetryDelay(len(retryTable), 1)
+
 // RetryDelay returns the delay after attempt number attempt (from 1) was deferred: the value of
 // the table, whose last value repeats, times 0.8 to 1.2. jitter is a random number in [0,1).
 func RetryDelay(attempt int, jitter float64) time.Duration {

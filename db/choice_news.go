@@ -76,10 +76,3 @@ func (tx *Tx) EndChoiceNews(n *ChoiceNews, every time.Duration) error {
 	err := tx.Write(`DELETE FROM choice_news WHERE team_id = ? AND address = ?`, n.TeamID, n.Address[:])
 	return err
 }
-
-// AdvanceChoiceNews moves due times in the future earlier by by, but not before now.
-func (tx *Tx) AdvanceChoiceNews(by time.Duration) error {
-	err := tx.Write(`UPDATE choice_news SET next_at = CASE WHEN next_at - ?1 > ?2 THEN next_at - ?1 ELSE ?2 END WHERE next_at > ?2`,
-		by.Milliseconds(), milli(tx.Now))
-	return err
-}

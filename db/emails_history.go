@@ -101,7 +101,7 @@ func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) er
 	oldest := counters.Hour(tx.Now.Add(-counters.Retention))
 	for hour, n := range counters.OfTimeline(events) {
 		if hour >= oldest {
-			tx.increments.addCount(counters.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain}, n)
+			tx.increments.countOf(counters.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain, Region: e.Relay}).tally.Add(n)
 		}
 	}
 	return nil

@@ -5,18 +5,20 @@ import (
 	"sync"
 	"testing"
 
+	"mailer/app/rules/counters"
 	"mailer/app/rules/reputation"
 )
 
 func TestOutcomesOfAFailedWriteDoNotCount(t *testing.T) {
 	d := openFile(t)
 	team := addTestTeam(t, d, "counted")
-	key := reputation.OutcomeKey{TeamID: team, Region: "r", Domain: "example.com"}
+	key := counters.Key{TeamID: team, Region: "r", Domain: "example.com"}
 	failed := errors.New("no")
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
 			err := d.Write(t.Context(), func(tx *Tx) error {
+				tx.CountSent(key, 1)
 				tx.CountOutcome(key, reputation.Outcome{Sent: 1, HardBounced: 1, Complained: 1, Scored: 1, Points: 1000})
 				if i%4 == 0 {
 					return failed
@@ -38,6 +40,14 @@ func TestOutcomesOfAFailedWriteDoNotCount(t *testing.T) {
 		got, err := r.RegionOutcome("r", 0)
 		if got != want {
 			t.Errorf("the region's outcome is %+v, want %+v", got, want)
+		}
+		if err != nil {
+			return err
+		}
+		var rows, hours, sent int
+		err = r.Row(`SELECT count(*), count(DISTINCT hour), sum(sent) FROM mail_counts`, nil, &rows, &hours, &sent)
+		if rows != 2*hours || sent != 75 {
+			t.Errorf("%d rows in %d hours have %d sent: each hour has one of the team and one of the region", rows, hours, sent)
 		}
 		return err
 	})

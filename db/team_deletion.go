@@ -133,10 +133,8 @@ var teamPurges = []teamPurge{
 	{"webhook_event_counts", rows(`DELETE FROM webhook_event_counts WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"idempotency", rows(`DELETE FROM idempotency WHERE team_id = ?1 AND (scope, route, key) IN
 		(SELECT scope, route, key FROM idempotency WHERE team_id = ?1 LIMIT ?2)`)},
-	{"outcomes", rows(`DELETE FROM outcomes WHERE team_id = ?1 AND (hour, region, domain) IN
-		(SELECT hour, region, domain FROM outcomes WHERE team_id = ?1 LIMIT ?2)`)},
-	{"mail_counts", rows(`DELETE FROM mail_counts WHERE team_id = ?1 AND (hour, domain, broadcast_id) IN
-		(SELECT hour, domain, broadcast_id FROM mail_counts WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_counts", rows(`DELETE FROM mail_counts WHERE team_id = ?1 AND (hour, domain, broadcast_id, region) IN
+		(SELECT hour, domain, broadcast_id, region FROM mail_counts WHERE team_id = ?1 LIMIT ?2)`)},
 	{"request_logs", rows(`DELETE FROM request_logs WHERE team_id = ?1 AND id IN (SELECT id FROM request_logs WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
 	{"logos", rows(`DELETE FROM logos WHERE team_id = ?1 AND id IN (SELECT id FROM logos WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_days", rows(`DELETE FROM team_days WHERE team_id = ?1 AND day IN (SELECT day FROM team_days WHERE team_id = ?1 LIMIT ?2)`)},

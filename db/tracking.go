@@ -13,7 +13,8 @@ import (
 // open) or one of its links (a click).
 type TrackedEmail struct {
 	TeamID    string
-	Domain    string    // of the sender
+	Domain    string // of the sender
+	Relay     string
 	Recipient string    // the only recipient of the envelope; empty: several
 	Taken     time.Time // last time up to the request that a relay accepted it, or may have; zero: none
 	// Broadcast is the id of its broadcast; empty: none. Pending: its recipient has no outcome
@@ -33,12 +34,12 @@ func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error
 	var recipient, sender sql.NullString
 	var taken sql.NullInt64
 	var message string
-	err := r.Row(`SELECT e.team_id, e.message_id, e.sender,
+	err := r.Row(`SELECT e.team_id, e.message_id, e.sender, e.relay,
 			(SELECT CASE WHEN count(*) = 1 THEN max(p.address) END FROM recipients AS p WHERE p.email_id = e.id),
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'prefetched')
-		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &message, &sender, &recipient, &taken, &t.Events, &t.Prefetched)
+		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &message, &sender, &t.Relay, &recipient, &taken, &t.Events, &t.Prefetched)
 	if errors.Is(err, ErrNotFound) {
 		return r.trackedRecipient(emailID, at)
 	}
@@ -56,12 +57,12 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 	var seen app.Seen
 	var taken, queued sql.NullInt64
 	var sender sql.NullString
-	err := r.Row(`SELECT b.team_id, b.id, b.sender, p.email, p.seen, b.queued_at,
+	err := r.Row(`SELECT b.team_id, b.id, b.sender, b.relay, p.email, p.seen, b.queued_at,
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type = 'prefetched')
 		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p WHERE b.mails = ? AND p.id = ?`, []any{milli(at), app.EmailIDPrefixOf(emailID), emailID},
-		&t.TeamID, &t.Broadcast, &sender, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
+		&t.TeamID, &t.Broadcast, &sender, &t.Relay, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
 	if err == nil && !taken.Valid && seen&(app.SeenSent|app.SeenDelivered) != 0 { // the timeline has no time for it
 		taken = queued
 	}

@@ -58,7 +58,7 @@ func TestTrackedEmail(t *testing.T) {
 			{at.Add(2 * time.Minute), at.Add(2 * time.Minute)}, {at.Add(time.Hour), at.Add(3 * time.Minute)},
 		} {
 			got, err := r.TrackedEmail(e.ID, c.at)
-			want := TrackedEmail{TeamID: e.TeamID, Domain: e.From.Domain, Recipient: "x@example.org", Taken: c.taken, Events: 4, Prefetched: 2}
+			want := TrackedEmail{TeamID: e.TeamID, Domain: e.From.Domain, Relay: e.Relay, Recipient: "x@example.org", Taken: c.taken, Events: 4, Prefetched: 2}
 			if err != nil || got != want {
 				t.Errorf("at %v: %+v, %v", c.at, got, err)
 			}
@@ -140,7 +140,7 @@ func TestTrackedEmailOfBroadcastRecipient(t *testing.T) {
 			2: {Taken: time.UnixMilli(b.QueuedAt.UnixMilli()).UTC()}, // the timeline has no time for it
 			3: {Pending: true},
 		} {
-			want.TeamID, want.Domain, want.Broadcast, want.Recipient = b.TeamID, "example.com", b.ID, fmt.Sprintf("P%d@example.net", n)
+			want.TeamID, want.Domain, want.Relay, want.Broadcast, want.Recipient = b.TeamID, "example.com", b.Relay, b.ID, fmt.Sprintf("P%d@example.net", n)
 			if got, err := r.TrackedEmail(id(n), at.Add(time.Hour)); err != nil || got != want {
 				t.Errorf("%d: %+v, %v, want %+v", n, got, err, want)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/reputation"
 	"mailer/app/testing/testserver"
 	"mailer/db"
@@ -136,9 +137,9 @@ func pausedBy(t *testing.T, o, others reputation.Outcome, target, body string, h
 	r.domain(r.team.ID, "example.com", true)
 	other, _ := r.newTeam("Other")
 	err := r.store.Write(t.Context(), func(tx *db.Tx) error {
-		tx.CountOutcome(reputation.OutcomeKey{TeamID: r.team.ID, Region: app.DefaultRegion, Domain: "example.com"}, o)
+		tx.CountOutcome(counters.Key{TeamID: r.team.ID, Region: app.DefaultRegion, Domain: "example.com"}, o)
 		if others.Sent > 0 {
-			tx.CountOutcome(reputation.OutcomeKey{TeamID: other.ID, Region: app.DefaultRegion, Domain: "other.example"}, others)
+			tx.CountOutcome(counters.Key{TeamID: other.ID, Region: app.DefaultRegion, Domain: "other.example"}, others)
 		}
 		return nil
 	})

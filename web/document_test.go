@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/plan"
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/webhook"
@@ -313,7 +314,7 @@ func (r *testAPI) emitEveryEvent() {
 func (r *testAPI) setOutcome(o reputation.Outcome) {
 	r.t.Helper()
 	r.write(func(tx *db.Tx) error {
-		r.server.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: r.team.ID, Region: app.CaptureRegion, Domain: "example.com"}, o)
+		r.server.Delivery.CountOutcome(tx, counters.Key{TeamID: r.team.ID, Region: app.CaptureRegion, Domain: "example.com"}, o)
 		return nil
 	})
 	if err := r.server.Guardrails.Judge(r.t.Context()); err != nil {

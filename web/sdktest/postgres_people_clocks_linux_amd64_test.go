@@ -29,7 +29,7 @@ func TestPostgresSignInWithClockSkew(t *testing.T) {
 
 		// A link signs in at the other one, once; its session counts at both.
 		op(here).team = ""
-		op(here).ask(t, "GET", "/health/checks", nil, 200, []string{"1h0m0s ahead of that of the database", "1h0m0s behind that of the database"}[n])
+		op(here).ask(t, "GET", "/health/checks", nil, 200, []string{"clock differs from the database's by +1h0m0s", "clock differs from the database's by -1h0m0s"}[n])
 		who := here.run(t, "users", "create", fmt.Sprintf("p%d@example.test", n), "--role", "member")
 		at(there).want(t, 200, "POST", "/auth/link", map[string]any{"code": afterHash(who)})
 		newBrowser(t, here.url).want(t, 403, "POST", "/auth/link", map[string]any{"code": afterHash(who)})

@@ -8,8 +8,11 @@ import (
 	"strconv"
 	"time"
 
+	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/webhook"
+	"mailer/app/tenants/audience"
 	"mailer/db"
 )
 
@@ -23,11 +26,11 @@ const (
 
 // watch detects steps of the wall clock: by NTP, by an operator, or after a suspend. Times of
 // retries in the database are wall times. After a step forward they are due earlier, which does no
-// harm. After a step back they would wait for as long as the step.
+// harm. After a step back they may be later than any retry can be: clampTimes corrects these.
 type watch struct {
-	began clock.Mark
-	ahead time.Duration // offset of the wall clock since began, compared with the monotonic clock
-	back  time.Duration // steps back that were not compensated yet
+	began   clock.Mark
+	ahead   time.Duration // offset of the wall clock since began, compared with the monotonic clock
+	unsaved bool          // clampTimes is to be repeated: the disk was full
 }
 
 func newWatch() *watch { return &watch{began: clock.Begin()} }
@@ -70,92 +73,45 @@ func (s *Service) checkClock(ctx context.Context) (err error) {
 		}
 	}()
 	step := s.clockWatch.step()
+	if step == 0 && !s.clockWatch.unsaved {
+		return nil
+	}
 	if step != 0 {
 		s.Log.Warn("the wall clock was moved", "by", step)
-		s.clockWatch.back = max(0, s.clockWatch.back-step)
 		s.rewindCron()
 	}
 	if step < 0 {
-		s.delivery.ClockMovedBack(clock.Now(), -step)
+		s.delivery.ClockMovedBack(clock.Now())
 	}
-	if s.clockWatch.back > 0 { // includes a step that could not be stored last time
-		if err := s.advance(ctx, s.clockWatch.back); err != nil {
-			return err
-		}
-		s.clockWatch.back = 0
-	} else if step == 0 {
-		return nil
+	if err := s.clampTimes(ctx); err != nil {
+		return err
 	}
 	s.delivery.RetryRelays() // their open periods may be based on the old clock
 	return errors.Join(s.noteClock(ctx), s.sweep(ctx))
 }
 
-// advance makes all retries due earlier by a duration. After a crash in between it is repeated:
-// some retries are then due too early, which does no harm.
-func (s *Service) advance(ctx context.Context, by time.Duration) error {
-	if err := s.advanceUnits(ctx, by); err != nil {
-		return fmt.Errorf("correct after a wrong clock: %w", err)
-	}
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := s.delivery.AdvanceUsage(tx, by); err != nil {
-			return err
+// clampTimes corrects times that a clock that was ahead left in the database: no retry is later
+// than the longest delay from now. It changes nothing if the clock was always right.
+func (s *Service) clampTimes(ctx context.Context) error {
+	s.clockWatch.unsaved = true
+	err := s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
+		retries, err := tx.ClampTimes(db.LatestTimes{Retry: tx.Now.Add(s.delivery.MaxRetryDelay()), Delivery: tx.Now.Add(webhook.MaxDelay),
+			DomainCheck: tx.Now.Add(app.RecheckEvery), ChoiceEvents: tx.Now.Add(audience.ChoiceEventInterval)})
+		if retries > 0 {
+			tx.AfterCommit(func() { s.Log.Warn("the wall clock was ahead: retries of mail were too late", "count", retries) })
 		}
-		if err := s.events.AdvanceDeliveries(tx, by); err != nil {
-			return err
-		}
-		return errors.Join(tx.AdvanceDomainChecks(by), tx.AdvanceTroubles(by), tx.AdvanceChoiceNews(by))
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("correct after a wrong clock: %w", err)
 	}
+	s.clockWatch.unsaved = false
 	return nil
 }
 
-// advanceUnits finds units outside of the writes that change them: of a long queue of scheduled
-// mail it finds none.
-func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
-	for after := ""; ; {
-		late, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.UnitsInFuture(after, clock.Now(), base.PurgeChunk) })
-		if err != nil || len(late) == 0 {
-			return err
-		}
-		err = s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
-			for _, id := range late {
-				if err := tx.AdvanceUnit(id, by); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		after = late[len(late)-1]
-	}
-}
-
-// ResumeClock compensates a step back that happened since an earlier server.
+// ResumeClock corrects what earlier servers left whose clock was ahead.
 func (s *Service) ResumeClock(ctx context.Context) error {
-	noted, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(base.ClockSetting) })
-	if errors.Is(err, db.ErrNotFound) {
-		return s.IgnoreFull(s.noteClock(ctx))
-	}
-	if err != nil {
-		return fmt.Errorf("read the last time: %w", err)
-	}
-	ms, err := strconv.ParseInt(string(noted), 10, 64)
-	if err != nil {
-		return fmt.Errorf("read the last time: %w", err)
-	}
-	if back := clock.Until(time.UnixMilli(ms)); back >= clockStep {
-		s.Log.Warn("the wall clock was put back since the last server", "by", back)
-		if err := s.advance(ctx, back); errors.Is(err, db.ErrFull) {
-			s.clockWatch.back = back // for the watch
-		} else if err != nil {
-			return err
-		}
-	}
-	return s.IgnoreFull(s.noteClock(ctx))
+	return errors.Join(s.IgnoreFull(s.clampTimes(ctx)), s.IgnoreFull(s.noteClock(ctx)))
 }
 
 // noteClock stores the current time for the next server.

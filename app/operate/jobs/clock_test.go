@@ -2,6 +2,8 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"mailer/app/base"
 	"mailer/app/operate/jobs"
 	"mailer/app/rules/relayurl"
+	"mailer/app/rules/webhook"
+	"mailer/app/tenants/audience"
 	"mailer/app/testing/testserver"
 	"mailer/db"
 )
@@ -32,48 +36,57 @@ func TestClockStepIsDetected(t *testing.T) {
 	}
 }
 
-func TestQueueRecoversFromClockAhead(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
-		w := testserver.New(t, testserver.NewRelay(nil))
-		id, later := w.Send("bob@example.net"), w.SendAt("in 2 hours")
-		w.LeaveClockAhead(5*time.Hour, id)
-		w.Start()
-		testserver.Sleep(2 * time.Second)
-		w.WantLastEvent(id, app.Sent)
-		w.WantLastEvent(later, app.Scheduled) // at its own time by either clock
-		testserver.Sleep(2*time.Hour - 4*time.Second)
-		w.WantLastEvent(later, app.Scheduled)
-		testserver.Sleep(4 * time.Second)
-		w.WantLastEvent(later, app.Sent)
-	})
-}
-
-func TestRetryDelaySurvivesClockStep(t *testing.T) {
+func TestRetriesAfterClockAhead(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
-		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 451}))))
-		id := w.Send("bob@example.net")
-		testserver.Sleep(2 * time.Second)
-		delay := time.Until(w.Unit(id).NextAt)
-		w.LeaveClockAhead(delay+5*time.Hour, id)
-		testserver.Must(t, w.Services.Jobs.Advance(t.Context(), 5*time.Hour))
-		if got := time.Until(w.Unit(id).NextAt); got != delay {
-			t.Errorf("the next try is in %s, want %s", got, delay)
+		w := testserver.New(t, testserver.NewRelay(nil))
+		ids := map[string]time.Duration{ // an email, and when its next attempt is after the start
+			w.Send("ann@example.net"): app.MaxRetryDelay,
+			w.Send("bob@example.net"): app.MaxRetryDelay,
+			w.Send("eve@example.net"): 5 * time.Hour,
 		}
+		scheduled, delayed := w.SendAt("in 29 days"), w.Send("tom@example.net")
+		tomorrow := time.Now().Add(24 * time.Hour)
+		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.DeferUnit(*w.Unit(delayed), tomorrow) }))
+		for id, delay := range ids {
+			if delay == app.MaxRetryDelay {
+				delay = 5 * 365 * 24 * time.Hour
+			}
+			w.LeaveClockAhead(delay, id)
+		}
+		w.Start()
+		for id, delay := range ids {
+			if got := time.Until(w.Unit(id).NextAt); got != delay {
+				t.Errorf("the next attempt is in %s, want %s", got, delay)
+			}
+		}
+		if got := time.Until(w.Unit(scheduled).NextAt).Round(time.Hour); got != 29*24*time.Hour {
+			t.Errorf("scheduled mail leaves in %s", got)
+		}
+		if got := w.Unit(delayed).NextAt; !got.Equal(tomorrow) {
+			t.Errorf("mail that waits for a quota leaves at %s, want %s", got, tomorrow)
+		}
+		testserver.Sleep(app.MaxRetryDelay + 2*time.Second)
+		for id := range ids {
+			w.WantLastEvent(id, app.Sent)
+		}
+		w.WantLastEvent(scheduled, app.Scheduled)
 	})
 }
 
-func TestAdvanceCoversAllUnits(t *testing.T) {
+// Mail that was accepted by a clock that was ahead is due, and stays so when the relay fails.
+func TestDueMailAfterClockAhead(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := testserver.New(t, testserver.NewRelay(nil))
-		for range base.PurgeChunk + 10 {
-			w.Send("bob@example.net")
-		}
-		w.SQL("UPDATE units SET next_at = next_at + 3600000 RETURNING email_id")
-		testserver.Must(t, w.Services.Jobs.Advance(t.Context(), time.Hour))
-		if late := w.SQL("SELECT count(*) FROM units WHERE next_at > ?", strconv.FormatInt(time.Now().UnixMilli(), 10))[0]; late != "0" {
-			t.Errorf("%s units still wait", late)
-		}
+		relay := testserver.NewRelay(testserver.Always(testserver.RelayTrouble(app.StageConnect, "no route to host")))
+		w := testserver.New(t, relay)
+		id := w.Send("bob@example.net")
+		w.SQL("UPDATE units SET next_at = next_at + 18000000 RETURNING email_id")
+		w.Start()
+		testserver.Sleep(10 * time.Second)
+		w.WantLastEvent(id, app.Queued)
+		relay.SetScript(nil)
+		testserver.Sleep(2 * time.Minute)
+		w.WantLastEvent(id, app.Sent)
 	})
 }
 
@@ -93,42 +106,73 @@ func TestWebhooksRecoverFromClockAhead(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return tx.BeginWaiting(hooks[0].ID, hooks[0].Reached, due, tx.Now.Add(5*time.Hour))
+			return tx.BeginWaiting(hooks[0].ID, hooks[0].Reached, due, tx.Now.Add(500*time.Hour))
 		}))
-		testserver.Must(t, w.Services.Jobs.Advance(t.Context(), 5*time.Hour))
-		now := strconv.FormatInt(time.Now().UnixMilli(), 10)
-		if n := w.SQL("SELECT count(*) FROM deliveries WHERE next_at <= ?", now)[0]; n != "1" {
-			t.Errorf("%s deliveries are due, want 1", n)
+		testserver.Must(t, w.Services.Jobs.ResumeClock(t.Context()))
+		latest := strconv.FormatInt(time.Now().Add(webhook.MaxDelay).UnixMilli(), 10)
+		if n := w.SQL("SELECT count(*) FROM deliveries WHERE next_at <= ?", latest)[0]; n != "1" {
+			t.Errorf("%s deliveries are due within %s, want 1", n, webhook.MaxDelay)
 		}
 	})
 }
 
-func TestRelayUsageMovesWithClock(t *testing.T) {
+// Usage that was counted by a clock that was ahead counts as of now.
+func TestRelayUsageAfterClockAhead(t *testing.T) {
+	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, nil))
 		name, now := app.DefaultRegion, time.Now()
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-			for _, at := range []time.Duration{-time.Hour, 0, 4 * time.Hour, 5 * time.Hour} {
+			for _, at := range []time.Duration{-time.Hour, 0, 4 * time.Hour, 500 * time.Hour} {
 				if err := tx.AddUsage(name, now.Add(at), 1, 0); err != nil {
 					return err
 				}
 			}
 			return nil
 		}))
-		w.LeaveClockAhead(5 * time.Hour)
 		w.Start()
-		want := map[int64]int64{now.Unix()/60 - 60: 2, now.Unix() / 60: 2}
 		w.Read(func(r *db.Reader) error {
 			rows, err := r.Usage(name, 0)
-			got := map[int64]int64{}
-			for _, u := range rows {
-				got[u.Minute] = u.Sent
-			}
-			if len(got) != 2 || got[now.Unix()/60] != want[now.Unix()/60] || got[now.Unix()/60-60] != want[now.Unix()/60-60] {
-				t.Errorf("counted %v, want %v", got, want)
+			want := []db.UsageMinute{{Minute: now.Unix()/60 - 60, Sent: 1}, {Minute: now.Unix() / 60, Sent: 3}}
+			if !slices.Equal(rows, want) {
+				t.Errorf("counted %v, want %v", rows, want)
 			}
 			return err
 		})
+	})
+}
+
+// Starts and ends of holds and of relay troubles are not in the future, and domains and choices
+// wait no longer than usual.
+func TestOtherTimesAfterClockAhead(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		u := *w.Unit(id)
+		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
+			n := db.ChoiceNews{TeamID: w.Key.TeamID}
+			_, err := tx.HoldChoiceNews(&n, 500*time.Hour)
+			return errors.Join(err, tx.HoldUnit(u, app.HoldManual),
+				tx.OpenTrouble(app.RelayTrouble{ID: "open", Relay: app.DefaultRegion, StartedAt: tx.Now.Add(500 * time.Hour)}),
+				tx.OpenTrouble(app.RelayTrouble{ID: "ended", Relay: app.DefaultRegion, StartedAt: tx.Now.Add(-time.Hour)}))
+		}))
+		w.SQL("UPDATE relay_troubles SET ended_at = started_at + 1800000000 WHERE id = 'ended' RETURNING id")
+		w.SQL("UPDATE units SET held_at = held_at + 1800000000 RETURNING email_id")
+		w.SQL("UPDATE domains SET check_at = ? RETURNING id", time.Now().Add(500*time.Hour).UnixMilli())
+		testserver.Must(t, w.Services.Jobs.ResumeClock(t.Context()))
+		now := time.Now()
+		for query, want := range map[string]time.Time{
+			"SELECT held_at FROM units":                                now,
+			"SELECT started_at FROM relay_troubles WHERE id = 'open'":  now,
+			"SELECT ended_at FROM relay_troubles WHERE id = 'ended'":   now,
+			"SELECT started_at FROM relay_troubles WHERE id = 'ended'": now.Add(-time.Hour),
+			"SELECT check_at FROM domains LIMIT 1":                     now.Add(app.RecheckEvery),
+			"SELECT next_at FROM choice_news":                          now.Add(audience.ChoiceEventInterval),
+		} {
+			if got := w.SQL(query)[0]; got != strconv.FormatInt(want.UnixMilli(), 10) {
+				t.Errorf("%s: %s, want %d", query, got, want.UnixMilli())
+			}
+		}
 	})
 }
 

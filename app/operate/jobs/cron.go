@@ -178,7 +178,7 @@ func (s *Service) Purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx),
+	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeCounts(ctx),
 		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx))
 }
 

@@ -15,8 +15,6 @@ func (w *watch) Moved(wall, monotonic time.Duration) time.Duration { return w.mo
 
 func (w *watch) SetAhead(by time.Duration) { w.ahead = by }
 
-func (s *Service) Advance(ctx context.Context, by time.Duration) error { return s.advance(ctx, by) }
-
 func (s *Service) CheckClock(ctx context.Context) error { return s.checkClock(ctx) }
 
 func (s *Service) Clock() *watch { return s.clockWatch }

@@ -100,6 +100,9 @@ func (a *aggregator) read() error {
 	counts, err := a.r.MailCounts(a.team, from, to, a.q.By(ByBroadcast) || len(a.q.broadcasts) > 0, maxRead)
 	for i := range counts {
 		c := &counts[i]
+		if c.Tally == (counters.Tally{}) { // it has rates only
+			continue
+		}
 		if len(a.q.broadcasts) == 0 || slices.Contains(a.q.broadcasts, c.BroadcastID) {
 			a.add(c, "")
 		}

@@ -10,10 +10,11 @@ import (
 
 // Key identifies a counter row.
 type Key struct {
-	TeamID      string
+	TeamID      string // empty: all teams
 	Hour        int64  // Unix hours
 	Domain      string // of the sender
 	BroadcastID string // empty: emails
+	Region      string // of the relay
 }
 
 // Tally counts recipients by event, each at most once per event. Opens and clicks count each time,

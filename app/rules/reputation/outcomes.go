@@ -2,13 +2,6 @@ package reputation
 
 import "time"
 
-// OutcomeKey identifies an outcome counter.
-type OutcomeKey struct {
-	TeamID string
-	Region string // of the relay
-	Domain string // of the sender
-}
-
 // Outcome counts recipients by outcome, without test recipients.
 type Outcome struct {
 	// Sent are recipients that a relay accepted or refused by name.
@@ -30,9 +23,6 @@ func (o *Outcome) Add(other Outcome) {
 	o.Scored += other.Scored
 	o.Points += other.Points
 }
-
-// OutcomeRetention is how long outcomes are stored: longer than any window.
-const OutcomeRetention = 32 * 24 * time.Hour
 
 // OutcomeHour returns the Unix hour of a time, in UTC.
 func OutcomeHour(t time.Time) int64 { return t.Unix() / 3600 }

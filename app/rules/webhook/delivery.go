@@ -82,8 +82,8 @@ var webhookDelays = [...]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 }
 
-// maxRetryAfter is the longest delay that an endpoint can request.
-const maxRetryAfter = 24 * time.Hour
+// MaxDelay is the longest delay between two attempts, which only an endpoint can request.
+const MaxDelay = 24 * time.Hour
 
 // NextAttempt returns the time of the next attempt after the n-th attempt (from 1) failed, or zero
 // if there is none. retryAfter is the delay that the endpoint requested: it can extend the delay
@@ -93,7 +93,7 @@ func NextAttempt(n int, now time.Time, retryAfter time.Duration) time.Time {
 		return time.Time{}
 	}
 	delay := webhookDelays[max(n, 1)-1]
-	return now.Add(max(delay, min(retryAfter, maxRetryAfter)))
+	return now.Add(max(delay, min(retryAfter, MaxDelay)))
 }
 
 // crashDelay is longer than an attempt, so that a server that takes over does not repeat a running
@@ -114,15 +114,15 @@ func RetryAfter(status int, value string, now time.Time) time.Duration {
 	if isDigits(value) {
 		n, err := strconv.ParseUint(value, 10, 32)
 		if err != nil { // only if the number is too large
-			return maxRetryAfter
+			return MaxDelay
 		}
-		return min(time.Duration(n)*time.Second, maxRetryAfter)
+		return min(time.Duration(n)*time.Second, MaxDelay)
 	}
 	at, err := http.ParseTime(value)
 	if err != nil {
 		return 0
 	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
+	return min(max(at.Sub(now), 0), MaxDelay)
 }
 
 func isDigits(s string) bool {

@@ -22,12 +22,10 @@ func TestDailyLimitAfterClockMovedBack(t *testing.T) {
 	take(now.Add(-time.Hour), true)
 	early := take(ahead.Add(-time.Hour), true) // after the first has left the window
 	take(ahead, true)
-	l.clockMovedBack(now, ahead.Sub(now))
+	l.clockMovedBack(now)
 	take(now, true)
 	take(now, false)
-	take(now.Add(23*time.Hour-time.Minute), false)
-	take(now.Add(23*time.Hour+time.Minute), true)
-	take(now.Add(23*time.Hour+time.Minute), false)
+	take(now.Add(24*time.Hour), false)
 	take(now.Add(24*time.Hour+time.Minute), true)
 	l.unreserve(early, "team", false) // of a minute that is in the future now
 	sum := usage{}

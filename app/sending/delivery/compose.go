@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/relayurl"
-	"mailer/app/rules/reputation"
 	"mailer/app/rules/tracking"
 	"mailer/app/sending/mail"
 	"mailer/db"
@@ -29,7 +29,7 @@ func (c *composer) compose(ctx context.Context, j *job) (*message, error) {
 		return nil, err
 	}
 	m.TeamID = j.unit.TeamID
-	m.outcomeKey = reputation.OutcomeKey{TeamID: j.unit.TeamID, Region: c.relay.Region, Domain: j.unit.Domain}
+	m.countKey = counters.Key{TeamID: j.unit.TeamID, Domain: j.unit.Domain, BroadcastID: j.unit.BroadcastID, Region: c.relay.Region}
 	return m, nil
 }
 

@@ -44,11 +44,11 @@ func (l *relayQueue) deliver(j *job) {
 }
 
 // handBack returns a unit to the queue whose transaction did not take place, because the server
-// stops or the relay is paused, failing or removed. No attempt is counted and the unit's next time
-// does not change.
+// stops or the relay is paused, failing or removed. No attempt is counted. The unit keeps its next
+// time, unless a clock that was ahead set that: it stays due.
 func (l *relayQueue) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
-		return base.IgnoreNotFound(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
+		return base.IgnoreNotFound(tx.RequeueUnit(j.unit, j.unit.Attempts-1, base.Earlier(j.unit.NextAt, tx.Now)))
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/outcome"
-	"mailer/app/rules/reputation"
 )
 
 // sender is a domain of a team, or the whole team.
@@ -61,10 +61,10 @@ const (
 // message is the message of a unit, composed for sending.
 type message struct {
 	*app.Outgoing
-	private    bool                  // sent by Mailer to an account: no captured copy is kept
-	insights   *app.Insights         // nil: unknown
-	blocked    app.Blocked           // recipients that were blocked when it was read
-	outcomeKey reputation.OutcomeKey // of the counters for its outcomes
+	private  bool          // sent by Mailer to an account: no captured copy is kept
+	insights *app.Insights // nil: unknown
+	blocked  app.Blocked   // recipients that were blocked when it was read
+	countKey counters.Key  // of its counters, without the hour
 }
 
 // commitSlots is a semaphore with one slot per connection. A slot is acquired before a unit is

@@ -224,9 +224,8 @@ func (l *limits) advance(minute int64) int64 {
 }
 
 // clockMovedBack adjusts the window to a clock that moved back: usage counted in minutes that are
-// now in the future is moved by the same time. Usage of earlier minutes stays, so it may expire too
-// late but never too early.
-func (l *limits) clockMovedBack(now time.Time, by time.Duration) {
+// now in the future counts as of now.
+func (l *limits) clockMovedBack(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	current := now.Unix() / 60
@@ -236,13 +235,9 @@ func (l *limits) clockMovedBack(now time.Time, by time.Duration) {
 	old, latest := l.minutes, l.latest
 	l.minutes, l.total, l.latest, l.mailPriorityUntil = [dayMinutes]usage{}, usage{}, current, time.Time{}
 	for minute := latest - dayMinutes + 1; minute <= latest; minute++ {
-		to := minute
-		if minute > current {
-			to = min(minute-int64(by/time.Minute), current)
-		}
 		u := old[minute%dayMinutes]
-		l.addAt(to, u.sent-u.bulk, false)
-		l.addAt(to, u.bulk, true)
+		l.addAt(minute, u.sent-u.bulk, false)
+		l.addAt(minute, u.bulk, true)
 	}
 }
 

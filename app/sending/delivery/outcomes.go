@@ -16,7 +16,7 @@ import (
 const FeedbackPurpose = "feedback"
 
 // CountOutcome adds to the counters in the Write that stores the outcome.
-func (s *Service) CountOutcome(tx *db.Tx, key reputation.OutcomeKey, o reputation.Outcome) {
+func (s *Service) CountOutcome(tx *db.Tx, key counters.Key, o reputation.Outcome) {
 	if o == (reputation.Outcome{}) {
 		return
 	}
@@ -38,21 +38,16 @@ func (s *Service) CountOnce(tx *db.Tx, kind feedback.Kind, emailID string, recip
 	return 1, err
 }
 
-// PurgeOutcomes deletes counters that are older than every window.
-func (s *Service) PurgeOutcomes(ctx context.Context) error {
+// PurgeCounts deletes old counters.
+func (s *Service) PurgeCounts(ctx context.Context) error {
 	teams, err := s.teams.ListTeams(ctx)
 	if err != nil {
 		return err
 	}
-	for _, t := range teams {
-		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			return errors.Join(tx.PurgeOutcomes(t.ID, reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomeRetention))), tx.PurgeMailCounts(t.ID, tx.Now.Add(-counters.Retention)))
-		})
-		if err != nil {
-			return fmt.Errorf("remove old outcomes: %w", err)
+	for _, t := range append(teams, app.Team{}) { // with the counters of all teams together
+		if err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.PurgeMailCounts(t.ID, tx.Now.Add(-counters.Retention)) }); err != nil {
+			return fmt.Errorf("remove old counters: %w", err)
 		}
 	}
-	return s.DB.Write(ctx, func(tx *db.Tx) error {
-		return tx.PurgeRegionOutcomes(reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomeRetention)))
-	})
+	return nil
 }

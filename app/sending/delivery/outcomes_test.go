@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/feedback"
 	"mailer/app/rules/reputation"
 	"mailer/app/testing/testserver"
@@ -91,20 +92,20 @@ func TestBroadcastRecipientsAreCounted(t *testing.T) {
 	})
 }
 
-func TestOldOutcomesArePurged(t *testing.T) {
+func TestOldCountsArePurged(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
-		key := reputation.OutcomeKey{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: testserver.TestDomain}
+		key := counters.Key{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: testserver.TestDomain}
 		count := func() {
 			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { tx.CountOutcome(key, reputation.Outcome{Sent: 1}); return nil }))
 		}
 		count()
-		time.Sleep(reputation.OutcomeRetention - time.Hour)
+		time.Sleep(counters.Retention - time.Hour)
 		count()
-		testserver.Must(t, w.Services.Delivery.PurgeOutcomes(t.Context()))
+		testserver.Must(t, w.Services.Delivery.PurgeCounts(t.Context()))
 		wantCounts(w, 2, 0, 0)
 		time.Sleep(2 * time.Hour)
-		testserver.Must(t, w.Services.Delivery.PurgeOutcomes(t.Context()))
+		testserver.Must(t, w.Services.Delivery.PurgeCounts(t.Context()))
 		wantCounts(w, 1, 0, 0)
 	})
 }

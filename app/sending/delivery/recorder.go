@@ -64,7 +64,7 @@ func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, nex
 		d := l.detail(u, "", v.Reply, time.Time{})
 		d.Message = test.words
 		if test.state != app.Suppressed {
-			tx.CountSent(u.TeamID, u.Domain, u.BroadcastID, 1)
+			tx.CountSent(j.message.countKey, 1)
 		}
 		return l.finish(tx, u, v.Address, test.state, d)
 	}
@@ -286,7 +286,7 @@ func (l *recorder) countResult(tx *db.Tx, j *job, v app.RecipientResult, state a
 			return err
 		}
 	}
-	l.s.CountOutcome(tx, j.message.outcomeKey, o)
-	tx.CountSent(j.unit.TeamID, j.unit.Domain, j.unit.BroadcastID, 1)
+	l.s.CountOutcome(tx, j.message.countKey, o)
+	tx.CountSent(j.message.countKey, 1)
 	return nil
 }

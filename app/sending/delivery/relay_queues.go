@@ -1,10 +1,9 @@
 package delivery
 
 import (
-	"fmt"
 	"time"
 
-	"mailer/db"
+	"mailer/app"
 	"mailer/db/engine"
 )
 
@@ -107,10 +106,16 @@ func (s *Service) WakeQueues() {
 	}
 }
 
+// MaxRetryDelay returns the longest time between two attempts of a unit. Only a message whose
+// replies were lost several times may wait longer.
+func (s *Service) MaxRetryDelay() time.Duration {
+	return max(app.MaxRetryDelay, s.tuning.Load().DoubtDelay)
+}
+
 // ClockMovedBack tells all limits that the wall clock moved back.
-func (s *Service) ClockMovedBack(now time.Time, by time.Duration) {
+func (s *Service) ClockMovedBack(now time.Time) {
 	for _, l := range s.RelayQueues.all() {
-		l.limits.clockMovedBack(now, by)
+		l.limits.clockMovedBack(now)
 	}
 }
 
@@ -121,16 +126,6 @@ func (s *Service) RetryRelays() {
 		l.senderBreakers.retryNow()
 		l.wake()
 	}
-}
-
-// AdvanceUsage moves the stored usage of all relays by the time that the clock moved.
-func (s *Service) AdvanceUsage(tx *db.Tx, by time.Duration) error {
-	for _, l := range s.RelayQueues.all() {
-		if err := tx.AdvanceUsage(l.name, by); err != nil {
-			return fmt.Errorf("move the usage of relay %s: %w", l.name, err)
-		}
-	}
-	return nil
 }
 
 // Sends reports whether this process has a relay.

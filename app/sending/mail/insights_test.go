@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/reputation"
 	"mailer/app/sending/mail"
 	"mailer/app/testing/testserver"
@@ -151,7 +152,7 @@ func TestReputationWindowsOfRandomHistories(t *testing.T) {
 						o.HardBounced, o.Complained = r.Int64N(20), r.Int64N(2)
 					}
 					histories[i] = append(histories[i], historyEntry{tx.Now, o})
-					tx.CountOutcome(reputation.OutcomeKey{TeamID: id, Region: "r", Domain: testserver.TestDomain}, o)
+					tx.CountOutcome(counters.Key{TeamID: id, Region: "r", Domain: testserver.TestDomain}, o)
 				}
 				return nil
 			}))

@@ -20,7 +20,7 @@ import (
 // NewEvent makes an event of a unit at the time of tx. recipient is empty for an event of all
 // recipients.
 func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
-	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Relay: u.Relay, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
 }
 
 // ListEvents returns a page of an email's timeline, newest first. It combines the email's events,

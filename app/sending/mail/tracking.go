@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/tracking"
 	"mailer/app/rules/webhook"
 	"mailer/db"
@@ -301,7 +302,7 @@ func (s *Service) record(tx *db.Tx, hits []judgedHit) (map[recentHit]time.Time, 
 func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, reason string) error {
 	if tracking.TimelineFits(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
-			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Domain: email.Domain, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
+			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Domain: email.Domain, Relay: email.Relay, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
 			Detail: app.EventDetail{Message: reason, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
 		})
 		if err != nil {
@@ -347,7 +348,7 @@ func settleArrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.La
 		return err
 	}
 	if first {
-		tx.CountSent(email.TeamID, email.Domain, email.Broadcast, 1)
+		tx.CountSent(counters.Key{TeamID: email.TeamID, Domain: email.Domain, BroadcastID: email.Broadcast, Region: email.Relay}, 1)
 	}
 	if err := tx.SettleDoubts(emailID, "the recipient has it: it was "+string(kind)); err != nil {
 		return err

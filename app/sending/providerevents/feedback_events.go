@@ -19,7 +19,7 @@ func (r *report) event(tx *db.Tx) (ev app.Event, shown bool, err error) {
 	if !r.notRecipient() {
 		domain = r.subject.Domain
 	}
-	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Domain: domain, Type: kind, CreatedAt: r.At,
+	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Domain: domain, Relay: r.subject.Relay, Type: kind, CreatedAt: r.At,
 		Detail: app.EventDetail{Message: text, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
 			BounceSubType: r.SubType, Diagnostic: r.Diagnostic, Link: r.Link, UserAgent: r.UserAgent, IPAddress: r.IPAddress}}
 	if r.recipient != nil {

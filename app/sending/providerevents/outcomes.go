@@ -2,6 +2,7 @@ package providerevents
 
 import (
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/feedback"
 	"mailer/app/rules/reputation"
 	"mailer/db"
@@ -26,9 +27,9 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 			o.HardBounced = n
 		}
 	}
-	key := reputation.OutcomeKey{TeamID: r.subject.TeamID, Region: r.subject.Relay, Domain: r.subject.Domain}
+	key := counters.Key{TeamID: r.subject.TeamID, Domain: r.subject.Domain, BroadcastID: r.subject.BroadcastID, Region: r.subject.Relay}
 	s.delivery.CountOutcome(tx, key, o)
-	tx.CountSent(key.TeamID, key.Domain, r.subject.BroadcastID, int64(waited))
+	tx.CountSent(key, int64(waited))
 	return nil
 }
 

@@ -250,7 +250,7 @@ func countUnsubscribed(tx *db.Tx, p *page) error {
 	if p.link.TopicID != "" {
 		text = "The recipient opted out of the topic through this email"
 	}
-	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Domain: b.From.Domain, Type: app.EventUnsubscribed,
+	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Domain: b.From.Domain, Relay: b.Relay, Type: app.EventUnsubscribed,
 		CreatedAt: tx.Now, Detail: app.EventDetail{Message: text}})
 }
 

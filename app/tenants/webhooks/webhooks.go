@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -281,13 +280,3 @@ func (s *Service) PurgeDeliveries(ctx context.Context) error {
 
 // WakeWebhooks wakes the queue of every webhook.
 func (s *Service) WakeWebhooks() { s.dispatcher.wake(s.subscriptions.everySubscriber()) }
-
-// AdvanceDeliveries shifts the next attempts of all deliveries after the clock was set back.
-func (s *Service) AdvanceDeliveries(tx *db.Tx, by time.Duration) error {
-	for _, sub := range s.subscriptions.everySubscriber() {
-		if err := tx.AdvanceDeliveries(sub.id, by); err != nil {
-			return fmt.Errorf("move deliveries: %w", err)
-		}
-	}
-	return nil
-}

@@ -36,12 +36,16 @@ func (w *Server) FailWrite(fault error) error {
 	return w.DB.Write(context.Background(), func(*db.Tx) error { return fault })
 }
 
-// LeaveClockAhead writes what a server with a fast clock leaves in the database: units that are
-// due at a later time, and the stored clock.
+// LeaveClockAhead writes what a server with a fast clock leaves in the database: deferred units
+// with a later next attempt, and the stored clock.
 func (w *Server) LeaveClockAhead(by time.Duration, ids ...string) {
 	w.T.Helper()
 	for _, id := range ids {
 		u := *w.Unit(id)
+		if u.Attempts == 0 {
+			Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.BeginAttempt(u) }))
+			u = *w.Unit(id)
+		}
 		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now.Add(by)) }))
 	}
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/counters"
 	"mailer/app/rules/feedback"
 	"mailer/app/rules/reputation"
 	"mailer/db"
@@ -102,7 +103,7 @@ func (w *Server) TeamOutcome() (o reputation.Outcome) {
 func (w *Server) AddOutcome(teamID string, o reputation.Outcome) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		w.Services.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: teamID, Region: app.DefaultRegion, Domain: TestDomain}, o)
+		w.Services.Delivery.CountOutcome(tx, counters.Key{TeamID: teamID, Region: app.DefaultRegion, Domain: TestDomain}, o)
 		return nil
 	}))
 }
@@ -112,10 +113,8 @@ func (w *Server) AgeCounters(hours int) {
 	w.T.Helper()
 	pool, done := w.openDirect()
 	defer done()
-	for _, table := range []string{"outcomes", "region_outcomes"} {
-		_, err := pool.ExecContext(w.T.Context(), forEngine(`UPDATE `+table+` SET hour = hour - ?`), hours)
-		Must(w.T, err)
-	}
+	_, err := pool.ExecContext(w.T.Context(), forEngine(`UPDATE mail_counts SET hour = hour - ?`), hours)
+	Must(w.T, err)
 }
 
 // AgeEmails moves the acceptance of all emails back.
