@@ -97,12 +97,13 @@ func (h *Handler) add(rt *Route, op *huma.Operation, types operationTypes, call 
 func (e *endpoint) serve(x *Exchange, r *http.Request) {
 	ctx := r.Context()
 	out, err := e.answer(ctx, x, r)
-	switch {
-	case err != nil:
+	if err == nil && !x.answered {
+		err = e.out.write(ctx, x, e.op.DefaultStatus, out)
+	}
+	if err != nil {
 		refusal := e.h.ErrorFor(x, err)
-		writeJSON(ctx, x, refusal.StatusCode, refusal)
-	case !x.answered:
-		e.out.write(ctx, x, e.op.DefaultStatus, out)
+		answer, _ := encode(refusal) // texts and a number can't fail
+		writeJSON(ctx, x, refusal.StatusCode, answer)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package membudget limits the memory of the answer to a request. A context carries the budget of
-// the answer. Readers reserve large content before they read it, and lists count each row. The
-// package does not decide on the size of budgets. A context without a budget has no limit.
+// the answer. Readers of bodies, messages and attachments reserve memory before they read them;
+// rows of lists are not counted. A context without a budget has no limit. The package also scales
+// budgets to the memory limit of the process.
 package membudget
 
 import "context"
@@ -13,9 +14,6 @@ type Budget interface {
 	// Reserve waits for memory for content that is about to be read. Errors: for the client, if no
 	// memory became free in time.
 	Reserve(ctx context.Context, bytes int64) error
-	// Count records bytes that were read; it never waits. Reserved bytes are counted once. Errors:
-	// for the client, if the budget is exhausted.
-	Count(bytes int64) error
 }
 
 type contextKey struct{}

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/membudget"
 	"mailer/db"
 )
 
@@ -242,7 +243,9 @@ type FoundContacts struct {
 	Missing  []int // indexes in the request of keys without a contact
 }
 
-// GetContacts reads many contacts, in the order of the request. Errors: CodeValidation.
+// GetContacts reads many contacts, in the order of the request. It reads as many as a page of a list
+// has, and reserves memory for their properties before it reads more. Errors: CodeValidation,
+// CodeServiceUnavailable.
 func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*FoundContacts, error) {
 	keys, include, err := in.Validate()
 	if err != nil {
@@ -250,27 +253,44 @@ func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactR
 	}
 	hashes := s.hashContacts(key.TeamID, keys)
 	out := &FoundContacts{Include: include}
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		for i, k := range keys {
-			c, err := contactOf(r, key.TeamID, k, hashes[i])
-			switch {
-			case errors.Is(err, db.ErrNotFound):
-				out.Missing = append(out.Missing, i)
-			case err != nil:
-				return fmt.Errorf("look up contact: %w", err)
-			default:
-				out.Contacts = append(out.Contacts, c)
+	for from := 0; from < len(keys); from += app.MaxLimit {
+		to := min(from+app.MaxLimit, len(keys))
+		contacts, err := db.Get(ctx, s.DB, func(r *db.Reader) (page []app.Contact, err error) {
+			for i := from; i < to; i++ {
+				c, err := contactOf(r, key.TeamID, keys[i], hashes[i])
+				switch {
+				case errors.Is(err, db.ErrNotFound):
+					out.Missing = append(out.Missing, i)
+				case err != nil:
+					return nil, fmt.Errorf("look up contact: %w", err)
+				default:
+					page = append(page, c)
+				}
 			}
+			if include.Topics {
+				err = r.AddTopics(key.TeamID, page)
+			}
+			return page, err
+		})
+		if err != nil {
+			return nil, base.Unavailable(err)
 		}
-		if !include.Topics {
-			return nil
+		if err := membudget.Reserve(ctx, propertyBytes(contacts)); err != nil {
+			return nil, err
 		}
-		return r.AddTopics(key.TeamID, out.Contacts)
-	})
-	if err != nil {
-		return nil, base.Unavailable(err)
+		out.Contacts = append(out.Contacts, contacts...)
 	}
 	return out, nil
+}
+
+// propertyBytes returns the size of the properties of contacts, nearly all that a large contact has.
+func propertyBytes(contacts []app.Contact) (n int64) {
+	for i := range contacts {
+		for name, v := range contacts[i].Properties {
+			n += int64(len(name) + len(v.Text))
+		}
+	}
+	return n
 }
 
 // hashContacts returns the address hash of each key with an address.
