@@ -176,12 +176,15 @@ func (r domainRoutes) Add(h *rest.Handler) {
 func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 	body := add.RequestBody.Content["application/json"].Schema
 	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
-	for i, region := range r.service.Regions() {
-		if i == 0 {
-			schema.Default = region
+	h.BeforeDocument(func() {
+		schema.Default, schema.Enum = nil, nil
+		for i, region := range r.service.Regions() {
+			if i == 0 {
+				schema.Default = region
+			}
+			schema.Enum = append(schema.Enum, region)
 		}
-		schema.Enum = append(schema.Enum, region)
-	}
+	})
 }
 
 func (r domainRoutes) addDomain(ctx context.Context, key *app.Key, _ *struct{}, request *addDomainRequest) (*domainOutput, error) {

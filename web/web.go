@@ -56,10 +56,7 @@ func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits().Within(cfg.Memory)
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
-	build := func() *rest.Handler { return newHandler(cfg, limits, clock.Now) }
-	h := build()
-	h.DropDescriptions(build)
-	return h
+	return newHandler(cfg, limits, clock.Now)
 }
 
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {

@@ -94,8 +94,9 @@ type Handler struct {
 	oneHost         bool
 	now             func() time.Time
 	limits          Limits
+	documentMu      sync.Mutex // guards doc once requests are served
 	doc             *huma.OpenAPI
-	rebuild         func() *Handler // makes a handler with the same operations and their descriptions; nil: this one has them
+	completions     []func()
 	literals        *httprouter.Router
 	priority        *httprouter.Router
 	parameters      *httprouter.Router
@@ -161,25 +162,6 @@ func New(cfg Config) *Handler {
 
 // OpenAPI returns the document of the routes added so far.
 func (h *Handler) OpenAPI() *huma.OpenAPI { return h.doc }
-
-// DropDescriptions frees the descriptions of the operations, which take megabytes and are rarely
-// needed. again makes a handler with the same operations and their descriptions.
-func (h *Handler) DropDescriptions(again func() *Handler) {
-	h.rebuild = again
-	h.doc, h.refusals = &huma.OpenAPI{Info: h.doc.Info}, nil
-	for _, o := range h.operations {
-		*o.Operation = huma.Operation{OperationID: o.OperationID, Method: o.Method, Path: o.Path, DefaultStatus: o.DefaultStatus}
-	}
-}
-
-// WithDescriptions returns a handler with the same operations and their descriptions. It must be
-// read only, and not kept.
-func (h *Handler) WithDescriptions() *Handler {
-	if h.rebuild == nil {
-		return h
-	}
-	return h.rebuild()
-}
 
 // Log returns the handler's logger.
 func (h *Handler) Log() *slog.Logger { return h.log }
