@@ -174,9 +174,9 @@ func (r domainRoutes) Add(h *rest.Handler) {
 // documentRegions lists the regions that have a relay in the document, the default first. Without
 // relays, any region is allowed.
 func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
-	body := add.RequestBody.Content["application/json"].Schema
-	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
 	h.BeforeDocument(func() {
+		body := add.RequestBody.Content["application/json"].Schema
+		schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
 		schema.Default, schema.Enum = nil, nil
 		for i, region := range r.service.Regions() {
 			if i == 0 {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"mailer/app/kit/clock"
 	"mailer/app/kit/metrics"
 	"mailer/app/operate/health"
@@ -72,8 +74,8 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares, s.Brands)}
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
-	documentTags(h)
-	documentWebhooks(h)
+	h.OnDocument(documentTags)
+	h.OnDocument(func(doc *huma.OpenAPI) { documentWebhooks(h, doc) })
 	h.ServeDocument()
 	return h
 }

@@ -168,7 +168,7 @@ func (r ImportRoutes) Add(h *rest.Handler) {
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound, http.StatusConflict},
 		Description: importDescription,
 	}, r.createImport)
-	documentImport(h, create)
+	h.OnDocument(func(doc *huma.OpenAPI) { documentImport(h, doc.Components.Schemas, create) })
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List contact imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
@@ -203,8 +203,7 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
 
 // documentImport documents the form.
-func documentImport(h *rest.Handler, create *huma.Operation) {
-	registry := h.OpenAPI().Components.Schemas
+func documentImport(h *rest.Handler, registry huma.Registry, create *huma.Operation) {
 	schema := huma.SchemaFromType(registry, reflect.TypeFor[importForm]())
 	if schema.Ref != "" {
 		schema = registry.SchemaFromRef(schema.Ref)

@@ -108,7 +108,9 @@ func (r Routes) Add(h *rest.Handler) {
 		Summary: "Get the raw message of an email that was submitted by SMTP or captured for lack of a relay", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getRaw)
-	raw.Responses["200"].Content[messageType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	h.OnDocument(func(*huma.OpenAPI) {
+		raw.Responses["200"].Content[messageType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	})
 	r.addBatches(h)
 	r.addSchedules(h)
 }

@@ -149,7 +149,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 		}
 		return &rest.SelfWritten{Body: func() { p.write(x, page, t) }}, nil
 	})
-	documentPage(p.h, added)
+	p.h.OnDocument(func(*huma.OpenAPI) { documentPage(p.h, added) })
 }
 
 // textOf returns the texts of the language in the link, or of the reader's.

@@ -48,7 +48,7 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 		}
 		return &rest.SelfWritten{Body: func() { writeShared(x, email, in.Images != "") }}, nil
 	})
-	documentPage(h, added)
+	h.OnDocument(func(*huma.OpenAPI) { documentPage(h, added) })
 }
 
 // sharedPage is a shared email: its sender and visible recipients, and a frame with its content.

@@ -64,11 +64,13 @@ func (t *trackedMail) add(path, id, what string, answer func(context.Context, *r
 				answer(ctx, x, in.Token, by)
 			}}, nil
 		})
-		added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
-		maps.Copy(added.Responses, responses)
-		if method == http.MethodHead {
-			added.Responses = withoutContent(added.Responses)
-		}
+		t.h.OnDocument(func(*huma.OpenAPI) {
+			added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
+			maps.Copy(added.Responses, responses)
+			if method == http.MethodHead {
+				added.Responses = withoutContent(added.Responses)
+			}
+		})
 	}
 	item(http.MethodGet, "track-"+id, "Get "+what)
 	item(http.MethodHead, "head-track-"+id, "Check "+what)

@@ -39,8 +39,8 @@ func (h *Handler) serveVariant(id, path, summary string, shape func(document)) {
 	})
 }
 
-// BeforeDocument calls complete before the document, or what follows from it, is made: on the first
-// request, and after each change of Config.DocumentVersion.
+// BeforeDocument registers a function that is called before the document, or what follows from it,
+// is made: on the first request, and after each change of Config.DocumentVersion.
 func (h *Handler) BeforeDocument(complete func()) { h.completions = append(h.completions, complete) }
 
 // Cached returns a function that caches the result of make, until the document changes.
@@ -58,6 +58,7 @@ func Cached[T any](h *Handler, make func() T) func() T {
 			now = h.documentVersion()
 		}
 		if !made || of != now {
+			h.OpenAPI()
 			for _, complete := range h.completions {
 				complete()
 			}
@@ -90,7 +91,7 @@ type document object
 // document returns the document as it is served.
 func (h *Handler) document() document {
 	var d document
-	raw, err := json.Marshal(h.doc)
+	raw, err := json.Marshal(h.OpenAPI())
 	if err == nil {
 		err = json.Unmarshal(raw, &d)
 	}

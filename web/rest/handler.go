@@ -94,8 +94,10 @@ type Handler struct {
 	oneHost         bool
 	now             func() time.Time
 	limits          Limits
-	documentMu      sync.Mutex // guards doc once requests are served
 	doc             *huma.OpenAPI
+	onDocument      []func(*huma.OpenAPI)
+	describe        sync.Once  // calls onDocument
+	documentMu      sync.Mutex // guards what is made of doc
 	completions     []func()
 	literals        *httprouter.Router
 	priority        *httprouter.Router
@@ -160,8 +162,20 @@ func New(cfg Config) *Handler {
 	return h
 }
 
-// OpenAPI returns the document of the routes added so far.
-func (h *Handler) OpenAPI() *huma.OpenAPI { return h.doc }
+// OnDocument registers a function that adds to the document. The functions are called in their
+// order when the document is first needed: it takes megabytes, and few servers show it.
+func (h *Handler) OnDocument(add func(doc *huma.OpenAPI)) { h.onDocument = append(h.onDocument, add) }
+
+// OpenAPI returns the document of all routes.
+func (h *Handler) OpenAPI() *huma.OpenAPI {
+	h.describe.Do(func() {
+		for _, add := range h.onDocument {
+			add(h.doc)
+		}
+		h.onDocument = nil
+	})
+	return h.doc
+}
 
 // Log returns the handler's logger.
 func (h *Handler) Log() *slog.Logger { return h.log }

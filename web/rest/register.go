@@ -42,7 +42,7 @@ func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler f
 }
 
 // RegisterRaw adds an operation whose handler gets the exchange, to read the body or write the
-// answer itself. The caller must document the body in the operation that is returned.
+// answer itself. The caller must document the body in the operation that is returned (OnDocument).
 func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in I) (O, error)) *huma.Operation {
 	types := operationTypes{input: elemOf[I](), output: elemOf[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
@@ -81,15 +81,17 @@ func (h *Handler) add(rt *Route, op *huma.Operation, types operationTypes, call 
 	rt.Body = rt.Body || types.body != nil
 	prepare(rt, op, types.input, types.output)
 	e := &endpoint{h: h, rt: rt, op: op, in: inputPlanOf(types.input), body: types.body, out: outputPlanOf(types.output), call: call}
-	registry := h.doc.Components.Schemas
-	e.in.document(registry, op)
-	e.out.document(registry, op)
-	h.documentErrors(op)
-	h.doc.AddOperation(op)
+	e.out.setStatus(op)
 	h.route(e)
-	if types.body != nil {
-		documentBody(h, op, types.body, !rt.Optional)
-	}
+	h.OnDocument(func(doc *huma.OpenAPI) {
+		e.in.document(doc.Components.Schemas, op)
+		e.out.document(doc.Components.Schemas, op)
+		h.documentErrors(op)
+		doc.AddOperation(op)
+		if types.body != nil {
+			documentBody(h, op, types.body, !rt.Optional)
+		}
+	})
 	return op
 }
 
@@ -211,7 +213,7 @@ func decodeInto(ctx context.Context, x *Exchange, rt *Route, v any) error {
 
 // DocumentBody adds the schema of a body to an operation of RegisterRaw.
 func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
-	documentBody(h, op, reflect.TypeFor[B](), required)
+	h.OnDocument(func(*huma.OpenAPI) { documentBody(h, op, reflect.TypeFor[B](), required) })
 }
 
 func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {

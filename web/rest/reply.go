@@ -124,14 +124,19 @@ func writeJSON(ctx context.Context, x *Exchange, status int, answer encoded) {
 	}
 }
 
+// setStatus sets the status of the answer, unless the operation names one.
+func (p *outputPlan) setStatus(op *huma.Operation) {
+	if op.DefaultStatus != 0 {
+		return
+	}
+	op.DefaultStatus = http.StatusNoContent
+	if p.body != nil || op.Method == http.MethodHead {
+		op.DefaultStatus = http.StatusOK
+	}
+}
+
 // document adds the answer to the operation's documentation.
 func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
-	if op.DefaultStatus == 0 {
-		op.DefaultStatus = http.StatusNoContent
-		if p.body != nil || op.Method == http.MethodHead {
-			op.DefaultStatus = http.StatusOK
-		}
-	}
 	status := strconv.Itoa(op.DefaultStatus)
 	response := op.Responses[status]
 	if response == nil {
