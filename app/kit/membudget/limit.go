@@ -1,4 +1,4 @@
-package footprint
+package membudget
 
 import (
 	"log/slog"
