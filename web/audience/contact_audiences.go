@@ -16,14 +16,6 @@ type createAudienceContactInput struct {
 	ConflictParam
 }
 
-// Check implements Checker.
-func (in *createAudienceContactInput) Check() error {
-	if err := in.AudiencePath.Check(); err != nil {
-		return err
-	}
-	return in.ConflictParam.Check()
-}
-
 // addAudienceRoutes adds the contact routes below an audience, which is a segment under its former
 // name. Contacts belong to the team.
 func (r ContactRoutes) addAudienceRoutes(h *rest.Handler) {

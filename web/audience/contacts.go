@@ -72,8 +72,8 @@ type AudiencePath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 }
 
-// Check implements Checker.
-func (p *AudiencePath) Check() error { return rest.CheckID("audience", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *AudiencePath) Resource() (kind string, id *string) { return "audience", &p.ID }
 
 // AudienceContactPath are the path parameters of a contact below an audience.
 type AudienceContactPath struct {

@@ -128,8 +128,8 @@ func (e *endpoint) answer(ctx context.Context, x *Exchange, r *http.Request) (ou
 	return e.call(ctx, x, in, body)
 }
 
-// Checker is an input that checks its parameters before the body is decoded. Errors: CodeNotFound
-// for invalid ids, CodeValidation.
+// Checker is an input that checks its parameters before the body is decoded, after those of a
+// ResourcePath. Errors: CodeNotFound for invalid ids, CodeValidation.
 type Checker interface{ Check() error }
 
 // HeaderReader is an input that must distinguish an empty header from an absent one.
@@ -153,15 +153,18 @@ func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
 }
 
 // checkInputType panics for an input with a body, which nothing would read, and for an input with
-// two embedded Checkers and no Check of its own: Go promotes neither.
+// two embedded Checkers, or two embedded ResourcePaths, and no method of its own: Go promotes
+// neither.
 func checkInputType(path string, input reflect.Type) {
-	checker := reflect.TypeFor[Checker]()
+	checks := []reflect.Type{reflect.TypeFor[Checker](), reflect.TypeFor[ResourcePath]()}
 	for _, f := range reflect.VisibleFields(input) {
 		if f.Name == "Body" || f.Name == "RawBody" {
 			panic(fmt.Sprintf("%s: the input has a %s; bodies are a parameter of RegisterBody", path, f.Name))
 		}
-		if f.Anonymous && reflect.PointerTo(f.Type).Implements(checker) && !reflect.PointerTo(input).Implements(checker) {
-			panic(fmt.Sprintf("%s: nothing calls the Check of %s", path, f.Name))
+		for _, check := range checks {
+			if f.Anonymous && reflect.PointerTo(f.Type).Implements(check) && !reflect.PointerTo(input).Implements(check) {
+				panic(fmt.Sprintf("%s: nothing checks the %s of %s", path, check.Name(), f.Name))
+			}
 		}
 	}
 }
@@ -169,6 +172,13 @@ func checkInputType(path string, input reflect.Type) {
 func checkInput(in any, header http.Header) error {
 	if r, ok := in.(HeaderReader); ok {
 		r.ReadHeader(header)
+	}
+	if p, ok := in.(ResourcePath); ok {
+		if kind, id := p.Resource(); kind != "" {
+			if err := CheckID(kind, id); err != nil {
+				return err
+			}
+		}
 	}
 	if c, ok := in.(Checker); ok {
 		return c.Check()
