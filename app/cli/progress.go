@@ -60,7 +60,7 @@ func newBar(ctx context.Context, on terminal, what string, total int64, more ...
 		total = -1
 	}
 	options := append([]progressbar.Option{
-		progressbar.OptionSetWriter(&delayedWriter{on.w, time.Now().Add(progressDelay)}),
+		progressbar.OptionSetWriter(&delayedWriter{on.w, time.Now()}),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(min(40, max(5, on.columns-len(what)-barMargin))),
 		progressbar.OptionShowCount(),
@@ -111,15 +111,15 @@ func (b *Bar) Done() {
 	}
 }
 
-// delayedWriter writes nothing until a time.
+// delayedWriter writes nothing until progressDelay after it began.
 type delayedWriter struct {
-	w    io.Writer
-	from time.Time
+	w     io.Writer
+	began time.Time
 }
 
-func (l *delayedWriter) Write(b []byte) (int, error) {
-	if time.Now().Before(l.from) {
+func (d *delayedWriter) Write(b []byte) (int, error) {
+	if time.Since(d.began) < progressDelay {
 		return len(b), nil
 	}
-	return l.w.Write(b)
+	return d.w.Write(b)
 }
