@@ -60,7 +60,7 @@ func newBar(ctx context.Context, on terminal, what string, total int64, more ...
 		total = -1
 	}
 	options := append([]progressbar.Option{
-		progressbar.OptionSetWriter(&delayedWriter{on.w, time.Now()}),
+		progressbar.OptionSetWriter(&delayedWriter{w: on.w, began: time.Now()}),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(min(40, max(5, on.columns-len(what)-barMargin))),
 		progressbar.OptionShowCount(),
