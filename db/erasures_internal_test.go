@@ -117,7 +117,7 @@ func TestErasedBytesLeavePagesAndWAL(t *testing.T) {
 		if err := r.Row(`PRAGMA integrity_check`, nil, &verdict); err != nil || verdict != "ok" {
 			t.Errorf("integrity: %s, %v", verdict, err)
 		}
-		rows, _, err := r.ListContacts(teams[0], app.Page{Limit: 1000})
+		rows, _, err := r.ListContacts(t.Context(), teams[0], app.Page{Limit: 1000})
 		if len(rows) < 100 || rows[0].Email != "kept@other.example" {
 			t.Errorf("%d contacts", len(rows))
 		}

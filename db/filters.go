@@ -356,8 +356,9 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 
 // contacts returns at most limit contacts of a scan and the last id examined.
 func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, examined string, err error) {
+	scan := contactScanner(ctx)
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := engine.Collect(ctx, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		rows, err := engine.Collect(ctx, q.stmt, scan, q.with([]any{teamID, from, to}, limit-len(out))...)
 		out, examined = append(out, rows...), to
 		return len(out) < limit, engine.ReadFault(q.query, err)
 	})

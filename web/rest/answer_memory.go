@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -17,11 +18,13 @@ type AnswerLimits struct {
 	Keyed  int64         // all large answers to keys together; a team may have half
 	Public int64         // all large answers of public routes together; an address may have half, and one named resource a quarter
 	Wait   time.Duration // how long an answer waits for memory
+	// ListWait is how long a list waits until fewer than maxLists are read and encoded.
+	ListWait time.Duration
 	Stall  time.Duration // a client that reads nothing for this long is disconnected
 }
 
 func defaultAnswerLimits() AnswerLimits {
-	return AnswerLimits{Keyed: 64 << 20, Public: 32 << 20, Wait: 5 * time.Second, Stall: 30 * time.Second}
+	return AnswerLimits{Keyed: 64 << 20, Public: 32 << 20, Wait: 5 * time.Second, ListWait: 10 * time.Second, Stall: 30 * time.Second}
 }
 
 // The memory that an answer needs, as a multiple of its content in bytes: a large text is held a
@@ -31,15 +34,21 @@ const (
 	toolCost    = 3 // for the result of a tool, on top of contentCost: JSON inside JSON
 )
 
+// maxLists is how many lists are read and encoded at the same time; one team may have half. Their
+// rows are not counted: a page of the largest takes some megabytes.
+const maxLists = 8
+
 // answerBudget bounds the memory of all large answers. Public routes have a pool of their own, so
 // that they can't delay answers to keys.
 type answerBudget struct {
 	AnswerLimits
 	keyed, public *memoryPool
+	lists         *fairSemaphore
 }
 
-func newAnswerBudget(l AnswerLimits) *answerBudget {
-	return &answerBudget{AnswerLimits: l, keyed: newMemoryPool(l.Keyed), public: newMemoryPool(l.Public)}
+func newAnswerBudget(l AnswerLimits, log *slog.Logger) *answerBudget {
+	return &answerBudget{AnswerLimits: l, keyed: newMemoryPool(l.Keyed), public: newMemoryPool(l.Public),
+		lists: newFairSemaphore("lists", maxLists, maxLists/2, l.ListWait, log)}
 }
 
 // share is the part of a pool that one owner may hold.
@@ -129,8 +138,7 @@ func (a *answerMemory) Reserve(ctx context.Context, bytes int64) error {
 	return a.acquire(ctx, bytes*contentCost*a.cost, "")
 }
 
-// ReserveNow is Reserve for JSON that is in memory already and about to be sent. It does not wait,
-// so that the answers of clients that don't read can't pile up.
+// ReserveNow is Reserve that does not wait.
 func (a *answerMemory) ReserveNow(bytes int64) error {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -7,14 +7,20 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
 	"mailer/app/kit/membudget"
@@ -27,7 +33,7 @@ func answerOf(all *answerBudget, team string) *answerMemory {
 
 func TestAnswerShareOfTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
+		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second}, slog.New(slog.DiscardHandler))
 		greedy, again, other := answerOf(all, "a"), answerOf(all, "a"), answerOf(all, "b")
 		if err := greedy.Reserve(t.Context(), 2<<20); err != nil {
 			t.Fatal(err)
@@ -60,7 +66,7 @@ func TestAnswerShareOfTeam(t *testing.T) {
 }
 
 func TestOversizedAnswerPassesAlone(t *testing.T) {
-	all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: time.Millisecond})
+	all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: time.Millisecond}, slog.New(slog.DiscardHandler))
 	large := answerOf(all, "a")
 	if err := large.Reserve(t.Context(), 100<<20); err != nil {
 		t.Fatal(err)
@@ -82,35 +88,76 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 	plan := outputPlanOf(reflect.TypeFor[output]())
 	rows := &output{slices.Repeat([]string{strings.Repeat("x", 1000)}, 1000)}
 	synctest.Test(t, func(t *testing.T) {
-		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
+		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second}, slog.New(slog.DiscardHandler))
 		var open []*answerMemory
-		send := func(onlyReads bool) (*Recorder, error) {
-			w, memory := NewRecorder(), answerOf(all, "a")
+		send := func(onlyReads bool) error {
+			memory := answerOf(all, "a")
 			open = append(open, memory)
-			return w, plan.write(t.Context(), &Exchange{ResponseWriter: w, memory: memory, onlyReads: onlyReads}, http.StatusOK, rows)
+			_, err := plan.encode(&Exchange{memory: memory, onlyReads: onlyReads}, rows)
+			return err
 		}
 		for _, want := range []struct {
 			onlyReads, refused bool
 		}{{true, false}, {true, false}, {true, true}, {false, false}} {
 			start := time.Now()
-			w, err := send(want.onlyReads)
-			refused := err != nil && app.CodeOf(err) == app.CodeServiceUnavailable && w.Body.Len() == 0
+			err := send(want.onlyReads)
+			refused := err != nil && app.CodeOf(err) == app.CodeServiceUnavailable
 			if refused != want.refused || err != nil && !refused || time.Since(start) != 0 {
-				t.Errorf("%+v: %v after %v, %d bytes", want, err, time.Since(start), w.Body.Len())
+				t.Errorf("%+v: %v after %v", want, err, time.Since(start))
 			}
 		}
 		for _, memory := range open {
 			memory.release()
 		}
-		if _, err := send(true); err != nil {
+		if err := send(true); err != nil {
 			t.Errorf("once the others were read: %v", err)
+		}
+	})
+}
+
+// TestListsTakeTurns: only so many lists of a team are read and encoded at the same time, and no
+// other requests wait for them.
+func TestListsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int32
+		b := newFixture(t)
+		work := func() {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(time.Second)
+			running.Add(-1)
+		}
+		list := func(context.Context, *app.Key, *PageParams) (*ListOutput[numberRow], error) {
+			work()
+			return NewList([]numberRow{}, false, func(r *numberRow) numberRow { return *r }), nil
+		}
+		single := func(context.Context, *app.Key, *struct{}) (*echoOutput, error) {
+			work()
+			return &echoOutput{}, nil
+		}
+		Register(b.handler, Route{}, huma.Operation{OperationID: "list", Method: "GET", Path: "/list"}, list)
+		Register(b.handler, Route{}, huma.Operation{OperationID: "single", Method: "GET", Path: "/single"}, single)
+		for path, want := range map[string]int32{"/list": maxLists / 2, "/single": 3 * maxLists} {
+			most.Store(0)
+			var all sync.WaitGroup
+			for range 3 * maxLists {
+				all.Go(func() {
+					w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+					r.Header.Set("Authorization", "Bearer k")
+					if b.handler.ServeHTTP(w, r); w.Code != 200 {
+						t.Errorf("%s: %d %s", path, w.Code, w.Body)
+					}
+				})
+			}
+			if all.Wait(); most.Load() != want {
+				t.Errorf("%s: %d at the same time, want %d", path, most.Load(), want)
+			}
 		}
 	})
 }
 
 // TestDownloadShare: public answers have shares per resource and per client.
 func TestDownloadShare(t *testing.T) {
-	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond})
+	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond}, slog.New(slog.DiscardHandler))
 	take := func(address, what string) (n int) {
 		for ; n < 100; n++ {
 			x := &Exchange{clientAddr: peerAddress(address)}
@@ -167,7 +214,7 @@ func TestStalledClientIsCut(t *testing.T) {
 				ended := make(chan time.Duration, 1)
 				limits := DefaultLimits()
 				start := time.Now()
-				h := &Handler{answerBudget: newAnswerBudget(limits.Answers)}
+				h := &Handler{answerBudget: newAnswerBudget(limits.Answers, slog.New(slog.DiscardHandler))}
 				server := &http.Server{WriteTimeout: limits.write, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: h.answerBudget}}
 					_, err := x.Write(make([]byte, 64*part))

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -122,14 +123,17 @@ func TestOutputs(t *testing.T) {
 		"none at all":          {nil, 204, "", ""},
 	} {
 		w := httptest.NewRecorder()
-		x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: newAnswerBudget(defaultAnswerLimits())}}
+		x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: newAnswerBudget(defaultAnswerLimits(), slog.New(slog.DiscardHandler))}}
 		of := reflect.TypeFor[writtenJSON]()
 		if tt.output != nil {
 			of = reflect.TypeOf(tt.output).Elem()
 		}
-		if err := outputPlanOf(of).write(t.Context(), x, http.StatusNoContent, tt.output); err != nil {
+		plan := outputPlanOf(of)
+		answer, err := plan.encode(x, tt.output)
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		plan.write(t.Context(), x, http.StatusNoContent, tt.output, answer)
 		var header []string
 		for key, values := range w.Header() {
 			header = append(header, key+"="+values[0])

@@ -140,7 +140,7 @@ func New(cfg Config) *Handler {
 		rate:            newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
 		failures:        newFailureLimiter(cfg.Now),
 		bodyBudget:      newBodyBudget(cfg.Limits, cfg.Log),
-		answerBudget:    newAnswerBudget(cfg.Limits.Answers),
+		answerBudget:    newAnswerBudget(cfg.Limits.Answers, cfg.Log),
 		exportLimiter:   newExportLimiter(),
 		exportLog:       cfg.ExportLog,
 		proxies:         cfg.TrustedProxies,

@@ -98,15 +98,35 @@ func (h *Handler) add(rt *Route, op *huma.Operation, types operationTypes, call 
 // serve answers an admitted request.
 func (e *endpoint) serve(x *Exchange, r *http.Request) {
 	ctx := r.Context()
-	out, err := e.answer(ctx, x, r)
-	if err == nil && !x.answered {
-		err = e.out.write(ctx, x, e.op.DefaultStatus, out)
-	}
-	if err != nil {
+	out, answer, err := e.prepare(ctx, x, r)
+	switch {
+	case err != nil:
 		refusal := e.h.ErrorFor(x, err)
-		answer, _ := encode(refusal) // texts and a number can't fail
+		answer, _ = encode(refusal) // texts and a number can't fail
 		writeJSON(ctx, x, refusal.StatusCode, answer)
+	case !x.answered:
+		e.out.write(ctx, x, e.op.DefaultStatus, out, answer)
 	}
+}
+
+// prepare calls the handler and encodes the JSON of its output. Lists take turns: between the
+// reading of their rows and their encoding they are large.
+func (e *endpoint) prepare(ctx context.Context, x *Exchange, r *http.Request) (out any, answer encoded, err error) {
+	if e.rt.table != nil && !x.csv {
+		var owner memoryOwner
+		if x.Key != nil {
+			owner.team = x.Key.TeamID
+		}
+		if _, err := e.h.answerBudget.lists.acquire(ctx, owner, 1); err != nil {
+			return nil, answer, err
+		}
+		defer e.h.answerBudget.lists.release(owner, 1)
+	}
+	out, err = e.answer(ctx, x, r)
+	if err == nil && !x.answered {
+		answer, err = e.out.encode(x, out)
+	}
+	return out, answer, err
 }
 
 // answer binds the input and calls the handler. It writes lists as CSV itself.

@@ -64,19 +64,14 @@ func outputPlanOf(output reflect.Type) *outputPlan {
 	return p
 }
 
-// write writes an output, which is a pointer; nil: only the status. Errors occur before the first
-// byte only: CodeServiceUnavailable if there is no memory for a large answer.
-func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output any) error {
+// write writes an output, which is a pointer; nil: only the status. answer is the output's JSON.
+func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output any, answer encoded) {
 	out := reflect.ValueOf(output)
 	if !out.IsValid() || out.IsNil() {
 		x.WriteHeader(status)
-		return nil
+		return
 	}
 	out = out.Elem()
-	answer, err := p.encode(x, out)
-	if err != nil {
-		return err
-	}
 	for _, h := range p.headers {
 		if text := out.FieldByIndex(h.field).String(); text != "" {
 			x.Header().Set(h.name, text)
@@ -96,16 +91,16 @@ func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output 
 	default:
 		writeJSON(ctx, x, status, answer)
 	}
-	return nil
 }
 
-// encode encodes the JSON body of an output. It reserves memory for the answer to a request that
-// only reads: a client may read slowly.
-func (p *outputPlan) encode(x *Exchange, out reflect.Value) (answer encoded, err error) {
-	if p.body == nil || p.bodyType == writtenBody || p.bodyType == bytesBody {
+// encode encodes the JSON body of an output, if it has one. It reserves memory for the answer to a
+// request that only reads, since a client may read slowly. Errors: CodeServiceUnavailable.
+func (p *outputPlan) encode(x *Exchange, output any) (answer encoded, err error) {
+	out := reflect.ValueOf(output)
+	if !out.IsValid() || out.IsNil() || p.body == nil || p.bodyType == writtenBody || p.bodyType == bytesBody {
 		return answer, nil
 	}
-	if answer, err = encode(out.FieldByIndex(p.body).Interface()); err != nil {
+	if answer, err = encode(out.Elem().FieldByIndex(p.body).Interface()); err != nil {
 		return answer, fmt.Errorf("encode the answer of %s: %w", x.Pattern, err)
 	}
 	if x.onlyReads {

@@ -243,54 +243,39 @@ type FoundContacts struct {
 	Missing  []int // indexes in the request of keys without a contact
 }
 
-// GetContacts reads many contacts, in the order of the request. It reads as many as a page of a list
-// has, and reserves memory for their properties before it reads more. Errors: CodeValidation,
-// CodeServiceUnavailable.
+// GetContacts reads many contacts, in the order of the request. Their properties reserve memory in
+// the budget of ctx. Errors: CodeValidation, CodeServiceUnavailable.
 func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*FoundContacts, error) {
 	keys, include, err := in.Validate()
 	if err != nil {
 		return nil, err
 	}
 	hashes := s.hashContacts(key.TeamID, keys)
-	out := &FoundContacts{Include: include}
-	for from := 0; from < len(keys); from += app.MaxLimit {
-		to := min(from+app.MaxLimit, len(keys))
-		contacts, err := db.Get(ctx, s.DB, func(r *db.Reader) (page []app.Contact, err error) {
-			for i := from; i < to; i++ {
-				c, err := contactOf(r, key.TeamID, keys[i], hashes[i])
-				switch {
-				case errors.Is(err, db.ErrNotFound):
-					out.Missing = append(out.Missing, i)
-				case err != nil:
-					return nil, fmt.Errorf("look up contact: %w", err)
-				default:
-					page = append(page, c)
-				}
+	out, memory := &FoundContacts{Include: include}, membudget.NewCounter(ctx)
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		for i, k := range keys {
+			c, err := contactOf(r, key.TeamID, k, hashes[i])
+			if errors.Is(err, db.ErrNotFound) {
+				out.Missing = append(out.Missing, i)
+				continue
 			}
-			if include.Topics {
-				err = r.AddTopics(key.TeamID, page)
+			if err == nil {
+				err = memory.Add(c.Properties.Size())
 			}
-			return page, err
-		})
-		if err != nil {
-			return nil, base.Unavailable(err)
+			if err != nil {
+				return fmt.Errorf("look up contact: %w", err)
+			}
+			out.Contacts = append(out.Contacts, c)
 		}
-		if err := membudget.Reserve(ctx, propertyBytes(contacts)); err != nil {
-			return nil, err
+		if !include.Topics {
+			return nil
 		}
-		out.Contacts = append(out.Contacts, contacts...)
+		return r.AddTopics(key.TeamID, out.Contacts)
+	})
+	if err != nil {
+		return nil, base.Unavailable(err)
 	}
 	return out, nil
-}
-
-// propertyBytes returns the size of the properties of contacts, nearly all that a large contact has.
-func propertyBytes(contacts []app.Contact) (n int64) {
-	for i := range contacts {
-		for name, v := range contacts[i].Properties {
-			n += int64(len(name) + len(v.Text))
-		}
-	}
-	return n
 }
 
 // hashContacts returns the address hash of each key with an address.
