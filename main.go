@@ -23,7 +23,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/cli"
-	"mailer/app/kit/footprint"
+	"mailer/app/kit/membudget"
 	"mailer/app/net/outbound"
 	"mailer/app/net/resolver"
 	"mailer/app/net/sns"
@@ -296,7 +296,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	o.ignoreHangups(cmd)
-	o.bounds.Memory = footprint.CgroupLimit(log)
+	o.bounds.Memory = membudget.CgroupLimit(log)
 	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
 	if err != nil {
@@ -326,7 +326,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	set := &o.settings
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
-		Routes: routes, NoRelay: len(routes) == 0, ReleaseMemory: footprint.ReleaseMemory, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
+		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
@@ -367,7 +367,6 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	ended := o.listeners.Serve(listen.Handlers{API: rest.NewServer(handler), ProviderEvents: s.ProviderEvents, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
 	s.Health.Watch()
-	footprint.ReleaseMemory() // memory that starting needed
 	if err == nil {
 		err = waitForEnd(ctx, log, s, ended, o.sighups, func() {
 			cli.WarnChangedFiles(log, o.flags)

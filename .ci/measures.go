@@ -360,10 +360,10 @@ func splitWords(name string) (words []string) {
 	return append(words, strings.ToLower(strings.Trim(name[start:], "_")))
 }
 
-var page = regexp.MustCompile(`[^\s()"'` + "`" + `]+\.md\b`)
+var page = regexp.MustCompile(`[^\s()"'*` + "`" + `]+\.md\b`)
 
 // citations reports pages that a comment cites and the repository does not hold. Pages with an
-// address belong to others and are not checked.
+// address belong to others, and patterns are no pages: both are not checked.
 func (r *report) citations(line int, file, comment string) {
 	for _, cited := range page.FindAllString(comment, -1) {
 		if strings.Contains(cited, "://") || r.exists(cited) || r.exists(path.Join(path.Dir(file), cited)) {

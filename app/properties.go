@@ -51,6 +51,14 @@ func (v PropertyValue) validate() error {
 // Properties holds the values of a contact by key.
 type Properties map[string]PropertyValue
 
+// Size returns the bytes of the keys and texts.
+func (p Properties) Size() (n int64) {
+	for key, v := range p {
+		n += int64(len(key) + len(v.Text))
+	}
+	return n
+}
+
 // PropertyChanges holds values to set by key; nil removes a value.
 type PropertyChanges map[string]*PropertyValue
 

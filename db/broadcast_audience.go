@@ -79,7 +79,7 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	}
 	defer q.close()
 	rest := append(append([]any{a.SegmentID}, p.args...), limit)
-	contacts, err := engine.Collect(ctx, q.budget, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.MaxContactID, lastID)}, rest...)...)
+	contacts, err := engine.Collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.MaxContactID, lastID)}, rest...)...)
 	return contacts, engine.ReadFault(query, err)
 }
 

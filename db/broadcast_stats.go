@@ -91,7 +91,7 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *recipientPic
 	}
 	end := func(from string) (string, error) { return p.move(from, step) }
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := engine.Collect(ctx, r.Budget, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
+		rows, err := engine.Collect(ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
 		out = append(out, rows...)
 		return len(out) < limit, engine.ReadFault(query, err)
 	})

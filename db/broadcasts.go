@@ -148,7 +148,7 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 // BroadcastSize returns the approximate content size of a team's broadcast in bytes
 // without reading the content.
 func (r *Reader) BroadcastSize(teamID, id string) (bytes int64, err error) {
-	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.frozen), 0)
+	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.design), 0) + coalesce(octet_length(c.frozen), 0)
 		FROM broadcasts AS b JOIN broadcast_contents AS c ON c.broadcast_id = b.id WHERE b.team_id = ? AND b.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }

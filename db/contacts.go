@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/kit/membudget"
 	"mailer/db/engine"
 )
 
@@ -28,6 +30,19 @@ func scanContact(s scanner) (app.Contact, error) {
 	c.CreatedAt, c.UpdatedAt = fromMilli(created), fromMilli(updated)
 	c.Properties, err = readProperties(properties)
 	return c, err
+}
+
+// contactScanner returns scanContact for a list. The properties of contacts, which can be far
+// larger than other rows, count in the memory budget of ctx.
+func contactScanner(ctx context.Context) func(scanner) (app.Contact, error) {
+	memory := membudget.NewCounter(ctx)
+	return func(s scanner) (app.Contact, error) {
+		c, err := scanContact(s)
+		if err == nil {
+			err = memory.Add(c.Properties.Size())
+		}
+		return c, err
+	}
 }
 
 // writeProperties returns the JSON object of the properties column; NULL without
@@ -261,10 +276,10 @@ func (r *Reader) MiddleContact(teamID string) (id string, err error) {
 
 // ListContacts returns a page of a team's contacts, newest first, and whether there are
 // more in the direction of the page. Error: ErrNotFound for an unknown cursor.
-func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {
+func (r *Reader) ListContacts(ctx context.Context, teamID string, page app.Page) ([]app.Contact, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.Exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, teamID, cursor)
-	}, scanContact,
+	}, contactScanner(ctx),
 		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`,
 		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID)
 }

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/kit/membudget"
 )
 
 // newContact returns a contact of a team as package audience creates it.
@@ -76,7 +78,7 @@ func TestContactsOfOtherTeamAreNotFound(t *testing.T) {
 		if got, err := r.ContactByAddress(other.ID, c.Hash); err != nil || got.ID != same.ID {
 			t.Error(got, err)
 		}
-		if _, _, err := r.ListContacts(other.ID, app.Page{Limit: 1, After: c.ID}); !errors.Is(err, ErrNotFound) {
+		if _, _, err := r.ListContacts(t.Context(), other.ID, app.Page{Limit: 1, After: c.ID}); !errors.Is(err, ErrNotFound) {
 			t.Error(err)
 		}
 		return nil
@@ -157,7 +159,7 @@ func TestListContactsInBothDirections(t *testing.T) {
 		{app.Page{Limit: 4, Before: ids[2]}, ids[:2], false},
 	} {
 		readContacts(t, d, func(r *Reader) error {
-			rows, more, err := r.ListContacts(team.ID, c.page)
+			rows, more, err := r.ListContacts(t.Context(), team.ID, c.page)
 			var got []string
 			for _, row := range rows {
 				got = append(got, row.ID)
@@ -198,5 +200,63 @@ func TestContactTopicsDistinguishChoiceAndDefault(t *testing.T) {
 		if strings.Join(got, ", ") != want[i] {
 			t.Errorf("%s: %q, want %s", c.Email, got, want[i])
 		}
+	}
+}
+
+// oneKB is a memory budget of one kilobyte.
+type oneKB struct{}
+
+var errNoMemory = errors.New("no memory")
+
+func (oneKB) Reserve(context.Context, int64) error { return errNoMemory }
+func (oneKB) ReserveNow(bytes int64) error {
+	if bytes > 1000 {
+		return errNoMemory
+	}
+	return nil
+}
+
+// TestContactPropertiesCountInBudget: in every list of contacts.
+func TestContactPropertiesCountInBudget(t *testing.T) {
+	d, team := suppressionStore(t, 0)
+	segment := app.Segment{ID: app.NewID(), TeamID: team.ID, Name: "S", CreatedAt: time.UnixMilli(1)}
+	writeContacts(t, d, func(tx *Tx) error {
+		err := tx.InsertSegment(&segment)
+		for i := range 10 {
+			c := newContact(team.ID, fmt.Sprintf("c%d@b.example", i), app.Properties{"p": {Type: app.StringProperty, Text: strings.Repeat("x", membudget.FreeBytes/5)}})
+			err = errors.Join(err, tx.InsertContact(&c), errorOf(tx.AddMember(segment.ID, c.ID)))
+		}
+		return err
+	})
+	filtered := segment
+	filtered.Filter = &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: app.OpIsSet}}}
+	for name, list := range map[string]func(ctx context.Context, r *Reader, page app.Page) error{
+		"all": func(ctx context.Context, r *Reader, page app.Page) error {
+			_, _, err := r.ListContacts(ctx, team.ID, page)
+			return err
+		},
+		"member": func(ctx context.Context, r *Reader, page app.Page) error {
+			_, _, err := r.ListSegmentContacts(ctx, Effort{}, &segment, page)
+			return err
+		},
+		"filter": func(ctx context.Context, r *Reader, page app.Page) error {
+			_, _, err := r.ListSegmentContacts(ctx, Effort{}, &filtered, page)
+			return err
+		},
+		"search": func(ctx context.Context, r *Reader, page app.Page) error {
+			_, _, err := r.SearchContacts(ctx, Effort{}, &ContactSearch{TeamID: team.ID, Text: "b.example"}, page)
+			return err
+		},
+	} {
+		readContacts(t, d, func(r *Reader) error {
+			budget := membudget.With(t.Context(), oneKB{})
+			if err := list(budget, r, app.Page{Limit: 10}); !errors.Is(err, errNoMemory) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := list(budget, r, app.Page{Limit: 2}); err != nil {
+				t.Errorf("%s, a small page: %v", name, err)
+			}
+			return nil
+		})
 	}
 }

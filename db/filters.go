@@ -13,7 +13,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
-	"mailer/app/kit/membudget"
 	"mailer/db/engine"
 )
 
@@ -185,10 +184,9 @@ func equalsNumber(key string, c *app.Condition, text string, dialect filterDiale
 // filtered is a prepared statement with a filter. Each filter makes a new statement, so
 // they are not cached.
 type filtered struct {
-	query  string
-	stmt   *engine.Statement
-	args   []any            // of the filter
-	budget membudget.Budget // of the response that the rows are read for
+	query string
+	stmt  *engine.Statement
+	args  []any // of the filter
 }
 
 // filtered prepares a statement with a filterPlaceholder. The caller closes it.
@@ -197,7 +195,7 @@ func (r *Reader) filtered(query string, filter condition) (*filtered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare filter: %w", err)
 	}
-	return &filtered{query, stmt, filter.args, r.Budget}, nil
+	return &filtered{query, stmt, filter.args}, nil
 }
 
 func (q *filtered) close() { q.stmt.Close() }
@@ -358,8 +356,9 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 
 // contacts returns at most limit contacts of a scan and the last id examined.
 func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, examined string, err error) {
+	scan := contactScanner(ctx)
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := engine.Collect(ctx, q.budget, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		rows, err := engine.Collect(ctx, q.stmt, scan, q.with([]any{teamID, from, to}, limit-len(out))...)
 		out, examined = append(out, rows...), to
 		return len(out) < limit, engine.ReadFault(q.query, err)
 	})

@@ -161,7 +161,7 @@ func (r *Reader) SearchRequestLogs(ctx context.Context, e Effort, teamID string,
 		return to, err
 	}
 	err = e.ranges(ctx, from, f.From, end, func(from, to string) (bool, error) {
-		found, err := engine.Collect(ctx, r.Budget, stmt, scanRequestLog, teamID, from, to, f.Method, f.MinStatus, f.MaxStatus, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
+		found, err := engine.Collect(ctx, stmt, scanRequestLog, teamID, from, to, f.Method, f.MinStatus, f.MaxStatus, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
 		rows, searchedTo = append(rows, found...), to
 		return len(rows) <= page.Limit, engine.ReadFault(query, err)
 	})

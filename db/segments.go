@@ -194,10 +194,10 @@ func (r *Reader) CountSegment(ctx context.Context, e Effort, s *app.Segment) (in
 // ctx.Err().
 func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
 	if s.Filter != nil && len(s.Filter.Conditions) == 0 {
-		return r.ListContacts(s.TeamID, page)
+		return r.ListContacts(ctx, s.TeamID, page)
 	}
 	return keyset(r, page, func(cursor string) error { return r.inSegment(s, cursor) }, func(limit int) ([]app.Contact, error) {
-		byHand, err := r.memberContacts(s, page, limit)
+		byHand, err := r.memberContacts(ctx, s, page, limit)
 		if err != nil || s.Filter == nil {
 			return byHand, err
 		}
@@ -227,8 +227,8 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 
 // memberContacts returns the first limit explicit members of a segment after page's
 // cursor, in page order.
-func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
-	return walk(r, scanContact, page, lastID, limit,
+func (r *Reader) memberContacts(ctx context.Context, s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
+	return walk(r, contactScanner(ctx), page, lastID, limit,
 		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
 			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`,
 		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c

@@ -94,9 +94,9 @@ func (r *Reader) Template(teamID, name string) (app.Template, error) {
 	return one(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`, teamID, name)
 }
 
-// TemplateSize returns the bytes of both bodies of a version without reading them.
+// TemplateSize returns the bytes of both bodies and the design of a version without reading them.
 func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
-	err = r.Row(`SELECT size FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
+	err = r.Row(`SELECT size + coalesce(octet_length(design), 0) FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
 	return size, err
 }
 

@@ -50,6 +50,12 @@ func (r *Reader) Version(teamID, ownerID string, n int64, id string) (KeptVersio
 	}, `SELECT `+versionColumns+`, v.content FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? AND (v.n = ? OR v.id = ?)`, teamID, ownerID, n, id)
 }
 
+// VersionSize returns the bytes of a version's content without reading it.
+func (r *Reader) VersionSize(teamID, ownerID string, n int64, id string) (bytes int64, err error) {
+	err = r.Row(`SELECT octet_length(v.content) FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? AND (v.n = ? OR v.id = ?)`, []any{teamID, ownerID, n, id}, &bytes)
+	return bytes, err
+}
+
 // InsertVersion stores the current content of an owner and deletes the oldest versions
 // above the limits.
 func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {

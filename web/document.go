@@ -14,8 +14,8 @@ import (
 )
 
 // documentTags describes the groups of operations, in their order in the document.
-func documentTags(h *rest.Handler) {
-	h.OpenAPI().Tags = []*huma.Tag{
+func documentTags(doc *huma.OpenAPI) {
+	doc.Tags = []*huma.Tag{
 		{Name: "Emails", Description: "Send email, alone or in batches, and see what became of it."},
 		{Name: "Domains", Description: "The domains that a team sends from, with the DNS records that they need."},
 		{Name: "Suppressions", Description: "The addresses that a team's mail leaves out."},
@@ -88,7 +88,7 @@ var eventNotes = map[webhook.EventName]string{
 }
 
 // documentWebhooks describes the request that an endpoint receives for each event.
-func documentWebhooks(h *rest.Handler) {
+func documentWebhooks(h *rest.Handler, doc *huma.OpenAPI) {
 	items, data := map[string]*huma.PathItem{}, eventData()
 	for _, name := range webhook.EventNames() {
 		title := eventTitle(name)
@@ -97,7 +97,7 @@ func documentWebhooks(h *rest.Handler) {
 			subject, verb, _ := strings.Cut(string(name), ".")
 			note = "A " + subject + " was " + verb + "."
 		}
-		event := h.Component(title, eventSchema(h.OpenAPI().Components.Schemas, name, data[name]))
+		event := h.Component(title, eventSchema(doc.Components.Schemas, name, data[name]))
 		items[string(name)] = &huma.PathItem{Post: &huma.Operation{
 			OperationID: "on-" + strings.NewReplacer(".", "-", "_", "-").Replace(string(name)), Tags: webhookTags,
 			Summary: "Hear of " + string(name), Description: note + " Signed by the scheme of Standard Webhooks; an event can come twice, with the same id.",
@@ -106,7 +106,7 @@ func documentWebhooks(h *rest.Handler) {
 			Responses:   map[string]*huma.Response{"2XX": {Description: "The event is taken; after any other answer it comes again"}},
 		}}
 	}
-	h.OpenAPI().Webhooks = items
+	doc.Webhooks = items
 }
 
 // eventTitle returns the type name of an event in generated clients: EmailDeliveryDelayedEvent.

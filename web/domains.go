@@ -116,14 +116,12 @@ type DomainPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the domain"`
 }
 
-// Check implements Checker.
-func (p *DomainPath) Check() error { return rest.CheckID("domain", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *DomainPath) Resource() (kind string, id *string) { return "domain", &p.ID }
 
 type (
-	domainOutput        struct{ Body domainRecord }
-	domainRefOutput     struct{ Body domainRef }
-	deletedDomainOutput struct{ Body deletedDomain }
-	domainPageInput     struct{ rest.PageParams }
+	domainOutput    struct{ Body domainRecord }
+	domainPageInput struct{ rest.PageParams }
 )
 
 var domainTags = []string{"Domains"}
@@ -158,7 +156,7 @@ func (r domainRoutes) Add(h *rest.Handler) {
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
 		Summary: "Start a check of the DNS records of a domain. The domain shows the result some seconds later", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, r.verifyDomain)
+	}, rest.Do[*DomainPath](r.service.VerifyDomain, func(id string) domainRef { return domainRef{Object: "domain", ID: id} }))
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "rotate-domain-key", Method: http.MethodPost, Path: "/domains/{id}/dkim/rotate",
 		Summary: "Create the next DKIM key of a domain, unless one is pending. It signs mail as soon as its DNS record is found", Tags: domainTags,
@@ -168,20 +166,23 @@ func (r domainRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the API keys that are bound to it", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, r.deleteDomain)
+	}, rest.Do[*DomainPath](r.service.DeleteDomain, func(id string) deletedDomain { return deletedDomain{Object: "domain", ID: id, Deleted: true} }))
 }
 
 // documentRegions lists the regions that have a relay in the document, the default first. Without
 // relays, any region is allowed.
 func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
-	body := add.RequestBody.Content["application/json"].Schema
-	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
-	for i, region := range r.service.Regions() {
-		if i == 0 {
-			schema.Default = region
+	h.BeforeDocument(func() {
+		body := add.RequestBody.Content["application/json"].Schema
+		schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
+		schema.Default, schema.Enum = nil, nil
+		for i, region := range r.service.Regions() {
+			if i == 0 {
+				schema.Default = region
+			}
+			schema.Enum = append(schema.Enum, region)
 		}
-		schema.Enum = append(schema.Enum, region)
-	}
+	})
 }
 
 func (r domainRoutes) addDomain(ctx context.Context, key *app.Key, _ *struct{}, request *addDomainRequest) (*domainOutput, error) {
@@ -237,26 +238,12 @@ func (r domainRoutes) updateDomain(ctx context.Context, key *app.Key, in *Domain
 	return r.domainAnswer(&d), nil
 }
 
-func (r domainRoutes) verifyDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainRefOutput, error) {
-	if err := r.service.VerifyDomain(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &domainRefOutput{domainRef{Object: "domain", ID: in.ID}}, nil
-}
-
 func (r domainRoutes) rotateKey(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {
 	d, err := r.service.RotateDKIMByID(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return r.domainAnswer(&d), nil
-}
-
-func (r domainRoutes) deleteDomain(ctx context.Context, key *app.Key, in *DomainPath) (*deletedDomainOutput, error) {
-	if err := r.service.DeleteDomain(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &deletedDomainOutput{deletedDomain{Object: "domain", ID: in.ID, Deleted: true}}, nil
 }
 
 func (r domainRoutes) domainAnswer(d *app.Domain) *domainOutput {

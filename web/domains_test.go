@@ -247,7 +247,7 @@ func TestDomainFieldErrors(t *testing.T) {
 func TestDocumentListsRegions(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
-	handler := New(d.cfg) // makes the document when it is asked for
+	handler := New(d.cfg)
 	answer := func(method, target, body string) *httptest.ResponseRecorder {
 		w, request := httptest.NewRecorder(), httptest.NewRequest(method, target, strings.NewReader(body))
 		request.Header.Set("Authorization", "Bearer "+d.full)

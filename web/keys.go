@@ -82,13 +82,12 @@ type KeyPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the API key, not its token"`
 }
 
-// Check implements Checker.
-func (p *KeyPath) Check() error { return rest.CheckID("API key", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *KeyPath) Resource() (kind string, id *string) { return "API key", &p.ID }
 
 type (
 	createdKeyOutput struct{ Body createdKey }
 	keyOutput        struct{ Body keyRecord }
-	deletedKeyOutput struct{ Body deletedKey }
 )
 
 var keyTags = []string{"API keys"}
@@ -107,7 +106,7 @@ func (r keyRoutes) Add(h *rest.Handler) {
 		OperationID: "list-api-keys", Method: http.MethodGet, Path: "/api-keys",
 		Summary: "List API keys, newest first, without their tokens", Tags: keyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listKeys)
+	}, rest.List(r.service.ListTeamKeys, newKeyItem))
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
 		Summary: "Change the name, the expiry or the allowed IP addresses of an API key", Tags: keyTags,
@@ -117,7 +116,7 @@ func (r keyRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-api-key", Method: http.MethodDelete, Path: "/api-keys/{id}",
 		Summary: "Revoke an API key. It stops working immediately", Tags: keyTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, r.deleteKey)
+	}, rest.Do[*KeyPath](r.service.DeleteTeamKey, func(id string) deletedKey { return deletedKey{Object: "api_key", ID: id, Deleted: true} }))
 }
 
 func (r keyRoutes) createKey(ctx context.Context, key *app.Key, _ *struct{}, request *createKeyRequest) (*createdKeyOutput, error) {
@@ -135,18 +134,6 @@ func (r keyRoutes) createKey(ctx context.Context, key *app.Key, _ *struct{}, req
 	return &createdKeyOutput{createdKey{Object: "api_key", ID: k.ID, Token: token}}, nil
 }
 
-func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[KeyItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.service.ListTeamKeys(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newKeyItem), nil
-}
-
 func (r keyRoutes) updateKey(ctx context.Context, key *app.Key, in *KeyPath, request *updateKeyRequest) (*keyOutput, error) {
 	expires, err := shapes.Time("expires_at", request.ExpiresAt.Value)
 	if err != nil {
@@ -160,13 +147,6 @@ func (r keyRoutes) updateKey(ctx context.Context, key *app.Key, in *KeyPath, req
 		return nil, err
 	}
 	return &keyOutput{keyRecord{Object: "api_key", KeyItem: newKeyItem(&k)}}, nil
-}
-
-func (r keyRoutes) deleteKey(ctx context.Context, key *app.Key, in *KeyPath) (*deletedKeyOutput, error) {
-	if err := r.service.DeleteTeamKey(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &deletedKeyOutput{deletedKey{Object: "api_key", ID: in.ID, Deleted: true}}, nil
 }
 
 func newKeyItem(k *app.Key) KeyItem {

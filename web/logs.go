@@ -53,8 +53,8 @@ type logPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the request: the x-request-id of its answer"`
 }
 
-// Check implements Checker.
-func (p *logPath) Check() error { return rest.CheckID("log", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *logPath) Resource() (kind string, id *string) { return "log", &p.ID }
 
 type (
 	logsInput struct {

@@ -52,7 +52,7 @@ type usageTeam struct {
 	Name string `json:"name"`
 }
 
-type usageOutput struct{ Body usageRecord }
+type usageOutput = rest.Output[usageRecord]
 
 // usageRoutes is the route of usage.
 type usageRoutes struct{ service *teams.Service }
@@ -66,11 +66,7 @@ func (r usageRoutes) Add(h *rest.Handler) {
 }
 
 func (r usageRoutes) getUsage(ctx context.Context, key *app.Key, _ *struct{}) (*usageOutput, error) {
-	u, err := r.service.Usage(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return &usageOutput{newUsageRecord(&u)}, nil
+	return rest.Answer(newUsageRecord)(r.service.Usage(ctx, key))
 }
 
 func newUsageRecord(u *plan.Usage) usageRecord {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"mailer/app/kit/clock"
 	"mailer/app/kit/metrics"
 	"mailer/app/operate/health"
@@ -56,10 +58,7 @@ func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits().Within(cfg.Memory)
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
-	build := func() *rest.Handler { return newHandler(cfg, limits, clock.Now) }
-	h := build()
-	h.DropDescriptions(build)
-	return h
+	return newHandler(cfg, limits, clock.Now)
 }
 
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
@@ -75,8 +74,8 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares, s.Brands)}
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
-	documentTags(h)
-	documentWebhooks(h)
+	h.OnDocument(documentTags)
+	h.OnDocument(func(doc *huma.OpenAPI) { documentWebhooks(h, doc) })
 	h.ServeDocument()
 	return h
 }

@@ -58,11 +58,11 @@ type WebhookEventPath struct {
 	Event string `path:"event_id" doc:"The id of the event: msg_ and a uuid"`
 }
 
+// Resource implements rest.ResourcePath.
+func (p *WebhookEventPath) Resource() (kind string, id *string) { return "webhook", &p.ID }
+
 // Check implements Checker. It replaces the event's public id by the one in the database.
 func (p *WebhookEventPath) Check() error {
-	if err := rest.CheckID("webhook", &p.ID); err != nil {
-		return err
-	}
 	id, ok := webhook.ParseMessageID(p.Event)
 	if !ok {
 		return app.NotFound("webhook event")

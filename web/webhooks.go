@@ -84,13 +84,12 @@ type WebhookPath struct {
 	ID string `path:"id" doc:"The id of the webhook" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *WebhookPath) Check() error { return rest.CheckID("webhook", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *WebhookPath) Resource() (kind string, id *string) { return "webhook", &p.ID }
 
 type (
-	webhookOutput        struct{ Body webhookRecord }
-	deletedWebhookOutput struct{ Body deletedWebhook }
-	rotatedSecretOutput  struct{ Body rotatedSecret }
+	webhookOutput       = rest.Output[webhookRecord]
+	rotatedSecretOutput struct{ Body rotatedSecret }
 )
 
 var webhookTags = []string{"Webhooks"}
@@ -109,12 +108,12 @@ func (r webhookRoutes) Add(h *rest.Handler) {
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/webhooks",
 		Summary: "List webhooks, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listWebhooks)
+	}, rest.List(r.service.ListWebhooks, newWebhookItem))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-webhook", Method: http.MethodGet, Path: "/webhooks/{id}",
 		Summary: "Get a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.getWebhook)
+	}, rest.Get[*WebhookPath](r.service.GetWebhook, newWebhookRecord))
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
 		Summary: "Change the URL, the events or the status of a webhook", Tags: webhookTags,
@@ -124,7 +123,7 @@ func (r webhookRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
 		Summary: "Delete a webhook with its events and attempts", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, r.deleteWebhook)
+	}, rest.Do[*WebhookPath](r.service.DeleteWebhook, func(id string) deletedWebhook { return deletedWebhook{Object: "webhook", ID: id, Deleted: true} }))
 	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true, Optional: true}, huma.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
 		Summary: "Create a new signing secret for a webhook. The old one signs as well for a while", Tags: webhookTags,
@@ -135,48 +134,13 @@ func (r webhookRoutes) Add(h *rest.Handler) {
 }
 
 func (r webhookRoutes) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {
-	w, err := r.service.CreateWebhook(ctx, key, webhook.Input{
+	return rest.Answer(newWebhookRecord)(r.service.CreateWebhook(ctx, key, webhook.Input{
 		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &webhookOutput{newWebhookRecord(&w)}, nil
-}
-
-func (r webhookRoutes) listWebhooks(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[WebhookItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.service.ListWebhooks(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newWebhookItem), nil
-}
-
-func (r webhookRoutes) getWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*webhookOutput, error) {
-	w, err := r.service.GetWebhook(ctx, key, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &webhookOutput{newWebhookRecord(&w)}, nil
+	}))
 }
 
 func (r webhookRoutes) updateWebhook(ctx context.Context, key *app.Key, in *WebhookPath, request *updateWebhookRequest) (*webhookOutput, error) {
-	w, err := r.service.UpdateWebhook(ctx, key, in.ID, webhook.Patch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
-	if err != nil {
-		return nil, err
-	}
-	return &webhookOutput{newWebhookRecord(&w)}, nil
-}
-
-func (r webhookRoutes) deleteWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*deletedWebhookOutput, error) {
-	if err := r.service.DeleteWebhook(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: in.ID, Deleted: true}}, nil
+	return rest.Answer(newWebhookRecord)(r.service.UpdateWebhook(ctx, key, in.ID, webhook.Patch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status}))
 }
 
 // rotateSecret accepts requests without a body: most clients send none.

@@ -40,17 +40,33 @@ func SaveVersion(ctx context.Context, tx *db.Tx, teamID, ownerID string, content
 	return tx.InsertVersion(teamID, ownerID, &Version{ID: app.NewID(), Actor: app.ActorOf(ctx), Content: string(text)})
 }
 
-// FindVersion returns a version by its number or id, and decodes its content into dest. Errors:
-// CodeNotFound.
-func FindVersion(r *db.Reader, teamID, ownerID, name string, dest any) (Version, error) {
+// ReadVersion returns a version by its number or id, and decodes its content into dest. findOwner
+// returns the id of the broadcast or template. Errors: CodeNotFound; those of findOwner.
+func ReadVersion(ctx context.Context, d *db.DB, teamID, name string, findOwner func(*db.Reader) (string, error), dest any) (Version, error) {
 	id, _ := app.ParseID(name)
 	n, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || n < 1 {
 		n = 0
 	}
-	v, err := r.Version(teamID, ownerID, n, id)
+	v, err := GetWithinBudget(ctx, d,
+		func(r *db.Reader) (int64, error) {
+			owner, err := findOwner(r)
+			if err != nil {
+				return 0, err
+			}
+			bytes, err := r.VersionSize(teamID, owner, n, id)
+			return 2 * bytes, Lookup("version", err) // it is decoded
+		},
+		func(r *db.Reader) (v Version, err error) {
+			owner, err := findOwner(r)
+			if err == nil {
+				v, err = r.Version(teamID, owner, n, id)
+				err = Lookup("version", err)
+			}
+			return v, err
+		})
 	if err != nil {
-		return v, Lookup("version", err)
+		return v, err
 	}
 	if err := json.Unmarshal([]byte(v.Content), dest); err != nil {
 		return v, fmt.Errorf("decode version %s: %w", v.ID, err)

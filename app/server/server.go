@@ -65,9 +65,7 @@ type Config struct {
 	// Connect makes the sender of a relay that is added while the server runs. Probe tests a relay
 	// for `mailer relays test`. nil: this process makes no connections.
 	Connect func(relayurl.Relay) (delivery.Sender, error)
-	// ReleaseMemory returns unused memory to the system after work; nil: nothing does.
-	ReleaseMemory func()
-	Probe         func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
+	Probe   func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
 	// NoRelay: the server has no relay; what it accepts waits for one.
 	NoRelay bool
 	// Capture: the only route is the capture transport, so from-domains need not be verified.
@@ -232,7 +230,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains)
 	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, ReleaseMemory: cfg.ReleaseMemory})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog})
 	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
 	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil

@@ -24,7 +24,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"mailer/app/kit/clock"
-	"mailer/app/kit/membudget"
 	"mailer/app/kit/metrics"
 )
 
@@ -186,9 +185,8 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 }
 
 // Read runs fn on a read-only connection, in one snapshot. It waits for a free connection until
-// ctx ends. Rows that fn reads count against the memory budget of ctx, whose error is returned.
-// Damaged content is returned as ErrDamaged; a fault of any other part of the file stops the
-// store and is returned as ErrFailed.
+// ctx ends. Damaged content is returned as ErrDamaged; a fault of any other part of the file stops
+// the store and is returned as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	if err := checkLease(d); err != nil {
 		return err
@@ -201,11 +199,7 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		return ErrClosed
 	}
 	r := d.readers.take()
-	r.Budget = membudget.FromContext(ctx)
-	defer func() {
-		r.Budget = nil
-		d.readers.put(r)
-	}()
+	defer d.readers.put(r)
 	if err := d.engine.beginRead(ctx, d, &r.Conn); err != nil {
 		return d.handleReadFault(fmt.Errorf("begin read: %w", err))
 	}

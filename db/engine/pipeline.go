@@ -178,7 +178,7 @@ func (b *partPool) take(s *Conn) (*part, error) {
 	}
 	p := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
-	p.session.Budget, p.session.changes, p.ended, p.err, p.queries, p.serial, p.panicValue = s.Budget, s.changes, false, nil, nil, false, nil
+	p.session.changes, p.ended, p.err, p.queries, p.serial, p.panicValue = s.changes, false, nil, nil, false, nil
 	p.session.queue.reset()
 	return p, nil
 }

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // readerPool holds the readers that are not in use. The one used last is taken first: each reader
 // has its own page cache and statements, so only as many are filled as are used at the same time.
@@ -31,17 +28,4 @@ func (p *readerPool) take() *Reader {
 	r := p.unused[last]
 	p.unused = p.unused[:last]
 	return r
-}
-
-// takeUnused returns all readers that are not in use, the one used last at the end.
-func (p *readerPool) takeUnused() (all []*Reader) {
-	for {
-		select {
-		case <-p.free:
-			all = append(all, p.take())
-		default:
-			slices.Reverse(all)
-			return all
-		}
-	}
 }

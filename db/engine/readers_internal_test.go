@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"testing"
 
 	"mailer/db/dbtest"
@@ -38,27 +37,5 @@ func TestReadersReuseLastConnection(t *testing.T) {
 	}
 	if used != 1 {
 		t.Errorf("%d of %d connections were used", used, readers)
-	}
-}
-
-// TestFreePagesDuringRead frees pages during a read: it handles only the other readers, and all
-// readers are in the pool afterwards, in the same order.
-func TestFreePagesDuringRead(t *testing.T) {
-	d := openReadersTest(t)
-	order := slices.Clone(d.readers.unused)
-	err := d.Read(t.Context(), func(r *Reader) error {
-		if err := d.FreePages(t.Context()); err != nil {
-			return err
-		}
-		if n := len(d.readers.free); n != readers-1 {
-			t.Errorf("%d readers are unused, want %d", n, readers-1)
-		}
-		return r.Row(`SELECT count(*) FROM teams`, nil, new(int))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(d.readers.unused, order) {
-		t.Error("the order changed")
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-
-	"mailer/app/kit/membudget"
 )
 
 // Scanner is the part of sql.Row and sql.Rows that a scan function needs.
@@ -38,12 +36,12 @@ func (s *Conn) Row(query string, args []any, dest ...any) error {
 }
 
 // firstRow returns the first row of a query.
-func (s *Conn) firstRow(stmt *Statement, args []any) budgetRow {
+func (s *Conn) firstRow(stmt *Statement, args []any) *sql.Row {
 	row := stmt.QueryRowContext(context.Background(), args...)
 	for p := retries(0); p.retry(row.Err()); {
 		row = stmt.QueryRowContext(context.Background(), args...)
 	}
-	return budgetRow{row, s.Budget}
+	return row
 }
 
 // Exists returns nil if a query for a number has a row, otherwise ErrNotFound.
@@ -73,10 +71,9 @@ func List[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...a
 	return out, nil
 }
 
-// Collect is List for a prepared statement. It ends with ctx, and the rows count against the
-// memory budget in.
-func Collect[T any](ctx context.Context, in membudget.Budget, stmt *Statement, scan func(Scanner) (T, error), args ...any) (out []T, err error) {
-	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
+// Collect is List for a prepared statement. It ends with ctx.
+func Collect[T any](ctx context.Context, stmt *Statement, scan func(Scanner) (T, error), args ...any) (out []T, err error) {
+	if err = each(ctx, stmt, args, into(&out, scan)); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -99,11 +96,11 @@ func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
 	if err != nil {
 		return err
 	}
-	return ReadFault(query, each(context.Background(), s.Budget, stmt, args, take))
+	return ReadFault(query, each(context.Background(), stmt, args, take))
 }
 
 // each calls take with every row of a statement, until take fails.
-func each(ctx context.Context, in membudget.Budget, stmt *Statement, args []any, take func(Scanner) error) error {
+func each(ctx context.Context, stmt *Statement, args []any, take func(Scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
 	for p := retries(0); p.retry(err); {
 		rows, err = stmt.QueryContext(ctx, args...)
@@ -112,9 +109,8 @@ func each(ctx context.Context, in membudget.Budget, stmt *Statement, args []any,
 		return err
 	}
 	defer rows.Close()
-	row := budgetRow{rows, in}
 	for rows.Next() {
-		if err := take(row); err != nil {
+		if err := take(rows); err != nil {
 			return err
 		}
 	}
@@ -150,39 +146,4 @@ func oneRow(n int64, err, none error) error {
 		return none
 	}
 	return err
-}
-
-// budgetRow is a row that counts against a memory budget.
-type budgetRow struct {
-	Scanner
-	budget membudget.Budget // nil: no limit
-}
-
-// Scan implements Scanner. Errors: also that of the budget.
-func (w budgetRow) Scan(dest ...any) error {
-	if err := w.Scanner.Scan(dest...); err != nil || w.budget == nil {
-		return err
-	}
-	return w.budget.Count(rowSize(dest))
-}
-
-// rowSize returns the approximate size of a scanned row in bytes.
-func rowSize(dest []any) int64 {
-	const column = 16 // the minimum for each
-	n := column * len(dest)
-	for _, d := range dest {
-		switch v := d.(type) {
-		case *string:
-			n += len(*v)
-		case *sql.NullString:
-			n += len(v.String)
-		case *[]byte:
-			n += len(*v)
-		case **string:
-			if *v != nil {
-				n += len(**v)
-			}
-		}
-	}
-	return int64(n)
 }

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-
-	"mailer/app/kit/membudget"
 )
 
 // Conn is a connection with its prepared statements. Only one goroutine may use it at a time.
@@ -17,9 +15,8 @@ type Conn struct {
 	dialect dialect
 	queue   *writeQueue // buffers the writes of a writer on PostgreSQL; nil: writes are sent immediately
 	stmts   map[string]*Statement
-	Budget  membudget.Budget // memory budget for rows; nil: no limit
-	changes *changeCounts    // of Tx.Changed, and of other processes
-	parts   *partPool        // for Reader.Concurrently on PostgreSQL; nil: calls run one after the other
+	changes *changeCounts // of Tx.Changed, and of other processes
+	parts   *partPool     // for Reader.Concurrently on PostgreSQL; nil: calls run one after the other
 }
 
 func newSession(conn *sql.Conn, words dialect) Conn {

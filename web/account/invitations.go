@@ -69,12 +69,11 @@ type InvitationPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the invitation"`
 }
 
-// Check implements Checker.
-func (p *InvitationPath) Check() error { return rest.CheckID("invitation", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *InvitationPath) Resource() (kind string, id *string) { return "invitation", &p.ID }
 
 type (
 	createdInvitationOutput struct{ Body createdInvitation }
-	deletedInvitationOutput struct{ Body deletedInvitation }
 )
 
 // InvitationRoutes are the routes of a team's invitations.
@@ -91,12 +90,14 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 		OperationID: "list-invitations", Method: http.MethodGet, Path: "/invitations",
 		Summary: "List open invitations to the team, newest first", Tags: teamTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.list)
+	}, rest.List(r.Service.Invitations, newInvitationItem))
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-invitation", Method: http.MethodDelete, Path: "/invitations/{id}",
 		Summary: "Withdraw an invitation", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, r.remove)
+	}, rest.Do[*InvitationPath](r.Service.TakeBackInvitation, func(id string) deletedInvitation {
+		return deletedInvitation{Object: "invitation", ID: id, Deleted: true}
+	}))
 	r.addRead(h)
 	registerSignIn(h, rest.Route{}, huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation",
@@ -138,25 +139,6 @@ func newInvitation(i accounts.Invitation, link string, err error) (*createdInvit
 	return &createdInvitationOutput{createdInvitation{
 		Object: "invitation", ID: i.ID, Email: i.Address, Role: i.Role, URL: link, ExpiresAt: app.FormatTime(i.ExpiresAt), Mailed: i.Posted,
 	}}, nil
-}
-
-func (r InvitationRoutes) list(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[InvitationItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.Invitations(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newInvitationItem), nil
-}
-
-func (r InvitationRoutes) remove(ctx context.Context, key *app.Key, in *InvitationPath) (*deletedInvitationOutput, error) {
-	if err := r.Service.TakeBackInvitation(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &deletedInvitationOutput{deletedInvitation{Object: "invitation", ID: in.ID, Deleted: true}}, nil
 }
 
 func newInvitationItem(i *accounts.Invitation) InvitationItem {

@@ -51,8 +51,8 @@ type SessionPath struct {
 	ID string `path:"id" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *SessionPath) Check() error { return rest.CheckID("session", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *SessionPath) Resource() (kind string, id *string) { return "session", &p.ID }
 
 type endedSession struct {
 	Object  string `json:"object" enum:"session"`

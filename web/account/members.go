@@ -45,11 +45,11 @@ type MemberPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the person"`
 }
 
-// Check implements Checker.
-func (p *MemberPath) Check() error { return rest.CheckID("member", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *MemberPath) Resource() (kind string, id *string) { return "member", &p.ID }
 
 type (
-	memberOutput        struct{ Body MemberItem }
+	memberOutput        = rest.Output[MemberItem]
 	deletedMemberOutput struct{ Body deletedMember }
 )
 
@@ -64,7 +64,7 @@ func (r MemberRoutes) Add(h *rest.Handler) {
 		OperationID: "list-members", Method: http.MethodGet, Path: "/members",
 		Summary: "List the members of the team", Tags: teamTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.list)
+	}, rest.List(r.Service.Members, newMemberItem))
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-member", Method: http.MethodPost, Path: "/members", DefaultStatus: http.StatusCreated,
 		Summary: "Invite a person to the team, as POST /invitations does. The person becomes a member by accepting", Tags: teamTags,
@@ -82,28 +82,12 @@ func (r MemberRoutes) Add(h *rest.Handler) {
 	}, r.remove)
 }
 
-func (r MemberRoutes) list(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[MemberItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.Members(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newMemberItem), nil
-}
-
 func (r MemberRoutes) add(ctx context.Context, key *app.Key, _ *struct{}, b *addMemberRequest) (*createdInvitationOutput, error) {
 	return newInvitation(r.Service.Invite(ctx, key, b.Email, b.Role))
 }
 
 func (r MemberRoutes) update(ctx context.Context, key *app.Key, in *MemberPath, b *updateMemberRequest) (*memberOutput, error) {
-	m, err := r.Service.ChangeRole(ctx, key, in.ID, b.Role)
-	if err != nil {
-		return nil, err
-	}
-	return &memberOutput{newMemberItem(&m)}, nil
+	return rest.Answer(newMemberItem)(r.Service.ChangeRole(ctx, key, in.ID, b.Role))
 }
 
 func (r MemberRoutes) remove(ctx context.Context, key *app.Key, in *MemberPath) (*deletedMemberOutput, error) {

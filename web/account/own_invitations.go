@@ -54,7 +54,9 @@ func (r OwnInvitationRoutes) Add(h *rest.Handler) {
 		OperationID: "decline-my-invitation", Method: http.MethodDelete, Path: "/users/me/invitations/{id}",
 		Summary: "Decline to join a team", Tags: meTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.decline)
+	}, rest.Do[*InvitationPath](r.Service.Decline, func(id string) deletedInvitation {
+		return deletedInvitation{Object: "invitation", ID: id, Deleted: true}
+	}))
 }
 
 func (r OwnInvitationRoutes) list(ctx context.Context, key *app.Key, _ *struct{}) (*rest.ListOutput[OwnInvitationItem], error) {
@@ -74,11 +76,4 @@ func (r OwnInvitationRoutes) accept(ctx context.Context, key *app.Key, in *Invit
 		return nil, err
 	}
 	return &joinedOutput{joined{Object: "membership", MembershipItem: newTeamItems([]accounts.Membership{m})[0]}}, nil
-}
-
-func (r OwnInvitationRoutes) decline(ctx context.Context, key *app.Key, in *InvitationPath) (*deletedInvitationOutput, error) {
-	if err := r.Service.Decline(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &deletedInvitationOutput{deletedInvitation{Object: "invitation", ID: in.ID, Deleted: true}}, nil
 }

@@ -43,7 +43,6 @@ type webauthnJSON map[string]any
 type (
 	webauthnOutput       struct{ Body webauthnJSON }
 	createdPasskeyOutput struct{ Body createdPasskey }
-	deletedPasskeyOutput struct{ Body deletedPasskey }
 )
 
 // PasskeyPath is the path parameter of one passkey.
@@ -51,8 +50,8 @@ type PasskeyPath struct {
 	ID string `path:"id" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *PasskeyPath) Check() error { return rest.CheckID("passkey", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *PasskeyPath) Resource() (kind string, id *string) { return "passkey", &p.ID }
 
 type passkeyNameInput struct {
 	Name string `query:"name" doc:"What the passkey is called in lists; absent: Passkey"`
@@ -79,7 +78,7 @@ func (r PasskeyRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-my-passkey", Method: http.MethodDelete, Path: "/users/me/passkeys/{id}",
 		Summary: "Remove a passkey", Tags: meTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.delete)
+	}, rest.Do[*PasskeyPath](r.Service.DeletePasskey, func(id string) deletedPasskey { return deletedPasskey{Object: "passkey", ID: id, Deleted: true} }))
 	r.addSignIn(h)
 }
 
@@ -148,13 +147,6 @@ func (r PasskeyRoutes) list(ctx context.Context, key *app.Key, _ *struct{}) (*re
 		return nil, err
 	}
 	return rest.NewList(keys, false, newPasskeyItem), nil
-}
-
-func (r PasskeyRoutes) delete(ctx context.Context, key *app.Key, in *PasskeyPath) (*deletedPasskeyOutput, error) {
-	if err := r.Service.DeletePasskey(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &deletedPasskeyOutput{deletedPasskey{Object: "passkey", ID: in.ID, Deleted: true}}, nil
 }
 
 func newPasskeyItem(p *accounts.Passkey) PasskeyItem {

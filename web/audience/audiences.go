@@ -25,8 +25,7 @@ type removedAudience struct {
 }
 
 type (
-	audienceOutput        struct{ Body audienceRecord }
-	removedAudienceOutput struct{ Body removedAudience }
+	audienceOutput struct{ Body audienceRecord }
 )
 
 var audienceTags = []string{"Audiences"}
@@ -44,7 +43,7 @@ func (r AudienceRoutes) Add(h *rest.Handler) {
 		OperationID: "list-audiences", Method: http.MethodGet, Path: "/audiences",
 		Summary: "List segments under their old name, newest first", Tags: audienceTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listSegments)
+	}, rest.List(r.Service.ListSegments, listedSegment))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-audience", Method: http.MethodGet, Path: "/audiences/{id}",
 		Summary: "Get a segment under its old name", Tags: audienceTags,
@@ -54,7 +53,7 @@ func (r AudienceRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-audience", Method: http.MethodDelete, Path: "/audiences/{id}",
 		Summary: "Delete a segment under its old name; its contacts stay", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, r.deleteAudience)
+	}, rest.Do[*AudiencePath](r.Service.DeleteSegment, func(id string) removedAudience { return removedAudience{Object: "audience", ID: id, Deleted: true} }))
 }
 
 func (r AudienceRoutes) createAudience(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*audienceOutput, error) {
@@ -71,11 +70,4 @@ func (r AudienceRoutes) getAudience(ctx context.Context, key *app.Key, in *Audie
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s), ContactCount: &contacts}}, nil
-}
-
-func (r AudienceRoutes) deleteAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*removedAudienceOutput, error) {
-	if err := r.Service.DeleteSegment(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &removedAudienceOutput{removedAudience{Object: "audience", ID: in.ID, Deleted: true}}, nil
 }

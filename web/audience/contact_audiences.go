@@ -16,18 +16,10 @@ type createAudienceContactInput struct {
 	ConflictParam
 }
 
-// Check implements Checker.
-func (in *createAudienceContactInput) Check() error {
-	if err := in.AudiencePath.Check(); err != nil {
-		return err
-	}
-	return in.ConflictParam.Check()
-}
-
 // addAudienceRoutes adds the contact routes below an audience, which is a segment under its former
 // name. Contacts belong to the team.
 func (r ContactRoutes) addAudienceRoutes(h *rest.Handler) {
-	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	documentExisting(h, rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience-contact", Method: http.MethodPost, Path: "/audiences/{id}/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Add a contact to a segment; a new one, unless its address has one", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -174,7 +174,7 @@ func (r ContactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{
 	for i, ref := range request.Contacts {
 		in.Contacts[i] = app.ContactRef{ID: ref.ID, Email: ref.Email}
 	}
-	found, err := r.Service.GetContacts(rest.CountMemory(ctx), key, in)
+	found, err := r.Service.GetContacts(rest.WithBudget(ctx), key, in)
 	if err != nil {
 		return nil, err
 	}

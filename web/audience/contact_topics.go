@@ -82,6 +82,9 @@ type (
 	preferencesLinkOutput struct{ Body preferencesLink }
 )
 
+// Resource implements rest.ResourcePath.
+func (in *contactTopicsPageInput) Resource() (kind string, id *string) { return "", &in.ID }
+
 // ContactTopicRoutes are the routes of contacts' subscriptions.
 type ContactTopicRoutes struct{ Service *audience.Service }
 
@@ -92,7 +95,7 @@ func (r ContactTopicRoutes) Add(h *rest.Handler) {
 		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
 		Summary: "List all topics with the choice of a contact for each: opt_in or opt_out", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, r.listContactTopics)
+	}, rest.ListOf[*contactTopicsPageInput](r.Service.ListContactTopics, newContactTopicItem))
 	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, huma.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
 		Summary: "Set the choices of a contact for topics. If one is refused, none is stored", Tags: tags,
@@ -103,18 +106,6 @@ func (r ContactTopicRoutes) Add(h *rest.Handler) {
 		Summary: "Get the link to the preferences page of a contact", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.preferencesLink)
-}
-
-func (r ContactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*rest.ListOutput[ContactTopicItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListContactTopics(ctx, key, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newContactTopicItem), nil
 }
 
 func (r ContactTopicRoutes) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {

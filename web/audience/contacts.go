@@ -72,8 +72,8 @@ type AudiencePath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 }
 
-// Check implements Checker.
-func (p *AudiencePath) Check() error { return rest.CheckID("audience", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *AudiencePath) Resource() (kind string, id *string) { return "audience", &p.ID }
 
 // AudienceContactPath are the path parameters of a contact below an audience.
 type AudienceContactPath struct {
@@ -169,7 +169,7 @@ type ContactRoutes struct {
 
 // Add adds the routes to a handler.
 func (r ContactRoutes) Add(h *rest.Handler) {
-	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	documentExisting(h, rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -204,10 +204,12 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 }
 
 // documentExisting documents the answer for an existing contact.
-func documentExisting(op *huma.Operation) {
-	existing := *op.Responses["201"]
-	existing.Description = "The contact existed"
-	op.Responses["200"] = &existing
+func documentExisting(h *rest.Handler, op *huma.Operation) {
+	h.OnDocument(func(*huma.OpenAPI) {
+		existing := *op.Responses["201"]
+		existing.Description = "The contact existed"
+		op.Responses["200"] = &existing
+	})
 }
 
 // contactID returns the Route.IDOf of paths that name a contact.

@@ -137,8 +137,8 @@ type ImportPath struct {
 	ID string `path:"id" doc:"The id of the import" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *ImportPath) Check() error { return rest.CheckID("import", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *ImportPath) Resource() (kind string, id *string) { return "import", &p.ID }
 
 type (
 	importPageInput struct {
@@ -151,9 +151,8 @@ type (
 		After  string         `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
 		Before string         `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
 	}
-	importOutput        struct{ Body importRecord }
-	importRefOutput     struct{ Body importRef }
-	removedImportOutput struct{ Body removedImport }
+	importOutput    struct{ Body importRecord }
+	importRefOutput struct{ Body importRef }
 )
 
 var importTags = []string{"Contacts"}
@@ -168,7 +167,7 @@ func (r ImportRoutes) Add(h *rest.Handler) {
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound, http.StatusConflict},
 		Description: importDescription,
 	}, r.createImport)
-	documentImport(h, create)
+	h.OnDocument(func(doc *huma.OpenAPI) { documentImport(h, doc.Components.Schemas, create) })
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List contact imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
@@ -183,7 +182,7 @@ func (r ImportRoutes) Add(h *rest.Handler) {
 		Description: "One that waits or runs stops after the rows that are being stored, and its file goes; the contacts that it made stay. " +
 			"One that is over goes with its row errors.",
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, r.deleteImport)
+	}, rest.Do[*ImportPath](r.Service.DeleteImport, func(id string) removedImport { return removedImport{Object: "contact_import", ID: id, Deleted: true} }))
 	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that a contact import refused, in the order of the file", Tags: importTags,
@@ -203,8 +202,7 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
 
 // documentImport documents the form.
-func documentImport(h *rest.Handler, create *huma.Operation) {
-	registry := h.OpenAPI().Components.Schemas
+func documentImport(h *rest.Handler, registry huma.Registry, create *huma.Operation) {
 	schema := huma.SchemaFromType(registry, reflect.TypeFor[importForm]())
 	if schema.Ref != "" {
 		schema = registry.SchemaFromRef(schema.Ref)
@@ -435,13 +433,6 @@ func (r ImportRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPat
 		out.Body.Errors[n] = ImportFlaw{f.Line, f.Message, f.Value}
 	}
 	return out, nil
-}
-
-func (r ImportRoutes) deleteImport(ctx context.Context, key *app.Key, in *ImportPath) (*removedImportOutput, error) {
-	if err := r.Service.DeleteImport(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &removedImportOutput{removedImport{Object: "contact_import", ID: in.ID, Deleted: true}}, nil
 }
 
 func (r ImportRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*rest.ListOutput[ImportErrorItem], error) {

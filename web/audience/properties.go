@@ -45,12 +45,11 @@ type PropertyPath struct {
 	ID string `path:"id" doc:"The id of the contact property" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *PropertyPath) Check() error { return rest.CheckID("contact property", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *PropertyPath) Resource() (kind string, id *string) { return "contact property", &p.ID }
 
 type (
-	propertyOutput        struct{ Body propertyRecord }
-	removedPropertyOutput struct{ Body removedProperty }
+	propertyOutput = rest.Output[propertyRecord]
 )
 
 var propertyTags = []string{"Contact properties"}
@@ -69,12 +68,12 @@ func (r PropertyRoutes) Add(h *rest.Handler) {
 		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
 		Summary: "List the custom properties of contacts, newest first", Tags: propertyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listProperties)
+	}, rest.List(r.Service.ListProperties, newPropertyRecord))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
 		Summary: "Get a custom property of contacts", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.getProperty)
+	}, rest.Get[*PropertyPath](r.Service.GetProperty, newPropertyRecord))
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
 		Summary: "Change the fallback value of a custom property of contacts", Tags: propertyTags,
@@ -84,7 +83,9 @@ func (r PropertyRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
 		Summary: "Delete a custom property of contacts. Contacts keep their values", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.deleteProperty)
+	}, rest.Do[*PropertyPath](r.Service.DeleteProperty, func(id string) removedProperty {
+		return removedProperty{Object: "contact_property", ID: id, Deleted: true}
+	}))
 }
 
 func (r PropertyRoutes) createProperty(ctx context.Context, key *app.Key, _ *struct{}, request *createPropertyRequest) (*propertyOutput, error) {
@@ -92,50 +93,15 @@ func (r PropertyRoutes) createProperty(ctx context.Context, key *app.Key, _ *str
 	if request.Fallback.Set && !request.Fallback.Null {
 		in.Fallback = (*app.PropertyValue)(&request.Fallback.Value)
 	}
-	p, err := r.Service.CreateProperty(ctx, key, in)
-	if err != nil {
-		return nil, err
-	}
-	return &propertyOutput{newPropertyRecord(&p)}, nil
-}
-
-func (r PropertyRoutes) listProperties(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[propertyRecord], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListProperties(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newPropertyRecord), nil
-}
-
-func (r PropertyRoutes) getProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*propertyOutput, error) {
-	p, err := r.Service.GetProperty(ctx, key, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &propertyOutput{newPropertyRecord(&p)}, nil
+	return rest.Answer(newPropertyRecord)(r.Service.CreateProperty(ctx, key, in))
 }
 
 func (r PropertyRoutes) updateProperty(ctx context.Context, key *app.Key, in *PropertyPath, request *updatePropertyRequest) (*propertyOutput, error) {
 	f := request.Fallback
-	p, err := r.Service.UpdateProperty(ctx, key, in.ID, app.PropertyPatch{
+	return rest.Answer(newPropertyRecord)(r.Service.UpdateProperty(ctx, key, in.ID, app.PropertyPatch{
 		Key: request.Key, Type: request.Type,
 		Fallback: app.Change[app.PropertyValue]{Set: f.Set, Null: f.Null, Value: app.PropertyValue(f.Value)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &propertyOutput{newPropertyRecord(&p)}, nil
-}
-
-func (r PropertyRoutes) deleteProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*removedPropertyOutput, error) {
-	if err := r.Service.DeleteProperty(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &removedPropertyOutput{removedProperty{Object: "contact_property", ID: in.ID, Deleted: true}}, nil
+	}))
 }
 
 func newPropertyRecord(p *app.Property) propertyRecord {

@@ -97,8 +97,8 @@ type SegmentPath struct {
 	ID string `path:"id" doc:"The id of the segment" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *SegmentPath) Check() error { return rest.CheckID("segment", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *SegmentPath) Resource() (kind string, id *string) { return "segment", &p.ID }
 
 // MembershipPath names a contact and a segment.
 type MembershipPath struct {
@@ -114,11 +114,13 @@ type (
 		rest.PageParams
 		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
-	segmentOutput        struct{ Body segmentRecord }
-	removedSegmentOutput struct{ Body removedSegment }
-	addedMemberOutput    struct{ Body addedMember }
-	removedMemberOutput  struct{ Body removedMember }
+	segmentOutput       = rest.Output[segmentRecord]
+	addedMemberOutput   struct{ Body addedMember }
+	removedMemberOutput struct{ Body removedMember }
 )
+
+// Resource implements rest.ResourcePath.
+func (in *contactSegmentsInput) Resource() (kind string, id *string) { return "", &in.ID }
 
 var segmentTags = []string{"Segments"}
 
@@ -135,7 +137,7 @@ func (r SegmentRoutes) Add(h *rest.Handler) {
 		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
 		Summary: "List segments, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listSegments)
+	}, rest.List(r.Service.ListSegments, listedSegment))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-segment", Method: http.MethodGet, Path: "/segments/{id}",
 		Summary: "Get a segment with the number of its contacts", Tags: segmentTags,
@@ -150,7 +152,7 @@ func (r SegmentRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
 		Summary: "Delete a segment. Its contacts are kept. Refused while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, r.deleteSegment)
+	}, rest.Do[*SegmentPath](r.Service.DeleteSegment, func(id string) removedSegment { return removedSegment{Object: "segment", ID: id, Deleted: true} }))
 	r.addMemberships(h)
 }
 
@@ -159,7 +161,7 @@ func (r SegmentRoutes) addMemberships(h *rest.Handler) {
 		OperationID: "list-contact-segments", Method: http.MethodGet, Path: "/contacts/{id}/segments",
 		Summary: "List the segments that a contact is in, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, r.listContactSegments)
+	}, rest.ListOf[*contactSegmentsInput](r.Service.ListContactSegments, newContactSegment))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "add-contact-to-segment", Method: http.MethodPost, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Add a contact to a segment. Adding it again changes nothing", Tags: segmentTags,
@@ -178,23 +180,7 @@ func (r SegmentRoutes) newSegment(ctx context.Context, key *app.Key, request *cr
 }
 
 func (r SegmentRoutes) createSegment(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*segmentOutput, error) {
-	s, err := r.newSegment(ctx, key, request)
-	if err != nil {
-		return nil, err
-	}
-	return &segmentOutput{newSegmentRecord(&s)}, nil
-}
-
-func (r SegmentRoutes) listSegments(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[SegmentItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListSegments(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, listedSegment), nil
+	return rest.Answer(newSegmentRecord)(r.newSegment(ctx, key, request))
 }
 
 func (r SegmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
@@ -204,37 +190,16 @@ func (r SegmentRoutes) getSegment(ctx context.Context, key *app.Key, in *Segment
 	}
 	record := newSegmentRecord(&s)
 	record.ContactCount = &contacts
-	return &segmentOutput{record}, nil
+	return &segmentOutput{Body: record}, nil
 }
 
 func (r SegmentRoutes) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
 	filter := app.Change[*app.Filter]{Set: request.Filter.Set, Null: request.Filter.Null, Value: request.Filter.Value.input()}
-	s, err := r.Service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
-	if err != nil {
-		return nil, err
-	}
-	return &segmentOutput{newSegmentRecord(&s)}, nil
+	return rest.Answer(newSegmentRecord)(r.Service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter}))
 }
 
-func (r SegmentRoutes) deleteSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*removedSegmentOutput, error) {
-	if err := r.Service.DeleteSegment(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &removedSegmentOutput{removedSegment{Object: "segment", ID: in.ID, Deleted: true}}, nil
-}
-
-func (r SegmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*rest.ListOutput[ContactSegment], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListContactSegments(ctx, key, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, func(s *app.Segment) ContactSegment {
-		return ContactSegment{ID: s.ID, Name: s.Name, CreatedAt: app.FormatTime(s.CreatedAt)}
-	}), nil
+func newContactSegment(s *app.Segment) ContactSegment {
+	return ContactSegment{ID: s.ID, Name: s.Name, CreatedAt: app.FormatTime(s.CreatedAt)}
 }
 
 func (r SegmentRoutes) addToSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*addedMemberOutput, error) {

@@ -74,13 +74,16 @@ type SuppressionPath struct {
 	ID string `path:"id" doc:"The id of the suppression, or its email address, percent-encoded"`
 }
 
+// Resource implements rest.ResourcePath.
+func (p *SuppressionPath) Resource() (kind string, id *string) { return "", &p.ID }
+
 type (
 	suppressionPageInput struct {
 		rest.PageParams
 		Origin string `query:"origin" enum:"bounce,complaint,manual,unsubscribe" doc:"Only suppressions of this origin"`
 		Email  string `query:"email" doc:"Only the suppression of this address"`
 	}
-	suppressionOutput         struct{ Body suppressionRecord }
+	suppressionOutput         = rest.Output[suppressionRecord]
 	removedSuppressionOutput  struct{ Body removedSuppression }
 	addedSuppressionsOutput   struct{ Body addedSuppressions }
 	removedSuppressionsOutput struct{ Body removedSuppressions }
@@ -106,7 +109,7 @@ func (r SuppressionRoutes) Add(h *rest.Handler) {
 		OperationID: "get-suppression", Method: http.MethodGet, Path: "/suppressions/{id}",
 		Summary: "Get a suppression by id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.getSuppression)
+	}, rest.Get[*SuppressionPath](r.Service.GetSuppression, newSuppressionRecord))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-suppression", Method: http.MethodDelete, Path: "/suppressions/{id}",
 		Summary: "Remove a suppression by id or address, so that the address gets mail again", Tags: suppressionTags,
@@ -123,11 +126,7 @@ func (r SuppressionRoutes) Add(h *rest.Handler) {
 }
 
 func (r SuppressionRoutes) addSuppression(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionRequest) (*suppressionOutput, error) {
-	s, err := r.Service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
-	if err != nil {
-		return nil, err
-	}
-	return &suppressionOutput{newSuppressionRecord(&s)}, nil
+	return rest.Answer(newSuppressionRecord)(r.Service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin}))
 }
 
 func (r SuppressionRoutes) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionsRequest) (*addedSuppressionsOutput, error) {
@@ -176,14 +175,6 @@ func (r SuppressionRoutes) suppressionOf(ctx context.Context, key *app.Key, in *
 		return nil, err
 	}
 	return rest.NewList(rows, false, newSuppressionItem), nil
-}
-
-func (r SuppressionRoutes) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {
-	s, err := r.Service.GetSuppression(ctx, key, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
 func (r SuppressionRoutes) removeSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*removedSuppressionOutput, error) {

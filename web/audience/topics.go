@@ -53,12 +53,11 @@ type TopicPath struct {
 	ID string `path:"id" doc:"The id of the topic" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *TopicPath) Check() error { return rest.CheckID("topic", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *TopicPath) Resource() (kind string, id *string) { return "topic", &p.ID }
 
 type (
-	topicOutput        struct{ Body topicRecord }
-	removedTopicOutput struct{ Body removedTopic }
+	topicOutput = rest.Output[topicRecord]
 )
 
 var topicTags = []string{"Topics"}
@@ -77,12 +76,12 @@ func (r TopicRoutes) Add(h *rest.Handler) {
 		OperationID: "list-topics", Method: http.MethodGet, Path: "/topics",
 		Summary: "List topics, newest first", Tags: topicTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listTopics)
+	}, rest.List(r.Service.ListTopics, newTopicItem))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-topic", Method: http.MethodGet, Path: "/topics/{id}",
 		Summary: "Get a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.getTopic)
+	}, rest.Get[*TopicPath](r.Service.GetTopic, newTopicRecord))
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
 		Summary: "Change the name, description or visibility of a topic", Tags: topicTags,
@@ -92,54 +91,19 @@ func (r TopicRoutes) Add(h *rest.Handler) {
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
 		Summary: "Delete a topic with all choices of contacts for it. Refused while mail of the topic waits or an unsent broadcast uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, r.deleteTopic)
+	}, rest.Do[*TopicPath](r.Service.DeleteTopic, func(id string) removedTopic { return removedTopic{Object: "topic", ID: id, Deleted: true} }))
 }
 
 func (r TopicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{}, request *createTopicRequest) (*topicOutput, error) {
-	t, err := r.Service.CreateTopic(ctx, key, app.TopicInput{
+	return rest.Answer(newTopicRecord)(r.Service.CreateTopic(ctx, key, app.TopicInput{
 		Name: request.Name, Description: request.Description, Default: request.Default, Visibility: request.Visibility,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &topicOutput{newTopicRecord(&t)}, nil
-}
-
-func (r TopicRoutes) listTopics(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TopicItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListTopics(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newTopicItem), nil
-}
-
-func (r TopicRoutes) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {
-	t, err := r.Service.GetTopic(ctx, key, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &topicOutput{newTopicRecord(&t)}, nil
+	}))
 }
 
 func (r TopicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
-	t, err := r.Service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
+	return rest.Answer(newTopicRecord)(r.Service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
 		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &topicOutput{newTopicRecord(&t)}, nil
-}
-
-func (r TopicRoutes) deleteTopic(ctx context.Context, key *app.Key, in *TopicPath) (*removedTopicOutput, error) {
-	if err := r.Service.DeleteTopic(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &removedTopicOutput{removedTopic{Object: "topic", ID: in.ID, Deleted: true}}, nil
+	}))
 }
 
 func newTopicItem(t *app.Topic) TopicItem {

@@ -100,8 +100,8 @@ type BroadcastPath struct {
 	ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *BroadcastPath) Check() error { return rest.CheckID("broadcast", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *BroadcastPath) Resource() (kind string, id *string) { return "broadcast", &p.ID }
 
 type (
 	sendBroadcastInput struct {
@@ -110,7 +110,6 @@ type (
 	}
 	broadcastOutput         struct{ Body broadcastHead }
 	broadcastRecordOutput   struct{ Body broadcastRecord }
-	removedBroadcastOutput  struct{ Body removedBroadcast }
 	canceledBroadcastOutput struct{ Body canceledBroadcast }
 	testedBroadcastOutput   struct{ Body testedBroadcast }
 )
@@ -131,7 +130,7 @@ func (r Routes) Add(h *rest.Handler) {
 		OperationID: "list-broadcasts", Method: http.MethodGet, Path: "/broadcasts",
 		Summary: "List broadcasts, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listBroadcasts)
+	}, rest.List(r.Service.ListBroadcasts, newBroadcastRow))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-broadcast", Method: http.MethodGet, Path: "/broadcasts/{id}",
 		Summary: "Get a broadcast with its content and its counts", Tags: broadcastTags,
@@ -146,7 +145,7 @@ func (r Routes) Add(h *rest.Handler) {
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
 		Summary: "Delete a draft broadcast", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
-	}, r.deleteBroadcast)
+	}, rest.Do[*BroadcastPath](r.Service.DeleteBroadcast, func(id string) removedBroadcast { return removedBroadcast{Object: "broadcast", ID: id, Deleted: true} }))
 	r.addActions(h)
 }
 
@@ -197,18 +196,6 @@ func (r Routes) createBroadcast(ctx context.Context, key *app.Key, in *shapes.Id
 	return newBroadcastOutput(r.Service.CreateBroadcast(ctx, key, input, opts))
 }
 
-func (r Routes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[BroadcastRow], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListBroadcasts(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newBroadcastRow), nil
-}
-
 func (r Routes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
 	v, err := r.Service.GetBroadcast(ctx, key, in.ID)
 	if err != nil {
@@ -223,13 +210,6 @@ func (r Routes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPat
 
 func (r Routes) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
 	return newDraftOutput(r.Service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
-}
-
-func (r Routes) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
-	if err := r.Service.DeleteBroadcast(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: in.ID, Deleted: true}}, nil
 }
 
 func (r Routes) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {

@@ -124,9 +124,11 @@ type (
 		ID string `path:"id" doc:"The id of the template, or its alias"`
 	}
 	templateOutput        struct{ Body templateHead }
-	templateRecordOutput  struct{ Body templateRecord }
 	removedTemplateOutput struct{ Body removedTemplate }
 )
+
+// Resource implements rest.ResourcePath.
+func (p *TemplatePath) Resource() (kind string, id *string) { return "", &p.ID }
 
 var templateTags = []string{"Templates"}
 
@@ -148,12 +150,12 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		OperationID: "list-templates", Method: http.MethodGet, Path: "/templates",
 		Summary: "List templates, newest first", Tags: templateTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, r.listTemplates)
+	}, rest.List(r.Service.ListTemplates, newTemplateItem))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-template", Method: http.MethodGet, Path: "/templates/{id}",
 		Summary: "Get a template with its draft version", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
-	}, r.getTemplate)
+	}, rest.Get[*TemplatePath](r.Service.GetTemplate, newTemplateRecord))
 	rest.RegisterBody(h, rest.Route{IDOf: r.templateID}, huma.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
 		Summary: "Change the draft version of a template. Sends use the published version until the draft is published", Tags: templateTags,
@@ -197,26 +199,6 @@ func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *str
 		},
 	})
 	return newTemplateOutput(t, err)
-}
-
-func (r TemplateRoutes) listTemplates(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TemplateItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListTemplates(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newTemplateItem), nil
-}
-
-func (r TemplateRoutes) getTemplate(ctx context.Context, key *app.Key, in *TemplatePath) (*templateRecordOutput, error) {
-	t, err := r.Service.GetTemplate(ctx, key, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &templateRecordOutput{newTemplateRecord(&t)}, nil
 }
 
 func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *TemplatePath, request *updateTemplateRequest) (*templateOutput, error) {

@@ -79,7 +79,7 @@ func (r ReviewRoutes) addVersions(h *rest.Handler) {
 		OperationID: "list-broadcast-versions", Method: http.MethodGet, Path: "/broadcasts/{id}/versions",
 		Summary: "List the earlier versions of a broadcast, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, r.listVersions)
+	}, rest.ListOf[*broadcastVersionsInput](r.Service.ListVersions, newVersionItem))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-broadcast-version", Method: http.MethodGet, Path: "/broadcasts/{id}/versions/{n}",
 		Summary: "Get an earlier version of a broadcast", Tags: broadcastTags,
@@ -90,18 +90,6 @@ func (r ReviewRoutes) addVersions(h *rest.Handler) {
 		Summary: "Restore an earlier version of a draft broadcast. The current content becomes a version", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.restoreVersion)
-}
-
-func (r ReviewRoutes) listVersions(ctx context.Context, key *app.Key, in *broadcastVersionsInput) (*rest.ListOutput[VersionItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListVersions(ctx, key, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newVersionItem), nil
 }
 
 func (r ReviewRoutes) getVersion(ctx context.Context, key *app.Key, in *broadcastVersionInput) (*broadcastVersionOutput, error) {
@@ -124,7 +112,7 @@ func (r TemplateRoutes) addVersions(h *rest.Handler) {
 		OperationID: "list-template-versions", Method: http.MethodGet, Path: "/templates/{id}/versions",
 		Summary: "List the earlier versions of a template, newest first", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, r.listVersions)
+	}, rest.ListOf[*templateVersionsInput](r.Service.ListTemplateVersions, newVersionItem))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-template-version", Method: http.MethodGet, Path: "/templates/{id}/versions/{n}",
 		Summary: "Get an earlier version of a template", Tags: templateTags,
@@ -135,18 +123,6 @@ func (r TemplateRoutes) addVersions(h *rest.Handler) {
 		Summary: "Restore an earlier version as the draft of a template. The published version stays", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.restoreVersion)
-}
-
-func (r TemplateRoutes) listVersions(ctx context.Context, key *app.Key, in *templateVersionsInput) (*rest.ListOutput[VersionItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Service.ListTemplateVersions(ctx, key, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newVersionItem), nil
 }
 
 func (r TemplateRoutes) getVersion(ctx context.Context, key *app.Key, in *templateVersionInput) (*templateVersionOutput, error) {

@@ -2,17 +2,17 @@ package dashboard
 
 import (
 	"bytes"
+	"io/fs"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/evanw/esbuild/pkg/api"
-
-	"mailer/app/kit/pack"
-	"mailer/app/testing/apptest"
 )
 
 // A page of the dashboard has about thirty modules, and a distant browser needs a round trip for
@@ -58,7 +58,7 @@ func newBundler(t *testing.T) *bundler {
 		}
 	}
 	for _, name := range []string{"lib/core.js", "lib/clients.js"} {
-		b.sources[name] = string(unpacked(read(t, name+packedExt)))
+		b.sources[name] = string(read(t, name))
 	}
 	for name, source := range b.sources {
 		graph.add(name, source)
@@ -263,30 +263,22 @@ func routeLines(source string) []byte {
 	return out.Bytes()
 }
 
-// bundled are the files of bundles.gz.
-func bundled(t *testing.T) (files []apptest.File) {
+// bundled returns the files of the folder of bundles, by name.
+func bundled(t *testing.T) map[string][]byte {
 	t.Helper()
 	b := newBundler(t)
-	add := func(name string, content []byte) { files = append(files, apptest.File{Name: name, Content: content}) }
-	add(routesFile, routeLines(b.sources[routesSource]))
-	for _, name := range sourceFiles(t) {
-		switch path.Ext(name) {
-		case ".js", ".css":
-		default:
-			add(name, read(t, name))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(sheetRules)) {
-		add(name, sheet(t, sheetRules[name]))
+	files := map[string][]byte{routesFile: routeLines(b.sources[routesSource])}
+	for name, parts := range sheetRules {
+		files[name] = sheet(t, parts)
 	}
 	b.sources["early.js"] = string(read(t, "early.js"))
 	for _, name := range []string{entry, sharedBundle, "early.js"} {
-		add(name, b.bundle(name, name == "early.js"))
+		files[name] = b.bundle(name, name == "early.js")
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.dynamic)) {
-		add(name, b.bundle(name, false))
+	for name := range b.dynamic {
+		files[name] = b.bundle(name, false)
 	}
-	add(frameEntry, b.bundle(frameEntry, true))
+	files[frameEntry] = b.bundle(frameEntry, true)
 	return files
 }
 
@@ -294,18 +286,30 @@ func bundled(t *testing.T) (files []apptest.File) {
 func TestBundlesAreCurrent(t *testing.T) {
 	want := bundled(t)
 	if *update {
-		keep(t, "bundles.gz", apptest.Pack(t, want))
-	}
-	n := 0
-	err := pack.Each(read(t, "bundles.gz"), func(name string, content []byte) bool {
-		if n >= len(want) || want[n].Name != name || !bytes.Equal(want[n].Content, content) {
-			t.Errorf("%s of bundles.gz is not what its sources make: go test ./web/dashboard -update", name)
-			return false
+		if err := os.RemoveAll(bundles); err != nil {
+			t.Fatal(err)
 		}
-		n++
-		return true
-	})
-	if err != nil || n != len(want) {
-		t.Errorf("bundles.gz has %d of %d files (go test ./web/dashboard -update): %v", n, len(want), err)
+		for name, content := range want {
+			if err := os.MkdirAll(path.Dir(bundles+name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			keep(t, bundles+name, content)
+		}
+	}
+	if err := filepath.WalkDir(bundles, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		bundle := strings.TrimPrefix(name, bundles)
+		if !bytes.Equal(want[bundle], read(t, name)) {
+			t.Errorf("%s is not what its sources make: go test ./web/dashboard -update", name)
+		}
+		delete(want, bundle)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for name := range want {
+		t.Errorf("there is no %s: go test ./web/dashboard -update", bundles+name)
 	}
 }

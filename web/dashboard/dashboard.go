@@ -18,21 +18,17 @@ import (
 	"strings"
 	"sync"
 
-	"mailer/app/kit/pack"
 	"mailer/web/rest"
 )
 
-// bundles holds the pages, bundles of modules, style sheets, icons and fonts, which a test makes
-// from the files of this folder, ui and fonts.
+// files holds all that is served. A test makes the bundles of modules and style sheets from the
+// sources in this folder and in ui; the editors in lib are built from other sources.
 //
-//go:embed bundles.gz
-var bundles []byte
-
-// files holds the bundles of the editors, which are built from other sources, and the texts of
-// each language; all in gzip.
-//
-//go:embed lib/editor.js.gz lib/visual.js.gz lib/licences.txt.gz i18n/*.gz
+//go:embed *.html *.svg bundles fonts i18n lib/editor.js lib/visual.js lib/licences.txt
 var files embed.FS
+
+// bundles is the folder of the bundles, which are served without it in their path.
+const bundles = "bundles/"
 
 // Prefix is the path of the dashboard.
 const Prefix = "/dashboard"
@@ -70,54 +66,55 @@ func (s *site) base() string {
 
 // site holds everything that is served. It is prepared on the first request.
 type site struct {
-	once       sync.Once
-	sum        string // hash of all files
-	shell      string
-	modules    modules
-	routes     []route
-	compressed map[string][]byte // by name, in gzip (RFC 1952)
-	plainFiles plainFiles
+	once    sync.Once
+	sum     string // hash of all files
+	shell   string
+	modules modules
+	routes  []route
+	files   map[string]file // by name
 }
 
-// packedExt is the extension of files that are embedded one by one.
-const packedExt = ".gz"
+// file is the content of an embedded file, read when it is first needed: most clients take gzip
+// (RFC 1952).
+type file struct{ plain, gzipped func() []byte }
 
-// prepare compresses each file, hashes all of them, and reads the imports of the modules.
+func newFile(embedded string) file {
+	// Embedded files can always be read.
+	read := func() []byte { b, _ := files.ReadFile(embedded); return b }
+	return file{sync.OnceValue(read), sync.OnceValue(func() []byte { return rest.Gzip(read()) })}
+}
+
+// prepare hashes all files, and reads the routes, the languages and the imports of the modules.
 func (s *site) prepare() {
 	sum := sha256.New()
-	s.modules, s.compressed = modules{}, map[string][]byte{}
-	add := func(name string, packed []byte) {
-		sum.Write([]byte(name))
-		sum.Write(packed)
-		s.compressed[name] = packed
-	}
-	// Embedded files can always be read: a test reads all of them.
-	_ = pack.Each(bundles, func(name string, source []byte) bool {
-		if path.Ext(name) == ".js" {
-			s.modules.add(name, string(source))
-		}
-		switch name {
-		case routesFile:
-			s.routes = routesOf(string(source))
-			return true
-		case shellFile:
-			s.shell = string(source)
-		}
-		add(name, rest.Gzip(source))
-		return true
-	})
+	s.modules, s.files = modules{}, map[string]file{}
 	var languages []string
-	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, _ error) error {
-		if d.IsDir() {
+	_ = fs.WalkDir(files, ".", func(embedded string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := files.ReadFile(embedded)
+		if err != nil {
+			return err
+		}
+		name, isBundle := strings.CutPrefix(embedded, bundles)
+		if name == routesFile {
+			s.routes = routesOf(string(b))
 			return nil
 		}
-		b, err := files.ReadFile(name)
-		name = strings.TrimSuffix(name, packedExt)
-		add(name, b)
+		if isBundle && path.Ext(name) == ".js" {
+			s.modules.add(name, string(b))
+		}
+		if name == shellFile {
+			s.shell = string(b)
+		}
 		if language, ok := strings.CutPrefix(name, "i18n/"); ok {
 			languages = append(languages, strings.TrimSuffix(language, ".json"))
 		}
-		return err
+		sum.Write([]byte(name))
+		sum.Write(b)
+		s.files[name] = newFile(embedded)
+		return nil
 	})
 	s.sum = hex.EncodeToString(sum.Sum(nil)[:8])
 	s.shell = strings.NewReplacer("$BASE", Prefix+"/_/"+s.sum, "$LANGUAGES", strings.Join(languages, " ")).Replace(s.shell)
@@ -191,7 +188,7 @@ func isPage(u *url.URL) bool {
 // reloads.
 func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	sum, name, _ := strings.Cut(below, "/")
-	b, ok := s.compressed[name]
+	f, ok := s.files[name]
 	if !ok || sum != s.sum || name == shellFile {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
 		return
@@ -206,12 +203,10 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	}
 	if rest.TakesGzip(r.Header) {
 		head.Set("Content-Encoding", "gzip")
-	} else {
-		var done func()
-		b, done = s.plainFiles.open(name, b)
-		defer done()
+		write(x, r, path.Ext(name), f.gzipped())
+		return
 	}
-	write(x, r, path.Ext(name), b)
+	write(x, r, path.Ext(name), f.plain())
 }
 
 func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {

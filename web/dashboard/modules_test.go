@@ -65,15 +65,15 @@ func TestModuleGraph(t *testing.T) {
 func TestModulesAreBundledOnce(t *testing.T) {
 	in := map[string][]string{}
 	marker := regexp.MustCompile(`(?m)^// module:(\S+)$`)
-	for _, f := range bundled(t) {
-		for _, m := range marker.FindAllSubmatch(f.Content, -1) {
-			if f.Name != frameEntry { // a separate document
-				in[string(m[1])] = append(in[string(m[1])], f.Name)
+	for bundle, content := range bundled(t) {
+		for _, m := range marker.FindAllSubmatch(content, -1) {
+			if bundle != frameEntry { // a separate document
+				in[string(m[1])] = append(in[string(m[1])], bundle)
 			}
 		}
 	}
 	for name := range newBundler(t).sources {
-		if bundles := slices.Compact(in[name]); len(bundles) > 1 || len(bundles) == 0 && name != frameEntry && !strings.HasPrefix(name, "visual-") {
+		if n := len(slices.Compact(in[name])); n > 1 || n == 0 && name != frameEntry && !strings.HasPrefix(name, "visual-") {
 			t.Errorf("%s is in %q", name, in[name])
 		}
 	}

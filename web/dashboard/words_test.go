@@ -4,19 +4,22 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"log/slog"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
-	"mailer/app/kit/pack"
 	"mailer/app/operate/health"
 	"mailer/app/rules/verdict"
+	"mailer/web/manual"
 	"mailer/web/rest"
 )
 
-var update = flag.Bool("update", false, "write what is embedded of the files here")
+var update = flag.Bool("update", false, "write the bundles, and the texts of en.json that are the server's")
 
 const englishFile = "i18n/en.json"
 
@@ -81,30 +84,6 @@ func same(t *testing.T, a, b any) bool {
 	return bytes.Equal(x, y)
 }
 
-// TestCompressedTexts: the embedded texts of each language are its file in gzip.
-func TestCompressedTexts(t *testing.T) {
-	languages, err := filepath.Glob("i18n/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range languages {
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, read(t, name)); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if *update {
-			keep(t, name+packedExt, rest.Gzip(compact.Bytes()))
-		}
-		if !bytes.Equal(unpacked(read(t, name+packedExt)), compact.Bytes()) {
-			t.Errorf("%s is not what %s has: go test ./web/dashboard -update", name+packedExt, name)
-		}
-	}
-	if all, err := filepath.Glob("i18n/*" + packedExt); err != nil || len(all) != len(languages) {
-		t.Errorf("%d languages in gzip, %d in their files: %v", len(all), len(languages), err)
-	}
-}
-
 // sourceFiles are the pages, modules, style sheets, icons and fonts of this folder.
 func sourceFiles(t *testing.T) (names []string) {
 	t.Helper()
@@ -140,16 +119,12 @@ func TestScreensLinkManual(t *testing.T) {
 	if len(pages) < 25 {
 		t.Fatalf("%d screens have a page", len(pages))
 	}
-	manual := map[string]string{}
-	if err := pack.Each(read(t, "../manual/pages.gz"), func(name string, content []byte) bool {
-		manual[name] = string(content)
-		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
+	h := rest.New(rest.Config{Log: slog.New(slog.DiscardHandler), Limits: rest.DefaultLimits(), Now: time.Now})
+	manual.Register(h, func() string { return "" })
 	for _, page := range pages {
-		text, ok := manual[page[1]+".html"]
-		if !ok || page[2] != "" && !strings.Contains(text, `id="`+page[2]+`"`) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/manual/"+page[1], nil))
+		if w.Code != 200 || page[2] != "" && !strings.Contains(w.Body.String(), `id="`+page[2]+`"`) {
 			t.Errorf("the manual has no page %s with a heading %q", page[1], page[2])
 		}
 	}

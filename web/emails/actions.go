@@ -60,12 +60,12 @@ func (r ActionRoutes) Add(h *rest.Handler) {
 		OperationID: "list-email-attempts", Method: http.MethodGet, Path: "/emails/{id}/attempts",
 		Summary: "List the attempts to deliver an email to its relay, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, r.listAttempts)
+	}, rest.ListOf[*emailPageInput](r.Attempts.Attempts, newAttemptItem))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "retry-email", Method: http.MethodPost, Path: "/emails/{id}/retry",
 		Summary: "Retry an email now that is waiting for its next attempt", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, r.retryEmail)
+	}, rest.Do[*shapes.EmailPath](r.Retry.RetryEmail, func(id string) changedEmail { return changedEmail{Object: "email", ID: id} }))
 	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
 		OperationID: "resend-email", Method: http.MethodPost, Path: "/emails/{id}/resend",
 		Summary: "Send the content of an email again, as a new email", Tags: shapes.EmailTags,
@@ -78,28 +78,9 @@ func (r ActionRoutes) Add(h *rest.Handler) {
 	}, r.shareEmail)
 }
 
-func (r ActionRoutes) listAttempts(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttemptItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	rows, more, err := r.Attempts.Attempts(ctx, key, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(rows, more, newAttemptItem), nil
-}
-
 func newAttemptItem(a *mail.Attempt) AttemptItem {
 	return AttemptItem{ID: a.ID, CreatedAt: app.FormatTime(a.CreatedAt), Relay: a.Detail.Relay, Outcome: a.Outcome, DurationMs: a.Detail.DurationMs,
 		TLS: base.TextOrNull(a.Detail.TLS), Reply: a.Detail.Answer(), Conversation: base.TextOrNull(a.Conversation)}
-}
-
-func (r ActionRoutes) retryEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*changedOutput, error) {
-	if err := r.Retry.RetryEmail(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
 func (r ActionRoutes) resendEmail(ctx context.Context, key *app.Key, in *resendInput, request *resendRequest) (*sendOutput, error) {

@@ -45,12 +45,7 @@ type attachmentPath struct {
 }
 
 // Check implements Checker.
-func (p *attachmentPath) Check() error {
-	if err := p.EmailPath.Check(); err != nil {
-		return err
-	}
-	return rest.CheckID("attachment", &p.AttachmentID)
-}
+func (p *attachmentPath) Check() error { return rest.CheckID("attachment", &p.AttachmentID) }
 
 type (
 	attachmentOutput struct{ Body attachmentRecord }

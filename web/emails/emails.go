@@ -102,13 +102,15 @@ func (r Routes) Add(h *rest.Handler) {
 		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
 		Summary: "List the events of an email, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, r.listEvents)
+	}, rest.ListOf[*emailPageInput](r.Service.ListEvents, shapes.NewEventItem))
 	raw := rest.RegisterRaw(h, rest.Route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
 		Summary: "Get the raw message of an email that was submitted by SMTP or captured for lack of a relay", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getRaw)
-	raw.Responses["200"].Content[messageType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	h.OnDocument(func(*huma.OpenAPI) {
+		raw.Responses["200"].Content[messageType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	})
 	r.addBatches(h)
 	r.addSchedules(h)
 }
@@ -138,18 +140,6 @@ func (r Routes) getEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath
 		return nil, err
 	}
 	return &recordOutput{record}, nil
-}
-
-func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[shapes.EventItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	events, more, err := r.Service.ListEvents(ctx, key, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(events, more, shapes.NewEventItem), nil
 }
 
 // messageType is the media type of a whole message (RFC 2046 5.2.1).

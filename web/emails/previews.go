@@ -70,7 +70,7 @@ func (r PreviewRoutes) Add(h *rest.Handler) {
 }
 
 func (r PreviewRoutes) previewEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath, request *previewEmailRequest) (*emailPreviewOutput, error) {
-	p, err := r.Service.PreviewEmail(rest.CountMemory(ctx), key, in.ID, request.Images)
+	p, err := r.Service.PreviewEmail(rest.WithBudget(ctx), key, in.ID, request.Images)
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,12 @@ type (
 		Object string `json:"object" enum:"email"`
 		ID     string `json:"id" format:"uuid"`
 	}
-	changedOutput struct{ Body changedEmail }
+	changedOutput = rest.Output[changedEmail]
 	deletedEmail  struct {
 		Object  string `json:"object" enum:"email"`
 		ID      string `json:"id" format:"uuid"`
 		Deleted bool   `json:"deleted" enum:"true"`
 	}
-	deletedOutput struct{ Body deletedEmail }
 )
 
 func (r Routes) addSchedules(h *rest.Handler) {
@@ -40,31 +39,17 @@ func (r Routes) addSchedules(h *rest.Handler) {
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
 		Summary: "Cancel an email that has not been sent yet", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, r.cancelEmail)
+	}, rest.Do[*shapes.EmailPath](r.Service.CancelEmail, func(id string) changedEmail { return changedEmail{Object: "email", ID: id} }))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
 		Summary: "Delete an email with its content and events. If it is still waiting, it is not sent", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
-	}, r.deleteEmail)
+	}, rest.Do[*shapes.EmailPath](r.Service.DeleteEmail, func(id string) deletedEmail { return deletedEmail{Object: "email", ID: id, Deleted: true} }))
 }
 
 func (r Routes) rescheduleEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath, request *rescheduleRequest) (*changedOutput, error) {
 	if err := r.Service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
 		return nil, err
 	}
-	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
-}
-
-func (r Routes) cancelEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*changedOutput, error) {
-	if err := r.Service.CancelEmail(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
-}
-
-func (r Routes) deleteEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*deletedOutput, error) {
-	if err := r.Service.DeleteEmail(ctx, key, in.ID); err != nil {
-		return nil, err
-	}
-	return &deletedOutput{deletedEmail{Object: "email", ID: in.ID, Deleted: true}}, nil
+	return &changedOutput{Body: changedEmail{Object: "email", ID: in.ID}}, nil
 }

@@ -3,7 +3,7 @@ package manual
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"html"
@@ -12,18 +12,16 @@ import (
 	"sync"
 	"time"
 
-	"mailer/app/kit/pack"
 	"mailer/web/rest"
 )
 
-// packed holds the pages as HTML with their index, which a test makes from the Markdown so that
-// the program needs no Markdown parser, and the files that the pages offer.
+// files holds the pages in Markdown, and the files that they offer.
 //
-//go:embed pages.gz
-var packed []byte
+//go:embed *.md manual.css manual.js alerts.yml grafana.json
+var files embed.FS
 
-// sourceFiles are the media types of this folder's files that are served.
-var sourceFiles = map[string]string{"manual.css": "text/css; charset=utf-8", "manual.js": "text/javascript; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
+// servedFiles are the media types of the files that are served as they are.
+var servedFiles = map[string]string{"manual.css": "text/css; charset=utf-8", "manual.js": "text/javascript; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
 
 // prefix is the path of the manual.
 const prefix = "/manual"
@@ -77,23 +75,21 @@ func Register(h *rest.Handler, styles func() string) {
 
 // prepare makes all replies.
 func (s *site) prepare() {
-	files := map[string][]byte{}
-	// Embedded files can always be read: tests read all of them, and the index.
-	_ = pack.Each(packed, func(name string, content []byte) bool {
-		files[name] = content
-		return true
-	})
-	_ = json.Unmarshal(files["index.json"], &s.pages)
+	all := readPages()
+	s.pages = pagesOf(all)
+	index, _ := json.Marshal(s.pages) // texts can't fail
 	s.replies = map[string]*reply{
-		"":            newReply(htmlType, s.document("", "Manual", article(files["index.html"]))),
-		"/index.json": newReply("application/json", files["index.json"]),
+		"":            newReply(htmlType, s.document("", "Manual", article(all[0].render()))),
+		"/index.json": newReply("application/json", index),
 	}
 	for i, p := range s.pages {
-		s.sections = append(s.sections, sectionsOf(p, string(files[p.Page+".html"]))...)
-		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.pageLinks(i)))
+		text := all[i+1].render()
+		s.sections = append(s.sections, sectionsOf(p, string(text))...)
+		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(text)+s.pageLinks(i)))
 	}
-	for name, kind := range sourceFiles {
-		s.replies["/"+name] = newReply(kind, files[name])
+	for name, kind := range servedFiles {
+		b, _ := files.ReadFile(name) // embedded files can always be read
+		s.replies["/"+name] = newReply(kind, b)
 	}
 }
 

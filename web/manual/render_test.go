@@ -1,191 +1,23 @@
 package manual
 
 import (
-	"bytes"
-	"encoding/json"
-	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
-
-	"mailer/app/kit/pack"
-	"mailer/app/testing/apptest"
 )
-
-var update = flag.Bool("update", false, "write pages.gz anew from the Markdown and the files")
-
-// markdown is a page as it was written.
-type markdown struct {
-	name   string
-	source []byte
-	tree   ast.Node
-}
-
-// reader parses and renders pages. Only the tests use the library: in the program it would take 0.6
-// MB.
-var reader = goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-
-func parse(name string, source []byte) markdown {
-	return markdown{name, source, reader.Parser().Parse(text.NewReader(source))}
-}
-
-// readPages reads index.md and, in its order, the pages that it lists.
-func readPages(t *testing.T) []markdown {
-	t.Helper()
-	all := []markdown{parse("index", read(t, "index.md"))}
-	for _, m := range regexp.MustCompile(`(?m)^\* \[[^]]+\]\(([a-z-]+)\.md\): `).FindAllSubmatch(all[0].source, -1) {
-		all = append(all, parse(string(m[1]), read(t, string(m[1])+".md")))
-	}
-	return all
-}
-
-// nodes returns the nodes of a kind, in the order of the page.
-func nodes[T ast.Node](m markdown) (out []T) {
-	_ = ast.Walk(m.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if found, ok := n.(T); ok && entering {
-			out = append(out, found)
-		}
-		return ast.WalkContinue, nil
-	})
-	return out
-}
-
-// words returns the text of a node.
-func (m markdown) words(n ast.Node) string {
-	var b strings.Builder
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if t, ok := n.(*ast.Text); ok && entering {
-			b.Write(t.Segment.Value(m.source))
-			if t.SoftLineBreak() {
-				b.WriteByte(' ')
-			}
-		}
-		return ast.WalkContinue, nil
-	})
-	return b.String()
-}
-
-// id is the anchor of a heading.
-func id(h *ast.Heading) string {
-	v, _ := h.AttributeString("id")
-	b, _ := v.([]byte)
-	return string(b)
-}
 
 func (m markdown) ids() (out []string) {
 	for _, h := range nodes[*ast.Heading](m) {
-		out = append(out, id(h))
+		out = append(out, headingID(h))
 	}
 	return out
-}
-
-// entry is what the index says of a page.
-func (m markdown) entry(about string) page {
-	p := page{Page: m.name, Text: about}
-	for _, h := range nodes[*ast.Heading](m) {
-		if h.Level == 1 {
-			p.Title = m.words(h)
-			continue
-		}
-		line := ""
-		for n := h.NextSibling(); n != nil && line == "" && n.Kind() != ast.KindHeading; n = n.NextSibling() {
-			if n.Kind() == ast.KindParagraph {
-				line = m.words(n)
-			}
-		}
-		p.Headings = append(p.Headings, heading{id(h), m.words(h), line})
-	}
-	return p
-}
-
-// render returns the HTML of a page, without its title and with URLs for links to pages.
-func (m markdown) render(t *testing.T) []byte {
-	t.Helper()
-	title, ok := m.tree.FirstChild().(*ast.Heading)
-	if !ok || title.Level != 1 {
-		t.Fatalf("%s.md does not begin with its title", m.name)
-	}
-	for _, l := range nodes[*ast.Link](m) {
-		target := string(l.Destination)
-		file, anchor, _ := strings.Cut(target, "#")
-		if strings.HasSuffix(file, ".md") {
-			target = prefix + "/" + strings.TrimSuffix(file, ".md")
-			if anchor != "" {
-				target += "#" + anchor
-			}
-			l.Destination = []byte(target)
-		}
-	}
-	m.tree.RemoveChild(m.tree, title)
-	var b bytes.Buffer
-	if err := reader.Renderer().Render(&b, m.source, m.tree); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// TestPagesAreCurrent compares the embedded pages and files with their sources.
-func TestPagesAreCurrent(t *testing.T) {
-	all := readPages(t)
-	about, groups, group := map[string]string{}, map[string]string{}, ""
-	for _, n := range nodes[ast.Node](all[0]) {
-		switch n := n.(type) {
-		case *ast.Heading:
-			group = all[0].words(n)
-		case *ast.Link:
-			name := strings.TrimSuffix(string(n.Destination), ".md")
-			_, about[name], _ = strings.Cut(all[0].words(n.Parent()), ": ")
-			groups[name] = group
-		}
-	}
-	var index bytes.Buffer
-	for _, m := range all[1:] {
-		entry := m.entry(about[m.name])
-		entry.Group = groups[m.name]
-		b, err := json.Marshal(entry)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(&index, ",\n%s", b)
-	}
-	want := []apptest.File{{Name: "index.json", Content: []byte("[\n" + strings.TrimPrefix(index.String(), ",\n") + "\n]\n")}}
-	for _, m := range all {
-		want = append(want, apptest.File{Name: m.name + ".html", Content: m.render(t)})
-	}
-	for _, name := range slices.Sorted(maps.Keys(sourceFiles)) {
-		want = append(want, apptest.File{Name: name, Content: read(t, name)})
-	}
-	if *update {
-		if err := os.WriteFile("pages.gz", apptest.Pack(t, want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	n := 0
-	err := pack.Each(read(t, "pages.gz"), func(name string, content []byte) bool {
-		if n >= len(want) || want[n].Name != name || !bytes.Equal(want[n].Content, content) {
-			t.Errorf("%s of pages.gz is not what the Markdown, or the file of that name, says: go test ./web/manual -update", name)
-			return false
-		}
-		n++
-		return true
-	})
-	if err != nil || n != len(want) {
-		t.Errorf("pages.gz has %d of %d files (go test ./web/manual -update): %v", n, len(want), err)
-	}
 }
 
 // maxCode is how many characters a line of code has, its end among them. On the phone it is
@@ -202,6 +34,9 @@ func faults(m markdown, ids map[string][]string) (out []string) {
 	}
 	for range nodes[*ast.Image](m) {
 		out = append(out, "an image")
+	}
+	if title, ok := m.tree.FirstChild().(*ast.Heading); !ok || title.Level != 1 {
+		out = append(out, "no title at its beginning")
 	}
 	for _, b := range nodes[*ast.FencedCodeBlock](m) {
 		for line := range strings.Lines(string(b.Lines().Value(m.source))) {
@@ -223,7 +58,7 @@ func faults(m markdown, ids map[string][]string) (out []string) {
 }
 
 func TestManualLinks(t *testing.T) {
-	all := readPages(t)
+	all := readPages()
 	ids := map[string][]string{}
 	for _, m := range all {
 		ids[m.name] = m.ids()
@@ -238,8 +73,8 @@ func TestManualLinks(t *testing.T) {
 		t.Errorf("index.md lists %d of %d pages, %v", len(all)-1, len(pages)-1, err)
 	}
 	bad := parse("bad", []byte("a <b>b</b>\n\n<p>c</p>\n\n![d](d.png) [e](nowhere.md) [f](start.md#nowhere) [g](#nowhere) [h](/h) [i](javascript:i)\n\n```sh\n"+strings.Repeat("j", maxCode)+"\n```\n"))
-	if got := faults(bad, ids); len(got) != 10 {
-		t.Errorf("of 10 faults it finds %q", got)
+	if got := faults(bad, ids); len(got) != 11 {
+		t.Errorf("of 11 faults it finds %q", got)
 	}
 }
 
@@ -258,7 +93,7 @@ func countWords(text string) (n int) {
 }
 
 func TestManualPagesAreShort(t *testing.T) {
-	for _, m := range readPages(t) {
+	for _, m := range readPages() {
 		if n := countWords(string(m.source)); n > maxWords {
 			t.Errorf("%s.md has %d words, more than %d: split it by subject", m.name, n, maxWords)
 		}
@@ -293,7 +128,7 @@ func brokenLinks(readme markdown, ids map[string][]string) (out []string) {
 
 func TestREADMELinks(t *testing.T) {
 	ids := map[string][]string{}
-	for _, m := range readPages(t) {
+	for _, m := range readPages() {
 		ids[m.name] = m.ids()
 	}
 	for _, target := range brokenLinks(parse("README", read(t, "../../README.md")), ids) {
@@ -327,7 +162,7 @@ func duplicateFiles(blocks []block) (out []string) {
 // TestManualFilesAreConsistent: a file to copy is the same on every page.
 func TestManualFilesAreConsistent(t *testing.T) {
 	var files []block
-	for _, m := range append(readPages(t), parse("../../README", read(t, "../../README.md"))) {
+	for _, m := range append(readPages(), parse("../../README", read(t, "../../README.md"))) {
 		for _, b := range nodes[*ast.FencedCodeBlock](m) {
 			if lang := string(b.Language(m.source)); !slices.Contains([]string{"sh", "text", "python", "json"}, lang) {
 				files = append(files, block{m.name, lang, string(b.Lines().Value(m.source))})

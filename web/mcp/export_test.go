@@ -9,7 +9,6 @@ import (
 // What the tests of all routes look at: they import web, which imports this
 // package.
 var (
-	Tools              = tools
 	ExcludedOperations = excludedOperations
 	Object             = object
 	Inlined            = inlined
@@ -18,6 +17,9 @@ var (
 	DefaultTools    = defaultTools
 	HiddenArguments = hiddenArguments
 )
+
+// Tools makes the tools of a handler.
+func Tools(h *rest.Handler) []*tool { return rest.Cached(h, func() []*tool { return tools(h) })() }
 
 func (t *tool) Name() string               { return t.name }
 func (t *tool) Operation() *rest.Operation { return t.operation }

@@ -87,7 +87,7 @@ func (m *server) listing(tools []*tool) sdk.Middleware {
 			in := ctx.Value(messageKey{}).(message)
 			list.Tools = slices.DeleteFunc(list.Tools, func(declared *sdk.Tool) bool {
 				t := known[declared.Name]
-				return !t.chosenBy(in.chosen) || !m.h.MayUse(in.x.Key, t.served)
+				return !t.chosenBy(in.chosen) || !m.h.MayUse(in.x.Key, t.operation)
 			})
 			return list, nil
 		}

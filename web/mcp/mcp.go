@@ -167,14 +167,14 @@ func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult)
 		return refusedResult(err)
 	}
 	request := &toolInput{}
-	if m.h.MayUse(x.Key, t.served) { // otherwise the operation refuses, whatever the arguments are
+	if m.h.MayUse(x.Key, t.operation) { // otherwise the operation refuses, whatever the arguments are
 		var err error
 		if request, err = t.read(in.arguments); err != nil {
 			return refusedResult(m.h.ErrorFor(x, err))
 		}
 	}
 	request.Via = mail.SourceMCP
-	w := m.h.Perform(ctx, x, t.served, &request.Call)
+	w := m.h.Perform(ctx, x, t.operation, &request.Call)
 	if w.Status >= 400 {
 		return textResult(w.Body.Bytes(), true)
 	}

@@ -61,8 +61,7 @@ type tool struct {
 	name        string
 	group       string
 	description string
-	operation   *rest.Operation        // with descriptions; can't be run
-	served      *rest.Operation        // can be run
+	operation   *rest.Operation
 	parameters  map[string]*huma.Param // by the name of the argument
 	takesBody   bool
 	list        string // the argument that is the whole body; empty: the other arguments are its members
@@ -73,16 +72,13 @@ type tool struct {
 // tools makes the tools of the registered operations.
 func tools(h *rest.Handler) []*tool {
 	var out []*tool
-	described := h.WithDescriptions()
-	operations := described.Operations()
+	operations := h.Operations()
 	for _, id := range slices.Sorted(maps.Keys(operations)) {
 		o := operations[id]
 		if o.Route.Public || o.Route.Person || o.Route.Operator || excludedOperations[id] != "" {
 			continue
 		}
-		t := newTool(described, &rest.Operation{Operation: o.Operation, Route: o.Route})
-		t.served = h.Operations()[id]
-		out = append(out, t)
+		out = append(out, newTool(h, o))
 	}
 	return out
 }

@@ -21,7 +21,7 @@ import (
 
 // handler has every route of the API, and nothing behind them.
 func handler() *rest.Handler {
-	return web.New(web.Config{Server: nothing(), Log: slog.New(slog.DiscardHandler)}).WithDescriptions()
+	return web.New(web.Config{Server: nothing(), Log: slog.New(slog.DiscardHandler)})
 }
 
 // document is openapi.json.

@@ -54,11 +54,11 @@ type UserPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the person"`
 }
 
-// Check implements Checker.
-func (p *UserPath) Check() error { return rest.CheckID("user", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *UserPath) Resource() (kind string, id *string) { return "user", &p.ID }
 
 type (
-	userOutput        struct{ Body UserItem }
+	userOutput        = rest.Output[UserItem]
 	deletedUserOutput struct{ Body deletedUser }
 	signInLinkOutput  struct{ Body signInLink }
 )
@@ -113,11 +113,7 @@ func (r AccountRoutes) update(ctx context.Context, _ *app.Key, in *UserPath, b *
 	if b.Operator == nil {
 		return nil, app.Invalid("operator", "is missing")
 	}
-	a, err := r.Service.SetOperator(ctx, in.ID, *b.Operator)
-	if err != nil {
-		return nil, err
-	}
-	return &userOutput{newUserItem(&a)}, nil
+	return rest.Answer(newUserItem)(r.Service.SetOperator(ctx, in.ID, *b.Operator))
 }
 
 func (r AccountRoutes) remove(ctx context.Context, _ *app.Key, in *UserPath) (*deletedUserOutput, error) {

@@ -92,7 +92,7 @@ type healthCheck struct {
 }
 
 type (
-	serverStatusOutput struct{ Body serverStatus }
+	serverStatusOutput = rest.Output[serverStatus]
 	healthChecksOutput struct{ Body healthChecks }
 )
 
@@ -135,11 +135,7 @@ func checksOf(round health.Round, err error) (*healthChecksOutput, error) {
 }
 
 func (r HealthRoutes) status(ctx context.Context, _ *app.Key, _ *struct{}) (*serverStatusOutput, error) {
-	st, err := r.Service.Status(ctx, r.Version)
-	if err != nil {
-		return nil, err
-	}
-	return &serverStatusOutput{newServerStatus(&st)}, nil
+	return rest.Answer(newServerStatus)(r.Service.Status(ctx, r.Version))
 }
 
 func newServerStatus(st *health.Status) serverStatus {

@@ -60,8 +60,8 @@ type TeamPath struct {
 	ID string `path:"id" format:"uuid"`
 }
 
-// Check implements Checker.
-func (p *TeamPath) Check() error { return rest.CheckID("team", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *TeamPath) Resource() (kind string, id *string) { return "team", &p.ID }
 
 type deleteTeamInput struct {
 	TeamPath

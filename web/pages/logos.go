@@ -34,17 +34,22 @@ func registerLogos(h *rest.Handler, service *teams.Brands) {
 		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.SelfWritten, error) {
 			return &rest.SelfWritten{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
 		})
-		file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
-		picture := map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}
-		added.Responses = map[string]*huma.Response{
-			"200": {Description: "The picture", Content: picture},
-			"404": {Description: "No such logo; without a body", Content: picture},
-			"500": {Description: "The logo could not be read; without a body", Content: picture},
-			"503": {Description: "The logo could not be read now; without a body", Content: picture},
-		}
-		if op.Method == http.MethodHead {
-			added.Responses = withoutContent(added.Responses)
-		}
+		h.OnDocument(func(*huma.OpenAPI) { documentLogo(added) })
+	}
+}
+
+// documentLogo documents the answers of a logo's URL.
+func documentLogo(op *huma.Operation) {
+	file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	picture := map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}
+	op.Responses = map[string]*huma.Response{
+		"200": {Description: "The picture", Content: picture},
+		"404": {Description: "No such logo; without a body", Content: picture},
+		"500": {Description: "The logo could not be read; without a body", Content: picture},
+		"503": {Description: "The logo could not be read now; without a body", Content: picture},
+	}
+	if op.Method == http.MethodHead {
+		op.Responses = withoutContent(op.Responses)
 	}
 }
 

@@ -64,11 +64,13 @@ func (t *trackedMail) add(path, id, what string, answer func(context.Context, *r
 				answer(ctx, x, in.Token, by)
 			}}, nil
 		})
-		added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
-		maps.Copy(added.Responses, responses)
-		if method == http.MethodHead {
-			added.Responses = withoutContent(added.Responses)
-		}
+		t.h.OnDocument(func(*huma.OpenAPI) {
+			added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
+			maps.Copy(added.Responses, responses)
+			if method == http.MethodHead {
+				added.Responses = withoutContent(added.Responses)
+			}
+		})
 	}
 	item(http.MethodGet, "track-"+id, "Get "+what)
 	item(http.MethodHead, "head-track-"+id, "Check "+what)
@@ -129,10 +131,9 @@ func (t *trackedMail) click(ctx context.Context, x *rest.Exchange, token string,
 // orphanedPage names the target of a link whose email or team is deleted, and lets the reader
 // decide.
 func orphanedPage(to tracking.Destination, t *pageText) *hostedPage {
-	return &hostedPage{
-		status: http.StatusOK, Title: t.orphaned, Heading: escaped(t.orphaned), Lines: []markup{escaped(t.orphanedMore)},
-		Target: legible(to.Target), Links: []pageLink{{Address: to.Location, Text: t.follow, Foreign: true}},
-	}
+	page := messagePage(http.StatusOK, t.orphaned, t.orphanedMore)
+	page.Target, page.Links = legible(to.Target), []pageLink{{Address: to.Location, Text: t.follow, Foreign: true}}
+	return page
 }
 
 // addressText formats an address; empty if it is not known.

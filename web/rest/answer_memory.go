@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -17,34 +18,37 @@ type AnswerLimits struct {
 	Keyed  int64         // all large answers to keys together; a team may have half
 	Public int64         // all large answers of public routes together; an address may have half, and one named resource a quarter
 	Wait   time.Duration // how long an answer waits for memory
-	Stall  time.Duration // a client that reads nothing for this long is disconnected
+	// ListWait is how long a list waits until fewer than maxLists are read and encoded.
+	ListWait time.Duration
+	Stall    time.Duration // a client that reads nothing for this long is disconnected
 }
 
 func defaultAnswerLimits() AnswerLimits {
-	return AnswerLimits{Keyed: 64 << 20, Public: 32 << 20, Wait: 5 * time.Second, Stall: 30 * time.Second}
+	return AnswerLimits{Keyed: 64 << 20, Public: 32 << 20, Wait: 5 * time.Second, ListWait: 10 * time.Second, Stall: 30 * time.Second}
 }
 
 // The memory that an answer needs, as a multiple of its content in bytes: a large text is held a
-// second time while it is read; rows become Go values and then JSON.
+// second time while it is read, and JSON while it is encoded.
 const (
 	contentCost = 2
-	rowCost     = 4
-	toolCost    = 3 // for the result of a tool, on top of the factors above: JSON inside JSON
+	toolCost    = 3 // for the result of a tool, on top of contentCost: JSON inside JSON
 )
 
-// countStep is the size, in bytes, of the steps in which the reservation of an answer grows while
-// its rows are read.
-const countStep = 256 << 10
+// maxLists is how many lists are read and encoded at the same time; one team may have half. Their
+// rows are not counted: a page of the largest takes some megabytes.
+const maxLists = 8
 
 // answerBudget bounds the memory of all large answers. Public routes have a pool of their own, so
 // that they can't delay answers to keys.
 type answerBudget struct {
 	AnswerLimits
 	keyed, public *memoryPool
+	lists         *timedSemaphore
 }
 
-func newAnswerBudget(l AnswerLimits) *answerBudget {
-	return &answerBudget{AnswerLimits: l, keyed: newMemoryPool(l.Keyed), public: newMemoryPool(l.Public)}
+func newAnswerBudget(l AnswerLimits, log *slog.Logger) *answerBudget {
+	return &answerBudget{AnswerLimits: l, keyed: newMemoryPool(l.Keyed), public: newMemoryPool(l.Public),
+		lists: newTimedSemaphore("lists", maxLists, maxLists/2, l.ListWait, log)}
 }
 
 // share is the part of a pool that one owner may hold.
@@ -118,12 +122,10 @@ type answerMemory struct {
 	x      *Exchange
 	cost   int64 // multiplied with the factor of the content
 
-	mu       sync.Mutex
-	pool     *memoryPool // nil: nothing was reserved yet
-	shares   []share
-	reserved int64 // bytes that were reserved and not read yet
-	counted  int64 // bytes of rows
-	held     int64 // bytes taken from the pool
+	mu     sync.Mutex
+	pool   *memoryPool // nil: nothing was reserved yet
+	shares []share
+	held   int64 // bytes taken from the pool
 }
 
 // Reserve reserves bytes for content that is about to be read. Errors: CodeServiceUnavailable.
@@ -133,26 +135,14 @@ func (a *answerMemory) Reserve(ctx context.Context, bytes int64) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.reserved += bytes
 	return a.acquire(ctx, bytes*contentCost*a.cost, "")
 }
 
-// Count counts bytes of rows that were read. Errors: CodeServiceUnavailable.
-func (a *answerMemory) Count(bytes int64) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	paid := min(bytes, a.reserved)
-	a.reserved -= paid
-	if a.counted += bytes - paid; a.counted <= membudget.FreeBytes {
-		return nil
-	}
-	need := a.counted * rowCost * a.cost
-	if need <= a.held {
-		return nil
-	}
+// ReserveNow is Reserve that does not wait.
+func (a *answerMemory) ReserveNow(bytes int64) error {
 	now, cancel := context.WithCancel(context.Background())
-	cancel() // don't wait: the caller holds a database connection
-	return a.acquire(now, (need-a.held+countStep-1)/countStep*countStep, "")
+	cancel()
+	return a.Reserve(now, bytes)
 }
 
 // acquire takes n bytes from the exchange's pool, at most the whole pool. If resource is not empty,
@@ -197,26 +187,17 @@ func (a *answerMemory) release() {
 	}
 }
 
-// reset frees the memory for what was sent, and starts counting anew.
-func (a *answerMemory) reset() {
-	a.release()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.reserved, a.counted = 0, 0
-}
-
 func answersBusy() error {
 	return &app.Error{Code: app.CodeServiceUnavailable, RetryAfter: 5 * time.Second,
 		Message: "The server has too many large answers at work; read those that you asked for, and try again later"}
 }
 
-// answerContext returns the context of a request. For a GET, everything that is read from the
-// database is counted.
+// answerContext returns the context of a request; that of a GET has a memory budget.
 func (h *Handler) answerContext(r *http.Request, x *Exchange) context.Context {
 	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
 	x.memory = &answerMemory{budget: h.answerBudget, x: x, cost: 1}
 	if r.Method == http.MethodGet {
-		return membudget.With(ctx, x.memory)
+		return x.withBudget(ctx)
 	}
 	return app.WithClientWaiting(app.WithActor(ctx, x.actor))
 }
@@ -229,16 +210,20 @@ func (h *Handler) toolContext(ctx context.Context, o *Operation, outer, x *Excha
 	defer x.memory.mu.Unlock()
 	x.memory.cost = toolCost
 	if o.Method == http.MethodGet {
-		return membudget.With(ctx, x.memory)
+		return x.withBudget(ctx)
 	}
 	return ctx
 }
 
-// CountMemory returns a context in which everything that is read from the database is counted, for
-// a request that only reads although it is not a GET.
-func CountMemory(ctx context.Context) context.Context {
-	return membudget.With(ctx, exchangeOf(ctx).memory)
+// withBudget returns a context with the memory budget of a request that only reads.
+func (x *Exchange) withBudget(ctx context.Context) context.Context {
+	x.onlyReads = true
+	return membudget.With(ctx, x.memory)
 }
+
+// WithBudget returns a context with a memory budget, for a request that only reads although it is
+// not a GET.
+func WithBudget(ctx context.Context) context.Context { return exchangeOf(ctx).withBudget(ctx) }
 
 // ReserveFor waits until the exchange can hold bytes more for an answer with the named resource.
 // Errors: CodeServiceUnavailable.

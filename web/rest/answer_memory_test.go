@@ -7,12 +7,20 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
 	"mailer/app/kit/membudget"
@@ -25,7 +33,7 @@ func answerOf(all *answerBudget, team string) *answerMemory {
 
 func TestAnswerShareOfTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
+		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second}, slog.New(slog.DiscardHandler))
 		greedy, again, other := answerOf(all, "a"), answerOf(all, "a"), answerOf(all, "b")
 		if err := greedy.Reserve(t.Context(), 2<<20); err != nil {
 			t.Fatal(err)
@@ -58,7 +66,7 @@ func TestAnswerShareOfTeam(t *testing.T) {
 }
 
 func TestOversizedAnswerPassesAlone(t *testing.T) {
-	all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: time.Millisecond})
+	all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: time.Millisecond}, slog.New(slog.DiscardHandler))
 	large := answerOf(all, "a")
 	if err := large.Reserve(t.Context(), 100<<20); err != nil {
 		t.Fatal(err)
@@ -72,52 +80,84 @@ func TestOversizedAnswerPassesAlone(t *testing.T) {
 	}
 }
 
-// TestRowsAreCounted: reserved bytes count once, rows count by their number, and a reader that
-// holds a database connection never waits.
-func TestRowsAreCounted(t *testing.T) {
+// TestUnreadAnswersAreBounded: the JSON of an answer is reserved before it is sent, without waiting,
+// so that clients that don't read can't hold more than their share. A request that wrote something
+// gets its answer.
+func TestUnreadAnswersAreBounded(t *testing.T) {
+	type output struct{ Body []string }
+	plan := outputPlanOf(reflect.TypeFor[output]())
+	rows := &output{slices.Repeat([]string{strings.Repeat("x", 1000)}, 1000)}
 	synctest.Test(t, func(t *testing.T) {
-		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
-		a := answerOf(all, "a")
-		if err := a.Reserve(t.Context(), 1<<20); err != nil {
-			t.Fatal(err)
+		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second}, slog.New(slog.DiscardHandler))
+		var open []*answerMemory
+		send := func(onlyReads bool) error {
+			memory := answerOf(all, "a")
+			open = append(open, memory)
+			_, err := plan.encode(&Exchange{memory: memory, onlyReads: onlyReads}, rows)
+			return err
 		}
-		reserved := a.held
-		if err := a.Count(1 << 20); err != nil || a.held != reserved {
-			t.Errorf("what was reserved: %v, %d of %d", err, a.held, reserved)
-		}
-		a.release()
-		alone := answerOf(all, "a") // refused while nothing else is held
-		for range 100 {
-			if err := alone.Count(1 << 20); err != nil {
-				t.Fatal(err)
+		for _, want := range []struct {
+			onlyReads, refused bool
+		}{{true, false}, {true, false}, {true, true}, {false, false}} {
+			start := time.Now()
+			err := send(want.onlyReads)
+			refused := err != nil && app.CodeOf(err) == app.CodeServiceUnavailable
+			if refused != want.refused || err != nil && !refused || time.Since(start) != 0 {
+				t.Errorf("%+v: %v after %v", want, err, time.Since(start))
 			}
 		}
-		alone.release()
-		second := answerOf(all, "a")
-		if err := second.Reserve(t.Context(), 512<<10); err != nil {
-			t.Fatal(err)
+		for _, memory := range open {
+			memory.release()
 		}
-		defer second.release()
-		rows, start := answerOf(all, "a"), time.Now()
-		var err error
-		n := int64(0)
-		for ; err == nil && n < 100<<20; n += 16 << 10 {
-			err = rows.Count(16 << 10)
+		if err := send(true); err != nil {
+			t.Errorf("once the others were read: %v", err)
 		}
-		if app.CodeOf(err) != app.CodeServiceUnavailable || time.Since(start) != 0 || n*rowCost > all.keyed.size+countStep {
-			t.Errorf("rows end with %v after %v, %d bytes", err, time.Since(start), n)
+	})
+}
+
+// TestListsTakeTurns: only so many lists of a team are read and encoded at the same time, and no
+// other requests wait for them.
+func TestListsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int32
+		b := newFixture(t)
+		work := func() {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(time.Second)
+			running.Add(-1)
 		}
-		rows.release()
-		second.release()
-		if all.keyed.free != all.keyed.size {
-			t.Errorf("%d of %d came back", all.keyed.free, all.keyed.size)
+		list := func(context.Context, *app.Key, *PageParams) (*ListOutput[numberRow], error) {
+			work()
+			return NewList([]numberRow{}, false, func(r *numberRow) numberRow { return *r }), nil
+		}
+		single := func(context.Context, *app.Key, *struct{}) (*echoOutput, error) {
+			work()
+			return &echoOutput{}, nil
+		}
+		Register(b.handler, Route{}, huma.Operation{OperationID: "list", Method: "GET", Path: "/list"}, list)
+		Register(b.handler, Route{}, huma.Operation{OperationID: "single", Method: "GET", Path: "/single"}, single)
+		for path, want := range map[string]int32{"/list": maxLists / 2, "/single": 3 * maxLists} {
+			most.Store(0)
+			var all sync.WaitGroup
+			for range 3 * maxLists {
+				all.Go(func() {
+					w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+					r.Header.Set("Authorization", "Bearer k")
+					if b.handler.ServeHTTP(w, r); w.Code != 200 {
+						t.Errorf("%s: %d %s", path, w.Code, w.Body)
+					}
+				})
+			}
+			if all.Wait(); most.Load() != want {
+				t.Errorf("%s: %d at the same time, want %d", path, most.Load(), want)
+			}
 		}
 	})
 }
 
 // TestDownloadShare: public answers have shares per resource and per client.
 func TestDownloadShare(t *testing.T) {
-	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond})
+	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond}, slog.New(slog.DiscardHandler))
 	take := func(address, what string) (n int) {
 		for ; n < 100; n++ {
 			x := &Exchange{clientAddr: peerAddress(address)}
@@ -174,7 +214,7 @@ func TestStalledClientIsCut(t *testing.T) {
 				ended := make(chan time.Duration, 1)
 				limits := DefaultLimits()
 				start := time.Now()
-				h := &Handler{answerBudget: newAnswerBudget(limits.Answers)}
+				h := &Handler{answerBudget: newAnswerBudget(limits.Answers, slog.New(slog.DiscardHandler))}
 				server := &http.Server{WriteTimeout: limits.write, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: h.answerBudget}}
 					_, err := x.Write(make([]byte, 64*part))
@@ -261,8 +301,5 @@ var _ membudget.Budget = (*answerMemory)(nil)
 func TestContextWithoutBudget(t *testing.T) {
 	if err := membudget.Reserve(context.Background(), 1<<40); err != nil {
 		t.Error(err)
-	}
-	if r := membudget.FromContext(membudget.With(membudget.With(context.Background(), &answerMemory{}), nil)); r != nil {
-		t.Errorf("room %v where it was taken away", r)
 	}
 }

@@ -28,10 +28,10 @@ const (
 // is known only after they are read.
 type bodyBudget struct {
 	Limits
-	small, large, public, signed *bodySemaphore
+	small, large, public, signed *timedSemaphore
 	// slots makes the large bodies of a team arrive one after the other, as many at a time as fit
 	// into the team's share: bodies that grow at the same time would all get stuck.
-	slots   *bodySemaphore
+	slots   *timedSemaphore
 	buffers sync.Pool // of *[]byte: released buffers of small bodies
 }
 
@@ -41,18 +41,18 @@ func newBodyBudget(l Limits, log *slog.Logger) *bodyBudget {
 	share := min(largest+largest/5, l.LargeBudget/2)
 	return &bodyBudget{
 		Limits: l,
-		small:  newBodySemaphore("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
-		large:  newBodySemaphore("large bodies", l.LargeBudget, share, l.LargeWait, log),
-		public: newBodySemaphore("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
-		signed: newBodySemaphore("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
-		slots:  newBodySemaphore("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
+		small:  newTimedSemaphore("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
+		large:  newTimedSemaphore("large bodies", l.LargeBudget, share, l.LargeWait, log),
+		public: newTimedSemaphore("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		signed: newTimedSemaphore("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		slots:  newTimedSemaphore("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
 	}
 }
 
 // Starved returns the names of the semaphores in which requests wait or are refused for lack of
 // memory: those for requests with a key, without which no mail is accepted, and all others.
 func (h *Handler) Starved() (withKey, others []string) {
-	add := func(names []string, l *bodySemaphore) []string {
+	add := func(names []string, l *timedSemaphore) []string {
 		if l.starved() {
 			return append(names, l.name)
 		}
@@ -66,7 +66,7 @@ func (h *Handler) Starved() (withKey, others []string) {
 // none.
 type bodyMemory struct {
 	owner  memoryOwner
-	sem    *bodySemaphore
+	sem    *timedSemaphore
 	weight int64
 	slot   int64
 	buffer *[]byte
@@ -83,8 +83,8 @@ func (b *bodyBudget) buffer(n int64) *[]byte {
 
 // reserve waits until an exchange holds the memory for a body of n bytes in a semaphore, and
 // releases what it held in another one. A body counts twice: received and decoded. Errors: as
-// bodySemaphore.acquire.
-func (b *bodyBudget) reserve(ctx context.Context, h *bodyMemory, l *bodySemaphore, n int64) (waited bool, err error) {
+// timedSemaphore.acquire.
+func (b *bodyBudget) reserve(ctx context.Context, h *bodyMemory, l *timedSemaphore, n int64) (waited bool, err error) {
 	weight := min(2*n, l.Share)
 	if h.sem != l {
 		if waited, err = l.acquire(ctx, h.owner, weight); err != nil {
@@ -218,7 +218,7 @@ func (in *bodyReader) isLarge() bool {
 
 // semaphore returns the semaphore for a body of size bytes. A body that will become large counts as
 // small until it has its slot.
-func (in *bodyReader) semaphore(size int64) *bodySemaphore {
+func (in *bodyReader) semaphore(size int64) *timedSemaphore {
 	b := in.h.bodyBudget
 	switch {
 	case in.rt.SignedBody:

@@ -226,8 +226,43 @@ type (
 func (*checkedA) Check() error { return nil }
 func (*checkedB) Check() error { return nil }
 
+type (
+	resourceA struct {
+		A string `path:"a"`
+	}
+	resourceB struct {
+		B string `path:"b"`
+	}
+)
+
+func (r *resourceA) Resource() (kind string, id *string) { return "a", &r.A }
+func (r *resourceB) Resource() (kind string, id *string) { return "", &r.B }
+
+// TestResourceIDs: an id is checked and made canonical if its resource has a kind, and any text
+// names a resource without one.
+func TestResourceIDs(t *testing.T) {
+	const id = "019e0000-0000-7000-8000-00000000000a"
+	read := func(in ResourcePath) string {
+		if err := checkInput(in, nil); err != nil {
+			return err.Error()
+		}
+		_, id := in.Resource()
+		return *id
+	}
+	for _, tt := range []struct {
+		in   ResourcePath
+		want string
+	}{
+		{&resourceA{strings.ToUpper(id)}, id}, {&resourceA{"x"}, app.NotFound("a").Error()}, {&resourceB{"x"}, "x"},
+	} {
+		if got := read(tt.in); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
 // TestInvalidInputTypesPanic: nothing would read a body of an input, and nothing would check the
-// ids of two embedded Checkers.
+// ids of two embedded Checkers or ResourcePaths.
 func TestInvalidInputTypesPanic(t *testing.T) {
 	b := newFixture(t)
 	op := huma.Operation{Method: "POST", Path: "/typed/{a}/{b}"}
@@ -242,6 +277,14 @@ func TestInvalidInputTypesPanic(t *testing.T) {
 			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct {
 				checkedA
 				checkedB
+			}) (*echoOutput, error) {
+				return nil, nil
+			})
+		},
+		"two Resources": func() {
+			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct {
+				resourceA
+				resourceB
 			}) (*echoOutput, error) {
 				return nil, nil
 			})

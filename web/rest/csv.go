@@ -35,7 +35,7 @@ const exportsPerTeam = 2
 
 const (
 	recheckEvery = 2 * time.Second // an export ends this long after its key was revoked, at the latest
-	busyRetries  = 10              // attempts for a page, one second apart, while there is no memory
+	readAttempts = 10              // for a page, one second apart, while the server is short of something
 )
 
 // ExportLog records exports of lists.
@@ -296,7 +296,7 @@ func (e *export) page(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer e.x.memory.reset()
+	defer e.x.memory.release() // what the rows of the page reserved
 	body := reflect.ValueOf(out).Elem().FieldByName("Body")
 	rows := body.FieldByIndex(t.data)
 	if err := e.write(rows); err != nil || t.more == nil {
@@ -311,13 +311,14 @@ func (e *export) page(ctx context.Context) (more bool, err error) {
 	return true, e.advance(body, rows)
 }
 
-// read reads a page. Once part of the answer was sent, it retries while there is no memory.
+// read reads a page. Once part of the answer was sent, it retries while the database is unavailable,
+// or there is no memory.
 func (e *export) read(ctx context.Context) (out any, err error) {
-	for range busyRetries {
+	for range readAttempts {
 		if out, err = e.list(); !e.sent || app.CodeOf(err) != app.CodeServiceUnavailable {
 			return out, err
 		}
-		e.x.memory.reset()
+		e.x.memory.release()
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -40,22 +39,29 @@ func (h *Handler) serveVariant(id, path, summary string, shape func(document)) {
 	})
 }
 
+// BeforeDocument registers a function that is called before the document, or what follows from it,
+// is made: on the first request, and after each change of Config.DocumentVersion.
+func (h *Handler) BeforeDocument(complete func()) { h.completions = append(h.completions, complete) }
+
 // Cached returns a function that caches the result of make, until the document changes.
 func Cached[T any](h *Handler, make func() T) func() T {
 	var (
-		mu     sync.Mutex
 		made   bool
 		of     string
 		result T
 	)
 	return func() T {
-		mu.Lock()
-		defer mu.Unlock()
+		h.documentMu.Lock()
+		defer h.documentMu.Unlock()
 		now := ""
 		if h.documentVersion != nil {
 			now = h.documentVersion()
 		}
 		if !made || of != now {
+			h.OpenAPI()
+			for _, complete := range h.completions {
+				complete()
+			}
 			made, of, result = true, now, make()
 		}
 		return result
@@ -66,7 +72,7 @@ func Cached[T any](h *Handler, make func() T) func() T {
 // memory is returned to the system.
 func (h *Handler) write(shape func(document)) []byte {
 	defer debug.FreeOSMemory()
-	d := h.WithDescriptions().document()
+	d := h.document()
 	shape(d)
 	out, err := json.Marshal(d)
 	if err != nil {
@@ -85,7 +91,7 @@ type document object
 // document returns the document as it is served.
 func (h *Handler) document() document {
 	var d document
-	raw, err := json.Marshal(h.doc)
+	raw, err := json.Marshal(h.OpenAPI())
 	if err == nil {
 		err = json.Unmarshal(raw, &d)
 	}

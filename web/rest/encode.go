@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"reflect"
 	"unicode/utf8"
@@ -18,19 +18,32 @@ const longTextMin = 64 << 10
 // ones. Long strings in fields of the answer are written in pieces: otherwise a body of 10 MB would
 // be in memory three more times.
 func Marshal(w io.Writer, v any) error {
-	short, texts := withoutLongTexts(v)
-	if len(texts) == 0 {
-		return newJSONEncoder(w).Encode(v)
-	}
-	var frame bytes.Buffer
-	if err := newJSONEncoder(&frame).Encode(short); err != nil {
+	e, err := encode(v)
+	if err != nil {
 		return err
 	}
-	left := frame.Bytes()
-	for _, t := range texts {
+	return e.writeTo(w)
+}
+
+// encoded is an answer as JSON.
+type encoded struct {
+	json  []byte // with marks instead of long texts
+	texts []longText
+}
+
+func encode(v any) (encoded, error) {
+	short, texts := withoutLongTexts(v)
+	var b bytes.Buffer
+	err := newJSONEncoder(&b).Encode(short)
+	return encoded{b.Bytes(), texts}, err
+}
+
+func (e *encoded) writeTo(w io.Writer) error {
+	left := e.json
+	for _, t := range e.texts {
 		before, after, found := bytes.Cut(left, []byte(t.mark))
 		if !found {
-			return fmt.Errorf("no position for a long text in %T", v)
+			return errors.New("no position for a long text")
 		}
 		if _, err := w.Write(before); err != nil {
 			return err

@@ -34,6 +34,7 @@ type Exchange struct {
 	Stream        *Stream                 // of routes that read the body themselves
 	bodyMemory    bodyMemory              // reserved for the body
 	memory        *answerMemory           // reserved for the answer
+	onlyReads     bool                    // a refusal may take the place of the answer
 	route         *Route                  // nil: no route
 	csv           bool                    // the client wants a list as CSV
 	answered      bool                    // the whole answer was written

@@ -95,7 +95,10 @@ type Handler struct {
 	now             func() time.Time
 	limits          Limits
 	doc             *huma.OpenAPI
-	rebuild         func() *Handler // makes a handler with the same operations and their descriptions; nil: this one has them
+	onDocument      []func(*huma.OpenAPI)
+	describe        sync.Once  // calls onDocument
+	documentMu      sync.Mutex // guards what is made of doc
+	completions     []func()
 	literals        *httprouter.Router
 	priority        *httprouter.Router
 	parameters      *httprouter.Router
@@ -137,7 +140,7 @@ func New(cfg Config) *Handler {
 		rate:            newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
 		failures:        newFailureLimiter(cfg.Now),
 		bodyBudget:      newBodyBudget(cfg.Limits, cfg.Log),
-		answerBudget:    newAnswerBudget(cfg.Limits.Answers),
+		answerBudget:    newAnswerBudget(cfg.Limits.Answers, cfg.Log),
 		exportLimiter:   newExportLimiter(),
 		exportLog:       cfg.ExportLog,
 		proxies:         cfg.TrustedProxies,
@@ -159,26 +162,19 @@ func New(cfg Config) *Handler {
 	return h
 }
 
-// OpenAPI returns the document of the routes added so far.
-func (h *Handler) OpenAPI() *huma.OpenAPI { return h.doc }
+// OnDocument registers a function that adds to the document. The functions are called in their
+// order when the document is first needed: it takes megabytes, and few servers show it.
+func (h *Handler) OnDocument(add func(doc *huma.OpenAPI)) { h.onDocument = append(h.onDocument, add) }
 
-// DropDescriptions frees the descriptions of the operations, which take megabytes and are rarely
-// needed. again makes a handler with the same operations and their descriptions.
-func (h *Handler) DropDescriptions(again func() *Handler) {
-	h.rebuild = again
-	h.doc, h.refusals = &huma.OpenAPI{Info: h.doc.Info}, nil
-	for _, o := range h.operations {
-		*o.Operation = huma.Operation{OperationID: o.OperationID, Method: o.Method, Path: o.Path, DefaultStatus: o.DefaultStatus}
-	}
-}
-
-// WithDescriptions returns a handler with the same operations and their descriptions. It must be
-// read only, and not kept.
-func (h *Handler) WithDescriptions() *Handler {
-	if h.rebuild == nil {
-		return h
-	}
-	return h.rebuild()
+// OpenAPI returns the document of all routes.
+func (h *Handler) OpenAPI() *huma.OpenAPI {
+	h.describe.Do(func() {
+		for _, add := range h.onDocument {
+			add(h.doc)
+		}
+		h.onDocument = nil
+	})
+	return h.doc
 }
 
 // Log returns the handler's logger.

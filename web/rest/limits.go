@@ -3,7 +3,7 @@ package rest
 import (
 	"time"
 
-	"mailer/app/kit/footprint"
+	"mailer/app/kit/membudget"
 )
 
 // Limits bounds the cost of requests. Sizes are in bytes.
@@ -73,7 +73,7 @@ const (
 // Within returns the limits for a process with that much memory in bytes; 0: unlimited.
 func (l Limits) Within(memory int64) Limits {
 	for _, budget := range []*int64{&l.SmallBudget, &l.LargeBudget, &l.PublicBudget, &l.Answers.Keyed, &l.Answers.Public} {
-		*budget = footprint.Scale(memory, *budget)
+		*budget = membudget.Scale(memory, *budget)
 	}
 	if memory > 0 {
 		l.Body = min(l.Body, max(leastBody, (memory-leastMemory)/largestPart))

@@ -42,7 +42,7 @@ func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler f
 }
 
 // RegisterRaw adds an operation whose handler gets the exchange, to read the body or write the
-// answer itself. The caller must document the body in the operation that is returned.
+// answer itself. The caller must document the body in the operation that is returned (OnDocument).
 func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in I) (O, error)) *huma.Operation {
 	types := operationTypes{input: elemOf[I](), output: elemOf[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
@@ -81,29 +81,52 @@ func (h *Handler) add(rt *Route, op *huma.Operation, types operationTypes, call 
 	rt.Body = rt.Body || types.body != nil
 	prepare(rt, op, types.input, types.output)
 	e := &endpoint{h: h, rt: rt, op: op, in: inputPlanOf(types.input), body: types.body, out: outputPlanOf(types.output), call: call}
-	registry := h.doc.Components.Schemas
-	e.in.document(registry, op)
-	e.out.document(registry, op)
-	h.documentErrors(op)
-	h.doc.AddOperation(op)
+	e.out.setStatus(op)
 	h.route(e)
-	if types.body != nil {
-		documentBody(h, op, types.body, !rt.Optional)
-	}
+	h.OnDocument(func(doc *huma.OpenAPI) {
+		e.in.document(doc.Components.Schemas, op)
+		e.out.document(doc.Components.Schemas, op)
+		h.documentErrors(op)
+		doc.AddOperation(op)
+		if types.body != nil {
+			documentBody(h, op, types.body, !rt.Optional)
+		}
+	})
 	return op
 }
 
 // serve answers an admitted request.
 func (e *endpoint) serve(x *Exchange, r *http.Request) {
 	ctx := r.Context()
-	out, err := e.answer(ctx, x, r)
+	out, answer, err := e.prepare(ctx, x, r)
 	switch {
 	case err != nil:
 		refusal := e.h.ErrorFor(x, err)
-		writeJSON(ctx, x, refusal.StatusCode, refusal)
+		answer, _ = encode(refusal) // texts and a number can't fail
+		writeJSON(ctx, x, refusal.StatusCode, answer)
 	case !x.answered:
-		e.out.write(ctx, x, e.op.DefaultStatus, out)
+		e.out.write(ctx, x, e.op.DefaultStatus, out, answer)
 	}
+}
+
+// prepare calls the handler and encodes the JSON of its output. Lists take turns: between the
+// reading of their rows and their encoding they are large.
+func (e *endpoint) prepare(ctx context.Context, x *Exchange, r *http.Request) (out any, answer encoded, err error) {
+	if e.rt.table != nil && !x.csv {
+		var owner memoryOwner
+		if x.Key != nil {
+			owner.team = x.Key.TeamID
+		}
+		if _, err := e.h.answerBudget.lists.acquire(ctx, owner, 1); err != nil {
+			return nil, answer, err
+		}
+		defer e.h.answerBudget.lists.Release(owner, 1)
+	}
+	out, err = e.answer(ctx, x, r)
+	if err == nil && !x.answered {
+		answer, err = e.out.encode(x, out)
+	}
+	return out, answer, err
 }
 
 // answer binds the input and calls the handler. It writes lists as CSV itself.
@@ -125,8 +148,8 @@ func (e *endpoint) answer(ctx context.Context, x *Exchange, r *http.Request) (ou
 	return e.call(ctx, x, in, body)
 }
 
-// Checker is an input that checks its parameters before the body is decoded. Errors: CodeNotFound
-// for invalid ids, CodeValidation.
+// Checker is an input that checks its parameters before the body is decoded, after those of a
+// ResourcePath. Errors: CodeNotFound for invalid ids, CodeValidation.
 type Checker interface{ Check() error }
 
 // HeaderReader is an input that must distinguish an empty header from an absent one.
@@ -150,15 +173,18 @@ func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
 }
 
 // checkInputType panics for an input with a body, which nothing would read, and for an input with
-// two embedded Checkers and no Check of its own: Go promotes neither.
+// two embedded Checkers, or two embedded ResourcePaths, and no method of its own: Go promotes
+// neither.
 func checkInputType(path string, input reflect.Type) {
-	checker := reflect.TypeFor[Checker]()
+	checks := []reflect.Type{reflect.TypeFor[Checker](), reflect.TypeFor[ResourcePath]()}
 	for _, f := range reflect.VisibleFields(input) {
 		if f.Name == "Body" || f.Name == "RawBody" {
 			panic(fmt.Sprintf("%s: the input has a %s; bodies are a parameter of RegisterBody", path, f.Name))
 		}
-		if f.Anonymous && reflect.PointerTo(f.Type).Implements(checker) && !reflect.PointerTo(input).Implements(checker) {
-			panic(fmt.Sprintf("%s: nothing calls the Check of %s", path, f.Name))
+		for _, check := range checks {
+			if f.Anonymous && reflect.PointerTo(f.Type).Implements(check) && !reflect.PointerTo(input).Implements(check) {
+				panic(fmt.Sprintf("%s: nothing checks the %s of %s", path, check.Name(), f.Name))
+			}
 		}
 	}
 }
@@ -166,6 +192,13 @@ func checkInputType(path string, input reflect.Type) {
 func checkInput(in any, header http.Header) error {
 	if r, ok := in.(HeaderReader); ok {
 		r.ReadHeader(header)
+	}
+	if p, ok := in.(ResourcePath); ok {
+		if kind, id := p.Resource(); kind != "" {
+			if err := CheckID(kind, id); err != nil {
+				return err
+			}
+		}
 	}
 	if c, ok := in.(Checker); ok {
 		return c.Check()
@@ -210,7 +243,7 @@ func decodeInto(ctx context.Context, x *Exchange, rt *Route, v any) error {
 
 // DocumentBody adds the schema of a body to an operation of RegisterRaw.
 func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
-	documentBody(h, op, reflect.TypeFor[B](), required)
+	h.OnDocument(func(*huma.OpenAPI) { documentBody(h, op, reflect.TypeFor[B](), required) })
 }
 
 func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {

@@ -26,10 +26,11 @@ func (x *Exchange) Answer(mediaType string, content []byte) {
 // outputPlan describes how the output of an operation becomes the answer. An output may have a
 // Status, a Body, and strings with the tag "header".
 type outputPlan struct {
-	of      reflect.Type
-	headers []headerField
-	status  []int // nil: the operation's default
-	body    []int // nil: no body
+	of       reflect.Type
+	headers  []headerField
+	status   []int // nil: the operation's default
+	body     []int // nil: no body
+	bodyType reflect.Type
 }
 
 // headerField is an output field that becomes a header, unless it is empty.
@@ -53,7 +54,7 @@ func outputPlanOf(output reflect.Type) *outputPlan {
 		case f.Name == "Status" && f.Type.Kind() == reflect.Int:
 			p.status = f.Index
 		case f.Name == "Body":
-			p.body = f.Index
+			p.body, p.bodyType = f.Index, f.Type
 		case name != "" && f.IsExported() && f.Type.Kind() == reflect.String:
 			p.headers = append(p.headers, headerField{f.Index, name})
 		case f.IsExported() && !f.Anonymous:
@@ -63,8 +64,8 @@ func outputPlanOf(output reflect.Type) *outputPlan {
 	return p
 }
 
-// write writes an output, which is a pointer; nil: only the status.
-func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output any) {
+// write writes an output, which is a pointer; nil: only the status. answer is the output's JSON.
+func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output any, answer encoded) {
 	out := reflect.ValueOf(output)
 	if !out.IsValid() || out.IsNil() {
 		x.WriteHeader(status)
@@ -79,39 +80,58 @@ func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output 
 	if p.status != nil {
 		status = int(out.FieldByIndex(p.status).Int())
 	}
-	if p.body == nil {
+	switch {
+	case p.body == nil:
 		x.WriteHeader(status)
-		return
-	}
-	switch body := out.FieldByIndex(p.body); body.Type() {
-	case writtenBody:
-		body.Interface().(func())()
-	case bytesBody:
+	case p.bodyType == writtenBody:
+		out.FieldByIndex(p.body).Interface().(func())()
+	case p.bodyType == bytesBody:
 		x.WriteHeader(status)
-		_, _ = x.Write(body.Bytes()) // an error means that the connection is closed
+		_, _ = x.Write(out.FieldByIndex(p.body).Bytes()) // an error means that the connection is closed
 	default:
-		writeJSON(ctx, x, status, body.Interface())
+		writeJSON(ctx, x, status, answer)
 	}
+}
+
+// encode encodes the JSON body of an output, if it has one. It reserves memory for the answer to a
+// request that only reads, since a client may read slowly. Errors: CodeServiceUnavailable.
+func (p *outputPlan) encode(x *Exchange, output any) (answer encoded, err error) {
+	out := reflect.ValueOf(output)
+	if !out.IsValid() || out.IsNil() || p.body == nil || p.bodyType == writtenBody || p.bodyType == bytesBody {
+		return answer, nil
+	}
+	if answer, err = encode(out.Elem().FieldByIndex(p.body).Interface()); err != nil {
+		return answer, fmt.Errorf("encode the answer of %s: %w", x.Pattern, err)
+	}
+	if x.onlyReads {
+		err = x.memory.ReserveNow(int64(len(answer.json)))
+	}
+	return answer, err
 }
 
 // writeJSON answers in JSON. If the answer can't be completed it panics, which aborts the answer,
 // so that no client takes a part for the whole.
-func writeJSON(ctx context.Context, x *Exchange, status int, v any) {
+func writeJSON(ctx context.Context, x *Exchange, status int, answer encoded) {
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(status)
-	if err := Marshal(x, v); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+	if err := answer.writeTo(x); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		panic(fmt.Errorf("write the answer of %s: %w", x.Pattern, err))
+	}
+}
+
+// setStatus sets the status of the answer, unless the operation names one.
+func (p *outputPlan) setStatus(op *huma.Operation) {
+	if op.DefaultStatus != 0 {
+		return
+	}
+	op.DefaultStatus = http.StatusNoContent
+	if p.body != nil || op.Method == http.MethodHead {
+		op.DefaultStatus = http.StatusOK
 	}
 }
 
 // document adds the answer to the operation's documentation.
 func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
-	if op.DefaultStatus == 0 {
-		op.DefaultStatus = http.StatusNoContent
-		if p.body != nil || op.Method == http.MethodHead {
-			op.DefaultStatus = http.StatusOK
-		}
-	}
 	status := strconv.Itoa(op.DefaultStatus)
 	response := op.Responses[status]
 	if response == nil {
@@ -139,7 +159,7 @@ func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
 // documentBody documents the body of an answer, unless the operation has done so.
 func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, response *huma.Response) {
 	f := p.of.FieldByIndex(p.body)
-	if f.Type == writtenBody {
+	if p.bodyType == writtenBody {
 		return
 	}
 	name := op.OperationID + "Response" // of the schema, if its type has none

@@ -2,7 +2,6 @@ package shapes
 
 import (
 	"mailer/app"
-	"mailer/web/rest"
 )
 
 // EmailTags are the tags of email operations.
@@ -18,8 +17,8 @@ type EmailPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the email"`
 }
 
-// Check implements Checker.
-func (p *EmailPath) Check() error { return rest.CheckID("email", &p.ID) }
+// Resource implements rest.ResourcePath.
+func (p *EmailPath) Resource() (kind string, id *string) { return "email", &p.ID }
 
 // EventItem is a line of an email's timeline.
 type EventItem struct {

@@ -44,7 +44,6 @@ func (s *Service) allJobs() []cronJob {
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
 		{time.Hour, "remove what is out of date", s.Purge},
 		{10 * time.Minute, "end sessions and links that have expired", s.accounts.Purge},
-		{time.Minute, "hand back the memory that work took", s.releaseWhenIdle},
 	}
 }
 
@@ -123,7 +122,7 @@ func (s *Service) FollowLeader() { s.eraser.follower.Store(true) }
 
 // FollowerTasks does the work that a server without the lead does every minute.
 func (s *Service) FollowerTasks(ctx context.Context) error {
-	return errors.Join(s.reports.StoreUses(ctx), s.releaseWhenIdle(ctx))
+	return s.reports.StoreUses(ctx)
 }
 
 // ReloadChanges makes the services process changes by another server. Subscriptions are cached,
@@ -134,16 +133,6 @@ func (s *Service) ReloadChanges(ctx context.Context) error {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.SeeExternalWrites() })
 	s.events.WakeWebhooks()
 	return errors.Join(err, s.sweepErasures(ctx))
-}
-
-// releaseWhenIdle releases memory when the process has become idle.
-func (s *Service) releaseWhenIdle(ctx context.Context) error {
-	if s.releaseMemory == nil || !s.idle.WentIdle() {
-		return nil
-	}
-	err := s.DB.FreePages(ctx)
-	s.releaseMemory()
-	return err
 }
 
 // sweep finds work whose wake-up signal was missed.

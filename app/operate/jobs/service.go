@@ -11,7 +11,6 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"mailer/app/base"
-	"mailer/app/kit/footprint"
 	"mailer/app/operate/requestlog"
 	"mailer/app/operate/retention"
 	"mailer/app/sending/broadcasts"
@@ -27,48 +26,45 @@ import (
 
 // Dependencies are the services that the jobs use.
 type Dependencies struct {
-	Events        *webhooks.Service
-	Teams         *teams.Service
-	Accounts      *accounts.Service
-	Domains       *domains.Service
-	Audience      *audience.Service
-	Mail          *mail.Service
-	Delivery      *delivery.Service
-	Broadcasts    *broadcasts.Service
-	Reports       *providerevents.Service
-	Retention     *retention.Service
-	RequestLog    *requestlog.Service
-	ReleaseMemory func() // releases memory of the process; nil: nothing
+	Events     *webhooks.Service
+	Teams      *teams.Service
+	Accounts   *accounts.Service
+	Domains    *domains.Service
+	Audience   *audience.Service
+	Mail       *mail.Service
+	Delivery   *delivery.Service
+	Broadcasts *broadcasts.Service
+	Reports    *providerevents.Service
+	Retention  *retention.Service
+	RequestLog *requestlog.Service
 }
 
 // Service runs the background work.
 type Service struct {
 	*base.Base
-	events        *webhooks.Service
-	teams         *teams.Service
-	accounts      *accounts.Service
-	domains       *domains.Service
-	audience      *audience.Service
-	mail          *mail.Service
-	delivery      *delivery.Service
-	broadcasts    *broadcasts.Service
-	reports       *providerevents.Service
-	retention     *retention.Service
-	requestLog    *requestlog.Service
-	eraser        *eraser
-	clockWatch    *watch
-	lastSweep     lastSweep
-	idle          footprint.IdleDetector
-	releaseMemory func()
-	jobs          []cronJob // all cron jobs
-	cron          *cron.Cron
-	pacing        sync.Mutex // held while cron is stopped or started
+	events     *webhooks.Service
+	teams      *teams.Service
+	accounts   *accounts.Service
+	domains    *domains.Service
+	audience   *audience.Service
+	mail       *mail.Service
+	delivery   *delivery.Service
+	broadcasts *broadcasts.Service
+	reports    *providerevents.Service
+	retention  *retention.Service
+	requestLog *requestlog.Service
+	eraser     *eraser
+	clockWatch *watch
+	lastSweep  lastSweep
+	jobs       []cronJob // all cron jobs
+	cron       *cron.Cron
+	pacing     sync.Mutex // held while cron is stopped or started
 }
 
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), releaseMemory: o.ReleaseMemory}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch()}
 	s.jobs = s.allJobs()
 	return s
 }

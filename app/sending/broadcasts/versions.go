@@ -92,31 +92,26 @@ func (s *Reviews) ListVersions(ctx context.Context, key *app.Key, id string, pag
 
 // ReadVersion returns an earlier version of a broadcast, by number or id. Errors: CodeNotFound.
 func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version string) (v base.Version, draft Draft, err error) {
-	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
-		if _, err := r.BroadcastHead(key.TeamID, id); err != nil {
-			return err
-		}
-		v, err = base.FindVersion(r, key.TeamID, id, version, &draft)
-		return err
-	})
+	findOwner := func(r *db.Reader) (string, error) {
+		b, err := r.BroadcastHead(key.TeamID, id)
+		return b.ID, err
+	}
+	v, err = base.ReadVersion(ctx, s.service.DB, key.TeamID, version, findOwner, &draft)
 	return v, draft, base.Lookup("broadcast", err)
 }
 
 // RestoreVersion restores a version, named by number or id, to a draft. The previous content of the
 // draft becomes a version. Errors: CodeNotFound, CodeInvalidParameter if it is no draft.
 func (s *Reviews) RestoreVersion(ctx context.Context, key *app.Key, id, version string) (BroadcastView, error) {
-	var draft Draft
-	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
+	findDraft := func(r *db.Reader) (string, error) {
 		b, err := r.BroadcastHead(key.TeamID, id)
-		if err != nil {
-			return err
+		if err == nil {
+			err = checkDraft(&b, "edited")
 		}
-		if err := checkDraft(&b, "edited"); err != nil {
-			return err
-		}
-		_, err = base.FindVersion(r, key.TeamID, id, version, &draft)
-		return err
-	})
+		return b.ID, err
+	}
+	var draft Draft
+	_, err := base.ReadVersion(ctx, s.service.DB, key.TeamID, version, findDraft, &draft)
 	if err != nil {
 		return BroadcastView{}, base.Lookup("broadcast", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/kit/fair"
-	"mailer/app/kit/footprint"
+	"mailer/app/kit/membudget"
 	"mailer/app/rules/outcome"
 	"mailer/app/rules/relayurl"
 	"mailer/db"
@@ -74,7 +74,7 @@ func newRelayQueue(s *Service, route Route, known *relayState) *relayQueue {
 	if known == nil {
 		known = newRelayState(s, relay)
 	}
-	memoryLimit := footprint.Scale(s.Memory, queueMemory)
+	memoryLimit := membudget.Scale(s.Memory, queueMemory)
 	l := &relayQueue{
 		relayState: known, s: s, relay: relay, sender: route.Sender, composer: &composer{s, relay}, recorder: &recorder{s, relay},
 		memory: semaphore.NewWeighted(memoryLimit), memoryLimit: memoryLimit, commitSlots: make(commitSlots, max(relay.Connections, 1)),

@@ -11,7 +11,6 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
-	"mailer/app/kit/membudget"
 	"mailer/app/tenants/audience"
 	"mailer/db"
 )
@@ -96,15 +95,15 @@ func (s *Service) OpenAttachment(ctx context.Context, token string) (*Download, 
 	return &Download{Attachment: f.Attachment, Next: s.pieces(f)}, nil
 }
 
-// pieces returns a function that reads a file in pieces. Only one piece is in memory at a time, so
-// they do not count in the memory budget.
+// pieces returns a function that reads a file in pieces, of which one is in memory at a time. The
+// caller reserves memory for it.
 func (s *Service) pieces(f db.AttachmentFile) func(context.Context) ([]byte, error) {
 	n, remaining := 0, f.Size
 	return func(ctx context.Context) ([]byte, error) {
 		if remaining <= 0 {
 			return nil, nil
 		}
-		piece, err := db.Get(membudget.With(ctx, nil), s.DB, func(r *db.Reader) ([]byte, error) { return r.AttachmentPiece(&f, n) })
+		piece, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.AttachmentPiece(&f, n) })
 		if err != nil {
 			return nil, base.Lookup("attachment", fmt.Errorf("read piece %d of attachment %s: %w", n, f.ID, err))
 		}

@@ -27,14 +27,11 @@ func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name
 // ReadTemplateVersion returns an earlier version of a template, named by id or alias, by number or
 // id. Errors: CodeNotFound.
 func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (v base.Version, content app.TemplateContent, err error) {
-	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
+	findOwner := func(r *db.Reader) (string, error) {
 		t, err := r.Template(key.TeamID, name)
-		if err != nil {
-			return err
-		}
-		v, err = base.FindVersion(r, key.TeamID, t.ID, version, &content)
-		return err
-	})
+		return t.ID, err
+	}
+	v, err = base.ReadVersion(ctx, s.service.DB, key.TeamID, version, findOwner, &content)
 	return v, content, base.Lookup("template", err)
 }
 
@@ -44,15 +41,12 @@ func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name,
 func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error) {
 	var content app.TemplateContent
 	var id string
-	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
+	findOwner := func(r *db.Reader) (string, error) {
 		t, err := r.Template(key.TeamID, name)
-		if err != nil {
-			return err
-		}
 		id = t.ID
-		_, err = base.FindVersion(r, key.TeamID, t.ID, version, &content)
-		return err
-	})
+		return id, err
+	}
+	_, err := base.ReadVersion(ctx, s.service.DB, key.TeamID, version, findOwner, &content)
 	if err != nil {
 		return app.Template{}, base.Lookup("template", err)
 	}

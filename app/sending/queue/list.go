@@ -301,12 +301,12 @@ func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 
 // showBroadcast is Show for a broadcast: its row of the queue, without events.
 func (s *Service) showBroadcast(ctx context.Context, p *preparedFilter) (*Shown, error) {
-	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Broadcast, error) {
+	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (b app.Broadcast, err error) {
 		owner, err := r.TeamOfBroadcast(p.Broadcast)
 		if err != nil {
-			return nil, err
+			return b, err
 		}
-		return r.Broadcast(owner, p.Broadcast)
+		return r.BroadcastHead(owner, p.Broadcast)
 	})
 	if err != nil {
 		return nil, base.Lookup("broadcast", err)

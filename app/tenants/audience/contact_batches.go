@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/membudget"
 	"mailer/db"
 )
 
@@ -242,25 +243,29 @@ type FoundContacts struct {
 	Missing  []int // indexes in the request of keys without a contact
 }
 
-// GetContacts reads many contacts, in the order of the request. Errors: CodeValidation.
+// GetContacts reads many contacts, in the order of the request. Their properties reserve memory in
+// the budget of ctx. Errors: CodeValidation, CodeServiceUnavailable.
 func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*FoundContacts, error) {
 	keys, include, err := in.Validate()
 	if err != nil {
 		return nil, err
 	}
 	hashes := s.hashContacts(key.TeamID, keys)
-	out := &FoundContacts{Include: include}
+	out, memory := &FoundContacts{Include: include}, membudget.NewCounter(ctx)
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		for i, k := range keys {
 			c, err := contactOf(r, key.TeamID, k, hashes[i])
-			switch {
-			case errors.Is(err, db.ErrNotFound):
+			if errors.Is(err, db.ErrNotFound) {
 				out.Missing = append(out.Missing, i)
-			case err != nil:
-				return fmt.Errorf("look up contact: %w", err)
-			default:
-				out.Contacts = append(out.Contacts, c)
+				continue
 			}
+			if err == nil {
+				err = memory.Add(c.Properties.Size())
+			}
+			if err != nil {
+				return fmt.Errorf("look up contact: %w", err)
+			}
+			out.Contacts = append(out.Contacts, c)
 		}
 		if !include.Topics {
 			return nil

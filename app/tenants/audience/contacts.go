@@ -79,7 +79,7 @@ func (s *Service) ListContacts(ctx context.Context, key *app.Key, segmentID stri
 		return rows, more, s.includeTopics(ctx, key.TeamID, include, rows)
 	}
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if rows, more, err = r.ListContacts(key.TeamID, page); err != nil || !include.Topics {
+		if rows, more, err = r.ListContacts(ctx, key.TeamID, page); err != nil || !include.Topics {
 			return err
 		}
 		return r.AddTopics(key.TeamID, rows)

@@ -141,7 +141,7 @@ func (w *Server) CountContacts() (n int) {
 		for more := true; more; {
 			var rows []app.Contact
 			var err error
-			if rows, more, err = r.ListContacts(w.Key.TeamID, page); err != nil {
+			if rows, more, err = r.ListContacts(w.T.Context(), w.Key.TeamID, page); err != nil {
 				return err
 			}
 			if n += len(rows); more {

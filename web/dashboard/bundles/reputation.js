@@ -1,0 +1,6 @@
+// shared:reputation.js
+import { reputation$StandingSections, reputation$default } from "./shared.js";
+export {
+  reputation$StandingSections as StandingSections,
+  reputation$default as default
+};

@@ -1,0 +1,5 @@
+// shared:send.js
+import { send$sendDialog } from "./app.js";
+export {
+  send$sendDialog as sendDialog
+};

@@ -1,0 +1,6 @@
+// shared:teams.js
+import { teams$TeamsSections, teams$default } from "./shared.js";
+export {
+  teams$TeamsSections as TeamsSections,
+  teams$default as default
+};

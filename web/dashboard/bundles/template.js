@@ -1,0 +1,276 @@
+// shared:lib/core.js
+import { lib_core$Fragment, lib_core$batch, lib_core$cloneElement, lib_core$computed, lib_core$createContext, lib_core$effect, lib_core$h, lib_core$html, lib_core$render, lib_core$signal, lib_core$untracked, lib_core$useCallback, lib_core$useComputed, lib_core$useContext, lib_core$useEffect, lib_core$useId, lib_core$useLayoutEffect, lib_core$useMemo, lib_core$useReducer, lib_core$useRef, lib_core$useSignal, lib_core$useSignalEffect, lib_core$useState } from "./app.js";
+
+// shared:api.js
+import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request, api$silent, api$useGet, api$useList } from "./app.js";
+
+// shared:composer.js
+import { composer$Lint, composer$default, composer$useKnown } from "./shared.js";
+
+// shared:composer-versions.js
+import { composer_versions$Versions } from "./shared.js";
+
+// shared:drafts.js
+import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$useDraft } from "./app.js";
+
+// shared:i18n.js
+import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
+
+// shared:paths.js
+import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
+
+// shared:router.js
+import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
+
+// shared:state.js
+import { state$choose, state$mayAdmin, state$me, state$membership, state$signedIn, state$signedOut, state$stillSignedIn, state$team } from "./app.js";
+
+// shared:ui/base.js
+import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Copy, ui_base$CopyButton, ui_base$Empty, ui_base$Facts, ui_base$Failed, ui_base$Field, ui_base$Head, ui_base$Icon, ui_base$Id, ui_base$Input, ui_base$Notice, ui_base$Section, ui_base$Sections, ui_base$Seg, ui_base$Select, ui_base$Status, ui_base$Tabs, ui_base$Time, ui_base$Verdict, ui_base$copy, ui_base$dialogs, ui_base$useEscape } from "./app.js";
+
+// module:template-call.js
+var languages = [["curl", "curl"], ["node", "Node.js"], ["python", "Python"], ["php", "PHP"], ["ruby", "Ruby"], ["go", "Go"], ["java", "Java"]];
+function call(language, origin, body2) {
+  const json = JSON.stringify(body2, null, 2);
+  const line = JSON.stringify(body2);
+  const url = `${origin}/emails`;
+  switch (language) {
+    case "node":
+      return `const answer = await fetch('${url}', {
+  method: 'POST',
+  headers: {
+    Authorization: \`Bearer \${process.env.MAILER_KEY}\`,
+    'Content-Type': 'application/json',
+  },
+  body: JSON.stringify(${json.replaceAll("\n", "\n  ")}),
+});
+console.log(await answer.json());
+`;
+    case "python":
+      return `import json, os, urllib.request
+
+body = json.loads(r"""
+${json}
+""")
+request = urllib.request.Request(
+    "${url}",
+    data=json.dumps(body).encode(),
+    headers={
+        "Authorization": "Bearer " + os.environ["MAILER_KEY"],
+        "Content-Type": "application/json",
+        "User-Agent": "shop/1.0",
+    },
+)
+print(json.load(urllib.request.urlopen(request)))
+`;
+    case "php":
+      return `<?php
+$body = <<<'JSON'
+${json}
+JSON;
+$request = curl_init('${url}');
+curl_setopt_array($request, [
+    CURLOPT_RETURNTRANSFER => true,
+    CURLOPT_POSTFIELDS => $body,
+    CURLOPT_HTTPHEADER => [
+        'Authorization: Bearer ' . getenv('MAILER_KEY'),
+        'Content-Type: application/json',
+    ],
+]);
+echo curl_exec($request);
+`;
+    case "ruby":
+      return `require 'net/http'
+require 'json'
+
+body = JSON.parse(<<~'JSON')
+${json.replace(/^/gm, "  ")}
+JSON
+answer = Net::HTTP.post(URI('${url}'), body.to_json,
+  'Authorization' => "Bearer #{ENV['MAILER_KEY']}", 'Content-Type' => 'application/json')
+puts answer.body
+`;
+    case "go":
+      return `package main
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"strings"
+)
+
+func main() {
+	request, err := http.NewRequest("POST", "${url}", strings.NewReader(${JSON.stringify(line)}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("MAILER_KEY"))
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer answer.Body.Close()
+	said, _ := io.ReadAll(answer.Body)
+	fmt.Println(string(said))
+}
+`;
+    case "java":
+      return `import java.net.URI;
+import java.net.http.*;
+
+var request = HttpRequest.newBuilder(URI.create("${url}"))
+    .header("Authorization", "Bearer " + System.getenv("MAILER_KEY"))
+    .header("Content-Type", "application/json")
+    .POST(HttpRequest.BodyPublishers.ofString(${JSON.stringify(line)}))
+    .build();
+var answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+System.out.println(answer.body());
+`;
+    default:
+      return `curl ${url} \\
+  -H "Authorization: Bearer $MAILER_KEY" \\
+  -H 'Content-Type: application/json' \\
+  --data-binary @- <<'JSON'
+${json}
+JSON
+`;
+  }
+}
+function Call({ of, published, values, close }) {
+  ui_base$useEscape(close);
+  const [language, setLanguage] = lib_core$useState("curl");
+  const domains = api$useGet("/domains", { limit: 100 }).data?.data ?? [];
+  const domain = (domains.find((d) => d.status === "verified") ?? domains[0])?.name ?? "example.com";
+  const variables = Object.fromEntries((of.variables ?? []).filter((v) => v.key).map((v) => [v.key, values[v.key] ?? v.fallback_value ?? (v.type === "number" ? 1 : "text")]));
+  const body2 = { ...of.from ? {} : { from: `Shop <hello@${domain}>` }, to: ["ann@example.net"], ...of.subject ? {} : { subject: "Hello" }, template: { id: of.alias || of.id, ...Object.keys(variables).length ? { variables } : {} } };
+  return lib_core$html`<section aria-label=${i18n$t("template.callTitle")}><div class="bench-head"><h2 class="t14">${i18n$t("template.callTitle")}</h2><span class="push"></span><${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("ui.close")} onClick=${close} /></div>
+	<div class="bench-pad stack">${!published && lib_core$html`<${ui_base$Notice} kind="warn">${i18n$t("template.draftText")}. ${i18n$t("template.callText")}<//>`}<div class="wide"><${ui_base$Code} name=${i18n$t("template.language")} tabs=${languages} at=${language} onTab=${setLanguage} code=${call(language, location.origin, body2)} /></div></div></section>`;
+}
+
+// shared:template-variables.js
+import { template_variables$Variables, template_variables$standIns } from "./shared.js";
+
+// shared:templates.js
+import { templates$default, templates$duplicateTemplate, templates$removeTemplate } from "./shared.js";
+
+// shared:ui/code-editor.js
+import { ui_code_editor$CodeEditor } from "./shared.js";
+
+// shared:ui/float.js
+import { ui_float$DialogBody, ui_float$Dialogs, ui_float$Menu, ui_float$Toasts, ui_float$attempt, ui_float$confirm, ui_float$dialog, ui_float$toast, ui_float$useAsked } from "./app.js";
+
+// shared:ui/frame.js
+import { ui_frame$Paper } from "./app.js";
+
+// shared:variables.js
+import { variables$builtIn, variables$findings, variables$nearest, variables$used } from "./shared.js";
+
+// shared:visual.js
+import { visual$Visual, visual$Warning, visual$byHand, visual$partOf, visual$parts } from "./shared.js";
+
+// module:template.js
+function TemplatePage({ params }) {
+  const { data, error, reload } = api$useGet(paths$encoded`/templates/${params.id}`);
+  const path = [[i18n$t("templates.title"), `${router$base}/templates`]];
+  if (error && !data) return lib_core$html`<${ui_base$Head} title=${i18n$t("template.title")} path=${path} /><${ui_base$Failed} error=${error} retry=${reload} />`;
+  if (!data) return lib_core$html`<${ui_base$Head} title=${i18n$t("template.title")} path=${path} /><${ui_base$Bones} />`;
+  return lib_core$html`<${Draft} key=${data.id} of=${data} path=${path} />`;
+}
+function body(changed) {
+  const out = { ...changed };
+  for (const name of ["alias", "from", "subject", "design"]) if (out[name] === "") out[name] = null;
+  for (const name of ["html", "name"]) if (name in out && !out[name].trim()) delete out[name];
+  if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...fallback === null || fallback === void 0 || fallback === "" ? {} : { fallback_value: type === "number" ? Number(fallback) : String(fallback) } }));
+  if (out.variables?.length === 0) out.variables = null;
+  return out;
+}
+function Draft({ of, path }) {
+  const draft = drafts$useDraft({ id: of.id, path: paths$encoded`/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
+  const { value } = draft;
+  const [side, setSide] = lib_core$useState("preview");
+  const [values, setValues] = lib_core$useState(
+    /** @type {Record<string, string>} */
+    {}
+  );
+  const [state, setState] = lib_core$useState({ status: of.status, unpublished: of.has_unpublished_versions });
+  lib_core$useEffect(() => {
+    if (draft.answer) setState({ status: draft.answer.status, unpublished: draft.answer.has_unpublished_versions });
+  }, [draft.answer]);
+  const typed = lib_core$useMemo(() => template_variables$standIns(value.variables ?? [], values), [value.variables, values]);
+  const publish = () => ui_float$attempt(async () => {
+    if (!await draft.save()) return;
+    const answer = await api$api.post(paths$encoded`/templates/${of.id}/publish`);
+    setState({ status: answer.status, unpublished: answer.has_unpublished_versions });
+    ui_float$toast(i18n$t("template.publishedText"));
+  });
+  const clean = state.status === "published" && !state.unpublished && !draft.unsaved;
+  return lib_core$html`<${ui_base$Head} title=${value.name} path=${path} note=${lib_core$html`<${ui_base$Status} of=${state.status} word=${state.status === "published" && !clean ? i18n$t("template.unpublished") : void 0} /><${drafts$Saved} draft=${draft} />`}>
+		<${ui_float$Menu} label=${i18n$t("ui.acts")} items=${[
+    { icon: "code", name: i18n$t("template.call"), run: () => setSide("call") },
+    { icon: "history", name: i18n$t("composer.versions"), run: () => setSide("versions") },
+    { icon: "copy", name: i18n$t("template.duplicate"), run: () => templates$duplicateTemplate(of.id) },
+    { icon: "trash", name: i18n$t("template.delete"), danger: true, run: async () => await templates$removeTemplate(value) && router$go("/templates", { replace: true }) }
+  ]} />
+		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && ui_float$dialog((close) => lib_core$html`<${Test} of=${value} values=${typed} close=${close} />`)}>${i18n$t("template.test")}<//>
+		<${ui_base$Button} kind="primary" disabled=${clean} onClick=${publish}>${i18n$t(clean ? "template.published" : "template.publish")}<//><//>
+	<${drafts$Left} draft=${draft} />
+	<${Meta} draft=${draft} />
+	<div class="bench"><${Writing} draft=${draft} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
+	${side === "versions" ? lib_core$html`<${composer_versions$Versions} draft=${draft} fields=${["subject", "html", "text"]} close=${() => setSide("preview")} />` : side === "call" ? lib_core$html`<${Call} of=${value} published=${state.status === "published"} values=${typed} close=${() => setSide("preview")} />` : lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
+}
+function Meta({ draft }) {
+  const { value } = draft;
+  const line = (name, more = {}) => lib_core$html`<dt><label for=${`t-${name}`}>${i18n$t(`template.${name}`)}</label></dt><dd><input class=${`input ${more.mono ? "mono" : ""}`} id=${`t-${name}`} value=${value[name] ?? ""} aria-invalid=${more.needed && !value[name]?.trim() ? "true" : void 0} placeholder=${more.hint} onInput=${(e) => draft.change({ [name]: e.currentTarget.value })} />
+		${more.needed && !value[name]?.trim() && lib_core$html`<span class="note bad" role="alert">${i18n$t("composer.needed")}</span>`}</dd>`;
+  return lib_core$html`<dl class="meta">${line("name", { needed: true })}${line("alias", { mono: true, hint: i18n$t("templates.aliasHint") })}${line("from", { hint: i18n$t("template.optional") })}${line("subject", { hint: i18n$t("template.optional") })}</dl>`;
+}
+function Writing({ draft, values, setValues, side, setSide }) {
+  const { value } = draft;
+  const [chosen, setPart] = lib_core$useState(
+    /** @type {string|null} */
+    null
+  );
+  const part = visual$partOf(value, chosen);
+  const editor = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  const text = value[part] ?? "";
+  const declared = lib_core$useMemo(() => (value.variables ?? []).map((v) => v.key), [value.variables]);
+  const find = lib_core$useMemo(() => (now) => variables$findings(now, [...variables$builtIn, ...declared], "variable"), [declared]);
+  const mend = lib_core$useMemo(() => (now) => find(now).filter((f) => f.fix || f.broken), [find]);
+  const known = lib_core$useMemo(() => [...(value.variables ?? []).map((v) => ({ name: v.key, detail: v.fallback_value === null || v.fallback_value === void 0 ? "" : i18n$t("editor.else", { text: v.fallback_value }) })), ...variables$builtIn.map((name) => ({ name }))], [value.variables]);
+  return lib_core$html`<section aria-label=${part === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part} onChange=${setPart} options=${visual$parts(value)} /><span class="push"></span>
+		<${ui_base$Button} kind="quiet" icon="code" aria-pressed=${String(side === "call")} onClick=${() => setSide(side === "call" ? "preview" : "call")}>${i18n$t("template.call")}<//>
+		<${ui_base$Button} kind="quiet" icon="history" aria-pressed=${String(side === "versions")} onClick=${() => setSide(side === "versions" ? "preview" : "versions")}>${i18n$t("composer.versions")}<//></div>
+	${part === "visual" ? lib_core$html`<${visual$Visual} draft=${draft} known=${known} />` : part === "text" && value.text === null ? lib_core$html`<div class="empty"><${ui_base$Icon} name="list" /><h3>${i18n$t("composer.textMade")}</h3><p>${i18n$t("composer.textMadeText")}</p><div class="row"><${ui_base$Button} icon="edit" onClick=${() => draft.change({ text: "" })}>${i18n$t("composer.textOwn")}<//></div></div>` : lib_core$html`<${ui_code_editor$CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${i18n$t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => part === "html" ? visual$byHand(draft, now, () => setPart("visual")) : draft.change({ text: now })} />
+		${part === "html" && lib_core$html`<${visual$Warning} value=${value} />`}
+		${part === "text" && lib_core$html`<div class="vars"><span>${i18n$t("composer.textIs")}</span><${ui_base$Button} class="push" onClick=${() => draft.change({ text: null })}>${i18n$t("composer.textRemake")}<//></div>`}
+		<${composer$Lint} text=${text} find=${mend} editor=${editor} />`}
+	<${template_variables$Variables} draft=${draft} values=${values} setValues=${setValues} /></section>`;
+}
+function Test({ of, values, close }) {
+  const [to, setTo] = lib_core$useState(state$me.value?.email ?? "");
+  const [from, setFrom] = lib_core$useState(of.from ?? "");
+  const [wrong, setWrong] = lib_core$useState("");
+  const send = async () => {
+    try {
+      const made = await api$api.read(paths$encoded`/templates/${of.id}/render`, { variables: values });
+      const sent = await api$api.post("/emails", { from, to: to.split(/[\s,;]+/).filter(Boolean), subject: made.subject ?? of.name, html: made.html, text: made.text });
+      close();
+      ui_float$toast(i18n$t("composer.testSent", { n: 1 }), { href: router$base + paths$encoded`/emails/${sent.id}`, word: i18n$t("composer.testSee") });
+    } catch (e) {
+      if (!(e instanceof api$ApiError)) throw e;
+      setWrong(e.message);
+    }
+  };
+  return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("template.test")} onSubmit=${send} acts=${lib_core$html`<${ui_base$Button} onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary" disabled=${!from.trim() || !to.trim()}>${i18n$t("template.testAct")}<//>`}>
+		<${ui_base$Input} label=${i18n$t("template.from")} value=${from} onInput=${setFrom} /><${ui_base$Input} label=${i18n$t("template.testTo")} hint=${i18n$t("template.testHint")} value=${to} onInput=${setTo} error=${wrong} autofocus /><//>`;
+}
+export {
+  TemplatePage as default
+};
