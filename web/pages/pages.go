@@ -8,7 +8,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"html/template"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -28,12 +28,6 @@ import (
 
 //go:embed page.css
 var pageStyle string
-
-//go:embed page.html
-var pageHTML string
-
-// pageTemplate writes a hostedPage.
-var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 
 const (
 	// maxForm bounds the body of a form, in bytes: some 700 topics.
@@ -57,20 +51,17 @@ type pages struct {
 	texts   []*pageText // in the order of the matcher's tags
 }
 
-// hostedPage is the content of a page. Names in it are foreign input: fill or the template escapes
-// them.
+// hostedPage is the content of a page. Names in it are foreign input: fill or render escapes them.
 type hostedPage struct {
 	status  int
-	Lang    string
-	Style   template.CSS
 	Title   string
 	Team    string
 	Mark    string // the first letter of Team; empty: none
 	Theme   theme
-	Heading template.HTML
-	Saved   template.HTML // what was done; empty: nothing
-	Notice  template.HTML
-	Lines   []template.HTML
+	Heading markup
+	Saved   markup // what was done; empty: nothing
+	Notice  markup
+	Lines   []markup
 	Target  string // a URL that is shown as text; empty: none
 	Legend  string // of Topics
 	Topics  []app.ContactTopic
@@ -177,7 +168,7 @@ func (p *pages) refuse(x *rest.Exchange, e *rest.Error) {
 // write answers with a page. net/http omits the body for HEAD.
 func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	style := pageStyle + page.Theme.style
-	body := page.render(t.lang, style)
+	body := page.render(t.lang, markup(style))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Content-Language", t.lang)
@@ -192,16 +183,6 @@ func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	}
 	x.WriteHeader(page.status)
 	_, _ = io.WriteString(x, body) // an error means that the connection is closed
-}
-
-// render returns the whole page. style is the content of its style element.
-func (page *hostedPage) render(lang, style string) string {
-	page.Lang, page.Style = lang, template.CSS(style)
-	var b strings.Builder
-	if err := pageTemplate.Execute(&b, page); err != nil {
-		panic(err) // a fault of the template: writing to b can't fail
-	}
-	return b.String()
 }
 
 func (p *pages) askUnsubscribe(ctx context.Context, _ *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
@@ -287,11 +268,11 @@ func askPage(v *audience.PageView, t *pageText) *hostedPage {
 	page.Links = linkToPreferences(v, t)
 	if v.Topic != nil {
 		page.Heading = fill(t.askTopic, v)
-		page.Lines = []template.HTML{fill(t.askTopicMore, v)}
+		page.Lines = []markup{fill(t.askTopicMore, v)}
 		return page
 	}
 	page.Heading = fill(t.askAll, v)
-	page.Lines = []template.HTML{fill(t.askAllMore, v), fill(t.stillReach, v)}
+	page.Lines = []markup{fill(t.askAllMore, v), fill(t.stillReach, v)}
 	return page
 }
 
@@ -304,7 +285,7 @@ func unsubscribedPage(v *audience.PageView, t *pageText) *hostedPage {
 		return page
 	}
 	page.Saved = fill(t.doneAll, v)
-	page.Lines = []template.HTML{fill(t.stillReach, v)}
+	page.Lines = []markup{fill(t.stillReach, v)}
 	return page
 }
 
@@ -325,10 +306,10 @@ func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
 		page.Links = []pageLink{{Address: "../unsubscribe/" + v.UnsubscribeAll, Text: t.allLink}}
 	}
 	if len(v.Topics) == 0 {
-		page.Lines = []template.HTML{fill(t.noTopics, v)}
+		page.Lines = []markup{fill(t.noTopics, v)}
 		return page
 	}
-	page.Lines = []template.HTML{fill(t.choose, v)}
+	page.Lines = []markup{fill(t.choose, v)}
 	if v.Unsubscribed {
 		page.Lines[0] = fill(t.allOffMore, v)
 	}
@@ -352,28 +333,23 @@ func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		heading, line = t.unclear, t.unclearMore
 	}
-	return messagePage(e.StatusCode, heading, line)
-}
-
-// messagePage is a page with a heading and a line that name nobody.
-func messagePage(status int, heading, line string) *hostedPage {
 	v := &audience.PageView{}
-	return &hostedPage{status: status, Title: heading, Heading: fill(heading, v), Lines: []template.HTML{fill(line, v)}}
+	return &hostedPage{status: e.StatusCode, Title: heading, Heading: fill(heading, v), Lines: []markup{fill(line, v)}}
 }
 
 // fill inserts the names into a text. Each is in an element of its own that isolates its writing
 // direction.
-func fill(text string, v *audience.PageView) template.HTML {
+func fill(text string, v *audience.PageView) markup {
 	topic := ""
 	if v.Topic != nil {
 		topic = v.Topic.Name
 	}
-	return template.HTML(strings.NewReplacer("{team}", isolated(v.Team), "{topic}", isolated(topic)).
-		Replace(template.HTMLEscapeString(text)))
+	return markup(strings.NewReplacer("{team}", isolated(v.Team), "{topic}", isolated(topic)).
+		Replace(html.EscapeString(text)))
 }
 
 func isolated(name string) string {
-	return "<bdi>" + template.HTMLEscapeString(legible(name)) + "</bdi>"
+	return "<bdi>" + html.EscapeString(legible(name)) + "</bdi>"
 }
 
 // legible removes control characters, including bidirectional ones, which would affect the text

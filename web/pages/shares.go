@@ -2,7 +2,6 @@ package pages
 
 import (
 	"context"
-	"html/template"
 	"io"
 	"net/http"
 	"strconv"
@@ -55,7 +54,7 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 // Bcc recipients are not shown.
 func sharedPage(email *app.Email, in *pageInput, t *pageText) *hostedPage {
 	title := legible(email.Subject)
-	page := &hostedPage{status: http.StatusOK, Title: title, Heading: template.HTML(isolated(title)), Frame: in.Token + "/body"}
+	page := &hostedPage{status: http.StatusOK, Title: title, Heading: "<bdi>" + escaped(title) + "</bdi>", Frame: in.Token + "/body"}
 	switch {
 	case in.Images != "":
 		page.Frame += "?images=true"
@@ -66,13 +65,13 @@ func sharedPage(email *app.Email, in *pageInput, t *pageText) *hostedPage {
 	for i, address := range email.To {
 		to[i] = address.String()
 	}
-	page.Facts = []pageFact{{t.from, legible(email.From.String())}, {t.to, legible(strings.Join(to, ", "))}, {t.date, email.CreatedAt.UTC().Format(t.dateForm)}}
+	page.Facts = []pageFact{{t.from, email.From.String()}, {t.to, strings.Join(to, ", ")}, {t.date, email.CreatedAt.UTC().Format(t.dateForm)}}
 	return page
 }
 
 // sharedGone is the page for a link that has expired or never existed.
 func sharedGone(t *pageText) *hostedPage {
-	return messagePage(http.StatusNotFound, t.sharedGone, t.sharedGoneMore)
+	return &hostedPage{status: http.StatusNotFound, Title: t.sharedGone, Heading: escaped(t.sharedGone), Lines: []markup{escaped(t.sharedGoneMore)}}
 }
 
 // redirectToFrame redirects a browser that opens the content directly to the page that names its

@@ -12,7 +12,7 @@ import (
 // theme is a team's brand on a page. The zero value is a page without a team.
 type theme struct {
 	style string // CSS after the common style
-	Logo  string // URL; empty: none
+	logo  string // URL; empty: none
 	from  string // source of the logo in the Content-Security-Policy
 }
 
@@ -24,9 +24,9 @@ const (
 
 func themeOf(b *brand.Brand) (l theme) {
 	if path := b.Logo.Path(); path != "" {
-		l.Logo, l.from = ".."+path, "'self'" // pages are one level deep
+		l.logo, l.from = ".."+path, "'self'" // pages are one level deep
 	} else if from, ok := originOf(b.LogoURL); ok {
-		l.Logo, l.from = b.LogoURL, from
+		l.logo, l.from = b.LogoURL, from
 	}
 	if b.Color != "" {
 		l.style += "\n:root { " + colors(b.Color, lightCard, "var(--text)") + " }\n" +

@@ -131,9 +131,10 @@ func (t *trackedMail) click(ctx context.Context, x *rest.Exchange, token string,
 // orphanedPage names the target of a link whose email or team is deleted, and lets the reader
 // decide.
 func orphanedPage(to tracking.Destination, t *pageText) *hostedPage {
-	page := messagePage(http.StatusOK, t.orphaned, t.orphanedMore)
-	page.Target, page.Links = legible(to.Target), []pageLink{{Address: to.Location, Text: t.follow, Foreign: true}}
-	return page
+	return &hostedPage{
+		status: http.StatusOK, Title: t.orphaned, Heading: escaped(t.orphaned), Lines: []markup{escaped(t.orphanedMore)},
+		Target: legible(to.Target), Links: []pageLink{{Address: to.Location, Text: t.follow, Foreign: true}},
+	}
 }
 
 // addressText formats an address; empty if it is not known.

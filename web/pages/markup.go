@@ -1,0 +1,113 @@
+package pages
+
+import (
+	"html"
+	"strings"
+
+	"mailer/app"
+)
+
+// markup is HTML that is safe to write: constants of this package, and text from escaped.
+// html/template is not used: linking it keeps every method of the program, 3 MB, and small servers
+// have little memory.
+type markup string
+
+// escaped escapes text for use between tags and in quoted attributes.
+func escaped(text string) markup { return markup(html.EscapeString(text)) }
+
+// element returns content between begin and end; empty if content is empty.
+func element(begin, content, end markup) markup {
+	if content == "" {
+		return ""
+	}
+	return begin + content + end
+}
+
+// render returns the whole page. style is the content of its style element.
+func (page *hostedPage) render(lang string, style markup) string {
+	var b strings.Builder
+	put := func(parts ...markup) {
+		for _, part := range parts {
+			b.WriteString(string(part))
+		}
+	}
+	title := escaped(page.Title) + element(" – ", escaped(page.Team), "")
+	put("<!doctype html>\n<html lang=\"", escaped(lang), "\">\n<head>\n<meta charset=\"utf-8\">\n",
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n",
+		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", title, "</title>\n<style>", style, "</style>\n</head>\n<body>\n<main>\n")
+	if page.Team != "" {
+		put(`<p class="team">`, page.sign(), "<bdi>", escaped(page.Team), "</bdi></p>\n")
+	}
+	put("<h1>", page.Heading, "</h1>\n",
+		element(`<p class="note good" role="status"><span>`, page.Saved, "</span></p>\n"),
+		element(`<p class="note" role="status">`, page.Notice, "</p>\n"))
+	for _, line := range page.Lines {
+		put("<p>", line, "</p>\n")
+	}
+	put(page.facts(), element(`<iframe sandbox="" referrerpolicy="no-referrer" src="`, escaped(page.Frame), "\"></iframe>\n"))
+	put(element(`<p class="note" dir="ltr">`, escaped(page.Target), "</p>\n"), page.form(), page.nav(), "</main>\n</body>\n</html>\n")
+	return b.String()
+}
+
+// sign returns a team's logo, or the letter in its place.
+func (page *hostedPage) sign() markup {
+	if page.Theme.logo != "" {
+		return `<img class="logo" src="` + escaped(page.Theme.logo) + `" alt="" referrerpolicy="no-referrer">`
+	}
+	return element(`<span class="mark" aria-hidden="true">`, escaped(page.Mark), "</span>")
+}
+
+// facts returns the header lines of an email.
+func (page *hostedPage) facts() (lines markup) {
+	for _, f := range page.Facts {
+		lines += "<dt>" + escaped(f.Name) + "</dt><dd><bdi>" + escaped(legible(f.Value)) + "</bdi></dd>\n"
+	}
+	return element("<dl>\n", lines, "</dl>\n")
+}
+
+// form returns the page's form; empty without a button.
+func (page *hostedPage) form() markup {
+	if page.Button == "" {
+		return ""
+	}
+	var topics markup
+	if len(page.Topics) > 0 {
+		topics = "<fieldset>\n<legend>" + escaped(page.Legend) + "</legend>\n" + page.topics() + "</fieldset>\n"
+	}
+	return "<form method=\"post\">\n" + topics + `<button type="submit">` + escaped(page.Button) + "</button>\n</form>\n"
+}
+
+func (page *hostedPage) topics() markup {
+	var b strings.Builder
+	for i := range page.Topics {
+		t := &page.Topics[i]
+		id, about := escaped(t.ID), escaped(t.Description)
+		box := `<input type="checkbox" id="topic-` + id + `" name="` + id + `" value="opt_in"`
+		if t.Subscription == app.OptIn {
+			box += " checked"
+		}
+		if about != "" {
+			box += ` aria-describedby="about-` + id + `"`
+		}
+		for _, part := range []markup{
+			"<div class=\"topic\">\n", `<input type="hidden" name="` + shownTopic + `" value="` + id + "\">\n", box, ">\n",
+			`<label for="topic-` + id + `"><bdi>`, escaped(t.Name), "</bdi></label>\n",
+			element(`<p id="about-`+id+`"><bdi>`, about, "</bdi></p>\n"), "</div>\n",
+		} {
+			b.WriteString(string(part))
+		}
+	}
+	return markup(b.String())
+}
+
+func (page *hostedPage) nav() markup {
+	var links markup
+	for _, l := range page.Links {
+		rel := markup("")
+		if l.Foreign {
+			rel = ` rel="noopener noreferrer nofollow"`
+		}
+		links += `<a href="` + escaped(l.Address) + `"` + rel + `>` + escaped(l.Text) + "</a>\n"
+	}
+	return element("<nav>\n", links, "</nav>\n")
+}
