@@ -9,12 +9,12 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -42,9 +42,12 @@ type count struct {
 func main() {
 	ours, err := words(".")
 	if err == nil {
-		var theirs map[string]count
-		if theirs, err = words(filepath.Join(build.Default.GOROOT, "src")); err == nil {
-			show(ours, theirs)
+		var root []byte // build.Default.GOROOT is empty with -trimpath
+		if root, err = exec.Command("go", "env", "GOROOT").Output(); err == nil {
+			var theirs map[string]count
+			if theirs, err = words(filepath.Join(strings.TrimSpace(string(root)), "src")); err == nil {
+				show(ours, theirs)
+			}
 		}
 	}
 	if err != nil {

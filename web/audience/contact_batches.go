@@ -60,7 +60,7 @@ type contactRefRequest struct {
 type removeContactsRequest struct {
 	IDs    contactNames `json:"ids,omitempty" maxItems:"1000"`
 	Emails contactNames `json:"emails,omitempty" maxItems:"1000"`
-	Erase  bool         `json:"erase,omitempty" doc:"Also erase the addresses from address fields, events and logs, and the content of mail to them alone"`
+	Erase  bool         `json:"erase,omitempty" doc:"Also erase the addresses from address fields, events and logs, and mail to them alone"`
 }
 
 // Arrays whose length is checked while they are decoded.

@@ -89,7 +89,7 @@ type ContactListParams struct {
 
 // EraseParam is the query parameter of every deletion of a contact.
 type EraseParam struct {
-	Erase queryFlag `query:"erase" doc:"Also erase the address from address fields, events and logs, and the content of mail to it alone"`
+	Erase queryFlag `query:"erase" doc:"Also erase the address from address fields, events and logs, and mail to it alone"`
 }
 
 // queryFlag is documented as a boolean and read as text.
