@@ -138,7 +138,7 @@ func TestSettingsDifferentFromLeaderAreReported(t *testing.T) {
 		three := one.AddNode(testserver.NewRelay(nil))
 		for _, words := range []string{"this.compat=resend", "it.compat=strict", "this.base_url=https://other.example.com", "it.base_url=https://mail.example.com"} {
 			if !three.Log.Contains(words) {
-				t.Errorf("the log does not say %s:\n%s", words, three.Log.Text.String())
+				t.Errorf("the log does not say %s:\n%s", words, three.Log.String())
 			}
 		}
 	})

@@ -84,7 +84,7 @@ func erasureCrashes(t *testing.T, step int) {
 		next.Start()
 		for deadline := time.Now().Add(time.Minute); next.OpenErasures() > 0; {
 			if time.Now().After(deadline) {
-				t.Fatalf("step %d: the erasure does not end:\n%s", n, next.Log.Text.String())
+				t.Fatalf("step %d: the erasure does not end:\n%s", n, next.Log.String())
 			}
 			base.Sleep(t.Context(), 5*time.Millisecond, nil)
 		}

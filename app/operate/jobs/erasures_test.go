@@ -43,7 +43,7 @@ func TestErasureOfDeliveredMail(t *testing.T) {
 	wantErased(w)
 	wantOnlyFreeText(w)
 	if w.Log.Contains("level=ERROR") || w.Log.Contains("Vic.Tim") || w.Log.Contains("erase.example") {
-		t.Errorf("log:\n%s", w.Log.Text.String())
+		t.Errorf("log:\n%s", w.Log.String())
 	}
 }
 
@@ -113,7 +113,7 @@ func TestErasureCancelsWaitingMail(t *testing.T) {
 			t.Errorf("%d traces", n)
 		}
 		if w.Log.Contains("level=ERROR") {
-			t.Errorf("log:\n%s", w.Log.Text.String())
+			t.Errorf("log:\n%s", w.Log.String())
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 					t.Error("its work is not over")
 				}
 				if w.Log.Contains("level=ERROR") {
-					t.Errorf("log:\n%s", w.Log.Text.String())
+					t.Errorf("log:\n%s", w.Log.String())
 				}
 			})
 		})

@@ -20,7 +20,7 @@ func wantErased(w *testserver.Server) {
 	w.T.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); w.OpenErasures() > 0; {
 		if time.Now().After(deadline) {
-			w.T.Fatalf("an erasure does not end:\n%s", w.Log.Text.String())
+			w.T.Fatalf("an erasure does not end:\n%s", w.Log.String())
 		}
 		base.Sleep(w.T.Context(), 10*time.Millisecond, nil)
 	}

@@ -35,7 +35,7 @@ func wantDeleted(w *testserver.Server, id string) {
 func wantNoErrorLog(w *testserver.Server) {
 	w.T.Helper()
 	if w.Log.Contains("level=ERROR") {
-		w.T.Errorf("log:\n%s", w.Log.Text.String())
+		w.T.Errorf("log:\n%s", w.Log.String())
 	}
 }
 

@@ -251,7 +251,7 @@ func TestAttemptOfDeletedEmailLogsNoError(t *testing.T) {
 					t.Errorf("%d transactions, committed %v", n, w.CommittedUnits())
 				}
 				if w.Log.Contains("record a result") || w.Log.Contains("read a unit") || name != "panic" && w.Log.Contains("level=ERROR") {
-					t.Errorf("log:\n%s", w.Log.Text.String())
+					t.Errorf("log:\n%s", w.Log.String())
 				}
 				relay.SetScript(nil)
 				next := w.Send("eve@example.net") // the workers are free

@@ -219,7 +219,7 @@ func TestPanicInDeliveryIsContained(t *testing.T) {
 				synctest.Wait()
 				w.WantLastEvent(bad, app.Sent)
 				if !w.Log.Contains("boom") || w.Log.Contains("claim units") {
-					t.Errorf("log:\n%s", w.Log.Text.String())
+					t.Errorf("log:\n%s", w.Log.String())
 				}
 				want := int64(2)
 				if committed {

@@ -61,7 +61,7 @@ func TestDamagedEmailIsHeld(t *testing.T) {
 		if w.Unit(bad) != nil {
 			t.Error("it is canceled and its unit is still there")
 		}
-		if n := strings.Count(w.Log.Text.String(), "damaged content"); n != 1 {
+		if n := strings.Count(w.Log.String(), "damaged content"); n != 1 {
 			t.Errorf("the damage is logged %d times", n)
 		}
 	})
@@ -87,7 +87,7 @@ func TestDamagedBroadcastIsHeld(t *testing.T) {
 			t.Errorf("the damaged one: %s, held %q, %d sent", b.Status, b.Held, b.Counts.Sent)
 		}
 		testserver.Must(t, w.Services.Ready())
-		if n := strings.Count(w.Log.Text.String(), "a broadcast is held"); n != 1 {
+		if n := strings.Count(w.Log.String(), "a broadcast is held"); n != 1 {
 			t.Errorf("it is logged %d times", n)
 		}
 	})
@@ -119,8 +119,8 @@ func TestDatabaseLockDelaysMail(t *testing.T) {
 		later := w.Send("eve@example.net")
 		synctest.Wait()
 		w.WantLastEvent(later, app.Sent)
-		if n := strings.Count(w.Log.Text.String(), "another program holds a lock"); n != 2 || strings.Count(w.Log.Text.String(), "level=ERROR") != 1 { // its beginning and its end
-			t.Errorf("the log:\n%s", w.Log.Text.String())
+		if n := strings.Count(w.Log.String(), "another program holds a lock"); n != 2 || strings.Count(w.Log.String(), "level=ERROR") != 1 { // its beginning and its end
+			t.Errorf("the log:\n%s", w.Log.String())
 		}
 	})
 }

@@ -120,7 +120,7 @@ func TestRefusedDomainDoesNotStopOthers(t *testing.T) {
 					t.Errorf("its own timeline says %s", timeline)
 				}
 				if !n.Log.Contains("relay takes nothing of a sender's domain") || !n.Log.Contains("waiting=200") || n.Log.Contains("x@"+otherDomain) || n.Log.Contains("relay can't be used") {
-					t.Errorf("log:\n%.2000s", n.Log.Text.String())
+					t.Errorf("log:\n%.2000s", n.Log.String())
 				}
 				if got := n.SQL("SELECT type FROM webhook_events WHERE team_id = ? AND payload LIKE '%is not verified%'", n.other.TeamID); len(got) != 1 || got[0] != string(webhook.DeliverabilityPaused) {
 					t.Errorf("webhook %s heard %q", hook.ID, got)
@@ -176,7 +176,7 @@ func TestRelayRefusingEverythingBouncesNothing(t *testing.T) {
 			}
 		}
 		if !n.Log.Contains("relay can't be used") || !n.Log.Contains("stage=rcpt code=554 enhanced_code=5.7.1") {
-			t.Errorf("log:\n%.2000s", n.Log.Text.String())
+			t.Errorf("log:\n%.2000s", n.Log.String())
 		}
 		if got := len(n.relay.Transactions("")); got > 60 {
 			t.Errorf("%d transactions with a relay that refuses everything", got)

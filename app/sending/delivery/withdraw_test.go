@@ -37,7 +37,7 @@ func TestEmailDeletedDuringAttempt(t *testing.T) {
 					t.Errorf("%d attempts", n)
 				}
 				if w.Log.Contains("level=ERROR") {
-					t.Errorf("log:\n%s", w.Log.Text.String())
+					t.Errorf("log:\n%s", w.Log.String())
 				}
 				if n := w.Services.Delivery.Queues()[0].Busy(); n != 0 {
 					t.Errorf("%d units are still worked on", n)

@@ -38,7 +38,7 @@ func (p *mailCatcher) last(n int) caughtMail {
 		}
 		testserver.Sleep(time.Second)
 	}
-	p.w.T.Fatalf("%d mails left, want %d; log: %s", len(p.relay.Transactions("")), n, p.w.Log.Text.String())
+	p.w.T.Fatalf("%d mails left, want %d; log: %s", len(p.relay.Transactions("")), n, p.w.Log.String())
 	return caughtMail{}
 }
 
@@ -55,7 +55,7 @@ func (m *caughtMail) code() string {
 // shownMails returns everything that the database shows of mail to a reader of all tables.
 func shownMails(w *testserver.Server) string {
 	return w.Rows(`SELECT subject FROM emails`) + w.Rows(`SELECT * FROM contents`) + w.Rows(`SELECT * FROM captures`) + w.Rows(`SELECT * FROM events`) +
-		w.Rows(`SELECT * FROM audit_logs`) + w.Rows(`SELECT * FROM webhook_events`) + w.Rows(`SELECT * FROM account_texts`) + w.Log.Text.String()
+		w.Rows(`SELECT * FROM audit_logs`) + w.Rows(`SELECT * FROM webhook_events`) + w.Rows(`SELECT * FROM account_texts`) + w.Log.String()
 }
 
 func TestAccountMailHidesItsLink(t *testing.T) {

@@ -102,7 +102,7 @@ func TestSecretsAreStoredHashedOrSealed(t *testing.T) {
 		link, err := p.DevLink(ctx)
 		testserver.Must(t, err)
 		_, code, _ := strings.Cut(link, "#")
-		stored := w.Log.Text.String()
+		stored := w.Log.String()
 		for _, table := range []string{"users", "sessions", "devices", "sign_in_codes", "totp", "audit_logs"} {
 			stored += w.Rows(`SELECT * FROM ` + table)
 		}

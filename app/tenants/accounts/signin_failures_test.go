@@ -31,7 +31,7 @@ func TestFailedSignInIsAudited(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if !w.Log.Contains(`msg="a sign-in failed" address=192.0.2.7 account=` + u) {
-			t.Error(w.Log.Text.String())
+			t.Error(w.Log.String())
 		}
 		wrong("192.0.2.7", "ann@example.com") // within the minute
 		wrong("192.0.2.8", "ann@example.com")

@@ -286,7 +286,7 @@ func TestDeletedImportStopsAndKeepsContacts(t *testing.T) {
 			t.Errorf("the other team's is %s %+v", got.Status, got.Counts)
 		}
 		if n := w.Services.Imports.OpenImports(); n != 0 || w.Log.Contains("level=ERROR") {
-			t.Errorf("%d files are open; log\n%s", n, w.Log.Text.String())
+			t.Errorf("%d files are open; log\n%s", n, w.Log.String())
 		}
 	})
 }

@@ -77,7 +77,7 @@ func TestDeletedTeamLeavesOnlyItsAuditLog(t *testing.T) {
 		testserver.Must(t, err)
 		testserver.Sleep(time.Minute)
 		if left := w.SQL(`SELECT count(*) FROM teams WHERE id = ?`, team.ID)[0]; left != "0" {
-			t.Errorf("the team is still there; log:\n%s", w.Log.Text.String())
+			t.Errorf("the team is still there; log:\n%s", w.Log.String())
 		}
 		third, err := w.Services.Teams.BeginDeletion(t.Context(), again)
 		testserver.Must(t, err)

@@ -153,6 +153,6 @@ func (w *Server) WantNoTrace(address string) {
 		w.T.Errorf("%s is in %q", address, columns)
 	}
 	if w.Log.Contains("level=ERROR") {
-		w.T.Errorf("log:\n%s", w.Log.Text.String())
+		w.T.Errorf("log:\n%s", w.Log.String())
 	}
 }

@@ -418,22 +418,27 @@ func WantCode(t testing.TB, err error, want app.Code) {
 	}
 }
 
-// LogBuffer stores the log.
+// LogBuffer stores the log. It is safe for concurrent use.
 type LogBuffer struct {
 	mu   sync.Mutex
-	Text strings.Builder
+	text strings.Builder
 }
 
 // Write implements io.Writer.
 func (b *LogBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Text.Write(p)
+	return b.text.Write(p)
 }
 
 // Contains reports whether the log contains a text.
 func (b *LogBuffer) Contains(words string) bool {
+	return strings.Contains(b.String(), words)
+}
+
+// String returns the log so far.
+func (b *LogBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return strings.Contains(b.Text.String(), words)
+	return b.text.String()
 }
