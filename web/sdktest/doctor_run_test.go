@@ -80,7 +80,7 @@ func TestDoctorFixes(t *testing.T) {
 	expect()
 
 	in.stop(t)
-	if words := in.refused(t, "status"); !strings.Contains(words, "no server is running") {
+	if words := in.refused(t, "status"); !strings.Contains(words, "No server is running") {
 		t.Errorf("status without a server: %s", words)
 	}
 }

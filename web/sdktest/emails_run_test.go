@@ -109,7 +109,7 @@ func checkAttempts(t *testing.T, api client, taken, put string) {
 }
 
 func checkResend(t *testing.T, relay *sink, api client, taken, put string) {
-	api.ask(t, "POST", "/emails/"+taken+"/retry", nil, 409, "conflict", "waits")
+	api.ask(t, "POST", "/emails/"+taken+"/retry", nil, 409, "conflict", "not queued")
 	api.ask(t, "POST", "/emails/"+put+"/retry", nil, 200, put)
 	var ids []string
 	for range 2 { // one request, repeated
