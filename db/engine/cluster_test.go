@@ -128,7 +128,7 @@ func TestMemberTakesOverFromSilentLeader(t *testing.T) {
 	for putSetting(first, "late") == nil {
 		select {
 		case <-deadline:
-			t.Fatal("the old leader goes on writing")
+			t.Fatal("the old leader still writes")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

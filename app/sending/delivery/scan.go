@@ -52,7 +52,7 @@ func (l *scan) claimable(s sender, want int) int {
 	return n
 }
 
-// rotation remembers which team and domain were served last, so that the next scan goes on with the
+// rotation remembers which team and domain were served last, so that the next scan continues with the
 // following ones.
 type rotation struct {
 	lastTeam   string            // served last

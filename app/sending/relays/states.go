@@ -116,7 +116,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, unknown := []Status{}, "the server has not told of it yet"
+	all, unknown := []Status{}, "the server has not reported it yet"
 	published := map[string]Status{}
 	for _, st := range states {
 		var status Status

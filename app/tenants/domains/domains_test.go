@@ -48,7 +48,7 @@ func TestDomainVerificationLifecycle(t *testing.T) {
 		dns.Unpublish("TXT send.acme.test")
 		time.Sleep(app.RecheckEvery + time.Minute)
 		wantStatus(w, d.ID, app.DomainPending)
-		stopFor(w, app.GiveUpVerifying-2*app.RecheckEvery) // a round may have seen the loss at once, or only after RecheckEvery
+		stopFor(w, app.GiveUpVerifying-2*app.RecheckEvery) // a round sees the loss immediately, or up to RecheckEvery later
 		wantStatus(w, d.ID, app.DomainPending)
 		time.Sleep(4 * app.RecheckEvery)
 		wantStatus(w, d.ID, app.DomainFailed)
