@@ -38,8 +38,9 @@ type email struct {
 
 // event is a line of an email's timeline.
 type event struct {
-	Type      string `json:"type"`
-	Recipient string `json:"recipient"`
+	Type      string    `json:"type"`
+	Recipient string    `json:"recipient"`
+	CreatedAt time.Time `json:"created_at"`
 	Detail    struct {
 		Message       string `json:"message"`
 		ReplyCode     int    `json:"reply_code"`

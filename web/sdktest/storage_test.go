@@ -142,7 +142,7 @@ c.execute("ROLLBACK")
 		return status == 200, text
 	})
 	log := string(in.log(t))
-	if strings.Contains(log, "level=ERROR") || strings.Count(log, "another program holds a lock on the database;") != 1 {
-		t.Errorf("the log:\n%s", log)
+	if strings.Count(log, "level=ERROR") != 1 || strings.Count(log, `level=ERROR msg="another program holds a lock on the database;`) != 1 {
+		t.Errorf("the lock is not the one error in the log:\n%s", log)
 	}
 }
