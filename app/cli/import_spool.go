@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"mailer/app/kit/platform"
 	"mailer/app/rules/archive"
 	"mailer/app/server"
 )
@@ -37,9 +37,9 @@ func openSpool(database, name, identity string) (*spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the directory of the import: %w", err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := platform.Lock(lock); err != nil {
 		lock.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			return nil, errors.New("another command is importing the same source: wait until it has finished")
 		}
 		return nil, fmt.Errorf("lock the directory of the import: %w", err)

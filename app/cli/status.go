@@ -19,7 +19,12 @@ import (
 var errNeedsAttention = errors.New("attention needed: see the ✗ lines above")
 
 func (c *Store) status() *cobra.Command {
+	var live bool
+	var listen string
 	cmd := newCommand("status", "Show server status: relays, queue, disk, last backup. Exits 1 if anything needs attention", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if live {
+			return checkLive(cmd.Context(), listen)
+		}
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			st, err := server.Status(ctx, e, c.flags.DB, BuildVersion("")["version"])
 			if err != nil {
@@ -36,6 +41,8 @@ func (c *Store) status() *cobra.Command {
 			return errNeedsAttention
 		})
 	})
+	cmd.Flags().BoolVar(&live, "live", false, "only ask whether the server process answers, for health checks of containers; exits 1 if not")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:3000", "address of the HTTP API, for --live")
 	return c.jsonFlag(cmd)
 }
 

@@ -9,9 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"mailer/app/kit/platform"
 )
 
 // memory is a file system in memory on Linux; minFree is how many bytes must be free on it.
@@ -23,21 +24,12 @@ const (
 // Root returns the parent directory of test databases: TMPDIR if that is set, else /dev/shm if 2
 // GiB are free there, else os.TempDir.
 var Root = sync.OnceValue(func() string {
-	if os.Getenv("TMPDIR") == "" && freeBytes(memory) >= minFree && removeAbandoned(memory) == nil {
+	free, _ := platform.FreeSpace(memory) // 0 where there is no such directory
+	if os.Getenv("TMPDIR") == "" && free >= minFree && removeAbandoned(memory) == nil {
 		return memory
 	}
 	return os.TempDir()
 })
-
-// freeBytes returns how many bytes a file system has left; 0: it does not exist, or this is
-// unknown.
-func freeBytes(path string) uint64 {
-	var stat syscall.Statfs_t
-	if err := syscall.Statfs(path, &stat); err != nil {
-		return 0
-	}
-	return uint64(stat.Bavail) * uint64(stat.Bsize)
-}
 
 // Dir returns a new directory below Root, which is removed when the test ends. Tests of disk
 // faults use t.TempDir instead.
@@ -71,14 +63,14 @@ func makeDir(root string) (dir string, unlock func() error, err error) {
 	return dir, unlock, nil
 }
 
-// lock locks a directory until unlock is called or the process ends. Error: syscall.EWOULDBLOCK
+// lock locks a directory until unlock is called or the process ends. Error: platform.ErrLocked
 // if another process has locked the directory.
 func lock(dir string) (unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := platform.Lock(f); err != nil {
 		f.Close()
 		return nil, err
 	}

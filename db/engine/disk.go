@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"mailer/app/kit/platform"
 )
 
 // FileSizes are the sizes, in bytes, of the database file and its log, and the free space of its
@@ -37,11 +38,11 @@ func (sqliteEngine) sizes(d *DB) (s FileSizes, err error) {
 
 // DiskFree returns how many bytes are free on the disk of a directory, for users other than root.
 func DiskFree(dir string) (int64, error) {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err != nil {
+	free, err := platform.FreeSpace(dir)
+	if err != nil {
 		return 0, fmt.Errorf("ask for free space in %s: %w", dir, err)
 	}
-	return int64(fs.Bavail) * int64(fs.Bsize), nil
+	return free, nil
 }
 
 // Space is what the pages of the database are used for, in bytes.

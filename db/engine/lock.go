@@ -6,8 +6,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"mailer/app/kit/platform"
 )
 
 // lockFileTimeout is how long a starting server waits for the lock. A command that calls InUse
@@ -49,7 +50,7 @@ func lockFile(path string, timeout time.Duration) (*os.File, error) {
 	}
 	if err = waitLock(f, timeout); err != nil {
 		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			return nil, ErrInUse
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -57,13 +58,13 @@ func lockFile(path string, timeout time.Duration) (*os.File, error) {
 	return f, nil
 }
 
-// waitLock takes the exclusive lock of an open file. Error: that of the system, for example
-// syscall.EWOULDBLOCK if another process held the lock for the whole timeout.
+// waitLock takes the exclusive lock of an open file. Error:
+// platform.ErrLocked if another process held the lock for the whole timeout.
 func waitLock(f *os.File, timeout time.Duration) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err := platform.Lock(f)
 	for deadline := time.Now().Add(timeout); err != nil && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = platform.Lock(f)
 	}
 	return err
 }

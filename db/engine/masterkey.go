@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"mailer/app/kit/platform"
 	"mailer/app/kit/seal"
 )
 
@@ -115,7 +116,7 @@ func lockKeyFile(path string) (*os.File, error) {
 			return nil, fmt.Errorf("lock the master key file: %w", err)
 		}
 		err = waitLock(f, time.Until(deadline))
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			f.Close()
 			return nil, fmt.Errorf("another command is changing the master key file %s; try again when it has ended", path)
 		}
@@ -161,7 +162,7 @@ func replaceFile(path string, old *os.File, text string) error {
 	if err := os.Rename(draft, path); err != nil {
 		return errors.Join(err, os.Remove(draft))
 	}
-	return syncDir(filepath.Dir(path))
+	return platform.SyncDir(filepath.Dir(path))
 }
 
 // copyMode sets the owner and the mode of a file to those of another.
@@ -170,8 +171,9 @@ func copyMode(f *os.File, info os.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if as, own := info.Sys().(*syscall.Stat_t), is.Sys().(*syscall.Stat_t); as.Uid != own.Uid || as.Gid != own.Gid {
-		if err := f.Chown(int(as.Uid), int(as.Gid)); err != nil {
+	uid, gid, ok := platform.Owner(info)
+	if u, g, _ := platform.Owner(is); ok && (u != uid || g != gid) {
+		if err := f.Chown(uid, gid); err != nil {
 			return fmt.Errorf("keep its owner: %w", err)
 		}
 	}
@@ -189,7 +191,7 @@ func SyncMasterKeys(path string) error {
 	if err != nil {
 		return fmt.Errorf("sync the master key file: %w", err)
 	}
-	if err := errors.Join(f.Sync(), f.Close(), syncDir(filepath.Dir(real))); err != nil {
+	if err := errors.Join(f.Sync(), f.Close(), platform.SyncDir(filepath.Dir(real))); err != nil {
 		return fmt.Errorf("sync the master key file: %w", err)
 	}
 	return nil
@@ -224,7 +226,7 @@ func newMasterKey(path string) ([]seal.MasterKey, error) {
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // the file system has no hard links
 		err = os.Rename(draft, path)
 	}
-	if err = errors.Join(err, syncDir(filepath.Dir(path))); err != nil {
+	if err = errors.Join(err, platform.SyncDir(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("make master key: %w", err)
 	}
 	return keys, nil
@@ -244,13 +246,4 @@ func writeDraft(path, text string) (name string, err error) {
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}
 	return f.Name(), nil
-}
-
-// syncDir syncs a directory, so that its file names survive a power failure.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"mailer/app/kit/clock"
+	"mailer/app/kit/platform"
 )
 
 const (
@@ -42,7 +43,7 @@ func (r *migration) copyAside(ctx context.Context, version int) (file string, er
 	if err := r.copyTo(ctx, partial); err != nil {
 		return "", errors.Join(err, r.removePartials())
 	}
-	return file, errors.Join(os.Rename(partial, file), syncDir(filepath.Dir(file)))
+	return file, errors.Join(os.Rename(partial, file), platform.SyncDir(filepath.Dir(file)))
 }
 
 func (r *migration) copyTo(ctx context.Context, file string) error {

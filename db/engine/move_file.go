@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mailer/app/kit/platform"
 )
 
 // movingSuffix ends the name of a file while a database is moved into it.
@@ -157,7 +159,7 @@ func (f *fileTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) e
 }
 
 func (f *fileTarget) explainFull(err error) error {
-	if isDiskFull(err) || isFull(err) {
+	if platform.IsFull(err) || isFull(err) {
 		return refuse(ErrFull, "the disk of %s has no room for the database, and nothing was moved; make room, or name a file on another disk", f.path)
 	}
 	return err
@@ -217,7 +219,7 @@ func (f *fileTarget) commit(context.Context) error {
 		return err
 	}
 	f.done = true
-	return syncDir(filepath.Dir(f.path))
+	return platform.SyncDir(filepath.Dir(f.path))
 }
 
 func (f *fileTarget) close() error {

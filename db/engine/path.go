@@ -8,7 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"mailer/app/kit/platform"
 )
 
 // refusal is an error that tells the person who starts the program why a database is not opened
@@ -83,8 +84,8 @@ func refuseLinked(name, path string) error {
 	if err != nil {
 		return ignoreMissing(err)
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
-		return refuse(ErrNotDatabase, "%s has %d names (hard links), and the log of a database goes by its name: another program would not see what is written under this one; find them with find FOLDER -samefile %s, and remove all but one", name, stat.Nlink, path)
+	if links := platform.Links(info); links > 1 {
+		return refuse(ErrNotDatabase, "%s has %d names (hard links), and the log of a database goes by its name: another program would not see what is written under this one; find them with find FOLDER -samefile %s, and remove all but one", name, links, path)
 	}
 	return nil
 }

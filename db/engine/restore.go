@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"mailer/app/kit/clock"
+	"mailer/app/kit/platform"
 )
 
 // restoringSuffix ends the name of a copy while it is prepared to replace the database.
@@ -102,7 +103,7 @@ func (r *Restore) stage(ctx context.Context, schema string) error {
 		if errors.Is(err, fs.ErrNotExist) && side != "" {
 			continue
 		}
-		if isDiskFull(err) {
+		if platform.IsFull(err) {
 			return refuse(ErrFull, "the disk of %s has no room for %s beside what is there, and nothing was changed; make room, or name a database on another disk", r.name, r.file)
 		}
 		if err != nil {
@@ -110,10 +111,6 @@ func (r *Restore) stage(ctx context.Context, schema string) error {
 		}
 	}
 	return r.checkStaged(ctx, schema)
-}
-
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 func (r *Restore) stageFile(side string) error {
@@ -186,7 +183,7 @@ func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
 	if err == nil {
 		err = removeIfThere(r.path + "-shm")
 	}
-	if err = errors.Join(err, syncDir(filepath.Dir(r.path))); err != nil {
+	if err = errors.Join(err, platform.SyncDir(filepath.Dir(r.path))); err != nil {
 		return "", fmt.Errorf("put the copy in the place of %s: %w", r.name, err)
 	}
 	if !there {
@@ -210,11 +207,11 @@ func (r *Restore) copyOwner() error {
 
 // chownLike sets the owner of a file to that of another one, if this process is root.
 func chownLike(path string, other fs.FileInfo) error {
-	owner, ok := other.Sys().(*syscall.Stat_t)
+	uid, gid, ok := platform.Owner(other)
 	if !ok || os.Geteuid() != 0 {
 		return nil
 	}
-	return os.Chown(path, int(owner.Uid), int(owner.Gid))
+	return os.Chown(path, uid, gid)
 }
 
 // emptyLog moves the log of the database into its file, so that a single file is set aside. A
@@ -245,7 +242,7 @@ func (r *Restore) setAside(aside string) (there bool, err error) {
 	if logLength(r.path) == 0 {
 		err := os.Link(r.path, aside)
 		if err == nil {
-			return true, errors.Join(removeIfThere(r.path+"-wal"), syncDir(filepath.Dir(r.path)))
+			return true, errors.Join(removeIfThere(r.path+"-wal"), platform.SyncDir(filepath.Dir(r.path)))
 		}
 		if !errors.Is(err, syscall.EPERM) && !errors.Is(err, errors.ErrUnsupported) {
 			return true, err
@@ -254,7 +251,7 @@ func (r *Restore) setAside(aside string) (there bool, err error) {
 	if err := os.Rename(r.path, aside); err != nil {
 		return true, err
 	}
-	return true, errors.Join(renameIfThere(r.path+"-wal", aside+"-wal"), syncDir(filepath.Dir(r.path)))
+	return true, errors.Join(renameIfThere(r.path+"-wal", aside+"-wal"), platform.SyncDir(filepath.Dir(r.path)))
 }
 
 func renameIfThere(from, to string) error {

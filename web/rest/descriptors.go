@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"mailer/app/kit/platform"
 )
 
 // reservedDescriptors is the number of open files and connections besides those of clients: the
@@ -57,11 +59,8 @@ func (s *connections) acceptFailed(err error) {
 // descriptorLimit returns how many files the process may open; Go has raised the soft limit to the
 // hard one. 0: not known.
 func descriptorLimit() uint64 {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 0
-	}
-	return limit.Max
+	limit, _ := platform.MaxOpenFiles() // 0 with an error
+	return limit
 }
 
 // warnDescriptors logs a warning if so many connections need more files than the process may open.

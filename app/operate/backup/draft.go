@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"mailer/app/kit/platform"
 )
 
 // draft is a backup in progress under a temporary name. It is locked while its process lives; the
@@ -24,13 +26,13 @@ func newDraft(final string) (*draft, error) {
 		return nil, fmt.Errorf("%s is there already, and was left as it is; name another file", final)
 	}
 	d := &draft{final: final, name: final + ".partial"}
-	f, err := os.OpenFile(d.name, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(d.name, os.O_CREATE|os.O_RDWR|platform.NoFollow, 0o600)
 	if err != nil {
 		return nil, d.describe(err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := platform.Lock(f); err != nil {
 		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			return nil, fmt.Errorf("another backup is being written to %s; wait until it is done, or name another file", final)
 		}
 		return nil, fmt.Errorf("lock %s: %w", d.name, err)
@@ -51,7 +53,7 @@ func (d *draft) describe(err error) error {
 		return fmt.Errorf("the folder of %s is not there; make it with mkdir -p %s, or name another file", d.final, dir)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("%s can't be written by this user: %w; name a file in a folder of yours, or run it as the owner of %s", d.final, err, dir)
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case platform.IsFull(err):
 		return fmt.Errorf("the disk of %s is full; nothing of the backup was left on it: make room, or name a file on another disk", d.final)
 	}
 	return fmt.Errorf("back up to %s: %w", d.final, err)
@@ -68,11 +70,11 @@ func (d *draft) hasSpace(database string) error {
 			bytes += info.Size()
 		}
 	}
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(filepath.Dir(d.final), &disk); err != nil {
+	free, err := platform.FreeSpace(filepath.Dir(d.final))
+	if err != nil {
 		return d.describe(err)
 	}
-	if free := int64(disk.Bavail) * int64(disk.Bsize); free < bytes+spareBytes {
+	if free < bytes+spareBytes {
 		return fmt.Errorf("the backup takes %d MB, and the disk of %s has %d MB left; make room, or name a file on another disk", bytes>>20, d.final, free>>20)
 	}
 	return nil
@@ -87,7 +89,7 @@ func (d *draft) publish() error {
 	if err != nil { // no hard links on this file system
 		err = os.Rename(d.name, d.final)
 	}
-	if err = errors.Join(err, syncDir(filepath.Dir(d.final))); err != nil {
+	if err = errors.Join(err, platform.SyncDir(filepath.Dir(d.final))); err != nil {
 		return d.describe(err)
 	}
 	return nil
@@ -99,13 +101,4 @@ func (d *draft) discard() {
 		_ = os.Remove(d.name + side)
 	}
 	_ = d.file.Close()
-}
-
-// syncDir syncs a directory, so that new names survive a power cut.
-func syncDir(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

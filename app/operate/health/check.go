@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/kit/platform"
 	"mailer/db"
 	"mailer/db/engine"
 )
@@ -126,7 +126,7 @@ func checkMode(name, path string) Check {
 func checkFolder(database string) Check {
 	const name = "folder"
 	dir := folderOf(database)
-	if err := syscall.Access(dir, 0x2|0x1); err != nil { // W_OK and X_OK
+	if err := platform.CheckWritable(dir); err != nil {
 		return bad(name, "folder_closed", "", "folder", dir, "error", err.Error())
 	}
 	return good(name, "working directory %s is writable", dir)
@@ -163,11 +163,11 @@ func checkDescriptors(database string, running bool) Check {
 			return judgeDescriptors(fmt.Sprintf("the server (process %d)", pid), limitOf(pid))
 		}
 	}
-	var own syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil {
+	limit, err := platform.MaxOpenFiles()
+	if err != nil {
 		return bad("open files", "check_failed", "open files", "check", "open files", "error", err.Error())
 	}
-	return judgeDescriptors("a server started from this shell", own.Max)
+	return judgeDescriptors("a server started from this shell", limit)
 }
 
 func judgeDescriptors(whose string, limit uint64) Check {

@@ -2,17 +2,16 @@ package submission
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/emersion/go-smtp"
 
 	"mailer/app/kit/fair"
+	"mailer/app/kit/platform"
 )
 
 // Refusals for the content of a message.
@@ -96,7 +95,7 @@ func (in *messageBuffer) store(b []byte) *smtp.SMTPError {
 	}
 	if err != nil {
 		in.log.Error("keep a message that arrives by SMTP", "err", err)
-		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		if platform.IsFull(err) {
 			return errNoSpace
 		}
 		return errInternal
