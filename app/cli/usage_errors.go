@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -227,7 +229,8 @@ func NotCreated(database string, err error) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) && !server.IsReadOnly(err) {
 		return err
 	}
-	return fmt.Errorf("this user can't write %s or its folder: give both to this user with chown, or name another file with --db (%w)", server.DatabaseName(database), err)
+	name := server.DatabaseName(database)
+	return fmt.Errorf("this user can't write %[1]s or its folder: as root, run chown %[2]d %[3]s %[1]s*, or name another file with --db (%[4]w)", name, os.Getuid(), filepath.Dir(name), err)
 }
 
 // helpCommand is cobra's help command, which for unknown commands shows the help of mailer.

@@ -31,6 +31,7 @@ var parts = map[string]string{
 	"disk":       "full disks, and disks that fail to sync (root and loop devices)",
 	"generators": "clients made of openapi.json by generators, and linters of it",
 	"harness":    "the tools of these tests: each finds what it is for",
+	"image":      "the program in a container image that MAILER_IMAGE names",
 	"imports":    "imports of other services' files, killed and repeated",
 	"kills":      "kill -9 under load, at each call on the files, restarts, long queues",
 	"languages":  "every screen of the dashboard in every language",
