@@ -68,7 +68,7 @@ func Cached[T any](h *Handler, make func() T) func() T {
 	}
 }
 
-// write makes the document in one form. It takes fifty times the memory of its result, once, so the
+// write makes the document in one form. It takes many times the memory of its result, once, so the
 // memory is returned to the system.
 func (h *Handler) write(shape func(document)) []byte {
 	defer debug.FreeOSMemory()
