@@ -78,9 +78,23 @@ func liveOf(checks []RecordCheck, record, name string) Live {
 	return LiveUnknown
 }
 
-// Unverified returns the error for a send from an unverified domain (CodeValidation). It names the
-// missing records and the next step. records are those of Records.
-func (d *Domain) Unverified(records []DNSRecord) *Error {
+// UnverifiedDomain is the cause of the error for a send from an unverified domain.
+type UnverifiedDomain struct{ TeamID, Name string }
+
+// Error implements error.
+func (e *UnverifiedDomain) Error() string { return e.Name + " is not verified" }
+
+// Unverified returns the error for a send from an unverified domain (CodeValidation). Its cause is an
+// *UnverifiedDomain. VerifySteps say what to do.
+func (d *Domain) Unverified() *Error {
+	refusal := Invalid("from", "uses the domain %s, which is not verified (its status is %s)", d.Name, d.Status)
+	refusal.Err = &UnverifiedDomain{TeamID: d.TeamID, Name: d.Name}
+	return refusal
+}
+
+// VerifySteps names the missing records of an unverified domain and the next step. records are those
+// of Records.
+func (d *Domain) VerifySteps(records []DNSRecord) string {
 	faults := map[Live]string{LiveMissing: "is missing", LiveMismatch: "has another value", LiveUnknown: "is not known to be there"}
 	var wrong []string
 	for _, r := range records {
@@ -92,5 +106,5 @@ func (d *Domain) Unverified(records []DNSRecord) *Error {
 	if len(wrong) > 0 {
 		then = fmt.Sprintf("%s. Publish what `mailer domains records %s` shows, then %s", strings.Join(wrong, ", and "), d.Name, then)
 	}
-	return Invalid("from", "uses the domain %s, which is not verified (its status is %s): %s", d.Name, d.Status, then)
+	return then
 }

@@ -342,12 +342,13 @@ func TestSendingDraftNeedsVerifiedDomain(t *testing.T) {
 	a := &audienceAPI{testAPI: newTestAPI(t, relayed())}
 	a.domain(a.team.ID, "new.example.com", false)
 	a.domain(a.team.ID, "example.com", true)
-	for from, words := range map[string]string{"a@unknown.test": "uses the domain unknown.test", "a@new.example.com": "not verified"} {
+	for from, words := range map[string]string{"a@unknown.test": "uses the domain unknown.test", "a@new.example.com": "then run `mailer domains verify new.example.com`"} {
 		body := fmt.Sprintf(`{"from":%q,"subject":"s","text":"x"`, from)
 		wantError(t, a.call("POST", "/broadcasts", body+`,"send":true}`), 422, app.CodeValidation, "`from`", words)
 		wantError(t, a.call("POST", "/broadcasts", body+`,"send":true,"scheduled_at":"in 1 hour"}`), 422, app.CodeValidation, "`from`", words)
 		draft := a.broadcast(201, "POST", "/broadcasts", body+`}`)
 		wantError(t, a.call("POST", "/broadcasts/"+draft.ID+"/send", ""), 422, app.CodeValidation, "`from`", words)
+		wantError(t, a.call("POST", "/broadcasts/"+draft.ID+"/test", `{"to":["me@example.net"]}`), 422, app.CodeValidation, "`from`", words)
 		a.broadcast(200, "PATCH", "/broadcasts/"+draft.ID, `{"from":"a@example.com"}`)
 		a.broadcast(200, "POST", "/broadcasts/"+draft.ID+"/send", "")
 	}

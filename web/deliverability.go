@@ -5,13 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/reputation"
 	"mailer/app/sending/guardrails"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -61,12 +60,12 @@ type deliverabilityRoutes struct {
 
 // Add adds the routes to a handler.
 func (r deliverabilityRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-email-insights", Method: http.MethodGet, Path: "/emails/{id}/insights",
 		Summary: "Get the deliverability score of an email with the findings that lower it", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getInsights)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-deliverability", Method: http.MethodGet, Path: "/deliverability",
 		Summary: "Get the team's delivery, bounce and complaint figures of the last 30 days", Tags: []string{"Deliverability"},
 	}, r.getDeliverability)

@@ -4,18 +4,17 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/plan"
 	"mailer/app/rules/reputation"
 	"mailer/app/rules/webhook"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // documentTags describes the groups of operations, in their order in the document.
-func documentTags(doc *huma.OpenAPI) {
-	doc.Tags = []*huma.Tag{
+func documentTags(doc *openapi.Document) {
+	doc.Tags = []openapi.Tag{
 		{Name: "Emails", Description: "Send email, alone or in batches, and see what became of it."},
 		{Name: "Domains", Description: "The domains that a team sends from, with the DNS records that they need."},
 		{Name: "Suppressions", Description: "The addresses that a team's mail leaves out."},
@@ -88,8 +87,8 @@ var eventNotes = map[webhook.EventName]string{
 }
 
 // documentWebhooks describes the request that an endpoint receives for each event.
-func documentWebhooks(h *rest.Handler, doc *huma.OpenAPI) {
-	items, data := map[string]*huma.PathItem{}, eventData()
+func documentWebhooks(h *rest.Handler, doc *openapi.Document) {
+	items, data := map[string]openapi.PathItem{}, eventData()
 	for _, name := range webhook.EventNames() {
 		title := eventTitle(name)
 		note := eventNotes[name]
@@ -98,12 +97,12 @@ func documentWebhooks(h *rest.Handler, doc *huma.OpenAPI) {
 			note = "A " + subject + " was " + verb + "."
 		}
 		event := h.Component(title, eventSchema(doc.Components.Schemas, name, data[name]))
-		items[string(name)] = &huma.PathItem{Post: &huma.Operation{
+		items[string(name)] = openapi.PathItem{"post": {
 			OperationID: "on-" + strings.NewReplacer(".", "-", "_", "-").Replace(string(name)), Tags: webhookTags,
 			Summary: "Hear of " + string(name), Description: note + " Signed by the scheme of Standard Webhooks; an event can come twice, with the same id.",
 			Security: []map[string][]string{}, Parameters: signatureHeaders(),
-			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: event}}},
-			Responses:   map[string]*huma.Response{"2XX": {Description: "The event is taken; after any other answer it comes again"}},
+			RequestBody: &openapi.RequestBody{Required: true, Content: map[string]*openapi.MediaType{"application/json": {Schema: event}}},
+			Responses:   map[string]*openapi.Response{"2XX": {Description: "The event is taken; after any other answer it comes again"}},
 		}}
 	}
 	doc.Webhooks = items
@@ -119,41 +118,42 @@ func eventTitle(name webhook.EventName) string {
 }
 
 // eventSchema describes the payload of an event, whose data is one of the given types.
-func eventSchema(r huma.Registry, name webhook.EventName, data []reflect.Type) *huma.Schema {
-	var shapes []*huma.Schema
+func eventSchema(r *openapi.Registry, name webhook.EventName, data []reflect.Type) *openapi.Schema {
+	var shapes []*openapi.Schema
 	for _, t := range data {
-		shape := r.Schema(t, true, "")
-		for member, s := range r.SchemaFromRef(shape.Ref).Properties {
+		shape := r.Component(t)
+		properties := r.Edit(shape.Ref).Properties
+		for member, s := range properties {
 			if strings.HasSuffix(member, "_at") {
-				s.Format = "date-time"
+				at := *s
+				at.Format = "date-time"
+				properties[member] = &at
 			}
 		}
-		r.SchemaFromRef(shape.Ref).Properties["test"] = &huma.Schema{Type: huma.TypeBoolean, Description: "true in events that POST /webhooks/{id}/test makes up; absent in all others"}
+		properties["test"] = &openapi.Schema{Type: openapi.TypeBoolean, Description: "true in events that POST /webhooks/{id}/test makes up; absent in all others"}
 		shapes = append(shapes, shape)
 	}
 	content := shapes[0]
 	if len(shapes) > 1 {
-		content = &huma.Schema{AnyOf: shapes}
+		content = &openapi.Schema{AnyOf: shapes}
 	}
-	event := &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"type", "created_at", "data"},
-		Properties: map[string]*huma.Schema{
-			"type":       {Type: huma.TypeString, Enum: []any{string(name)}},
-			"created_at": {Type: huma.TypeString, Format: "date-time", Description: "When it happened"},
+	return &openapi.Schema{
+		Type: openapi.TypeObject, AdditionalProperties: false, Required: []string{"type", "created_at", "data"},
+		Properties: map[string]*openapi.Schema{
+			"type":       {Type: openapi.TypeString, Enum: []any{string(name)}},
+			"created_at": {Type: openapi.TypeString, Format: "date-time", Description: "When it happened"},
 			"data":       content,
 		},
 	}
-	event.PrecomputeMessages()
-	return event
 }
 
 // signatureHeaders returns the signature headers. Endpoints also receive them with the prefix
 // svix-.
-func signatureHeaders() []*huma.Param {
-	header := func(name, what string) *huma.Param {
-		return &huma.Param{Name: name, In: "header", Required: true, Description: what, Schema: &huma.Schema{Type: huma.TypeString}}
+func signatureHeaders() []*openapi.Param {
+	header := func(name, what string) *openapi.Param {
+		return &openapi.Param{Name: name, In: "header", Required: true, Description: what, Schema: &openapi.Schema{Type: openapi.TypeString}}
 	}
-	return []*huma.Param{
+	return []*openapi.Param{
 		header("webhook-id", "msg_ and a uuid, the same for each attempt"),
 		header("webhook-timestamp", "When this attempt began, in seconds since 1970"),
 		header("webhook-signature", "v1, and the base64 of an HMAC-SHA256 of id, timestamp and body; several with spaces between while two secrets sign"),

@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/domains"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // DomainItem is a domain in a list.
@@ -131,38 +130,38 @@ type domainRoutes struct{ service *domains.Service }
 
 // Add adds the routes to a handler.
 func (r domainRoutes) Add(h *rest.Handler) {
-	add := rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	add := rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
 		Summary: "Add a domain to send from. The answer lists the DNS records to publish; verify the domain after that", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
 	}, r.addDomain)
 	r.documentRegions(h, add)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-domains", Method: http.MethodGet, Path: "/domains",
 		Summary: "List domains, newest first", Tags: domainTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listDomains)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-domain", Method: http.MethodGet, Path: "/domains/{id}",
 		Summary: "Get a domain with its DNS records and their status", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getDomain)
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
 		Summary: "Change open and click tracking of a domain", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateDomain)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
 		Summary: "Start a check of the DNS records of a domain. The domain shows the result some seconds later", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, rest.Do[*DomainPath](r.service.VerifyDomain, func(id string) domainRef { return domainRef{Object: "domain", ID: id} }))
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "rotate-domain-key", Method: http.MethodPost, Path: "/domains/{id}/dkim/rotate",
 		Summary: "Create the next DKIM key of a domain, unless one is pending. It signs mail as soon as its DNS record is found", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.rotateKey)
-	rest.Register(h, rest.Route{Admin: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true, Fresh: true}, openapi.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the API keys that are bound to it", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
@@ -171,10 +170,11 @@ func (r domainRoutes) Add(h *rest.Handler) {
 
 // documentRegions lists the regions that have a relay in the document, the default first. Without
 // relays, any region is allowed.
-func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
+func (r domainRoutes) documentRegions(h *rest.Handler, add *openapi.Operation) {
 	h.BeforeDocument(func() {
 		body := add.RequestBody.Content["application/json"].Schema
-		schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
+		properties := h.OpenAPI().Components.Schemas.Edit(body.Ref).Properties
+		schema := *properties["region"]
 		schema.Default, schema.Enum = nil, nil
 		for i, region := range r.service.Regions() {
 			if i == 0 {
@@ -182,6 +182,7 @@ func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 			}
 			schema.Enum = append(schema.Enum, region)
 		}
+		properties["region"] = &schema
 	})
 }
 

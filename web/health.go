@@ -5,11 +5,10 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/server"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 type healthStatus struct {
@@ -40,11 +39,11 @@ type healthRoutes struct {
 func (r healthRoutes) Add(h *rest.Handler) {
 	rt := rest.Route{Quiet: true, AnyHost: true} // load balancers use host names of their own
 	for method, id := range map[string]string{http.MethodGet: "get-", http.MethodHead: "head-"} {
-		rest.RegisterPublic(h, rt, huma.Operation{
+		rest.RegisterPublic(h, rt, openapi.Operation{
 			OperationID: id + "health", Method: method, Path: "/healthz",
 			Summary: "Tell that the process lives", Tags: []string{"Health"},
 		}, r.health)
-		rest.RegisterPublic(h, rt, huma.Operation{
+		rest.RegisterPublic(h, rt, openapi.Operation{
 			OperationID: id + "readiness", Method: method, Path: "/readyz",
 			Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
 			Errors: []int{http.StatusServiceUnavailable},

@@ -7,13 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/kit/window"
 	"mailer/app/rules/feedback"
 	"mailer/app/sending/providerevents"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 const (
@@ -33,9 +32,9 @@ type SNS interface {
 // feedbackSource is a provider with a secret in its URL, read as text.
 type feedbackSource string
 
-// Schema implements huma.SchemaProvider.
-func (feedbackSource) Schema(huma.Registry) *huma.Schema {
-	schema := &huma.Schema{Type: huma.TypeString}
+// Schema implements openapi.SchemaProvider.
+func (feedbackSource) Schema(*openapi.Registry) *openapi.Schema {
+	schema := &openapi.Schema{Type: openapi.TypeString}
 	for _, source := range app.FeedbackSources() {
 		schema.Enum = append(schema.Enum, source)
 	}
@@ -68,7 +67,7 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}
 	sesRoute := rt
 	sesRoute.SignedBody, sesRoute.Precheck = true, in.checkTopics
-	ses := rest.RegisterRaw(h, sesRoute, huma.Operation{
+	ses := rest.RegisterRaw(h, sesRoute, openapi.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
 		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
@@ -76,7 +75,7 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 	}, in.ses)
 	rest.DocumentBody[snsMessage](h, ses, true)
 	rt.Precheck = in.checkSecret
-	provider := rest.RegisterRaw(h, rt, huma.Operation{
+	provider := rest.RegisterRaw(h, rt, openapi.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
 		Description: "The body is what the provider's webhooks send; for generic, one event as the example or an array of up to 1,000.",
@@ -92,9 +91,9 @@ type snsMessage map[string]any
 // format.
 type providerEvents struct{}
 
-// Schema implements huma.SchemaProvider.
-func (providerEvents) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "What the provider's webhooks send", Examples: []any{map[string]any{
+// Schema implements openapi.SchemaProvider.
+func (providerEvents) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{Description: "What the provider's webhooks send", Examples: []any{map[string]any{
 		"type": "bounced", "email_id": "0197f2a4-5c1e-7b3a-9d84-2f6c1a0b3e57", "recipient": "ann@example.net",
 		"enhanced_code": "5.1.1", "diagnostic": "smtp; 550 5.1.1 no such user", "created_at": "2026-08-01T09:30:00.000Z",
 	}}}

@@ -6,13 +6,13 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -71,10 +71,10 @@ func (l *ipRanges) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.DecodeList(d, (*[]string)(l), teams.MaxAllowedIPs, "an array of strings")
 }
 
-// Schema implements huma.SchemaProvider.
-func (ipRanges) Schema(huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (ipRanges) Schema(*openapi.Registry) *openapi.Schema {
 	most := teams.MaxAllowedIPs
-	return &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}, MaxItems: &most}
+	return &openapi.Schema{Type: "array", Items: &openapi.Schema{Type: "string"}, MaxItems: &most}
 }
 
 // KeyPath is the path parameter of one API key.
@@ -97,22 +97,22 @@ type keyRoutes struct{ service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r keyRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true}, openapi.Operation{
 		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
 		Summary: "Create an API key. The answer shows its token once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.createKey)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-api-keys", Method: http.MethodGet, Path: "/api-keys",
 		Summary: "List API keys, newest first, without their tokens", Tags: keyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.service.ListTeamKeys, newKeyItem))
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
 		Summary: "Change the name, the expiry or the allowed IP addresses of an API key", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateKey)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "delete-api-key", Method: http.MethodDelete, Path: "/api-keys/{id}",
 		Summary: "Revoke an API key. It stops working immediately", Tags: keyTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},

@@ -6,11 +6,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/kit/pubsub"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // liveRoutes is the route of live events.
@@ -31,12 +30,12 @@ const liveDescription = "Server-sent events. Each says what changed, at most onc
 
 // Add adds the route to a handler.
 func (r liveRoutes) Add(h *rest.Handler) {
-	rest.RegisterRaw(h, rest.Route{AllTeams: true, Quiet: true}, huma.Operation{
+	rest.RegisterRaw(h, rest.Route{AllTeams: true, Quiet: true}, openapi.Operation{
 		OperationID: "listen", Method: http.MethodGet, Path: "/live",
 		Summary: "Hear what changes while it changes", Description: liveDescription, Tags: []string{"Live"},
-		Responses: map[string]*huma.Response{"200": {
+		Responses: map[string]*openapi.Response{"200": {
 			Description: "OK",
-			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+			Content:     map[string]*openapi.MediaType{"text/event-stream": {Schema: &openapi.Schema{Type: openapi.TypeString}}},
 		}},
 	}, r.listen)
 }

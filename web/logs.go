@@ -5,12 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/operate/requestlog"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // LogItem is a request in a list.
@@ -89,12 +88,12 @@ var logTags = []string{"Logs"}
 
 // Add adds the routes to a handler.
 func (r logRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-logs", Method: http.MethodGet, Path: "/logs",
 		Summary: "List the API requests of the team's keys and members", Tags: logTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.list)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-log", Method: http.MethodGet, Path: "/logs/{id}",
 		Summary: "Get an API request by id", Tags: logTags, Errors: []int{http.StatusNotFound},
 	}, r.get)

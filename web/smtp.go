@@ -6,10 +6,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/smtp/submission"
 )
 
@@ -39,7 +38,7 @@ type smtpRoutes struct {
 
 // Add adds the route to a handler.
 func (r smtpRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-smtp", Method: http.MethodGet, Path: "/smtp",
 		Summary: "Get the host, ports and sign-in of the SMTP server for sending", Tags: keyTags,
 	}, r.get)

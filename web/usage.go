@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/plan"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // usageRecord is a team's usage and the limits of its plan.
@@ -59,7 +58,7 @@ type usageRoutes struct{ service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r usageRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage",
 		Summary: "Get what the team used of its plan", Tags: []string{"Usage"},
 	}, r.getUsage)

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app/kit/clock"
 	"mailer/app/kit/metrics"
 	"mailer/app/operate/health"
@@ -28,6 +26,7 @@ import (
 	"mailer/web/operator"
 	"mailer/web/pages"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // Config configures the HTTP API.
@@ -75,7 +74,7 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	h.OnDocument(documentTags)
-	h.OnDocument(func(doc *huma.OpenAPI) { documentWebhooks(h, doc) })
+	h.OnDocument(func(doc *openapi.Document) { documentWebhooks(h, doc) })
 	h.ServeDocument()
 	return h
 }

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/webhook"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // WebhookEventItem is an event that was or will be sent to a webhook.
@@ -28,9 +27,9 @@ type eventPayload json.RawMessage
 // MarshalJSON implements json.Marshaler.
 func (p eventPayload) MarshalJSON() ([]byte, error) { return p, nil }
 
-// Schema implements huma.SchemaProvider.
-func (eventPayload) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "object", AdditionalProperties: true, Description: "What the endpoint gets: type, created_at and data"}
+// Schema implements openapi.SchemaProvider.
+func (eventPayload) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{Type: "object", AdditionalProperties: true, Description: "What the endpoint gets: type, created_at and data"}
 }
 
 type webhookEventRecord struct {
@@ -87,22 +86,22 @@ type (
 )
 
 func (r webhookRoutes) addEvents(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-webhook-events", Method: http.MethodGet, Path: "/webhooks/{id}/events",
 		Summary: "List the events of the last 30 days for a webhook, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listWebhookEvents)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-webhook-event", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}",
 		Summary: "Get a webhook event with its payload", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getWebhookEvent)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-webhook-attempts", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}/attempts",
 		Summary: "List the delivery attempts of a webhook event, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listWebhookAttempts)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "replay-webhook-event", Method: http.MethodPost, Path: "/webhooks/{id}/events/{event_id}/replay",
 		Summary: "Deliver an event to a webhook again", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},

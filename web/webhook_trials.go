@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/rules/webhook"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // testWebhookRequest is the optional body of POST /webhooks/{id}/test.
@@ -58,12 +58,12 @@ type (
 )
 
 func (r webhookRoutes) addTrials(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Admin: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, Optional: true}, openapi.Operation{
 		OperationID: "test-webhook", Method: http.MethodPost, Path: "/webhooks/{id}/test",
 		Summary: "Deliver a made-up event to a webhook now, and show its answer", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.testWebhook)
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "replay-webhook", Method: http.MethodPost, Path: "/webhooks/{id}/replay",
 		Summary: "Deliver events to a webhook again: the named ones, all that failed, or all since a given time", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/rules/webhook"
 	"mailer/app/tenants/webhooks"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // WebhookItem is a webhook in a list.
@@ -50,14 +50,14 @@ func (l *eventList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.DecodeList(d, (*[]webhook.EventName)(l), webhook.MaxEvents, "an array of strings")
 }
 
-// Schema implements huma.SchemaProvider.
-func (eventList) Schema(huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (eventList) Schema(*openapi.Registry) *openapi.Schema {
 	most := webhook.MaxEvents
-	item := &huma.Schema{Type: "string"}
+	item := &openapi.Schema{Type: "string"}
 	for _, name := range webhook.Subscribable() {
 		item.Enum = append(item.Enum, name)
 	}
-	return &huma.Schema{Type: "array", Items: item, MaxItems: &most}
+	return &openapi.Schema{Type: "array", Items: item, MaxItems: &most}
 }
 
 type createWebhookRequest struct {
@@ -99,32 +99,32 @@ type webhookRoutes struct{ service *webhooks.Service }
 
 // Add adds the routes to a handler.
 func (r webhookRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
 		Summary: "Create a webhook: the server posts the chosen events to a URL", Tags: webhookTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createWebhook)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/webhooks",
 		Summary: "List webhooks, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.service.ListWebhooks, newWebhookItem))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-webhook", Method: http.MethodGet, Path: "/webhooks/{id}",
 		Summary: "Get a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, rest.Get[*WebhookPath](r.service.GetWebhook, newWebhookRecord))
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
 		Summary: "Change the URL, the events or the status of a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateWebhook)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
 		Summary: "Delete a webhook with its events and attempts", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, rest.Do[*WebhookPath](r.service.DeleteWebhook, func(id string) deletedWebhook { return deletedWebhook{Object: "webhook", ID: id, Deleted: true} }))
-	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true, Optional: true}, openapi.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
 		Summary: "Create a new signing secret for a webhook. The old one signs as well for a while", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},

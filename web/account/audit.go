@@ -4,13 +4,13 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -45,9 +45,9 @@ func (f changedFields) MarshalJSON() ([]byte, error) {
 	return jsontext.Value(f), nil
 }
 
-// Schema implements huma.SchemaProvider.
-func (changedFields) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeObject, Nullable: true, AdditionalProperties: true}
+// Schema implements openapi.SchemaProvider.
+func (changedFields) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{Type: openapi.TypeObject, Nullable: true, AdditionalProperties: true}
 }
 
 // auditInput is the query of GET /audit-logs.
@@ -65,7 +65,7 @@ type AuditRoutes struct{ Service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r AuditRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Admin: true, AllTeams: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true, AllTeams: true}, openapi.Operation{
 		OperationID: "list-audit-logs", Method: http.MethodGet, Path: "/audit-logs",
 		Summary: "List who changed what in the team, newest first", Tags: []string{"Audit log"},
 		Errors: []int{http.StatusUnprocessableEntity},

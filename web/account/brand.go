@@ -4,13 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/rules/brand"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // brandAnswer is a team's brand.
@@ -47,19 +46,19 @@ type BrandRoutes struct {
 
 // Add adds the routes to a handler.
 func (r BrandRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-brand", Method: http.MethodGet, Path: "/team/brand",
 		Summary: "Get the brand of the team: logo, color, font and footer", Tags: teamTags,
 	}, r.get)
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-brand", Method: http.MethodPatch, Path: "/team/brand",
 		Summary: "Change color, font and footer of the team's brand", Tags: teamTags,
 	}, r.update)
-	rest.RegisterBody(h, rest.Route{Admin: true, ReusesBuffer: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, ReusesBuffer: true}, openapi.Operation{
 		OperationID: "set-logo", Method: http.MethodPost, Path: "/team/logo",
 		Summary: "Upload the logo of the team", Tags: teamTags,
 	}, r.setLogo)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "remove-logo", Method: http.MethodDelete, Path: "/team/logo",
 		Summary: "Remove the logo of the team", Tags: teamTags,
 	}, r.removeLogo)

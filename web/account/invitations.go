@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // InvitationItem is an invitation to a team, without its link.
@@ -81,17 +80,17 @@ type InvitationRoutes struct{ Service *accounts.Service }
 
 // Add adds the routes to a handler.
 func (r InvitationRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "create-invitation", Method: http.MethodPost, Path: "/invitations", DefaultStatus: http.StatusCreated,
 		Summary: "Invite a person to the team. The answer shows the link of the invitation once; an earlier invitation of the same address becomes invalid", Tags: teamTags,
 		Errors: []int{http.StatusConflict},
 	}, r.invite)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "list-invitations", Method: http.MethodGet, Path: "/invitations",
 		Summary: "List open invitations to the team, newest first", Tags: teamTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.Invitations, newInvitationItem))
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "delete-invitation", Method: http.MethodDelete, Path: "/invitations/{id}",
 		Summary: "Withdraw an invitation", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
@@ -99,7 +98,7 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 		return deletedInvitation{Object: "invitation", ID: id, Deleted: true}
 	}))
 	r.addRead(h)
-	registerSignIn(h, rest.Route{}, huma.Operation{
+	registerSignIn(h, rest.Route{}, openapi.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation",
 		Summary: "Join the team that asked, with an account or a new one, and sign in", Tags: signInTags,
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusTooManyRequests},
@@ -110,7 +109,7 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 
 // addRead adds the route that describes an invitation before it is accepted.
 func (r InvitationRoutes) addRead(h *rest.Handler) {
-	added := rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Body: true, MaxBody: maxBody}, huma.Operation{
+	added := rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Body: true, MaxBody: maxBody}, openapi.Operation{
 		OperationID: "read-invitation", Method: http.MethodPost, Path: "/auth/invitation/read",
 		Summary: "Show what the link of an invitation invites to. It changes nothing", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusTooManyRequests},

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // MeRoutes are the routes of a person's own account.
@@ -74,24 +73,24 @@ var meTags = []string{"Account"}
 
 // Add adds the routes to a handler.
 func (r MeRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "get-me", Method: http.MethodGet, Path: "/users/me",
 		Summary: "Who is signed in, and to which teams he belongs", Tags: meTags,
 	}, r.get)
-	rest.RegisterBody(h, rest.Route{Person: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "update-me", Method: http.MethodPatch, Path: "/users/me",
 		Summary: "Change name, language or theme", Tags: meTags,
 	}, r.update)
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "list-my-sessions", Method: http.MethodGet, Path: "/users/me/sessions",
 		Summary: "List where one is signed in, newest first", Tags: meTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.sessions)
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "end-my-other-sessions", Method: http.MethodDelete, Path: "/users/me/sessions",
 		Summary: "Sign out everywhere but here", Tags: meTags,
 	}, r.endOthers)
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "end-my-session", Method: http.MethodDelete, Path: "/users/me/sessions/{id}",
 		Summary: "Sign out in one place", Tags: meTags,
 		Errors: []int{http.StatusNotFound},

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -60,22 +59,22 @@ type MemberRoutes struct{ Service *accounts.Service }
 
 // Add adds the routes to a handler.
 func (r MemberRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "list-members", Method: http.MethodGet, Path: "/members",
 		Summary: "List the members of the team", Tags: teamTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.Members, newMemberItem))
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "add-member", Method: http.MethodPost, Path: "/members", DefaultStatus: http.StatusCreated,
 		Summary: "Invite a person to the team, as POST /invitations does. The person becomes a member by accepting", Tags: teamTags,
 		Errors: []int{http.StatusConflict},
 	}, r.add)
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-member", Method: http.MethodPatch, Path: "/members/{id}",
 		Summary: "Change the role of a member. This ends the member's sessions in this team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.update)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "delete-member", Method: http.MethodDelete, Path: "/members/{id}",
 		Summary: "Remove a member from the team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // OwnInvitationItem is an invitation of the signed-in person.
@@ -41,16 +40,16 @@ type OwnInvitationRoutes struct{ Service OwnInvitationService }
 
 // Add adds the routes to a handler.
 func (r OwnInvitationRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "list-my-invitations", Method: http.MethodGet, Path: "/users/me/invitations",
 		Summary: "List the teams that ask one to join, newest first", Tags: meTags,
 	}, r.list)
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "accept-my-invitation", Method: http.MethodPost, Path: "/users/me/invitations/{id}/accept",
 		Summary: "Join a team that asks for it", Tags: meTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.accept)
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "decline-my-invitation", Method: http.MethodDelete, Path: "/users/me/invitations/{id}",
 		Summary: "Decline to join a team", Tags: meTags,
 		Errors: []int{http.StatusNotFound},

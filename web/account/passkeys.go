@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // PasskeyRoutes are the routes of passkeys.
@@ -59,22 +58,22 @@ type passkeyNameInput struct {
 
 // Add adds the routes to a handler.
 func (r PasskeyRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, openapi.Operation{
 		OperationID: "begin-my-passkey", Method: http.MethodPost, Path: "/users/me/passkeys/options",
 		Summary: "Get what a browser needs to make a passkey", Tags: meTags,
 		Errors: []int{http.StatusConflict},
 	}, r.options)
-	added := rest.RegisterRaw(h, rest.Route{Person: true, Fresh: true, Body: true, MaxBody: maxBody}, huma.Operation{
+	added := rest.RegisterRaw(h, rest.Route{Person: true, Fresh: true, Body: true, MaxBody: maxBody}, openapi.Operation{
 		OperationID: "create-my-passkey", Method: http.MethodPost, Path: "/users/me/passkeys", DefaultStatus: http.StatusCreated,
 		Summary: "Keep the passkey that a browser made", Tags: meTags,
 		Errors: []int{http.StatusConflict},
 	}, r.create)
 	rest.DocumentBody[webauthnJSON](h, added, true)
-	rest.Register(h, rest.Route{Person: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "list-my-passkeys", Method: http.MethodGet, Path: "/users/me/passkeys",
 		Summary: "List one's passkeys, newest first; there are few", Tags: meTags,
 	}, r.list)
-	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, openapi.Operation{
 		OperationID: "delete-my-passkey", Method: http.MethodDelete, Path: "/users/me/passkeys/{id}",
 		Summary: "Remove a passkey", Tags: meTags,
 		Errors: []int{http.StatusNotFound},
@@ -83,7 +82,7 @@ func (r PasskeyRoutes) Add(h *rest.Handler) {
 }
 
 func (r PasskeyRoutes) addSignIn(h *rest.Handler) {
-	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true}, huma.Operation{
+	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true}, openapi.Operation{
 		OperationID: "begin-passkey-sign-in", Method: http.MethodPost, Path: "/auth/passkey/options",
 		Summary: "Get what a browser needs to sign in by passkey", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusConflict},
@@ -91,7 +90,7 @@ func (r PasskeyRoutes) addSignIn(h *rest.Handler) {
 		options, err := r.Service.SignInOptions()
 		return newWebAuthn(options, err)
 	})
-	added := rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Body: true, MaxBody: maxBody}, huma.Operation{
+	added := rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Body: true, MaxBody: maxBody}, openapi.Operation{
 		OperationID: "sign-in-by-passkey", Method: http.MethodPost, Path: "/auth/passkey",
 		Summary: "Sign in by passkey, complete a sign-in, or prove anew who one is", Tags: signInTags,
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusTooManyRequests},

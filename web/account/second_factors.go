@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // SecondFactorRoutes are the routes of second factors and confirmations.
@@ -65,22 +64,22 @@ type (
 // Add adds the routes to a handler.
 func (r SecondFactorRoutes) Add(h *rest.Handler) {
 	r.addProofs(h)
-	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, openapi.Operation{
 		OperationID: "begin-my-totp", Method: http.MethodPost, Path: "/users/me/totp",
 		Summary: "Get a secret for one-time passwords, which are in force once they are confirmed", Tags: meTags,
 		Errors: []int{http.StatusConflict},
 	}, r.offer)
-	rest.RegisterBody(h, rest.Route{Person: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Person: true}, openapi.Operation{
 		OperationID: "confirm-my-totp", Method: http.MethodPost, Path: "/users/me/totp/confirm",
 		Summary: "Turn one-time passwords on with one of them, and get ten recovery codes, once", Tags: meTags,
 		Errors: []int{http.StatusConflict},
 	}, r.confirmTOTP)
-	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, openapi.Operation{
 		OperationID: "delete-my-totp", Method: http.MethodDelete, Path: "/users/me/totp",
 		Summary: "Turn one-time passwords off", Tags: meTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.drop)
-	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, openapi.Operation{
 		OperationID: "create-my-recovery-codes", Method: http.MethodPost, Path: "/users/me/recovery-codes",
 		Summary: "Get ten recovery codes in place of all others", Tags: meTags,
 		Errors: []int{http.StatusConflict},
@@ -89,7 +88,7 @@ func (r SecondFactorRoutes) Add(h *rest.Handler) {
 
 // addProofs adds the routes that rotate the session's token.
 func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
-	registerSession(h, rest.Route{PartialSession: true}, huma.Operation{
+	registerSession(h, rest.Route{PartialSession: true}, openapi.Operation{
 		OperationID: "complete-sign-in", Method: http.MethodPost, Path: "/auth/totp",
 		Summary: "Complete a sign-in with a one-time password or a recovery code", Tags: signInTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *secondFactorRequest) (*signedInOutput, error) {
@@ -102,7 +101,7 @@ func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
 		}
 		return newSignedIn(h, x, &n), nil
 	})
-	registerSession(h, rest.Route{}, huma.Operation{
+	registerSession(h, rest.Route{}, openapi.Operation{
 		OperationID: "confirm-session", Method: http.MethodPost, Path: "/auth/confirm",
 		Summary: "Prove anew who one is, for what needs a fresh proof", Tags: signInTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *confirmRequest) (*provedOutput, error) {
@@ -112,7 +111,7 @@ func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
 		n, err := r.Service.Reauthenticate(ctx, visitor(h, x), x.Key, accounts.Proof{Password: b.Password, Code: b.Code})
 		return newProved(h, x, &n, err)
 	})
-	registerSession(h, rest.Route{}, huma.Operation{
+	registerSession(h, rest.Route{}, openapi.Operation{
 		OperationID: "change-my-password", Method: http.MethodPost, Path: "/users/me/password",
 		Summary: "Change the password, which ends all other sessions", Tags: meTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *changePasswordRequest) (*provedOutput, error) {
@@ -131,7 +130,7 @@ func newProved(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession, err er
 }
 
 // registerSession adds a route for signed-in people whose handler sets cookies.
-func registerSession[B, O any](h *rest.Handler, rt rest.Route, op huma.Operation, handler func(ctx context.Context, x *rest.Exchange, body *B) (*O, error)) {
+func registerSession[B, O any](h *rest.Handler, rt rest.Route, op openapi.Operation, handler func(ctx context.Context, x *rest.Exchange, body *B) (*O, error)) {
 	rt.Person, rt.Body, rt.MaxBody = true, true, maxBody
 	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*O, error) {
 		var body B

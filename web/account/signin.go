@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // SignInRoutes are the routes of sign-in and sign-out.
@@ -78,35 +77,35 @@ var signInTags = []string{"Sign-in"}
 
 // Add adds the routes to a handler.
 func (r SignInRoutes) Add(h *rest.Handler) {
-	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Quiet: true}, huma.Operation{
+	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Quiet: true}, openapi.Operation{
 		OperationID: "get-setup", Method: http.MethodGet, Path: "/auth/setup",
 		Summary: "Tell whether the first account is still to be created", Tags: signInTags,
 	}, func(ctx context.Context, _ *rest.Exchange, _ *struct{}) (*setupStateOutput, error) {
 		needed, err := r.Service.NeedsSetup(ctx)
 		return &setupStateOutput{setupState{Object: "setup", Needed: needed}}, err
 	})
-	registerSignIn(h, rest.Route{}, huma.Operation{
+	registerSignIn(h, rest.Route{}, openapi.Operation{
 		OperationID: "set-up", Method: http.MethodPost, Path: "/auth/setup",
 		Summary: "Make the first account with the code that mailer serve shows, and sign in", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests},
 	}, func(ctx context.Context, v *accounts.Visitor, b *setupRequest) (accounts.NewSession, error) {
 		return r.Service.Setup(ctx, v, &accounts.SetupInput{Code: b.Code, Email: b.Email, Password: b.Password, Name: b.Name, Team: b.Team})
 	})
-	registerSignIn(h, rest.Route{}, huma.Operation{
+	registerSignIn(h, rest.Route{}, openapi.Operation{
 		OperationID: "sign-in", Method: http.MethodPost, Path: "/auth/sign-in",
 		Summary: "Sign in with address and password", Tags: signInTags,
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests},
 	}, func(ctx context.Context, v *accounts.Visitor, b *signInRequest) (accounts.NewSession, error) {
 		return r.Service.SignIn(ctx, v, b.Email, b.Password)
 	})
-	registerSignIn(h, rest.Route{}, huma.Operation{
+	registerSignIn(h, rest.Route{}, openapi.Operation{
 		OperationID: "open-sign-in-link", Method: http.MethodPost, Path: "/auth/link",
 		Summary: "Sign in with a link, once, within half an hour of its making", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusTooManyRequests},
 	}, func(ctx context.Context, v *accounts.Visitor, b *linkRequest) (accounts.NewSession, error) {
 		return r.Service.OpenLink(ctx, v, b.Code)
 	})
-	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true}, huma.Operation{
+	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true}, openapi.Operation{
 		OperationID: "sign-out", Method: http.MethodPost, Path: "/auth/sign-out",
 		Summary: "End the session; nothing where there is none", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusServiceUnavailable},
@@ -120,7 +119,7 @@ func (r SignInRoutes) Add(h *rest.Handler) {
 }
 
 // registerSignIn adds a route that begins a session, or raises a partial one.
-func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, signIn func(ctx context.Context, v *accounts.Visitor, body *B) (accounts.NewSession, error)) {
+func registerSignIn[B any](h *rest.Handler, rt rest.Route, op openapi.Operation, signIn func(ctx context.Context, v *accounts.Visitor, body *B) (accounts.NewSession, error)) {
 	rt.Public, rt.SameSite, rt.Body, rt.MaxBody = true, true, true, maxBody
 	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*signedInOutput, error) {
 		var body B

@@ -5,13 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/operate/retention"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // team is the team of the key.
@@ -44,11 +43,11 @@ type TeamRoutes struct {
 
 // Add adds the routes to a handler.
 func (r TeamRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "get-team", Method: http.MethodGet, Path: "/team",
 		Summary: "Get the team and its settings", Tags: teamTags,
 	}, r.get)
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, openapi.Operation{
 		OperationID: "update-team", Method: http.MethodPatch, Path: "/team",
 		Summary: "Change the name or the settings of the team", Tags: teamTags,
 		Errors: []int{http.StatusConflict},

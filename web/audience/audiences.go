@@ -4,10 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // Audiences are segments under their former name, for older clients.
@@ -35,21 +34,21 @@ type AudienceRoutes struct{ SegmentRoutes }
 
 // Add adds the routes to a handler.
 func (r AudienceRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-audience", Method: http.MethodPost, Path: "/audiences", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment under its old name", Tags: audienceTags,
 	}, r.createAudience)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-audiences", Method: http.MethodGet, Path: "/audiences",
 		Summary: "List segments under their old name, newest first", Tags: audienceTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.ListSegments, listedSegment))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-audience", Method: http.MethodGet, Path: "/audiences/{id}",
 		Summary: "Get a segment under its old name", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAudience)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-audience", Method: http.MethodDelete, Path: "/audiences/{id}",
 		Summary: "Delete a segment under its old name; its contacts stay", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},

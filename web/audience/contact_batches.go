@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -120,22 +120,22 @@ func (r *putContactsRequest) DecodeBody(body []byte) (err error) {
 	return err
 }
 
-// Schema implements huma.SchemaProvider.
-func (putContactsRequest) Schema(r huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (putContactsRequest) Schema(r *openapi.Registry) *openapi.Schema {
 	return shapes.BatchSchema[createContactRequest](r, app.MaxContactBatch)
 }
 
 func (r ContactRoutes) addBatches(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "put-contacts", Method: http.MethodPost, Path: "/contacts/batch", DefaultStatus: http.StatusCreated,
 		Summary: fmt.Sprintf("Create or update 1 to %d contacts", app.MaxContactBatch), Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.putContacts)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-contacts", Method: http.MethodPost, Path: "/contacts/batch/get",
 		Summary: "Get several contacts by id or address", Tags: contactTags,
 	}, r.getContacts)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "remove-contacts", Method: http.MethodPost, Path: "/contacts/batch/remove",
 		Summary: "Delete several contacts by id or address; unknown ones are skipped", Tags: contactTags,
 	}, r.removeContacts)

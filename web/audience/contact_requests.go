@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -101,10 +101,10 @@ func (s *segmentRef) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.WrongShape(d, "the id of a segment, or an object with it")
 }
 
-// Schema implements huma.SchemaProvider.
-func (segmentRef) Schema(r huma.Registry) *huma.Schema {
-	object := huma.SchemaFromType(r, reflect.TypeFor[app.SegmentRef]())
-	return &huma.Schema{OneOf: []*huma.Schema{object, {Type: huma.TypeString, Format: "uuid"}}}
+// Schema implements openapi.SchemaProvider.
+func (segmentRef) Schema(r *openapi.Registry) *openapi.Schema {
+	object := r.Inline(reflect.TypeFor[app.SegmentRef]())
+	return &openapi.Schema{OneOf: []*openapi.Schema{object, {Type: openapi.TypeString, Format: "uuid"}}}
 }
 
 // segmentRefs is an array whose length is checked while it is decoded.
@@ -154,12 +154,12 @@ func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// Schema implements huma.SchemaProvider.
-func (propertyMap) Schema(r huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (propertyMap) Schema(r *openapi.Registry) *openapi.Schema {
 	most := app.MaxProperties
-	value := *huma.SchemaFromType(r, reflect.TypeFor[shapes.PropertyValue]())
-	value.OneOf = append(value.OneOf, &huma.Schema{Type: "null"})
-	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &value, MaxProperties: &most}
+	value := *r.Inline(reflect.TypeFor[shapes.PropertyValue]())
+	value.OneOf = append(value.OneOf, &openapi.Schema{Type: "null"})
+	return &openapi.Schema{Type: openapi.TypeObject, AdditionalProperties: &value, MaxProperties: &most}
 }
 
 func (m propertyMap) changes() app.PropertyChanges {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -13,6 +12,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // ContactTopicItem is a topic with a contact's subscription.
@@ -50,11 +50,11 @@ func (r *setTopicsRequest) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return json.UnmarshalDecode(d, (*namedTopicChoices)(r))
 }
 
-// Schema implements huma.SchemaProvider.
-func (setTopicsRequest) Schema(r huma.Registry) *huma.Schema {
-	object := huma.SchemaFromType(r, reflect.TypeFor[namedTopicChoices]())
+// Schema implements openapi.SchemaProvider.
+func (setTopicsRequest) Schema(r *openapi.Registry) *openapi.Schema {
+	object := r.Inline(reflect.TypeFor[namedTopicChoices]())
 	alone := *object.Properties["topics"]
-	return &huma.Schema{OneOf: []*huma.Schema{&alone, object}}
+	return &openapi.Schema{OneOf: []*openapi.Schema{&alone, object}}
 }
 
 type contactTopicsRecord struct {
@@ -91,17 +91,17 @@ type ContactTopicRoutes struct{ Service *audience.Service }
 // Add adds the routes to a handler.
 func (r ContactTopicRoutes) Add(h *rest.Handler) {
 	tags := []string{"Contacts"}
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
 		Summary: "List all topics with the choice of a contact for each: opt_in or opt_out", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, rest.ListOf[*contactTopicsPageInput](r.Service.ListContactTopics, newContactTopicItem))
-	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, openapi.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
 		Summary: "Set the choices of a contact for topics. If one is refused, none is stored", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.setContactTopics)
-	rest.Register(h, rest.Route{ReadOnly: true}, huma.Operation{
+	rest.Register(h, rest.Route{ReadOnly: true}, openapi.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the preferences page of a contact", Tags: tags,
 		Errors: []int{http.StatusNotFound},

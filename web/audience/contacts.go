@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -95,9 +94,9 @@ type EraseParam struct {
 // queryFlag is documented as a boolean and read as text.
 type queryFlag string
 
-// Schema implements huma.SchemaProvider.
-func (queryFlag) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
+// Schema implements openapi.SchemaProvider.
+func (queryFlag) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{Type: openapi.TypeBoolean, Default: false}
 }
 
 // read returns the value; empty is false. Errors: CodeValidation naming the field.
@@ -169,32 +168,32 @@ type ContactRoutes struct {
 
 // Add adds the routes to a handler.
 func (r ContactRoutes) Add(h *rest.Handler) {
-	documentExisting(h, rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	documentExisting(h, rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createContact))
-	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
+	rest.Register(h, rest.Route{FreshExport: true}, openapi.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first, or search them", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContacts)
-	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
+	rest.Register(h, rest.Route{FreshExport: true}, openapi.Operation{
 		OperationID: "list-segment-contacts", Method: http.MethodGet, Path: "/segments/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listSegmentContacts)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-contact", Method: http.MethodGet, Path: "/contacts/{id}",
 		Summary: "Get a contact by id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getContact)
-	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, openapi.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact. Setting unsubscribed to false is the only way to subscribe a contact again", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateContact)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
 		Summary: "Delete a contact by id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
@@ -204,8 +203,8 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 }
 
 // documentExisting documents the answer for an existing contact.
-func documentExisting(h *rest.Handler, op *huma.Operation) {
-	h.OnDocument(func(*huma.OpenAPI) {
+func documentExisting(h *rest.Handler, op *openapi.Operation) {
+	h.OnDocument(func(*openapi.Document) {
 		existing := *op.Responses["201"]
 		existing.Description = "The contact existed"
 		op.Responses["200"] = &existing

@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -32,7 +31,7 @@ type contactEventsInput struct {
 }
 
 func (r PreviewRoutes) addHistory(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-contact-events", Method: http.MethodGet, Path: "/contacts/{id}/events",
 		Summary: "List all emails to a contact with what happened to each, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},

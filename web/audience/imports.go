@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,6 +19,7 @@ import (
 	"mailer/app/rules/contactfile"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // ImportCounts are the numbers of an import's rows by result.
@@ -99,12 +99,12 @@ func (c *propertyColumn) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.WrongShape(d, "a string or an object")
 }
 
-// Schema implements huma.SchemaProvider.
-func (propertyColumn) Schema(huma.Registry) *huma.Schema {
-	heading := &huma.Schema{Type: huma.TypeString}
-	return &huma.Schema{OneOf: []*huma.Schema{heading, {
-		Type: huma.TypeObject, Required: []string{"column"}, AdditionalProperties: false,
-		Properties: map[string]*huma.Schema{"column": heading, "type": {Type: huma.TypeString, Enum: []any{"string", "number", "boolean", "date_dmy", "date_mdy", "date_ymd"}}},
+// Schema implements openapi.SchemaProvider.
+func (propertyColumn) Schema(*openapi.Registry) *openapi.Schema {
+	heading := &openapi.Schema{Type: openapi.TypeString}
+	return &openapi.Schema{OneOf: []*openapi.Schema{heading, {
+		Type: openapi.TypeObject, Required: []string{"column"}, AdditionalProperties: false,
+		Properties: map[string]*openapi.Schema{"column": heading, "type": {Type: openapi.TypeString, Enum: []any{"string", "number", "boolean", "date_dmy", "date_mdy", "date_ymd"}}},
 	}}}
 }
 
@@ -162,28 +162,28 @@ type ImportRoutes struct{ Service *audience.Imports }
 
 // Add adds the routes to a handler.
 func (r ImportRoutes) Add(h *rest.Handler) {
-	create := rest.RegisterRaw(h, rest.Route{Stream: true}, huma.Operation{
+	create := rest.RegisterRaw(h, rest.Route{Stream: true}, openapi.Operation{
 		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound, http.StatusConflict},
 		Description: importDescription,
 	}, r.createImport)
-	h.OnDocument(func(doc *huma.OpenAPI) { documentImport(h, doc.Components.Schemas, create) })
-	rest.Register(h, rest.Route{}, huma.Operation{
+	h.OnDocument(func(doc *openapi.Document) { documentImport(h, doc.Components.Schemas, create) })
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List contact imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listImports)
-	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, openapi.Operation{
 		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
 		Summary: "Get a contact import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
 	}, r.getImport)
-	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, openapi.Operation{
 		OperationID: "delete-contact-import", Method: http.MethodDelete, Path: "/contacts/imports/{id}",
 		Summary: "Cancel or remove a contact import", Tags: importTags,
 		Description: "One that waits or runs stops after the rows that are being stored, and its file goes; the contacts that it made stay. " +
 			"One that is over goes with its row errors.",
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, rest.Do[*ImportPath](r.Service.DeleteImport, func(id string) removedImport { return removedImport{Object: "contact_import", ID: id, Deleted: true} }))
-	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, openapi.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that a contact import refused, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
@@ -202,26 +202,24 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
 
 // documentImport documents the form.
-func documentImport(h *rest.Handler, registry huma.Registry, create *huma.Operation) {
-	schema := huma.SchemaFromType(registry, reflect.TypeFor[importForm]())
-	if schema.Ref != "" {
-		schema = registry.SchemaFromRef(schema.Ref)
-	}
-	form := *schema
-	form.Properties = map[string]*huma.Schema{
-		"file":        {Type: huma.TypeString, Format: "binary", Description: "CSV with a row of headings, in UTF-8, UTF-16 or Windows-1252, or a ZIP archive of such files; up to 200 MiB"},
-		"preset":      {Type: huma.TypeString, Enum: presetNames(), Description: "The service that exported the file; where it is not given, found by the headings if they are unmistakable"},
-		"on_conflict": {Type: huma.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
+func documentImport(h *rest.Handler, registry *openapi.Registry, create *openapi.Operation) {
+	file := openapi.Binary()
+	file.Description = "CSV with a row of headings, in UTF-8, UTF-16 or Windows-1252, or a ZIP archive of such files; up to 200 MiB"
+	form := registry.Inline(reflect.TypeFor[importForm]())
+	fields := form.Properties
+	form.Properties = map[string]*openapi.Schema{
+		"file":        file,
+		"preset":      {Type: openapi.TypeString, Enum: presetNames(), Description: "The service that exported the file; where it is not given, found by the headings if they are unmistakable"},
+		"on_conflict": {Type: openapi.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
 	}
 	// Each field holds JSON. An array in the schema would mean several fields with one name
 	// (OpenAPI 3.1, 4.8.14.4).
-	for name, s := range schema.Properties {
-		form.Properties[name] = &huma.Schema{Type: huma.TypeString, Description: "JSON",
-			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": s}}
+	for name, s := range fields {
+		form.Properties[name] = &openapi.Schema{Type: openapi.TypeString, Description: "JSON", ContentMediaType: "application/json", ContentSchema: s}
 	}
 	form.Required = []string{"file"}
-	create.RequestBody = &huma.RequestBody{
-		Required: true, Content: map[string]*huma.MediaType{formType: {Schema: h.Component("ImportContactsForm", &form)}},
+	create.RequestBody = &openapi.RequestBody{
+		Required: true, Content: map[string]*openapi.MediaType{formType: {Schema: h.Component("ImportContactsForm", form)}},
 	}
 }
 

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // PreviewRoutes are the routes of segment previews and contact history.
@@ -32,7 +31,7 @@ type segmentPreviewOutput struct{ Body segmentPreview }
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{ReadOnly: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true}, openapi.Operation{
 		OperationID: "preview-segment", Method: http.MethodPost, Path: "/segments/preview",
 		Summary: "Count the contacts that match a filter, and show ten of them", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests},

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -59,27 +58,27 @@ type PropertyRoutes struct{ Service *audience.Properties }
 
 // Add adds the routes to a handler.
 func (r PropertyRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-contact-property", Method: http.MethodPost, Path: "/contact-properties", DefaultStatus: http.StatusCreated,
 		Summary: "Declare a custom property of contacts. Existing values stay unchanged", Tags: propertyTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createProperty)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
 		Summary: "List the custom properties of contacts, newest first", Tags: propertyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.ListProperties, newPropertyRecord))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
 		Summary: "Get a custom property of contacts", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
 	}, rest.Get[*PropertyPath](r.Service.GetProperty, newPropertyRecord))
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
 		Summary: "Change the fallback value of a custom property of contacts", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateProperty)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
 		Summary: "Delete a custom property of contacts. Contacts keep their values", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},

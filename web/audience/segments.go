@@ -4,12 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // segmentCondition compares a field of a contact, or asks for an action of the contact.
@@ -129,26 +129,26 @@ type SegmentRoutes struct{ Service *audience.Service }
 
 // Add adds the routes to a handler.
 func (r SegmentRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment: a group of contacts, filled by hand or by a filter", Tags: segmentTags,
 	}, r.createSegment)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
 		Summary: "List segments, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.ListSegments, listedSegment))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-segment", Method: http.MethodGet, Path: "/segments/{id}",
 		Summary: "Get a segment with the number of its contacts", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getSegment)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "update-segment", Method: http.MethodPatch, Path: "/segments/{id}",
 		Summary: "Change the name or the filter of a segment", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateSegment)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
 		Summary: "Delete a segment. Its contacts are kept. Refused while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
@@ -157,17 +157,17 @@ func (r SegmentRoutes) Add(h *rest.Handler) {
 }
 
 func (r SegmentRoutes) addMemberships(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-contact-segments", Method: http.MethodGet, Path: "/contacts/{id}/segments",
 		Summary: "List the segments that a contact is in, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, rest.ListOf[*contactSegmentsInput](r.Service.ListContactSegments, newContactSegment))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "add-contact-to-segment", Method: http.MethodPost, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Add a contact to a segment. Adding it again changes nothing", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.addToSegment)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "remove-contact-from-segment", Method: http.MethodDelete, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Remove a contact from a segment to which it was added by hand", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // SuppressionItem is a suppression in a list.
@@ -96,30 +96,30 @@ type SuppressionRoutes struct{ Service *audience.Suppressions }
 
 // Add adds the routes to a handler.
 func (r SuppressionRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress an address: the team sends it no more mail", Tags: suppressionTags,
 	}, r.addSuppression)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
 		Summary: "List suppressed addresses with the reason of each, newest first", Tags: suppressionTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listSuppressions)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-suppression", Method: http.MethodGet, Path: "/suppressions/{id}",
 		Summary: "Get a suppression by id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound},
 	}, rest.Get[*SuppressionPath](r.Service.GetSuppression, newSuppressionRecord))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "remove-suppression", Method: http.MethodDelete, Path: "/suppressions/{id}",
 		Summary: "Remove a suppression by id or address, so that the address gets mail again", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.removeSuppression)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress several addresses", Tags: suppressionTags,
 	}, r.addSuppressions)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
 		Summary: "Remove several suppressions by address or id; unknown ones are skipped", Tags: suppressionTags,
 	}, r.removeSuppressions)

@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // TopicItem is a topic in a list.
@@ -67,27 +66,27 @@ type TopicRoutes struct{ Service *audience.Topics }
 
 // Add adds the routes to a handler.
 func (r TopicRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
 		Summary: "Create a topic: a kind of mail that contacts can opt into and out of", Tags: topicTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createTopic)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-topics", Method: http.MethodGet, Path: "/topics",
 		Summary: "List topics, newest first", Tags: topicTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.ListTopics, newTopicItem))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-topic", Method: http.MethodGet, Path: "/topics/{id}",
 		Summary: "Get a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound},
 	}, rest.Get[*TopicPath](r.Service.GetTopic, newTopicRecord))
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
 		Summary: "Change the name, description or visibility of a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateTopic)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
 		Summary: "Delete a topic with all choices of contacts for it. Refused while mail of the topic waits or an unsent broadcast uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -5,12 +5,11 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/sending/broadcasts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // BroadcastRecipientItem is a recipient of a broadcast in a list.
@@ -57,12 +56,12 @@ type RecipientRoutes struct{ Service *broadcasts.Service }
 
 // Add adds the routes to a handler.
 func (r RecipientRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-broadcast-recipients", Method: http.MethodGet, Path: "/broadcasts/{id}/recipients",
 		Summary: "List the recipients of a queued or sent broadcast, the last ones sent to first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listBroadcastRecipients)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-clicked-links", Method: http.MethodGet, Path: "/broadcasts/{id}/clicked-links",
 		Summary: "List the links of a broadcast that were clicked, the most clicked first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},

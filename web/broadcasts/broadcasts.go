@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/rules/pacing"
 	"mailer/app/sending/broadcasts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -121,27 +120,27 @@ type Routes struct{ Service *broadcasts.Service }
 
 // Add adds the routes to a handler.
 func (r Routes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a broadcast: one email to many contacts. It is a draft unless send is true", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createBroadcast)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-broadcasts", Method: http.MethodGet, Path: "/broadcasts",
 		Summary: "List broadcasts, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.ListBroadcasts, newBroadcastRow))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-broadcast", Method: http.MethodGet, Path: "/broadcasts/{id}",
 		Summary: "Get a broadcast with its content and its counts", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getBroadcast)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
 		Summary: "Change a draft broadcast", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateBroadcast)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
 		Summary: "Delete a draft broadcast", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
@@ -150,37 +149,37 @@ func (r Routes) Add(h *rest.Handler) {
 }
 
 func (r Routes) addActions(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Optional: true}, openapi.Operation{
 		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
 		Summary: "Send a draft broadcast, now or at scheduled_at", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendBroadcast)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "cancel-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/cancel",
 		Summary: "Cancel a scheduled or queued broadcast. Recipients whose mail has not been sent get none", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.cancelBroadcast)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "pause-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/pause",
 		Summary: "Pause a queued broadcast. Nothing more of it leaves until it is resumed", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.pauseBroadcast)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "resume-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/resume",
 		Summary: "Resume a paused broadcast. Sending continues where it stopped", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.resumeBroadcast)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "unschedule-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/unschedule",
 		Summary: "Make a scheduled broadcast a draft again", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.unscheduleBroadcast)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "duplicate-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/duplicate", DefaultStatus: http.StatusCreated,
 		Summary: "Copy a broadcast into a new draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateBroadcast)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
 		Summary: fmt.Sprintf("Send the content of a broadcast to up to %d addresses, as ordinary emails", app.MaxBroadcastTests), Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -4,10 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // outcomeSegmentRequest is the body of POST /broadcasts/{id}/segment.
@@ -27,7 +26,7 @@ type outcomeSegment struct {
 type outcomeSegmentOutput struct{ Body outcomeSegment }
 
 func (r ReviewRoutes) addOutcomes(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-broadcast-segment", Method: http.MethodPost, Path: "/broadcasts/{id}/segment", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment from the recipients of a broadcast with a given outcome", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound},

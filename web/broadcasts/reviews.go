@@ -4,13 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -110,12 +109,12 @@ type (
 
 // Add adds the routes to a handler.
 func (r ReviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, openapi.Operation{
 		OperationID: "plan-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/plan",
 		Summary: "Forecast a draft broadcast: how many contacts get it, how many do not and why, and when it would finish. Changes nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, r.planBroadcast)
-	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, openapi.Operation{
 		OperationID: "preview-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/preview",
 		Summary: "Render a broadcast for one contact. The unsubscribe links in the result do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},

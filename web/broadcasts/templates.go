@@ -4,13 +4,13 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -141,42 +141,42 @@ type TemplateRoutes struct {
 
 // Add adds the routes to a handler.
 func (r TemplateRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, openapi.Operation{
 		OperationID: "create-template", Method: http.MethodPost, Path: "/templates", DefaultStatus: http.StatusCreated,
 		Summary: "Create a template. Sends can use it once it is published", Tags: templateTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createTemplate)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-templates", Method: http.MethodGet, Path: "/templates",
 		Summary: "List templates, newest first", Tags: templateTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, rest.List(r.Service.ListTemplates, newTemplateItem))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-template", Method: http.MethodGet, Path: "/templates/{id}",
 		Summary: "Get a template with its draft version", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, rest.Get[*TemplatePath](r.Service.GetTemplate, newTemplateRecord))
-	rest.RegisterBody(h, rest.Route{IDOf: r.templateID}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: r.templateID}, openapi.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
 		Summary: "Change the draft version of a template. Sends use the published version until the draft is published", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateTemplate)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
 		Summary: "Delete a template. Emails that were sent with it are kept", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.deleteTemplate)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",
 		Summary: "Publish the draft version of a template, so that sends use it", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.publishTemplate)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "duplicate-template", Method: http.MethodPost, Path: "/templates/{id}/duplicate",
 		Summary: "Copy a template into a new draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
-	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true, IDOf: r.templateID}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true, IDOf: r.templateID}, openapi.Operation{
 		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
 		Summary: "Render a template with values. Sends nothing", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // VersionItem is an earlier version of a broadcast or template in a list.
@@ -75,17 +74,17 @@ type (
 )
 
 func (r ReviewRoutes) addVersions(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-broadcast-versions", Method: http.MethodGet, Path: "/broadcasts/{id}/versions",
 		Summary: "List the earlier versions of a broadcast, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, rest.ListOf[*broadcastVersionsInput](r.Service.ListVersions, newVersionItem))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-broadcast-version", Method: http.MethodGet, Path: "/broadcasts/{id}/versions/{n}",
 		Summary: "Get an earlier version of a broadcast", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getVersion)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "restore-broadcast-version", Method: http.MethodPost, Path: "/broadcasts/{id}/versions/{n}/restore",
 		Summary: "Restore an earlier version of a draft broadcast. The current content becomes a version", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
@@ -108,17 +107,17 @@ func (r ReviewRoutes) restoreVersion(ctx context.Context, key *app.Key, in *broa
 }
 
 func (r TemplateRoutes) addVersions(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-template-versions", Method: http.MethodGet, Path: "/templates/{id}/versions",
 		Summary: "List the earlier versions of a template, newest first", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, rest.ListOf[*templateVersionsInput](r.Service.ListTemplateVersions, newVersionItem))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-template-version", Method: http.MethodGet, Path: "/templates/{id}/versions/{n}",
 		Summary: "Get an earlier version of a template", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getVersion)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "restore-template-version", Method: http.MethodPost, Path: "/templates/{id}/versions/{n}/restore",
 		Summary: "Restore an earlier version as the draft of a template. The published version stays", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},

@@ -4,13 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/sending/mail"
 	"mailer/app/sending/queue"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -56,22 +55,22 @@ type ActionRoutes struct {
 
 // Add adds the routes to a handler.
 func (r ActionRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-email-attempts", Method: http.MethodGet, Path: "/emails/{id}/attempts",
 		Summary: "List the attempts to deliver an email to its relay, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, rest.ListOf[*emailPageInput](r.Attempts.Attempts, newAttemptItem))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "retry-email", Method: http.MethodPost, Path: "/emails/{id}/retry",
 		Summary: "Retry an email now that is waiting for its next attempt", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, rest.Do[*shapes.EmailPath](r.Retry.RetryEmail, func(id string) changedEmail { return changedEmail{Object: "email", ID: id} }))
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Optional: true}, openapi.Operation{
 		OperationID: "resend-email", Method: http.MethodPost, Path: "/emails/{id}/resend",
 		Summary: "Send the content of an email again, as a new email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.resendEmail)
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Optional: true}, openapi.Operation{
 		OperationID: "share-email", Method: http.MethodPost, Path: "/emails/{id}/share",
 		Summary: "Create a public link to an email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},

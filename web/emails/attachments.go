@@ -7,12 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/kit/membudget"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -71,29 +70,29 @@ type AttachmentRoutes struct {
 
 // Add adds the routes to a handler.
 func (r AttachmentRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-attachments", Method: http.MethodGet, Path: "/emails/{id}/attachments",
 		Summary: "List the attachments of an email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listAttachments)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-attachment", Method: http.MethodGet, Path: "/emails/{id}/attachments/{attachment_id}",
 		Summary: "Get the metadata and the download URL of an attachment", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAttachment)
-	r.addDownload(h, http.MethodGet, "download-attachment", "Download an attachment by its signed address", map[string]*huma.MediaType{
-		"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}, // the type of the attachment
+	r.addDownload(h, http.MethodGet, "download-attachment", "Download an attachment by its signed address", map[string]*openapi.MediaType{
+		"*/*": {Schema: openapi.Binary()}, // the type of the attachment
 	})
 	r.addDownload(h, http.MethodHead, "head-attachment", "Check the signed address of an attachment", nil)
 }
 
 // addDownload adds GET, or HEAD, which reads no content.
-func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary string, content map[string]*huma.MediaType) {
-	rest.RegisterRaw(h, rest.Route{Public: true}, huma.Operation{
+func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary string, content map[string]*openapi.MediaType) {
+	rest.RegisterRaw(h, rest.Route{Public: true}, openapi.Operation{
 		OperationID: id, Method: method, Path: "/attachments/{token}",
 		Summary: summary, Tags: shapes.EmailTags,
 		Errors:    []int{http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
-		Responses: map[string]*huma.Response{"200": {Description: "The file", Content: content}},
+		Responses: map[string]*openapi.Response{"200": {Description: "The file", Content: content}},
 	}, func(ctx context.Context, x *rest.Exchange, in *downloadInput) (*downloadOutput, error) {
 		if readByScript(x.RequestHeader) {
 			return nil, app.Errorf(app.CodeForbidden, "A browser downloads a file by opening its address; scripts of pages can't read it")

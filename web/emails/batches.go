@@ -6,11 +6,10 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -45,13 +44,13 @@ func (r *sendBatchRequest) DecodeBody(body []byte) (err error) {
 	return err
 }
 
-// Schema implements huma.SchemaProvider.
-func (sendBatchRequest) Schema(r huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (sendBatchRequest) Schema(r *openapi.Registry) *openapi.Schema {
 	return shapes.BatchSchema[SendEmailRequest](r, app.MaxBatch)
 }
 
 func (r Routes) addBatches(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, openapi.Operation{
 		OperationID: "send-batch", Method: http.MethodPost, Path: "/emails/batch",
 		Summary: fmt.Sprintf("Send 1 to %d emails", app.MaxBatch), Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

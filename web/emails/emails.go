@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"unicode/utf8"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/membudget"
@@ -14,10 +12,11 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/sending/queue"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
-// EmailItem is an email in a list. It is exported because huma ignores unexported embedded structs.
+// EmailItem is an email in a list.
 type EmailItem struct {
 	ID          string        `json:"id" format:"uuid"`
 	MessageID   string        `json:"message_id" doc:"The Message-ID header, with its angle brackets"`
@@ -78,38 +77,38 @@ type Routes struct {
 
 // Add adds the routes to a handler.
 func (r Routes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, openapi.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send one email, now or at scheduled_at. The from address must be of a verified domain of the team", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
-	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, openapi.Operation{
 		OperationID: "send-email-old", Method: http.MethodPost, Path: "/email", Deprecated: true,
 		Summary: "Send an email, at the address that Resend's first clients use", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
 		Summary: "List emails, newest first, or search them", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listEmails)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
 		Summary: "Get an email with its content, its status and a verdict on what became of it", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getEmail)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
 		Summary: "List the events of an email, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, rest.ListOf[*emailPageInput](r.Service.ListEvents, shapes.NewEventItem))
-	raw := rest.RegisterRaw(h, rest.Route{}, huma.Operation{
+	raw := rest.RegisterRaw(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
 		Summary: "Get the raw message of an email that was submitted by SMTP or captured for lack of a relay", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getRaw)
-	h.OnDocument(func(*huma.OpenAPI) {
-		raw.Responses["200"].Content[messageType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	h.OnDocument(func(*openapi.Document) {
+		raw.Responses["200"].Content[messageType] = &openapi.MediaType{Schema: openapi.Binary()}
 	})
 	r.addBatches(h)
 	r.addSchedules(h)

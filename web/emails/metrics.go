@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/operate/stats"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -98,7 +97,7 @@ type MetricsRoutes struct{ Service *stats.Service }
 
 // Add adds the routes to a handler.
 func (r MetricsRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-email-metrics", Method: http.MethodGet, Path: "/emails/metrics",
 		Summary: "Get counts and rates of sent, delivered, opened, clicked and bounced emails, by period, domain, email or broadcast", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusUnprocessableEntity},

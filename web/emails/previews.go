@@ -7,11 +7,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -41,17 +40,17 @@ type PreviewRoutes struct {
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, openapi.Operation{
 		OperationID: "preview-email", Method: http.MethodPost, Path: "/emails/{id}/preview",
 		Summary: "Create a temporary URL of a page that shows an email, for use in a frame", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.previewEmail)
-	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
-	responses := map[string]*huma.Response{}
+	page := map[string]*openapi.MediaType{"text/html": {Schema: &openapi.Schema{Type: openapi.TypeString}}}
+	responses := map[string]*openapi.Response{}
 	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable} {
-		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: page}
+		responses[strconv.Itoa(status)] = &openapi.Response{Description: http.StatusText(status), Content: page}
 	}
-	rest.RegisterRaw(h, rest.Route{Public: true, Refuse: refusePreview}, huma.Operation{
+	rest.RegisterRaw(h, rest.Route{Public: true, Refuse: refusePreview}, openapi.Operation{
 		OperationID: "show-preview", Method: http.MethodGet, Path: "/previews/{token}",
 		Summary: "Show what a mail says, by the signed address of a preview", Tags: shapes.EmailTags, Responses: responses,
 	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.SelfWritten, error) {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -30,17 +29,17 @@ type (
 )
 
 func (r Routes) addSchedules(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Sending: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true}, openapi.Operation{
 		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
 		Summary: "Change the time of a scheduled email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.rescheduleEmail)
-	rest.Register(h, rest.Route{Sending: true}, huma.Operation{
+	rest.Register(h, rest.Route{Sending: true}, openapi.Operation{
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
 		Summary: "Cancel an email that has not been sent yet", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, rest.Do[*shapes.EmailPath](r.Service.CancelEmail, func(id string) changedEmail { return changedEmail{Object: "email", ID: id} }))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
 		Summary: "Delete an email with its content and events. If it is still waiting, it is not sent", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},

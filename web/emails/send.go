@@ -6,19 +6,18 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
-// SendEmailRequest is the body of a send. It is decoded in one pass and checked by its types. huma
-// would decode it a second time into values of type any, where an attachment written as an array of
-// numbers needs thirty times the memory. The length of lists is checked while they are decoded, for
-// the same reason.
+// SendEmailRequest is the body of a send. It is decoded in one pass and checked by its types: in
+// values of type any, an attachment written as an array of numbers needs thirty times the memory.
+// The length of lists is checked while they are decoded, for the same reason.
 type SendEmailRequest struct {
 	From        string             `json:"from,omitempty" doc:"The sender, with or without a display name; required unless the template has one" example:"Acme <hello@example.com>"`
 	To          shapes.AddressList `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
@@ -195,20 +194,20 @@ func (c *attachmentContent) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider.
-func (attachmentContent) Schema(huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (attachmentContent) Schema(*openapi.Registry) *openapi.Schema {
 	least, most := 0.0, 255.0
-	octets := &huma.Schema{
-		Type:  huma.TypeArray,
-		Items: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most},
+	octets := &openapi.Schema{
+		Type:  openapi.TypeArray,
+		Items: &openapi.Schema{Type: openapi.TypeInteger, Minimum: &least, Maximum: &most},
 	}
-	return &huma.Schema{AnyOf: []*huma.Schema{
-		{Type: huma.TypeString, ContentEncoding: "base64"},
+	return &openapi.Schema{AnyOf: []*openapi.Schema{
+		{Type: openapi.TypeString, ContentEncoding: "base64"},
 		octets,
 		{
-			Type: huma.TypeObject, Required: []string{"type", "data"}, AdditionalProperties: false,
-			Properties: map[string]*huma.Schema{
-				"type": {Type: huma.TypeString, Enum: []any{"Buffer"}},
+			Type: openapi.TypeObject, Required: []string{"type", "data"}, AdditionalProperties: false,
+			Properties: map[string]*openapi.Schema{
+				"type": {Type: openapi.TypeString, Enum: []any{"Buffer"}},
 				"data": octets,
 			},
 		},

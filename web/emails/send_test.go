@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -40,7 +39,7 @@ func newSends() *sends {
 	s := &sends{}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.handler = rest.New(rest.Config{Keys: anyKey{}, Log: log, Limits: rest.DefaultLimits(), Now: time.Now})
-	op := huma.Operation{OperationID: "send", Method: "POST", Path: "/emails"}
+	op := openapi.Operation{OperationID: "send", Method: "POST", Path: "/emails"}
 	rest.RegisterBody(s.handler, rest.Route{Sending: true}, op,
 		func(_ context.Context, _ *app.Key, in *shapes.IdempotencyHeader, request *SendEmailRequest) (_ *sendOutput, err error) {
 			s.email = request.Input()

@@ -3,12 +3,12 @@ package emails
 import (
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -37,7 +37,7 @@ func (t *templateUse) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider.
-func (templateUse) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[templateUseRequest](), true, "")
+// Schema implements openapi.SchemaProvider.
+func (templateUse) Schema(r *openapi.Registry) *openapi.Schema {
+	return r.Schema(reflect.TypeFor[templateUseRequest]())
 }

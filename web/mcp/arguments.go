@@ -9,12 +9,12 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/julienschmidt/httprouter"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // toolInput is the request of a tool call's operation.
@@ -70,7 +70,7 @@ func (t *tool) finish(in *toolInput, left []byte) error {
 }
 
 // add adds a parameter. null means absent.
-func (in *toolInput) add(name string, p *huma.Param, value []byte) error {
+func (in *toolInput) add(name string, p *openapi.Param, value []byte) error {
 	var text string
 	switch jsontext.Value(value).Kind() {
 	case 'n':
@@ -96,7 +96,7 @@ func (in *toolInput) add(name string, p *huma.Param, value []byte) error {
 }
 
 // addHeader refuses values that no HTTP header could contain.
-func (in *toolInput) addHeader(name string, p *huma.Param, text string) error {
+func (in *toolInput) addHeader(name string, p *openapi.Param, text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return app.Invalid(name, "must not hold control characters")
 	}

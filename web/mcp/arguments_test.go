@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 func TestTakeArguments(t *testing.T) {
@@ -68,9 +67,9 @@ func FuzzTakeArguments(f *testing.F) {
 // parameters.
 func FuzzToolArguments(f *testing.F) {
 	tool := &tool{
-		operation: &rest.Operation{Operation: &huma.Operation{Parameters: []*huma.Param{{Name: "id", In: "path"}}, RequestBody: &huma.RequestBody{Required: true}}},
+		operation: &rest.Operation{Operation: &openapi.Operation{Parameters: []*openapi.Param{{Name: "id", In: "path"}}, RequestBody: &openapi.RequestBody{Required: true}}},
 		takesBody: true,
-		parameters: map[string]*huma.Param{"id": {Name: "id", In: "path"}, "limit": {Name: "limit", In: "query"},
+		parameters: map[string]*openapi.Param{"id": {Name: "id", In: "path"}, "limit": {Name: "limit", In: "query"},
 			"idempotency_key": {Name: "Idempotency-Key", In: "header"}},
 	}
 	f.Add([]byte(`{"id":"x","limit":1,"idempotency_key":"k","a":{"b":[1, null]},"c":"<\u0000>"}`))

@@ -13,12 +13,12 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mailer/app"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // server is the MCP server. A tool call runs the handler of its operation, so that rules, access
@@ -59,13 +59,13 @@ func Register(h *rest.Handler) {
 		_ = m.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 	}
 	m.sdk = rest.Cached(h, m.newSDK)
-	object := func(what string) map[string]*huma.MediaType {
-		return map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", Description: what, AdditionalProperties: true}}}
+	object := func(what string) map[string]*openapi.MediaType {
+		return map[string]*openapi.MediaType{"application/json": {Schema: &openapi.Schema{Type: "object", Description: what, AdditionalProperties: true}}}
 	}
-	op := huma.Operation{
+	op := openapi.Operation{
 		OperationID: "call-mcp", Method: http.MethodPost, Path: "/mcp",
 		Summary: "Take a message of the Model Context Protocol (streamable HTTP without sessions)", Tags: []string{"MCP"},
-		Responses: map[string]*huma.Response{
+		Responses: map[string]*openapi.Response{
 			"200": {Description: "OK", Content: object("The JSON-RPC response")},
 			"202": {Description: "Accepted: the message asks for no answer"},
 		},
@@ -73,7 +73,7 @@ func Register(h *rest.Handler) {
 	added := rest.RegisterRaw(h, rest.Route{Sending: true, Body: true}, op, m.serve)
 	message := object("One JSON-RPC message")["application/json"]
 	message.Schema = h.Component("MCPMessage", message.Schema)
-	added.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": message}}
+	added.RequestBody = &openapi.RequestBody{Required: true, Content: map[string]*openapi.MediaType{"application/json": message}}
 }
 
 // newSDK makes the SDK's server with the tools.

@@ -6,9 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // object returns the alternative of a schema that is an object.
@@ -26,7 +25,7 @@ func object(schema map[string]any) map[string]any {
 
 // inlined returns a schema with all references resolved: not every agent follows references. No
 // schema refers to itself.
-func inlined(h *rest.Handler, s *huma.Schema) map[string]any {
+func inlined(h *rest.Handler, s *openapi.Schema) map[string]any {
 	out, _ := inline(h, plain(s)).(map[string]any)
 	return out
 }
@@ -35,7 +34,7 @@ func inline(h *rest.Handler, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if ref, ok := v["$ref"].(string); ok {
-			return inline(h, plain(h.OpenAPI().Components.Schemas.SchemaFromRef(ref)))
+			return inline(h, plain(h.OpenAPI().Components.Schemas.Lookup(ref)))
 		}
 		for name, member := range v {
 			v[name] = inline(h, member)
@@ -50,7 +49,7 @@ func inline(h *rest.Handler, v any) any {
 
 // plain converts a schema to maps and slices. It panics if the schema can't be encoded, which the
 // document would not allow either.
-func plain(s *huma.Schema) (out any) {
+func plain(s *openapi.Schema) (out any) {
 	b, err := json.Marshal(s)
 	if err == nil {
 		err = json.Unmarshal(b, &out)

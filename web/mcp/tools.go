@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // excludedOperations are operations with a key that are no tools, and why. Operations without a key
@@ -62,7 +62,7 @@ type tool struct {
 	group       string
 	description string
 	operation   *rest.Operation
-	parameters  map[string]*huma.Param // by the name of the argument
+	parameters  map[string]*openapi.Param // by the name of the argument
 	takesBody   bool
 	list        string // the argument that is the whole body; empty: the other arguments are its members
 	secrets     []string
@@ -86,7 +86,7 @@ func tools(h *rest.Handler) []*tool {
 func newTool(h *rest.Handler, o *rest.Operation) *tool {
 	t := &tool{
 		name: strings.ReplaceAll(o.OperationID, "-", "_"), group: groupOf(o), description: o.Summary, operation: o,
-		parameters: map[string]*huma.Param{},
+		parameters: map[string]*openapi.Param{},
 	}
 	if o.Description != "" {
 		t.description += ". " + o.Description
@@ -156,7 +156,7 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 
 // argumentName converts a parameter's name: Idempotency-Key becomes idempotency_key,
 // x-batch-validation becomes batch_validation.
-func argumentName(p *huma.Param) string {
+func argumentName(p *openapi.Param) string {
 	if p.In != "header" {
 		return p.Name
 	}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 	"mailer/web/shapes"
 )
 
@@ -71,20 +70,20 @@ type AccountRoutes struct{ Service *accounts.Directory }
 // Add adds the routes to a handler.
 func (r AccountRoutes) Add(h *rest.Handler) {
 	changes, missing := rest.Route{Operator: true, Fresh: true, Priority: true}, []int{http.StatusNotFound, http.StatusConflict}
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "list-users", Method: http.MethodGet, Path: "/users",
 		Summary: "List who has an account on this server", Tags: userTags, Errors: []int{http.StatusUnprocessableEntity},
 	}, r.list)
-	rest.RegisterBody(h, changes, huma.Operation{
+	rest.RegisterBody(h, changes, openapi.Operation{
 		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}",
 		Summary: "Make a person an operator, or end that", Tags: userTags, Errors: missing,
 	}, r.update)
-	rest.Register(h, changes, huma.Operation{
+	rest.Register(h, changes, openapi.Operation{
 		OperationID: "delete-user", Method: http.MethodDelete, Path: "/users/{id}",
 		Summary: "Remove a person from all teams, and the account", Tags: userTags,
 		Errors: append([]int{http.StatusServiceUnavailable}, missing...),
 	}, r.remove)
-	rest.Register(h, changes, huma.Operation{
+	rest.Register(h, changes, openapi.Operation{
 		OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", DefaultStatus: http.StatusCreated,
 		Summary: "Make a link that signs a person in, once", Tags: userTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},

@@ -5,12 +5,11 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/operate/backup"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // BackupItem is a backup in the server's folder.
@@ -44,11 +43,11 @@ type BackupRoutes struct{ Service *backup.Service }
 
 // Add adds the routes to a handler.
 func (r BackupRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "list-backups", Method: http.MethodGet, Path: "/backups",
 		Summary: "List the backups that the server made in its folder", Tags: serverTags,
 	}, r.list)
-	rest.Register(h, rest.Route{Operator: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true, Fresh: true}, openapi.Operation{
 		OperationID: "create-backup", Method: http.MethodPost, Path: "/backups", DefaultStatus: http.StatusCreated,
 		Summary: "Make a backup in the server's folder now; a long backup continues after the answer", Tags: serverTags,
 		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // DoubtItem is a transaction with a relay whose outcome is or was unknown.
@@ -31,7 +30,7 @@ type doubtsInput struct {
 }
 
 func (r QueueRoutes) addDoubts(h *rest.Handler) {
-	rest.Register(h, rest.Route{AllTeams: true}, huma.Operation{
+	rest.Register(h, rest.Route{AllTeams: true}, openapi.Operation{
 		OperationID: "list-doubts", Method: http.MethodGet, Path: "/queue/doubts",
 		Summary: "List SMTP transactions whose outcome at the relay is or was unknown, newest first", Tags: queueTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},

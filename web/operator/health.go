@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/operate/health"
 	"mailer/app/sending/queue"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // serverStatus is the state of the server, in the form of `mailer status --json`.
@@ -106,17 +105,17 @@ type HealthRoutes struct {
 
 // Add adds the routes to a handler.
 func (r HealthRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "get-status", Method: http.MethodGet, Path: "/status",
 		Summary: "Show server status: relays, queue, disk, last backup, and issues that need attention", Tags: serverTags,
 	}, r.status)
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "list-health-checks", Method: http.MethodGet, Path: "/health/checks",
 		Summary: "Look at everything that can keep mail from leaving; what was found is shown again for some seconds", Tags: serverTags,
 	}, func(ctx context.Context, _ *app.Key, _ *struct{}) (*healthChecksOutput, error) {
 		return checksOf(r.Service.LastRound(ctx))
 	})
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "run-health-checks", Method: http.MethodPost, Path: "/health/checks",
 		Summary: "Look at everything now", Tags: serverTags,
 	}, func(ctx context.Context, _ *app.Key, _ *struct{}) (*healthChecksOutput, error) {

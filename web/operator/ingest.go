@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/sending/providerevents"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // IngestRoute is an endpoint for provider events.
@@ -37,7 +36,7 @@ type IngestRoutes struct {
 
 // Add adds the routes to a handler.
 func (r IngestRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "list-ingest-routes", Method: http.MethodGet, Path: "/ingest",
 		Summary: "List where providers report bounces and complaints to, and when each was last used", Tags: []string{"Provider events"},
 	}, r.list)

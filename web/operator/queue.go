@@ -12,13 +12,12 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/sending/queue"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // QueueItem is a row of the queue: an email, an email to one recipient of a broadcast, or the
@@ -128,7 +127,7 @@ type QueueRoutes struct{ Service *queue.Service }
 
 // Add adds the routes to a handler.
 func (r QueueRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{AllTeams: true}, huma.Operation{
+	rest.Register(h, rest.Route{AllTeams: true}, openapi.Operation{
 		OperationID: "list-queue", Method: http.MethodGet, Path: "/queue",
 		Summary: "List and count the emails that wait, oldest first, with the reason of each", Tags: queueTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
@@ -143,7 +142,7 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 		{"retry-queue", "retry", "Retry emails now that wait for their next attempt", (*queue.Service).Retry},
 		{"drop-queue", "drop", "Cancel waiting emails. For a broadcast, cancel all that is left of it", (*queue.Service).Drop},
 	} {
-		rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
+		rest.RegisterBody(h, rest.Route{AllTeams: true}, openapi.Operation{
 			OperationID: act.id, Method: http.MethodPost, Path: "/queue/" + act.verb, Summary: act.summary, Tags: queueTags,
 			Errors: []int{http.StatusNotFound},
 		}, func(ctx context.Context, key *app.Key, _ *struct{}, body *QueueFilter) (*queueResultOutput, error) {
@@ -154,11 +153,11 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 			return resultOf(act.do(r.Service, ctx, f))
 		})
 	}
-	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "move-queue", Method: http.MethodPost, Path: "/queue/move",
 		Summary: "Move queued mail to another relay", Tags: queueTags, Errors: []int{http.StatusNotFound},
 	}, r.move)
-	rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{AllTeams: true}, openapi.Operation{
 		OperationID: "requeue-emails", Method: http.MethodPost, Path: "/queue/requeue",
 		Summary: "Send emails again that failed, bounced by policy or were captured", Tags: queueTags,
 		Errors: []int{http.StatusNotFound},

@@ -5,13 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/relayurl"
 	"mailer/app/sending/queue"
 	"mailer/app/sending/relays"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // RelayItem is the state of a relay, without its password.
@@ -125,31 +124,31 @@ type RelayRoutes struct{ Service *relays.Service }
 func (r RelayRoutes) Add(h *rest.Handler) {
 	reads, changes, missing := rest.Route{Operator: true}, rest.Route{Operator: true, Fresh: true}, []int{http.StatusNotFound}
 	tries, pauses := rest.Route{Operator: true, Optional: true}, rest.Route{Operator: true, Fresh: true, Optional: true}
-	rest.Register(h, reads, huma.Operation{
+	rest.Register(h, reads, openapi.Operation{
 		OperationID: "list-relays", Method: http.MethodGet, Path: "/relays",
 		Summary: "List relays with state, usage and queued mail", Tags: relayTags,
 	}, r.list)
-	rest.RegisterBody(h, changes, huma.Operation{
+	rest.RegisterBody(h, changes, openapi.Operation{
 		OperationID: "add-relay", Method: http.MethodPost, Path: "/relays", DefaultStatus: http.StatusCreated,
 		Summary: "Add a relay, or put it in the place of the one of its name; it is used within a second", Tags: relayTags,
 		Errors: []int{http.StatusConflict},
 	}, r.add)
-	rest.Register(h, reads, huma.Operation{
+	rest.Register(h, reads, openapi.Operation{
 		OperationID: "get-relay", Method: http.MethodGet, Path: "/relays/{region}", Summary: "Tell how a relay is", Tags: relayTags, Errors: missing,
 	}, r.get)
-	rest.RegisterBody(h, tries, huma.Operation{
+	rest.RegisterBody(h, tries, openapi.Operation{
 		OperationID: "test-relay", Method: http.MethodPost, Path: "/relays/{region}/test",
 		Summary: "Try a relay step by step, and send a message only where an address is given", Tags: relayTags, Errors: missing,
 	}, r.test)
-	rest.RegisterBody(h, pauses, huma.Operation{
+	rest.RegisterBody(h, pauses, openapi.Operation{
 		OperationID: "pause-relay", Method: http.MethodPost, Path: "/relays/{region}/pause",
 		Summary: "Pause a relay; its mail stays queued", Tags: relayTags, Errors: missing,
 	}, r.pause)
-	rest.Register(h, changes, huma.Operation{
+	rest.Register(h, changes, openapi.Operation{
 		OperationID: "resume-relay", Method: http.MethodPost, Path: "/relays/{region}/resume",
 		Summary: "Resume a paused relay", Tags: relayTags, Errors: missing,
 	}, r.resume)
-	rest.Register(h, changes, huma.Operation{
+	rest.Register(h, changes, openapi.Operation{
 		OperationID: "remove-relay", Method: http.MethodDelete, Path: "/relays/{region}",
 		Summary: "Remove a relay: in-flight deliveries finish, queued mail stays queued", Tags: relayTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},

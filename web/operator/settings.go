@@ -4,13 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/operate/health"
 	"mailer/app/operate/retention"
 	"mailer/app/operate/settings"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // SettingItem is a setting of the server, named like its flag.
@@ -91,15 +90,15 @@ type SettingsRoutes struct {
 
 // Add adds the routes to a handler.
 func (r SettingsRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "list-settings", Method: http.MethodGet, Path: "/settings",
 		Summary: "List the settings in force, and where each came from", Tags: serverTags,
 	}, r.settings)
-	rest.RegisterBody(h, rest.Route{Operator: true, Fresh: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Operator: true, Fresh: true}, openapi.Operation{
 		OperationID: "update-settings", Method: http.MethodPatch, Path: "/settings",
 		Summary: "Change settings while the server runs. A flag or variable wins", Tags: serverTags, Errors: []int{http.StatusConflict},
 	}, r.change)
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "get-disk", Method: http.MethodGet, Path: "/disk",
 		Summary: "Tell what takes how much room, by team and table", Tags: serverTags,
 	}, r.disk)

@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/plan"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // TeamStanding is a team as the operator sees it.
@@ -80,24 +79,24 @@ type TeamRoutes struct{ Service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r TeamRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "list-teams", Method: http.MethodGet, Path: "/teams",
 		Summary: "List all teams, newest first", Tags: teamTags, Errors: []int{http.StatusUnprocessableEntity},
 	}, r.list)
-	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "create-team", Method: http.MethodPost, Path: "/teams", DefaultStatus: http.StatusCreated,
 		Summary: "Create a team", Tags: teamTags, Errors: []int{http.StatusConflict},
 	}, r.create)
-	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "get-any-team", Method: http.MethodGet, Path: "/teams/{id}",
 		Summary: "Get a team with its plan", Tags: teamTags, Errors: []int{http.StatusNotFound},
 	}, r.get)
-	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Operator: true}, openapi.Operation{
 		OperationID: "update-any-team", Method: http.MethodPatch, Path: "/teams/{id}",
 		Summary: "Change a team's name or plan, suspend it or have its mail leave again", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.update)
-	rest.Register(h, rest.Route{Operator: true, Fresh: true}, huma.Operation{
+	rest.Register(h, rest.Route{Operator: true, Fresh: true}, openapi.Operation{
 		OperationID: "delete-team", Method: http.MethodDelete, Path: "/teams/{id}",
 		Summary: "Delete a team, whose name is said again, and everything that it has; mail of it that waits is not sent", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},

@@ -7,13 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/kit/membudget"
 	"mailer/app/rules/brand"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 type logoInput struct {
@@ -26,7 +25,7 @@ var logoName = regexp.MustCompile(`^([0-9a-f]{32})\.(?:png|jpg)$`)
 // registerLogos adds the URLs of uploaded logos. They are served under every host name, since
 // emails and hosted pages show logos.
 func registerLogos(h *rest.Handler, service *teams.Brands) {
-	for _, op := range []huma.Operation{
+	for _, op := range []openapi.Operation{
 		{OperationID: "get-logo-file", Method: http.MethodGet, Summary: "Get the file of an uploaded logo"},
 		{OperationID: "head-logo-file", Method: http.MethodHead, Summary: "Check the file of an uploaded logo"},
 	} {
@@ -34,15 +33,15 @@ func registerLogos(h *rest.Handler, service *teams.Brands) {
 		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.SelfWritten, error) {
 			return &rest.SelfWritten{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
 		})
-		h.OnDocument(func(*huma.OpenAPI) { documentLogo(added) })
+		h.OnDocument(func(*openapi.Document) { documentLogo(added) })
 	}
 }
 
 // documentLogo documents the answers of a logo's URL.
-func documentLogo(op *huma.Operation) {
-	file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
-	picture := map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}
-	op.Responses = map[string]*huma.Response{
+func documentLogo(op *openapi.Operation) {
+	file := openapi.Binary()
+	picture := map[string]*openapi.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}
+	op.Responses = map[string]*openapi.Response{
 		"200": {Description: "The picture", Content: picture},
 		"404": {Description: "No such logo; without a body", Content: picture},
 		"500": {Description: "The logo could not be read; without a body", Content: picture},

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/language"
 
 	"mailer/app"
@@ -24,6 +23,7 @@ import (
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 //go:embed page.css
@@ -128,7 +128,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 			return rest.NewError(app.CodeNotFound, "There is no such page")
 		}
 	}
-	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
+	op := openapi.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.SelfWritten, error) {
 		t := p.textOf(in)
 		page, err := build(ctx, x, in, t)
@@ -140,7 +140,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 		}
 		return &rest.SelfWritten{Body: func() { p.write(x, page, t) }}, nil
 	})
-	p.h.OnDocument(func(*huma.OpenAPI) { documentPage(p.h, added) })
+	p.h.OnDocument(func(*openapi.Document) { documentPage(p.h, added) })
 }
 
 // textOf returns the texts of the language in the link, or of the reader's.
@@ -374,8 +374,8 @@ func mark(team string) string {
 }
 
 // documentPage documents what a page takes and answers.
-func documentPage(h *rest.Handler, op *huma.Operation) {
-	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
+func documentPage(h *rest.Handler, op *openapi.Operation) {
+	page := map[string]*openapi.MediaType{"text/html": {Schema: &openapi.Schema{Type: openapi.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if strings.HasSuffix(op.Path, "/body") {
 		statuses = append(statuses, http.StatusSeeOther)
@@ -390,31 +390,31 @@ func documentPage(h *rest.Handler, op *huma.Operation) {
 			statuses = append(statuses, http.StatusTooManyRequests)
 		}
 	}
-	op.Responses = map[string]*huma.Response{}
+	op.Responses = map[string]*openapi.Response{}
 	for _, status := range statuses {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: page}
+		op.Responses[strconv.Itoa(status)] = &openapi.Response{Description: http.StatusText(status), Content: page}
 	}
 }
 
 // pageForm is the schema of a page's form. Fields named after topics are described in text:
 // generators have no schema for them.
-func pageForm(h *rest.Handler, path string) *huma.RequestBody {
+func pageForm(h *rest.Handler, path string) *openapi.RequestBody {
 	if strings.HasPrefix(path, "/preferences") {
-		form := h.Component("PreferencesForm", &huma.Schema{
-			Type:        huma.TypeObject,
+		form := h.Component("PreferencesForm", &openapi.Schema{
+			Type:        openapi.TypeObject,
 			Description: "One field per topic, named by its id: " + string(app.OptIn) + " or " + string(app.OptOut),
-			Properties: map[string]*huma.Schema{shownTopic: {
-				Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+			Properties: map[string]*openapi.Schema{shownTopic: {
+				Type: openapi.TypeArray, Items: &openapi.Schema{Type: openapi.TypeString, Format: "uuid"},
 				Description: "The topics of the form; those without a choice are opted out of",
 			}},
 		})
-		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
+		return &openapi.RequestBody{Content: map[string]*openapi.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	}
-	form := &huma.MediaType{Schema: h.Component("UnsubscribeForm", &huma.Schema{
-		Type: huma.TypeObject, Description: "Whatever it says, the request unsubscribes",
-		Properties: map[string]*huma.Schema{"List-Unsubscribe": {Type: huma.TypeString, Examples: []any{"One-Click"}}},
+	form := &openapi.MediaType{Schema: h.Component("UnsubscribeForm", &openapi.Schema{
+		Type: openapi.TypeObject, Description: "Whatever it says, the request unsubscribes",
+		Properties: map[string]*openapi.Schema{"List-Unsubscribe": {Type: openapi.TypeString, Examples: []any{"One-Click"}}},
 	})}
-	return &huma.RequestBody{Content: map[string]*huma.MediaType{
+	return &openapi.RequestBody{Content: map[string]*openapi.MediaType{
 		"application/x-www-form-urlencoded": form, "multipart/form-data": form,
 	}}
 }

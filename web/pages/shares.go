@@ -7,12 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/kit/htmltext"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // sharedPolicy is the Content-Security-Policy of a shared email's content: nothing runs, nothing is
@@ -30,7 +29,7 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 	}
 	p.add(http.MethodGet, "/shared/{token}", "get-shared-email", "Show an email by its public link", show, "")
 	p.add(http.MethodHead, "/shared/{token}", "head-shared-email", "Check the public link of an email", show, "")
-	op := huma.Operation{OperationID: "get-shared-email-body", Method: http.MethodGet, Path: "/shared/{token}/body",
+	op := openapi.Operation{OperationID: "get-shared-email-body", Method: http.MethodGet, Path: "/shared/{token}/body",
 		Summary: "Get what an email says by its public link, as the page of the link shows it", Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.SelfWritten, error) {
 		if !rest.Framed(x.RequestHeader) {
@@ -47,7 +46,7 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 		}
 		return &rest.SelfWritten{Body: func() { writeShared(x, email, in.Images != "") }}, nil
 	})
-	h.OnDocument(func(*huma.OpenAPI) { documentPage(h, added) })
+	h.OnDocument(func(*openapi.Document) { documentPage(h, added) })
 }
 
 // sharedPage is a shared email: its sender and visible recipients, and a frame with its content.

@@ -8,12 +8,11 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/tracking"
 	"mailer/app/sending/mail"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // pixelGIF is a transparent image of one pixel: 43 bytes of GIF89a.
@@ -37,24 +36,24 @@ func registerTracking(h *rest.Handler, service *mail.Service, p *pages) {
 		panic(err) // pixelGIF is valid
 	}
 	t := &trackedMail{h: h, service: service, pages: p, pixel: pixel}
-	image := map[string]*huma.MediaType{"image/gif": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
-	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
-	t.add(tracking.OpenPath+"{token}", "open", "the pixel of a tracked email", t.open, map[string]*huma.Response{
+	image := map[string]*openapi.MediaType{"image/gif": {Schema: openapi.Binary()}}
+	page := map[string]*openapi.MediaType{"text/html": {Schema: &openapi.Schema{Type: openapi.TypeString}}}
+	t.add(tracking.OpenPath+"{token}", "open", "the pixel of a tracked email", t.open, map[string]*openapi.Response{
 		"200": {Description: "A transparent image of one pixel", Content: image},
 		"404": {Description: "No such email; without a body", Content: image},
 	})
-	t.add(tracking.ClickPath+"{token}", "click", "the target of a tracked link", t.click, map[string]*huma.Response{
+	t.add(tracking.ClickPath+"{token}", "click", "the target of a tracked link", t.click, map[string]*openapi.Response{
 		"200": {Description: "A page that names the target: the email that the link stood in was deleted, or the domain that it came from", Content: page},
-		"302": {Description: "The target is in the Location header", Headers: map[string]*huma.Param{
-			"Location": {Schema: &huma.Schema{Type: huma.TypeString, Format: "uri"}}}},
+		"302": {Description: "The target is in the Location header", Headers: map[string]*openapi.Header{
+			"Location": {Schema: &openapi.Schema{Type: openapi.TypeString, Format: "uri"}}}},
 		"404": {Description: "No such link", Content: page},
 	})
 }
 
 // add registers GET, and HEAD, which is never counted.
-func (t *trackedMail) add(path, id, what string, answer func(context.Context, *rest.Exchange, string, *tracking.Visitor), responses map[string]*huma.Response) {
+func (t *trackedMail) add(path, id, what string, answer func(context.Context, *rest.Exchange, string, *tracking.Visitor), responses map[string]*openapi.Response) {
 	item := func(method, id, summary string) {
-		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
+		op := openapi.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
 		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*rest.SelfWritten, error) {
 			return &rest.SelfWritten{Body: func() {
 				var by *tracking.Visitor
@@ -64,8 +63,8 @@ func (t *trackedMail) add(path, id, what string, answer func(context.Context, *r
 				answer(ctx, x, in.Token, by)
 			}}, nil
 		})
-		t.h.OnDocument(func(*huma.OpenAPI) {
-			added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
+		t.h.OnDocument(func(*openapi.Document) {
+			added.Responses = map[string]*openapi.Response{"500": added.Responses["500"]}
 			maps.Copy(added.Responses, responses)
 			if method == http.MethodHead {
 				added.Responses = withoutContent(added.Responses)
@@ -77,10 +76,10 @@ func (t *trackedMail) add(path, id, what string, answer func(context.Context, *r
 }
 
 // withoutContent returns the responses for HEAD.
-func withoutContent(responses map[string]*huma.Response) map[string]*huma.Response {
-	out := map[string]*huma.Response{}
+func withoutContent(responses map[string]*openapi.Response) map[string]*openapi.Response {
+	out := map[string]*openapi.Response{}
 	for status, r := range responses {
-		out[status] = &huma.Response{Description: r.Description, Headers: r.Headers}
+		out[status] = &openapi.Response{Description: r.Description, Headers: r.Headers}
 	}
 	return out
 }

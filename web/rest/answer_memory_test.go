@@ -20,10 +20,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/kit/membudget"
+	"mailer/web/rest/openapi"
 )
 
 // answerOf is an answer to a request of a team.
@@ -134,8 +133,8 @@ func TestListsTakeTurns(t *testing.T) {
 			work()
 			return &echoOutput{}, nil
 		}
-		Register(b.handler, Route{}, huma.Operation{OperationID: "list", Method: "GET", Path: "/list"}, list)
-		Register(b.handler, Route{}, huma.Operation{OperationID: "single", Method: "GET", Path: "/single"}, single)
+		Register(b.handler, Route{}, openapi.Operation{OperationID: "list", Method: "GET", Path: "/list"}, list)
+		Register(b.handler, Route{}, openapi.Operation{OperationID: "single", Method: "GET", Path: "/single"}, single)
 		for path, want := range map[string]int32{"/list": maxLists / 2, "/single": 3 * maxLists} {
 			most.Store(0)
 			var all sync.WaitGroup

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/julienschmidt/httprouter"
+
+	"mailer/web/rest/openapi"
 )
 
 type (
@@ -40,6 +41,9 @@ func TestBindParameters(t *testing.T) {
 		"the first of two":        {query: "zone=A&zone=B", want: boundInput{Zone: "A"}},
 		"a plus":                  {query: "zone=a+b%2B", want: boundInput{Zone: "a b+"}},
 		"a kind of text, deep in": {query: "limit=5&after=x", want: boundInput{Zone: standard, PageParams: PageParams{Limit: "5", After: "x"}}},
+		"a flag":                  {query: "zone&other=A", want: boundInput{Zone: "true"}},
+		"behind a flag":           {query: "other&zone=A", want: boundInput{Zone: "A"}},
+		"a wrong escape":          {query: "%zz=1&zone=%zz", want: boundInput{Zone: standard}},
 		"a list with commas":      {query: "words=a,%20b,,c", want: boundInput{Zone: standard, Words: []string{"a", "b", "c"}}},
 		"a list repeated":         {query: "words=a&words=b,c", want: boundInput{Zone: standard, Words: []string{"a", "b", "c"}}},
 		"an empty list":           {query: "words=,", want: boundInput{Zone: standard}},
@@ -147,7 +151,7 @@ func TestOutputs(t *testing.T) {
 
 func TestUnencodableAnswerIsAnError(t *testing.T) {
 	b := newFixture(t)
-	RegisterPublic(b.handler, Route{}, huma.Operation{OperationID: "unwritable", Method: "GET", Path: "/unwritable"},
+	RegisterPublic(b.handler, Route{}, openapi.Operation{OperationID: "unwritable", Method: "GET", Path: "/unwritable"},
 		func(context.Context, *struct{}) (*struct{ Body unwritable }, error) {
 			return &struct{ Body unwritable }{}, nil
 		})

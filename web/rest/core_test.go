@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
 	"mailer/app/kit/fair"
+	"mailer/web/rest/openapi"
 )
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
@@ -108,11 +108,11 @@ func TestRoutingPath(t *testing.T) {
 		out.Body.A = in.A
 		return &out, nil
 	}
-	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: "/echo/{a}"}, echo)
-	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: "/echo/{a}/tail"}, echo)
-	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "POST", Path: "/echo/{a}/tail"}, echo)
-	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: "/echo/literal"}, echo)
-	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "PUT", Path: "/echo/literal"}, echo)
+	RegisterPublic(b.handler, Route{}, openapi.Operation{Method: "GET", Path: "/echo/{a}"}, echo)
+	RegisterPublic(b.handler, Route{}, openapi.Operation{Method: "GET", Path: "/echo/{a}/tail"}, echo)
+	RegisterPublic(b.handler, Route{}, openapi.Operation{Method: "POST", Path: "/echo/{a}/tail"}, echo)
+	RegisterPublic(b.handler, Route{}, openapi.Operation{Method: "GET", Path: "/echo/literal"}, echo)
+	RegisterPublic(b.handler, Route{}, openapi.Operation{Method: "PUT", Path: "/echo/literal"}, echo)
 	for path, want := range map[string]string{
 		"/echo/x":                 "x",
 		"//echo///x":              "x",
@@ -171,14 +171,14 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 // TestBodyRefusals checks that errors in a body name the field and not the value.
 func TestBodyRefusals(t *testing.T) {
 	b := newFixture(t)
-	RegisterBody(b.handler, Route{Public: true}, huma.Operation{Method: "PUT", Path: "/typed"},
+	RegisterBody(b.handler, Route{Public: true}, openapi.Operation{Method: "PUT", Path: "/typed"},
 		func(_ context.Context, _ *app.Key, _ *struct{}, body *typedBody) (*echoOutput, error) {
 			var out echoOutput
 			out.Body.A = body.Name
 			return &out, nil
 		})
-	body := b.handler.OpenAPI().Paths["/typed"].Put.RequestBody.Content["application/json"].Schema
-	schema := b.handler.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref)
+	body := b.handler.OpenAPI().Paths["/typed"]["put"].RequestBody.Content["application/json"].Schema
+	schema := b.handler.OpenAPI().Components.Schemas.Lookup(body.Ref)
 	if schema.Properties["name"] == nil || *schema.Properties["name"].MaxLength != 3 {
 		t.Errorf("the document has another body: %+v", schema)
 	}
@@ -265,7 +265,7 @@ func TestResourceIDs(t *testing.T) {
 // ids of two embedded Checkers or ResourcePaths.
 func TestInvalidInputTypesPanic(t *testing.T) {
 	b := newFixture(t)
-	op := huma.Operation{Method: "POST", Path: "/typed/{a}/{b}"}
+	op := openapi.Operation{Method: "POST", Path: "/typed/{a}/{b}"}
 	for name, add := range map[string]func(){
 		"a Body": func() {
 			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct{ Body typedBody }) (*echoOutput, error) { return nil, nil })
@@ -323,7 +323,7 @@ func TestFailureLimiterIsBounded(t *testing.T) {
 // TestInternalCallsKeepLimits: the body of an internal call has the limits of its operation.
 func TestInternalCallsKeepLimits(t *testing.T) {
 	b := newFixture(t)
-	RegisterBody(b.handler, Route{MaxBody: 10}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
+	RegisterBody(b.handler, Route{MaxBody: 10}, openapi.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
 	outer := &Exchange{ResponseWriter: NewRecorder(), Key: &app.Key{Permission: app.FullAccess}, memory: &answerMemory{budget: b.handler.answerBudget}}
 	for n, want := range map[int]int{11: 413, 10: 200} {
@@ -337,7 +337,7 @@ func TestInternalCallsKeepLimits(t *testing.T) {
 // TestBodyBufferIsReused: on routes that keep no part of the body.
 func TestBodyBufferIsReused(t *testing.T) {
 	b := newFixture(t)
-	RegisterBody(b.handler, Route{ReusesBuffer: true}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
+	RegisterBody(b.handler, Route{ReusesBuffer: true}, openapi.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
 	seen := 0
 	for i := range 26 {

@@ -18,10 +18,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/kit/fair"
+	"mailer/web/rest/openapi"
 )
 
 const (
@@ -67,7 +66,7 @@ type exportDefault struct {
 }
 
 // tableOf returns how a route's answer becomes CSV; nil if it is no list.
-func tableOf(op *huma.Operation, input, output reflect.Type) *table {
+func tableOf(op *openapi.Operation, input, output reflect.Type) *table {
 	body, row := listOf(op.Method, output)
 	if row == nil {
 		return nil

@@ -20,10 +20,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/rules/archive"
+	"mailer/web/rest/openapi"
 )
 
 func TestPrefersCSV(t *testing.T) {
@@ -45,13 +44,12 @@ type innerRow struct {
 	List []string `json:"list"`
 }
 
-// EmbeddedRow is exported because huma leaves out embedded structs that are not.
-type EmbeddedRow struct {
+type embeddedRow struct {
 	ID string `json:"id"`
 }
 
 type csvRow struct {
-	EmbeddedRow
+	embeddedRow
 	Text    string            `json:"text"`
 	Kind    plainText         `json:"kind"`
 	Null    *string           `json:"null"`
@@ -69,7 +67,7 @@ type csvRow struct {
 }
 
 func TestRowCells(t *testing.T) {
-	row := csvRow{EmbeddedRow: EmbeddedRow{"x"}, Text: "a \"b\",\r\nc", Kind: "=1", Number: -5, Share: -0.25, Yes: true,
+	row := csvRow{embeddedRow: embeddedRow{"x"}, Text: "a \"b\",\r\nc", Kind: "=1", Number: -5, Share: -0.25, Yes: true,
 		Inner: innerRow{A: "+1", List: []string{"=x", "y"}}, Objects: []innerRow{{A: "<q>"}}, Map: map[string]string{"k": "v"}, Any: "@cmd",
 		At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	want := [][2]string{{"id", "x"}, {"text", "a \"b\",\r\nc"}, {"kind", "'=1"}, {"null", ""}, {"number", "-5"}, {"share", "-0.25"}, {"omitted", ""}, {"yes", "true"},
@@ -144,7 +142,7 @@ func (n *numberList) list(_ context.Context, key *app.Key, in *PageParams) (*Lis
 
 func (n *numberList) serve(t *testing.T, change ...func(*Config)) *fixture {
 	b := newFixture(t, change...)
-	Register(b.handler, Route{FreshExport: true}, huma.Operation{OperationID: "list-numbers", Method: "GET", Path: "/numbers/{x}/of"}, n.list2)
+	Register(b.handler, Route{FreshExport: true}, openapi.Operation{OperationID: "list-numbers", Method: "GET", Path: "/numbers/{x}/of"}, n.list2)
 	return b
 }
 

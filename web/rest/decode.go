@@ -11,11 +11,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest/openapi"
 )
 
 // shapeError is an error of a custom decoder: a position, and a text that follows the field's name.
@@ -247,11 +247,11 @@ func (c *Change[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return json.UnmarshalDecode(d, &c.Value)
 }
 
-// Schema implements huma.SchemaProvider.
-func (Change[T]) Schema(r huma.Registry) *huma.Schema {
-	value := *huma.SchemaFromType(r, reflect.TypeFor[T]())
+// Schema implements openapi.SchemaProvider.
+func (Change[T]) Schema(r *openapi.Registry) *openapi.Schema {
+	value := *r.Inline(reflect.TypeFor[T]())
 	if value.Type == "" { // a choice of several types: null is one more
-		value.AnyOf = append(slices.Clip(value.AnyOf), &huma.Schema{Type: "null"})
+		value.AnyOf = append(slices.Clip(value.AnyOf), &openapi.Schema{Type: "null"})
 		return &value
 	}
 	value.Nullable = true

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
+	"mailer/web/rest/openapi"
 )
 
 type documentOutput struct {
@@ -28,11 +28,11 @@ func (h *Handler) ServeDocument() {
 
 func (h *Handler) serveVariant(id, path, summary string, shape func(document)) {
 	written := Cached(h, func() []byte { return h.write(shape) })
-	RegisterPublic(h, Route{}, huma.Operation{
+	RegisterPublic(h, Route{}, openapi.Operation{
 		OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{"Health"},
-		Responses: map[string]*huma.Response{"200": {
+		Responses: map[string]*openapi.Response{"200": {
 			Description: "OK",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", AdditionalProperties: true}}},
+			Content:     map[string]*openapi.MediaType{"application/json": {Schema: &openapi.Schema{Type: "object", AdditionalProperties: true}}},
 		}},
 	}, func(context.Context, *struct{}) (*documentOutput, error) {
 		return &documentOutput{ContentType: "application/json", Body: written()}, nil
@@ -68,7 +68,7 @@ func Cached[T any](h *Handler, make func() T) func() T {
 	}
 }
 
-// write makes the document in one form. It takes fifty times the memory of its result, once, so the
+// write makes the document in one form. It takes many times the memory of its result, once, so the
 // memory is returned to the system.
 func (h *Handler) write(shape func(document)) []byte {
 	defer debug.FreeOSMemory()
@@ -98,6 +98,7 @@ func (h *Handler) document() document {
 	if err != nil {
 		panic(fmt.Sprintf("making the API's document: %v", err))
 	}
+	d.dropUnusedSchemas()
 	d.splitSchemas()
 	walk(object(d), allowNull)
 	for _, o := range h.operations {
@@ -117,6 +118,12 @@ func (d document) operations() (all []object) {
 		}
 	}
 	return all
+}
+
+// dropUnusedSchemas drops the named schemas that nothing refers to.
+func (d document) dropUnusedSchemas() {
+	used := d.reachableSchemas([]any{d["paths"], d["webhooks"]})
+	maps.DeleteFunc(d.schemas(), func(name string, _ any) bool { return !used[name] })
 }
 
 // splitSchemas makes the schemas of requests closed, since unknown fields are refused, and those of
@@ -140,7 +147,7 @@ func (d document) splitSchemas() {
 	}
 	walk(received, func(m object) {
 		if name := refName(m); out[name] {
-			m["$ref"] = schemaPrefix + name + "Request"
+			m["$ref"] = openapi.RefPrefix + name + "Request"
 		}
 	})
 	for name := range out {
@@ -170,7 +177,7 @@ func (d document) reachableSchemas(v any) map[string]bool {
 // refName returns the name of the schema that m refers to; empty if none.
 func refName(m object) string {
 	ref, _ := m["$ref"].(string)
-	return strings.TrimPrefix(ref, schemaPrefix)
+	return strings.TrimPrefix(ref, openapi.RefPrefix)
 }
 
 // deepCopy returns a copy that shares nothing with v.

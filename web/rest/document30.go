@@ -1,9 +1,6 @@
 package rest
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // downgrade turns the document into OpenAPI 3.0.3, for generators that don't read 3.1. 3.0 has no
 // webhooks.
@@ -14,8 +11,7 @@ func (d document) downgrade() {
 	license["url"] = "https://spdx.org/licenses/" + license["identifier"].(string) + ".html"
 	delete(license, "identifier")
 	walk(object(d), downgradeSchema)
-	used := d.reachableSchemas(d["paths"])
-	maps.DeleteFunc(d.schemas(), func(name string, _ any) bool { return !used[name] })
+	d.dropUnusedSchemas()
 }
 
 // downgradeSchema turns a schema into one of OpenAPI 3.0.

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
 )
@@ -147,10 +144,6 @@ func (h *Handler) writeError(x *Exchange, e *Error) {
 	// An error means that the connection is closed.
 	_ = Marshal(x, e)
 }
-
-// setHumaGlobals sets a global variable of huma: arrays are not nullable. It is set once, since
-// handlers may be made while others run.
-var setHumaGlobals = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 // UnknownField is the text of a refusal for a member that an endpoint does not have.
 func UnknownField(field string) string {

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
+	"mailer/web/rest/openapi"
 )
 
 // followed is a server with one route that calls Follow.
@@ -28,7 +28,7 @@ type followed struct {
 
 func newFollowed(t *testing.T, change ...func(*Config)) *followed {
 	f := &followed{fixture: newFixture(t, change...), frames: make(chan []byte), conns: make(pipeListener, 1)}
-	RegisterRaw(f.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
+	RegisterRaw(f.handler, Route{}, openapi.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
 		func(_ context.Context, x *Exchange, _ *struct{}) (*SelfWritten, error) {
 			return &SelfWritten{Body: func() {
 				f.handler.Follow(x, []byte("first\n\n"), f.frames, func() { f.ended.Add(1) })

@@ -19,13 +19,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/julienschmidt/httprouter"
 	"golang.org/x/net/idna"
 
 	"mailer/app"
 	"mailer/app/kit/metrics"
 	"mailer/app/rules/tracking"
+	"mailer/web/rest/openapi"
 )
 
 // Authenticator finds the key of a token. Errors: CodeInvalidAPIKey.
@@ -94,17 +94,17 @@ type Handler struct {
 	oneHost         bool
 	now             func() time.Time
 	limits          Limits
-	doc             *huma.OpenAPI
-	onDocument      []func(*huma.OpenAPI)
+	doc             *openapi.Document
+	onDocument      []func(*openapi.Document)
 	describe        sync.Once  // calls onDocument
 	documentMu      sync.Mutex // guards what is made of doc
 	completions     []func()
 	literals        *httprouter.Router
 	priority        *httprouter.Router
 	parameters      *httprouter.Router
-	methods         []string                  // of all routes, sorted
-	operations      map[string]*Operation     // by id
-	refusals        map[string]*huma.Response // of the document, by status
+	methods         []string                     // of all routes, sorted
+	operations      map[string]*Operation        // by id
+	refusals        map[string]*openapi.Response // of the document, by status
 	unsupported     func(path string) *Error
 	documentVersion func() string
 	rate            *rateLimiter
@@ -146,7 +146,7 @@ func New(cfg Config) *Handler {
 		proxies:         cfg.TrustedProxies,
 		named:           cfg.TrustedProxies,
 		operations:      map[string]*Operation{},
-		refusals:        map[string]*huma.Response{},
+		refusals:        map[string]*openapi.Response{},
 	}
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	if u, err := url.Parse(h.baseURL); err == nil {
@@ -164,10 +164,12 @@ func New(cfg Config) *Handler {
 
 // OnDocument registers a function that adds to the document. The functions are called in their
 // order when the document is first needed: it takes megabytes, and few servers show it.
-func (h *Handler) OnDocument(add func(doc *huma.OpenAPI)) { h.onDocument = append(h.onDocument, add) }
+func (h *Handler) OnDocument(add func(doc *openapi.Document)) {
+	h.onDocument = append(h.onDocument, add)
+}
 
 // OpenAPI returns the document of all routes.
-func (h *Handler) OpenAPI() *huma.OpenAPI {
+func (h *Handler) OpenAPI() *openapi.Document {
 	h.describe.Do(func() {
 		for _, add := range h.onDocument {
 			add(h.doc)

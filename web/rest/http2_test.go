@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
+	"mailer/web/rest/openapi"
 )
 
 // secured is a server by TLS with a client that speaks HTTP/2 on one connection.
@@ -91,7 +91,7 @@ func TestStreamsCountAsConnections(t *testing.T) {
 	s := newSecured(t, func(c *Config) { c.Limits.ConnectionsPerAddress = most })
 	var at, peak atomic.Int32
 	free := make(chan struct{})
-	RegisterRaw(s.handler, Route{}, huma.Operation{OperationID: "wait", Method: "GET", Path: "/wait"},
+	RegisterRaw(s.handler, Route{}, openapi.Operation{OperationID: "wait", Method: "GET", Path: "/wait"},
 		func(context.Context, *Exchange, *struct{}) (*struct{}, error) {
 			defer at.Add(-1)
 			for now, was := at.Add(1), peak.Load(); now > was && !peak.CompareAndSwap(was, now); was = peak.Load() {
@@ -160,7 +160,7 @@ func TestFollowerOverHTTP2(t *testing.T) {
 	s := newSecured(t)
 	frames := make(chan []byte)
 	ended := make(chan struct{})
-	RegisterRaw(s.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
+	RegisterRaw(s.handler, Route{}, openapi.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
 		func(_ context.Context, x *Exchange, _ *struct{}) (*SelfWritten, error) {
 			return &SelfWritten{Body: func() { s.handler.Follow(x, []byte("first\n\n"), frames, func() { close(ended) }) }}, nil
 		})

@@ -6,15 +6,15 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/julienschmidt/httprouter"
 
 	"mailer/app"
+	"mailer/web/rest/openapi"
 )
 
 // Operation is an operation of the document and its handler.
 type Operation struct {
-	*huma.Operation
+	*openapi.Operation
 	Route *Route
 	run   httprouter.Handle
 }

@@ -3,9 +3,8 @@ package rest
 import (
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
+	"mailer/web/rest/openapi"
 )
 
 // PageParams are the query parameters of every list. They are strings, so that invalid values get
@@ -19,10 +18,10 @@ type PageParams struct {
 // PageLimit is documented as a number and read as a string.
 type PageLimit string
 
-// Schema implements huma.SchemaProvider.
-func (PageLimit) Schema(huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (PageLimit) Schema(*openapi.Registry) *openapi.Schema {
 	least, most := 1.0, float64(app.MaxLimit)
-	return &huma.Schema{Type: "integer", Minimum: &least, Maximum: &most, Default: app.DefaultLimit}
+	return &openapi.Schema{Type: "integer", Minimum: &least, Maximum: &most, Default: app.DefaultLimit}
 }
 
 // Page checks the parameters. Errors: CodeValidation.
@@ -75,9 +74,9 @@ func (s SearchedTo) MarshalJSON() ([]byte, error) {
 	return strconv.AppendQuote(nil, s.ID), nil
 }
 
-// Schema implements huma.SchemaProvider.
-func (SearchedTo) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Format: "uuid", Nullable: true,
+// Schema implements openapi.SchemaProvider.
+func (SearchedTo) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{Type: openapi.TypeString, Format: "uuid", Nullable: true,
 		Description: "With a filter: the last row that was looked at, from where `after` (or `before`) goes on, also where `data` is empty; null: there are no others"}
 }
 

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
+	"mailer/web/rest/openapi"
 )
 
 func TestRequestLogLevels(t *testing.T) {
@@ -18,7 +17,7 @@ func TestRequestLogLevels(t *testing.T) {
 	b := newFixture(t, func(c *Config) { c.Now = func() time.Time { return now } })
 	b.handler.log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	answer := func(path string, rt Route, took time.Duration, err error) {
-		RegisterPublic(b.handler, rt, huma.Operation{Method: "GET", Path: path}, func(context.Context, *struct{}) (*struct{}, error) {
+		RegisterPublic(b.handler, rt, openapi.Operation{Method: "GET", Path: path}, func(context.Context, *struct{}) (*struct{}, error) {
 			now = now.Add(took)
 			return &struct{}{}, err
 		})
@@ -41,7 +40,7 @@ func TestLogFaultsOnly(t *testing.T) {
 	b := newFixture(t, func(c *Config) { c.LogFaultsOnly = func() bool { return true } })
 	b.handler.log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for path, err := range map[string]error{"/well": nil, "/refused": app.NotFound("thing"), "/fault": errors.New("no disk"), "/full": app.Errorf(app.CodeServiceUnavailable, "full")} {
-		RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: path}, func(context.Context, *struct{}) (*struct{}, error) {
+		RegisterPublic(b.handler, Route{}, openapi.Operation{Method: "GET", Path: path}, func(context.Context, *struct{}) (*struct{}, error) {
 			return &struct{}{}, err
 		})
 	}

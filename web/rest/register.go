@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-
-	"github.com/danielgtaylor/huma/v2"
+	"strings"
 
 	"mailer/app"
+	"mailer/web/rest/openapi"
 )
 
 // Each Register function only names its types; everything else works by reflection. The type
@@ -19,7 +19,7 @@ import (
 
 // Register adds an operation without a body. I is a pointer to the parameters in path, query and
 // header, O a pointer to the output. ErrorFor turns the handler's errors into answers.
-func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in I) (O, error)) {
+func Register[I, O any](h *Handler, rt Route, op openapi.Operation, handler func(ctx context.Context, key *app.Key, in I) (O, error)) {
 	types := operationTypes{input: elemOf[I](), output: elemOf[O]()}
 	h.addList(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
 		return handler(ctx, x.Key, in.(I))
@@ -28,7 +28,7 @@ func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ct
 
 // RegisterBody adds an operation with a JSON body that B points to, from which both the schema and
 // the decoder are derived. It returns the operation in the document.
-func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in I, body B) (O, error)) *huma.Operation {
+func RegisterBody[I, B, O any](h *Handler, rt Route, op openapi.Operation, handler func(ctx context.Context, key *app.Key, in I, body B) (O, error)) *openapi.Operation {
 	types := operationTypes{input: elemOf[I](), body: elemOf[B](), output: elemOf[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, body any) (any, error) {
 		return handler(ctx, x.Key, in.(I), body.(B))
@@ -36,14 +36,14 @@ func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler 
 }
 
 // RegisterPublic adds an operation without a key and without a body.
-func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, in I) (O, error)) {
+func RegisterPublic[I, O any](h *Handler, rt Route, op openapi.Operation, handler func(ctx context.Context, in I) (O, error)) {
 	rt.Public = true
 	RegisterRaw(h, rt, op, func(ctx context.Context, _ *Exchange, in I) (O, error) { return handler(ctx, in) })
 }
 
 // RegisterRaw adds an operation whose handler gets the exchange, to read the body or write the
 // answer itself. The caller must document the body in the operation that is returned (OnDocument).
-func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in I) (O, error)) *huma.Operation {
+func RegisterRaw[I, O any](h *Handler, rt Route, op openapi.Operation, handler func(ctx context.Context, x *Exchange, in I) (O, error)) *openapi.Operation {
 	types := operationTypes{input: elemOf[I](), output: elemOf[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
 		return handler(ctx, x, in.(I))
@@ -63,7 +63,7 @@ type callHandler func(ctx context.Context, x *Exchange, in, body any) (any, erro
 type endpoint struct {
 	h    *Handler
 	rt   *Route
-	op   *huma.Operation
+	op   *openapi.Operation
 	in   *inputPlan
 	body reflect.Type // nil: not decoded
 	out  *outputPlan
@@ -71,23 +71,26 @@ type endpoint struct {
 }
 
 // addList is add for an operation whose output may be a list, which is then available as CSV too.
-func (h *Handler) addList(rt *Route, op *huma.Operation, types operationTypes, call callHandler) {
+func (h *Handler) addList(rt *Route, op *openapi.Operation, types operationTypes, call callHandler) {
 	rt.table = tableOf(op, types.input, types.output)
 	h.add(rt, op, types, call)
 }
 
 // add adds an operation to the routes and the document, and returns the operation in the document.
-func (h *Handler) add(rt *Route, op *huma.Operation, types operationTypes, call callHandler) *huma.Operation {
+func (h *Handler) add(rt *Route, op *openapi.Operation, types operationTypes, call callHandler) *openapi.Operation {
 	rt.Body = rt.Body || types.body != nil
 	prepare(rt, op, types.input, types.output)
 	e := &endpoint{h: h, rt: rt, op: op, in: inputPlanOf(types.input), body: types.body, out: outputPlanOf(types.output), call: call}
 	e.out.setStatus(op)
 	h.route(e)
-	h.OnDocument(func(doc *huma.OpenAPI) {
+	h.OnDocument(func(doc *openapi.Document) {
 		e.in.document(doc.Components.Schemas, op)
 		e.out.document(doc.Components.Schemas, op)
 		h.documentErrors(op)
-		doc.AddOperation(op)
+		if doc.Paths[op.Path] == nil {
+			doc.Paths[op.Path] = openapi.PathItem{}
+		}
+		doc.Paths[op.Path][strings.ToLower(op.Method)] = op
 		if types.body != nil {
 			documentBody(h, op, types.body, !rt.Optional)
 		}
@@ -156,12 +159,12 @@ type Checker interface{ Check() error }
 type HeaderReader interface{ ReadHeader(http.Header) }
 
 // prepare completes an operation with what all routes of its kind share.
-func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
+func prepare(rt *Route, op *openapi.Operation, input, output reflect.Type) {
 	checkInputType(op.Path, input)
 	rt.redundant, rt.query = redundantIDsOf(op.Path), newQueryRule(op.Method, input, output)
 	op.Errors = slices.Concat(commonErrors(*rt), op.Errors)
 	if op.Responses == nil {
-		op.Responses = map[string]*huma.Response{}
+		op.Responses = map[string]*openapi.Response{}
 	}
 	op.Security = []map[string][]string{} // explicitly empty: absent would mean unknown
 	switch {
@@ -242,24 +245,19 @@ func decodeInto(ctx context.Context, x *Exchange, rt *Route, v any) error {
 }
 
 // DocumentBody adds the schema of a body to an operation of RegisterRaw.
-func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
-	h.OnDocument(func(*huma.OpenAPI) { documentBody(h, op, reflect.TypeFor[B](), required) })
+func DocumentBody[B any](h *Handler, op *openapi.Operation, required bool) {
+	h.OnDocument(func(*openapi.Document) { documentBody(h, op, reflect.TypeFor[B](), required) })
 }
 
-func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {
-	registry := h.doc.Components.Schemas
-	schema := registry.Schema(body, true, "")
-	if schema.Ref == "" { // the type makes its schema itself
-		schema = h.Component(schemaName(body, ""), schema)
-	}
-	op.RequestBody = &huma.RequestBody{
+func documentBody(h *Handler, op *openapi.Operation, body reflect.Type, required bool) {
+	schema := h.doc.Components.Schemas.Component(body)
+	op.RequestBody = &openapi.RequestBody{
 		Required: required,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		Content:  map[string]*openapi.MediaType{"application/json": {Schema: schema}},
 	}
 }
 
 // Component adds a named schema, whose name generated clients use, and returns a reference to it.
-func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
-	h.doc.Components.Schemas.Map()[name] = schema
-	return &huma.Schema{Ref: schemaPrefix + name}
+func (h *Handler) Component(name string, schema *openapi.Schema) *openapi.Schema {
+	return h.doc.Components.Schemas.Add(name, schema)
 }

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
+	"mailer/web/rest/openapi"
 )
 
 // SelfWritten is the output of an operation that writes its answer itself, status and all.
@@ -120,7 +120,7 @@ func writeJSON(ctx context.Context, x *Exchange, status int, answer encoded) {
 }
 
 // setStatus sets the status of the answer, unless the operation names one.
-func (p *outputPlan) setStatus(op *huma.Operation) {
+func (p *outputPlan) setStatus(op *openapi.Operation) {
 	if op.DefaultStatus != 0 {
 		return
 	}
@@ -131,18 +131,18 @@ func (p *outputPlan) setStatus(op *huma.Operation) {
 }
 
 // document adds the answer to the operation's documentation.
-func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
+func (p *outputPlan) document(registry *openapi.Registry, op *openapi.Operation) {
 	status := strconv.Itoa(op.DefaultStatus)
 	response := op.Responses[status]
 	if response == nil {
-		response = &huma.Response{}
+		response = &openapi.Response{}
 		op.Responses[status] = response
 	}
 	if response.Description == "" {
 		response.Description = http.StatusText(op.DefaultStatus)
 	}
 	if p.body != nil {
-		p.documentBody(registry, op, response)
+		p.documentBody(registry, response)
 	}
 	for _, h := range p.headers {
 		f := p.of.FieldByIndex(h.field)
@@ -150,38 +150,31 @@ func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
 			continue
 		}
 		if response.Headers == nil {
-			response.Headers = map[string]*huma.Param{}
+			response.Headers = map[string]*openapi.Header{}
 		}
-		response.Headers[h.name] = &huma.Header{Schema: huma.SchemaFromField(registry, f, "")}
+		response.Headers[h.name] = &openapi.Header{Schema: registry.Field(f)}
 	}
 }
 
 // documentBody documents the body of an answer, unless the operation has done so.
-func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, response *huma.Response) {
-	f := p.of.FieldByIndex(p.body)
-	if p.bodyType == writtenBody {
+func (p *outputPlan) documentBody(registry *openapi.Registry, response *openapi.Response) {
+	if p.bodyType == writtenBody || len(response.Content) > 0 {
 		return
 	}
-	name := op.OperationID + "Response" // of the schema, if its type has none
-	if p.of.Name() != "" {
-		name = p.of.Name() + f.Name
-	}
-	schema := huma.SchemaFromField(registry, f, name)
-	if len(response.Content) == 0 {
-		response.Content = map[string]*huma.MediaType{"application/json": {Schema: schema}}
-	}
+	schema := registry.Field(p.of.FieldByIndex(p.body))
+	response.Content = map[string]*openapi.MediaType{"application/json": {Schema: schema}}
 }
 
 // documentErrors documents the errors of an operation. Operations share one response per status,
 // since the document stays in memory.
-func (h *Handler) documentErrors(op *huma.Operation) {
+func (h *Handler) documentErrors(op *openapi.Operation) {
 	for _, status := range op.Errors {
 		name := strconv.Itoa(status)
 		if h.refusals[name] == nil {
-			schema := h.doc.Components.Schemas.Schema(reflect.TypeFor[Error](), true, "")
-			h.refusals[name] = &huma.Response{
+			schema := h.doc.Components.Schemas.Schema(reflect.TypeFor[Error]())
+			h.refusals[name] = &openapi.Response{
 				Description: http.StatusText(status),
-				Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+				Content:     map[string]*openapi.MediaType{"application/json": {Schema: schema}},
 			}
 		}
 		op.Responses[name] = h.refusals[name]

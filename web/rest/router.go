@@ -18,7 +18,7 @@ import (
 // with parameters. Lookup is used directly, without httprouter's redirects, OPTIONS and 405.
 func newTree() *httprouter.Router { return &httprouter.Router{} }
 
-// Route holds what this package needs to know of an operation besides huma's part.
+// Route holds what this package needs to know of an operation besides its part of the document.
 type Route struct {
 	Public         bool // needs no key
 	Sending        bool // open to keys that may only send
@@ -79,6 +79,9 @@ func (h *Handler) route(e *endpoint) {
 		}
 		e.serve(x, r)
 	}
+	if h.operations[op.OperationID] != nil && op.OperationID != "" {
+		panic("two operations have the id " + op.OperationID)
+	}
 	tree.Handle(op.Method, paramReplacer.Replace(op.Path), run)
 	h.operations[op.OperationID] = &Operation{Operation: op, Route: rt, run: run}
 	if !slices.Contains(h.methods, op.Method) {
@@ -107,7 +110,7 @@ func (h *Handler) Mount(prefix string, serve func(x *Exchange, r *http.Request, 
 	}
 }
 
-// paramReplacer turns huma's {name} into httprouter's :name.
+// paramReplacer turns {name}, as OpenAPI writes parameters, into httprouter's :name.
 var paramReplacer = strings.NewReplacer("{", ":", "}", "")
 
 // admit does everything that precedes the handler: key, rate, access or Precheck, and then the

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
+	"mailer/web/rest/openapi"
 )
 
 const (
@@ -61,10 +60,10 @@ func newSender(t testing.TB, change ...func(*Config)) *sender {
 	s.fixture = newFixture(t, append([]func(*Config){func(c *Config) {
 		c.Keys, c.RateLimit, c.Now = threeKeys{}, 1000, func() time.Time { return s.clock }
 	}}, change...)...)
-	RegisterBody(s.handler, Route{Sending: true}, huma.Operation{OperationID: "send", Method: "POST", Path: "/emails"}, s.send)
-	Register(s.handler, Route{}, huma.Operation{OperationID: "list", Method: "GET", Path: "/emails"}, s.list)
-	Register(s.handler, Route{}, huma.Operation{OperationID: "get", Method: "GET", Path: "/emails/{a}"}, s.get)
-	RegisterPublic(s.handler, Route{Quiet: true}, huma.Operation{OperationID: "health", Method: "GET", Path: "/healthz"},
+	RegisterBody(s.handler, Route{Sending: true}, openapi.Operation{OperationID: "send", Method: "POST", Path: "/emails"}, s.send)
+	Register(s.handler, Route{}, openapi.Operation{OperationID: "list", Method: "GET", Path: "/emails"}, s.list)
+	Register(s.handler, Route{}, openapi.Operation{OperationID: "get", Method: "GET", Path: "/emails/{a}"}, s.get)
+	RegisterPublic(s.handler, Route{Quiet: true}, openapi.Operation{OperationID: "health", Method: "GET", Path: "/healthz"},
 		func(context.Context, *struct{}) (*echoOutput, error) { return &echoOutput{}, nil })
 	return s
 }

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
+	"mailer/web/rest/openapi"
 )
 
 // fakeSessions are the signed-in people, by session token.
@@ -50,7 +49,7 @@ func newSessionFixture(t *testing.T, base string, change ...func(*Config)) *fixt
 	})...)
 	for path, rt := range map[string]Route{"/any": {}, "/person": {Person: true}, "/operator": {Operator: true}, "/all": {AllTeams: true}, "/audit": {AllTeams: true, Admin: true}, "/fresh": {Fresh: true}} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			Register(b.handler, rt, huma.Operation{OperationID: strings.ToLower(method) + path[1:], Method: method, Path: path},
+			Register(b.handler, rt, openapi.Operation{OperationID: strings.ToLower(method) + path[1:], Method: method, Path: path},
 				func(_ context.Context, key *app.Key, _ *struct{}) (*whoOutput, error) {
 					var out whoOutput
 					out.Body.ID, out.Body.Team = key.ID, key.TeamID
@@ -238,7 +237,7 @@ func TestReadOnlyHeader(t *testing.T) {
 	const as = "Cookie: __Host-mailer=ann\nOrigin: https://mail.example.com\n" + ReadOnlyHeader + ": 1"
 	b := newSessionFixture(t, sessionBase)
 	for path, rt := range map[string]Route{"/preview": {ReadOnly: true}, "/sign-out": {Public: true, SameSite: true}} {
-		Register(b.handler, rt, huma.Operation{OperationID: path[1:], Method: http.MethodPost, Path: path},
+		Register(b.handler, rt, openapi.Operation{OperationID: path[1:], Method: http.MethodPost, Path: path},
 			func(context.Context, *app.Key, *struct{}) (*whoOutput, error) { return &whoOutput{}, nil })
 	}
 	b.try(t, []sessionCase{

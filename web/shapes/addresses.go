@@ -1,12 +1,12 @@
 package shapes
 
 import (
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // AddressList is a string or an array of strings. Null, "" and [] mean absent.
@@ -28,12 +28,12 @@ func (l *AddressList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider.
-func (AddressList) Schema(huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (AddressList) Schema(*openapi.Registry) *openapi.Schema {
 	most := app.MaxRecipients
-	text := &huma.Schema{Type: huma.TypeString}
-	return &huma.Schema{AnyOf: []*huma.Schema{
-		text, {Type: huma.TypeArray, Items: text, MaxItems: &most},
+	text := &openapi.Schema{Type: openapi.TypeString}
+	return &openapi.Schema{AnyOf: []*openapi.Schema{
+		text, {Type: openapi.TypeArray, Items: text, MaxItems: &most},
 	}}
 }
 

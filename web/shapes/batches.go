@@ -5,11 +5,11 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // Values of the header x-batch-validation.
@@ -41,9 +41,9 @@ func DecodeBatch[T any](body []byte, limit int, what string) ([]BatchItem[T], er
 }
 
 // BatchSchema is the schema of an array of 1 to limit items.
-func BatchSchema[T any](r huma.Registry, limit int) *huma.Schema {
+func BatchSchema[T any](r *openapi.Registry, limit int) *openapi.Schema {
 	least := 1
-	schema := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
+	schema := r.Inline(reflect.TypeFor[[]T]())
 	schema.MinItems, schema.MaxItems = &least, &limit
 	return schema
 }

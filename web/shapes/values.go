@@ -5,12 +5,12 @@ import (
 
 	"fmt"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // PropertyValue is a string or a number in a body.
@@ -49,9 +49,9 @@ func (v PropertyValue) Plain() any {
 	return v.Text
 }
 
-// Schema implements huma.SchemaProvider.
-func (PropertyValue) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}}}
+// Schema implements openapi.SchemaProvider.
+func (PropertyValue) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{OneOf: []*openapi.Schema{{Type: openapi.TypeString}, {Type: openapi.TypeNumber}}}
 }
 
 // FallbackValue is a fallback in an answer: a string, a number, or null.
@@ -65,17 +65,17 @@ func (f FallbackValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(PropertyValue(*f.Value).Plain())
 }
 
-// Schema implements huma.SchemaProvider.
-func (FallbackValue) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString, Nullable: true}, {Type: huma.TypeNumber}},
+// Schema implements openapi.SchemaProvider.
+func (FallbackValue) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{OneOf: []*openapi.Schema{{Type: openapi.TypeString, Nullable: true}, {Type: openapi.TypeNumber}},
 		Description: "Value for contacts that have none"}
 }
 
 // FallbackInput is a fallback in a body.
 type FallbackInput struct{ rest.Change[PropertyValue] }
 
-// Schema implements huma.SchemaProvider.
-func (FallbackInput) Schema(r huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (FallbackInput) Schema(r *openapi.Registry) *openapi.Schema {
 	s := FallbackValue{}.Schema(r)
 	s.Description += "; it must be of the property's type. null: none"
 	return s
@@ -117,9 +117,9 @@ func (m *VariableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// Schema implements huma.SchemaProvider.
-func (VariableValues) Schema(r huma.Registry) *huma.Schema {
+// Schema implements openapi.SchemaProvider.
+func (VariableValues) Schema(r *openapi.Registry) *openapi.Schema {
 	most := app.MaxTemplateVariables
-	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: PropertyValue{}.Schema(r), MaxProperties: &most,
+	return &openapi.Schema{Type: openapi.TypeObject, AdditionalProperties: PropertyValue{}.Schema(r), MaxProperties: &most,
 		Description: "A value for each variable of the template; variables with a fallback may be left out"}
 }

@@ -3,6 +3,7 @@ package reputation
 // BreakerData is the data of deliverability.paused when the circuit breaker of a relay is open for
 // one of the team's domains.
 type BreakerData struct {
+	_             struct{}  `schema:"RestData"` // generated clients know this name
 	TeamID        string    `json:"team_id"`
 	Status        Guardrail `json:"guardrail_status"`
 	Domain        string    `json:"domain"`

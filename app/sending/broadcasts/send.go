@@ -81,7 +81,7 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 		})
 		return v.Status == app.QueuedBroadcast, err
 	})
-	return v, base.Lookup("broadcast", err)
+	return v, s.mail.Explain(ctx, base.Lookup("broadcast", err))
 }
 
 // sameContent reports whether two states of a broadcast have the same content.
@@ -115,7 +115,7 @@ func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep 
 		})
 		return v.Status == app.QueuedBroadcast, err
 	})
-	return v, base.Unavailable(err)
+	return v, s.mail.Explain(ctx, base.Unavailable(err))
 }
 
 func newView(b *app.Broadcast, plan *pacing.Plan) BroadcastView {
@@ -133,7 +133,7 @@ func (s *Service) forecast(ctx context.Context, b *app.Broadcast) (*pacing.Plan,
 		return err
 	})
 	if err != nil {
-		return nil, base.Unavailable(err)
+		return nil, s.mail.Explain(ctx, base.Unavailable(err))
 	}
 	n, err := s.audience.CountAudience(ctx, audience)
 	if err != nil {

@@ -155,5 +155,5 @@ func (s *Service) acceptTests(ctx context.Context, emails []*app.Email, keep mai
 		}
 		return keep(tx, &ids)
 	})
-	return ids, base.Unavailable(err)
+	return ids, s.mail.Explain(ctx, base.Unavailable(err))
 }

@@ -128,6 +128,61 @@ func TestRefusedSendLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestUnverifiedDomainIsExplained checks that the error of the Write has facts only, and that every
+// way to send adds what to do.
+func TestUnverifiedDomainIsExplained(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	w.AddDomain(w.Key.TeamID, "pending.example", app.DefaultRegion, app.DomainVerified)
+	in := testserver.Message("bob@example.net")
+	in.From = "x@pending.example"
+	sent, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	testserver.Must(t, err)
+	w.SQL(`UPDATE domains SET status = 'pending' WHERE name = 'pending.example'`)
+
+	email, err := mail.NewEmail(w.Key, in)
+	testserver.Must(t, err)
+	err = w.DB.Write(t.Context(), func(tx *db.Tx) error { return w.Services.Mail.Accept(tx, email) })
+	var cause *app.UnverifiedDomain
+	if !errors.As(err, &cause) || *cause != (app.UnverifiedDomain{TeamID: w.Key.TeamID, Name: "pending.example"}) {
+		t.Errorf("the error of the Write is %v", err)
+	}
+
+	batch := func(permissive bool) (string, error) {
+		opts := mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")}
+		result, err := w.Services.Mail.SendBatch(t.Context(), w.Key, []mail.BatchItem{{Input: in}}, permissive, opts)
+		if err != nil || !permissive {
+			return "", err
+		}
+		return "", &app.Error{Code: app.CodeValidation, Message: result.Errors[0].Message}
+	}
+	const says = "`from` uses the domain pending.example, which is not verified (its status is pending): the DKIM record TXT mailer._domainkey.pending.example is not known to be there, and " +
+		"the SPF record TXT send.pending.example is not known to be there. Publish what `mailer domains records pending.example` shows, then run `mailer domains verify pending.example` or POST /domains/"
+	for _, way := range []struct {
+		name, before string
+		send         func() (string, error)
+	}{
+		{"one email", "", func() (string, error) { return w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{}) }},
+		{"a strict batch", "emails.0: ", func() (string, error) { return batch(false) }},
+		{"a permissive batch", "", func() (string, error) { return batch(true) }},
+		{"its repetition", "", func() (string, error) { return batch(true) }},
+		{"a resend", "", func() (string, error) {
+			return w.Services.Mail.Resends.ResendEmail(t.Context(), w.Key, sent, nil, mail.SendOptions{})
+		}},
+		{"SMTP", "", func() (string, error) {
+			return submit(w, lines("From: x@pending.example", "", "x"), "bob@example.net")
+		}},
+		{"account mail", "", func() (string, error) {
+			return "", w.Services.Mail.Accounts.Send(t.Context(), w.Key.TeamID, "x@pending.example", "bob@example.net", "s", "x")
+		}},
+	} {
+		_, err := way.send()
+		var refusal *app.Error
+		if !errors.As(err, &refusal) || refusal.Code != app.CodeValidation || !strings.HasPrefix(refusal.Message, way.before+says) || refusal.Err != nil {
+			t.Errorf("%s: %v", way.name, err)
+		}
+	}
+}
+
 func TestSendCheckOrder(t *testing.T) {
 	w := testserver.New(t, testserver.NewRelay(nil))
 	scoped := *w.Key

@@ -39,12 +39,13 @@ func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text str
 		return err
 	}
 	sealed := s.Sealer.Seal(AccountPurpose, email.ID, []byte(text))
-	return base.Unavailable(s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) error {
+	err = s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) error {
 		if err := s.Accept(tx, email); err != nil {
 			return err
 		}
 		return tx.InsertAccountText(email.ID, sealed)
-	}))
+	})
+	return s.Explain(ctx, base.Unavailable(err))
 }
 
 // Outgoing returns an email as it is sent: account mail with its real text.

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/base"
 	"mailer/app/tenants/teams"
 	"mailer/db"
 	"mailer/db/engine"
@@ -78,7 +77,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return claim.keep(tx, string(kept))
 	})
 	if err != nil {
-		if answer, err = claim.resolveFailure(ctx, s, s.Unsent.recordRefusal(ctx, b.unsent, base.Unavailable(err))); err != nil {
+		if answer, err = claim.resolveFailure(ctx, s, s.refusal(ctx, b.unsent, err)); err != nil {
 			return nil, err
 		}
 		return decodeAnswer[*BatchResult](answer)
@@ -141,6 +140,9 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 		if teams.ExceedsQuota(err) {
 			quota = err
 			continue
+		}
+		if b.permissive {
+			err = b.s.explain(&tx.Reader, err) // this Write stores the answer
 		}
 		item, batchErr := b.itemError(i, err)
 		switch {

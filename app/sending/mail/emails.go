@@ -95,7 +95,7 @@ func (s *Service) acceptOne(ctx context.Context, claim *idempotencyClaim, email 
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.resolveFailure(ctx, s, s.Unsent.recordRefusal(ctx, email, base.Unavailable(err)))
+		return claim.resolveFailure(ctx, s, s.refusal(ctx, email, err))
 	}
 	return cmp.Or(answer, email.ID), nil
 }
@@ -285,18 +285,44 @@ func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, ap
 	case err != nil:
 		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
 	case d.Status != app.DomainVerified:
-		return "", d, s.unverified(r, teamID, domain)
+		return "", d, d.Unverified()
 	}
 	return s.Settings.RegionOf(d.Region), d, nil
 }
 
-// unverified returns the error of an unverified domain.
-func (s *Service) unverified(r *db.Reader, teamID, name string) error {
-	d, err := r.DomainByName(teamID, name)
-	if err != nil {
-		return err
+// refusal returns the error of a send whose Write failed, as the client sees it.
+func (s *Service) refusal(ctx context.Context, email *app.Email, failed error) error {
+	return s.Unsent.recordRefusal(ctx, email, s.Explain(ctx, base.Unavailable(failed)))
+}
+
+// Explain adds the next step to the error for an unverified domain, and returns other errors as they
+// are. It is called after the Write that failed.
+func (s *Service) Explain(ctx context.Context, failed error) error {
+	var cause *app.UnverifiedDomain
+	if !errors.As(failed, &cause) {
+		return failed
 	}
-	return d.Unverified(s.domains.DomainRecords(&d))
+	explained := failed
+	// Without the next step the error still says what is wrong.
+	_ = s.DB.Read(ctx, func(r *db.Reader) error {
+		explained = s.explain(r, failed)
+		return nil
+	})
+	return explained
+}
+
+// explain is Explain inside a Read or Write.
+func (s *Service) explain(r *db.Reader, failed error) error {
+	var refusal *app.Error
+	var cause *app.UnverifiedDomain
+	if !errors.As(failed, &refusal) || !errors.As(refusal.Err, &cause) {
+		return failed
+	}
+	d, err := r.DomainByName(cause.TeamID, cause.Name)
+	if err != nil { // deleted meanwhile
+		return failed
+	}
+	return &app.Error{Code: refusal.Code, Message: refusal.Message + ": " + d.VerifySteps(s.domains.DomainRecords(&d))}
 }
 
 // ListEmails returns a page of the team's emails, newest first, without content, and whether there

@@ -53,7 +53,7 @@ func (a *Resends) ResendEmail(ctx context.Context, key *app.Key, id string, to [
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.resolveFailure(ctx, a.service, a.service.Unsent.recordRefusal(ctx, email, base.Unavailable(err)))
+		return claim.resolveFailure(ctx, a.service, a.service.refusal(ctx, email, err))
 	}
 	return email.ID, nil
 }

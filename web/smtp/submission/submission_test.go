@@ -277,7 +277,7 @@ func TestErrorReplies(t *testing.T) {
 		{refusal(app.CodeRestrictedAPIKey), "550 5.7.1 The words", false},
 		{refusal(app.CodeForbidden), "550 5.7.1 The words", false},
 		{refusal(app.CodeSendingPaused), "550 5.7.1 The words", false},
-		{(&app.Domain{Name: "acme.test", Status: "pending"}).Unverified(nil), "550 5.7.1 `from` uses the domain acme.test, which is not verified", false},
+		{(&app.Domain{Name: "acme.test", Status: "pending"}).Unverified(), "550 5.7.1 `from` uses the domain acme.test, which is not verified", false},
 		{app.Invalid("from", "uses the domain acme.test, which this team has not added"), "550 5.7.1 `from` uses the domain acme.test", false},
 		{refusal(app.CodeAllRecipientsSuppressed), "550 5.7.1 The words", false},
 		{app.Invalid("to", "is no address"), "550 5.1.3 `to` is no address", false},
