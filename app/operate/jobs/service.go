@@ -57,7 +57,7 @@ type Service struct {
 	clockWatch *watch
 	lastSweep  lastSweep
 	changed    base.Signal // the database changed
-	jobs       []cronJob // all cron jobs
+	jobs       []cronJob   // all cron jobs
 	cron       *cron.Cron
 	pacing     sync.Mutex // held while cron is stopped or started
 }
