@@ -14,7 +14,7 @@ import (
 
 func TestPausedBroadcastResumesAfterCrash(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		const n = 200
 		slow := relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 20}
 		relay := testserver.NewRelayOf(slow, nil)
@@ -69,7 +69,7 @@ func TestPausedBroadcastResumesAfterCrash(t *testing.T) {
 
 func TestPauseHoldsMailBeforeFinalDot(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
 		w := testserver.Start(t, relay)
@@ -121,7 +121,7 @@ func TestPauseStopsRetriesAndExpiry(t *testing.T) {
 
 func TestCancelPausedBroadcast(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageRcpt, 451, "4.2.1 mailbox busy")))
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(3)
