@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"mailer/db/dbtest"
@@ -30,6 +31,21 @@ type enginePair struct {
 	texts    []string
 	tables   []pairTable
 	words    map[string]string // of PostgreSQL, by statement
+	named    map[string]named  // by statement
+	prepared map[string]*sql.Stmt
+}
+
+// named is what a statement names: its tables, and the columns that are compared with parameters.
+type named struct{ tables, columns [][]string }
+
+func (tw *enginePair) namedIn(text string) named {
+	found, ok := tw.named[text]
+	if !ok {
+		found.tables = append(changes.FindAllStringSubmatch(text, -1), tablesRead.FindAllStringSubmatch(text, -1)...)
+		found.columns = compared.FindAllStringSubmatch(text, -1)
+		tw.named[text] = found
+	}
+	return found
 }
 
 // postgresWords caches engine.ToPostgres for each statement.
@@ -68,7 +84,7 @@ func newEnginePair(t *testing.T) *enginePair {
 		t.Fatal(err)
 	}
 	tw := &enginePair{T: t, rand: rand.New(rand.NewPCG(4, 2)), sqlite: conn, postgres: postgresConn(t),
-		texts: slices.Clone(pairTexts), words: map[string]string{}}
+		texts: slices.Clone(pairTexts), words: map[string]string{}, named: map[string]named{}, prepared: map[string]*sql.Stmt{}}
 	if _, err := conn.ExecContext(t.Context(), schemaText(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +169,8 @@ func (tw *enginePair) addRow(table *pairTable) {
 // for those that are compared with a column.
 func (tw *enginePair) arguments(text string, types []uint32) []any {
 	row := map[string]any{}
-	named := append(changes.FindAllStringSubmatch(text, -1), tablesRead.FindAllStringSubmatch(text, -1)...)
-	for _, m := range slices.Backward(named) { // columns of the first row win
+	named := tw.namedIn(text)
+	for _, m := range slices.Backward(named.tables) { // columns of the first row win
 		for _, table := range tw.tables {
 			if table.Name == m[1] && len(table.rows) > 0 {
 				maps.Copy(row, pick(tw.rand, table.rows))
@@ -166,7 +182,7 @@ func (tw *enginePair) arguments(text string, types []uint32) []any {
 		args[i] = tw.argument(oid)
 	}
 	n := 0
-	for _, m := range compared.FindAllStringSubmatch(text, -1) {
+	for _, m := range named.columns {
 		i := n
 		if k, err := strconv.Atoi(m[2]); err == nil {
 			i = k - 1
@@ -250,17 +266,22 @@ func (tw *enginePair) all(table string) string {
 	return `SELECT ` + strings.Join(names, `, `) + ` FROM ` + table
 }
 
-// answerOf runs a statement with functions of an engine in a transaction that is rolled
-// back.
+// isQuery reports whether a statement changes nothing, so that it needs no transaction that is
+// rolled back.
+func isQuery(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "SELECT") }
+
+// answerOf runs a statement with functions of an engine.
 func (tw *enginePair) answerOf(text string, args []any, exec func(string, ...any) (int64, error), query func(string, ...any) ([]string, error)) (a pairResult) {
-	table := changes.FindStringSubmatch(text)
+	table, changed := changes.FindStringSubmatch(text), false
 	if table == nil || strings.Contains(text, "RETURNING") {
 		a.rows, a.err = query(text, args...)
+		changed = len(a.rows) > 0
 	} else {
 		n, err := exec(text, args...)
 		a.rows, a.err = []string{fmt.Sprint(n, " rows")}, err
+		changed = n > 0
 	}
-	if table == nil || a.err != nil {
+	if table == nil || a.err != nil || !changed {
 		return a
 	}
 	rows, err := query(tw.all(table[1]))
@@ -271,21 +292,41 @@ func (tw *enginePair) answerOf(text string, args []any, exec func(string, ...any
 	return a
 }
 
-func (tw *enginePair) askSQLite(text string, args []any) pairResult {
-	tx, err := tw.sqlite.BeginTx(tw.Context(), nil)
-	if err != nil {
-		tw.Fatal(err)
+// preparedSQLite prepares a statement once.
+func (tw *enginePair) preparedSQLite(text string) *sql.Stmt {
+	tw.Helper()
+	s, ok := tw.prepared[text]
+	if !ok {
+		var err error
+		if s, err = tw.sqlite.PrepareContext(tw.Context(), text); err != nil {
+			tw.Fatalf("%s: %v", text, err)
+		}
+		tw.prepared[text] = s
 	}
-	defer tx.Rollback()
+	return s
+}
+
+func (tw *enginePair) runSQLite(text string) {
+	tw.Helper()
+	if _, err := tw.preparedSQLite(text).ExecContext(tw.Context()); err != nil {
+		tw.Fatalf("%s: %v", text, err)
+	}
+}
+
+func (tw *enginePair) askSQLite(text string, args []any) pairResult {
+	if !isQuery(text) {
+		tw.runSQLite(`BEGIN`)
+		defer tw.runSQLite(`ROLLBACK`)
+	}
 	exec := func(text string, args ...any) (int64, error) {
-		result, err := tx.ExecContext(tw.Context(), text, args...)
+		result, err := tw.preparedSQLite(text).ExecContext(tw.Context(), args...)
 		if err != nil {
 			return 0, err
 		}
 		return result.RowsAffected()
 	}
 	return tw.answerOf(text, args, exec, func(text string, args ...any) (out []string, err error) {
-		rows, err := tx.QueryContext(tw.Context(), text, args...)
+		rows, err := tw.preparedSQLite(text).QueryContext(tw.Context(), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -304,17 +345,24 @@ func (tw *enginePair) askSQLite(text string, args []any) pairResult {
 }
 
 func (tw *enginePair) askPostgres(text string, args []any) pairResult {
-	tx, err := tw.postgres.Begin(tw.Context())
-	if err != nil {
-		tw.Fatal(err)
+	var on interface {
+		Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error)
+		Query(ctx context.Context, text string, args ...any) (pgx.Rows, error)
+	} = tw.postgres
+	if !isQuery(text) {
+		tx, err := tw.postgres.Begin(tw.Context())
+		if err != nil {
+			tw.Fatal(err)
+		}
+		defer tx.Rollback(context.WithoutCancel(tw.Context()))
+		on = tx
 	}
-	defer tx.Rollback(context.WithoutCancel(tw.Context()))
 	exec := func(text string, args ...any) (int64, error) {
-		tag, err := tx.Exec(tw.Context(), tw.postgresWords(text), args...)
+		tag, err := on.Exec(tw.Context(), tw.postgresWords(text), args...)
 		return tag.RowsAffected(), err
 	}
 	return tw.answerOf(text, args, exec, func(text string, args ...any) (out []string, err error) {
-		rows, err := tx.Query(tw.Context(), tw.postgresWords(text), args...)
+		rows, err := on.Query(tw.Context(), tw.postgresWords(text), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -370,11 +418,12 @@ func (tw *enginePair) compare(s statement) (met bool) {
 	if err != nil {
 		tw.Fatal(err)
 	}
+	ordered := isOrdered(s.text)
 	for range 25 {
 		args := tw.arguments(s.text, d.ParamOIDs)
 		a, b := tw.askSQLite(s.text, args), tw.askPostgres(s.text, args)
 		met = met || len(a.rows) > 0 && a.rows[0] != "0 rows"
-		if !isOrdered(s.text) {
+		if !ordered {
 			slices.Sort(a.rows)
 			slices.Sort(b.rows)
 		}

@@ -21,6 +21,7 @@ func manyRecipients(n int) []string {
 
 // Postfix ends a session by 421 at its 20th error (smtpd_hard_error_limit).
 func TestVerdictsBefore421AreKept(t *testing.T) {
+	t.Parallel()
 	for _, end := range []string{"421 4.7.0 too many errors", hangUp, stall} {
 		eachMode(t, func(t *testing.T, ehlo []string) {
 			t.Parallel()

@@ -58,6 +58,7 @@ func rawMessages(few int) int {
 }
 
 func TestRawMessagesArriveUnchanged(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, &fake{ehlo: []string{"8BITMIME", "SMTPUTF8", "PIPELINING"}})
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
@@ -202,6 +203,7 @@ func trimmed(s string) string { return strings.TrimRight(s, "\r\n") }
 
 // TestRawMessagesVerifyWithDkimpy uses a verifier that shares no code with the signer.
 func TestRawMessagesVerifyWithDkimpy(t *testing.T) {
+	t.Parallel()
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import dkim").Run(); err != nil {
 		if os.Getenv("CI") == "true" {

@@ -248,6 +248,7 @@ func (s *Server) tick(changed bool) {
 	s.Health.Tick(changed)
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
+		s.Jobs.DatabaseChanged()
 	}
 }
 

@@ -44,7 +44,7 @@ func TestErasedRecipientLeavesBroadcast(t *testing.T) {
 		"put off": {fast, late(testserver.ReplyWith(app.StageData, 451, "later, "+testserver.SubscriberAddress(5))), 1}, "in doubt": {fast, late(testserver.LoseReply), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				held := make(chan struct{})
 				relay := testserver.NewRelayOf(c.relay, c.script(held))
 				w := testserver.Start(t, relay)
@@ -110,7 +110,7 @@ func TestErasureWithdrawsRecipientsFirst(t *testing.T) {
 }
 
 func TestErasureCoversAddressOfAnotherContact(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(10)
@@ -131,7 +131,7 @@ func TestErasureCoversAddressOfAnotherContact(t *testing.T) {
 func TestBroadcastMailInFlightIsErasedAfterOutcome(t *testing.T) {
 	for name, end := range map[string]testserver.Answer{"taken": testserver.Accept, "put off": testserver.ReplyWith(app.StageDot, 450, "later, "+testserver.SubscriberAddress(1)), "lost": testserver.LoseReply} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				hang := make(chan struct{})
 				relay := testserver.NewRelay(func(m *app.Outgoing, n int) testserver.Answer {
 					if m.Recipients[0] != testserver.SubscriberAddress(1) || n > 1 {
@@ -174,7 +174,7 @@ func TestBroadcastMailInFlightIsErasedAfterOutcome(t *testing.T) {
 }
 
 func TestBroadcastContinuesAfterErasure(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, func(m *app.Outgoing, n int) testserver.Answer {
 			if n == 1 && m.Recipients[0] == testserver.SubscriberAddress(0) {
 				return testserver.LoseReply // its signature is stored
@@ -212,7 +212,7 @@ func TestBroadcastContinuesAfterErasure(t *testing.T) {
 }
 
 func TestErasureStopsBroadcastOfErasedSender(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(10)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -30,7 +31,6 @@ type cronJob struct {
 func (s *Service) allJobs() []cronJob {
 	return []cronJob{
 		{guardrails.Every, "judge the rates of teams and regions", s.delivery.Guardrails.Judge},
-		{time.Second, "delete what deleted teams have", s.teams.PurgeDeleted},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.AnnounceHeldChoices},
 		{time.Minute, "note the time for the next server", s.noteClock},
@@ -62,6 +62,7 @@ func (s *Service) StartCron() error {
 	}
 	s.cron.Start()
 	s.Workers.Go(s.watchClock)
+	s.Workers.Go(s.purgeTeams)
 	return errors.Join(s.IgnoreFull(s.sweep(s.Claiming)), s.IgnoreFull(s.delivery.ReportUnroutable(s.Claiming)), s.IgnoreFull(s.domains.CheckDue(s.Claiming)))
 }
 
@@ -91,6 +92,37 @@ func (s *Service) StopCron(ctx context.Context) {
 	case <-ctx.Done():
 		s.Log.Warn("a cron job still runs, and is left")
 	}
+}
+
+// DatabaseChanged wakes the jobs that a change of the database, by this process or another, can
+// give work. It never blocks.
+func (s *Service) DatabaseChanged() { s.changed.Notify() }
+
+// purgeTeams deletes the data of deleted teams, after each change of the database and once a
+// minute, until the service stops.
+func (s *Service) purgeTeams() {
+	for {
+		left, err := s.purgeDeleted(s.Claiming)
+		if err != nil && s.Claiming.Err() == nil {
+			s.LogUnlessUnavailable("delete the data of deleted teams", err)
+		}
+		next := time.Minute
+		if left || err != nil {
+			next = s.PollEvery
+		}
+		if !base.Sleep(s.Claiming, next, s.changed) {
+			return
+		}
+	}
+}
+
+func (s *Service) purgeDeleted(ctx context.Context) (left bool, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return s.teams.PurgeDeleted(ctx)
 }
 
 // lastSweep records the last run of sweepIfChanged. cron runs the job once at a time.

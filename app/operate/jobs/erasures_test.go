@@ -175,7 +175,7 @@ func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 }
 
 func TestErasureCancelsMailOfErasedSender(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "down")))
 		w := testserver.Start(t, relay)
 		c := w.CreateContact(w.Key.TeamID, "ann@"+testserver.TestDomain)

@@ -56,7 +56,8 @@ type Service struct {
 	eraser     *eraser
 	clockWatch *watch
 	lastSweep  lastSweep
-	jobs       []cronJob // all cron jobs
+	changed    base.Signal // the database changed
+	jobs       []cronJob   // all cron jobs
 	cron       *cron.Cron
 	pacing     sync.Mutex // held while cron is stopped or started
 }
@@ -64,7 +65,7 @@ type Service struct {
 // New returns the service.
 func New(copied *base.Base, o Dependencies) *Service {
 	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), changed: base.NewSignal()}
 	s.jobs = s.allJobs()
 	return s
 }

@@ -79,7 +79,7 @@ func want(t *testing.T, what, got, want string) {
 }
 
 func TestMetrics(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t, relay())
 		id := w.SendTaken("bob@example.net", "eve@example.net")
 		w.Send("no@example.net", "test-bounce@example.net", "test-block@example.net")
@@ -115,7 +115,7 @@ func TestMetrics(t *testing.T) {
 
 func TestBroadcastMetrics(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t, relay())
 		w.AddSubscribers(3)
 		b := w.SendNewsletter(testserver.Links(1), nil)

@@ -35,6 +35,9 @@ var mailchimpTag = regexp.MustCompile(`^[A-Za-z][^*|<>\n]{0,200}$`)
 // templates, and ActiveCampaign.
 var maybeRaw = regexp.MustCompile(`<%[^<>\n]{1,100}%>|\[%[^\[\]\n]{1,100}%\]|\{\$[A-Za-z_][A-Za-z0-9_.]{0,60}\}|%%[A-Za-z_][A-Za-z0-9_.]{0,60}%%|\$\{[A-Za-z_][A-Za-z0-9_.]{0,60}\}|\[\[[A-Za-z_][A-Za-z0-9_. ]{0,60}\]\]`)
 
+// mayBeRawStarts are the texts with which matches of maybeRaw begin.
+var mayBeRawStarts = []string{"<%", "[%", "{$", "%%", "${", "[["}
+
 // Field is a text with its field name in the API.
 type Field struct{ Name, Text string }
 
@@ -75,6 +78,9 @@ func rawIn(field, text string) []RawTag {
 			break
 		}
 		at = f.step(s, at+i)
+	}
+	if !slices.ContainsFunc(mayBeRawStarts, func(start string) bool { return strings.Contains(s, start) }) {
+		return f.found // without the regular expression, which is slow on megabytes
 	}
 	f.at, f.line = 0, 1
 	for _, span := range maybeRaw.FindAllStringIndex(s, maxNamed) {

@@ -20,6 +20,7 @@ func TestFindRaw(t *testing.T) {
 		"{{ if {{{FIRST_NAME}}} }}":                              "1 {{ if {{{FIRST_NAME}}} }} !",
 		"{{ a\nb }}":                                             "1 {{ a b }} !",
 		"<%= name %> {$name} %%name%% ${name} [[name]] [%name%]": "1 <%= name %>, 1 {$name}, 1 %%name%%, 1 ${name}, 1 [[name]], 1 [%name%]",
+		"<%= name %>":                                            "1 <%= name %>", "{$name}": "1 {$name}", "%%name%%": "1 %%name%%", "${name}": "1 ${name}", "[[name]]": "1 [[name]]", "[%name%]": "1 [%name%]",
 		// Placeholders and text.
 		"{{{FIRST_NAME|you}}} {{{ contact.plan }}} {{{{EMAIL}}}} {{{UNSUBSCRIBE_URL}}}": "",
 		`<a href="http://%7B%7B%7BUNSUBSCRIBE_URL%7D%7D%7D">x</a>`:                      "",

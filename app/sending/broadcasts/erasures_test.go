@@ -12,7 +12,7 @@ import (
 // The audience was read in one snapshot before the erasure.
 func TestErasureDuringExpansion(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(3)

@@ -8,12 +8,13 @@ import (
 	"mailer/app/rules/relayurl"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/mail"
+	"mailer/app/server"
 	"mailer/app/testing/testserver"
 )
 
 func TestPausedBroadcastResumesAfterCrash(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		const n = 200
 		slow := relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 20}
 		relay := testserver.NewRelayOf(slow, nil)
@@ -68,7 +69,7 @@ func TestPausedBroadcastResumesAfterCrash(t *testing.T) {
 
 func TestPauseHoldsMailBeforeFinalDot(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
 		w := testserver.Start(t, relay)
@@ -92,9 +93,10 @@ func TestPauseHoldsMailBeforeFinalDot(t *testing.T) {
 
 func TestPauseStopsRetriesAndExpiry(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.SynctestDays(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageRcpt, 451, "4.2.1 mailbox busy")))
-		w := testserver.Start(t, relay)
+		w := testserver.NewWithConfig(t, server.Config{MaxWait: 2 * time.Hour, PollEvery: time.Minute}, relay)
+		w.Start()
 		w.AddSubscribers(3)
 		b := w.AddDraft()
 		w.Queue(b)
@@ -106,7 +108,7 @@ func TestPauseStopsRetriesAndExpiry(t *testing.T) {
 			tries += len(relay.Transactions(app.BroadcastEmailID(b.EmailIDPrefix, int64(i+1))))
 		}
 		relay.SetScript(nil)
-		testserver.Sleep(14 * 24 * time.Hour)
+		testserver.Sleep(6 * time.Hour)
 		if got := len(testserver.Received(relay)); got != 0 || tries == 0 {
 			t.Errorf("%d left while it was paused, after %d tries", got, tries)
 		}
@@ -119,7 +121,7 @@ func TestPauseStopsRetriesAndExpiry(t *testing.T) {
 
 func TestCancelPausedBroadcast(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageRcpt, 451, "4.2.1 mailbox busy")))
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(3)

@@ -65,7 +65,7 @@ func TestBroadcastWithForeignTagsIsRefused(t *testing.T) {
 
 func TestScheduledBroadcastWithForeignTags(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(3)

@@ -82,7 +82,7 @@ func TestSegmentsByActivity(t *testing.T) {
 		want(app.FieldClicked, app.OpNotInBroadcast, b.ID, "p0 p2 p3")
 		want(app.FieldOpened, app.OpNotWithinDays, "2", "") // they became contacts minutes ago
 
-		testserver.SleepAndSettle(3 * 24 * time.Hour)
+		w.StopFor(3 * 24 * time.Hour)
 		w.LoadPixel(w.EmailIDTo(b, "p3@example.net"), testserver.Chrome)
 		testserver.SleepAndSettle(time.Minute)
 		want(app.FieldOpened, app.OpNotWithinDays, "2", "p0 p1 p2 p4")

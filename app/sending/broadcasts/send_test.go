@@ -92,7 +92,7 @@ func TestContactsAddedToEmptyBroadcast(t *testing.T) {
 
 func TestScheduledBroadcastAudienceAtStart(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(2)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestReadBroadcastEmails(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(func(m *app.Outgoing, n int) testserver.Answer {
 			switch m.Recipients[0] {
 			case testserver.SubscriberAddress(1):
@@ -120,7 +120,7 @@ func TestBroadcastEmailCantBeChanged(t *testing.T) {
 }
 
 func TestUnstartedRecipientsAreCanceled(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil))
 		w.AddSubscribers(50)
 		b := w.SendNewsletter("<p>x</p>", nil)

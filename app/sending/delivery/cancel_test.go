@@ -27,7 +27,7 @@ func TestCanceledEmailIsNotSent(t *testing.T) {
 		"doubt":     {testserver.LoseReply, "", func(*testserver.Server) { testserver.Sleep(5 * time.Second) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.Always(c.first))
 				w := testserver.Start(t, relay)
 				id := w.SendAt(c.at)
@@ -55,7 +55,7 @@ func TestCanceledEmailIsNotSent(t *testing.T) {
 func TestCancelDuringTransaction(t *testing.T) {
 	for name := range testserver.FailuresBeforeDot(nil) {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				hang := make(chan struct{})
 				relay := testserver.NewRelay(testserver.InOrder(testserver.FailuresBeforeDot(hang)[name]))
 				w := testserver.Start(t, relay)
@@ -192,7 +192,7 @@ func TestDeletedEmailIsNotSent(t *testing.T) {
 		"captured": {testserver.Capture, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.Always(c.first))
 				w := testserver.Start(t, relay)
 				in := testserver.Message("bob@example.net")

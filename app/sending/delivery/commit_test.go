@@ -269,7 +269,7 @@ func TestLostReplyPausesSenderAndResendsSameBytes(t *testing.T) {
 }
 
 func TestRepeatedDoubtsBackOffAndExpire(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.LoseReply))
 		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")

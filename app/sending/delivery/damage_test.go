@@ -21,7 +21,7 @@ func withText(in *app.EmailInput, text string) *app.EmailInput {
 }
 
 func TestDamagedEmailIsHeld(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.New(t, relay)
 		other := w.AddTeam("Other", otherDomain)
@@ -68,7 +68,7 @@ func TestDamagedEmailIsHeld(t *testing.T) {
 }
 
 func TestDamagedBroadcastIsHeld(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		w.AddSubscribers(3)
 		draft := func(html string) *app.Broadcast {

@@ -100,7 +100,7 @@ func TestDeferredEmailFollowsRetryTable(t *testing.T) {
 }
 
 func TestEmailExpiresAfter48Hours(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageMail, 451, "try later")))
 		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net", "eve@example.net")
@@ -136,7 +136,7 @@ func TestEmailExpiresAfter48Hours(t *testing.T) {
 }
 
 func TestEmailIsRetriedAfterADayOfDowntime(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageMail, 450, "greylisted")))
 		w := testserver.New(t, relay)
 		id := w.Send("bob@example.net")

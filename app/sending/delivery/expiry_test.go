@@ -105,7 +105,7 @@ func TestExpiryDuringAttemptStopsSending(t *testing.T) {
 }
 
 func TestCommittedEmailDoesNotExpire(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyAfter(hang))))
 		code := expiring(w, w.Key, "1m")

@@ -143,7 +143,7 @@ func TestRelayRefusingEverythingBouncesNothing(t *testing.T) {
 		}
 		return res
 	}
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Connections: 4})
 		n.relay.SetScript(testserver.Always(refuse))
 		var own, others []string

@@ -93,7 +93,7 @@ func TestBroadcastRecipientsAreCounted(t *testing.T) {
 }
 
 func TestOldCountsArePurged(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		key := counters.Key{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: testserver.TestDomain}
 		count := func() {

@@ -63,7 +63,7 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 }
 
 func TestExpiryClockStopsDuringSuspension(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.Start(t, deadRelay())
 		other := w.AddTeam("Other", "other.example")
 		id, theirs := expiring(w, w.Key, "10m"), expiring(w, other, "10m")
@@ -89,7 +89,7 @@ func TestExpiryClockStopsDuringSuspension(t *testing.T) {
 
 func TestSuspendedTeamBroadcastWaits(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(50)

@@ -151,7 +151,7 @@ func TestProbeOfDeletedEmailIsPassedOn(t *testing.T) {
 }
 
 func TestPoisonEmailDoesNotStopOthers(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(func(m *app.Outgoing, _ int) testserver.Answer {
 			if m.Recipients[0] == "poison@example.net" {
 				return testserver.RelayTrouble(app.StageData, "connection reset")

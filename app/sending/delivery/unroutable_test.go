@@ -105,7 +105,7 @@ func TestUnroutableTroubleEndsWhenNothingWaits(t *testing.T) {
 }
 
 func TestMailWaitsWithoutAnyRelay(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		testserver.FastHeartbeat(t)
 		w := testserver.New(t)
 		testserver.Must(t, w.DB.Close())
@@ -163,7 +163,7 @@ func TestCaptureIsRefusedWhileMailWaits(t *testing.T) {
 }
 
 func TestDomainOfCaptureUsesDefaultRelayLater(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t)
 		testserver.Must(t, w.DB.Close())
 		capture := testserver.NewRelayOf(relayurl.Relay{Region: app.CaptureRegion, Connections: 1}, nil)

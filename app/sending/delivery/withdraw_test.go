@@ -159,7 +159,7 @@ func TestCancelRacesWithDelivery(t *testing.T) {
 }
 
 func TestRescheduledEmailStartsOver(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.InOrder(testserver.After(hang, testserver.Accept), testserver.ReplyWith(app.StageMail, 450, "greylisted")))
 		w := testserver.New(t, relay)

@@ -306,7 +306,7 @@ func TestParallelSendsWithOneIdempotencyKey(t *testing.T) {
 
 func TestIdempotencyKeyExpiresAfter24Hours(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		send := func(payload string) (string, error) {
 			return w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte(payload)})

@@ -208,7 +208,7 @@ func (a batchAnswer) must(w *testserver.Server) *mail.BatchResult {
 }
 
 func TestBatchKeyExpiresDespiteClockChanges(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		first := wantBatch(w, "k", "x")
 		time.Sleep(24*time.Hour - time.Second)

@@ -126,7 +126,7 @@ func guardrailOf(week, recent reputation.Outcome) reputation.Guardrail {
 }
 
 func TestReputationWindowsOfRandomHistories(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		const teams, steps = 1000, 25
 		w := testserver.New(t, testserver.NewRelay(nil))
 		r := rand.New(rand.NewPCG(30, 7))

@@ -14,7 +14,7 @@ import (
 
 func TestScheduledEmailLeavesOnTime(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.Start(t, relay)
 		id := w.SendAt("in 1 hour")
@@ -65,7 +65,7 @@ func TestScheduledEmailSurvivesRestarts(t *testing.T) {
 }
 
 func TestOverdueScheduledEmailLeavesAtStart(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := w.SendAt("in 1 hour")
 		w.Stop()

@@ -19,7 +19,7 @@ func htmlMessage(html string, fields ...string) string {
 }
 
 func TestSubmissionOpensAndClicks(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageData, 451, "later"), testserver.ReplyWith(app.StageDot, 451, "later")))
 		w := testserver.StartTracking(t, relay)
 		other := w.AddTeam("Other", "other.example")

@@ -64,7 +64,7 @@ func wantPages(t *testing.T, read func(app.Page) ([]string, bool, error)) {
 }
 
 func TestTimelinePages(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "no route"), testserver.ReplyWith(app.StageMail, 451, "later"), testserver.ReplyWith(app.StageMail, 451, "later"), testserver.ReplyWith(app.StageMail, 451, "later"), testserver.LoseReply))
 		w := testserver.Start(t, relay)
 		id := w.Send("a@example.net", "b@example.net")

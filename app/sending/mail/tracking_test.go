@@ -16,7 +16,7 @@ import (
 )
 
 func TestAttemptsSendSameTrackedBytes(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageData, 451, "later"), testserver.ReplyWith(app.StageDot, 451, "later")))
 		w := testserver.StartTracking(t, relay)
 		const html = `<body><a href="https://a.test/0">x</a></body>`
@@ -154,7 +154,7 @@ func TestOnlyLinkIsJudgedImmediately(t *testing.T) {
 }
 
 func TestScannerFetchesArePrefetched(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		soon := sendHTML(w, testserver.Links(1), "bo@example.org")
 		testserver.SleepAndSettle(9 * time.Second)
@@ -199,7 +199,7 @@ func TestOpenOfMailInDoubt(t *testing.T) {
 }
 
 func TestBurstOverAllLinksIsPrefetched(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(3), "bo@example.org")
 		testserver.SleepAndSettle(time.Hour)
@@ -220,7 +220,7 @@ func TestBurstOverAllLinksIsPrefetched(t *testing.T) {
 
 // The link that the reader followed belongs to the burst.
 func TestBurstAfterReaderIsPrefetched(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(3), "bo@example.org")
 		testserver.SleepAndSettle(time.Hour)
@@ -236,7 +236,7 @@ func TestBurstAfterReaderIsPrefetched(t *testing.T) {
 }
 
 func TestLinkWaitsTwelveSecondsAtMost(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.StartTracking(t)
 		id := sendHTML(w, testserver.Links(30), "bo@example.org")
 		testserver.SleepAndSettle(time.Hour)
@@ -383,7 +383,7 @@ func TestDroppedFetchesAreLogged(t *testing.T) {
 }
 
 func TestClickAddsNoRelayTrouble(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := testserver.StartTracking(t, relay)
 		id := sendHTML(w, testserver.Links(1), "bo@example.org")

@@ -61,7 +61,7 @@ func TestEmailEvents(t *testing.T) {
 }
 
 func TestBroadcastEvents(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{testserver.SubscriberAddress(1): 550}))))
 		hook := w.AddWebhook("in", emailEvents()...)
 		w.AddSubscribers(2)

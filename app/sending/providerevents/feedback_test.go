@@ -68,7 +68,7 @@ func TestRepeatedReportCountsOnce(t *testing.T) {
 
 func TestReportsAreRememberedFor30Days(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		id := w.Send("bob@example.net")
 		report := feedback.Report{ID: "one", EmailID: id, Kind: feedback.Delivered}
@@ -210,7 +210,7 @@ func TestReportSettlesDoubt(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, kind := range []feedback.Kind{feedback.Accepted, feedback.Delivered, feedback.Delayed, feedback.Bounced, feedback.Complained, feedback.Opened, feedback.Failed} {
 		t.Run(string(kind), func(t *testing.T) {
-			testserver.Synctest(t, func(t *testing.T) {
+			testserver.SynctestHours(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.InOrder(testserver.LoseReply))
 				w := testserver.Start(t, relay)
 				id := w.Send("bob@example.net")
@@ -271,7 +271,7 @@ func TestReportDuringRetryWithdrawsIt(t *testing.T) {
 }
 
 func TestReportBeforeLostReplyLeavesNoDoubt(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			res := testserver.LoseReply(ctx, m, authorize)
@@ -349,7 +349,7 @@ func TestBounceOfUnsubscribedAddressSuppresses(t *testing.T) {
 }
 
 func TestHardRefusalSuppresses(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		codes := map[string]app.Reply{
 			"a@example.net": {Code: 550, Enhanced: "5.1.1"}, "b@example.net": {Code: 550, Enhanced: "5.7.1"}, "c@example.net": {Code: 550},
 			"d@example.net": {Code: 552, Enhanced: "5.2.2"}, "e@example.net": {Code: 550, Enhanced: "5.2.1"}, "f@example.net": {Enhanced: "5.1.3"},
@@ -515,7 +515,7 @@ func TestBroadcastReportsInAnyOrder(t *testing.T) {
 }
 
 func TestReportSettlesBroadcastDoubt(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.LoseReply))
 		w := testserver.Start(t, relay)
 		w.AddSubscribers(1)

@@ -147,7 +147,7 @@ func TestDropRacesWithCancelAndDelivery(t *testing.T) {
 }
 
 func TestReleaseRestoresEmailAndExpiryClock(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 450})))
 		w := testserver.Start(t, relay)
 		w.AddTeam("other", "other.example")

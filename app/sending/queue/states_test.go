@@ -40,7 +40,7 @@ func wantState(w *testserver.Server, id string, want app.State) {
 
 func TestStatesAgree(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageRcpt, 451, "later"), testserver.Accept, testserver.ReplyWith(app.StageRcpt, 450, "greylisted")))
 		w := testserver.Start(t, relay)
 		id := w.Send("ann@example.net")

@@ -120,7 +120,7 @@ func TestVerdictNamesHoldReason(t *testing.T) {
 }
 
 func TestVerdictShowsExpiry(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		testserver.FastHeartbeat(t)
 		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageMail, 451, "later")))
 		w := testserver.Start(t, relay)

@@ -348,7 +348,7 @@ func TestImportDeletedDuringUpload(t *testing.T) {
 }
 
 func TestFinishedImportsArePurgedAfterThirtyDays(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		go w.Services.Imports.RunImports(w.Services.Claiming) // without the other workers of a server, which would take long for a month
 		old := upload(w, contactfile.Input{}, "email\nnobody\n")

@@ -236,8 +236,22 @@ func announceOrHold(tx *db.Tx, p *page, to *linkedAddress, changed []app.TopicCh
 	return p.s.service.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
-// AnnounceHeldChoices announces held choices in their current state.
+// AnnounceHeldChoices announces held choices in their current state. If no choice was held or
+// announced lately, it does not read the database until the next commit.
 func (s *Pages) AnnounceHeldChoices(ctx context.Context) error {
+	version := s.service.DB.Version()
+	if last := s.noneHeldAt.Load(); last != nil && *last == version {
+		return nil
+	}
+	soon := clock.Now().Add(2 * ChoiceEventInterval) // after a small step of the clock too
+	some, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(soon, 1) })
+	if err != nil {
+		return fmt.Errorf("look for held choices: %w", err)
+	}
+	if len(some) == 0 {
+		s.noneHeldAt.Store(&version)
+		return nil
+	}
 	for more := true; more; {
 		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(clock.Now(), choicesPerWrite) })
 		if err != nil || len(due) == 0 {

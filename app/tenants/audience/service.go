@@ -9,6 +9,7 @@ package audience
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mailer/app/base"
@@ -16,6 +17,7 @@ import (
 	"mailer/app/kit/window"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
+	"mailer/db/engine"
 )
 
 // Service implements contacts, segments and suppression checks.
@@ -71,6 +73,8 @@ type Imports struct {
 type Pages struct {
 	service *Service
 	optIns  *window.Keyed // by address and by client
+	// noneHeldAt is the version of the database at which no choice was held; nil: not looked yet.
+	noneHeldAt atomic.Pointer[engine.Version]
 }
 
 // Topics implements the topics that contacts can subscribe to.
@@ -87,7 +91,7 @@ func New(b *base.Base, events *webhooks.Service, teamService *teams.Service) *Se
 	s := &Service{Base: b, events: events, teams: teamService, scans: base.NewTeamSemaphore(maxScans, maxWaitingScans),
 		counts: cache.New[string, segmentCount](maxCounts, 0)}
 	s.Imports, s.Previews = &Imports{Service: s, imports: newImporter()}, &Previews{s}
-	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s, window.NewKeyed(time.Minute)}, &Topics{s}, &Properties{s}, &Suppressions{s}
+	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{service: s, optIns: window.NewKeyed(time.Minute)}, &Topics{s}, &Properties{s}, &Suppressions{s}
 	return s
 }
 

@@ -83,24 +83,21 @@ func (s *Service) BeginDeletion(ctx context.Context, team app.Team) (d Deletion,
 }
 
 // PurgeDeleted deletes the data of deleted teams, in Writes that delay others only briefly. It
-// includes teams that other processes deleted. After a crash the next call continues.
-func (s *Service) PurgeDeleted(ctx context.Context) error {
-	now := s.DB.Version()
-	if s.noneDeletedAt.Load() == nil || *s.noneDeletedAt.Load() != now {
-		ids, err := db.Get(ctx, s.DB, (*db.Reader).DeletedTeams)
-		if err != nil {
-			return fmt.Errorf("look for deleted teams: %w", err)
-		}
-		for _, id := range ids {
-			if _, err := s.purgeTeam(ctx, id); err != nil {
-				return fmt.Errorf("delete the team %s: %w", id, err)
-			}
-		}
-		if len(ids) == 0 {
-			s.noneDeletedAt.Store(&now)
-		}
+// includes teams that other processes deleted. left reports that a team is not gone yet, and the
+// next call continues, also after a crash.
+func (s *Service) PurgeDeleted(ctx context.Context) (left bool, err error) {
+	ids, err := db.Get(ctx, s.DB, (*db.Reader).DeletedTeams)
+	if err != nil {
+		return false, fmt.Errorf("look for deleted teams: %w", err)
 	}
-	return nil
+	for _, id := range ids {
+		done, err := s.purgeTeam(ctx, id)
+		if err != nil {
+			return true, fmt.Errorf("delete the team %s: %w", id, err)
+		}
+		left = left || !done
+	}
+	return left, nil
 }
 
 // purgeTeam deletes the data of a team, except mail that may be past its final dot, and then the

@@ -84,7 +84,7 @@ func TestDeletedTeamLeavesOnlyItsAuditLog(t *testing.T) {
 		if third.Rows() != 0 {
 			t.Errorf("%+v", third)
 		}
-		testserver.Sleep(time.Minute)
+		testserver.Sleep(10 * time.Second)
 		if after := counts(w); after != before {
 			t.Errorf("left:\n%s\nwant\n%s", after, before)
 		}

@@ -106,7 +106,7 @@ func TestDailyQuotaAndFullBacklog(t *testing.T) {
 }
 
 func TestBacklogLeavesInOrderBeforeNewMail(t *testing.T) {
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		relay := oneAtATime()
 		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		sendTo(w, 0, 220)

@@ -6,14 +6,11 @@
 package teams
 
 import (
-	"sync/atomic"
-
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/cache"
 	"mailer/app/rules/plan"
 	"mailer/app/tenants/webhooks"
-	"mailer/db/engine"
 )
 
 // Config holds the options of the service.
@@ -29,9 +26,6 @@ type Service struct {
 	events *webhooks.Service
 	keys   *cache.Cache[string, app.Key] // by the public part of the token
 	uses   keyUses
-	// noneDeletedAt is the version of the database at which no deleted team was left; nil: not
-	// checked yet.
-	noneDeletedAt atomic.Pointer[engine.Version]
 	// By team id. They spare database reads for each email.
 	plans      *cache.Cache[string, plan.Plan]
 	periodSums *cache.Cache[string, periodSum]

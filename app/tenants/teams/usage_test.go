@@ -12,7 +12,7 @@ import (
 
 func TestUsageCountsEachRecipientOnce(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Synctest(t, func(t *testing.T) {
+	testserver.SynctestHours(t, func(t *testing.T) {
 		w := testserver.New(t, testserver.NewRelay(nil))
 		wantToday(w, 0)
 		in := testserver.Message("a@x.test", "b@x.test", "A@x.test")

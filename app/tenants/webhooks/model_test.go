@@ -42,9 +42,10 @@ type model struct {
 // modelHook is a webhook and the names of the topics that it must receive.
 type modelHook struct {
 	webhook.Webhook
-	key  *app.Key
-	gone bool
-	want []string
+	key    *app.Key
+	gone   bool
+	want   []string
+	topics map[string]string // of listed events, by id
 }
 
 func (h *modelHook) wants(name webhook.EventName) bool {
@@ -108,7 +109,7 @@ func (m *model) create() {
 	}
 	hook, err := m.w.Services.Webhooks.CreateWebhook(t.Context(), key, in)
 	testserver.Must(t, err)
-	m.hooks = append(m.hooks, &modelHook{Webhook: hook, key: key})
+	m.hooks = append(m.hooks, &modelHook{Webhook: hook, key: key, topics: map[string]string{}})
 }
 
 func (m *model) change(patch webhook.Patch) {
@@ -204,11 +205,16 @@ func (m *model) listed(h *modelHook, size int, forward bool) (names []string) {
 	}
 }
 
+// topic returns the topic that a webhook's event names, which never changes.
 func (m *model) topic(h *modelHook, eventID string) string {
 	t := m.w.T.(*testing.T)
+	if name, ok := h.topics[eventID]; ok {
+		return name
+	}
 	d, err := m.w.Services.Webhooks.GetWebhookEvent(t.Context(), h.key, h.ID, eventID)
 	testserver.Must(t, err)
-	return topicOf(t, d.Payload)
+	h.topics[eventID] = topicOf(t, d.Payload)
+	return h.topics[eventID]
 }
 
 // check compares the events of the webhooks with those that they must receive.

@@ -73,23 +73,35 @@ func SynctestDays(t *testing.T, fn func(t *testing.T)) {
 	if IsPostgres() {
 		t.Skip("days pass in it; go test on a file runs it")
 	}
+	synctestPolling(t, 10*time.Minute, fn)
+}
+
+// SynctestHours is Synctest for a test in which hours pass. The server polls every minute by
+// default.
+func SynctestHours(t *testing.T, fn func(t *testing.T)) {
+	t.Helper()
+	synctestPolling(t, time.Minute, fn)
+}
+
+// synctestPolling is Synctest with a polling interval of the test's servers. Each poll costs
+// processor time.
+func synctestPolling(t *testing.T, every time.Duration, fn func(t *testing.T)) {
+	t.Helper()
 	Synctest(t, func(t *testing.T) {
-		slowPolling.Store(t, true)
-		defer slowPolling.Delete(t)
+		polling.Store(t, every)
+		defer polling.Delete(t)
 		fn(t)
 	})
 }
 
-// slowPolling holds the tests of SynctestDays.
-var slowPolling sync.Map
+// polling holds the polling intervals of synctestPolling, by test.
+var polling sync.Map
 
-// pollEvery returns the default polling interval of a test's servers. It is long in SynctestDays,
-// since each poll costs processor time.
+// pollEvery returns the default polling interval of a test's servers; 0: that of the server.
 func pollEvery(t testing.TB) time.Duration {
-	if _, ok := slowPolling.Load(t); ok {
-		return 10 * time.Minute
-	}
-	return 0
+	every, _ := polling.Load(t)
+	d, _ := every.(time.Duration)
+	return d
 }
 
 // New returns a server that accepts mail and does not send it until Start.

@@ -120,12 +120,10 @@ func TestHostileBytes(t *testing.T) {
 
 func TestSlowPeersAreCut(t *testing.T) {
 	w := newTestServer(t, func(l *limits) {
-		l.conn.Idle, l.session, l.conn.PerAddress = time.Second, 3*time.Second, 50
+		l.conn.Idle, l.session, l.conn.PerAddress = time.Second, 2*time.Second, 50
 	})
 	silent := w.dial(t)
 	silent.cmd("", "220 ")
-	silent.cmd("", "421 ")
-	silent.wantClosed()
 	c := w.open(t) // sends a byte from time to time, forever
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -143,6 +141,8 @@ func TestSlowPeersAreCut(t *testing.T) {
 			}
 		}
 	}()
+	silent.cmd("", "421 ")
+	silent.wantClosed()
 	c.wantClosed()
 	close(stop)
 	<-done
