@@ -24,6 +24,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/cli"
 	"mailer/app/kit/membudget"
+	"mailer/app/net/fetch"
 	"mailer/app/net/outbound"
 	"mailer/app/net/resolver"
 	"mailer/app/net/sns"
@@ -83,7 +84,9 @@ type options struct {
 	asJSON                          bool
 	baseURL, mode                   string
 	relays, snsTopics, webhookAllow []string
+	fetchAllow                      []string
 	maxAttachments                  int64
+	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
 	standby                         bool
 	boundFlags                      web.BoundFlags
@@ -156,6 +159,8 @@ func serveCommand(o *options) *cobra.Command {
 	o.boundFlags.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
+	f.BoolVar(&o.fetchAttachments, "fetch-attachments", false, "fetch attachments that are given as a URL (path) when an email is accepted: only by https from public hosts")
+	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments may be fetched too, also over plain http; repeatable")
 	o.logs.Bind(f)
 	f.BoolVar(&o.standby, "standby", false, "with PostgreSQL: wait and answer 503 while another server uses the database, and take over when that server is gone; without this flag, both servers work at the same time")
 	f.BoolVar(&o.capture, "capture", false, "sign and store mail without sending it; sender domains need not be verified")
@@ -302,6 +307,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
+	var fetcher *fetch.Fetcher
+	if ranges, err := app.ParseRanges(o.fetchAllow); err != nil {
+		return fmt.Errorf("--fetch-allow: %w", err)
+	} else if o.fetchAttachments {
+		fetcher = fetch.New(ranges)
+	}
 	load := &app.Load{}
 	opts := smtpout.Options{Hello: ehloName(), Log: log, Builders: builders, Load: load}
 	routes, err := o.routes(cmd, opts)
@@ -327,7 +338,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, Fetcher: fetcher,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

@@ -3,6 +3,8 @@ package app
 import (
 	"fmt"
 	"mime"
+	"net/url"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -23,6 +25,9 @@ func (in *EmailInput) attachments(m *Mail) error {
 	shown := map[string]bool{}
 	for i, a := range in.Attachments {
 		field := fmt.Sprintf("attachments[%d]", i)
+		if err := in.path(field+".path", &a); err != nil {
+			return err
+		}
 		if err := checkFilename(field+".filename", a.Filename); err != nil {
 			return err
 		}
@@ -42,7 +47,7 @@ func (in *EmailInput) attachments(m *Mail) error {
 				return err
 			}
 		}
-		if a.Content == nil {
+		if a.Content == nil && a.Path == "" {
 			return Invalid(field+".content", "is required")
 		}
 		m.Attachments = append(m.Attachments, Attachment{
@@ -52,7 +57,34 @@ func (in *EmailInput) attachments(m *Mail) error {
 			ContentID:   a.ContentID,
 			Size:        int64(len(a.Content)),
 			Content:     a.Content,
+			Path:        a.Path,
 		})
+	}
+	return nil
+}
+
+// path checks the URL that a file is fetched from. Without a file name it sets the last part of the
+// URL's path.
+func (in *EmailInput) path(field string, a *Attachment) error {
+	switch {
+	case a.Path == "":
+		return nil
+	case !in.FetchAttachments:
+		return Invalid(field, "is not supported: files are never fetched, send the `content` itself; the operator can allow it with --fetch-attachments")
+	case a.Content != nil || a.Text != "":
+		return Invalid(field, "can't be combined with `content`")
+	case len(a.Path) > maxFetchURL:
+		return Invalid(field, "must not be longer than %d bytes", maxFetchURL)
+	}
+	u, err := url.Parse(a.Path)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || HasControl(a.Path):
+		return Invalid(field, "must be an https URL like https://files.example.com/invoice.pdf")
+	case u.User != nil:
+		return Invalid(field, "must not contain a user name or password")
+	}
+	if a.Filename == "" {
+		a.Filename = path.Base(u.Path)
 	}
 	return nil
 }

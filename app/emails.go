@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,6 +51,9 @@ type EmailInput struct {
 	Template *TemplateUse
 	// Compat is the mode of the server; empty: CompatStrict. Callers can't set it.
 	Compat Compat `json:"-"`
+	// FetchAttachments reports whether the server fetches attachments from URLs. Callers can't set
+	// it.
+	FetchAttachments bool `json:"-"`
 }
 
 // Tag is a name and value that the caller chose and events repeat.
@@ -75,10 +79,18 @@ type Attachment struct {
 	Content     []byte
 	// Text is the content of a file in an EmailInput if it is not base64, otherwise empty.
 	Text string
+	// Path is the URL that Content is fetched from when the email is accepted; empty: Content is
+	// given.
+	Path string
 }
 
 // Inline reports whether the HTML shows the file.
 func (a *Attachment) Inline() bool { return a.ContentID != "" }
+
+// FetchesAttachments reports whether a file is given as a URL.
+func (m *Mail) FetchesAttachments() bool {
+	return slices.ContainsFunc(m.Attachments, func(a Attachment) bool { return a.Path != "" })
+}
 
 // Mail is the content of a validated send. It never changes after acceptance.
 type Mail struct {

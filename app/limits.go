@@ -38,6 +38,7 @@ const (
 // Limits of the attachments of one email.
 const (
 	MaxAttachments = 100
+	maxFetchURL    = 2048 // bytes of the URL of an attachment
 	// DefaultMaxAttachmentBytes is the maximum decoded size of all attachments of one email on a
 	// self-hosted server.
 	DefaultMaxAttachmentBytes = 25 << 20

@@ -37,13 +37,13 @@ type SendEmailRequest struct {
 }
 
 type attachmentRequest struct {
-	Filename    string            `json:"filename"`
-	Content     attachmentContent `json:"content"`
+	Filename    string            `json:"filename,omitempty" doc:"Required, but with path the last part of its URL is the default"`
+	Content     attachmentContent `json:"content,omitempty" doc:"Required without path"`
 	ContentType string            `json:"content_type,omitempty" doc:"Media type; default: by the file name"`
 	ContentID   contentID         `json:"content_id,omitempty" maxLength:"128" doc:"Taken with --compat resend: the HTML shows the file as cid:content_id"`
 
-	Path            remotePath `json:"path" hidden:"true"`
-	InlineContentID contentID  `json:"inline_content_id" hidden:"true"`
+	Path            contentID `json:"path,omitempty" doc:"With --fetch-attachments: https URL of the file, fetched when the email is accepted, in place of content"`
+	InlineContentID contentID `json:"inline_content_id" hidden:"true"`
 }
 
 // Input converts the request for the service.
@@ -57,7 +57,7 @@ func (r *SendEmailRequest) Input() *app.EmailInput {
 		a := &r.Attachments[i]
 		in.Attachments = append(in.Attachments, app.Attachment{
 			Filename: a.Filename, ContentType: a.ContentType, ContentID: string(cmp.Or(a.ContentID, a.InlineContentID)),
-			Size: int64(len(a.Content.octets)), Content: a.Content.octets, Text: a.Content.text,
+			Size: int64(len(a.Content.octets)), Content: a.Content.octets, Text: a.Content.text, Path: string(a.Path),
 		})
 	}
 	return in
@@ -149,14 +149,7 @@ func (m *headerMap) list(d *jsontext.Decoder) error {
 	return nil
 }
 
-type remotePath struct{}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (*remotePath) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return rest.EmptyOnly(d, "is not supported: files are never fetched, send the `content` itself")
-}
-
-// contentID is a string; an empty list or object is an empty string.
+// contentID is a string; an empty list or object is an empty string. So is the path of a file.
 type contentID string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.

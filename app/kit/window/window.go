@@ -49,7 +49,11 @@ func NewKeyed(length time.Duration) *Keyed {
 
 // Add counts an event of a key and returns the number of events of the key in this window,
 // including this one.
-func (k *Keyed) Add(key string, now time.Time) int {
+func (k *Keyed) Add(key string, now time.Time) int { return k.AddN(key, now, 1) }
+
+// AddN counts n events of a key, 0 or more, and returns the number of events of the key in this
+// window, including these.
+func (k *Keyed) AddN(key string, now time.Time, n int) int {
 	start := now.Truncate(k.length)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,7 +61,7 @@ func (k *Keyed) Add(key string, now time.Time) int {
 		k.start = start
 		clear(k.counts)
 	}
-	k.counts[key]++
+	k.counts[key] += n
 	return k.counts[key]
 }
 

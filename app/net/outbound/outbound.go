@@ -8,6 +8,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -41,6 +42,10 @@ type Options struct {
 	Allow []netip.Prefix
 	// Resolver resolves names; nil: the system's.
 	Resolver *net.Resolver
+	// Port is the only port outside of Allow; 0: any.
+	Port uint16
+	// MaxResponse bounds the bytes of a body that are read; 0: 1 MB.
+	MaxResponse int64
 }
 
 // Client returns a client that reaches public addresses by https, and those in Allow also by http.
@@ -48,7 +53,7 @@ type Options struct {
 // Transport follows the same rules but has no timeout.
 func Client(o Options) *http.Client {
 	return &http.Client{
-		Transport:     &transport{secure: newTransport(o, false), plain: newTransport(o, true)},
+		Transport:     &transport{newTransport(o, false), newTransport(o, true), cmp.Or(o.MaxResponse, maxResponse)},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       timeout,
 	}
@@ -56,7 +61,10 @@ func Client(o Options) *http.Client {
 
 // transport has separate connections for https and http, so that a connection dialled for https is
 // never used for http.
-type transport struct{ secure, plain *http.Transport }
+type transport struct {
+	secure, plain *http.Transport
+	maxResponse   int64
+}
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -68,7 +76,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &Error{err: err}
 	}
-	answer.Body = &body{io.LimitReader(answer.Body, maxResponse), answer.Body}
+	answer.Body = &body{io.LimitReader(answer.Body, t.maxResponse), answer.Body}
 	return answer, nil
 }
 
@@ -84,7 +92,7 @@ type body struct {
 }
 
 func newTransport(o Options, plain bool) *http.Transport {
-	g := guard{o.Allow, plain}
+	g := guard{o.Allow, o.Port, plain}
 	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: o.Resolver, ControlContext: g.control}
 	return &http.Transport{
 		DialContext:            dialer.DialContext,
@@ -103,13 +111,15 @@ func newTransport(o Options, plain bool) *http.Transport {
 // guard decides which addresses may be dialled.
 type guard struct {
 	allow []netip.Prefix
-	plain bool // without TLS, so only addresses in allow
+	port  uint16 // 0: any
+	plain bool   // without TLS, so only addresses in allow
 }
 
 // Errors of a guard.
 var (
 	errNotPublic = errors.New("the address is not public")
 	errPlain     = errors.New("the address must be reached by https")
+	errPort      = errors.New("the port is not allowed")
 )
 
 // control is called for each address before it is dialled and after names were resolved, so that
@@ -119,10 +129,11 @@ func (g guard) control(_ context.Context, network, address string, _ syscall.Raw
 	if err != nil || network != "tcp4" && network != "tcp6" {
 		return errNotPublic
 	}
-	return g.check(target.Addr())
+	return g.check(target)
 }
 
-func (g guard) check(a netip.Addr) error {
+func (g guard) check(target netip.AddrPort) error {
+	a := target.Addr()
 	inside := a.Zone() == "" && slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
 	switch {
 	case inside:
@@ -131,6 +142,8 @@ func (g guard) check(a netip.Addr) error {
 		return errNotPublic
 	case g.plain:
 		return errPlain
+	case g.port != 0 && target.Port() != g.port:
+		return errPort
 	}
 	return nil
 }
@@ -149,6 +162,8 @@ func (e *Error) Error() string {
 	switch {
 	case errors.Is(e.err, errNotPublic):
 		return "The host has an address that is not public, which this server does not reach"
+	case errors.Is(e.err, errPort):
+		return "The port of the host is not one that this server reaches"
 	case errors.Is(e.err, errPlain):
 		return "The endpoint must be reached by https"
 	case errors.Is(e.err, context.Canceled):
@@ -165,6 +180,11 @@ func (e *Error) Error() string {
 		return "No TLS connection could be made with the host"
 	}
 	return "The host could not be reached, or ended the connection before it answered"
+}
+
+// Forbidden reports whether the address is not one that this server reaches.
+func (e *Error) Forbidden() bool {
+	return errors.Is(e.err, errNotPublic) || errors.Is(e.err, errPlain) || errors.Is(e.err, errPort)
 }
 
 // Unwrap returns the cause.

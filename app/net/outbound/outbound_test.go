@@ -150,7 +150,7 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	client := Client(Options{})
 	for _, literal := range literals {
 		for _, g := range []guard{{}, {plain: true}, {allow: prefixes("1.2.3.0/24", "2606:4700::/32")}} {
-			if g.check(netip.MustParseAddr(literal)) == nil {
+			if g.check(netip.AddrPortFrom(netip.MustParseAddr(literal), 443)) == nil {
 				t.Errorf("%s may be dialled by %+v", literal, g)
 			}
 		}
@@ -171,13 +171,13 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 func TestPublicAddressesNeedHTTPS(t *testing.T) {
 	for _, literal := range []string{"1.1.1.1", "8.8.8.8", "172.32.0.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "::ffff:1.1.1.1"} {
 		a := netip.MustParseAddr(literal)
-		if err := (guard{}).check(a); err != nil {
+		if err := (guard{}).check(netip.AddrPortFrom(a, 443)); err != nil {
 			t.Errorf("%s: %v", literal, err)
 		}
-		if err := (guard{plain: true}).check(a); !errors.Is(err, errPlain) {
+		if err := (guard{plain: true}).check(netip.AddrPortFrom(a, 443)); !errors.Is(err, errPlain) {
 			t.Errorf("%s by http: %v", literal, err)
 		}
-		if err := (guard{plain: true, allow: prefixes("0.0.0.0/0", "::/0")}).check(a); err != nil {
+		if err := (guard{plain: true, allow: prefixes("0.0.0.0/0", "::/0")}).check(netip.AddrPortFrom(a, 443)); err != nil {
 			t.Errorf("%s allowed: %v", literal, err)
 		}
 	}

@@ -58,7 +58,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 		return "", err
 	}
 	begin := s.claimInWrite
-	if in.Template != nil {
+	if in.Template != nil || email.FetchesAttachments() {
 		begin = s.claimIdempotency
 	}
 	claim, answer, err := begin(ctx, key, routeEmails, opts)
@@ -72,6 +72,13 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 		if email, err = r.email(ctx, in); err != nil {
 			return "", err
 		}
+	}
+	if email.FetchesAttachments() {
+		release, err := s.fetchAttachments(ctx, email)
+		if err != nil {
+			return "", err
+		}
+		defer release()
 	}
 	return s.acceptOne(ctx, claim, email, nil)
 }
@@ -100,10 +107,11 @@ func (s *Service) acceptOne(ctx context.Context, claim *idempotencyClaim, email 
 	return cmp.Or(answer, email.ID), nil
 }
 
-// withCompat returns an input with the compatibility mode of this server.
+// withCompat returns an input with the compatibility mode of this server, and whether it fetches
+// attachments.
 func (s *Service) withCompat(in *app.EmailInput) *app.EmailInput {
 	out := *in
-	out.Compat = s.Compat()
+	out.Compat, out.FetchAttachments = s.Compat(), s.Fetcher != nil
 	return &out
 }
 

@@ -9,6 +9,7 @@ package mail
 
 import (
 	"mailer/app/base"
+	"mailer/app/net/fetch"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/teams"
@@ -23,6 +24,8 @@ type Service struct {
 	Delivery Delivery
 	// MayAccept refuses sends of a paused team. Errors: CodeSendingPaused. Set before use.
 	MayAccept func(r *db.Reader, teamID string) error
+	// Fetcher fetches attachments that are given as URLs; nil: they are refused. Set before use.
+	Fetcher *fetch.Fetcher
 	events    *webhooks.Service
 	teams     *teams.Service
 	domains   *domains.Service

@@ -105,18 +105,32 @@ func (s *Service) CheckAttachments(r *db.Reader, email *app.Email) error {
 	if n == 0 {
 		return nil
 	}
-	limit, by := s.MaxAttachments, ""
-	if s.Settings.Cloud {
-		plan, err := s.PlanOf(r, email.TeamID)
-		if err != nil {
-			return err
-		}
-		limit, by = plan.Terms().Attachments, " by the plan "+string(plan.Name)
+	limit, by, err := s.attachmentLimit(r, email.TeamID)
+	if err != nil {
+		return err
 	}
 	if n > limit {
 		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken%s", n, limit, by)
 	}
 	return nil
+}
+
+// AttachmentLimit returns how many bytes the attachments of an email of a team may have together.
+func (s *Service) AttachmentLimit(r *db.Reader, teamID string) (int64, error) {
+	limit, _, err := s.attachmentLimit(r, teamID)
+	return limit, err
+}
+
+// attachmentLimit returns the limit and what sets it, to be appended to a sentence.
+func (s *Service) attachmentLimit(r *db.Reader, teamID string) (limit int64, by string, err error) {
+	if !s.Settings.Cloud {
+		return s.MaxAttachments, "", nil
+	}
+	plan, err := s.PlanOf(r, teamID)
+	if err != nil {
+		return 0, "", err
+	}
+	return plan.Terms().Attachments, " by the plan " + string(plan.Name), nil
 }
 
 // ContactsLeft returns how many more contacts a team may have; negative: no limit.

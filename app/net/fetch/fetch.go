@@ -1,0 +1,252 @@
+// Package fetch fetches files from URLs that senders chose, for attachments of emails.
+//
+// Failure policy: an address is checked at each dial, also after a redirect, and only public
+// addresses are reached, by https on port 443, except ranges that the operator allowed. Errors name
+// one of five reasons and nothing that the other server said.
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	"mailer/app/kit/clock"
+	"mailer/app/kit/fair"
+	"mailer/app/kit/window"
+	"mailer/app/net/outbound"
+)
+
+// Limits.
+const (
+	Timeout        = 10 * time.Second // for all files of one call
+	MaxRedirects   = 3
+	bytesPerMinute = 200 << 20 // of a team
+	perTeam        = 4         // files at a time
+	perHost        = 2         // files at a time, of all teams
+	atATime        = 32        // files of all teams
+	waitingPerTeam = 100
+	memoryBytes    = 128 << 20 // held by all teams, until the files are stored
+	memoryPerTeam  = 64 << 20
+)
+
+// Reason is why a file was not fetched, as a phrase after a field name.
+type Reason string
+
+// The reasons.
+const (
+	Forbidden   Reason = "names an address that this server does not fetch from: only public hosts are reached, by https on port 443"
+	Unreachable Reason = "could not be fetched: the host could not be reached"
+	Slow        Reason = "could not be fetched within 10 seconds"
+	Refused     Reason = "could not be fetched: the host did not answer with the file (status 200)"
+	TooLarge    Reason = "could not be fetched: the attachments are larger than is taken"
+)
+
+// Error is why the file with an index was not fetched.
+type Error struct {
+	Index  int
+	Reason Reason
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("file %d %s", e.Index, e.Reason) }
+
+// LimitError means that a team has fetched too much in this minute, or has too many calls waiting.
+type LimitError struct{ RetryAfter time.Duration }
+
+// Error implements error.
+func (e *LimitError) Error() string { return "too many files are fetched" }
+
+// Fetcher fetches files. It is safe for concurrent use.
+type Fetcher struct {
+	client *http.Client
+	teams  *fair.Semaphore[string]
+	hosts  *fair.Semaphore[string]
+	memory *fair.Semaphore[string]
+	bytes  *window.Keyed // by team, each minute
+}
+
+// New returns a Fetcher that may also reach the ranges in allow, there also by http and on any port.
+func New(allow []netip.Prefix) *Fetcher {
+	f := &Fetcher{
+		client: outbound.Client(outbound.Options{Allow: allow, Port: 443, MaxResponse: memoryPerTeam + 1}),
+		teams:  fair.New(fair.Config[string]{Capacity: atATime, Share: perTeam, MaxWaiting: waitingPerTeam}),
+		hosts:  fair.New(fair.Config[string]{Capacity: atATime, Share: perHost}),
+		memory: fair.New(fair.Config[string]{Capacity: memoryBytes, Share: memoryPerTeam}),
+		bytes:  window.NewKeyed(time.Minute),
+	}
+	f.client.Timeout = 0 // the context ends requests
+	f.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if len(via) > MaxRedirects || r.URL.User != nil || r.URL.Scheme != "https" && r.URL.Scheme != "http" {
+			return errRedirect
+		}
+		return nil
+	}
+	return f
+}
+
+var errRedirect = errors.New("a redirect that is not followed")
+
+// Fetch fetches the files at urls for a team, with at most limit bytes together. After nil, the
+// caller must call release when it no longer holds the contents. Errors: *Error, *LimitError, that
+// of ctx.
+func (f *Fetcher) Fetch(ctx context.Context, team string, urls []string, limit int64) (contents [][]byte, release func(), err error) {
+	if now := clock.Now(); f.bytes.AddN(team, now, 0) >= bytesPerMinute {
+		return nil, nil, &LimitError{f.bytes.Left(now)}
+	}
+	limit = min(limit, memoryPerTeam)
+	whole, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	if err := f.memory.Acquire(whole, team, limit); err != nil {
+		return nil, nil, ended(ctx, 0)
+	}
+	release = sync.OnceFunc(func() { f.memory.Release(team, limit) })
+	contents = make([][]byte, len(urls))
+	errs := make([]error, len(urls))
+	left := &allowance{left: limit}
+	var all sync.WaitGroup
+	for i, at := range urls {
+		all.Go(func() {
+			if contents[i], errs[i] = f.file(whole, team, at, left); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if err := firstError(ctx, errs); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return contents, release, nil
+}
+
+// firstError returns the error that ended the others, which are canceled.
+func firstError(ctx context.Context, errs []error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var first error
+	for i, err := range errs {
+		var reason reasonError
+		switch {
+		case err == nil:
+		case errors.As(err, &reason):
+			return &Error{i, Reason(reason)}
+		case errors.Is(err, fair.ErrTooManyWaiting):
+			return &LimitError{time.Second}
+		case errors.Is(err, context.DeadlineExceeded) && first == nil:
+			first = ended(ctx, i)
+		}
+	}
+	return first
+}
+
+// ended is the error of a call whose time is over, or whose caller has gone.
+func ended(ctx context.Context, index int) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &Error{index, Slow}
+}
+
+// reasonError is a Reason as an error.
+type reasonError Reason
+
+func (e reasonError) Error() string { return string(e) }
+
+// file fetches one file. Errors: reasonError, those of the semaphores, that of ctx.
+func (f *Fetcher) file(ctx context.Context, team, at string, left *allowance) ([]byte, error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil, reasonError(Forbidden)
+	}
+	if err := f.teams.Acquire(ctx, team, 1); err != nil {
+		return nil, err
+	}
+	defer f.teams.Release(team, 1)
+	if err := f.hosts.Acquire(ctx, u.Hostname(), 1); err != nil {
+		return nil, err
+	}
+	defer f.hosts.Release(u.Hostname(), 1)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
+	if err != nil {
+		return nil, reasonError(Forbidden)
+	}
+	request.Header.Set("User-Agent", "Mailer (attachments)")
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, reasonOf(ctx, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, reasonError(Refused)
+	}
+	if response.ContentLength > left.now() {
+		return nil, reasonError(TooLarge)
+	}
+	var content bytes.Buffer
+	content.Grow(int(max(response.ContentLength, 0)) + bytes.MinRead)
+	_, err = content.ReadFrom(&countingReader{response.Body, left})
+	f.bytes.AddN(team, clock.Now(), content.Len())
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, reasonError(TooLarge)
+	case err != nil:
+		return nil, reasonOf(ctx, err)
+	}
+	return content.Bytes(), nil
+}
+
+func reasonOf(ctx context.Context, err error) error {
+	var refused *outbound.Error
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &refused) && refused.Forbidden():
+		return reasonError(Forbidden)
+	case errors.Is(err, errRedirect):
+		return reasonError(Refused)
+	}
+	return reasonError(Unreachable)
+}
+
+// allowance is the number of bytes that the files of a call may still take.
+type allowance struct {
+	mu   sync.Mutex
+	left int64
+}
+
+func (a *allowance) now() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.left
+}
+
+func (a *allowance) take(n int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left -= n
+	return a.left >= 0
+}
+
+var errTooLarge = errors.New("too large")
+
+// countingReader ends with errTooLarge when the allowance is used up.
+type countingReader struct {
+	from io.Reader
+	left *allowance
+}
+
+func (r *countingReader) Read(b []byte) (int, error) {
+	n, err := r.from.Read(b)
+	if !r.left.take(int64(n)) {
+		return n, errTooLarge
+	}
+	return n, err
+}

@@ -1,0 +1,62 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mailer/app"
+	"mailer/app/net/fetch"
+	"mailer/db"
+)
+
+// errChecked rolls back the trial acceptance of an email whose attachments are to be fetched.
+var errChecked = errors.New("accepted on trial")
+
+// fetchAttachments fetches the attachments of an email that are given as URLs, after all checks of
+// its acceptance: nothing is fetched for an email that would be refused. The caller calls release
+// when the email is accepted. Errors: those of Accept, CodeValidation, CodePayloadTooLarge,
+// CodeRateLimitExceeded.
+func (s *Service) fetchAttachments(ctx context.Context, email *app.Email) (release func(), err error) {
+	var limit int64
+	trial := *email
+	trial.Attachments = slices.DeleteFunc(slices.Clone(email.Attachments), func(a app.Attachment) bool { return a.Path != "" })
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if err := s.Accept(tx, &trial); err != nil {
+			return err
+		}
+		if limit, err = s.teams.AttachmentLimit(&tx.Reader, email.TeamID); err != nil {
+			return err
+		}
+		return errChecked
+	})
+	if !errors.Is(err, errChecked) {
+		return nil, s.refusal(ctx, email, err)
+	}
+	var urls []string
+	var files []int // their places in email.Attachments
+	for i := range email.Attachments {
+		if a := &email.Attachments[i]; a.Path != "" {
+			urls, files = append(urls, a.Path), append(files, i)
+		}
+	}
+	contents, release, err := s.Fetcher.Fetch(ctx, email.TeamID, urls, limit-email.AttachmentBytes())
+	var failed *fetch.Error
+	var tooMany *fetch.LimitError
+	switch {
+	case errors.As(err, &failed) && failed.Reason == fetch.TooLarge:
+		return nil, app.Errorf(app.CodePayloadTooLarge, "`attachments[%d].path` %s: at most %d bytes together", files[failed.Index], failed.Reason, limit)
+	case errors.As(err, &failed):
+		return nil, app.Invalid(fmt.Sprintf("attachments[%d].path", files[failed.Index]), "%s", failed.Reason)
+	case errors.As(err, &tooMany):
+		return nil, &app.Error{Code: app.CodeRateLimitExceeded, Message: "Too many attachments are being fetched for this team, try again later", RetryAfter: tooMany.RetryAfter}
+	case err != nil:
+		return nil, err
+	}
+	for i, content := range contents {
+		a := &email.Attachments[files[i]]
+		a.Content, a.Size, a.Path = content, int64(len(content)), ""
+	}
+	return release, nil
+}
