@@ -86,7 +86,7 @@ func signing() (sources []string) {
 
 // IngestEndpoints is the list of the URLs for provider events.
 func IngestEndpoints(endpoints []providerevents.IngestEndpoint) Table {
-	t := Table{Head: []string{"PROVIDER", "AUTHENTICATION", "URL"}}
+	t := Table{Head: []string{"PROVIDER", "URL", "AUTHENTICATION"}}
 	for _, d := range endpoints {
 		object := map[string]any{"provider": d.Source, "url": d.URL, "authentication": d.Proof}
 		proof := ""
@@ -107,7 +107,7 @@ func IngestEndpoints(endpoints []providerevents.IngestEndpoint) Table {
 				proof = "signature, its key is stored"
 			}
 		}
-		t.Rows = append(t.Rows, Row{Object: object, Cells: []string{d.Source, proof, d.URL}})
+		t.Rows = append(t.Rows, Row{Object: object, Cells: []string{d.Source, d.URL, proof}})
 	}
 	return t
 }
