@@ -2427,6 +2427,10 @@ function luminance(color) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b2;
 }
 var contrast = (color) => 1.05 / (luminance(color) + 0.05);
+function between(text, card) {
+  const [a, b2] = [luminance(text || ink), luminance(card || white)];
+  return (Math.max(a, b2) + 0.05) / (Math.min(a, b2) + 0.05);
+}
 function colorsOf(color) {
   if (!color) return { button: ink, on: white, link: ink };
   const dark = contrast(color) >= enough;
@@ -3584,6 +3588,7 @@ export {
   silent as api$silent,
   useGet as api$useGet,
   useList as api$useList,
+  between as brand_colors$between,
   colorsOf as brand_colors$colorsOf,
   contrast as brand_colors$contrast,
   enough as brand_colors$enough,

@@ -5,7 +5,7 @@ import { lib_core$Fragment, lib_core$batch, lib_core$cloneElement, lib_core$comp
 import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request, api$silent, api$useGet, api$useList } from "./app.js";
 
 // shared:brand-colors.js
-import { brand_colors$colorsOf, brand_colors$contrast, brand_colors$enough, brand_colors$isColor, brand_colors$kitOf, brand_colors$stacks } from "./app.js";
+import { brand_colors$between, brand_colors$colorsOf, brand_colors$contrast, brand_colors$enough, brand_colors$isColor, brand_colors$kitOf, brand_colors$stacks } from "./app.js";
 
 // shared:format.js
 import { format$ago, format$clock, format$day, format$duration, format$exact, format$gap, format$mailbox, format$number, format$percent, format$relative, format$seconds, format$short, format$size, format$stamp } from "./app.js";
@@ -49,7 +49,37 @@ function HostedPages({ stamp }) {
   }}>
 			<${ui_base$Input} label=${i18n$t("hosted.name")} value=${now.name} maxlength="100" required onInput=${(name) => setChange({ ...change, name })} hint=${i18n$t("hosted.nameHint")} />
 			<${ui_base$Button} type="submit" disabled=${!dirty}>${i18n$t("ui.save")}<//></form>
-		<${Shown} stamp=${JSON.stringify([team.data, stamp])} /></div><//></div>`;
+		<${Shown} stamp=${JSON.stringify([team.data, stamp])} /></div><//>
+		<${Look} key=${JSON.stringify(team.data.page)} of=${team.data.page ?? {}} set=${team.set} /></div>`;
+}
+var ownTexts = [["unsubscribe", "unsubscribe"], ["unsubscribed", "unsubscribed"], ["preferences", "own"]];
+function Look({ of, set }) {
+  const [page, setPage] = lib_core$useState(of);
+  const [tongue, setTongue] = lib_core$useState(tongues.includes(i18n$language.value) ? i18n$language.value : "en");
+  const change = (some) => setPage((before) => ({ ...before, ...some }));
+  const text2 = page.texts?.find((one) => one.language === tongue) ?? { language: tongue };
+  const changeText = (some) => change({ texts: [...(page.texts ?? []).filter((one) => one.language !== tongue), { ...text2, ...some }] });
+  const form = gate$useForm(async () => {
+    const texts = (page.texts ?? []).filter((one) => ownTexts.some(([name]) => one[name]?.trim()) || one.link?.trim());
+    const kept = Object.fromEntries(Object.entries({ ...page, texts }).filter(([, value]) => value?.length));
+    set(await api$api.patch("/team", { page: Object.keys(kept).length ? kept : null }));
+    ui_float$toast(i18n$t("hosted.saved"));
+  });
+  const at = page.texts?.indexOf(text2) ?? -1;
+  const wrong = (name) => at < 0 ? void 0 : gate$about(form.error, `page.texts[${at}].${name}`);
+  const colors = [["background_color", "background", "#f3f4f7"], ["card_color", "card", "#ffffff"], ["text_color", "textColor", "#1b1f27"]];
+  const ratio = brand_colors$between(page.text_color, page.card_color);
+  const names = new Intl.DisplayNames([i18n$language.value], { type: "language" });
+  return lib_core$html`<${ui_base$Section} title=${i18n$t("hosted.page")}><form class="fields" onSubmit=${(e) => {
+    e.preventDefault();
+    form.submit();
+  }}><${gate$Said} form=${form} fields=${[...colors.map(([name]) => `page.${name}`), "page.after_unsubscribe_url", ...ownTexts.map(([name]) => `page.texts[${at}].${name}`), `page.texts[${at}].link`]} />
+		<div class="row row--wrap row--top">${colors.map(([name, label, usual]) => lib_core$html`<${ui_base$Field} key=${name} label=${i18n$t(`hosted.${label}`)} error=${gate$about(form.error, `page.${name}`)} hint=${name === "text_color" && ratio < brand_colors$enough ? lib_core$html`<${ui_base$Icon} name="alert" class="warn" /> ${i18n$t("hosted.contrastLow", { ratio: (Math.floor(ratio * 10) / 10).toFixed(1) })}` : void 0}>${(attributes) => lib_core$html`<span class="row brand-color"><input type="color" value=${page[name] || usual} onInput=${(e) => change({ [name]: e.currentTarget.value })} ...${attributes} />${page[name] && lib_core$html`<${ui_base$Button} kind="quiet" onClick=${() => change({ [name]: "" })}>${i18n$t("brand.reset")}<//>`}</span>`}<//>`)}</div>
+		<${ui_base$Select} label=${i18n$t("hosted.language")} value=${tongue} options=${tongues.map((one) => [one, names.of(one) ?? one])} onChange=${setTongue} />
+		${ownTexts.map(([name, label]) => lib_core$html`<${ui_base$Input} key=${tongue + name} label=${i18n$t(`hosted.${label}`)} lines="2" maxlength="500" value=${text2[name] ?? ""} onInput=${(value) => changeText({ [name]: value })} hint=${i18n$t("hosted.more")} error=${wrong(name)} />`)}
+		<${ui_base$Input} label=${i18n$t("hosted.url")} mono type="url" inputmode="url" maxlength="2048" placeholder="https://www.example.com/" value=${page.after_unsubscribe_url ?? ""} onInput=${(value) => change({ after_unsubscribe_url: value.trim() })} hint=${i18n$t("hosted.urlHint")} error=${gate$about(form.error, "page.after_unsubscribe_url")} />
+		${page.after_unsubscribe_url && lib_core$html`<${ui_base$Input} key=${`${tongue}link`} label=${i18n$t("hosted.link")} maxlength="60" value=${text2.link ?? ""} onInput=${(link) => changeText({ link })} error=${wrong("link")} />`}
+		<${ui_base$Button} type="submit" disabled=${JSON.stringify(page) === JSON.stringify(of)} busy=${form.busy}>${i18n$t("ui.save")}<//></form><//>`;
 }
 function Shown({ stamp }) {
   const newest = api$useGet("/contacts", { limit: 1 });
@@ -1413,7 +1443,7 @@ function Route({ of: r }) {
     r.password && [i18n$t("signIn.password"), lib_core$html`<${ui_base$Copy} text=${r.password} show=${shown3 ? r.password : "••••••••"} shown />`],
     [i18n$t("reports.seen"), lib_core$html`<${ui_base$Time} at=${r.last_seen_at} />`],
     [i18n$t("reports.refused"), r.last_refused_at && lib_core$html`<${ui_base$Time} at=${r.last_refused_at} />${r.last_refused && lib_core$html`<span class="break">: ${r.last_refused}</span>`}`]
-  ]} /></div><details class="fold"><summary><${ui_base$Icon} name="right" />${i18n$t("reports.how")}</summary><ol class="reports-steps t13r ink2 prose">${steps.map((s) => lib_core$html`<li>${s}</li>`)}</ol>${!i18n$find(`reports.steps.${r.source}`) && lib_core$html`<p class="t13r"><a href=${`/manual/provider-webhooks#${r.source}`}>${i18n$t("reports.manual", { name: r.name })}</a></p>`}</details></div><//></div>`;
+  ]} /></div><details class="fold"><summary><${ui_base$Icon} name="right" />${i18n$t("reports.how")}</summary><ol class="reports-steps t13r ink2 prose">${steps.map((s) => lib_core$html`<li>${s}</li>`)}</ol>${!i18n$find(`reports.steps.${r.source}`) && lib_core$html`<p class="t13r"><a href=${`/manual/provider-webhooks#${r.name.toLowerCase().replaceAll(" ", "-")}`}>${i18n$t("reports.manual", { name: r.name })}</a></p>`}</details></div><//></div>`;
 }
 function Reports() {
   const got = api$useGet("/ingest", void 0, { every: 15 });
