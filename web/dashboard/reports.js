@@ -31,7 +31,7 @@ function Route({ of: r }) {
 	const steps = (find(`reports.steps.${r.source}`) ?? t(`reports.stepsBy.${r.authentication === 'password' && !r.password ? 'inURL' : r.authentication}`, { source: r.source })).split('\n');
 	return html`<div ref=${box}><${Section} title=${r.name ?? t(`reports.name.${r.source}`)} acts=${html`<${Status} of=${kind} word=${word} />`}><div class="stack stack--2"><div class="wide"><${Facts} pairs=${[
 		[t('reports.address'), r.address ? html`<${Copy} text=${r.address} show=${secret && !shown ? hidden(r.address) : r.address} shown />${secret && html` <${Button} kind="quiet" onClick=${() => show(!shown)}>${t(shown ? 'reports.hide' : 'reports.show')}<//>`}` : html`<span class="muted">${t('reports.noAddress')}</span>`],
-		r.password && [t('signIn.password'), html`<${Copy} text=${r.password} show=${shown ? r.password : '••••••••'} shown />`],
+		[t('signIn.password'), r.password && html`<${Copy} text=${r.password} show=${shown ? r.password : '••••••••'} shown />`],
 		[t('reports.seen'), html`<${Time} at=${r.last_seen_at} />`],
 		[t('reports.refused'), r.last_refused_at && html`<${Time} at=${r.last_refused_at} />${r.last_refused && html`<span class="break">: ${r.last_refused}</span>`}`],
 	]} /></div><details class="fold"><summary><${Icon} name="right" />${t('reports.how')}</summary><ol class="reports-steps t13r ink2 prose">${steps.map((s) => html`<li>${s}</li>`)}</ol>${!find(`reports.steps.${r.source}`) && html`<p class="t13r"><a href=${`/manual/provider-webhooks#${r.name.toLowerCase().replaceAll(' ', '-')}`}>${t('reports.manual', { name: r.name })}</a></p>`}</details></div><//></div>`;
