@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The sources of feedback (Feedback.Source): providers, the generic format for others, and the
-// bounce listener.
+// Sources of feedback: some providers, the generic format for others, and the bounce listener. The
+// table of all is feedback.Providers.
 const (
 	SourceSES      = "ses"
 	SourcePostmark = "postmark"
@@ -16,12 +16,6 @@ const (
 	BounceSource   = "bounce"
 )
 
-// FeedbackSources returns the sources whose reports are authenticated by a secret in the path, in
-// the order in which operators see them. Reports of Amazon SES are signed instead.
-func FeedbackSources() []string {
-	return []string{SourcePostmark, SourceMailgun, SourceSendgrid, SourceGeneric}
-}
-
 // EmailIDKey is the name of the email's id in the metadata of providers that report metadata but
 // no headers.
 const EmailIDKey = "mailer-email-id"
@@ -30,9 +24,9 @@ const EmailIDKey = "mailer-email-id"
 // recipients, streams, pools, schedules. Callers can't set them with any relay, since the relay
 // may change. They include our headers that identify reports.
 var providerHeaderPrefixes = [...]string{
-	"x-ses-", "x-amz-", "x-mailer-", "x-smtpapi", "x-sg-", "x-pm-", "x-postmark-", "x-mailgun-", "x-mc-", "x-msys-", "x-mj-",
+	"x-ses-", "x-amz-", "x-mailer-", "x-smtpapi", "x-sg-", "x-pm-", "x-postmark-", "x-mailgun-", "x-mc-", "x-msys-", "x-mj-", "x-mailjet-",
 	"x-mailin-", "x-sib-", "x-smtp2go-", "x-elastic", "x-apiheader", "x-mt-", "x-mailersend-", "x-zepto", "x-postal-", "x-maileroo-",
-	"x-smtpcom-", "x-xsmailingid", "x-xsmessageid", "x-greenarrow-", "x-virtual-mta", "x-virtualmta", "x-kumo", "x-sparkpost-",
+	"x-lm-", "x-lettermint-", "x-smtpcom-", "x-xsmailingid", "x-xsmessageid", "x-greenarrow-", "x-virtual-mta", "x-virtualmta", "x-kumo", "x-sparkpost-",
 }
 
 // providerHeaderNames are further such headers in lower case, all of Elastic Email.

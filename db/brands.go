@@ -11,14 +11,14 @@ import (
 // ErrNotFound.
 func (r *Reader) Brand(teamID string) (brand.Brand, error) {
 	return one(r, func(s scanner) (b brand.Brand, err error) {
-		err = s.Scan(&b.Team, &b.LogoURL, &b.Color, &b.Font, &b.Footer, &b.Logo.ID, &b.Logo.Type, &b.Logo.Width, &b.Logo.Height)
+		err = s.Scan(&b.Team, &b.LogoURL, &b.Color, &b.Font, &b.Footer, &b.Page, &b.Logo.ID, &b.Logo.Type, &b.Logo.Width, &b.Logo.Height)
 		return b, err
-	}, `SELECT t.name, coalesce(t.logo_url, ''), coalesce(t.color, ''), coalesce(t.font, 'system'), coalesce(t.footer, ''),
+	}, `SELECT t.name, coalesce(t.logo_url, ''), coalesce(t.color, ''), coalesce(t.font, 'system'), coalesce(t.footer, ''), coalesce(t.page, ''),
 		coalesce(l.id, ''), coalesce(l.type, ''), coalesce(l.width, 0), coalesce(l.height, 0)
 		FROM teams AS t LEFT JOIN logos AS l ON l.id = t.logo_id WHERE t.id = ?`, teamID)
 }
 
-// SetBrand stores the brand of a team without its name. Error: ErrNotFound.
+// SetBrand stores the brand of a team without its name and page. Error: ErrNotFound.
 func (tx *Tx) SetBrand(teamID string, b *brand.Brand) error {
 	tx.Changed(engine.Control)
 	return tx.WriteOne(`UPDATE teams SET logo_url = ?, logo_id = ?, color = ?, font = ?, footer = ? WHERE id = ? AND deleted_at IS NULL`,

@@ -2,7 +2,9 @@ package db
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"mailer/app"
@@ -168,6 +170,21 @@ func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
 func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
 	ids, err := list(r, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
 	return len(ids), err
+}
+
+// VerifiedAbove reports whether a host is a verified domain of a team, or below one.
+func (r *Reader) VerifiedAbove(teamID, host string) (bool, error) {
+	for {
+		err := r.Exists(`SELECT 1 FROM domains WHERE team_id = ? AND name = ? AND status = 'verified'`, teamID, host)
+		if !errors.Is(err, ErrNotFound) {
+			return err == nil, err
+		}
+		_, above, found := strings.Cut(host, ".")
+		if !found {
+			return false, nil
+		}
+		host = above
+	}
 }
 
 // VerifiedDomain returns the name of a team's oldest verified domain.

@@ -119,6 +119,7 @@ func scanTeamState(s scanner) (t TeamState, err error) {
 type TeamSettings struct {
 	app.Team
 	LogoURL      string // of a logo on another server; empty: none
+	Page         string // of brand.Brand
 	SecondFactor bool   // members need a second factor
 }
 
@@ -127,17 +128,17 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 	return one(r, func(s scanner) (t TeamSettings, err error) {
 		var logo sql.NullString
 		var created int64
-		err = s.Scan(&t.ID, &t.Name, &logo, &t.SecondFactor, &created)
+		err = s.Scan(&t.ID, &t.Name, &logo, &t.Page, &t.SecondFactor, &created)
 		t.LogoURL, t.CreatedAt = logo.String, fromMilli(created)
 		return t, err
-	}, `SELECT id, name, logo_url, second_factor, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
+	}, `SELECT id, name, logo_url, coalesce(page, ''), second_factor, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
 }
 
-// SetTeamSettings stores whether members need a second factor. RenameTeam and SetBrand
-// store the other settings.
+// SetTeamSettings stores the page and whether members need a second factor. RenameTeam and
+// SetBrand store the other settings.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
 	tx.Changed(engine.Control)
-	return tx.WriteOne(`UPDATE teams SET second_factor = ? WHERE id = ? AND deleted_at IS NULL`, t.SecondFactor, t.ID)
+	return tx.WriteOne(`UPDATE teams SET page = ?, second_factor = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.Page), t.SecondFactor, t.ID)
 }
 
 // EmailIDs returns at most limit ids of a team's emails after an id.

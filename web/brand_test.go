@@ -14,6 +14,8 @@ import (
 	"mailer/app"
 	"mailer/app/kit/membudget"
 	"mailer/app/rules/brand"
+	"mailer/app/testing/testserver"
+	"mailer/db"
 	"mailer/web/rest"
 )
 
@@ -141,6 +143,66 @@ func TestRemoteLogoInPolicy(t *testing.T) {
 		if rest != want || (want != "") != (len(elements(t, w, "img")) == 1) {
 			t.Errorf("%s: %s", address, policy)
 		}
+	}
+}
+
+// TestOwnHostedPage changes colours, texts and link of the hosted pages.
+func TestOwnHostedPage(t *testing.T) {
+	testserver.BothEngines(t)
+	t.Parallel()
+	p := newPages(t)
+	p.domain(p.garden.ID, "shop.example", true)
+	p.domain(p.garden.ID, "new.example", false)
+	other, _ := p.newTeam("Other")
+	p.domain(other.ID, "other.example", true)
+	for want, page := range map[string]string{
+		"`page.text_color` has a contrast of 1.4:1":                     `{"card_color":"#ffd400","text_color":"#ffffff"}`,
+		"`page.after_unsubscribe_url` must be at a verified domain":     `{"after_unsubscribe_url":"https://new.example/"}`,
+		"`page.after_unsubscribe_url` must be at a verified domain of ": `{"after_unsubscribe_url":"https://www.other.example/"}`,
+		"evil-shop.example is not":                                      `{"after_unsubscribe_url":"https://evil-shop.example/"}`,
+		"shop.example.evil.example is not":                              `{"after_unsubscribe_url":"https://shop.example.evil.example/"}`,
+		"`page.texts[0].language`":                                      `{"texts":[{"language":"tlh"}]}`,
+	} {
+		wantError(t, p.as(p.key, "PATCH", "/team", `{"page":`+page+`}`), 422, app.CodeValidation, want)
+	}
+	const own = `{"background_color":"#002244","card_color":"#101318","text_color":"#E9ECF1","texts":[{"language":"en","unsubscribe":"Sorry <b>to</b>\nsee you go","unsubscribed":"Come back","preferences":"Pick some","link":"Back to the shop"},{"language":"de","unsubscribed":"Auf bald"}],"after_unsubscribe_url":"https://www.shop.example/bye?a=1&b=2"}`
+	w := p.as(p.key, "PATCH", "/team", `{"page":`+own+`}`)
+	wantStatus(t, w, 200)
+	if shown := decoded[struct{ Page map[string]any }](t, w).Page; shown["text_color"] != "#e9ecf1" || len(shown["texts"].([]any)) != 2 {
+		t.Errorf("%v", shown)
+	}
+	ask := p.do("GET", p.all.unsubscribe, "")
+	for _, want := range []string{`<p dir="auto">Sorry &lt;b&gt;to&lt;/b&gt;</p>`, `<p dir="auto">see you go</p>`, "color-scheme: dark; --ground: #002244; --card: #101318;", "--text: #e9ecf1;"} {
+		if !strings.Contains(ask.Body.String(), want) {
+			t.Errorf("no %s in\n%s", want, ask.Body)
+		}
+	}
+	if strings.Contains(ask.Body.String(), "shop.example") {
+		t.Error("the page that asks has the link")
+	}
+	if w := p.do("GET", p.topic.preferences, ""); !strings.Contains(w.Body.String(), "Pick some") {
+		t.Errorf("%s", w.Body)
+	}
+	done := p.do("POST", p.all.unsubscribe, "List-Unsubscribe=One-Click", "Content-Type: application/x-www-form-urlencoded")
+	const link = `<a href="https://www.shop.example/bye?a=1&amp;b=2" rel="noopener noreferrer nofollow">`
+	if done.Code != 200 || done.Header().Get("Location") != "" || !strings.Contains(done.Body.String(), link+"Back to the shop</a>") || !strings.Contains(done.Body.String(), "Come back") {
+		t.Errorf("%d %v\n%s", done.Code, done.Header(), done.Body)
+	}
+	if w := p.do("GET", p.all.unsubscribe, "", "Accept-Language: de"); !strings.Contains(w.Body.String(), link+"www.shop.example</a>") || !strings.Contains(w.Body.String(), "Auf bald") {
+		t.Errorf("%s", w.Body)
+	}
+	p.write(func(tx *db.Tx) error {
+		return tx.Write(`UPDATE domains SET status = 'failed' WHERE name = 'shop.example'`)
+	})
+	if w := p.do("GET", p.all.unsubscribe, ""); strings.Contains(w.Body.String(), "shop.example") {
+		t.Error("the link is shown though its domain is not verified any more")
+	}
+	wantStatus(t, p.as(p.key, "PATCH", "/team", `{"name":"Acme"}`), 200) // leaves the page
+	if w := p.as(p.key, "PATCH", "/team", `{"page":null}`); !strings.Contains(w.Body.String(), `"page":null`) {
+		t.Errorf("%s", w.Body)
+	}
+	if w := p.do("GET", p.all.unsubscribe, ""); strings.Contains(w.Body.String(), "Come back") || strings.Contains(w.Body.String(), "#101318;\n") {
+		t.Errorf("%s", w.Body)
 	}
 }
 

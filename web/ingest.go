@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +36,7 @@ type feedbackSource string
 // Schema implements openapi.SchemaProvider.
 func (feedbackSource) Schema(*openapi.Registry) *openapi.Schema {
 	schema := &openapi.Schema{Type: openapi.TypeString}
-	for _, source := range app.FeedbackSources() {
+	for _, source := range feedback.Sources() {
 		schema.Enum = append(schema.Enum, source)
 	}
 	return schema
@@ -43,12 +44,19 @@ func (feedbackSource) Schema(*openapi.Registry) *openapi.Schema {
 
 type ingestInput struct {
 	Provider feedbackSource `path:"provider"`
-	Secret   string         `path:"secret" doc:"As the command mailer ingest shows it"`
+	secretInput
+}
+
+type secretInput struct {
+	Secret string `path:"secret" doc:"As the command mailer ingest shows it"`
 }
 
 type ingested struct {
 	Object   string `json:"object" enum:"ingest"`
 	Received int    `json:"received" doc:"How many reports about recipients were read and stored, repeated ones too"`
+	Ignored  int    `json:"ignored" doc:"How many events were ignored, since they say nothing about what happened to an email"`
+	// ValidationResponse answers the handshake of Azure Event Grid.
+	ValidationResponse string `json:"validationResponse,omitempty" doc:"The validation code, in the answer to the handshake of Azure Event Grid"`
 }
 
 type ingestOutput struct{ Body ingested }
@@ -78,10 +86,17 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 	provider := rest.RegisterRaw(h, rt, openapi.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
-		Description: "The body is what the provider's webhooks send; for generic, one event as the example or an array of up to 1,000.",
-		Errors:      []int{http.StatusNotFound},
+		Description: "The body is what the provider's webhooks send; for generic, one event as the example or an array of up to 1,000. Some providers must also send a password or sign the body.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusNotFound},
 	}, in.provider)
 	rest.DocumentBody[providerEvents](h, provider, true)
+	byURL := rest.Route{Public: true, Precheck: in.checkElastic}
+	rest.RegisterRaw(h, byURL, openapi.Operation{
+		OperationID: "ingest-elasticemail", Method: http.MethodGet, Path: "/ingest/elasticemail/{secret}",
+		Summary: "Take an event of Elastic Email, which is in the query", Tags: tags,
+		Description: "Without a query, the answer shows that the address works.",
+		Errors:      []int{http.StatusNotFound},
+	}, in.elastic)
 }
 
 // snsMessage is the body of the SES route.
@@ -107,15 +122,70 @@ func (in *ingest) checkTopics(_ context.Context, x *rest.Exchange, _ func(string
 	return in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
 }
 
-// checkSecret refuses requests with a wrong secret before their body is read.
+// checkSecret refuses requests with a wrong secret or password before their body is read, except the
+// handshake of Azure, which carries no password: provider checks it.
 func (in *ingest) checkSecret(ctx context.Context, x *rest.Exchange, param func(string) string) error {
-	ok, err := in.service.CheckIngestSecret(ctx, param("provider"), param("secret"))
-	if ok || err != nil {
+	source := param("provider")
+	ok, authorized, err := in.service.CheckIngestSecret(ctx, source, param("secret"), passwordOf(x.RequestHeader))
+	switch {
+	case err != nil:
 		return err
+	case !ok:
+		why := errors.New("the secret in the path is wrong")
+		in.service.NoteRefused(source, why.Error())
+		return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", why)
+	case !authorized && !isHandshake(x, source):
+		return in.unauthorized(x, source, errNoPassword)
 	}
-	why := errors.New("the secret in the path is wrong")
-	in.service.NoteRefused(param("provider"), why.Error())
-	return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", why)
+	return nil
+}
+
+var errNoPassword = errors.New("the Authorization header has not the password that mailer ingest shows")
+
+// isHandshake reports whether a request claims to be the handshake of Azure Event Grid.
+func isHandshake(x *rest.Exchange, source string) bool {
+	return source == "azure" && x.RequestHeader.Get("Aeg-Event-Type") == "SubscriptionValidation"
+}
+
+// passwordOf returns the password in an Authorization header, of the scheme Basic with the user
+// PasswordUser or of the scheme Bearer; empty: none.
+func passwordOf(header http.Header) string {
+	scheme, value, _ := strings.Cut(header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(value)
+	}
+	user, password, ok := (&http.Request{Header: header}).BasicAuth()
+	if !ok || user != feedback.PasswordUser {
+		return ""
+	}
+	return password
+}
+
+// unauthorized refuses a request with the right secret, but without the other proof.
+func (in *ingest) unauthorized(x *rest.Exchange, source string, why error) error {
+	x.Header().Set("WWW-Authenticate", `Basic realm="mailer"`)
+	return in.refuse(x, source, app.CodeInvalidCredentials, "This request is not believed", why)
+}
+
+// checkElastic is checkSecret for the route with the events in the query.
+func (in *ingest) checkElastic(ctx context.Context, x *rest.Exchange, param func(string) string) error {
+	return in.checkSecret(ctx, x, func(name string) string {
+		if name == "provider" {
+			return elasticSource
+		}
+		return param(name)
+	})
+}
+
+const elasticSource = "elasticemail"
+
+// elastic accepts an event of Elastic Email in the query. Elastic Email checks an address without
+// one.
+func (in *ingest) elastic(ctx context.Context, x *rest.Exchange, path *secretInput) (*ingestOutput, error) {
+	if x.Query() == "" {
+		return &ingestOutput{ingested{Object: "ingest"}}, nil
+	}
+	return in.read(ctx, x, elasticSource, []byte(x.Query()))
 }
 
 // ses accepts a message of SNS. Messages that fail verification are answered with 400 or 403;
@@ -131,13 +201,25 @@ func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*inge
 	case note != "":
 		in.h.Log().Info("a message of SNS", "request_id", x.ID, "note", note)
 	}
-	return in.store(ctx, app.SourceSES, reports)
+	return in.store(ctx, app.SourceSES, feedback.Reading{Reports: reports})
 }
 
-// provider accepts events of a provider, which checkSecret authenticated.
+// provider accepts events of a provider that checkSecret let pass, if their signature is right.
 func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestInput) (*ingestOutput, error) {
 	source := string(path.Provider)
-	reports, err := feedback.Read(source, x.Body)
+	why, err := in.service.VerifyIngest(ctx, source, x.RequestHeader, x.Body)
+	if err != nil {
+		return nil, err
+	}
+	if why != nil {
+		return nil, in.unauthorized(x, source, why)
+	}
+	return in.read(ctx, x, source, x.Body)
+}
+
+// read reads and stores events.
+func (in *ingest) read(ctx context.Context, x *rest.Exchange, source string, body []byte) (*ingestOutput, error) {
+	reading, err := feedback.Read(source, body)
 	var refusal *app.Error
 	if errors.As(err, &refusal) {
 		return nil, in.refuse(x, source, refusal.Code, refusal.Message, errors.New(refusal.Message))
@@ -145,17 +227,24 @@ func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestIn
 	if err != nil {
 		return nil, err
 	}
-	return in.store(ctx, source, reports)
+	if reading.Challenge != "" {
+		in.h.Log().Info("a provider's handshake is answered", "request_id", x.ID, "source", source)
+		return &ingestOutput{ingested{Object: "ingest", ValidationResponse: reading.Challenge}}, nil
+	}
+	if isHandshake(x, source) { // checkSecret may have let it pass
+		return nil, in.unauthorized(x, source, errNoPassword)
+	}
+	return in.store(ctx, source, reading)
 }
 
 // store answers after everything is on disk.
-func (in *ingest) store(ctx context.Context, source string, reports []feedback.Report) (*ingestOutput, error) {
+func (in *ingest) store(ctx context.Context, source string, reading feedback.Reading) (*ingestOutput, error) {
 	// The events are stored even if the sender hangs up.
-	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
+	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reading.Reports); err != nil {
 		return nil, err
 	}
 	in.service.NoteSeen(source)
-	return &ingestOutput{ingested{Object: "ingest", Received: len(reports)}}, nil
+	return &ingestOutput{ingested{Object: "ingest", Received: len(reading.Reports), Ignored: reading.Ignored}}, nil
 }
 
 // refuse records and logs a refusal, and returns its error.

@@ -2,8 +2,18 @@ package web
 
 import (
 	"context"
+	"crypto"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +90,139 @@ func TestProviderEventsAreStored(t *testing.T) {
 	}
 }
 
+// ingestCredential returns the header with the password of a source with ProofPassword; empty: none.
+func (r *testAPI) ingestCredential(source string) (header string) {
+	r.t.Helper()
+	endpoints, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, e := range endpoints {
+		if e.Source == source && e.Proof == feedback.ProofPassword {
+			password := e.Password
+			if password == "" {
+				u, err := url.Parse(e.URL)
+				if err != nil {
+					r.t.Fatal(err)
+				}
+				password, _ = u.User.Password()
+			}
+			return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("mailer:"+password))
+		}
+	}
+	return "X-None: 1"
+}
+
+// TestIngestProofs tries each provider with and without its proof. The right one suppresses the
+// recipient for the team of the email only.
+func TestIngestProofs(t *testing.T) {
+	testserver.BothEngines(t)
+	t.Parallel()
+	r := newTestAPI(t, relayed())
+	r.domain(r.team.ID, "example.com", true)
+	_, other := r.newTeam("Other")
+	const lettermintKey = "whsec_0123456789abcdef"
+	private, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, _ := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	signed := func(provider, body string) string {
+		switch provider {
+		case "postal":
+			sum := sha256.Sum256([]byte(body))
+			signature, _ := rsa.SignPKCS1v15(nil, private, crypto.SHA256, sum[:])
+			return "X-Postal-Signature-256: " + base64.StdEncoding.EncodeToString(signature)
+		case "lettermint":
+			now := strconv.FormatInt(time.Now().Unix(), 10)
+			mac := hmac.New(sha256.New, []byte(lettermintKey))
+			mac.Write([]byte(now + "." + body))
+			return "X-Lettermint-Signature: t=" + now + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+		}
+		return r.ingestCredential(provider)
+	}
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	bodies := map[string]string{
+		"mailjet":      `[{"event":"bounce","time":` + now + `,"email":"TO","CustomID":"EMAIL","hard_bounce":true,"error_related_to":"recipient","error":"user unknown"}]`,
+		"brevo":        `{"event":"hard_bounce","email":"TO","ts_event":` + now + `,"X-Mailin-custom":"EMAIL","reason":"550 5.1.1 no such user"}`,
+		"sparkpost":    `[{"msys":{"message_event":{"type":"bounce","bounce_class":"10","event_id":"1","raw_rcpt_to":"TO","rcpt_meta":{"mailer-email-id":"EMAIL"}}}}]`,
+		"azure":        `[{"id":"1","eventType":"Microsoft.Communication.EmailDeliveryReportReceived","data":{"recipient":"TO","internetMessageId":"<EMAIL@example.com>","status":"Bounced","deliveryStatusDetails":{"statusMessage":"550 5.1.1 no such user"}}}]`,
+		"postal":       `{"event":"MessageDeliveryFailed","timestamp":` + now + `,"uuid":"1","payload":{"message":{"direction":"outgoing","message_id":"EMAIL@example.com","to":"TO"},"output":"550 5.1.1 no such user"}}`,
+		"lettermint":   `{"id":"1","event":"message.hard_bounced","data":{"recipient":"TO","response":{"status_code":550,"enhanced_status_code":"5.1.1"},"metadata":{"mailer-email-id":"EMAIL"}}}`,
+		"smtp2go":      `event=bounce&bounce=hard&rcpt=TO&message=550+5.1.1&id=1&X-Mailer-Email-ID=EMAIL`,
+		"elasticemail": `status=Error&category=NoMailbox&to=TO&postback=EMAIL`,
+	}
+	for _, p := range feedback.Providers() {
+		body, found := bodies[p.Source]
+		if !found {
+			continue
+		}
+		delete(bodies, p.Source)
+		to := p.Source + "@example.org"
+		id := r.send(r.full, `{"from":"a@example.com","to":"`+to+`","subject":"s","text":"x"}`)
+		r.eventually(r.full, "/emails/"+id, `"last_event":"sent"`)
+		body = strings.NewReplacer("TO", to, "EMAIL", id).Replace(body)
+		path := "/ingest/" + p.Source + "/" + r.secret(p.Source)
+		if p.Proof == feedback.ProofSignature {
+			wantError(t, r.do("POST", path, body, signed(p.Source, body)), 401, app.CodeInvalidCredentials)
+			key := map[string]string{"lettermint": lettermintKey, "postal": base64.StdEncoding.EncodeToString(der)}[p.Source]
+			if _, err := r.server.ProviderEvents.SetIngestKey(t.Context(), p.Source, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.Proof != feedback.ProofURL {
+			for _, forged := range []string{
+				"X-None: 1", "Authorization: Basic bWFpbGVyOg==", "Authorization: Bearer", "Authorization: Bearer " + r.secret(p.Source),
+				"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("other:"+r.secret(p.Source))), "Aeg-Event-Type: SubscriptionValidation",
+				"X-Lettermint-Signature: t=" + now + ",v1=00", "X-Postal-Signature-256: AAAA",
+			} {
+				w := r.do("POST", path, body, forged)
+				wantError(t, w, 401, app.CodeInvalidCredentials)
+				if w.Header().Get("WWW-Authenticate") == "" {
+					t.Errorf("%s: no WWW-Authenticate", p.Source)
+				}
+			}
+			wantStatus(t, r.as(r.full, "GET", "/suppressions/"+to, ""), 404)
+		}
+		for range 2 {
+			if w := r.do("POST", path, body, signed(p.Source, body)); w.Code != 200 || !strings.Contains(w.Body.String(), `"received":1`) {
+				t.Fatalf("%s: %d %s", p.Source, w.Code, w.Body)
+			}
+		}
+		wantStatus(t, r.as(r.full, "GET", "/suppressions/"+to, ""), 200)
+		wantStatus(t, r.as(other, "GET", "/suppressions/"+to, ""), 404)
+		if n := strings.Count(r.as(r.full, "GET", "/emails/"+id+"/events", "").Body.String(), `"type":"bounced"`); n != 1 {
+			t.Errorf("%s: %d bounces", p.Source, n)
+		}
+	}
+	if len(bodies) > 0 {
+		t.Errorf("not in the table: %v", bodies)
+	}
+}
+
+func TestIngestHandshakes(t *testing.T) {
+	t.Parallel()
+	r := newTestAPI(t, captured())
+	validation := `[{"id":"1","eventType":"Microsoft.EventGrid.SubscriptionValidationEvent","data":{"validationCode":"512d38b6","validationUrl":"https://127.0.0.1:1/x"}}]`
+	w := r.do("POST", "/ingest/azure/"+r.secret("azure"), validation, "Aeg-Event-Type: SubscriptionValidation")
+	wantStatus(t, w, 200)
+	if !strings.Contains(w.Body.String(), `"validationResponse":"512d38b6"`) {
+		t.Errorf("%s", w.Body)
+	}
+	wantError(t, r.do("POST", "/ingest/azure/"+r.secret("azure"), validation), 401, app.CodeInvalidCredentials)
+	wantError(t, r.do("POST", "/ingest/azure/"+r.secret("mailjet"), validation, "Aeg-Event-Type: SubscriptionValidation"), 404, app.CodeNotFound)
+
+	elastic := "/ingest/elasticemail/" + r.secret("elasticemail")
+	wantStatus(t, r.do("GET", elastic, ""), 200)
+	if w := r.do("GET", elastic+"?status=Sent&to=a%40example.org&postback="+unknownID, ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"received":1`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := r.do("GET", elastic+"?status=Unsubscribed&to=a%40example.org&postback="+unknownID, ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"ignored":1`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	wantError(t, r.do("GET", "/ingest/elasticemail/"+r.secret("generic")+"?status=Sent", ""), 404, app.CodeNotFound)
+}
+
 func TestIngestWrongSecret(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
@@ -108,11 +251,14 @@ func TestIngestWrongSecret(t *testing.T) {
 func TestIngestBadBodies(t *testing.T) {
 	t.Parallel()
 	r := newTestAPI(t, captured())
-	for _, provider := range app.FeedbackSources() {
+	for _, provider := range feedback.Sources() {
 		path := "/ingest/" + provider + "/" + r.secret(provider)
-		wantError(t, r.do("POST", path, "x"), 400, app.CodeInvalidPayload)
-		wantError(t, r.do("POST", path, ""), 400, app.CodeInvalidPayload)
-		wantError(t, r.do("POST", path, `"`+strings.Repeat("x", maxIngest)+`"`), 413, app.CodePayloadTooLarge)
+		credential := r.ingestCredential(provider)
+		if feedback.ProviderBySource(provider).Proof != feedback.ProofSignature { // those bodies are not read
+			wantError(t, r.do("POST", path, "x", credential), 400, app.CodeInvalidPayload)
+			wantError(t, r.do("POST", path, "", credential), 400, app.CodeInvalidPayload)
+		}
+		wantError(t, r.do("POST", path, `"`+strings.Repeat("x", maxIngest)+`"`, credential), 413, app.CodePayloadTooLarge)
 	}
 	wantError(t, r.do("POST", "/ingest/generic/"+r.secret("generic"), `[{"type":"delivered"}]`), 422, app.CodeValidation, "`[0].email_id`")
 }

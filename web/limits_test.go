@@ -50,6 +50,8 @@ var documentedLimits = map[string]int{
 	"auth team maxLength":                        teams.MaxName,
 	"users new maxLength":                        accounts.MaxPassword,
 	"team logo_url maxLength":                    teams.MaxLogoURL,
+	"* after_unsubscribe_url maxLength":          brand.MaxPageURL,
+	"* texts maxItems":                           len(brand.PageLanguages),
 	"team name maxLength":                        teams.MaxName,
 	"users name maxLength":                       accounts.MaxUserName,
 	"api-keys name maxLength":                    app.MaxKeyName,
@@ -86,6 +88,9 @@ const day = 24 * time.Hour
 var documentedTexts = []string{
 	fmt.Sprintf("of at most %d KB and %d pixels a side", brand.MaxLogoBytes>>10, brand.MaxLogoSide),
 	fmt.Sprintf("at most %d characters and %d lines", brand.MaxFooter, brand.MaxFooterLines),
+	fmt.Sprintf("at most %d characters and %d lines, as the next two", brand.MaxPageText, brand.MaxPageLines),
+	fmt.Sprintf("The text of the link, of at most %d characters", brand.MaxLinkText),
+	fmt.Sprintf("with card_color must be at least %.1f:1", brand.MinContrast),
 	fmt.Sprintf("an object of at most %d bytes; another html", base.MaxDesign),
 	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
 	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),

@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/operate/health"
+	"mailer/app/rules/feedback"
 	"mailer/app/server"
 )
 
@@ -107,7 +108,7 @@ func TestOperatorIngestRoutes(t *testing.T) {
 		return out
 	}
 	before := endpoints()
-	if len(before) != len(app.FeedbackSources())+2 || before["ses"].Open || before["bounces"].Open || before["bounces"].Address != nil || !before["generic"].Open || before["generic"].LastSeenAt != nil {
+	if len(before) != len(feedback.Sources())+2 || before["ses"].Open || before["bounces"].Open || before["bounces"].Address != nil || !before["generic"].Open || before["generic"].LastSeenAt != nil {
 		t.Fatalf("%+v", before)
 	}
 	path := (*before["generic"].Address)[strings.Index(*before["generic"].Address, "/ingest/"):]

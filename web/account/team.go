@@ -8,6 +8,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/operate/retention"
+	"mailer/app/rules/brand"
 	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
@@ -15,22 +16,43 @@ import (
 
 // team is the team of the key.
 type team struct {
-	Object               string  `json:"object" enum:"team"`
-	ID                   string  `json:"id" format:"uuid"`
-	Name                 string  `json:"name"`
-	LogoURL              *string `json:"logo_url" doc:"On hosted pages and in the dashboard; null: none"`
-	SecondFactorRequired bool    `json:"second_factor_required" doc:"People reach the team only with a second factor"`
-	KeepContent          *string `json:"keep_content" doc:"How long bodies, attachments and captured messages of finished emails are kept, as mailer teams set-retention takes it; null: as long as the server keeps them"`
-	KeepEmails           *string `json:"keep_emails" doc:"The same of finished emails as a whole"`
-	CreatedAt            string  `json:"created_at" format:"date-time"`
+	Object               string      `json:"object" enum:"team"`
+	ID                   string      `json:"id" format:"uuid"`
+	Name                 string      `json:"name"`
+	LogoURL              *string     `json:"logo_url" doc:"On hosted pages and in the dashboard; null: none"`
+	Page                 *hostedPage `json:"page" doc:"What the team changes of the pages to unsubscribe and to choose topics; null: nothing"`
+	SecondFactorRequired bool        `json:"second_factor_required" doc:"People reach the team only with a second factor"`
+	KeepContent          *string     `json:"keep_content" doc:"How long bodies, attachments and captured messages of finished emails are kept, as mailer teams set-retention takes it; null: as long as the server keeps them"`
+	KeepEmails           *string     `json:"keep_emails" doc:"The same of finished emails as a whole"`
+	CreatedAt            string      `json:"created_at" format:"date-time"`
+}
+
+// hostedPage is what a team changes of its hosted pages.
+type hostedPage struct {
+	_               struct{}         `nullable:"true"`
+	BackgroundColor string           `json:"background_color,omitempty" doc:"Around the card, as #rrggbb" example:"#f3f4f7"`
+	CardColor       string           `json:"card_color,omitempty" doc:"Behind the text, as #rrggbb" example:"#ffffff"`
+	TextColor       string           `json:"text_color,omitempty" doc:"As #rrggbb; its contrast with card_color must be at least 4.5:1" example:"#1b1f27"`
+	Texts           []hostedPageText `json:"texts,omitempty" maxItems:"10" doc:"At most one of each language"`
+	URL             string           `json:"after_unsubscribe_url,omitempty" maxLength:"2048" doc:"A link on the page after unsubscribing: an https address at a verified domain of the team, or below one" example:"https://www.example.com/goodbye"`
+}
+
+// hostedPageText is what a team adds to its hosted pages in one language.
+type hostedPageText struct {
+	Language     string `json:"language" enum:"en,de,fr,es,pt,it,nl,pl,ja,zh"`
+	Unsubscribe  string `json:"unsubscribe,omitempty" doc:"On the page that asks whether to unsubscribe: at most 500 characters and 5 lines, as the next two"`
+	Unsubscribed string `json:"unsubscribed,omitempty" doc:"On the page after unsubscribing"`
+	Preferences  string `json:"preferences,omitempty" doc:"On the page to choose topics"`
+	Link         string `json:"link,omitempty" doc:"The text of the link, of at most 60 characters; without it the host of after_unsubscribe_url"`
 }
 
 type updateTeamRequest struct {
-	Name                 *string             `json:"name,omitempty" minLength:"1" maxLength:"100"`
-	LogoURL              rest.Change[string] `json:"logo_url,omitempty" maxLength:"2048" doc:"An https address; null clears"`
-	SecondFactorRequired *bool               `json:"second_factor_required,omitempty" doc:"Who turns it on must have a second factor"`
-	KeepContent          rest.Change[string] `json:"keep_content,omitempty" doc:"As mailer teams set-retention takes it; null: as the server"`
-	KeepEmails           rest.Change[string] `json:"keep_emails,omitempty" doc:"As keep_content"`
+	Name                 *string                 `json:"name,omitempty" minLength:"1" maxLength:"100"`
+	LogoURL              rest.Change[string]     `json:"logo_url,omitempty" maxLength:"2048" doc:"An https address; null clears"`
+	Page                 rest.Change[hostedPage] `json:"page,omitempty" doc:"Replaces all of the page; null: default"`
+	SecondFactorRequired *bool                   `json:"second_factor_required,omitempty" doc:"Who turns it on must have a second factor"`
+	KeepContent          rest.Change[string]     `json:"keep_content,omitempty" doc:"As mailer teams set-retention takes it; null: as the server"`
+	KeepEmails           rest.Change[string]     `json:"keep_emails,omitempty" doc:"As keep_content"`
 }
 
 type teamOutput struct{ Body team }
@@ -79,8 +101,9 @@ func (r TeamRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *up
 		}
 		*f.to = choice
 	}
+	page := app.Change[brand.Page]{Set: b.Page.Set, Value: b.Page.Value.checked()}
 	t, err := r.Service.UpdateTeamSettings(ctx, key, teams.SettingsChange{
-		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), SecondFactor: b.SecondFactorRequired,
+		Name: b.Name, LogoURL: app.Change[string](b.LogoURL), Page: page, SecondFactor: b.SecondFactorRequired,
 	})
 	if err == nil && keep != (retention.Change{}) {
 		_, err = r.Retention.SetTeam(ctx, key.TeamID, keep)
@@ -97,9 +120,31 @@ func (r TeamRoutes) shown(ctx context.Context, t *teams.Settings) (*teamOutput, 
 		return nil, err
 	}
 	return &teamOutput{team{
-		Object: "team", ID: t.ID, Name: t.Name, LogoURL: base.TextOrNull(t.LogoURL), SecondFactorRequired: t.SecondFactor,
+		Object: "team", ID: t.ID, Name: t.Name, LogoURL: base.TextOrNull(t.LogoURL), Page: hostedPageOf(t.Page), SecondFactorRequired: t.SecondFactor,
 		KeepContent: keptOrNull(own.Content), KeepEmails: keptOrNull(own.Emails), CreatedAt: app.FormatTime(t.CreatedAt),
 	}}, nil
+}
+
+// checked converts the page for its service, which checks it.
+func (p *hostedPage) checked() brand.Page {
+	out := brand.Page{Background: p.BackgroundColor, Card: p.CardColor, Text: p.TextColor, URL: p.URL}
+	for _, t := range p.Texts {
+		out.Texts = append(out.Texts, brand.PageText(t))
+	}
+	return out
+}
+
+// hostedPageOf returns the page of a team; nil: the default.
+func hostedPageOf(stored string) *hostedPage {
+	if stored == "" {
+		return nil
+	}
+	p := (&brand.Brand{Page: stored}).HostedPage()
+	out := &hostedPage{BackgroundColor: p.Background, CardColor: p.Card, TextColor: p.Text, URL: p.URL}
+	for _, t := range p.Texts {
+		out.Texts = append(out.Texts, hostedPageText(t))
+	}
+	return out
 }
 
 func keptOrNull(d *time.Duration) *string {

@@ -32,6 +32,12 @@ function luminance(color) {
 /** The contrast ratio of a color with white. @param {string} color */
 export const contrast = (color) => 1.05 / (luminance(color) + 0.05);
 
+/** The contrast ratio of text on a card of the hosted pages. @param {string} [text] @param {string} [card] */
+export function between(text, card) {
+	const [a, b] = [luminance(text || ink), luminance(card || white)];
+	return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+
 /** The colors derived from a team's: of buttons, their text, and links. @param {string|null} color */
 export function colorsOf(color) {
 	if (!color) return { button: ink, on: white, link: ink };

@@ -2,26 +2,10 @@
 // host, port and limits.
 import { html } from './lib/core.js';
 import { t } from './i18n.js';
+import { base } from './router.js';
 import { about } from './gate.js';
+import { providers } from './providers.js';
 import { Icon, Input, Select } from './ui/base.js';
-
-/** Regions in which Amazon SES has SMTP endpoints. */
-const sesRegions = ['us-east-1', 'us-east-2', 'us-west-1', 'us-west-2', 'af-south-1', 'ap-northeast-1', 'ap-northeast-2', 'ap-northeast-3', 'ap-south-1', 'ap-southeast-1', 'ap-southeast-2', 'ca-central-1', 'eu-central-1', 'eu-north-1', 'eu-south-1', 'eu-west-1', 'eu-west-2', 'eu-west-3', 'il-central-1', 'me-south-1', 'sa-east-1'];
-
-/**
- * Providers: their SMTP servers, the user name if it is the same for everybody, and the page of
- * their provider events.
- * @type {Record<string, {name: string, host: string, hosts?: [string, string][], port: string, user?: string, reports?: string}>}
- */
-export const providers = {
-	ses: { name: 'Amazon SES', host: 'email-smtp.us-east-1.amazonaws.com', hosts: sesRegions.map((r) => [`email-smtp.${r}.amazonaws.com`, r]), port: '587', reports: 'ses' },
-	postmark: { name: 'Postmark', host: 'smtp.postmarkapp.com', port: '587', reports: 'postmark' },
-	mailgun: { name: 'Mailgun', host: 'smtp.mailgun.org', hosts: [['smtp.mailgun.org', 'US'], ['smtp.eu.mailgun.org', 'EU']], port: '587', reports: 'mailgun' },
-	sendgrid: { name: 'SendGrid', host: 'smtp.sendgrid.net', hosts: [['smtp.sendgrid.net', 'Global'], ['smtp.eu.sendgrid.net', 'EU']], port: '587', user: 'apikey', reports: 'sendgrid' },
-	mailjet: { name: 'Mailjet', host: 'in-v3.mailjet.com', port: '587' },
-	brevo: { name: 'Brevo', host: 'smtp-relay.brevo.com', port: '587' },
-	smtp2go: { name: 'SMTP2GO', host: 'mail.smtp2go.com', port: '587' },
-};
 
 /** An empty form. */
 export const emptyRelay = { provider: '', host: '', port: '587', user: '', password: '', security: 'starttls', rate: '', daily: '' };
@@ -35,18 +19,18 @@ export function relayURL(v) {
 }
 
 /**
- * The fields. set gets the changes.
- * @param {{values: any, set: (some: any) => void, error?: any}} props
+ * The fields. set gets the changes. reports: link to where the provider reports bounces to.
+ * @param {{values: any, set: (some: any) => void, error?: any, reports?: boolean}} props
  */
-export function RelayFields({ values, set, error }) {
+export function RelayFields({ values, set, error, reports }) {
 	const of = providers[values.provider];
 	const choose = (id) => {
 		const to = providers[id];
-		set({ provider: id, host: to?.host ?? '', port: to?.port ?? '587', security: 'starttls', user: to?.user ?? '' });
+		set({ provider: id, host: to?.hosts[0]?.[0] ?? '', port: '587', security: 'starttls', user: to?.user ?? '' });
 	};
 	const secure = (security) => set({ security, port: { tls: '465', starttls: '587', off: '25' }[security] ?? values.port });
-	return html`<${Select} label=${t('setup.relay.provider')} value=${values.provider} onChange=${choose} options=${[['', t('setup.relay.own')], ...Object.entries(providers).map(([id, p]) => [id, p.name])]} />
-	${of?.hosts ? html`<${Select} label=${t('setup.relay.area')} value=${values.host} onChange=${(host) => set({ host })} options=${of.hosts} />`
+	return html`<${Select} label=${t('setup.relay.provider')} value=${values.provider} onChange=${choose} options=${[['', t('setup.relay.own')], ...Object.entries(providers).map(([id, p]) => [id, p.name])]} hint=${of && reports && html`<a href=${`${base}/operator/reports#${values.provider}`}>${t('reports.title')}</a>`} />
+	${of?.hosts.length > 1 ? html`<${Select} label=${t('setup.relay.area')} value=${values.host} onChange=${(host) => set({ host })} options=${of.hosts} />`
 		: html`<${Input} label=${t('setup.relay.host')} mono required autocapitalize="none" spellcheck=${false} autocomplete="off" placeholder="smtp.example.com" value=${values.host} onInput=${(host) => set({ host })} />`}
 	<div class="row row--top"><${Select} label=${t('setup.relay.security')} value=${values.security} onChange=${secure} options=${['starttls', 'tls', 'off'].map((id) => [id, t(`setup.relay.${id}`)])} /><${Input} label=${t('setup.relay.port')} class="setup-port" mono inputmode="numeric" required value=${values.port} onInput=${(port) => set({ port })} error=${about(error, 'port')} /></div>
 	<${Input} label=${t('setup.relay.user')} mono autocomplete="off" autocapitalize="none" spellcheck=${false} value=${values.user} onInput=${(user) => set({ user })} hint=${t(values.provider ? `setup.relay.userOf.${values.provider}` : 'setup.relay.userHint')} />

@@ -55,6 +55,6 @@ function Add({ close }) {
 	if (test) return html`<${DialogBody} title=${region} onSubmit=${() => close(region)} acts=${test.running ? '' : html`${!test.ok && html`<${Button} kind="quiet" onClick=${() => setTest(null)}>${t('relays.mend')}<//>`}<${Button} type="submit" kind="primary">${t('relays.done')}<//>`}><${Steps} test=${test} />${!test.running && html`<${Notice} kind=${test.ok ? 'good' : 'warn'}>${t(test.ok ? 'relays.works' : 'relays.worksNot')}<//>`}<//>`;
 	return html`<${DialogBody} title=${t('relays.add')} onSubmit=${add} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!form.host.trim()}>${t('relays.addAct')}<//>`}>
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
-		<${RelayFields} values=${form} set=${set} />
+		<${RelayFields} values=${form} set=${set} reports />
 		<${Input} label=${t('relays.name')} mono value=${form.region} onInput=${(region) => set({ region })} placeholder="eu-west-1" hint=${t('relays.nameHint')} autocomplete="off" /><//>`;
 }

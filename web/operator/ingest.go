@@ -1,24 +1,42 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/rules/feedback"
 	"mailer/app/sending/providerevents"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
 )
 
+// ingestSource is the source of an endpoint, read as text.
+type ingestSource string
+
+// Schema implements openapi.SchemaProvider.
+func (ingestSource) Schema(*openapi.Registry) *openapi.Schema {
+	schema := &openapi.Schema{Type: openapi.TypeString, Description: "bounces: the listener that takes them as mail"}
+	for _, p := range feedback.Providers() {
+		schema.Enum = append(schema.Enum, p.Source)
+	}
+	schema.Enum = append(schema.Enum, providerevents.SourceBounces)
+	return schema
+}
+
 // IngestRoute is an endpoint for provider events.
 type IngestRoute struct {
-	Source        string  `json:"source" enum:"ses,postmark,mailgun,sendgrid,generic,bounces" doc:"bounces: the listener that takes them as mail"`
-	Address       *string `json:"address" doc:"What the provider is given: a URL, of which the last part is a secret but with ses; of bounces the host name that an MX record names. null: the listener is off"`
-	Open          bool    `json:"open" doc:"Whether reports are taken there now: ses needs --sns-topic, bounces --bounce-listen"`
-	LastSeenAt    *string `json:"last_seen_at" format:"date-time" doc:"When something was taken there last; null: never"`
-	LastRefusedAt *string `json:"last_refused_at" format:"date-time" doc:"When something was refused there last; null: never"`
-	LastRefused   *string `json:"last_refused" doc:"Why, in words"`
+	Source         ingestSource `json:"source"`
+	Name           *string      `json:"name" doc:"What the provider calls itself; null: generic and bounces"`
+	Authentication string       `json:"authentication" enum:"sns,url,password,signature,none" doc:"What proves reports besides the secret in the URL: sns has no secret but a signature of Amazon; url nothing; password the Authorization header, as Basic with the user mailer or as Bearer; signature one by a key of the provider; none is the listener"`
+	Password       *string      `json:"password" doc:"Of password, if it is not part of the address"`
+	Address        *string      `json:"address" doc:"What the provider is given: a URL, of which the last part is a secret but with ses; of bounces the host name that an MX record names. null: the listener is off"`
+	Open           bool         `json:"open" doc:"Whether reports are taken there now: ses needs --sns-topic, bounces --bounce-listen, signature the key (mailer ingest key)"`
+	LastSeenAt     *string      `json:"last_seen_at" format:"date-time" doc:"When something was taken there last; null: never"`
+	LastRefusedAt  *string      `json:"last_refused_at" format:"date-time" doc:"When something was refused there last; null: never"`
+	LastRefused    *string      `json:"last_refused" doc:"Why, in words"`
 }
 
 type ingestList struct {
@@ -48,7 +66,8 @@ func (r IngestRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*inges
 		return nil, err
 	}
 	return &ingestListOutput{ingestList{Object: "list", Data: converted(endpoints, func(d providerevents.IngestRoute) IngestRoute {
-		return IngestRoute{Source: d.Source, Address: base.TextOrNull(d.Address), Open: d.Open, LastSeenAt: app.FormatTimePtr(d.Seen),
+		return IngestRoute{Source: ingestSource(d.Source), Name: base.TextOrNull(feedback.ProviderBySource(d.Source).Name),
+			Authentication: cmp.Or(string(d.Proof), "none"), Password: base.TextOrNull(d.Password), Address: base.TextOrNull(d.URL), Open: d.Open, LastSeenAt: app.FormatTimePtr(d.Seen),
 			LastRefusedAt: app.FormatTimePtr(d.Refused), LastRefused: base.TextOrNull(d.Reason)}
 	})}}, nil
 }

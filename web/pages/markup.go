@@ -44,6 +44,9 @@ func (page *hostedPage) render(lang string, style markup) string {
 	for _, line := range page.Lines {
 		put("<p>", line, "</p>\n")
 	}
+	for _, line := range page.Own {
+		put(element(`<p dir="auto">`, escaped(legible(line)), "</p>\n"))
+	}
 	put(page.facts(), element(`<iframe sandbox="" referrerpolicy="no-referrer" src="`, escaped(page.Frame), "\"></iframe>\n"))
 	put(element(`<p class="note" dir="ltr">`, escaped(page.Target), "</p>\n"), page.form(), page.nav(), "</main>\n</body>\n</html>\n")
 	return b.String()

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/text/language"
 
 	"mailer/app"
+	"mailer/app/rules/brand"
 	"mailer/app/sending/mail"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/teams"
@@ -62,8 +63,9 @@ type hostedPage struct {
 	Saved   markup // what was done; empty: nothing
 	Notice  markup
 	Lines   []markup
-	Target  string // a URL that is shown as text; empty: none
-	Legend  string // of Topics
+	Own     []string // the team's own text, by line
+	Target  string   // a URL that is shown as text; empty: none
+	Legend  string   // of Topics
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
 	Links   []pageLink
@@ -265,6 +267,7 @@ func newPage(v *audience.PageView, title string) *hostedPage {
 func askPage(v *audience.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.unsubscribe)
 	page.Button = t.unsubscribe
+	page.Own = linesOf(ownText(v, t).Unsubscribe)
 	page.Links = linkToPreferences(v, t)
 	if v.Topic != nil {
 		page.Heading = fill(t.askTopic, v)
@@ -279,7 +282,13 @@ func askPage(v *audience.PageView, t *pageText) *hostedPage {
 func unsubscribedPage(v *audience.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.done)
 	page.Heading = fill(t.done, v)
-	page.Links = linkToPreferences(v, t)
+	own := ownText(v, t)
+	page.Own = linesOf(own.Unsubscribed)
+	if v.AfterUnsubscribe != "" {
+		host := (&brand.Page{URL: v.AfterUnsubscribe}).Host()
+		page.Links = append(page.Links, pageLink{Address: v.AfterUnsubscribe, Text: legible(cmp.Or(own.Link, host)), Foreign: true})
+	}
+	page.Links = append(page.Links, linkToPreferences(v, t)...)
 	if v.Topic != nil && !v.Unsubscribed {
 		page.Saved = fill(t.doneTopic, v)
 		return page
@@ -287,6 +296,20 @@ func unsubscribedPage(v *audience.PageView, t *pageText) *hostedPage {
 	page.Saved = fill(t.doneAll, v)
 	page.Lines = []markup{fill(t.stillReach, v)}
 	return page
+}
+
+// ownText returns the team's own texts in the language of the page.
+func ownText(v *audience.PageView, t *pageText) brand.PageText {
+	own := v.Brand.HostedPage()
+	return own.TextIn(t.lang)
+}
+
+// linesOf splits a text into its lines; none if it is empty.
+func linesOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
 }
 
 func linkToPreferences(v *audience.PageView, t *pageText) []pageLink {
@@ -299,6 +322,7 @@ func linkToPreferences(v *audience.PageView, t *pageText) []pageLink {
 func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.preferences)
 	page.Heading = fill(t.preferences, v)
+	page.Own = linesOf(ownText(v, t).Preferences)
 	if v.Unsubscribed {
 		page.Notice = fill(t.allOff, v)
 	}

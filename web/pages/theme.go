@@ -28,7 +28,15 @@ func themeOf(b *brand.Brand) (l theme) {
 	} else if from, ok := originOf(b.LogoURL); ok {
 		l.logo, l.from = b.LogoURL, from
 	}
-	if b.Color != "" {
+	page := b.HostedPage()
+	background, card, text, own := page.Colors()
+	if own {
+		l.style += "\n:root { " + ownColors(background, card, text) + " }\n"
+	}
+	switch {
+	case b.Color != "" && own:
+		l.style += ":root { " + colors(b.Color, card, text) + " }\n"
+	case b.Color != "":
 		l.style += "\n:root { " + colors(b.Color, lightCard, "var(--text)") + " }\n" +
 			"@media (prefers-color-scheme: dark) { :root { " + colors(b.Color, darkCard, "var(--text)") + " } }\n"
 	}
@@ -36,6 +44,18 @@ func themeOf(b *brand.Brand) (l theme) {
 		l.style += "body { font-family: " + b.Font.Stack() + "; }\n"
 	}
 	return l
+}
+
+// ownColors declares a team's colours of the page, in light and dark mode alike. All text has the
+// contrast that brand.Page.Check requires.
+func ownColors(background, card, text string) string {
+	scheme := "light"
+	if brand.OnColor(card) == lightCard {
+		scheme = "dark"
+	}
+	return "color-scheme: " + scheme + "; --ground: " + background + "; --card: " + card + "; --note: " + card + "; --good: " + card +
+		"; --text: " + text + "; --soft: " + text + "; --good-line: " + text + "; --line: color-mix(in srgb, " + text + " 25%, " + card + ")" +
+		"; --accent: " + text + "; --accent-deep: " + text + "; --on-accent: " + card + "; --link: " + text + ";"
 }
 
 // colors declares the colours derived from a team's colour: of buttons, of their text, and of

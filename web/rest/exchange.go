@@ -65,6 +65,9 @@ func (x *Exchange) Write(b []byte) (int, error) {
 	return x.memory.write(x.ResponseWriter, b)
 }
 
+// Query returns the query of the request, without the question mark.
+func (x *Exchange) Query() string { return x.query }
+
 // Unwrap lets http.ResponseController reach the connection's deadlines.
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 

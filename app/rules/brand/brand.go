@@ -43,6 +43,7 @@ type Brand struct {
 	Color   string // #rrggbb in lower case; empty: Ink
 	Font    Font
 	Footer  string // plain text with LF between lines; empty: none
+	Page    string // see HostedPage; empty: default
 }
 
 // Logo is an uploaded logo. An empty ID means none.
@@ -204,7 +205,6 @@ func Warning(color string) string {
 	if ratio >= MinContrast {
 		return ""
 	}
-	// Floor instead of rounding: 4.49 must not be displayed as 4.5.
-	return "The contrast of " + color + " with white is " + strconv.FormatFloat(math.Floor(ratio*10)/10, 'f', 1, 64) +
+	return "The contrast of " + color + " with white is " + floor(ratio) +
 		":1, and text needs 4.5:1 (WCAG 2.2 AA). Links stay dark, and buttons of this color have black text. A darker color is used for links too."
 }

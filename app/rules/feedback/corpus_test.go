@@ -111,7 +111,7 @@ func TestProviderBounceClassification(t *testing.T) {
 		}
 		n++
 		body := providerReport(cells[0], strings.SplitN(cells[2], "/", 4))
-		reports, err := Read(cells[0], []byte(body))
+		reports, err := readReports(cells[0], []byte(body))
 		if cells[0] == "ses" {
 			reports, err = ReadSES("id", []byte(body))
 		}

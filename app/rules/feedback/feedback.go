@@ -60,12 +60,34 @@ type Report struct {
 	At         time.Time // time of the event; zero: unknown
 }
 
-// Read parses what a source of FeedbackSources posted. Errors: CodeNotFound for other sources,
+// Reading is what a request of a provider contained.
+type Reading struct {
+	Reports []Report
+	Ignored int // events that are not about what happened to an email
+	// Challenge is a text that the provider wants back, to prove that this server expects its
+	// reports; empty: none. It needs no further proof than the secret in the path.
+	Challenge string
+}
+
+// add adds a report, or counts the event as ignored if known is false.
+func (r *Reading) add(f Report, known bool) {
+	if known {
+		r.Reports = append(r.Reports, f)
+	} else {
+		r.Ignored++
+	}
+}
+
+// Read parses what a source of Sources posted. Errors: CodeNotFound for other sources,
 // CodeInvalidPayload; CodeValidation for the generic format.
-func Read(source string, body []byte) ([]Report, error) {
+func Read(source string, body []byte) (Reading, error) {
 	p := ProviderBySource(source)
 	if p.read == nil {
-		return nil, app.Errorf(app.CodeNotFound, "There is nothing at this address")
+		return Reading{}, app.Errorf(app.CodeNotFound, "There is nothing at this address")
 	}
-	return p.read(body)
+	out, err := p.read(body)
+	for i := range out.Reports {
+		out.Reports[i].Source = source
+	}
+	return out, err
 }

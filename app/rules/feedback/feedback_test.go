@@ -9,19 +9,21 @@ import (
 	"mailer/app"
 )
 
-func TestEachProviderHasReader(t *testing.T) {
-	sources := app.FeedbackSources()
-	if !slices.Equal(sources, []string{"postmark", "mailgun", "sendgrid", "generic"}) {
+// TestProvidersAreComplete checks the table of providers.
+func TestProvidersAreComplete(t *testing.T) {
+	sources := Sources()
+	if len(sources) != len(providers)-1 || slices.Contains(sources, app.SourceSES) || sources[len(sources)-1] != app.SourceGeneric {
 		t.Errorf("sources are %q: they are shown in this order", sources)
 	}
-	var read []string
 	for _, p := range providers {
-		if p.read != nil {
-			read = append(read, p.source)
+		if (p.Proof == ProofSignature) != (p.checkKey != nil && p.verify != nil) || (p.read == nil) != (p.Proof == ProofSNS) {
+			t.Errorf("%s is incomplete: %+v", p.Source, p)
 		}
-	}
-	if !slices.Equal(read, sources) {
-		t.Errorf("readers of %q for the sources %q", read, sources)
+		for _, h := range p.Hosts {
+			if found := ProviderByHost(h.Host); found.Source != p.Source && p.Proof != ProofSNS {
+				t.Errorf("%s is recognised as %q", h.Host, found.Source)
+			}
+		}
 	}
 	for _, source := range append(sources, app.SourceSES, app.BounceSource, "", "other") {
 		_, err := Read(source, []byte("no JSON"))

@@ -10,6 +10,9 @@ import (
 	"mailer/app"
 )
 
+// generic is the format for scripts and providers without a reader.
+var generic = Provider{Source: app.SourceGeneric, Proof: ProofURL, read: readGeneric}
+
 // MaxGenericEvents is the maximum number of events in one request of the generic format.
 const MaxGenericEvents = 1000
 
@@ -40,7 +43,7 @@ var genericKinds = map[string]Kind{
 
 // readGeneric parses the generic format: one event, or an array of 1 to MaxGenericEvents. Errors:
 // CodeInvalidPayload; CodeValidation, also for unknown names, since the format is ours.
-func readGeneric(body []byte) ([]Report, error) {
+func readGeneric(body []byte) (out Reading, err error) {
 	var events []GenericEvent
 	target := any(&events)
 	single := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{"))
@@ -49,27 +52,26 @@ func readGeneric(body []byte) ([]Report, error) {
 		target = &events[0]
 	}
 	if err := json.Unmarshal(body, target, json.RejectUnknownMembers(true)); err != nil {
-		return nil, app.Errorf(app.CodeInvalidPayload, "The body must be JSON: an event of the generic form, or an array of them, without other fields")
+		return out, app.Errorf(app.CodeInvalidPayload, "The body must be JSON: an event of the generic form, or an array of them, without other fields")
 	}
 	if len(events) == 0 || len(events) > MaxGenericEvents {
-		return nil, app.Errorf(app.CodeValidation, "The array must hold 1 to %d events", MaxGenericEvents)
+		return out, app.Errorf(app.CodeValidation, "The array must hold 1 to %d events", MaxGenericEvents)
 	}
-	out := make([]Report, len(events))
+	out.Reports = make([]Report, len(events))
 	for i := range events {
 		prefix := ""
 		if !single {
 			prefix = fmt.Sprintf("[%d].", i)
 		}
-		var err error
-		if out[i], err = events[i].feedback(prefix); err != nil {
-			return nil, err
+		if out.Reports[i], err = events[i].feedback(prefix); err != nil {
+			return Reading{}, err
 		}
 	}
 	return out, nil
 }
 
 func (g *GenericEvent) feedback(prefix string) (Report, error) {
-	f := Report{Source: app.SourceGeneric, ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(looseString(g.MessageID)),
+	f := Report{ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(looseString(g.MessageID)),
 		Recipient: g.Recipient, Bounce: app.BounceType(g.BounceType), SubType: g.SubType, Enhanced: g.Code, Diagnostic: g.Diagnostic,
 		Link: g.Link, UserAgent: g.UserAgent, IPAddress: g.IPAddress}
 	f.Kind = genericKinds[strings.TrimPrefix(g.Type, "email.")]

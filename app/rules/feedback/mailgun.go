@@ -8,6 +8,14 @@ import (
 	"mailer/app/rules/bounce"
 )
 
+// mailgun reports only the Message-ID, and raw messages have their own, so its mail carries
+// variables.
+var mailgun = Provider{
+	Source: app.SourceMailgun, Name: "Mailgun", Proof: ProofURL, read: readMailgun, relayDomains: []string{"mailgun.org"},
+	Hosts: []SMTPHost{{"smtp.mailgun.org", "US"}, {"smtp.eu.mailgun.org", "EU"}}, SPF: "include:mailgun.org",
+	IDHeader: headerWith("X-Mailgun-Variables", `{"`+app.EmailIDKey+`":"`, `"}`),
+}
+
 // mailgunReport is a webhook request of Mailgun. Its signature is not checked, since its key is
 // not configured: the secret in the path proves the sender.
 type mailgunReport struct {
@@ -41,20 +49,19 @@ type mailgunReport struct {
 
 // readMailgun parses a Mailgun webhook request: one report. Other events are ignored. Error:
 // CodeInvalidPayload.
-func readMailgun(body []byte) ([]Report, error) {
+func readMailgun(body []byte) (out Reading, err error) {
 	var m mailgunReport
 	if err := decodeReport(body, &m); err != nil {
-		return nil, err
+		return out, err
 	}
 	d := &m.Data
-	f := Report{Source: app.SourceMailgun, MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[app.EmailIDKey]),
+	f := Report{MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[app.EmailIDKey]),
 		Recipient: string(d.Recipient), At: unixTime(d.Timestamp), Link: string(d.URL), IPAddress: string(d.IP),
 		UserAgent: string(d.Client.UserAgent), Machine: d.Client.Bot != ""}
-	if !m.report(&f) {
-		return nil, nil
-	}
+	known := m.report(&f)
 	f.ID = reportID(d.ID, string(f.Kind), f.Recipient, f.MessageID)
-	return []Report{f}, nil
+	out.add(f, known)
+	return out, nil
 }
 
 // report sets the event and returns false for events that are ignored.

@@ -2,10 +2,15 @@ package feedback
 
 import (
 	"cmp"
-	"strings"
 
 	"mailer/app"
 )
+
+// postmark replaces the Message-ID and reports no headers, so its mail carries metadata.
+var postmark = Provider{
+	Source: app.SourcePostmark, Name: "Postmark", Proof: ProofURL, read: readPostmark, relayDomains: []string{"postmarkapp.com"},
+	Hosts: []SMTPHost{{"smtp.postmarkapp.com", ""}}, SPF: "include:spf.mtasv.net", IDHeader: headerNamed("X-PM-Metadata-" + app.EmailIDKey),
+}
 
 // postmarkReport is a webhook request of Postmark.
 type postmarkReport struct {
@@ -53,35 +58,18 @@ var postmarkBounces = map[looseString]struct {
 
 // readPostmark parses a Postmark webhook request: one report. Other records are ignored. Error:
 // CodeInvalidPayload.
-func readPostmark(body []byte) ([]Report, error) {
+func readPostmark(body []byte) (out Reading, err error) {
 	var m postmarkReport
 	if err := decodeReport(body, &m); err != nil {
-		return nil, err
+		return out, err
 	}
-	f := Report{Source: app.SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
+	f := Report{ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
 		UserAgent: string(m.UserAgent), IPAddress: string(m.Geo.IP), Link: string(m.Link)}
-	f.EmailID = m.emailID()
-	if !m.report(&f) {
-		return nil, nil
-	}
+	f.EmailID = emailIDIn(m.Metadata)
+	known := m.report(&f)
 	f.ID = reportID(m.ID, string(m.Type), string(m.MessageID), f.Recipient)
-	return []Report{f}, nil
-}
-
-// emailID returns the email's id in the metadata, whose name may have any case; empty: none, or
-// several, of which only one can be ours.
-func (m *postmarkReport) emailID() (id string) {
-	ids := 0
-	for name, value := range m.Metadata {
-		if strings.EqualFold(name, app.EmailIDKey) {
-			id = string(value)
-			ids++
-		}
-	}
-	if ids > 1 {
-		return ""
-	}
-	return id
+	out.add(f, known)
+	return out, nil
 }
 
 // report sets the event and returns false for records that are ignored.

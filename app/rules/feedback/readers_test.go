@@ -14,6 +14,12 @@ const sesMail = `"mail":{"timestamp":"2026-05-01T10:00:00.123Z","source":"a@exam
 	"headersTruncated":false,"headers":[{"name":"From","value":"a@example.com"},{"name":"x-mailer-email-id","value":"0198c0de-0000-7000-8000-000000000001"},
 	{"name":"Message-ID","value":"<0198c0de-0000-7000-8000-000000000001@example.com>"}],"commonHeaders":{"messageId":"<0100019f-aaaa-bbbb-000000@email.amazonses.com>"},"tags":{"ses:caller-identity":["x"]}}`
 
+// readReports returns the reports of Read.
+func readReports(source string, body []byte) ([]Report, error) {
+	out, err := Read(source, body)
+	return out.Reports, err
+}
+
 // brief formats a report on one line.
 func brief(f Report) string {
 	return strings.Join(strings.Fields(fmt.Sprint(f.Kind, " ", f.Recipient, " ", f.Bounce, " ", f.SubType, " ", f.Enhanced)), " ")
@@ -88,8 +94,8 @@ func TestSeveralEmailIDHeadersAreIgnored(t *testing.T) {
 		}
 	}
 	for range 20 { // map order is random
-		reports, err := readPostmark([]byte(`{"RecordType":"Delivery","MessageID":"883953f4","Recipient":"bob@example.net",
-			"Metadata":{"mailer-email-id":"` + ours + `","Mailer-Email-ID":"` + other + `"}}`))
+		reports, err := readReports("postmark", []byte(`{"RecordType":"Delivery","MessageID":"883953f4","Recipient":"bob@example.net",
+			"Metadata":{"mailer-email-id":"`+ours+`","Mailer-Email-ID":"`+other+`"}}`))
 		if err != nil || len(reports) != 1 || reports[0].EmailID != "" || reports[0].ProviderID != "883953f4" {
 			t.Fatalf("metadata: %+v, %v", reports, err)
 		}
@@ -111,7 +117,7 @@ func TestReadPostmark(t *testing.T) {
 		`{"RecordType":"Click","Recipient":"john@example.com","OriginalLink":"https://example.com/","ReceivedAt":"2026-05-01T10:00:00Z",`:                                                             "clicked john@example.com",
 		`{"RecordType":"SubscriptionChange","Recipient":"john@example.com",`:                                                                                                                          "",
 	} {
-		reports, err := readPostmark([]byte(body + rest))
+		reports, err := readReports("postmark", []byte(body+rest))
 		if err != nil || briefs(reports) != want {
 			t.Errorf("%s\n%q, %v, want %q", body, briefs(reports), err, want)
 		}
@@ -124,7 +130,7 @@ func TestReadPostmark(t *testing.T) {
 }
 
 func TestPostmarkRecordWithTwoRecipientFields(t *testing.T) {
-	reports, err := readPostmark([]byte(`{"RecordType":"Delivery","Email":"john@example.com","Recipient":"john@example.com"}`))
+	reports, err := readReports("postmark", []byte(`{"RecordType":"Delivery","Email":"john@example.com","Recipient":"john@example.com"}`))
 	if err != nil || len(reports) != 1 || reports[0].Recipient != "john@example.com" {
 		t.Errorf("%+v, %v", reports, err)
 	}
@@ -147,7 +153,7 @@ func TestReadMailgun(t *testing.T) {
 		`{"event-data":{"event":"complained",`:   "complained alice@example.com",
 		`{"event-data":{"event":"unsubscribed",`: "",
 	} {
-		reports, err := readMailgun([]byte(body + rest))
+		reports, err := readReports("mailgun", []byte(body+rest))
 		if err != nil || briefs(reports) != want {
 			t.Errorf("%s\n%q, %v, want %q", body, briefs(reports), err, want)
 		}
@@ -176,7 +182,7 @@ func TestReadSendGrid(t *testing.T) {
 	for i := range events {
 		events[i] = event(events[i])
 	}
-	reports, err := readSendgrid([]byte("[" + strings.Join(events, ",") + "]"))
+	reports, err := readReports("sendgrid", []byte("["+strings.Join(events, ",")+"]"))
 	const want = "sent a@example.net; delayed a@example.net 4.7.0; delivered a@example.net; bounced a@example.net Permanent General 5.0.0; " +
 		"bounced a@example.net Permanent NoEmail 5.0.0; bounced a@example.net Permanent General 5.1.1; bounced a@example.net Transient General 5.7.1; " +
 		"bounced a@example.net Permanent OnAccountSuppressionList; failed a@example.net; opened a@example.net; clicked a@example.net; complained a@example.net"
@@ -196,7 +202,7 @@ func TestReadGeneric(t *testing.T) {
 		`{"type":"delivered","message_id":"<x@y>"}`:                                                   "delivered",
 		`{"type":"bounced","provider_id":"p","diagnostic":"550 5.2.1 off","bounce_type":"Permanent"}`: "bounced Permanent 5.2.1",
 	} {
-		if reports, err := readGeneric([]byte(body)); err != nil || briefs(reports) != want {
+		if reports, err := readReports("generic", []byte(body)); err != nil || briefs(reports) != want {
 			t.Errorf("%s\n%q, %v", body, briefs(reports), err)
 		}
 	}
@@ -207,7 +213,7 @@ func TestReadGeneric(t *testing.T) {
 		`{"type":"bounced","email_id":"x","enhanced_code":"550"}`: app.CodeValidation, `{"type":"bounced","email_id":"x","bounce_type":"hard"}`: app.CodeValidation,
 		`{"type":"bounced","email_id":"x","created_at":"yesterday"}`: app.CodeValidation, "[" + strings.Repeat(one+",", 1000) + one + "]": app.CodeValidation,
 	} {
-		_, err := readGeneric([]byte(body))
+		_, err := readReports("generic", []byte(body))
 		var refusal *app.Error
 		if !errors.As(err, &refusal) || refusal.Code != want {
 			t.Errorf("%.100s: %v, want %s", body, err, want)
@@ -222,10 +228,17 @@ func FuzzFeedback(f *testing.F) {
 	f.Add([]byte(`{"event-data":{"event":"failed","timestamp":1e308,"delivery-status":{"code":null}}}`))
 	f.Add([]byte(`[{"event":"bounce","timestamp":-1,"status":"5.1.1","reason":"x"}]`))
 	f.Add([]byte(`[{"type":"bounced","email_id":"x"}]`))
+	for _, p := range providers {
+		for _, e := range documentedEvents(f, p.Source) {
+			f.Add([]byte(e.body))
+		}
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		ses := func(b []byte) ([]Report, error) { return ReadSES("id", b) }
-		for _, read := range []func([]byte) ([]Report, error){ses, readPostmark, readMailgun, readSendgrid, readGeneric} {
-			reports, err := read(body)
+		for _, p := range providers {
+			reports, err := readReports(p.Source, body)
+			if p.Proof == ProofSNS {
+				reports, err = ReadSES("id", body)
+			}
 			var refusal *app.Error
 			if err != nil && !errors.As(err, &refusal) {
 				t.Fatalf("error %v", err)

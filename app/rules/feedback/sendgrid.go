@@ -7,6 +7,14 @@ import (
 	"mailer/app/rules/bounce"
 )
 
+// sendgrid omits the Message-ID of opens, clicks and complaints, so its mail carries unique
+// arguments.
+var sendgrid = Provider{
+	Source: app.SourceSendgrid, Name: "SendGrid", Proof: ProofURL, read: readSendgrid, relayDomains: []string{"sendgrid.net"}, User: "apikey",
+	Hosts: []SMTPHost{{"smtp.sendgrid.net", "Global"}, {"smtp.eu.sendgrid.net", "EU"}}, SPF: "include:sendgrid.net",
+	IDHeader: headerWith("X-SMTPAPI", `{"unique_args":{"`+app.EmailIDKey+`":"`, `"}}`),
+}
+
 // sendgridReport is an event of SendGrid's Event Webhook.
 type sendgridReport struct {
 	Event     looseString `json:"event"`
@@ -37,20 +45,18 @@ var sendgridClasses = map[looseString]string{
 
 // readSendgrid parses a request of SendGrid's Event Webhook: an array of events. Other events are
 // ignored. Error: CodeInvalidPayload.
-func readSendgrid(body []byte) ([]Report, error) {
+func readSendgrid(body []byte) (out Reading, err error) {
 	var events []sendgridReport
 	if err := decodeReport(body, &events); err != nil {
-		return nil, err
+		return out, err
 	}
-	var out []Report
 	for i := range events {
 		m := &events[i]
-		f := Report{Source: app.SourceSendgrid, EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
+		f := Report{EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
 			Recipient: string(m.Email), At: unixTime(m.Timestamp), Link: string(m.URL), UserAgent: string(m.UserAgent), Machine: m.Machine == "true"}
-		if m.report(&f) {
-			f.ID = reportID(m.ID, string(f.Kind), f.Recipient, f.MessageID, f.EmailID)
-			out = append(out, f)
-		}
+		known := m.report(&f)
+		f.ID = reportID(m.ID, string(f.Kind), f.Recipient, f.MessageID, f.EmailID)
+		out.add(f, known)
 	}
 	return out, nil
 }

@@ -6,6 +6,18 @@ import (
 	"mailer/app"
 )
 
+// ses is recognised by relayurl.ProfileSES. Package sns receives its reports, and ReadSES reads them.
+var ses = Provider{Source: app.SourceSES, Name: "Amazon SES", Proof: ProofSNS, Hosts: sesHosts(), SPF: "include:amazonses.com"}
+
+// sesHosts returns the SMTP hosts of Amazon SES.
+func sesHosts() (hosts []SMTPHost) {
+	for region := range strings.FieldsSeq(`us-east-1 us-east-2 us-west-1 us-west-2 af-south-1 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1
+		ap-southeast-1 ap-southeast-2 ca-central-1 eu-central-1 eu-north-1 eu-south-1 eu-west-1 eu-west-2 eu-west-3 il-central-1 me-south-1 sa-east-1`) {
+		hosts = append(hosts, SMTPHost{"email-smtp." + region + ".amazonaws.com", region})
+	}
+	return hosts
+}
+
 // sesReport is an event (eventType) or notification (notificationType) of Amazon SES.
 type sesReport struct {
 	Event        looseString `json:"eventType"`

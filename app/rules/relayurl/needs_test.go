@@ -26,6 +26,8 @@ func TestRelayNeeds(t *testing.T) {
 		"postmark":         {&Relay{Host: "smtp-broadcasts.postmarkapp.com"}, app.RelayNeeds{SPF: "include:spf.mtasv.net"}},
 		"mailgun":          {&Relay{Host: "smtp.eu.mailgun.org"}, app.RelayNeeds{SPF: "include:mailgun.org"}},
 		"sendgrid":         {&Relay{Host: "smtp.sendgrid.net"}, app.RelayNeeds{SPF: "include:sendgrid.net"}},
+		"mailjet":          {&Relay{Host: "in-v3.mailjet.com"}, app.RelayNeeds{SPF: "include:spf.mailjet.com"}},
+		"lettermint":       {&Relay{Host: "smtp.lettermint.co"}, app.RelayNeeds{SPF: "a:smtp.lettermint.co"}},
 		"not sendgrid":     {&Relay{Host: "smtp.notsendgrid.net"}, app.RelayNeeds{SPF: "a:smtp.notsendgrid.net"}},
 		"loopback":         {&Relay{Host: "127.0.0.1", Profile: ProfileGeneric}, app.RelayNeeds{}},
 		"private":          {&Relay{Host: "fd00::25", Profile: ProfileGeneric}, app.RelayNeeds{}},

@@ -14,6 +14,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/feedback"
 	"mailer/db"
 )
 
@@ -79,7 +80,11 @@ func (d *Endpoints) record(source string, u endpointUse) {
 
 // endpointNames returns the sources of all endpoints.
 func endpointNames() []string {
-	return append(append([]string{app.SourceSES}, app.FeedbackSources()...), SourceBounces)
+	names := []string{SourceBounces}
+	for _, p := range feedback.Providers() {
+		names = append(names, p.Source)
+	}
+	return names
 }
 
 // StoreUses stores the uses since they were stored last.
@@ -131,12 +136,11 @@ func readUses(r *db.Reader) (map[string]endpointUse, error) {
 
 // IngestRoute is an endpoint for reports and its last uses.
 type IngestRoute struct {
-	Source  string
-	Address string // a URL, or the host name of the listener; empty: none
-	Open    bool   // requests are accepted
-	Seen    time.Time
-	Refused time.Time
-	Reason  string // of the last refusal
+	IngestEndpoint      // its URL is the host name of the listener, or empty if there is none
+	Open           bool // requests are accepted
+	Seen           time.Time
+	Refused        time.Time
+	Reason         string // of the last refusal
 }
 
 // IngestRoutes returns all endpoints. ses reports whether SNS topics are configured.
@@ -154,13 +158,16 @@ func (s *Service) IngestRoutes(ctx context.Context, ses bool) ([]IngestRoute, er
 		used[source] = used[source].latest(u)
 	}
 	s.mu.Unlock()
-	endpoints = append(endpoints, IngestEndpoint{SourceBounces, s.Settings.BounceHost})
+	endpoints = append(endpoints, IngestEndpoint{Source: SourceBounces, URL: s.Settings.BounceHost})
 	out := make([]IngestRoute, len(endpoints))
 	for i, endpoint := range endpoints {
 		u := used[endpoint.Source]
-		out[i] = IngestRoute{Source: endpoint.Source, Address: endpoint.URL, Open: endpoint.URL != "", Seen: u.Seen, Refused: u.Refused, Reason: u.Reason}
-		if endpoint.Source == app.SourceSES {
+		out[i] = IngestRoute{IngestEndpoint: endpoint, Open: endpoint.URL != "", Seen: u.Seen, Refused: u.Refused, Reason: u.Reason}
+		switch endpoint.Proof {
+		case feedback.ProofSNS:
 			out[i].Open = ses
+		case feedback.ProofSignature:
+			out[i].Open = endpoint.KeySet
 		}
 	}
 	return out, nil

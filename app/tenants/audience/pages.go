@@ -25,6 +25,9 @@ type PageView struct {
 	// Preferences is the token of the preferences page, and UnsubscribeAll that of the page that
 	// unsubscribes from all mailings. Both are empty for a link that applies to several addresses.
 	Preferences, UnsubscribeAll string
+	// AfterUnsubscribe is the team's link on the page after unsubscribing; empty: none, or its host
+	// is not at a verified domain of the team any more.
+	AfterUnsubscribe string
 }
 
 // UnsubscribePage returns the page of an unsubscribe link and changes nothing. Errors: CodeNotFound
@@ -317,6 +320,15 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 // button is shown until all of them have opted out.
 func (p *page) view(r *db.Reader) (*PageView, error) {
 	v := &PageView{Team: p.brand.Team, Brand: p.brand, Unsubscribed: true}
+	if own := p.brand.HostedPage(); own.URL != "" {
+		ok, err := r.VerifiedAbove(p.link.TeamID, own.Host())
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			v.AfterUnsubscribe = own.URL
+		}
+	}
 	for i := range p.addresses {
 		if err := p.add(r, v, &p.addresses[i]); err != nil {
 			return nil, err

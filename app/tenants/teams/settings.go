@@ -5,6 +5,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/rules/brand"
 	"mailer/db"
 )
 
@@ -14,7 +15,8 @@ type Settings = db.TeamSettings
 // SettingsChange is a change of a team's settings. Fields that are not set stay.
 type SettingsChange struct {
 	Name         *string
-	LogoURL      app.Change[string] // null or empty: no logo
+	LogoURL      app.Change[string]     // null or empty: no logo
+	Page         app.Change[brand.Page] // null: default
 	SecondFactor *bool
 }
 
@@ -57,6 +59,11 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 				return err
 			}
 		}
+		if change.Page.Set {
+			if t.Page, err = checkPage(tx, t.ID, &change.Page.Value); err != nil {
+				return err
+			}
+		}
 		if change.SecondFactor != nil {
 			t.SecondFactor = *change.SecondFactor
 		}
@@ -72,6 +79,23 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		return base.Audit(ctx, tx, t.ID, "team.update", t.ID, auditedSettings(&before), auditedSettings(&t))
 	})
 	return t, base.Lookup("team", err)
+}
+
+// checkPage checks a page and returns its stored form. Error: CodeValidation.
+func checkPage(tx *db.Tx, teamID string, p *brand.Page) (string, error) {
+	if err := p.Check(); err != nil {
+		return "", err
+	}
+	if p.URL != "" {
+		ok, err := tx.VerifiedAbove(teamID, p.Host())
+		if err == nil && !ok {
+			err = app.Invalid("page.after_unsubscribe_url", "must be at a verified domain of the team, or below one; %s is not", p.Host())
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return p.Encode()
 }
 
 // checkMayRequireFactor refuses to require a second factor for a person without one, who would lose
@@ -99,5 +123,5 @@ func (c *SettingsChange) check() error {
 }
 
 func auditedSettings(t *Settings) map[string]any {
-	return map[string]any{"logo_url": t.LogoURL, "second_factor_required": t.SecondFactor}
+	return map[string]any{"logo_url": t.LogoURL, "page": t.Page, "second_factor_required": t.SecondFactor}
 }

@@ -29,6 +29,7 @@ CREATE TABLE teams (
   color      TEXT,            -- of buttons and links, as #rrggbb; NULL: default
   font       TEXT,            -- name of a font stack; NULL: the reader's default
   footer     TEXT,            -- plain text at the end of visual emails; NULL: none
+  page       TEXT,            -- JSON: colours, texts and link of the hosted pages; NULL: default
   second_factor INTEGER NOT NULL DEFAULT 0 CHECK (second_factor IN (0, 1)), -- members need a second factor
   deleted_at INTEGER,         -- since when the team is being deleted, in steps and this row last; NULL: not deleted
   created_at INTEGER NOT NULL

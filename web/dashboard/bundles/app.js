@@ -2427,6 +2427,10 @@ function luminance(color) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b2;
 }
 var contrast = (color) => 1.05 / (luminance(color) + 0.05);
+function between(text, card) {
+  const [a, b2] = [luminance(text || ink), luminance(card || white)];
+  return (Math.max(a, b2) + 0.05) / (Math.min(a, b2) + 0.05);
+}
 function colorsOf(color) {
   if (!color) return { button: ink, on: white, link: ink };
   const dark = contrast(color) >= enough;
@@ -3263,6 +3267,22 @@ async function make(name) {
   }
 }
 
+// module:providers.js
+var providers2 = {
+  ses: { name: "Amazon SES", hosts: [["email-smtp.us-east-1.amazonaws.com", "us-east-1"], ["email-smtp.us-east-2.amazonaws.com", "us-east-2"], ["email-smtp.us-west-1.amazonaws.com", "us-west-1"], ["email-smtp.us-west-2.amazonaws.com", "us-west-2"], ["email-smtp.af-south-1.amazonaws.com", "af-south-1"], ["email-smtp.ap-northeast-1.amazonaws.com", "ap-northeast-1"], ["email-smtp.ap-northeast-2.amazonaws.com", "ap-northeast-2"], ["email-smtp.ap-northeast-3.amazonaws.com", "ap-northeast-3"], ["email-smtp.ap-south-1.amazonaws.com", "ap-south-1"], ["email-smtp.ap-southeast-1.amazonaws.com", "ap-southeast-1"], ["email-smtp.ap-southeast-2.amazonaws.com", "ap-southeast-2"], ["email-smtp.ca-central-1.amazonaws.com", "ca-central-1"], ["email-smtp.eu-central-1.amazonaws.com", "eu-central-1"], ["email-smtp.eu-north-1.amazonaws.com", "eu-north-1"], ["email-smtp.eu-south-1.amazonaws.com", "eu-south-1"], ["email-smtp.eu-west-1.amazonaws.com", "eu-west-1"], ["email-smtp.eu-west-2.amazonaws.com", "eu-west-2"], ["email-smtp.eu-west-3.amazonaws.com", "eu-west-3"], ["email-smtp.il-central-1.amazonaws.com", "il-central-1"], ["email-smtp.me-south-1.amazonaws.com", "me-south-1"], ["email-smtp.sa-east-1.amazonaws.com", "sa-east-1"]] },
+  postmark: { name: "Postmark", hosts: [["smtp.postmarkapp.com", ""]] },
+  mailgun: { name: "Mailgun", hosts: [["smtp.mailgun.org", "US"], ["smtp.eu.mailgun.org", "EU"]] },
+  sendgrid: { name: "SendGrid", hosts: [["smtp.sendgrid.net", "Global"], ["smtp.eu.sendgrid.net", "EU"]], user: "apikey" },
+  mailjet: { name: "Mailjet", hosts: [["in-v3.mailjet.com", ""]] },
+  brevo: { name: "Brevo", hosts: [["smtp-relay.brevo.com", ""]] },
+  sparkpost: { name: "SparkPost", hosts: [["smtp.sparkpostmail.com", "US"], ["smtp.eu.sparkpostmail.com", "EU"]], user: "SMTP_Injection" },
+  azure: { name: "Azure Communication Services", hosts: [["smtp.azurecomm.net", ""]] },
+  postal: { name: "Postal", hosts: [] },
+  lettermint: { name: "Lettermint", hosts: [["smtp.lettermint.co", ""]], user: "lettermint" },
+  smtp2go: { name: "SMTP2GO", hosts: [["mail.smtp2go.com", "Global"], ["mail-eu.smtp2go.com", "EU"], ["mail-us.smtp2go.com", "US"], ["mail-au.smtp2go.com", "AU"]] },
+  elasticemail: { name: "Elastic Email", hosts: [["smtp.elasticemail.com", ""]] }
+};
+
 // module:queue-words.js
 var looks2 = { due: "queued", scheduled: "scheduled", retry: "deferred", held: "held", relay: "failing", quota: "resting", paced: "scheduled" };
 function reasonOf(reason) {
@@ -3288,16 +3308,6 @@ function grouped(by) {
 }
 
 // module:relay-form.js
-var sesRegions = ["us-east-1", "us-east-2", "us-west-1", "us-west-2", "af-south-1", "ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-southeast-1", "ap-southeast-2", "ca-central-1", "eu-central-1", "eu-north-1", "eu-south-1", "eu-west-1", "eu-west-2", "eu-west-3", "il-central-1", "me-south-1", "sa-east-1"];
-var providers2 = {
-  ses: { name: "Amazon SES", host: "email-smtp.us-east-1.amazonaws.com", hosts: sesRegions.map((r) => [`email-smtp.${r}.amazonaws.com`, r]), port: "587", reports: "ses" },
-  postmark: { name: "Postmark", host: "smtp.postmarkapp.com", port: "587", reports: "postmark" },
-  mailgun: { name: "Mailgun", host: "smtp.mailgun.org", hosts: [["smtp.mailgun.org", "US"], ["smtp.eu.mailgun.org", "EU"]], port: "587", reports: "mailgun" },
-  sendgrid: { name: "SendGrid", host: "smtp.sendgrid.net", hosts: [["smtp.sendgrid.net", "Global"], ["smtp.eu.sendgrid.net", "EU"]], port: "587", user: "apikey", reports: "sendgrid" },
-  mailjet: { name: "Mailjet", host: "in-v3.mailjet.com", port: "587" },
-  brevo: { name: "Brevo", host: "smtp-relay.brevo.com", port: "587" },
-  smtp2go: { name: "SMTP2GO", host: "mail.smtp2go.com", port: "587" }
-};
 var emptyRelay = { provider: "", host: "", port: "587", user: "", password: "", security: "starttls", rate: "", daily: "" };
 function relayURL(v2) {
   const host = v2.host.trim();
@@ -3305,15 +3315,15 @@ function relayURL(v2) {
   const options = [v2.security === "off" && "tls=off", v2.rate.trim() && `rate=${encodeURIComponent(v2.rate.trim())}`, v2.daily.trim() && `daily=${encodeURIComponent(v2.daily.trim())}`].filter(Boolean).join("&");
   return `${v2.security === "tls" ? "smtps" : "smtp"}://${who}${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${v2.port.trim()}${options && `?${options}`}`;
 }
-function RelayFields({ values: values2, set, error }) {
+function RelayFields({ values: values2, set, error, reports }) {
   const of = providers2[values2.provider];
   const choose2 = (id) => {
     const to = providers2[id];
-    set({ provider: id, host: to?.host ?? "", port: to?.port ?? "587", security: "starttls", user: to?.user ?? "" });
+    set({ provider: id, host: to?.hosts[0]?.[0] ?? "", port: "587", security: "starttls", user: to?.user ?? "" });
   };
   const secure = (security) => set({ security, port: { tls: "465", starttls: "587", off: "25" }[security] ?? values2.port });
-  return an`<${Select} label=${t("setup.relay.provider")} value=${values2.provider} onChange=${choose2} options=${[["", t("setup.relay.own")], ...Object.entries(providers2).map(([id, p]) => [id, p.name])]} />
-	${of?.hosts ? an`<${Select} label=${t("setup.relay.area")} value=${values2.host} onChange=${(host) => set({ host })} options=${of.hosts} />` : an`<${Input} label=${t("setup.relay.host")} mono required autocapitalize="none" spellcheck=${false} autocomplete="off" placeholder="smtp.example.com" value=${values2.host} onInput=${(host) => set({ host })} />`}
+  return an`<${Select} label=${t("setup.relay.provider")} value=${values2.provider} onChange=${choose2} options=${[["", t("setup.relay.own")], ...Object.entries(providers2).map(([id, p]) => [id, p.name])]} hint=${of && reports && an`<a href=${`${base}/operator/reports#${values2.provider}`}>${t("reports.title")}</a>`} />
+	${of?.hosts.length > 1 ? an`<${Select} label=${t("setup.relay.area")} value=${values2.host} onChange=${(host) => set({ host })} options=${of.hosts} />` : an`<${Input} label=${t("setup.relay.host")} mono required autocapitalize="none" spellcheck=${false} autocomplete="off" placeholder="smtp.example.com" value=${values2.host} onInput=${(host) => set({ host })} />`}
 	<div class="row row--top"><${Select} label=${t("setup.relay.security")} value=${values2.security} onChange=${secure} options=${["starttls", "tls", "off"].map((id) => [id, t(`setup.relay.${id}`)])} /><${Input} label=${t("setup.relay.port")} class="setup-port" mono inputmode="numeric" required value=${values2.port} onInput=${(port) => set({ port })} error=${about(error, "port")} /></div>
 	<${Input} label=${t("setup.relay.user")} mono autocomplete="off" autocapitalize="none" spellcheck=${false} value=${values2.user} onInput=${(user) => set({ user })} hint=${t(values2.provider ? `setup.relay.userOf.${values2.provider}` : "setup.relay.userHint")} />
 	<${Input} label=${t("signIn.password")} type="password" autocomplete="new-password" value=${values2.password} onInput=${(password) => set({ password })} hint=${t("setup.relay.passwordHint")} />
@@ -3367,7 +3377,7 @@ function Add({ close }) {
   if (test) return an`<${DialogBody} title=${region} onSubmit=${() => close(region)} acts=${test.running ? "" : an`${!test.ok && an`<${Button} kind="quiet" onClick=${() => setTest(null)}>${t("relays.mend")}<//>`}<${Button} type="submit" kind="primary">${t("relays.done")}<//>`}><${Steps} test=${test} />${!test.running && an`<${Notice} kind=${test.ok ? "good" : "warn"}>${t(test.ok ? "relays.works" : "relays.worksNot")}<//>`}<//>`;
   return an`<${DialogBody} title=${t("relays.add")} onSubmit=${add} acts=${an`<${Button} kind="quiet" onClick=${() => close()}>${t("ui.cancel")}<//><${Button} type="submit" kind="primary" disabled=${!form2.host.trim()}>${t("relays.addAct")}<//>`}>
 		${wrong && an`<${Notice} kind="bad">${wrong}<//>`}
-		<${RelayFields} values=${form2} set=${set} />
+		<${RelayFields} values=${form2} set=${set} reports />
 		<${Input} label=${t("relays.name")} mono value=${form2.region} onInput=${(region2) => set({ region: region2 })} placeholder="eu-west-1" hint=${t("relays.nameHint")} autocomplete="off" /><//>`;
 }
 
@@ -3578,6 +3588,7 @@ export {
   silent as api$silent,
   useGet as api$useGet,
   useList as api$useList,
+  between as brand_colors$between,
   colorsOf as brand_colors$colorsOf,
   contrast as brand_colors$contrast,
   enough as brand_colors$enough,
@@ -3689,6 +3700,7 @@ export {
   ownDomain as paths$ownDomain,
   keepLanguage as prefs$keepLanguage,
   wear as prefs$wear,
+  providers2 as providers$providers,
   grouped as queue_words$grouped,
   lookOf2 as queue_words$lookOf,
   reasonOf as queue_words$reasonOf,
@@ -3697,7 +3709,6 @@ export {
   recent as recent$recent,
   RelayFields as relay_form$RelayFields,
   emptyRelay as relay_form$emptyRelay,
-  providers2 as relay_form$providers,
   relayURL as relay_form$relayURL,
   Steps as relays_add$Steps,
   addDialog as relays_add$addDialog,

@@ -26,7 +26,7 @@ import { format$ago, format$clock, format$day, format$duration, format$exact, fo
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
 
 // shared:relay-form.js
-import { relay_form$RelayFields, relay_form$emptyRelay, relay_form$providers, relay_form$relayURL } from "./app.js";
+import { relay_form$RelayFields, relay_form$emptyRelay, relay_form$relayURL } from "./app.js";
 
 // shared:ui/base.js
 import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Copy, ui_base$CopyButton, ui_base$Empty, ui_base$Facts, ui_base$Failed, ui_base$Field, ui_base$Head, ui_base$Icon, ui_base$Id, ui_base$Input, ui_base$Notice, ui_base$Section, ui_base$Sections, ui_base$Seg, ui_base$Select, ui_base$Status, ui_base$Tabs, ui_base$Time, ui_base$Verdict, ui_base$copy, ui_base$dialogs, ui_base$useEscape } from "./app.js";

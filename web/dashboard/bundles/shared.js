@@ -5,7 +5,7 @@ import { lib_core$Fragment, lib_core$batch, lib_core$cloneElement, lib_core$comp
 import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request, api$silent, api$useGet, api$useList } from "./app.js";
 
 // shared:brand-colors.js
-import { brand_colors$colorsOf, brand_colors$contrast, brand_colors$enough, brand_colors$isColor, brand_colors$kitOf, brand_colors$stacks } from "./app.js";
+import { brand_colors$between, brand_colors$colorsOf, brand_colors$contrast, brand_colors$enough, brand_colors$isColor, brand_colors$kitOf, brand_colors$stacks } from "./app.js";
 
 // shared:format.js
 import { format$ago, format$clock, format$day, format$duration, format$exact, format$gap, format$mailbox, format$number, format$percent, format$relative, format$seconds, format$short, format$size, format$stamp } from "./app.js";
@@ -49,7 +49,37 @@ function HostedPages({ stamp }) {
   }}>
 			<${ui_base$Input} label=${i18n$t("hosted.name")} value=${now.name} maxlength="100" required onInput=${(name) => setChange({ ...change, name })} hint=${i18n$t("hosted.nameHint")} />
 			<${ui_base$Button} type="submit" disabled=${!dirty}>${i18n$t("ui.save")}<//></form>
-		<${Shown} stamp=${JSON.stringify([team.data, stamp])} /></div><//></div>`;
+		<${Shown} stamp=${JSON.stringify([team.data, stamp])} /></div><//>
+		<${Look} key=${JSON.stringify(team.data.page)} of=${team.data.page ?? {}} set=${team.set} /></div>`;
+}
+var ownTexts = [["unsubscribe", "unsubscribe"], ["unsubscribed", "unsubscribed"], ["preferences", "own"]];
+function Look({ of, set }) {
+  const [page, setPage] = lib_core$useState(of);
+  const [tongue, setTongue] = lib_core$useState(tongues.includes(i18n$language.value) ? i18n$language.value : "en");
+  const change = (some) => setPage((before) => ({ ...before, ...some }));
+  const text2 = page.texts?.find((one) => one.language === tongue) ?? { language: tongue };
+  const changeText = (some) => change({ texts: [...(page.texts ?? []).filter((one) => one.language !== tongue), { ...text2, ...some }] });
+  const form = gate$useForm(async () => {
+    const texts = (page.texts ?? []).filter((one) => ownTexts.some(([name]) => one[name]?.trim()) || one.link?.trim());
+    const kept = Object.fromEntries(Object.entries({ ...page, texts }).filter(([, value]) => value?.length));
+    set(await api$api.patch("/team", { page: Object.keys(kept).length ? kept : null }));
+    ui_float$toast(i18n$t("hosted.saved"));
+  });
+  const at = page.texts?.indexOf(text2) ?? -1;
+  const wrong = (name) => at < 0 ? void 0 : gate$about(form.error, `page.texts[${at}].${name}`);
+  const colors = [["background_color", "background", "#f3f4f7"], ["card_color", "card", "#ffffff"], ["text_color", "textColor", "#1b1f27"]];
+  const ratio = brand_colors$between(page.text_color, page.card_color);
+  const names = new Intl.DisplayNames([i18n$language.value], { type: "language" });
+  return lib_core$html`<${ui_base$Section} title=${i18n$t("hosted.page")}><form class="fields" onSubmit=${(e) => {
+    e.preventDefault();
+    form.submit();
+  }}><${gate$Said} form=${form} fields=${[...colors.map(([name]) => `page.${name}`), "page.after_unsubscribe_url", ...ownTexts.map(([name]) => `page.texts[${at}].${name}`), `page.texts[${at}].link`]} />
+		<div class="row row--wrap row--top">${colors.map(([name, label, usual]) => lib_core$html`<${ui_base$Field} key=${name} label=${i18n$t(`hosted.${label}`)} error=${gate$about(form.error, `page.${name}`)} hint=${name === "text_color" && ratio < brand_colors$enough ? lib_core$html`<${ui_base$Icon} name="alert" class="warn" /> ${i18n$t("hosted.contrastLow", { ratio: (Math.floor(ratio * 10) / 10).toFixed(1) })}` : void 0}>${(attributes) => lib_core$html`<span class="row brand-color"><input type="color" value=${page[name] || usual} onInput=${(e) => change({ [name]: e.currentTarget.value })} ...${attributes} />${page[name] && lib_core$html`<${ui_base$Button} kind="quiet" onClick=${() => change({ [name]: "" })}>${i18n$t("brand.reset")}<//>`}</span>`}<//>`)}</div>
+		<${ui_base$Select} label=${i18n$t("hosted.language")} value=${tongue} options=${tongues.map((one) => [one, names.of(one) ?? one])} onChange=${setTongue} />
+		${ownTexts.map(([name, label]) => lib_core$html`<${ui_base$Input} key=${tongue + name} label=${i18n$t(`hosted.${label}`)} lines="2" maxlength="500" value=${text2[name] ?? ""} onInput=${(value) => changeText({ [name]: value })} hint=${i18n$t("hosted.more")} error=${wrong(name)} />`)}
+		<${ui_base$Input} label=${i18n$t("hosted.url")} mono type="url" inputmode="url" maxlength="2048" placeholder="https://www.example.com/" value=${page.after_unsubscribe_url ?? ""} onInput=${(value) => change({ after_unsubscribe_url: value.trim() })} hint=${i18n$t("hosted.urlHint")} error=${gate$about(form.error, "page.after_unsubscribe_url")} />
+		${page.after_unsubscribe_url && lib_core$html`<${ui_base$Input} key=${`${tongue}link`} label=${i18n$t("hosted.link")} maxlength="60" value=${text2.link ?? ""} onInput=${(link) => changeText({ link })} error=${wrong("link")} />`}
+		<${ui_base$Button} type="submit" disabled=${JSON.stringify(page) === JSON.stringify(of)} busy=${form.busy}>${i18n$t("ui.save")}<//></form><//>`;
 }
 function Shown({ stamp }) {
   const newest = api$useGet("/contacts", { limit: 1 });
@@ -62,8 +92,8 @@ function Shown({ stamp }) {
   if (!newest.data) return null;
   if (!contact) return lib_core$html`<p class="muted t13r">${i18n$t("hosted.nobody")}</p>`;
   const shown3 = url && `${new URL(url).pathname}?language=${tongue}`;
-  const names2 = new Intl.DisplayNames([i18n$language.value], { type: "language" });
-  return lib_core$html`<section class="sheet" aria-label=${i18n$t("hosted.preview")}><div class="sheet-head"><span class="muted t12 cut grow">${i18n$t("hosted.as", { email: contact.email })}</span><${ui_base$Select} bare label=${i18n$t("hosted.language")} value=${tongue} options=${tongues.map((one) => [one, names2.of(one) ?? one])} onChange=${setTongue} /><${ui_base$Button} icon="external" kind="quiet" label=${i18n$t("contact.open")} href=${url} target="_blank" rel="noreferrer" /></div>
+  const names = new Intl.DisplayNames([i18n$language.value], { type: "language" });
+  return lib_core$html`<section class="sheet" aria-label=${i18n$t("hosted.preview")}><div class="sheet-head"><span class="muted t12 cut grow">${i18n$t("hosted.as", { email: contact.email })}</span><${ui_base$Select} bare label=${i18n$t("hosted.language")} value=${tongue} options=${tongues.map((one) => [one, names.of(one) ?? one])} onChange=${setTongue} /><${ui_base$Button} icon="external" kind="quiet" label=${i18n$t("contact.open")} href=${url} target="_blank" rel="noreferrer" /></div>
 		<div class="sheet-body">${shown3 && lib_core$html`<div class="paper"><iframe sandbox="" src=${shown3} title=${i18n$t("hosted.preview")}></iframe></div>`}</div></section>`;
 }
 
@@ -424,14 +454,14 @@ function distance(a, b) {
   }
   return row[b.length];
 }
-function nearest(key, names2) {
-  const like = names2.map((name) => ({ name, far: distance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.far - b.far)[0];
+function nearest(key, names) {
+  const like = names.map((name) => ({ name, far: distance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.far - b.far)[0];
   return like && like.far <= Math.max(1, Math.floor(key.length / 3)) ? like.name : null;
 }
-function findings(text2, names2, kind = "property") {
-  return used(text2).filter((v) => v.broken || !names2.includes(v.key)).map((v) => {
+function findings(text2, names, kind = "property") {
+  return used(text2).filter((v) => v.broken || !names.includes(v.key)).map((v) => {
     if (v.broken) return { ...v, meant: null, fix: null, message: i18n$t("editor.broken", { line: v.line }) };
-    const meant = nearest(v.key, names2);
+    const meant = nearest(v.key, names);
     const fix = meant && `{{{${meant}${v.fallback === null ? "" : `|${v.fallback}`}}}}`;
     return { ...v, meant, fix, message: meant ? i18n$t(`editor.${kind}Meant`, { line: v.line, key: v.key, meant }) : i18n$t(`editor.${kind}`, { line: v.line, key: v.key }) };
   });
@@ -775,9 +805,9 @@ function Writing({ draft, onVersions, side }) {
     /** @type {any} */
     null
   );
-  const { names: names2, known, fallbacks } = useKnown();
+  const { names, known, fallbacks } = useKnown();
   const text2 = value[part2] ?? "";
-  const find = lib_core$useMemo(() => (now) => findings(now, names2), [names2]);
+  const find = lib_core$useMemo(() => (now) => findings(now, names), [names]);
   const made = part2 === "text" && value.text === null;
   return lib_core$html`<section aria-label=${part2 === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part2}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part2} onChange=${setPart} options=${parts(value)} />
 		<${ui_base$Button} kind="quiet" icon="history" class="push" aria-pressed=${String(side === "versions")} onClick=${onVersions}>${i18n$t("composer.versions")}<//></div>
@@ -801,9 +831,9 @@ function Reading({ draft }) {
     null
   );
   const { rows } = api$useList(value.segment_id ? paths$encoded`/segments/${value.segment_id}/contacts` : "/contacts", {}, { limit: 20 });
-  const names2 = rows.map((c) => [c.id, ui_audience$nameOf(c) ? `${ui_audience$nameOf(c)} <${c.email}>` : c.email]);
+  const names = rows.map((c) => [c.id, ui_audience$nameOf(c) ? `${ui_audience$nameOf(c)} <${c.email}>` : c.email]);
   return lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : {}} stamp=${`${contact} ${draft.saved}`} onAnswer=${setAnswer}
-		lead=${lib_core$html`<span class="muted hide-s">${i18n$t("composer.as")}</span><${ui_base$Select} bare label=${i18n$t("composer.previewAs")} value=${contact} onChange=${setContact} options=${[["", i18n$t("composer.somebody")], ...names2]} />`} foot=${answer?.missing?.length ? lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("composer.missing", { n: answer.missing.length, names: answer.missing.join(", ") })}</span></span></div>` : null} />`;
+		lead=${lib_core$html`<span class="muted hide-s">${i18n$t("composer.as")}</span><${ui_base$Select} bare label=${i18n$t("composer.previewAs")} value=${contact} onChange=${setContact} options=${[["", i18n$t("composer.somebody")], ...names]} />`} foot=${answer?.missing?.length ? lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("composer.missing", { n: answer.missing.length, names: answer.missing.join(", ") })}</span></span></div>` : null} />`;
 }
 
 // module:consent-words.js
@@ -987,10 +1017,10 @@ async function headOf(file) {
   const text2 = await textOf(file.slice(0, 65536));
   const all = rowsOf(text2, separatorOf(text2), 7);
   const [headings = [], ...rows] = (all[0]?.[0] ?? "").toLowerCase() === "sep=" ? all.slice(1) : all.slice(0, 6);
-  const names2 = headings.map(plain);
-  const preset = marks.find(([, all2]) => all2.split(" ").every((mark) => names2.includes(mark)))?.[0] ?? "";
+  const names = headings.map(plain);
+  const preset = marks.find(([, all2]) => all2.split(" ").every((mark) => names.includes(mark)))?.[0] ?? "";
   const taken = /* @__PURE__ */ new Set();
-  const map = names2.map((name, i) => {
+  const map = names.map((name, i) => {
     const meaning = meanings[name] ?? "";
     if (meaning && !taken.has(meaning)) {
       taken.add(meaning);
@@ -998,7 +1028,7 @@ async function headOf(file) {
     }
     return meaning || !/[A-Za-z0-9]/.test(name) || headings[i].includes("@") ? "" : "property";
   });
-  return { packed: false, headings, rows, preset, dump: ["status", "reason", "email", "created"].every((name) => names2.includes(name)), map };
+  return { packed: false, headings, rows, preset, dump: ["status", "reason", "email", "created"].every((name) => names.includes(name)), map };
 }
 
 // module:health.js
@@ -1120,11 +1150,11 @@ var Columns = ({ head, map, setMap, keys, setKeys, kinds, setKind }) => lib_core
 		${map && lib_core$html`<td data-label=${i18n$t("imports.becomes")}><${ui_base$Select} bare label=${i18n$t("imports.becomesOf", { column: heading2 || i + 1 })} value=${map[i]} options=${choices(heading2)} onChange=${(to) => setMap(map.map((one, j) => j === i ? to : one))} />${map[i] === "property" && lib_core$html`<span class="row row--wrap"><input class="input" aria-label=${i18n$t("imports.keyOf", { column: heading2 || i + 1 })} value=${keys[i]} maxlength="50" spellcheck="false" onInput=${(e) => setKeys(keys.map((one, j) => j === i ? e.target.value : one))} /><${ui_base$Select} bare label=${i18n$t("imports.typeOf", { column: heading2 || i + 1 })} value=${kinds[i]} options=${kindChoices()} onChange=${(kind) => setKind(i, kind)} /></span>`}</td>`}
 		<td class="cell-cut muted" data-label=${i18n$t("imports.samples")}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(" · ") || "–"}</bdi></td></tr>`)}</tbody></table><//>`;
 var choices = (heading2) => [["", i18n$t("imports.leftOut")], ["email", i18n$t("contacts.email")], ["first_name", i18n$t("contacts.firstName")], ["last_name", i18n$t("contacts.lastName")], ["unsubscribed", i18n$t("contacts.unsubscribed")], .../[A-Za-z0-9]/.test(heading2) ? [["property", i18n$t("imports.aProperty")]] : []];
-function problem(headings, map, names2) {
+function problem(headings, map, names) {
   if (!map.includes("email")) return i18n$t("imports.noEmail");
   const twice = ["email", "first_name", "last_name", "unsubscribed"].find((field) => map.filter((one) => one === field).length > 1);
   if (twice) return i18n$t("imports.twice", { field: i18n$t(`conditions.${twice}`) });
-  const keys = names2.filter((_, i) => map[i] === "property");
+  const keys = names.filter((_, i) => map[i] === "property");
   const bad = keys.find((key) => !/^[A-Za-z0-9_]{1,50}$/.test(key));
   if (bad !== void 0) return i18n$t("imports.badKey", { key: bad || "–" });
   const same = keys.find((key, i) => keys.indexOf(key) !== i);
@@ -1387,24 +1417,33 @@ function Keys() {
 }
 
 // module:reports.js
-var names = { ses: "Amazon SES", postmark: "Postmark", mailgun: "Mailgun", sendgrid: "SendGrid" };
 var RelaySections = ({ at }) => lib_core$html`<${ui_base$Sections} label=${i18n$t("reports.sections")} at=${router$base + at} links=${[[i18n$t("relays.title"), `${router$base}/operator/relays`], [i18n$t("reports.title"), `${router$base}/operator/reports`]]} />`;
 function stateOf(r) {
   if (!r.open) return ["not_started", i18n$t("reports.closed")];
   if (r.last_refused_at && (!r.last_seen_at || r.last_refused_at > r.last_seen_at)) return ["pending", i18n$t("reports.refusing")];
   return r.last_seen_at ? ["ok", i18n$t("reports.working")] : ["not_started", i18n$t("reports.silent")];
 }
-var hidden = (address2) => address2.replace(/[^/]{12,}$/, "••••••••");
+var hidden = (address2) => address2.replace(/:[^/@]+@/, ":••••••••@").replace(/[^/]{12,}$/, "••••••••");
 function Route({ of: r }) {
   const [shown3, show] = lib_core$useState(false);
+  const box = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  lib_core$useEffect(() => {
+    if (location.hash !== `#${r.source}`) return;
+    box.current.querySelector("details").open = true;
+    box.current.scrollIntoView();
+  }, []);
   const [kind, word] = stateOf(r);
   const secret = r.address && r.source !== "ses" && r.source !== "bounces";
-  const steps = i18n$t(`reports.steps.${r.source}`).split("\n");
-  return lib_core$html`<${ui_base$Section} title=${names[r.source] ?? i18n$t(`reports.name.${r.source}`)} acts=${lib_core$html`<${ui_base$Status} of=${kind} word=${word} />`}><div class="stack stack--2"><div class="wide"><${ui_base$Facts} pairs=${[
+  const steps = (i18n$find(`reports.steps.${r.source}`) ?? i18n$t(`reports.stepsBy.${r.authentication === "password" && !r.password ? "inURL" : r.authentication}`, { source: r.source })).split("\n");
+  return lib_core$html`<div ref=${box}><${ui_base$Section} title=${r.name ?? i18n$t(`reports.name.${r.source}`)} acts=${lib_core$html`<${ui_base$Status} of=${kind} word=${word} />`}><div class="stack stack--2"><div class="wide"><${ui_base$Facts} pairs=${[
     [i18n$t("reports.address"), r.address ? lib_core$html`<${ui_base$Copy} text=${r.address} show=${secret && !shown3 ? hidden(r.address) : r.address} shown />${secret && lib_core$html` <${ui_base$Button} kind="quiet" onClick=${() => show(!shown3)}>${i18n$t(shown3 ? "reports.hide" : "reports.show")}<//>`}` : lib_core$html`<span class="muted">${i18n$t("reports.noAddress")}</span>`],
+    [i18n$t("signIn.password"), r.password && lib_core$html`<${ui_base$Copy} text=${r.password} show=${shown3 ? r.password : "••••••••"} shown />`],
     [i18n$t("reports.seen"), lib_core$html`<${ui_base$Time} at=${r.last_seen_at} />`],
     [i18n$t("reports.refused"), r.last_refused_at && lib_core$html`<${ui_base$Time} at=${r.last_refused_at} />${r.last_refused && lib_core$html`<span class="break">: ${r.last_refused}</span>`}`]
-  ]} /></div><details class="fold"><summary><${ui_base$Icon} name="right" />${i18n$t("reports.how")}</summary><ol class="reports-steps t13r ink2 prose">${steps.map((s) => lib_core$html`<li>${s}</li>`)}</ol></details></div><//>`;
+  ]} /></div><details class="fold"><summary><${ui_base$Icon} name="right" />${i18n$t("reports.how")}</summary><ol class="reports-steps t13r ink2 prose">${steps.map((s) => lib_core$html`<li>${s}</li>`)}</ol>${!i18n$find(`reports.steps.${r.source}`) && lib_core$html`<p class="t13r"><a href=${`/manual/provider-webhooks#${r.name.toLowerCase().replaceAll(" ", "-")}`}>${i18n$t("reports.manual", { name: r.name })}</a></p>`}</details></div><//></div>`;
 }
 function Reports() {
   const got = api$useGet("/ingest", void 0, { every: 15 });
@@ -1496,8 +1535,8 @@ function useNames(filters) {
   const of = (what) => filters.some((filter) => filter?.conditions?.some((c) => values[c.op] === what));
   const broadcasts = api$useGet(of("broadcast") ? "/broadcasts" : null, { limit: 100 }).data?.data ?? [];
   const topics = api$useGet(of("topic") ? "/topics" : null, { limit: 100 }).data?.data ?? [];
-  const names2 = new Map([...broadcasts, ...topics].map((row) => [row.id, row.name || row.subject]));
-  return (id) => names2.get(id) ?? id;
+  const names = new Map([...broadcasts, ...topics].map((row) => [row.id, row.name || row.subject]));
+  return (id) => names.get(id) ?? id;
 }
 function inWords(filter, named2) {
   if (!filter) return i18n$t("conditions.byHand");
@@ -1521,11 +1560,11 @@ function Builder({ filter, onChange }) {
   };
   const setOp = (i, op) => change(i, { op, value: values[op] === values[filter.conditions[i].op] ? filter.conditions[i].value : values[op] === "days" ? "30" : "" });
   const opName = (c, op) => i18n$t(fields[c.field] === "mail" && bare.includes(op) ? `conditions.mail.${op}` : `conditions.ops.${op}`);
-  const names2 = [.../* @__PURE__ */ new Set([...Object.keys(fields), ...declared.map((p) => `property:${p.key}`), ...filter.conditions.map((c) => c.field)])].map((field) => [field, fieldName(field)]);
+  const names = [.../* @__PURE__ */ new Set([...Object.keys(fields), ...declared.map((p) => `property:${p.key}`), ...filter.conditions.map((c) => c.field)])].map((field) => [field, fieldName(field)]);
   return lib_core$html`<div class="stack stack--2 builder">
 		${filter.conditions.length > 1 && lib_core$html`<div class="row">${i18n$t("conditions.match")} <${ui_base$Seg} label=${i18n$t("conditions.match")} value=${filter.match} onChange=${(match) => onChange({ ...filter, match })} options=${[["all", i18n$t("conditions.all")], ["any", i18n$t("conditions.any")]]} /></div>`}
 		${filter.conditions.map((c, i) => lib_core$html`<div class="condition wide" role="group" aria-label=${i18n$t("conditions.nth", { n: i + 1 })} key=${i}>
-			<${ui_base$Select} bare label=${i18n$t("conditions.field")} value=${c.field} options=${names2} onChange=${(field) => setField(i, field)} />
+			<${ui_base$Select} bare label=${i18n$t("conditions.field")} value=${c.field} options=${names} onChange=${(field) => setField(i, field)} />
 			<${ui_base$Select} bare label=${i18n$t("conditions.op")} value=${c.op} options=${ops[typeOf(c.field)].map((op) => [op, opName(c, op)])} onChange=${(op) => setOp(i, op)} />
 			<${Value} of=${c} type=${typeOf(c.field)} onChange=${(value) => change(i, { value })} />
 			<${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("conditions.remove")} onClick=${() => onChange({ ...filter, conditions: filter.conditions.filter((_, j) => j !== i) })} /></div>`)}
@@ -1927,15 +1966,15 @@ var groups = [
 ];
 function Events({ value, onChange }) {
   const set = new Set(value);
-  const flip = (names2, on) => {
+  const flip = (names, on) => {
     const now = new Set(set);
-    for (const name of names2) if (on) now.add(name);
+    for (const name of names) if (on) now.add(name);
     else now.delete(name);
     onChange([...now]);
   };
-  return lib_core$html`<div class="stack stack--2">${groups.map(([group, names2]) => lib_core$html`<fieldset class="wide"><legend class="field-label">${i18n$t(`webhooks.group.${group}`)}</legend>
-		<${ui_base$Check} label=${i18n$t("webhooks.all", { n: names2.length })} checked=${names2.every((n) => set.has(n))} onChange=${(on) => flip(names2, on)} />
-		<div class="events">${names2.map((name) => lib_core$html`<${ui_base$Check} key=${name} label=${lib_core$html`<span class="mono">${name}</span>`} checked=${set.has(name)} onChange=${(on) => flip([name], on)} />`)}</div></fieldset>`)}</div>`;
+  return lib_core$html`<div class="stack stack--2">${groups.map(([group, names]) => lib_core$html`<fieldset class="wide"><legend class="field-label">${i18n$t(`webhooks.group.${group}`)}</legend>
+		<${ui_base$Check} label=${i18n$t("webhooks.all", { n: names.length })} checked=${names.every((n) => set.has(n))} onChange=${(on) => flip(names, on)} />
+		<div class="events">${names.map((name) => lib_core$html`<${ui_base$Check} key=${name} label=${lib_core$html`<span class="mono">${name}</span>`} checked=${set.has(name)} onChange=${(on) => flip([name], on)} />`)}</div></fieldset>`)}</div>`;
 }
 var keepSecret = (secret) => ui_float$dialog((close) => lib_core$html`<${Secret} secret=${secret} close=${close} />`);
 function Secret({ secret, close }) {
