@@ -84,7 +84,7 @@ type removedImport struct {
 // propertyColumn is the column of a property: an object, or only the heading.
 type propertyColumn struct {
 	Column string `json:"column"`
-	Type   string `json:"type,omitempty" enum:"string,number,boolean,date_dmy,date_mdy,date_ymd"`
+	Type   string `json:"type,omitempty" enum:"string,number,number_point,number_comma,boolean,date_dmy,date_mdy,date_ymd"`
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -104,7 +104,7 @@ func (propertyColumn) Schema(huma.Registry) *huma.Schema {
 	heading := &huma.Schema{Type: huma.TypeString}
 	return &huma.Schema{OneOf: []*huma.Schema{heading, {
 		Type: huma.TypeObject, Required: []string{"column"}, AdditionalProperties: false,
-		Properties: map[string]*huma.Schema{"column": heading, "type": {Type: huma.TypeString, Enum: []any{"string", "number", "boolean", "date_dmy", "date_mdy", "date_ymd"}}},
+		Properties: map[string]*huma.Schema{"column": heading, "type": {Type: huma.TypeString, Enum: []any{"string", "number", "number_point", "number_comma", "boolean", "date_dmy", "date_mdy", "date_ymd"}}},
 	}}}
 }
 

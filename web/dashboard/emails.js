@@ -11,7 +11,8 @@ import { addressOf, ask, keys, read, timeOfId, written } from './emails-query.js
 import { drop, Views } from './emails-views.js';
 import { encoded } from './paths.js';
 import { sendDialog } from './send.js';
-import { Button, Empty, Head, Status, Time } from './ui/base.js';
+import { me } from './state.js';
+import { Button, Empty, Head, Notice, Status, Time } from './ui/base.js';
 import { attempt, confirm } from './ui/float.js';
 import { Bulk, Csv, Table } from './ui/list.js';
 
@@ -141,6 +142,7 @@ export default function Emails() {
 	const body = refused || (!list.rows.length && !list.loading && !list.error && !waits && list.page) ? blank : html`<${Table} list=${list} label=${t('emails.label')} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t('emails.fresh', { n })}
 		searched=${at && html`<span>${backTo(at)}</span>`} />`;
 	return html`<${Head} title=${t('emails.title')}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t('emails.send')}<//><//>
+	${me.value.capturing && html`<div class="tools"><${Notice}>${t('overview.capturing')}<//></div>`}
 	<div class="tools tools--wrap"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /><${Picks} filters=${filters} domains=${known.domains} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />
 	${body}

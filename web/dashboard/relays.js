@@ -119,7 +119,7 @@ function Relay({ of: r, reload }) {
 	}, []);
 	const head = said(r);
 	const own = r.from === 'database';
-	const shell = own ? `# the URL with the new password stands in a file that only you can read\nmailer relays add ${r.region} --url-file /etc/mailer/${r.region}.url\nmailer relays test ${r.region} --to you@example.org` : `# it is of the server's flags: change --relay or MAILER_RELAY, and restart\nmailer relays test ${r.region} --to you@example.org`;
+	const shell = own ? `# the file has the URL with the new password; only you can read it\nmailer relays add ${r.region} --url-file /etc/mailer/${r.region}.url\nmailer relays test ${r.region} --to you@example.org` : `# set when the server starts: change --relay or MAILER_RELAY, then restart\nmailer relays test ${r.region} --to you@example.org`;
 	return html`<${Head} title=${r.region} path=${[[t('relays.title'), `${base}/operator/relays`]]}>${r.state === 'paused' ? html`<${Button} icon="play" onClick=${() => resume(r, reload)}>${t('relays.resume')}<//>` : html`<${Button} icon="pause" onClick=${() => pause(r, reload)}>${t('relays.pause')}<//>`}${own && html`<${Button} icon="lock" class="hide-s" onClick=${() => change(r, reload)}>${t('relays.change')}<//>`}<${Acts} of=${r} reload=${reload} /><//>
 	<${Verdict} ...${head} />
 	<div class="page">${r.note && html`<${Notice} kind="warn">${r.note}<//>`}<div class="cols"><${Section} title=${t('relays.lastTest')} acts=${html`<${Button} icon="refresh" onClick=${run}>${test ? t('relays.testAgain') : t('relays.test')}<//>`}>

@@ -100,7 +100,7 @@ func TestDashboardLists(t *testing.T) {
 		s.is("nothing is selected", `!document.querySelector('.bulk')`)
 		s.is("there is a row "+status, fmt.Sprintf(`(() => { const row = [...document.querySelectorAll('tbody tr')].find((row) => row.innerText.includes(%q)); row?.querySelector('input').click(); return !!row; })()`, status))
 	}
-	for status, acts := range map[string]string{"Bounced": "", "Delayed": "Retry now Cancel 1", "Scheduled": "Cancel 1"} {
+	for status, acts := range map[string]string{"Bounced": "", "Deferred": "Retry now Cancel 1", "Scheduled": "Cancel 1"} {
 		pick(status)
 		s.is("what is offered of "+status, fmt.Sprintf(`[...document.querySelectorAll('.bulk .btn:not(.btn--quiet)')].map((b) => b.innerText.trim()).join(' ') === %q && !!document.querySelector('.bulk')`, acts))
 	}

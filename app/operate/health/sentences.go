@@ -59,7 +59,7 @@ var Sentences = []Sentence{
 	{ID: "domain_record", Severity: Error, Title: "A domain lacks a DNS record",
 		What: "{domain} (team {team}): the {record} record {name} is {live}. {detail}", Fix: "Publish the record as shown, then check the domain again.", Command: "mailer domains records {domain} --team {team}{db}", Page: "/domains/{id}"},
 	{ID: "domain_unverified", Severity: Error, Title: "A domain is not verified",
-		What: "{domain} (team {team}) is not verified: its status is {status}.", Fix: "Check the domain again.", Command: "mailer domains verify {domain} --team {team}{db}", Page: "/domains/{id}"},
+		What: "{domain} (team {team}) is not verified: its status is {state}.", Fix: "Check the domain again.", Command: "mailer domains verify {domain} --team {team}{db}", Page: "/domains/{id}"},
 	{ID: "queue_damaged", Severity: Error, Title: "Emails are held because they are damaged",
 		What: "Emails held because their content is damaged: {count}.", Fix: "Run mailer check to list the damage. Held emails can be canceled in the queue.", Command: "mailer check{db}", Page: "/queue"},
 	{ID: "queue_restored", Severity: Warning, Title: "Emails are held after a restore",

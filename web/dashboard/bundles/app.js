@@ -3139,6 +3139,7 @@ function Emails() {
   const body = refused || !list.rows.length && !list.loading && !list.error && !waits && list.page ? blank : an`<${Table} list=${list} label=${t("emails.label")} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t("emails.fresh", { n })}
 		searched=${at2 && an`<span>${backTo(at2)}</span>`} />`;
   return an`<${Head} title=${t("emails.title")}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t("emails.send")}<//><//>
+	${me2.value.capturing && an`<div class="tools"><${Notice}>${t("overview.capturing")}<//></div>`}
 	<div class="tools tools--wrap"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /><${Picks} filters=${filters} domains=${known.domains} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />
 	${body}

@@ -131,9 +131,9 @@ function Relay({ of: r, reload }) {
   }, []);
   const head = said(r);
   const own = r.from === "database";
-  const shell = own ? `# the URL with the new password stands in a file that only you can read
+  const shell = own ? `# the file has the URL with the new password; only you can read it
 mailer relays add ${r.region} --url-file /etc/mailer/${r.region}.url
-mailer relays test ${r.region} --to you@example.org` : `# it is of the server's flags: change --relay or MAILER_RELAY, and restart
+mailer relays test ${r.region} --to you@example.org` : `# set when the server starts: change --relay or MAILER_RELAY, then restart
 mailer relays test ${r.region} --to you@example.org`;
   return lib_core$html`<${ui_base$Head} title=${r.region} path=${[[i18n$t("relays.title"), `${router$base}/operator/relays`]]}>${r.state === "paused" ? lib_core$html`<${ui_base$Button} icon="play" onClick=${() => resume(r, reload)}>${i18n$t("relays.resume")}<//>` : lib_core$html`<${ui_base$Button} icon="pause" onClick=${() => pause(r, reload)}>${i18n$t("relays.pause")}<//>`}${own && lib_core$html`<${ui_base$Button} icon="lock" class="hide-s" onClick=${() => change(r, reload)}>${i18n$t("relays.change")}<//>`}<${Acts} of=${r} reload=${reload} /><//>
 	<${ui_base$Verdict} ...${head} />
