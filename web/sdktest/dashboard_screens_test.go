@@ -74,10 +74,12 @@ func TestEmptyTeam(t *testing.T) {
 	in := startBare(t)
 	s := newScreen(t, in.url, in.setUp(t).session(t))
 	s.load("/contacts")
-	for _, path := range []string{"/contacts", "/domains", "/keys", "/webhooks", "/segments", "/topics", "/emails"} {
+	for _, path := range []string{"/contacts", "/domains", "/keys", "/webhooks", "/segments", "/topics", "/emails", "/broadcasts", "/imports", "/suppressions", "/properties", "/operator/relays"} {
 		s.visit(path)
 		s.is(path+" shows what will be there", `!!document.querySelector('.ghost[aria-hidden=true] td') && !!document.querySelector('.empty h3')`)
 	}
+	s.visit("/emails")
+	s.sees("This server captures mail")
 	s.visit("/usage")
 	s.is("a chart without values is words", `document.querySelector('main').innerText.includes('No values in this period.') && !document.querySelector('.chart')`)
 	s.fine("an empty team")
