@@ -1651,7 +1651,7 @@ var states = {
   suppressed: ["", "st-suppressed"],
   canceled: ["", "st-canceled"],
   deferred: ["warn", "st-delayed"],
-  captured: ["", "st-sent"],
+  captured: ["", "st-captured"],
   held: ["warn", "st-resting"],
   open: ["good", "st-open"],
   resting: ["warn", "st-resting"],
@@ -2595,7 +2595,7 @@ var looks = {
   relay_trouble: ["warn", "failing"],
   quota_wait: ["warn", "resting"],
   held: ["warn", "resting"],
-  captured: ["", "sent"],
+  captured: ["", "captured"],
   released: ["", "queued"],
   moved: ["", "queued"],
   requeued: ["", "queued"],
@@ -3531,6 +3531,11 @@ function stacked({ value, parts, bad }) {
 }
 var Legend = ({ of }) => an`<ul class="legend">${of.map(([kind, words2]) => an`<li><svg width="10" height="10" aria-hidden="true"><rect class=${`c-bar ${kind && `is-${kind}`}`} width="10" height="10" rx="2" /></svg>${words2}</li>`)}</ul>`;
 var Tip = ({ share, children }) => an`<div class=${`tip tip--at tip--${Math.min(11, Math.floor(share * 12))}`} aria-hidden="true">${children}</div>`;
+function Spark({ values: values2, label }) {
+  const most = Math.max(1, ...values2);
+  const slot = 100 / values2.length;
+  return an`<svg class="spark" role="img" aria-label=${label}><line class="c-base" x1="0" x2="100%" y1="19.5" y2="19.5" />${values2.map((v2, i) => v2 > 0 && an`<rect class="c-bar" x=${`${slot * (i + 0.1)}%`} width=${`${slot * 0.8}%`} y=${19 - Math.max(1, 18 * v2 / most)} height=${Math.max(1, 18 * v2 / most)} />`)}</svg>`;
+}
 var Meter = ({ part, label, kind = "", thick = false }) => an`<svg class=${`meter ${thick ? "meter--6" : ""}`} role="img" aria-label=${label}><rect class="meter-ground" width="100%" height="100%" rx="2" /><rect class=${`meter-fill ${kind && `is-${kind}`}`} width=${`${100 * Math.max(0, Math.min(1, part))}%`} height="100%" rx="2" /></svg>`;
 function Scale({ value, lines, label }) {
   const top = lines[lines.length - 1] * 1.2;
@@ -3767,6 +3772,7 @@ export {
   Legend as ui_chart$Legend,
   Meter as ui_chart$Meter,
   Scale as ui_chart$Scale,
+  Spark as ui_chart$Spark,
   few as ui_chart$few,
   scaleOf as ui_chart$scaleOf,
   DialogBody as ui_float$DialogBody,

@@ -126,7 +126,7 @@ import { queue_words$grouped, queue_words$lookOf, queue_words$reasonOf } from ".
 import { relays_lights$Light, relays_lights$Relays, relays_lights$doing } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // module:overview.js
 var lines = { bounces: [4, 5], complaints: [0.05, 0.1] };

@@ -71,7 +71,7 @@ function Make({ of, outcome, close }) {
 import { state$choose, state$mayAdmin, state$me, state$membership, state$signedIn, state$signedOut, state$stillSignedIn, state$team } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // shared:ui/frame.js
 import { ui_frame$Paper } from "./app.js";

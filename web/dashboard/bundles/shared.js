@@ -174,7 +174,7 @@ function Sample({ of, color, font, footer }) {
 import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // shared:ui/list.js
 import { ui_list$Bulk, ui_list$Csv, ui_list$Foot, ui_list$Table, ui_list$address } from "./app.js";

@@ -26,7 +26,7 @@ import { ui_audience$AudienceSections, ui_audience$Search, ui_audience$Subscribe
 import { ui_list$Bulk, ui_list$Csv, ui_list$Foot, ui_list$Table, ui_list$address } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // shared:csv-head.js
 import { csv_head$consentOf, csv_head$countRows, csv_head$headOf, csv_head$keyOf, csv_head$rowsOf, csv_head$services, csv_head$textOf } from "./shared.js";
