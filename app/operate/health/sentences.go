@@ -9,7 +9,7 @@ var Sentences = []Sentence{
 	{ID: "database_unwritable", Severity: Error, Title: "This user can't write the database", Terminal: true,
 		What: "This user can't write {database}: {error}.", Fix: "Run the command as the user that runs mailer serve, for example with sudo -u mailer.", Command: "ls -l {database}"},
 	{ID: "server_stopped", Severity: Error, Title: "No server is running", Terminal: true,
-		What: "No server is running on {database}: no mail is accepted or sent.", Fix: "Start the server.", Command: "systemctl start mailer"},
+		What: "No server is running on {database}: no mail is accepted or sent.", Fix: "Start the server with the flags and variables that it had.", Command: "mailer serve{db}"},
 	{ID: "database_damaged", Severity: Error, Title: "The database is damaged",
 		What: "{database} is damaged: {what}.", Fix: "Run mailer check to list the damage, then restore a backup.", Command: "mailer check{db}"},
 	{ID: "master_key_missing", Severity: Error, Title: "The master key can't be read",
