@@ -15,9 +15,9 @@ import (
 // IngestRoute is an endpoint for provider events.
 type IngestRoute struct {
 	Source        string  `json:"source" enum:"ses,postmark,mailgun,sendgrid,generic,bounces" doc:"bounces: the listener that takes them as mail"`
-	Address       *string `json:"address" doc:"What the provider is given: a URL, of which the last part is a secret but with ses; of bounces the host name that an MX record names. null: the listener is off"`
-	Open          bool    `json:"open" doc:"Whether reports are taken there now: ses needs --sns-topic, bounces --bounce-listen"`
-	LastSeenAt    *string `json:"last_seen_at" format:"date-time" doc:"When something was taken there last; null: never"`
+	Address       *string `json:"address" doc:"URL to configure at the provider; its last part is a secret, except for ses. For bounces: the host name for the MX record. null: the listener is off"`
+	Open          bool    `json:"open" doc:"Whether reports are accepted: ses needs --sns-topic, bounces --bounce-listen"`
+	LastSeenAt    *string `json:"last_seen_at" format:"date-time" doc:"Time of the last accepted report; null: never"`
 	LastRefusedAt *string `json:"last_refused_at" format:"date-time" doc:"When something was refused there last; null: never"`
 	LastRefused   *string `json:"last_refused" doc:"Why, in words"`
 }

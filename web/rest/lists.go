@@ -78,7 +78,7 @@ func (s SearchedTo) MarshalJSON() ([]byte, error) {
 // Schema implements huma.SchemaProvider.
 func (SearchedTo) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "uuid", Nullable: true,
-		Description: "With a filter: the last row that was looked at, from where `after` (or `before`) goes on, also where `data` is empty; null: there are no others"}
+		Description: "With a filter: the last row searched, from which `after` (or `before`) continues, even if `data` is empty; null: no more rows"}
 }
 
 // searchList is the body of a list that can be searched.
