@@ -97,11 +97,12 @@ function Tags({ of, filters }) {
 /** States of mail that was not delivered, whose reason the list shows. */
 const unfortunate = ['bounced', 'failed', 'complained', 'deferred', 'delivery_delayed'];
 
-/** Why an email did not arrive: the server's response. */
+/** Why an email did not arrive: the server's response, and whose mail it is about if there are several recipients. */
 function Why({ of: row }) {
 	const [code, reply] = replyOf(row.reason?.detail ?? {});
 	if (!unfortunate.includes(row.state) || !(code || reply)) return null;
-	return html`<span class="cell-why" title=${reply}>${code && html`<span class="mono">${code}</span> `}${reply}</span>`;
+	const one = row.to.length + row.cc.length + row.bcc.length > 1 && row.reason.recipient;
+	return html`<span class="cell-why" title=${one ? `${one}: ${reply}` : reply}>${one && html`<bdi>${one}</bdi>: `}${code && html`<span class="mono">${code}</span> `}${reply}</span>`;
 }
 
 /** The page. */

@@ -3,6 +3,7 @@ package sdktest
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // pathOf is the page of the email with a subject.
@@ -64,6 +65,10 @@ func TestEmailList(t *testing.T) {
 	s.is("heads stay in sight", `[...document.querySelectorAll('thead th')].every((head) => getComputedStyle(head).position === 'sticky')`)
 	s.look(1920, "light")
 	s.is("a list is 1,200 px wide at most", `document.querySelector('table').clientWidth <= 1248`)
+	shared := w.made(t, "/emails", map[string]any{"from": "invoices@example.test", "to": []string{"fine@example.org", "nobody2@example.net"}, "subject": "Shared", "text": "hello"})
+	w.key.waitLast(t, shared, time.Minute, "bounced")
+	s.load("/emails")
+	s.is("a shared email names the recipient who bounced", `[...document.querySelectorAll('tbody tr')].some((row) => row.innerText.includes('nobody2@example.net: 550 5.1.1'))`)
 	s.fine("the list of emails")
 }
 

@@ -3100,7 +3100,8 @@ var unfortunate = ["bounced", "failed", "complained", "deferred", "delivery_dela
 function Why({ of: row }) {
   const [code, reply] = replyOf(row.reason?.detail ?? {});
   if (!unfortunate.includes(row.state) || !(code || reply)) return null;
-  return an`<span class="cell-why" title=${reply}>${code && an`<span class="mono">${code}</span> `}${reply}</span>`;
+  const one = row.to.length + row.cc.length + row.bcc.length > 1 && row.reason.recipient;
+  return an`<span class="cell-why" title=${one ? `${one}: ${reply}` : reply}>${one && an`<bdi>${one}</bdi>: `}${code && an`<span class="mono">${code}</span> `}${reply}</span>`;
 }
 function Emails() {
   const filters = filtersOf(place.value.query);
