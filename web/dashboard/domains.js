@@ -59,7 +59,7 @@ export default function Domains() {
 	<${Table} list=${list} label=${t('domains.title')} open=${(row) => base + encoded`/domains/${row.id}`} empty=${html`<${Empty} ghost=${[['mail.example.com', html`<${Status} of="verified" />`], ['news.example.com', html`<${Status} of="pending" />`]]} icon="globe" title=${t('domains.none')} act=${button}>${t(mayAdmin.value ? 'domains.noneText' : 'domains.noneAsk')}<//>`} columns=${[
 		{ name: t('domains.domain'), class: 'cell-name cell-cut medium', cell: (row) => html`<a href=${base + encoded`/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${t('domains.tracking')}: ${tracking(row)}</span>` },
 		{ name: t('domains.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.status} word=${row.status === 'failed' ? t('domains.failed') : undefined} />` },
-		{ name: t('domains.sent30'), class: 'w-team nowrap hide-s', cell: (row) => html`<${SentByDay} of=${row} rows=${sent.data?.data} />` },
+		{ name: t('domains.sent30'), class: 'w-part nowrap hide-s', cell: (row) => html`<${SentByDay} of=${row} rows=${sent.data?.data} />` },
 		{ name: t('domains.region'), class: 'cell-cut drop-1 w-relay', cell: (row) => row.region },
 		{ name: t('domains.tracking'), class: 'cell-cut hide-s', cell: tracking },
 		{ name: t('domains.added'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },

@@ -72,7 +72,7 @@ function Domains() {
 	<${ui_list$Table} list=${list} label=${i18n$t("domains.title")} open=${(row) => router$base + paths$encoded`/domains/${row.id}`} empty=${lib_core$html`<${ui_base$Empty} ghost=${[["mail.example.com", lib_core$html`<${ui_base$Status} of="verified" />`], ["news.example.com", lib_core$html`<${ui_base$Status} of="pending" />`]]} icon="globe" title=${i18n$t("domains.none")} act=${button}>${i18n$t(state$mayAdmin.value ? "domains.noneText" : "domains.noneAsk")}<//>`} columns=${[
     { name: i18n$t("domains.domain"), class: "cell-name cell-cut medium", cell: (row) => lib_core$html`<a href=${router$base + paths$encoded`/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${i18n$t("domains.tracking")}: ${tracking(row)}</span>` },
     { name: i18n$t("domains.state"), class: "w-status", cell: (row) => lib_core$html`<${ui_base$Status} of=${row.status} word=${row.status === "failed" ? i18n$t("domains.failed") : void 0} />` },
-    { name: i18n$t("domains.sent30"), class: "w-team nowrap hide-s", cell: (row) => lib_core$html`<${SentByDay} of=${row} rows=${sent.data?.data} />` },
+    { name: i18n$t("domains.sent30"), class: "w-part nowrap hide-s", cell: (row) => lib_core$html`<${SentByDay} of=${row} rows=${sent.data?.data} />` },
     { name: i18n$t("domains.region"), class: "cell-cut drop-1 w-relay", cell: (row) => row.region },
     { name: i18n$t("domains.tracking"), class: "cell-cut hide-s", cell: tracking },
     { name: i18n$t("domains.added"), class: "w-age num muted", cell: (row) => lib_core$html`<${ui_base$Time} at=${row.created_at} />` }
