@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -60,12 +59,7 @@ func setLogo(ctx context.Context, brands *teams.Brands, teamID, path string) (br
 	if path == "" {
 		return brands.RemoveLogo(ctx, teamID)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return brand.Brand{}, fmt.Errorf("--logo: %w", err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, brand.MaxLogoBytes+1))
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return brand.Brand{}, fmt.Errorf("--logo: %w", err)
 	}
