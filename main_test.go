@@ -839,8 +839,22 @@ func helpTexts(cmd *cobra.Command, texts map[string]string) {
 	}
 }
 
-// TestPlainEnglish holds the help of all commands, the English of the
-// dashboard with its verdicts, the manual and the README against the phrases of dialect.
+// documentTexts returns the summaries and descriptions of the API's document.
+func documentTexts(t *testing.T) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile("web/testdata/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for i, m := range regexp.MustCompile(`"(?:summary|description)": "((?:[^"\\]|\\.)*)"`).FindAllSubmatch(raw, -1) {
+		texts[fmt.Sprintf("openapi.json %d %s", i, m[1])] = string(m[1])
+	}
+	return texts
+}
+
+// TestPlainEnglish holds the help of all commands, the English of the dashboard with its verdicts,
+// the manual, the README and the API's document against the phrases of dialect.
 func TestPlainEnglish(t *testing.T) {
 	texts := map[string]string{}
 	helpTexts(newRoot(), texts)
@@ -856,7 +870,10 @@ func TestPlainEnglish(t *testing.T) {
 	for _, page := range manualPages(t) {
 		texts[page.name] = codeOfPage.ReplaceAllString(page.text, "")
 	}
-	if len(texts) < 2000 {
+	for where, text := range documentTexts(t) {
+		texts[where] = text
+	}
+	if len(texts) < 3000 {
 		t.Errorf("only %d texts are read", len(texts))
 	}
 	for name, text := range texts {

@@ -17,7 +17,7 @@ import (
 type insightsRecord struct {
 	Object       string        `json:"object" enum:"insights"`
 	EmailID      string        `json:"email_id" format:"uuid"`
-	Score        float64       `json:"score" doc:"0 to 10, the best: 10 less the points of all penalties, of which the minor ones cost at most 1.5 together"`
+	Score        float64       `json:"score" doc:"0 to 10 (best): 10 minus the points of all penalties; minor ones cost at most 1.5 together"`
 	Band         app.Band      `json:"band" enum:"excellent,good,needs_attention,at_risk"`
 	ScoreVersion int           `json:"score_version"`
 	Penalties    []PenaltyItem `json:"penalties"`

@@ -15,7 +15,7 @@ import (
 // documentTags describes the groups of operations, in their order in the document.
 func documentTags(doc *openapi.Document) {
 	doc.Tags = []openapi.Tag{
-		{Name: "Emails", Description: "Send email, alone or in batches, and see what became of it."},
+		{Name: "Emails", Description: "Send single emails and batches, and see their results."},
 		{Name: "Domains", Description: "The domains that a team sends from, with the DNS records that they need."},
 		{Name: "Suppressions", Description: "The addresses that a team's mail leaves out."},
 		{Name: "Templates", Description: "Stored content with variables, for sends and broadcasts."},
@@ -44,7 +44,7 @@ func documentTags(doc *openapi.Document) {
 		{Name: "Health", Description: "Probes, and this document."},
 		{Name: "Hosted pages", Description: "What recipients see: a link of their email opens them."},
 		{Name: "Tracking", Description: "What the pixel and the links of tracked email lead to."},
-		{Name: "Provider events", Description: "Where providers report what became of email."},
+		{Name: "Provider events", Description: "Endpoints for reports of providers: deliveries, bounces and complaints."},
 	}
 }
 
@@ -99,7 +99,7 @@ func documentWebhooks(h *rest.Handler, doc *openapi.Document) {
 		event := h.Component(title, eventSchema(doc.Components.Schemas, name, data[name]))
 		items[string(name)] = openapi.PathItem{"post": {
 			OperationID: "on-" + strings.NewReplacer(".", "-", "_", "-").Replace(string(name)), Tags: webhookTags,
-			Summary: "Hear of " + string(name), Description: note + " Signed by the scheme of Standard Webhooks; an event can come twice, with the same id.",
+			Summary: "Event " + string(name), Description: note + " Signed by the scheme of Standard Webhooks; an event can come twice, with the same id.",
 			Security: []map[string][]string{}, Parameters: signatureHeaders(),
 			RequestBody: &openapi.RequestBody{Required: true, Content: map[string]*openapi.MediaType{"application/json": {Schema: event}}},
 			Responses:   map[string]*openapi.Response{"2XX": {Description: "The event is taken; after any other answer it comes again"}},

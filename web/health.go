@@ -18,7 +18,7 @@ type healthStatus struct {
 
 type readiness struct {
 	Status  string   `json:"status" doc:"ready"`
-	Starved []string `json:"starved,omitempty" doc:"What is held up for want of room: the bodies of requests that need no key, as unsubscribing; mail is accepted"`
+	Starved []string `json:"starved,omitempty" doc:"What has to wait for memory: bodies of requests without a key, like those of unsubscribing; mail is accepted"`
 	Relay   string   `json:"relay" enum:"configured,capture,none" doc:"none: mail is accepted and waits for a relay; capture: it is kept and never leaves"`
 	Beside  bool     `json:"beside,omitempty" doc:"Another server works on the same database; this one answers beside it, and takes over once that is gone"`
 }

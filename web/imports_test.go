@@ -146,6 +146,7 @@ func TestImport(t *testing.T) {
 	if a.Status != "completed" || a.counts() != "2=2+0+0+0" || a.Error != nil || a.Errors == nil || a.CreatedAt == "" {
 		t.Fatalf("%+v", a)
 	}
+	r.eventually(r.full, "/audit-logs", `"file_name":"contacts.csv"`)
 	ann, bob := r.contact("ann@example.org"), r.contact("bob@example.org")
 	if ann.Email != "Ann@Example.org" || ann.FirstName != "Ann" || ann.LastName != "Lee" || !ann.Unsubscribed {
 		t.Errorf("ann %+v", ann)
@@ -172,13 +173,13 @@ func TestImportColumnMap(t *testing.T) {
 	r.write(func(tx *db.Tx) error {
 		return tx.InsertProperty(&app.Property{ID: app.NewID(), TeamID: r.team.ID, Key: "age", Type: app.NumberProperty, CreatedAt: time.Now()})
 	})
-	a := r.imported(field{"column_map", `{"email":"Mail","first_name":"vorname","last_name":null,"properties":{"age":"Alter","vip":{"column":"VIP","type":"boolean"}}}`},
-		csvFile("Mail\tVorname\tAlter\tVIP\tEmail\tOther", "a@example.org\tAnn\t42\tYES\tx@example.org\ty", "b@example.org\t\told\tno\t\t", "c@example.org\t\t\tperhaps\t\t"))
+	a := r.imported(field{"column_map", `{"email":"Mail","first_name":"vorname","last_name":null,"properties":{"age":"Alter","spent":{"column":"Umsatz","type":"number_comma"},"vip":{"column":"VIP","type":"boolean"}}}`},
+		csvFile("Mail\tVorname\tAlter\tVIP\tEmail\tUmsatz", "a@example.org\tAnn\t42\tYES\tx@example.org\t1.234,50", "b@example.org\t\told\tno\t\t", "c@example.org\t\t\tperhaps\t\t"))
 	if a.counts() != "3=1+0+0+2" || a.errors() != "3: Column \"Alter\" must be a number\n4: Column \"VIP\" must be true or false" {
 		t.Errorf("%s\n%s", a.counts(), a.errors())
 	}
 	c := r.contact("a@example.org")
-	if c.FirstName != "Ann" || len(c.Properties) != 2 || c.Properties["age"].Number != 42 || c.Properties["vip"].Text != "true" {
+	if c.FirstName != "Ann" || len(c.Properties) != 3 || c.Properties["age"].Number != 42 || c.Properties["spent"].Number != 1234.5 || c.Properties["vip"].Text != "true" {
 		t.Errorf("%+v", c)
 	}
 }

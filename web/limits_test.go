@@ -92,7 +92,7 @@ var documentedTexts = []string{
 	fmt.Sprintf("The text of the link, of at most %d characters", brand.MaxLinkText),
 	fmt.Sprintf("with card_color must be at least %.1f:1", brand.MinContrast),
 	fmt.Sprintf("an object of at most %d bytes; another html", base.MaxDesign),
-	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
+	fmt.Sprintf("at most %d in to, cc and bcc", app.MaxRecipients),
 	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
 	fmt.Sprintf("%dm to %dd; then it fails", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/day),
 	fmt.Sprintf("1 to %d characters. A repeated request", app.MaxIdempotencyKey),
@@ -109,11 +109,11 @@ var documentedTexts = []string{
 	fmt.Sprintf("beside the new one; %d where it is absent", webhook.DefaultOverlapHours),
 	fmt.Sprintf("A team can have %d that are not over", contactfile.MaxUnfinished),
 	fmt.Sprintf("are kept for %d days", contactfile.Retention/day),
-	fmt.Sprintf("The first %d rows that could not be taken", contactfile.MaxErrorsShown),
+	fmt.Sprintf("The first %d rejected rows", contactfile.MaxErrorsShown),
 }
 
 // noLimits are numbers in texts that are no limits.
-var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10, the best|^0: no answer|UTF-8|like 5\.1\.1|RFC \d+|OpenAPI 3\.0|answer 200`)
+var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10(?:, the best| \(best\))|^0: no answer|UTF-8|like 5\.1\.1|RFC \d+|OpenAPI 3\.0|answer 200`)
 
 // limitWalk walks the document.
 type limitWalk struct {

@@ -19,20 +19,20 @@ type liveRoutes struct {
 }
 
 type liveInput struct {
-	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that came: no event is repeated, and a reset event reports the gap"`
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last received event: no event is repeated, and a reset event reports the gap"`
 }
 
-const liveDescription = "Server-sent events. Each says what changed, at most once a second of one thing: `queue`; `email` with `id` and `event`, " +
+const liveDescription = "Server-sent events. Each names a change, at most one a second for each object: `queue`; `email` with `id` and `event`, " +
 	"the type of the newest line of its timeline; `broadcast` with `id`, `status`, `done` and `total`; `import` with `id`, `status` and its counts; " +
-	"to an operator who names no team `queue` of any team, and `relay` with its `id`. " +
-	"`reset` says: reload what is shown, for more changed than is told. The stream ends with the key or session, and where nobody reads it; ask again then. " +
-	"What commands beside the server change is not told."
+	"for an operator without a team in the request, `queue` of all teams, and `relay` with its `id`. " +
+	"`reset` says: reload what is shown, because more changed than the stream lists. The stream ends with the key or session, and if it is not read; connect again then. " +
+	"Changes made by commands are not in the stream."
 
 // Add adds the route to a handler.
 func (r liveRoutes) Add(h *rest.Handler) {
 	rest.RegisterRaw(h, rest.Route{AllTeams: true, Quiet: true}, openapi.Operation{
 		OperationID: "listen", Method: http.MethodGet, Path: "/live",
-		Summary: "Hear what changes while it changes", Description: liveDescription, Tags: []string{"Live"},
+		Summary: "Stream changes as server-sent events", Description: liveDescription, Tags: []string{"Live"},
 		Responses: map[string]*openapi.Response{"200": {
 			Description: "OK",
 			Content:     map[string]*openapi.MediaType{"text/event-stream": {Schema: &openapi.Schema{Type: openapi.TypeString}}},

@@ -43,7 +43,7 @@ type UnkeptBody struct {
 type logList struct {
 	Object     string    `json:"object" enum:"list"`
 	HasMore    bool      `json:"has_more" doc:"Whether there is more to look at in the direction of the page"`
-	SearchedTo *string   `json:"searched_to,omitempty" format:"uuid" doc:"With a filter, where there is more: the last request that was looked at, which after takes"`
+	SearchedTo *string   `json:"searched_to,omitempty" format:"uuid" doc:"With a filter, if has_more: the last request searched, a value for after"`
 	Data       []LogItem `json:"data"`
 }
 
@@ -59,7 +59,7 @@ type (
 	logsInput struct {
 		rest.PageParams
 		Method        string `query:"method" enum:"GET,POST,PUT,PATCH,DELETE"`
-		Status        string `query:"status" doc:"A status of HTTP, or a class of them" example:"4xx"`
+		Status        string `query:"status" doc:"HTTP status, or a class of statuses" example:"4xx"`
 		Endpoint      string `query:"endpoint" doc:"The beginning of the path" example:"/emails"`
 		KeyID         string `query:"key_id" format:"uuid" doc:"The API key, or the person, that made them"`
 		EmailID       string `query:"email_id" format:"uuid" doc:"The request that made this email"`

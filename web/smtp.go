@@ -16,7 +16,7 @@ import (
 type smtpRecord struct {
 	Object string     `json:"object" enum:"smtp"`
 	Host   string     `json:"host" doc:"By which programs elsewhere reach it; those at a port of the loopback address run on the same machine"`
-	User   string     `json:"user" doc:"Any is taken; the password is an API key that may send"`
+	User   string     `json:"user" doc:"Any user name is accepted; the password is an API key that may send"`
 	Ports  []smtpPort `json:"ports" doc:"None: the server takes no mail by SMTP"`
 	Size   int        `json:"size" doc:"The largest message, in bytes"`
 }

@@ -26,7 +26,7 @@ type usageRecord struct {
 type usageLimits struct {
 	_              struct{} `nullable:"true"`
 	EmailsPerDay   int64    `json:"emails_per_day,omitempty" doc:"On daily plans"`
-	EmailsPerMonth int64    `json:"emails_per_month,omitempty" doc:"On monthly plans: what is included"`
+	EmailsPerMonth int64    `json:"emails_per_month,omitempty" doc:"On monthly plans: included recipients"`
 	Domains        int      `json:"domains,omitempty" doc:"Absent: no limit"`
 	Contacts       int      `json:"contacts,omitempty" doc:"Absent: no limit"`
 }

@@ -39,7 +39,7 @@ func (l *messageIDs) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 type replayWebhookRequest struct {
 	MessageIDs messageIDs `json:"message_ids,omitempty" maxItems:"100" doc:"These events: msg_ and a uuid"`
 	Failed     bool       `json:"failed,omitempty" doc:"All that were given up; with since, those from then on"`
-	Since      string     `json:"since,omitempty" format:"date-time" doc:"All that came from then on, whatever became of them"`
+	Since      string     `json:"since,omitempty" format:"date-time" doc:"All events from this time on, whatever their result"`
 	Until      string     `json:"until,omitempty" format:"date-time" doc:"With since: that came before then"`
 	After      string     `json:"after,omitempty" doc:"The searched_to of an answer that has_more"`
 }
@@ -47,9 +47,9 @@ type replayWebhookRequest struct {
 type webhookReplay struct {
 	Object     string  `json:"object" enum:"webhook_replay"`
 	Matched    int     `json:"matched" doc:"Events that were asked for"`
-	Queued     int     `json:"queued" doc:"Of them, those that it is told of once more; the others wait for an attempt anyway"`
-	HasMore    bool    `json:"has_more" doc:"The set is so large that a part of it was looked at"`
-	SearchedTo *string `json:"searched_to" doc:"With has_more: the last event that was looked at, which after takes"`
+	Queued     int     `json:"queued" doc:"Events that are delivered again; the others are queued for an attempt anyway"`
+	HasMore    bool    `json:"has_more" doc:"Only a part was searched, because the set is large"`
+	SearchedTo *string `json:"searched_to" doc:"With has_more: the last event searched, a value for after"`
 }
 
 type (

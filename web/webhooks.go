@@ -20,7 +20,7 @@ type WebhookItem struct {
 	CreatedAt    string              `json:"created_at" format:"date-time"`
 	Status       webhook.Status      `json:"status" enum:"enabled,disabled" doc:"An endpoint that failed for five days is disabled by the server"`
 	Events       []webhook.EventName `json:"events"`
-	NotSent      []webhook.EventName `json:"events_not_sent,omitempty" doc:"Those of events that Resend has and this service does not send yet; absent: it sends all of them"`
+	NotSent      []webhook.EventName `json:"events_not_sent,omitempty" doc:"Subscribed events of Resend that this service does not send yet; absent: none"`
 	FailingSince *string             `json:"failing_since" format:"date-time" doc:"The first failure since the last success; null: it works"`
 }
 

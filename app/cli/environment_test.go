@@ -118,7 +118,6 @@ func TestMistypedCommandSuggestsNearest(t *testing.T) {
 		"serv":           `unknown command "serv" of mailer; the nearest is serve`,
 		"keys creat":     `unknown command "creat" of mailer keys; the nearest is create`,
 		"serve --lisen":  "unknown flag: --lisen of mailer serve; the nearest is --listen",
-		"serve -x":       "unknown shorthand flag",
 		"keys":           "",
 		"serve --listen": "flag needs an argument",
 	} {

@@ -50,10 +50,16 @@ func (c *Store) keys() *cobra.Command {
 		if in.ExpiresAt, err = expiry.time(clock.Now()); err != nil {
 			return err
 		}
+		if in.Domain != "" && !cmd.Flags().Changed("permission") {
+			in.Permission = app.SendingAccess
+		}
 		return c.withTeam(cmd, true, func(ctx context.Context, e *server.Server, team app.Team) error {
 			token, key, err := e.Teams.CreateKey(ctx, team.ID, in)
 			if err != nil {
-				return err
+				return noDomain(ctx, e, &team, in.Domain, err)
+			}
+			if !cmd.Flags().Changed("permission") && !cmd.Flags().Changed("role") && in.Domain == "" {
+				fmt.Fprintln(os.Stderr, "mailer: this key has full access. For a program that only sends, use --permission sending_access, which is the default from 0.4.0")
 			}
 			return c.printDone(map[string]string{"object": "api_key", "id": key.ID, "token": token}, token)
 		})
@@ -61,7 +67,7 @@ func (c *Store) keys() *cobra.Command {
 	f := create.Flags()
 	f.StringVar(&in.Name, "name", "", "name of the key (required)")
 	f.StringVar((*string)(&in.Permission), "permission", string(app.FullAccess), "full_access or sending_access")
-	f.StringVar(&in.Domain, "domain", "", "the only domain that the key can send from; with sending_access")
+	f.StringVar(&in.Domain, "domain", "", "the only domain that the key can send from; implies sending_access")
 	f.StringVar((*string)(&in.Role), "role", string(app.RoleOwner), "owner, admin or member")
 	f.StringVar(&expiry.in, "expires-in", "", "how long the key is valid, like 90d (default: no limit)")
 	f.StringVar(&expiry.at, "expires-at", "", "when the key expires, like 2027-01-31T12:00:00Z")

@@ -53,7 +53,7 @@ func (c *Store) teams() *cobra.Command {
 	})
 	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients included per period of a monthly plan (default: the plan's number)")
 	plan.Flags().BoolVar(&in.Overage, "overage", false, "allow a monthly plan up to five times the included recipients")
-	return group("teams", "Teams; each has its own data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.setRetention(), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
+	return group("teams", "Teams; each has its own data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.setRetention(), c.setBrand(), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
 }
 
 func (c *Store) teamsRename() *cobra.Command {

@@ -100,6 +100,7 @@ func notWritable(database string, err error) error {
 // the typed value.
 var flagAliases = map[string]struct{ flag, form string }{
 	"port":     {"listen", "--listen :VALUE"},
+	"p":        {"listen", "--listen :VALUE"},
 	"host":     {"listen", "--listen VALUE:3000"},
 	"bind":     {"listen", "--listen VALUE"},
 	"address":  {"listen", "--listen VALUE"},
@@ -121,10 +122,15 @@ func SuggestNearest(cmd *cobra.Command, args []string) {
 			return unknownCommand(group, word)
 		}
 		var unknown *pflag.NotExistError
-		if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		if !errors.As(err, &unknown) {
 			return err
 		}
-		return fmt.Errorf("%w of %s; %s", err, cmd.CommandPath(), likelyFlag(cmd, unknown.GetSpecifiedName(), args))
+		dashes, name := "--", unknown.GetSpecifiedName()
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			dashes, name = "-", letters
+			name, _, _ = strings.Cut(name, "=")
+		}
+		return fmt.Errorf("unknown flag: %s%s of %s; %s", dashes, name, cmd.CommandPath(), likelyFlag(cmd, name, args))
 	})
 	nameCommands(cmd)
 	cmd.SetHelpCommand(helpCommand(cmd))
@@ -141,7 +147,7 @@ func likelyFlag(cmd *cobra.Command, name string, args []string) string {
 	}
 	slices.Sort(names)
 	near := nearest.Of(name, names)
-	if !nearest.Near(name, near) {
+	if !nearest.Near(name, near) || len(name) == 1 && near != name {
 		return cmd.CommandPath() + " --help lists its flags"
 	}
 	if alias, ok := flagAliases[near]; ok && cmd.Flags().Lookup(near) == nil {
@@ -153,10 +159,12 @@ func likelyFlag(cmd *cobra.Command, name string, args []string) string {
 // valueOf returns the typed value of a flag, or a placeholder.
 func valueOf(args []string, name, meant string) string {
 	for i, arg := range args {
-		if value, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+		flag, isFlag := strings.CutPrefix(arg, "-")
+		flag = strings.TrimPrefix(flag, "-")
+		if value, ok := strings.CutPrefix(flag, name+"="); ok && isFlag {
 			return value
 		}
-		if arg == "--"+name && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+		if isFlag && flag == name && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 			return args[i+1]
 		}
 	}

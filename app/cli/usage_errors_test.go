@@ -40,6 +40,11 @@ func TestUnknownCommandSuggestsAlias(t *testing.T) {
 		"serve --foo":       "unknown flag: --foo of mailer serve; mailer serve --help lists its flags",
 		"serve --lisetn":    "unknown flag: --lisetn of mailer serve; the nearest is --listen",
 		"serve --prot 80":   "unknown flag: --prot of mailer serve; did you mean --listen :80?",
+		"serve -port 80":    "unknown flag: -port of mailer serve; did you mean --listen :80?",
+		"serve -p 80":       "unknown flag: -p of mailer serve; did you mean --listen :80?",
+		"serve -p=80":       "unknown flag: -p of mailer serve; did you mean --listen :80?",
+		"serve -listen :80": "unknown flag: -listen of mailer serve; the nearest is --listen",
+		"serve -x":          "unknown flag: -x of mailer serve; mailer serve --help lists its flags",
 		"shell zs":          `"zs" is none of bash, zsh. Usage: mailer shell SHELL`,
 	} {
 		run := func(*cobra.Command, []string) error { return nil }

@@ -33,7 +33,7 @@ type createdInvitation struct {
 }
 
 type readInvitationRequest struct {
-	Code string `json:"code" doc:"What stands behind # in the link"`
+	Code string `json:"code" doc:"The part of the link after #"`
 }
 
 type readInvitation struct {
@@ -59,7 +59,7 @@ type inviteRequest struct {
 
 type acceptRequest struct {
 	Code     string `json:"code" doc:"The part of the link after #"`
-	Password string `json:"password" maxLength:"1000" doc:"Of the account that there is with this address, or of the one that is made; a link that was mailed sets it anew where nobody had proved to have the address"`
+	Password string `json:"password" maxLength:"1000" doc:"Password of the existing account with this address, or of the new account. A mailed link sets a new password if the address was never confirmed"`
 	Name     string `json:"name,omitempty" maxLength:"100" doc:"Of a person without an account"`
 }
 

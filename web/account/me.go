@@ -33,7 +33,7 @@ type me struct {
 	RecoveryCodes int              `json:"recovery_codes" doc:"How many are left"`
 	Session       SessionItem      `json:"session"`
 	Mode          string           `json:"mode" enum:"self-hosted,cloud" doc:"cloud: teams have plans with limits; self-hosted: they have none"`
-	Guardrails    string           `json:"guardrails" enum:"enforce,warn" doc:"Whether this server holds mail back whose bounces or complaints are over the line, or only warns"`
+	Guardrails    string           `json:"guardrails" enum:"enforce,warn" doc:"Whether the server slows and pauses teams over the bounce or complaint limit, or only warns"`
 	Capturing     bool             `json:"capturing" doc:"Whether this server captures mail instead of sending it"`
 }
 

@@ -24,7 +24,7 @@ type confirmRequest struct {
 }
 
 type changePasswordRequest struct {
-	Current string `json:"current,omitempty" doc:"The password so far; absent where there is none"`
+	Current string `json:"current,omitempty" doc:"Current password; absent if none is set"`
 	New     string `json:"new" minLength:"12" maxLength:"1000"`
 }
 

@@ -53,7 +53,7 @@ func (r *createContactRequest) input(audienceID string) (*app.ContactInput, erro
 // updateContactRequest is the body of PATCH /contacts/{id}. Some clients repeat the contact's
 // segments in it.
 type updateContactRequest struct {
-	Email        string              `json:"email,omitempty" doc:"New address of the contact. Opt-outs and suppressions of the old address hold for both"`
+	Email        string              `json:"email,omitempty" doc:"New address of the contact. Opt-outs and suppressions of the old address apply to both"`
 	FirstName    rest.Change[string] `json:"first_name" required:"false" maxLength:"255" doc:"null clears it"`
 	LastName     rest.Change[string] `json:"last_name" required:"false" maxLength:"255" doc:"null clears it"`
 	Unsubscribed *bool               `json:"unsubscribed,omitempty" doc:"true opts the contact out of all marketing mail; false subscribes it again"`

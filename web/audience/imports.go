@@ -28,7 +28,7 @@ type ImportCounts struct {
 	Created int `json:"created"`
 	Updated int `json:"updated"`
 	Skipped int `json:"skipped" doc:"Their addresses had contacts already"`
-	Failed  int `json:"failed" doc:"Rows that could not be taken; their errors can be read"`
+	Failed  int `json:"failed" doc:"Rejected rows; their errors can be listed"`
 }
 
 // ImportItem is an import in a list.
@@ -53,14 +53,14 @@ type ImportFlaw struct {
 type importRecord struct {
 	ImportItem
 	Consent []importConsent `json:"consent" doc:"The columns that decide who gets mail, and how they are read"`
-	Errors  []ImportFlaw    `json:"errors" doc:"The first 100 rows that could not be taken"`
+	Errors  []ImportFlaw    `json:"errors" doc:"The first 100 rejected rows"`
 }
 
 // importConsent is a column that decides who gets mail.
 type importConsent struct {
 	File   string `json:"file,omitempty" doc:"In a ZIP archive"`
 	Column string `json:"column"`
-	Sense  string `json:"sense" enum:"agreed,refused,bounced,complaint,reason,since,status,hint,loose" doc:"What the column says: agreed, that somebody agreed to mail; refused or reason, that they opted out; since, when they agreed; bounced; complaint; status, a word such as unsubscribed; hint and loose, the same where the word is known"`
+	Sense  string `json:"sense" enum:"agreed,refused,bounced,complaint,reason,since,status,hint,loose" doc:"Meaning of the column: agreed: consent to mail; refused or reason: an opt-out; since: time of the consent; bounced; complaint; status: a word such as unsubscribed; hint and loose: the same, if the word is known"`
 	ReadAs string `json:"read_as" doc:"The same in words"`
 }
 
@@ -84,7 +84,7 @@ type removedImport struct {
 // propertyColumn is the column of a property: an object, or only the heading.
 type propertyColumn struct {
 	Column string `json:"column"`
-	Type   string `json:"type,omitempty" enum:"string,number,boolean,date_dmy,date_mdy,date_ymd"`
+	Type   string `json:"type,omitempty" enum:"string,number,number_point,number_comma,boolean,date_dmy,date_mdy,date_ymd"`
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -104,7 +104,7 @@ func (propertyColumn) Schema(*openapi.Registry) *openapi.Schema {
 	heading := &openapi.Schema{Type: openapi.TypeString}
 	return &openapi.Schema{OneOf: []*openapi.Schema{heading, {
 		Type: openapi.TypeObject, Required: []string{"column"}, AdditionalProperties: false,
-		Properties: map[string]*openapi.Schema{"column": heading, "type": {Type: openapi.TypeString, Enum: []any{"string", "number", "boolean", "date_dmy", "date_mdy", "date_ymd"}}},
+		Properties: map[string]*openapi.Schema{"column": heading, "type": {Type: openapi.TypeString, Enum: []any{"string", "number", "number_point", "number_comma", "boolean", "date_dmy", "date_mdy", "date_ymd"}}},
 	}}}
 }
 

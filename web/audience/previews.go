@@ -16,15 +16,15 @@ type PreviewRoutes struct{ Service *audience.Previews }
 // previewSegmentRequest is the body of POST /segments/preview.
 type previewSegmentRequest struct {
 	Filter    *segmentFilter `json:"filter,omitempty"`
-	SegmentID string         `json:"segment_id,omitempty" format:"uuid" doc:"In place of filter: counts those whom a broadcast to this segment would reach, without a sample"`
-	TopicID   string         `json:"topic_id,omitempty" format:"uuid" doc:"Counts of them those whom mail about this topic would reach"`
+	SegmentID string         `json:"segment_id,omitempty" format:"uuid" doc:"Instead of filter: counts the contacts that a broadcast to this segment would reach, without a sample"`
+	TopicID   string         `json:"topic_id,omitempty" format:"uuid" doc:"Counts only contacts that mail about this topic would reach"`
 }
 
 type segmentPreview struct {
 	Object string        `json:"object" enum:"segment_preview"`
 	Count  int           `json:"count"`
-	Exact  bool          `json:"exact" doc:"false: there are at least as many; to count all would have taken too long"`
-	Sample []ContactItem `json:"sample" doc:"The newest of them, ten at most"`
+	Exact  bool          `json:"exact" doc:"false: at least as many; counting all would take too long"`
+	Sample []ContactItem `json:"sample" doc:"The newest matching contacts, ten at most"`
 }
 
 type segmentPreviewOutput struct{ Body segmentPreview }

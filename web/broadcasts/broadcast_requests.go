@@ -14,9 +14,9 @@ type createBroadcastRequest struct {
 	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"Send only to contacts who are opted in to this topic"`
 	From        string             `json:"from" doc:"The sender, at a verified domain" example:"Acme <news@example.com>"`
 	ReplyTo     shapes.AddressList `json:"reply_to,omitempty"`
-	Subject     string             `json:"subject" maxLength:"2000" doc:"May hold placeholders"`
+	Subject     string             `json:"subject" maxLength:"2000" doc:"May contain placeholders"`
 	PreviewText string             `json:"preview_text,omitempty" maxLength:"1000" doc:"Preview text that mail clients show beside the subject"`
-	HTML        string             `json:"html,omitempty" doc:"May hold placeholders like {{{FIRST_NAME|there}}} and {{{UNSUBSCRIBE_URL}}}; html or text is needed"`
+	HTML        string             `json:"html,omitempty" doc:"Placeholders like {{{FIRST_NAME|there}}} and {{{UNSUBSCRIBE_URL}}}; html or text is needed"`
 	Text        *string            `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
 	Design      string             `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`
 	Send        bool               `json:"send,omitempty" doc:"true: send it now or at scheduled_at; default: keep it as a draft"`

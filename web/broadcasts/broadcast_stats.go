@@ -41,8 +41,8 @@ type (
 	recipientPageInput struct {
 		BroadcastPath
 		rest.PageParams
-		Type       string `query:"type" enum:"sent,delivery_delayed,delivered,opened,not_opened,clicked,not_clicked,bounced,complained,unsubscribed,suppressed,failed,canceled,queued" doc:"Only those to whom it happened, whatever happened afterwards; not_opened and not_clicked: those whose mail was taken and did not bounce; queued: nothing yet"`
-		Email      string `query:"email" doc:"Only those whose address holds this text; case makes no difference"`
+		Type       string `query:"type" enum:"sent,delivery_delayed,delivered,opened,not_opened,clicked,not_clicked,bounced,complained,unsubscribed,suppressed,failed,canceled,queued" doc:"Only recipients with this event, whatever happened afterwards; not_opened and not_clicked: of accepted mail that did not bounce; queued: no event yet"`
+		Email      string `query:"email" doc:"Only recipients whose address contains this text; case is ignored"`
 		BounceType string `query:"bounce_type" enum:"permanent,transient,undetermined" doc:"Of those that bounced; goes with type bounced, or without a type"`
 	}
 	clickedLinkPageInput struct {

@@ -26,7 +26,7 @@ type BroadcastItem struct {
 	ScheduledAt *string             `json:"scheduled_at" format:"date-time"`
 	PausedAt    *string             `json:"paused_at" format:"date-time" doc:"Since when a queued broadcast is paused; null: it is not"`
 	SentAt      *string             `json:"sent_at" format:"date-time" doc:"When nothing was left to send"`
-	SentCount   int64               `json:"sent_count" doc:"Recipients whose mail the relay has taken"`
+	SentCount   int64               `json:"sent_count" doc:"Recipients whose mail the relay accepted"`
 	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send, while it is paused, or while its relay takes nothing"`
 }
 

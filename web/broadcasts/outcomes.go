@@ -12,8 +12,8 @@ import (
 // outcomeSegmentRequest is the body of POST /broadcasts/{id}/segment.
 type outcomeSegmentRequest struct {
 	Name    string `json:"name" maxLength:"255"`
-	Outcome string `json:"outcome" enum:"sent,delivered,opened,not_opened,clicked,not_clicked,bounced,complained,unsubscribed,suppressed,failed,canceled" doc:"What happened to those people; canceled: those who did not get it since it was canceled; not_opened and not_clicked: of those whose mail was taken and did not bounce"`
-	URL     string `json:"url,omitempty" doc:"With clicked: those who followed this link, as the content has it"`
+	Outcome string `json:"outcome" enum:"sent,delivered,opened,not_opened,clicked,not_clicked,bounced,complained,unsubscribed,suppressed,failed,canceled" doc:"The recipients' result; canceled: not sent because the broadcast was canceled; not_opened and not_clicked: of accepted mail that did not bounce"`
+	URL     string `json:"url,omitempty" doc:"With clicked: recipients who clicked this link, as it is written in the content"`
 }
 
 type outcomeSegment struct {

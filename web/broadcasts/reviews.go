@@ -23,13 +23,13 @@ type ReviewRoutes struct {
 type broadcastPlan struct {
 	Object     string      `json:"object" enum:"broadcast_plan"`
 	Recipients int         `json:"recipients" doc:"To how many it would be sent"`
-	LeftOut    planLeftOut `json:"left_out" doc:"Contacts of its segment that it would not go to, each by the first reason that holds"`
+	LeftOut    planLeftOut `json:"left_out" doc:"Contacts of the segment that the broadcast would not reach, each counted under the first reason that applies"`
 	StartsAt   string      `json:"starts_at" format:"date-time"`
 	FinishesAt *string     `json:"finishes_at" format:"date-time" doc:"Estimated time of the last send; null: unknown"`
 	Waves      []planWave  `json:"waves" doc:"Estimated sends per day; empty: unknown"`
 	Warning    *planDelay  `json:"warning" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind); null: it does not"`
 	Tags       []planTag   `json:"unfilled_tags" doc:"Tags of other services in its content, whose place no value takes"`
-	Score      planScore   `json:"score" doc:"Of its content, as GET /emails/{id}/insights has it"`
+	Score      planScore   `json:"score" doc:"Score of the content, as in GET /emails/{id}/insights"`
 }
 
 type planTag struct {
@@ -86,7 +86,7 @@ type planBroadcastRequest struct {
 
 // previewBroadcastRequest is the optional body of POST /broadcasts/{id}/preview.
 type previewBroadcastRequest struct {
-	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; any contact of its segment if absent"`
+	Contact string `json:"contact,omitempty" doc:"Contact to render for: an id or an address; absent: any contact of the segment"`
 	Images  bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
 	Clicks  bool   `json:"clicks,omitempty" doc:"Write behind each link how often it was followed, and its share of all clicks"`
 }

@@ -97,7 +97,7 @@ type createTemplateRequest struct {
 	HTML      string             `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every KEY must be declared in variables or be a reserved one"`
 	Alias     string             `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name for the template, usable instead of its id"`
 	From      string             `json:"from,omitempty" doc:"Default sender of sends"`
-	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"Default subject of sends; may hold placeholders"`
+	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"Default subject of sends; may contain placeholders"`
 	ReplyTo   shapes.AddressList `json:"reply_to,omitempty" doc:"Default sender of sends"`
 	Text      *string            `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
 	Design    string             `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`

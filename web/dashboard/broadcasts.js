@@ -71,7 +71,7 @@ export default function Broadcasts() {
 	const audience = (row) => (row.segment_id ? named.get(row.segment_id) ?? t('broadcasts.segmentGone') : t('composer.everybody'));
 	const make = html`<${Button} kind="primary" icon="plus" onClick=${create}>${t('broadcasts.new')}<//>`;
 	return html`<${Head} title=${t('broadcasts.title')}><${Csv} path="/broadcasts" name="broadcasts" />${make}<//>
-	<${Table} list=${list} label=${t('broadcasts.title')} open=${pageOf} empty=${html`<${Empty} icon="broadcast" title=${t('broadcasts.none')} act=${make}>${t('broadcasts.noneText')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('broadcasts.title')} open=${pageOf} empty=${html`<${Empty} ghost=${[['Summer dates', html`<${BroadcastStatus} of=${{ status: 'draft' }} />`, '–'], ['Product news', html`<${BroadcastStatus} of=${{ status: 'sent' }} />`, number(2482)]]} icon="broadcast" title=${t('broadcasts.none')} act=${make}>${t('broadcasts.noneText')}<//>`} columns=${[
 		{ name: t('broadcasts.name'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${BroadcastStatus} of=${row} /> <span class="muted">${row.counts.recipients ? number(row.counts.recipients) : ''}</span></span>` },
 		{ name: t('broadcasts.state'), class: 'w-status hide-s', cell: (row) => html`<${BroadcastStatus} of=${row} />` },
 		{ name: t('broadcasts.audience'), class: 'w-part cell-cut drop-1', cell: (row) => html`<bdi>${audience(row)}</bdi>` },

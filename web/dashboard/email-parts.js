@@ -8,7 +8,7 @@ const rank = ['queued', 'scheduled', 'requeued', 'resent', 'deferred', 'delivery
 const looks = {
 	queued: ['', 'queued'], scheduled: ['', 'scheduled'], rescheduled: ['', 'scheduled'], sent: ['', 'sent'], delivered: ['good', 'delivered'], opened: ['good', 'opened'], prefetched: ['', 'opened'], clicked: ['good', 'clicked'],
 	deferred: ['warn', 'delayed'], delivery_delayed: ['warn', 'delayed'], interrupted: ['warn', 'delayed'], in_doubt: ['warn', 'delayed'], relay_trouble: ['warn', 'failing'], quota_wait: ['warn', 'resting'], held: ['warn', 'resting'],
-	captured: ['', 'sent'], released: ['', 'queued'], moved: ['', 'queued'], requeued: ['', 'queued'], resent: ['', 'sent'], bounced: ['bad', 'bounced'], failed: ['bad', 'bounced'], complained: ['bad', 'complained'], suppressed: ['', 'suppressed'], canceled: ['', 'canceled'], unsubscribed: ['', 'canceled'],
+	captured: ['', 'captured'], released: ['', 'queued'], moved: ['', 'queued'], requeued: ['', 'queued'], resent: ['', 'sent'], bounced: ['bad', 'bounced'], failed: ['bad', 'bounced'], complained: ['bad', 'complained'], suppressed: ['', 'suppressed'], canceled: ['', 'canceled'], unsubscribed: ['', 'canceled'],
 };
 
 /** @param {string} type @returns {[string, string]} */

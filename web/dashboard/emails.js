@@ -11,7 +11,8 @@ import { addressOf, ask, keys, read, timeOfId, written } from './emails-query.js
 import { drop, Views } from './emails-views.js';
 import { encoded } from './paths.js';
 import { sendDialog } from './send.js';
-import { Button, Empty, Head, Status, Time } from './ui/base.js';
+import { me } from './state.js';
+import { Button, Empty, Head, Notice, Status, Time } from './ui/base.js';
 import { attempt, confirm } from './ui/float.js';
 import { Bulk, Csv, Table } from './ui/list.js';
 
@@ -96,11 +97,12 @@ function Tags({ of, filters }) {
 /** States of mail that was not delivered, whose reason the list shows. */
 const unfortunate = ['bounced', 'failed', 'complained', 'deferred', 'delivery_delayed'];
 
-/** Why an email did not arrive: the server's response. */
+/** Why an email did not arrive: the server's response, and whose mail it is about if there are several recipients. */
 function Why({ of: row }) {
 	const [code, reply] = replyOf(row.reason?.detail ?? {});
 	if (!unfortunate.includes(row.state) || !(code || reply)) return null;
-	return html`<span class="cell-why" title=${reply}>${code && html`<span class="mono">${code}</span> `}${reply}</span>`;
+	const one = row.to.length + row.cc.length + row.bcc.length > 1 && row.reason.recipient;
+	return html`<span class="cell-why" title=${one ? `${one}: ${reply}` : reply}>${one && html`<bdi>${one}</bdi>: `}${code && html`<span class="mono">${code}</span> `}${reply}</span>`;
 }
 
 /** The page. */
@@ -141,6 +143,7 @@ export default function Emails() {
 	const body = refused || (!list.rows.length && !list.loading && !list.error && !waits && list.page) ? blank : html`<${Table} list=${list} label=${t('emails.label')} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t('emails.fresh', { n })}
 		searched=${at && html`<span>${backTo(at)}</span>`} />`;
 	return html`<${Head} title=${t('emails.title')}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t('emails.send')}<//><//>
+	${me.value.capturing && html`<div class="tools"><${Notice}>${t('overview.capturing')}<//></div>`}
 	<div class="tools tools--wrap"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /><${Picks} filters=${filters} domains=${known.domains} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />
 	${body}

@@ -78,7 +78,7 @@ function Becomes({ head, preset }) {
 }
 
 /** The type of a column's values. */
-const kindChoices = () => [...['string', 'number', 'boolean'].map((kind) => [kind, t(`properties.${kind}`)]), ...['date_dmy', 'date_mdy', 'date_ymd'].map((kind) => [kind, t(`imports.${kind}`)])];
+const kindChoices = () => [...['string', 'number', 'boolean'].map((kind) => [kind, t(`properties.${kind}`)]), ...['number_comma', 'number_point', 'date_dmy', 'date_mdy', 'date_ymd'].map((kind) => [kind, t(`imports.${kind}`)])];
 
 /** The columns and their first rows; map null: the preset decides. @param {any} props */
 const Columns = ({ head, map, setMap, keys, setKeys, kinds, setKind }) => html`<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th>${map && html`<th scope="col">${t('imports.becomes')}</th>`}<th scope="col">${t('imports.samples')}</th></tr></thead><tbody>

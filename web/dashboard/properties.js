@@ -14,7 +14,7 @@ export default function Properties() {
 	const add = html`<${Button} kind="primary" icon="plus" onClick=${() => addProperty(list.reload)}>${t('properties.add')}<//>`;
 	return html`<${Head} title=${t('properties.title')}><${Csv} path="/contact-properties" name="properties" />${list.rows.length > 0 && add}<//>
 	<${AudienceSections} at="properties" />
-	<${Table} list=${list} label=${t('properties.title')} empty=${html`<${Empty} icon="code" title=${t('properties.empty')} act=${add}>${t('properties.emptyText')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('properties.title')} empty=${html`<${Empty} ghost=${[[html`<span class="mono">city</span>`, t('properties.string'), 'Bergen'], [html`<span class="mono">orders</span>`, t('properties.number'), '12']]} icon="code" title=${t('properties.empty')} act=${add}>${t('properties.emptyText')}<//>`} columns=${[
 		{ name: t('properties.key'), class: 'cell-name cell-cut', cell: (row) => html`<button type="button" class="link-plain mono" title=${row.key} onClick=${() => showProperty(row, list.reload)}>${row.key}</button><span class="cell-sub">${t(`properties.${row.type}`)}${row.fallback_value !== null && ` · ${row.fallback_value}`}</span>` },
 		{ name: t('properties.type'), class: 'w-status hide-s', cell: (row) => t(`properties.${row.type}`) },
 		{ name: t('properties.fallback'), class: 'cell-cut hide-s', cell: (row) => (row.fallback_value === null ? html`<span class="muted">${t('ui.none')}</span>` : html`<bdi>${String(row.fallback_value)}</bdi>`) },

@@ -86,11 +86,12 @@ const lines = { bounced: [0.04, 0.05], complained: [0.0005, 0.001] };
 function Funnel({ counts }) {
 	const row = (name, of, part = of ? counts[name] / of : 0) => {
 		const limit = lines[name];
+		const enforced = me.value.guardrails === 'enforce';
 		const top = limit ? limit[1] * 1.2 : 1;
 		const digits = part === 1 || !part ? 0 : part < 0.001 ? 3 : 2;
 		const width = `${100 * Math.min(1, part / top)}%`;
-		return html`<span class="ink2">${t(`report.${name}`)}</span><svg role="img" aria-label=${`${t(`report.${name}`)}: ${number(counts[name])}, ${percent(part, digits)}`}><rect class="meter-ground" y="4" width="100%" height="8" rx="2" /><rect class="meter-fill" y="4" width=${width} height="8" rx="2" />${limit?.map((l) => html`<line class="scale-line" x1=${`${100 * l / top}%`} x2=${`${100 * l / top}%`} y1="0" y2="16" />`)}</svg><span class="num medium">${number(counts[name])}</span><span class="num muted">${of ? percent(part, digits) : '–'}</span>
-		${limit && html`<span class="funnel-note">${t(me.value.guardrails === 'enforce' ? 'report.scale' : 'report.warnScale', { top: percent(top, limit[1] < 0.01 ? 2 : 0), slow: percent(limit[0], limit[1] < 0.01 ? 2 : 0), stop: percent(limit[1], limit[1] < 0.01 ? 1 : 0) })}</span>`}${name === 'opened' && html`<span class="funnel-note">${t('report.ofDelivered')}</span>`}`;
+		return html`<span class="ink2">${t(`report.${name}`)}</span><svg role="img" aria-label=${`${t(`report.${name}`)}: ${number(counts[name])}, ${percent(part, digits)}`}><rect class="meter-ground" y="4" width="100%" height="8" rx="2" /><rect class="meter-fill" y="4" width=${width} height="8" rx="2" />${limit?.slice(0, enforced ? 2 : 1).map((l) => html`<line class="scale-line" x1=${`${100 * l / top}%`} x2=${`${100 * l / top}%`} y1="0" y2="16" />`)}</svg><span class="num medium">${number(counts[name])}</span><span class="num muted">${of ? percent(part, digits) : '–'}</span>
+		${limit && html`<span class="funnel-note">${t(enforced ? 'report.scale' : 'report.warnScale', { top: percent(top, limit[1] < 0.01 ? 2 : 0), slow: percent(limit[0], limit[1] < 0.01 ? 2 : 0), stop: percent(limit[1], limit[1] < 0.01 ? 1 : 0) })}</span>`}${name === 'opened' && html`<span class="funnel-note">${t('report.ofDelivered')}</span>`}`;
 	};
 	return html`<div class="funnel">${row('sent', counts.recipients)}${row('delivered', counts.sent)}${row('opened', counts.delivered)}${row('clicked', counts.delivered)}${row('bounced', counts.sent)}${row('complained', counts.delivered)}${row('unsubscribed', counts.delivered)}${counts.suppressed > 0 && row('suppressed', counts.recipients)}${counts.failed > 0 && row('failed', counts.recipients)}${counts.canceled > 0 && row('canceled', counts.recipients)}</div>`;
 }

@@ -31,7 +31,8 @@ export default function Settings() {
 }
 
 const title = (s) => t(`settings.names.${s.name}`);
-const value = (s) => (s.value === '' ? html`<span class="muted">–</span>` : s.value);
+/** A value; a retention of 0 has no limit. */
+const value = (s) => (s.value === '0' && s.name.startsWith('keep-') ? t('relays.noLimit') : s.value === '' ? html`<span class="muted">–</span>` : s.value);
 
 /** The source of a value: the flag or variable that overrides it, by name. */
 const source = (s) => s.from !== 'default' && html`<div class="muted t12">${t(`settings.sources.${s.from}`, { flag: `--${s.name}`, variable: s.variable })}</div>`;

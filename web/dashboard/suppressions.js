@@ -69,7 +69,7 @@ export default function Suppressions() {
 		find();
 	}}><input class="input requests-path" type="email" aria-label=${t('suppressions.find')} placeholder=${t('suppressions.find')} value=${typed} onInput=${(e) => type(e.currentTarget.value)} /><${Button} type="submit" icon="search" label=${t('suppressions.findAct')} /></form>
 		<${Select} bare label=${t('suppressions.origin')} value=${origin} onChange=${(value) => setQuery({ origin: value })} options=${[['', t('suppressions.any')], ...origins.map((o) => [o, t(`suppressions.origins.${o}`)])]} /></div>
-	<${Table} list=${list} label=${t('suppressions.title')} selected=${selected} onSelect=${select} empty=${html`<${Empty} icon="st-suppressed" title=${email ? t('suppressions.isNot', { email }) : t(origin ? 'suppressions.noneSuch' : 'suppressions.none')} act=${origin || email ? html`<${Button} onClick=${() => {
+	<${Table} list=${list} label=${t('suppressions.title')} selected=${selected} onSelect=${select} empty=${html`<${Empty} ghost=${origin || email ? undefined : [['ann@example.com', t('suppressions.origins.bounce'), t('time.h', { n: 2 })], ['ben@example.com', t('suppressions.origins.unsubscribe'), t('time.d', { n: 3 })]]} icon="st-suppressed" title=${email ? t('suppressions.isNot', { email }) : t(origin ? 'suppressions.noneSuch' : 'suppressions.none')} act=${origin || email ? html`<${Button} onClick=${() => {
 		type('');
 		setQuery({ origin: null, email: null });
 	}}>${t('suppressions.showAll')}<//>` : html`<${Button} onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[

@@ -183,3 +183,18 @@ func TestFontStacksMatchServer(t *testing.T) {
 		}
 	}
 }
+
+// TestStatesHaveDistinctNames: a filter and a list with two states of one name can't be told apart.
+func TestStatesHaveDistinctNames(t *testing.T) {
+	for name, dict := range languageTexts(t) {
+		words, _ := dict["status"].(map[string]any)
+		states := map[any]string{}
+		for _, state := range listed(t, "ListedEmail", "state") {
+			text := words[state]
+			if other, taken := states[text]; taken {
+				t.Errorf("%s: %s and %s are both %q", name, other, state, text)
+			}
+			states[text] = state
+		}
+	}
+}

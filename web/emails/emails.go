@@ -46,7 +46,7 @@ type emailRecord struct {
 	KeyID       string            `json:"key_id,omitempty" format:"uuid" doc:"The API key or member that sent it; absent where it was the command line or a broadcast"`
 	Size        int64             `json:"size,omitempty" doc:"About how large the message is on the wire, in bytes; absent once its content was deleted"`
 	Score       *float64          `json:"score"`
-	Verdict     verdict.Verdict   `json:"verdict" doc:"What became of it and why, in one sentence, and what to do"`
+	Verdict     verdict.Verdict   `json:"verdict" doc:"The result of the email and its reason, in one sentence, and what to do"`
 }
 
 type emailRaw struct {
@@ -94,7 +94,7 @@ func (r Routes) Add(h *rest.Handler) {
 	}, r.listEmails)
 	rest.Register(h, rest.Route{}, openapi.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
-		Summary: "Get an email with its content, its status and a verdict on what became of it", Tags: shapes.EmailTags,
+		Summary: "Get an email with its content, its status and a verdict on its result", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getEmail)
 	rest.Register(h, rest.Route{}, openapi.Operation{

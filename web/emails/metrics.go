@@ -43,7 +43,7 @@ type MetricValues struct {
 	Failed              *float64 `json:"failed,omitempty"`
 	Sent                *float64 `json:"sent,omitempty" doc:"Recipients that a relay took, or refused by name, and test recipients"`
 	UniqueOpened        *float64 `json:"unique_opened,omitempty" doc:"Emails that were opened"`
-	UniqueClicked       *float64 `json:"unique_clicked,omitempty" doc:"Emails of which a link was followed"`
+	UniqueClicked       *float64 `json:"unique_clicked,omitempty" doc:"Emails with at least one clicked link"`
 	DeliveryRate        *float64 `json:"delivery_rate,omitempty" doc:"delivered of sent"`
 	OpenRate            *float64 `json:"open_rate,omitempty" doc:"unique_opened of those that have the mail: delivered or, if more, sent less bounced"`
 	ClickRate           *float64 `json:"click_rate,omitempty" doc:"unique_clicked of those that have the mail"`

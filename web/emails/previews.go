@@ -16,7 +16,7 @@ import (
 
 // previewEmailRequest is the optional body of POST /emails/{id}/preview.
 type previewEmailRequest struct {
-	Images bool `json:"images,omitempty" doc:"Have the page show pictures from elsewhere: their senders learn that it is looked at"`
+	Images bool `json:"images,omitempty" doc:"Load remote images: their servers learn that the page was opened"`
 }
 
 type emailPreview struct {

@@ -25,7 +25,7 @@ type searchInput struct {
 	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"List the emails of this broadcast, which no other list contains. Allows no other filter"`
 	CreatedAfter  string `query:"created_after" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
 	CreatedBefore string `query:"created_before" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
-	Include       string `query:"include" enum:"reason" csv:"reason" doc:"reason: add to each email the event that caused its state. CSV always has it"`
+	Include       string `query:"include" enum:"reason" csv:"reason" doc:"reason: add the event that caused the state of each email. CSV always includes it"`
 }
 
 func (in *searchInput) query() mail.SearchQuery {

@@ -20,7 +20,7 @@ import (
 // The length of lists is checked while they are decoded, for the same reason.
 type SendEmailRequest struct {
 	From        string             `json:"from,omitempty" doc:"The sender, with or without a display name; required unless the template has one" example:"Acme <hello@example.com>"`
-	To          shapes.AddressList `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
+	To          shapes.AddressList `json:"to" doc:"Recipients; at most 50 in to, cc and bcc"`
 	Cc          shapes.AddressList `json:"cc,omitempty"`
 	Bcc         shapes.AddressList `json:"bcc,omitempty"`
 	ReplyTo     shapes.AddressList `json:"reply_to,omitempty"`
@@ -32,7 +32,7 @@ type SendEmailRequest struct {
 	Attachments attachmentList     `json:"attachments,omitempty"`
 	ScheduledAt string             `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
 	ExpiresIn   string             `json:"expires_in,omitempty" minLength:"1" doc:"How long the email may wait for its relay, 1m to 30d; then it fails with the reason expired. Default: the setting of the server" example:"10m"`
-	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"Topic of the email: recipients who opted out of it or of all mail are left out, and the email gets one-click unsubscribe headers"`
+	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"Topic of the email: recipients who opted out of it or of all mail are skipped; the email gets one-click unsubscribe headers"`
 	Template    templateUse        `json:"template,omitempty" doc:"A published template in place of html and text; from, subject and reply_to of the send go before the template's"`
 }
 

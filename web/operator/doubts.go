@@ -21,7 +21,7 @@ type DoubtItem struct {
 	Relay     string   `json:"relay"`
 	CreatedAt string   `json:"created_at" format:"date-time"`
 	SettledAt *string  `json:"settled_at" format:"date-time" doc:"null: it is open"`
-	Settled   *string  `json:"settled" doc:"What became of it, in words; null: it is open"`
+	Settled   *string  `json:"settled" doc:"How the outcome was settled, as text; null: unknown"`
 }
 
 type doubtsInput struct {

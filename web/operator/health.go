@@ -22,7 +22,7 @@ type serverStatus struct {
 
 	Certificates []statusCertificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others"`
 	Version      string              `json:"version"`
-	Servers      []statusServer      `json:"servers,omitempty" doc:"Those that share a database of PostgreSQL and send all of them, the one that leads first"`
+	Servers      []statusServer      `json:"servers,omitempty" doc:"Servers that share a PostgreSQL database, the leader first"`
 }
 
 type statusServer struct {
@@ -34,7 +34,7 @@ type statusServer struct {
 
 type statusCertificate struct {
 	Host    string  `json:"host" doc:"Whom it is for, or the file that it comes from"`
-	Until   *string `json:"until" format:"date-time" doc:"null: there is none yet"`
+	Until   *string `json:"until" format:"date-time" doc:"null: none yet"`
 	Failure *string `json:"failure" doc:"Why there is no newer one; null: nothing went wrong"`
 }
 
@@ -46,8 +46,8 @@ type finding struct {
 	Params   map[string]string `json:"params" doc:"Values in its sentences"`
 	What     string            `json:"what"`
 	Fix      string            `json:"fix" doc:"What helps, in words"`
-	Command  string            `json:"command" doc:"A command that helps and runs when pasted; empty: there is none"`
-	Page     string            `json:"page" doc:"Page of the dashboard that helps, below /dashboard; empty: there is none"`
+	Command  string            `json:"command" doc:"Command that helps and runs when pasted; empty: none"`
+	Page     string            `json:"page" doc:"Page of the dashboard that helps, below /dashboard; empty: none"`
 }
 
 type statusQueue struct {

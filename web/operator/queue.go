@@ -29,7 +29,7 @@ type QueueItem struct {
 	From      string      `json:"from"`
 	To        []string    `json:"to" doc:"Who still waits; empty for a broadcast"`
 	State     queue.State `json:"state" enum:"due,scheduled,retry,held,relay,quota,paced"`
-	Reason    string      `json:"reason" doc:"Why it waits, in words; of what is held: damaged, manual or restored"`
+	Reason    string      `json:"reason" doc:"Why it is queued, as text; for held mail: damaged, manual or restored"`
 	CreatedAt string      `json:"created_at" format:"date-time"`
 	NextAt    *string     `json:"next_at" format:"date-time" doc:"null: something else has to happen first"`
 	Attempts  int         `json:"attempts"`
@@ -53,7 +53,7 @@ type queueList struct {
 	Object    string             `json:"object" enum:"list"`
 	HasMore   bool               `json:"has_more" doc:"Whether rows follow"`
 	Data      []QueueItem        `json:"data"`
-	Waiting   int64              `json:"waiting" doc:"All that waits of the team, whatever the filter: emails, and recipients of broadcasts"`
+	Waiting   int64              `json:"waiting" doc:"All queued mail of the team, regardless of the filter: emails and recipients of broadcasts"`
 	Oldest    *string            `json:"oldest" format:"date-time" doc:"When the oldest was accepted of what does not wait for a time of its own"`
 	By        []queueCount       `json:"by" doc:"How much waits, by relay and reason"`
 	ToDomains []queueDomainCount `json:"to_domains" doc:"The twenty domains of recipients with most"`
@@ -62,7 +62,7 @@ type queueList struct {
 type queueResult struct {
 	Object  string `json:"object" enum:"queue"`
 	Matched int64  `json:"matched" doc:"What fits the filter"`
-	Changed int64  `json:"changed" doc:"What was acted on: not what is past the end of its message at the relay, or was so already"`
+	Changed int64  `json:"changed" doc:"Number of changed items, without those already sent to the relay and those already in this state"`
 	// Notes are added by a move.
 	Notes []string `json:"notes,omitempty" doc:"What to look at besides, in words"`
 }

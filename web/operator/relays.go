@@ -20,7 +20,7 @@ type RelayItem struct {
 	Host        string  `json:"host" doc:"With the port"`
 	User        string  `json:"user,omitempty"`
 	State       string  `json:"state" enum:"open,resting,paused,failing"`
-	Reason      *string `json:"reason" doc:"In the relay's words, or the operator's pause"`
+	Reason      *string `json:"reason" doc:"The relay's response, or the reason of the pause"`
 	Since       *string `json:"since" format:"date-time"`
 	NextTry     *string `json:"next_try" format:"date-time"`
 	Rate        float64 `json:"rate" doc:"Messages a second; zero: no limit"`
@@ -130,7 +130,7 @@ func (r RelayRoutes) Add(h *rest.Handler) {
 	}, r.list)
 	rest.RegisterBody(h, changes, openapi.Operation{
 		OperationID: "add-relay", Method: http.MethodPost, Path: "/relays", DefaultStatus: http.StatusCreated,
-		Summary: "Add a relay, or put it in the place of the one of its name; it is used within a second", Tags: relayTags,
+		Summary: "Add a relay, or replace the relay with this name; it is used within one second", Tags: relayTags,
 		Errors: []int{http.StatusConflict},
 	}, r.add)
 	rest.Register(h, reads, openapi.Operation{

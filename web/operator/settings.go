@@ -48,7 +48,7 @@ type diskUse struct {
 	WALBytes  int64       `json:"wal_bytes" doc:"Of its log, now"`
 	DiskFree  int64       `json:"disk_free" doc:"In bytes, now"`
 	FreeBytes int64       `json:"free_bytes" doc:"Within the file, for what comes next"`
-	LookedAt  *string     `json:"looked_at" format:"date-time" doc:"When free_bytes, tables and teams were looked at; they are shown again for some minutes. null: the first look is under way"`
+	LookedAt  *string     `json:"looked_at" format:"date-time" doc:"When free_bytes, tables and teams were measured; the result is cached for some minutes. null: the first measurement is running"`
 	Running   bool        `json:"running" doc:"A new look is under way: ask again"`
 	Tables    []diskTable `json:"tables" doc:"The largest first"`
 	Teams     []diskTeam  `json:"teams" doc:"The largest first"`

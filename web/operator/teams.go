@@ -18,7 +18,7 @@ type TeamStanding struct {
 	CreatedAt   string    `json:"created_at" format:"date-time"`
 	Plan        plan.Name `json:"plan" enum:"free,starter,pro,scale" doc:"Which a server in cloud mode goes by"`
 	Included    *int64    `json:"included" doc:"Recipients that a period of a monthly plan includes; null: a daily plan"`
-	Overage     bool      `json:"overage" doc:"A monthly plan may exceed what is included"`
+	Overage     bool      `json:"overage" doc:"Whether a monthly plan may exceed the included recipients"`
 	Suspended   bool      `json:"suspended" doc:"Nothing of it leaves, and what it sends is refused"`
 	SuspendedAt *string   `json:"suspended_at" format:"date-time"`
 	Reason      *string   `json:"reason" doc:"Reason, shown in the error of each rejected send"`
@@ -49,7 +49,7 @@ type changeTeamRequest struct {
 	Name      *string    `json:"name,omitempty"`
 	Plan      *plan.Name `json:"plan,omitempty" enum:"free,starter,pro,scale"`
 	Included  int64      `json:"included,omitempty" minimum:"0" doc:"With pro and scale: recipients that a period includes; without it the plan's own"`
-	Overage   bool       `json:"overage,omitempty" doc:"With pro and scale: allow sending beyond what is included"`
+	Overage   bool       `json:"overage,omitempty" doc:"With pro and scale: allow more than the included recipients"`
 	Suspended *bool      `json:"suspended,omitempty" doc:"Whether nothing of it leaves"`
 	Reason    string     `json:"reason,omitempty" doc:"With suspended: reason, shown in the error of each rejected send"`
 }
@@ -64,7 +64,7 @@ func (p *TeamPath) Resource() (kind string, id *string) { return "team", &p.ID }
 
 type deleteTeamInput struct {
 	TeamPath
-	Name string `query:"name" doc:"The name of the team, as it is written: what is deleted can't be had back"`
+	Name string `query:"name" doc:"Exact name of the team, as a confirmation: deleted data can't be restored"`
 }
 
 type (

@@ -77,7 +77,7 @@ func (s SearchedTo) MarshalJSON() ([]byte, error) {
 // Schema implements openapi.SchemaProvider.
 func (SearchedTo) Schema(*openapi.Registry) *openapi.Schema {
 	return &openapi.Schema{Type: openapi.TypeString, Format: "uuid", Nullable: true,
-		Description: "With a filter: the last row that was looked at, from where `after` (or `before`) goes on, also where `data` is empty; null: there are no others"}
+		Description: "With a filter: the last row searched, from which `after` (or `before`) continues, even if `data` is empty; null: no more rows"}
 }
 
 // searchList is the body of a list that can be searched.

@@ -100,7 +100,7 @@ func TestDashboardLists(t *testing.T) {
 		s.is("nothing is selected", `!document.querySelector('.bulk')`)
 		s.is("there is a row "+status, fmt.Sprintf(`(() => { const row = [...document.querySelectorAll('tbody tr')].find((row) => row.innerText.includes(%q)); row?.querySelector('input').click(); return !!row; })()`, status))
 	}
-	for status, acts := range map[string]string{"Bounced": "", "Delayed": "Retry now Cancel 1", "Scheduled": "Cancel 1"} {
+	for status, acts := range map[string]string{"Bounced": "", "Deferred": "Retry now Cancel 1", "Scheduled": "Cancel 1"} {
 		pick(status)
 		s.is("what is offered of "+status, fmt.Sprintf(`[...document.querySelectorAll('.bulk .btn:not(.btn--quiet)')].map((b) => b.innerText.trim()).join(' ') === %q && !!document.querySelector('.bulk')`, acts))
 	}
@@ -110,6 +110,18 @@ func TestDashboardLists(t *testing.T) {
 	for _, path := range []string{"/requests", "/queue?tab=emails", "/properties"} {
 		s.visit(path)
 		s.is("heads of "+path+" are words", `[...document.querySelectorAll('th')].every((head) => !getComputedStyle(head).fontFamily.includes('mono, monospace') && !/Mono|Menlo/.test(getComputedStyle(head).fontFamily))`)
+	}
+	s.visit("/domains")
+	s.is("a domain shows its mail of 30 days", `(() => { const row = (name) => [...document.querySelectorAll('tbody tr')].find((r) => r.innerText.startsWith(name)); return row('example.test')?.querySelectorAll('.spark rect').length === 1 && row('pending.example.net')?.querySelectorAll('.spark rect').length === 0; })()`)
+	s.visit("/operator/settings")
+	s.is("a retention without limit says so", `[...document.querySelectorAll('tr')].some((row) => row.innerText.startsWith('Keep emails') && row.innerText.includes('no limit'))`)
+	s.visit("/operator/health")
+	s.sees("pending.example.net (team Default) is not verified: its status is Not checked.")
+	for _, path := range w.pages {
+		if strings.HasSuffix(path, "/report") {
+			s.visit(path)
+			s.is("guardrails that only warn have one line", `document.querySelectorAll('.funnel .scale-line').length === 2`)
+		}
 	}
 	s.fine("lists")
 }

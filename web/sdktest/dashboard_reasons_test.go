@@ -25,7 +25,7 @@ func TestSetupToFirstEmail(t *testing.T) {
 			in := newInstance(t, "--resolver", ns.addr)
 			in.args = in.args[1:] // nothing is captured
 			if given {
-				in.args = append(in.args, "--relay", "smtp://"+relay.addr+"?tls=off")
+				in.wrap = []string{"env", "MAILER_RELAY=smtp://" + relay.addr + "?tls=off"}
 			}
 			in.serve(t)
 			s := newScreen(t, in.url, "")

@@ -3,6 +3,7 @@ package sdktest
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // pathOf is the page of the email with a subject.
@@ -64,6 +65,10 @@ func TestEmailList(t *testing.T) {
 	s.is("heads stay in sight", `[...document.querySelectorAll('thead th')].every((head) => getComputedStyle(head).position === 'sticky')`)
 	s.look(1920, "light")
 	s.is("a list is 1,200 px wide at most", `document.querySelector('table').clientWidth <= 1248`)
+	shared := w.made(t, "/emails", map[string]any{"from": "invoices@example.test", "to": []string{"fine@example.org", "nobody2@example.net"}, "subject": "Shared", "text": "hello"})
+	w.key.waitLast(t, shared, time.Minute, "bounced")
+	s.load("/emails")
+	s.is("a shared email names the recipient who bounced", `[...document.querySelectorAll('tbody tr')].some((row) => row.innerText.includes('nobody2@example.net: 550 5.1.1'))`)
 	s.fine("the list of emails")
 }
 
@@ -74,10 +79,12 @@ func TestEmptyTeam(t *testing.T) {
 	in := startBare(t)
 	s := newScreen(t, in.url, in.setUp(t).session(t))
 	s.load("/contacts")
-	for _, path := range []string{"/contacts", "/domains", "/keys", "/webhooks", "/segments", "/topics", "/emails"} {
+	for _, path := range []string{"/contacts", "/domains", "/keys", "/webhooks", "/segments", "/topics", "/emails", "/broadcasts", "/imports", "/suppressions", "/properties", "/operator/relays"} {
 		s.visit(path)
 		s.is(path+" shows what will be there", `!!document.querySelector('.ghost[aria-hidden=true] td') && !!document.querySelector('.empty h3')`)
 	}
+	s.visit("/emails")
+	s.sees("This server captures mail")
 	s.visit("/usage")
 	s.is("a chart without values is words", `document.querySelector('main').innerText.includes('No values in this period.') && !document.querySelector('.chart')`)
 	s.fine("an empty team")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -129,7 +130,7 @@ func (s *Service) judgeDomain(d *app.Domain, team string) Check {
 		}
 	}
 	if found.OK && d.Status != app.DomainVerified {
-		found = bad(name, "domain_unverified", d.ID, "id", d.ID, "domain", d.Name, "team", team, "status", string(d.Status))
+		found = bad(name, "domain_unverified", d.ID, "id", d.ID, "domain", d.Name, "team", team, "status", string(d.Status), "state", strings.ReplaceAll(string(d.Status), "_", " "))
 	}
 	if d.Status != app.DomainVerified && clock.Since(d.CreatedAt) < setupTime {
 		return found.lesser()

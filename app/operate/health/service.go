@@ -2,6 +2,8 @@ package health
 
 import (
 	"context"
+	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -86,6 +88,19 @@ func (s *Service) merge(ctx context.Context, deep []Check) ([]Check, error) {
 	return named(s.target, merged(deep, now)), nil
 }
 
+// unitFiles are the paths at which a systemd unit of the server is installed.
+var unitFiles = []string{"/etc/systemd/system/mailer.service", "/usr/lib/systemd/system/mailer.service", "/lib/systemd/system/mailer.service"}
+
+// checkStopped reports that no server runs. The command starts the systemd unit if one of its files
+// exists.
+func checkStopped(p Target, units []string) Check {
+	stopped := bad("server", "server_stopped", "", "database", engine.Name(p.Database))
+	if slices.ContainsFunc(units, func(path string) bool { _, err := os.Stat(path); return err == nil }) {
+		stopped.Finding.Command = "systemctl start mailer"
+	}
+	return named(p, []Check{stopped})[0]
+}
+
 // Findings returns the current findings: of known checks and, if a server runs, of its last round.
 func (s *Service) Findings(ctx context.Context) ([]Finding, error) {
 	var deep []Check
@@ -101,7 +116,7 @@ func (s *Service) Findings(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	if !s.target.Running {
-		all = append(all, bad("server", "server_stopped", "", "database", engine.Name(s.target.Database)))
+		all = append(all, checkStopped(s.target, unitFiles))
 	}
 	return findings(all), nil
 }

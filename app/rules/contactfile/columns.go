@@ -88,7 +88,7 @@ type ColumnMap struct {
 // PropertyColumn is the column of a property.
 type PropertyColumn struct {
 	Column string
-	Type   string // string, number, boolean or a date type; empty: as declared, or string
+	Type   string // string, boolean, a number or a date type; empty: as declared, or string
 }
 
 // booleanColumn is the type of a column whose values become the strings "true" and "false".

@@ -337,7 +337,7 @@ func isPlausible(t time.Time) time.Time {
 
 // propertyType returns the type of the column's values.
 func (c *Column) propertyType() app.PropertyType {
-	if c.Type == string(app.NumberProperty) {
+	if isNumber(c.Type) {
 		return app.NumberProperty
 	}
 	return app.StringProperty

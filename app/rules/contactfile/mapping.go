@@ -54,9 +54,9 @@ func (h headingSet) property(key string, c PropertyColumn, declared app.Property
 	switch c.Type {
 	case "":
 		c.Type = columnType(declared)
-	case string(app.StringProperty), string(app.NumberProperty), booleanColumn, dayFirst, monthFirst, yearFirst:
+	case string(app.StringProperty), string(app.NumberProperty), decimalPoint, decimalComma, booleanColumn, dayFirst, monthFirst, yearFirst:
 	default:
-		return Column{}, app.Invalid(field+".type", "must be string, number, boolean, date_dmy, date_mdy or date_ymd")
+		return Column{}, app.Invalid(field+".type", "must be string, number, number_point, number_comma, boolean, date_dmy, date_mdy or date_ymd")
 	}
 	if c.Column == "" {
 		return Column{}, app.Invalid(field+".column", "is required")

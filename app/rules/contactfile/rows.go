@@ -181,11 +181,10 @@ func (c *Column) value(text string) (*app.PropertyValue, error) {
 	case dayFirst, monthFirst, yearFirst:
 		v, err := parseDate(text, c.Type)
 		return &app.PropertyValue{Type: app.StringProperty, Text: v}, err
-	case string(app.NumberProperty):
-		// ParseFloat also accepts hexadecimal digits, underscores, Inf and NaN.
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || strings.Trim(text, "+-.0123456789eE") != "" {
-			return nil, errors.New("must be a number")
+	case string(app.NumberProperty), decimalPoint, decimalComma:
+		n, err := parseNumber(text, c.Type)
+		if err != nil {
+			return nil, err
 		}
 		return &app.PropertyValue{Type: app.NumberProperty, Number: n}, nil
 	}

@@ -20,7 +20,7 @@ type RawTag struct {
 
 // Reasons for raw tags.
 const (
-	whyRawTag   = "Nothing here fills it: write {{{KEY}}} in its place, or take it out. Where readers are to see it, write &#123; for its first brace in html, or put a blank between two braces"
+	whyRawTag   = "Mailer does not fill it: replace it with {{{KEY}}}, or delete it. To show braces to readers, write &#123; for the first one in html, or put a space between two braces"
 	whyMayBeRaw = "It looks like a tag of another service, which nothing here fills"
 )
 
@@ -65,7 +65,7 @@ func RefuseRaw(tags []RawTag) error {
 	if more := len(tags) - named; more > 0 {
 		words = append(words, fmt.Sprintf("and %d more", more))
 	}
-	return app.Invalid(tags[0].Field, "holds a tag of another service: %s. %s", strings.Join(words, ", "), whyRawTag)
+	return app.Invalid(tags[0].Field, "contains a tag of another service: %s. %s", strings.Join(words, ", "), whyRawTag)
 }
 
 func rawIn(field, text string) []RawTag {

@@ -18,7 +18,7 @@ type Verdict struct {
 	// Params are all values in Text and Fix.
 	Params VerdictParams `json:"params" doc:"All values used in text and fix"`
 	// Parts are the outcomes of an email whose recipients had different ones.
-	Parts []VerdictPart `json:"parts,omitempty" doc:"Where recipients ended differently: the ends that text tells of, the gravest first"`
+	Parts []VerdictPart `json:"parts,omitempty" doc:"If recipients have different results: the results in text, the most serious first"`
 }
 
 // VerdictPart is the outcome of some of an email's recipients.

@@ -178,7 +178,7 @@ func unknownEvent(i int, name EventName) error {
 	if near := nearest.Of(string(name), names); nearest.Distance(string(name), near) <= typo {
 		return app.Invalid(field, "is %s, which is not the name of an event: use %s", name, near)
 	}
-	return app.Invalid(field, "is %s, which is not the name of an event of this service: leave it out", name)
+	return app.Invalid(field, "is %s, which is not an event of this service: remove it", name)
 }
 
 // checkEndpoint checks that text is a valid endpoint: https, or http if its address may be in an

@@ -100,7 +100,7 @@ func TestEventsOfWebhooks(t *testing.T) {
 		{EventNames(), ""},
 		{Subscribable(), ""},
 		{nil, "`events`"},
-		{[]EventName{"email.replied"}, "`events[0]` is email.replied, which is not the name of an event of this service"},
+		{[]EventName{"email.replied"}, "`events[0]` is email.replied, which is not an event of this service: remove it"},
 		{[]EventName{EmailSent, "email.lost"}, "`events[1]`"},
 		{[]EventName{EmailSent, "Email.Sent"}, "`events[1]` is Email.Sent, which is not the name of an event: use email.sent"},
 		{[]EventName{"email.recieved"}, "`events[0]` is email.recieved, which is not the name of an event: use email.received"},

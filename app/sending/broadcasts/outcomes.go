@@ -53,7 +53,7 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 			return nil
 		}
 		if o.Link, err = r.LinkNumber(id, url); errors.Is(err, db.ErrNotFound) {
-			return app.Invalid("url", "must be a link of the broadcast, as its content has it")
+			return app.Invalid("url", "must be a link of the broadcast, as it is written in its content")
 		}
 		return err
 	})

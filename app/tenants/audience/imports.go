@@ -181,7 +181,11 @@ func (u *importUpload) queue(in contactfile.Input) error {
 		if err := tx.QueueImport(u.teamID, u.id, plan); err != nil {
 			return err
 		}
-		return base.Audit(u.ctx, tx, u.teamID, "import.create", u.id, nil, map[string]any{"bytes": u.size})
+		created := map[string]any{"bytes": u.size}
+		if plan.Name != "" {
+			created["file_name"] = plan.Name
+		}
+		return base.Audit(u.ctx, tx, u.teamID, "import.create", u.id, nil, created)
 	})
 }
 

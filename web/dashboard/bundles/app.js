@@ -1651,7 +1651,7 @@ var states = {
   suppressed: ["", "st-suppressed"],
   canceled: ["", "st-canceled"],
   deferred: ["warn", "st-delayed"],
-  captured: ["", "st-sent"],
+  captured: ["", "st-captured"],
   held: ["warn", "st-resting"],
   open: ["good", "st-open"],
   resting: ["warn", "st-resting"],
@@ -2599,7 +2599,7 @@ var looks = {
   relay_trouble: ["warn", "failing"],
   quota_wait: ["warn", "resting"],
   held: ["warn", "resting"],
-  captured: ["", "sent"],
+  captured: ["", "captured"],
   released: ["", "queued"],
   moved: ["", "queued"],
   requeued: ["", "queued"],
@@ -3104,7 +3104,8 @@ var unfortunate = ["bounced", "failed", "complained", "deferred", "delivery_dela
 function Why({ of: row }) {
   const [code, reply] = replyOf(row.reason?.detail ?? {});
   if (!unfortunate.includes(row.state) || !(code || reply)) return null;
-  return an`<span class="cell-why" title=${reply}>${code && an`<span class="mono">${code}</span> `}${reply}</span>`;
+  const one = row.to.length + row.cc.length + row.bcc.length > 1 && row.reason.recipient;
+  return an`<span class="cell-why" title=${one ? `${one}: ${reply}` : reply}>${one && an`<bdi>${one}</bdi>: `}${code && an`<span class="mono">${code}</span> `}${reply}</span>`;
 }
 function Emails() {
   const filters = filtersOf(place.value.query);
@@ -3143,6 +3144,7 @@ function Emails() {
   const body = refused || !list.rows.length && !list.loading && !list.error && !waits && list.page ? blank : an`<${Table} list=${list} label=${t("emails.label")} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t("emails.fresh", { n })}
 		searched=${at2 && an`<span>${backTo(at2)}</span>`} />`;
   return an`<${Head} title=${t("emails.title")}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t("emails.send")}<//><//>
+	${me2.value.capturing && an`<div class="tools"><${Notice}>${t("overview.capturing")}<//></div>`}
 	<div class="tools tools--wrap"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /><${Picks} filters=${filters} domains=${known.domains} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />
 	${body}
@@ -3540,6 +3542,11 @@ function stacked({ value, parts, bad }) {
 }
 var Legend = ({ of }) => an`<ul class="legend">${of.map(([kind, words2]) => an`<li><svg width="10" height="10" aria-hidden="true"><rect class=${`c-bar ${kind && `is-${kind}`}`} width="10" height="10" rx="2" /></svg>${words2}</li>`)}</ul>`;
 var Tip = ({ share, children }) => an`<div class=${`tip tip--at tip--${Math.min(11, Math.floor(share * 12))}`} aria-hidden="true">${children}</div>`;
+function Spark({ values: values2, label }) {
+  const most = Math.max(1, ...values2);
+  const slot = 100 / values2.length;
+  return an`<svg class="spark" role="img" aria-label=${label}><line class="c-base" x1="0" x2="100%" y1="19.5" y2="19.5" />${values2.map((v2, i) => v2 > 0 && an`<rect class="c-bar" x=${`${slot * (i + 0.1)}%`} width=${`${slot * 0.8}%`} y=${19 - Math.max(1, 18 * v2 / most)} height=${Math.max(1, 18 * v2 / most)} />`)}</svg>`;
+}
 var Meter = ({ part, label, kind = "", thick = false }) => an`<svg class=${`meter ${thick ? "meter--6" : ""}`} role="img" aria-label=${label}><rect class="meter-ground" width="100%" height="100%" rx="2" /><rect class=${`meter-fill ${kind && `is-${kind}`}`} width=${`${100 * Math.max(0, Math.min(1, part))}%`} height="100%" rx="2" /></svg>`;
 function Scale({ value, lines, label }) {
   const top = lines[lines.length - 1] * 1.2;
@@ -3777,6 +3784,7 @@ export {
   Legend as ui_chart$Legend,
   Meter as ui_chart$Meter,
   Scale as ui_chart$Scale,
+  Spark as ui_chart$Spark,
   few as ui_chart$few,
   scaleOf as ui_chart$scaleOf,
   DialogBody as ui_float$DialogBody,

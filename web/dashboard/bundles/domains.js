@@ -4,6 +4,9 @@ import { lib_core$Fragment, lib_core$batch, lib_core$cloneElement, lib_core$comp
 // shared:api.js
 import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request, api$silent, api$useGet, api$useList } from "./app.js";
 
+// shared:format.js
+import { format$ago, format$clock, format$day, format$duration, format$exact, format$gap, format$mailbox, format$number, format$percent, format$relative, format$seconds, format$short, format$size, format$stamp } from "./app.js";
+
 // shared:i18n.js
 import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
 
@@ -12,6 +15,9 @@ import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, pa
 
 // shared:router.js
 import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
+
+// shared:ui/chart.js
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // shared:state.js
 import { state$choose, state$mayAdmin, state$me, state$membership, state$signedIn, state$signedOut, state$stillSignedIn, state$team } from "./app.js";
@@ -44,8 +50,18 @@ function AddDomain({ close }) {
 		<${ui_base$Input} label=${i18n$t("domains.path")} hint=${i18n$t("domains.pathHint")} value=${path} onInput=${setPath} placeholder="send" autocomplete="off" spellcheck="false" /><//>`;
 }
 var tracking = (d) => [d.open_tracking && i18n$t("domains.opens"), d.click_tracking && i18n$t("domains.clicks")].filter(Boolean).join(", ") || i18n$t("domains.off");
+var lastDays = () => Array.from({ length: 30 }, (_, i) => new Date(Date.now() - (29 - i) * 864e5).toISOString().slice(0, 10));
+function SentByDay({ of, rows }) {
+  if (!rows) return null;
+  const byDay = new Map(rows.filter((r) => r.domain_id === of.id).map((r) => [r.period, r.sent]));
+  const values = lastDays().map((day) => byDay.get(day) ?? 0);
+  const sum = values.reduce((a, b) => a + b, 0);
+  return lib_core$html`<${ui_chart$Spark} values=${values} label=${i18n$t("domains.sentOf", { domain: of.name })} />${format$number(sum)}`;
+}
 function Domains() {
   const list = api$useList("/domains");
+  const ids = list.rows.slice(0, 100).map((d) => d.id).join();
+  const sent = api$useGet(ids ? "/emails/metrics" : null, { domain_id: ids, start_date: lastDays()[0], dimensions: "period,domain", granularity: "daily", metrics: "sent" });
   const add = async () => {
     const domain = await ui_float$dialog((close) => lib_core$html`<${AddDomain} close=${close} />`);
     if (domain) router$go(paths$encoded`/domains/${domain.id}`);
@@ -56,6 +72,7 @@ function Domains() {
 	<${ui_list$Table} list=${list} label=${i18n$t("domains.title")} open=${(row) => router$base + paths$encoded`/domains/${row.id}`} empty=${lib_core$html`<${ui_base$Empty} ghost=${[["mail.example.com", lib_core$html`<${ui_base$Status} of="verified" />`], ["news.example.com", lib_core$html`<${ui_base$Status} of="pending" />`]]} icon="globe" title=${i18n$t("domains.none")} act=${button}>${i18n$t(state$mayAdmin.value ? "domains.noneText" : "domains.noneAsk")}<//>`} columns=${[
     { name: i18n$t("domains.domain"), class: "cell-name cell-cut medium", cell: (row) => lib_core$html`<a href=${router$base + paths$encoded`/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${i18n$t("domains.tracking")}: ${tracking(row)}</span>` },
     { name: i18n$t("domains.state"), class: "w-status", cell: (row) => lib_core$html`<${ui_base$Status} of=${row.status} word=${row.status === "failed" ? i18n$t("domains.failed") : void 0} />` },
+    { name: i18n$t("domains.sent30"), class: "w-part nowrap hide-s", cell: (row) => lib_core$html`<${SentByDay} of=${row} rows=${sent.data?.data} />` },
     { name: i18n$t("domains.region"), class: "cell-cut drop-1 w-relay", cell: (row) => row.region },
     { name: i18n$t("domains.tracking"), class: "cell-cut hide-s", cell: tracking },
     { name: i18n$t("domains.added"), class: "w-age num muted", cell: (row) => lib_core$html`<${ui_base$Time} at=${row.created_at} />` }

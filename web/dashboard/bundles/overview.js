@@ -102,7 +102,7 @@ function FirstSteps({ domains = [], emails, capturing }) {
   const waits = emails?.[0];
   const sent = { name: "send", done: true, text: i18n$t("overview.steps.sendDone") };
   const send = waits ? { name: "send", text: lib_core$html`${i18n$t("overview.steps.sendWaits")} <a class="link" href=${router$base + paths$encoded`/emails/${waits.id}`}>${i18n$t("overview.steps.sendWhy")}</a>`, act: (kind) => lib_core$html`<${ui_base$Button} kind=${kind} onClick=${() => router$go(paths$encoded`/emails/${waits.id}`)}>${i18n$t("overview.steps.open")}<//>` } : { name: "send", text: i18n$t("overview.steps.sendText"), act: (kind) => lib_core$html`<${ui_base$Button} kind=${kind} onClick=${send$sendDialog}>${i18n$t("emails.sendFirst")}<//>` };
-  const key = keys.data?.data.length ? { name: "key", done: true, text: lib_core$html`<bdi>${keys.data.data[0].name}</bdi>`, act: lib_core$html`<a class="link t13r" href=${router$base + "/keys"}>${i18n$t("overview.steps.open")}</a>` } : { name: "key", text: lib_core$html`${i18n$t("overview.steps.keyText")} <code>mailer keys create</code>`, act: state$mayAdmin.value && ((kind) => lib_core$html`<${ui_base$Button} kind=${kind} href=${router$base + "/keys?add=1"}>${i18n$t("overview.steps.keyAct")}<//>`) };
+  const key = keys.data?.data.length ? { name: "key", done: true, text: lib_core$html`<bdi>${keys.data.data[0].name}</bdi>`, act: lib_core$html`<a class="link t13r" href=${router$base + "/keys"}>${i18n$t("overview.steps.open")}</a>` } : { name: "key", text: lib_core$html`${i18n$t("overview.steps.keyText")} <code>mailer keys create --name my-app --permission sending_access</code>`, act: state$mayAdmin.value && ((kind) => lib_core$html`<${ui_base$Button} kind=${kind} href=${router$base + "/keys?add=1"}>${i18n$t("overview.steps.keyAct")}<//>`) };
   const steps = capturing ? [key, emails ? send : sent] : [
     relayStep(relays),
     domain ? { name: "domain", done: true, text: lib_core$html`<span class="mono">${domain.name}</span>`, act: lib_core$html`<a class="link t13r" href=${router$base + paths$encoded`/domains/${domain.id}`}>${i18n$t("overview.steps.open")}</a>` } : { name: "domain", text: lib_core$html`${i18n$t("overview.steps.domainText")} <code>mailer domains add example.com</code>`, act: state$mayAdmin.value && ((kind) => lib_core$html`<${ui_base$Button} kind=${kind} href=${router$base + "/domains?add=1"}>${i18n$t("overview.steps.domainAct")}<//>`) },
@@ -126,7 +126,7 @@ import { queue_words$grouped, queue_words$lookOf, queue_words$reasonOf } from ".
 import { relays_lights$Light, relays_lights$Relays, relays_lights$doing } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // module:overview.js
 var lines = { bounces: [4, 5], complaints: [0.05, 0.1] };

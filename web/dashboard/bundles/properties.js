@@ -28,7 +28,7 @@ function Properties() {
   const add = lib_core$html`<${ui_base$Button} kind="primary" icon="plus" onClick=${() => addProperty(list.reload)}>${i18n$t("properties.add")}<//>`;
   return lib_core$html`<${ui_base$Head} title=${i18n$t("properties.title")}><${ui_list$Csv} path="/contact-properties" name="properties" />${list.rows.length > 0 && add}<//>
 	<${ui_audience$AudienceSections} at="properties" />
-	<${ui_list$Table} list=${list} label=${i18n$t("properties.title")} empty=${lib_core$html`<${ui_base$Empty} icon="code" title=${i18n$t("properties.empty")} act=${add}>${i18n$t("properties.emptyText")}<//>`} columns=${[
+	<${ui_list$Table} list=${list} label=${i18n$t("properties.title")} empty=${lib_core$html`<${ui_base$Empty} ghost=${[[lib_core$html`<span class="mono">city</span>`, i18n$t("properties.string"), "Bergen"], [lib_core$html`<span class="mono">orders</span>`, i18n$t("properties.number"), "12"]]} icon="code" title=${i18n$t("properties.empty")} act=${add}>${i18n$t("properties.emptyText")}<//>`} columns=${[
     { name: i18n$t("properties.key"), class: "cell-name cell-cut", cell: (row) => lib_core$html`<button type="button" class="link-plain mono" title=${row.key} onClick=${() => showProperty(row, list.reload)}>${row.key}</button><span class="cell-sub">${i18n$t(`properties.${row.type}`)}${row.fallback_value !== null && ` · ${row.fallback_value}`}</span>` },
     { name: i18n$t("properties.type"), class: "w-status hide-s", cell: (row) => i18n$t(`properties.${row.type}`) },
     { name: i18n$t("properties.fallback"), class: "cell-cut hide-s", cell: (row) => row.fallback_value === null ? lib_core$html`<span class="muted">${i18n$t("ui.none")}</span>` : lib_core$html`<bdi>${String(row.fallback_value)}</bdi>` },

@@ -116,7 +116,7 @@ function Doubts({ at, teams }) {
 import { relays_lights$Light, relays_lights$Relays, relays_lights$doing } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // module:queue.js
 var filterNames = ["relay", "state", "to_domain", "from_domain", "older_than", "broadcast_id", "restored"];

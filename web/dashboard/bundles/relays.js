@@ -48,7 +48,7 @@ function Relays() {
   const one = rows.find((r) => r.region === named);
   if (one) return lib_core$html`<${Relay} key=${one.region} of=${one} reload=${got.reload} />`;
   if (named) return lib_core$html`${head}<${ui_base$Empty} icon="relay" title=${i18n$t("relays.gone", { name: named })} act=${lib_core$html`<${ui_base$Button} href=${`${router$base}/operator/relays`}>${i18n$t("relays.all")}<//>`} />`;
-  if (!rows.length) return lib_core$html`${head}<${ui_base$Empty} icon="relay" title=${i18n$t("relays.noneTitle")} act=${lib_core$html`<${ui_base$Button} icon="plus" onClick=${add}>${i18n$t("relays.add")}<//>`}>${i18n$t("relays.noneText")}<//>`;
+  if (!rows.length) return lib_core$html`${head}<${ui_base$Empty} ghost=${[[lib_core$html`<${ui_base$Status} of="open" />`, lib_core$html`us-east-1 <span class="muted mono t12">smtp.example.net</span>`, "0"]]} icon="relay" title=${i18n$t("relays.noneTitle")} act=${lib_core$html`<${ui_base$Button} icon="plus" onClick=${add}>${i18n$t("relays.add")}<//>`}>${i18n$t("relays.noneText")}<//>`;
   return lib_core$html`${head}<table class="table table--rows table--fixed" aria-label=${i18n$t("relays.title")}><thead><tr><th class="w-status hide-s">${i18n$t("relays.state")}</th><th class="cell-name">${i18n$t("relays.name")}</th><th class="hide-s">${i18n$t("relays.words")}</th><th class="num w-num drop-2">${i18n$t("relays.todayHead")}</th><th class="num w-num">${i18n$t("relays.waits")}</th><th class="num cell-check"><span class="vh">${i18n$t("ui.acts")}</span></th></tr></thead><tbody>${rows.map((r) => lib_core$html`<tr key=${r.region}><td class="hide-s"><${ui_base$Status} of=${r.state} /></td><td class="cell-name cell-cut"><a class="medium" href=${router$base + paths$encoded`/operator/relays?relay=${r.region}`}>${r.region}</a> <span class="mono muted" title=${r.host}>${r.host}</span><span class="cell-sub"><${ui_base$Status} of=${r.state} /> ${relays_lights$doing(r)}</span></td><td class="cell-cut muted hide-s" title=${relays_lights$doing(r)}>${relays_lights$doing(r)}</td><td class="num drop-2">${r.daily ? `${format$number(r.daily_used)} / ${format$number(r.daily)}` : "–"}</td><td class="num">${r.waiting ? lib_core$html`<a href=${router$base + paths$encoded`/queue?team=all&tab=emails&relay=${r.region}`}>${format$number(r.waiting)}</a>` : "0"}</td><td class="num"><${Acts} of=${r} reload=${got.reload} /></td></tr>`)}</tbody></table>`;
 }
 function Acts({ of: r, reload }) {
@@ -131,9 +131,9 @@ function Relay({ of: r, reload }) {
   }, []);
   const head = said(r);
   const own = r.from === "database";
-  const shell = own ? `# the URL with the new password stands in a file that only you can read
+  const shell = own ? `# the file has the URL with the new password; only you can read it
 mailer relays add ${r.region} --url-file /etc/mailer/${r.region}.url
-mailer relays test ${r.region} --to you@example.org` : `# it is of the server's flags: change --relay or MAILER_RELAY, and restart
+mailer relays test ${r.region} --to you@example.org` : `# set when the server starts: change --relay or MAILER_RELAY, then restart
 mailer relays test ${r.region} --to you@example.org`;
   return lib_core$html`<${ui_base$Head} title=${r.region} path=${[[i18n$t("relays.title"), `${router$base}/operator/relays`]]}>${r.state === "paused" ? lib_core$html`<${ui_base$Button} icon="play" onClick=${() => resume(r, reload)}>${i18n$t("relays.resume")}<//>` : lib_core$html`<${ui_base$Button} icon="pause" onClick=${() => pause(r, reload)}>${i18n$t("relays.pause")}<//>`}${own && lib_core$html`<${ui_base$Button} icon="lock" class="hide-s" onClick=${() => change(r, reload)}>${i18n$t("relays.change")}<//>`}<${Acts} of=${r} reload=${reload} /><//>
 	<${ui_base$Verdict} ...${head} />

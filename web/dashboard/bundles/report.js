@@ -71,7 +71,7 @@ function Make({ of, outcome, close }) {
 import { state$choose, state$mayAdmin, state$me, state$membership, state$signedIn, state$signedOut, state$stillSignedIn, state$team } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // shared:ui/frame.js
 import { ui_frame$Paper } from "./app.js";
@@ -133,11 +133,12 @@ var lines = { bounced: [0.04, 0.05], complained: [5e-4, 1e-3] };
 function Funnel({ counts }) {
   const row = (name, of, part = of ? counts[name] / of : 0) => {
     const limit = lines[name];
+    const enforced = state$me.value.guardrails === "enforce";
     const top = limit ? limit[1] * 1.2 : 1;
     const digits = part === 1 || !part ? 0 : part < 1e-3 ? 3 : 2;
     const width = `${100 * Math.min(1, part / top)}%`;
-    return lib_core$html`<span class="ink2">${i18n$t(`report.${name}`)}</span><svg role="img" aria-label=${`${i18n$t(`report.${name}`)}: ${format$number(counts[name])}, ${format$percent(part, digits)}`}><rect class="meter-ground" y="4" width="100%" height="8" rx="2" /><rect class="meter-fill" y="4" width=${width} height="8" rx="2" />${limit?.map((l) => lib_core$html`<line class="scale-line" x1=${`${100 * l / top}%`} x2=${`${100 * l / top}%`} y1="0" y2="16" />`)}</svg><span class="num medium">${format$number(counts[name])}</span><span class="num muted">${of ? format$percent(part, digits) : "–"}</span>
-		${limit && lib_core$html`<span class="funnel-note">${i18n$t(state$me.value.guardrails === "enforce" ? "report.scale" : "report.warnScale", { top: format$percent(top, limit[1] < 0.01 ? 2 : 0), slow: format$percent(limit[0], limit[1] < 0.01 ? 2 : 0), stop: format$percent(limit[1], limit[1] < 0.01 ? 1 : 0) })}</span>`}${name === "opened" && lib_core$html`<span class="funnel-note">${i18n$t("report.ofDelivered")}</span>`}`;
+    return lib_core$html`<span class="ink2">${i18n$t(`report.${name}`)}</span><svg role="img" aria-label=${`${i18n$t(`report.${name}`)}: ${format$number(counts[name])}, ${format$percent(part, digits)}`}><rect class="meter-ground" y="4" width="100%" height="8" rx="2" /><rect class="meter-fill" y="4" width=${width} height="8" rx="2" />${limit?.slice(0, enforced ? 2 : 1).map((l) => lib_core$html`<line class="scale-line" x1=${`${100 * l / top}%`} x2=${`${100 * l / top}%`} y1="0" y2="16" />`)}</svg><span class="num medium">${format$number(counts[name])}</span><span class="num muted">${of ? format$percent(part, digits) : "–"}</span>
+		${limit && lib_core$html`<span class="funnel-note">${i18n$t(enforced ? "report.scale" : "report.warnScale", { top: format$percent(top, limit[1] < 0.01 ? 2 : 0), slow: format$percent(limit[0], limit[1] < 0.01 ? 2 : 0), stop: format$percent(limit[1], limit[1] < 0.01 ? 1 : 0) })}</span>`}${name === "opened" && lib_core$html`<span class="funnel-note">${i18n$t("report.ofDelivered")}</span>`}`;
   };
   return lib_core$html`<div class="funnel">${row("sent", counts.recipients)}${row("delivered", counts.sent)}${row("opened", counts.delivered)}${row("clicked", counts.delivered)}${row("bounced", counts.sent)}${row("complained", counts.delivered)}${row("unsubscribed", counts.delivered)}${counts.suppressed > 0 && row("suppressed", counts.recipients)}${counts.failed > 0 && row("failed", counts.recipients)}${counts.canceled > 0 && row("canceled", counts.recipients)}</div>`;
 }

@@ -204,7 +204,7 @@ function Sample({ of, color, font, footer }) {
 import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // shared:ui/list.js
 import { ui_list$Bulk, ui_list$Csv, ui_list$Foot, ui_list$Table, ui_list$address } from "./app.js";
@@ -313,7 +313,7 @@ function Broadcasts() {
   const audience = (row) => row.segment_id ? named2.get(row.segment_id) ?? i18n$t("broadcasts.segmentGone") : i18n$t("composer.everybody");
   const make = lib_core$html`<${ui_base$Button} kind="primary" icon="plus" onClick=${create}>${i18n$t("broadcasts.new")}<//>`;
   return lib_core$html`<${ui_base$Head} title=${i18n$t("broadcasts.title")}><${ui_list$Csv} path="/broadcasts" name="broadcasts" />${make}<//>
-	<${ui_list$Table} list=${list} label=${i18n$t("broadcasts.title")} open=${pageOf} empty=${lib_core$html`<${ui_base$Empty} icon="broadcast" title=${i18n$t("broadcasts.none")} act=${make}>${i18n$t("broadcasts.noneText")}<//>`} columns=${[
+	<${ui_list$Table} list=${list} label=${i18n$t("broadcasts.title")} open=${pageOf} empty=${lib_core$html`<${ui_base$Empty} ghost=${[["Summer dates", lib_core$html`<${BroadcastStatus} of=${{ status: "draft" }} />`, "–"], ["Product news", lib_core$html`<${BroadcastStatus} of=${{ status: "sent" }} />`, format$number(2482)]]} icon="broadcast" title=${i18n$t("broadcasts.none")} act=${make}>${i18n$t("broadcasts.noneText")}<//>`} columns=${[
     { name: i18n$t("broadcasts.name"), class: "cell-name cell-cut", cell: (row) => lib_core$html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${BroadcastStatus} of=${row} /> <span class="muted">${row.counts.recipients ? format$number(row.counts.recipients) : ""}</span></span>` },
     { name: i18n$t("broadcasts.state"), class: "w-status hide-s", cell: (row) => lib_core$html`<${BroadcastStatus} of=${row} />` },
     { name: i18n$t("broadcasts.audience"), class: "w-part cell-cut drop-1", cell: (row) => lib_core$html`<bdi>${audience(row)}</bdi>` },
@@ -1049,7 +1049,7 @@ function Found({ checks, status }) {
 	${status && lib_core$html`<${ui_base$Section} title=${i18n$t("health.figures")}><${Figures} status=${status} /><//>`}
 	<${ui_base$Section} title=${i18n$t("health.passed", { n: good.length })}><table class="table table--fixed stack-s"><colgroup><col class="w-to" /><col /></colgroup><thead class="vh"><tr><th scope="col">${i18n$t("health.check")}</th><th scope="col">${i18n$t("health.found")}</th></tr></thead><tbody>${good.map((c) => lib_core$html`<tr key=${c.name}><td data-label=${i18n$t("health.check")}><${ui_base$Status} of="ok" word=${c.name} /></td><td data-label=${i18n$t("health.found")} class="break muted">${c.found}</td></tr>`)}</tbody></table><//></div>`;
 }
-var shown = (params) => Object.fromEntries(Object.entries(params).map(([name, value]) => [name, /^\d{4}-\d\d-\d\dT/.test(value) ? format$clock(value) : value]));
+var shown = (params) => ({ ...Object.fromEntries(Object.entries(params).map(([name, value]) => [name, /^\d{4}-\d\d-\d\dT/.test(value) ? format$clock(value) : value])), ...params.state && { state: i18n$t(`status.${params.status}`) } });
 function Finding({ of: f }) {
   const params = shown(f.params);
   return lib_core$html`<li><${ui_base$Icon} name="alert" class=${f.severity === "error" ? "bad" : "warn"} /><div class="grow stack stack--2"><h3 class="break"><span class="vh">${i18n$t(`findings.${f.severity}`)}: </span>${i18n$t(`findings.${f.id}.what`, params)}</h3><p class="ink2 break">${i18n$t(`findings.${f.id}.fix`, params)}${params.note && lib_core$html` ${i18n$t(`findings.${params.note}`)}`}</p>${f.command && lib_core$html`<div class="fix"><span class="mono break">${f.command}</span><${ui_base$CopyButton} text=${f.command} /></div>`}</div>${f.page && lib_core$html`<${ui_base$Button} href=${router$base + f.page}>${i18n$t("findings.open")}<//>`}</li>`;
@@ -1144,7 +1144,7 @@ function Becomes({ head, preset }) {
   const source = services.find(([id]) => id === head.preset)?.[1];
   return source && lib_core$html`<${ui_base$Notice} kind="warn">${i18n$t("imports.sourceNote", { source })}<//>`;
 }
-var kindChoices = () => [...["string", "number", "boolean"].map((kind) => [kind, i18n$t(`properties.${kind}`)]), ...["date_dmy", "date_mdy", "date_ymd"].map((kind) => [kind, i18n$t(`imports.${kind}`)])];
+var kindChoices = () => [...["string", "number", "boolean"].map((kind) => [kind, i18n$t(`properties.${kind}`)]), ...["number_comma", "number_point", "date_dmy", "date_mdy", "date_ymd"].map((kind) => [kind, i18n$t(`imports.${kind}`)])];
 var Columns = ({ head, map, setMap, keys, setKeys, kinds, setKind }) => lib_core$html`<${ui_base$Section} title=${i18n$t("imports.map")}><table class="table stack-s" aria-label=${i18n$t("imports.map")}><thead><tr><th scope="col">${i18n$t("imports.column")}</th>${map && lib_core$html`<th scope="col">${i18n$t("imports.becomes")}</th>`}<th scope="col">${i18n$t("imports.samples")}</th></tr></thead><tbody>
 	${head.headings.map((heading2, i) => lib_core$html`<tr key=${i}><td data-label=${i18n$t("imports.column")}><span class="break">${heading2 || i18n$t("imports.nameless", { n: i + 1 })}</span>${consentOf(heading2) && lib_core$html`<br /><span class="muted t13r">${i18n$t(`imports.${consentOf(heading2)}`)}</span>`}</td>
 		${map && lib_core$html`<td data-label=${i18n$t("imports.becomes")}><${ui_base$Select} bare label=${i18n$t("imports.becomesOf", { column: heading2 || i + 1 })} value=${map[i]} options=${choices(heading2)} onChange=${(to) => setMap(map.map((one, j) => j === i ? to : one))} />${map[i] === "property" && lib_core$html`<span class="row row--wrap"><input class="input" aria-label=${i18n$t("imports.keyOf", { column: heading2 || i + 1 })} value=${keys[i]} maxlength="50" spellcheck="false" onInput=${(e) => setKeys(keys.map((one, j) => j === i ? e.target.value : one))} /><${ui_base$Select} bare label=${i18n$t("imports.typeOf", { column: heading2 || i + 1 })} value=${kinds[i]} options=${kindChoices()} onChange=${(kind) => setKind(i, kind)} /></span>`}</td>`}
@@ -1187,7 +1187,7 @@ function Imports() {
 	<${ui_audience$AudienceSections} at="imports" />
 	<div class="page"><${Drop} take=${setFile} /></div>
 	${(list.rows.length > 0 || status) && lib_core$html`<div class="tools"><${ui_base$Select} bare label=${i18n$t("imports.status")} value=${status} options=${[["", i18n$t("imports.any")], ...Object.keys(looks).map((one) => [one, i18n$t(`imports.${one}`)])]} onChange=${(one) => router$setQuery({ status: one })} /></div>`}
-	<${ui_list$Table} list=${list} label=${i18n$t("imports.title")} open=${(row) => router$href(paths$encoded`/imports/${row.id}`)} empty=${lib_core$html`<${ui_base$Empty} icon="download" title=${i18n$t(status ? "imports.noneFound" : "imports.empty")}>${i18n$t("imports.emptyText")}<//>`} columns=${[
+	<${ui_list$Table} list=${list} label=${i18n$t("imports.title")} open=${(row) => router$href(paths$encoded`/imports/${row.id}`)} empty=${lib_core$html`<${ui_base$Empty} ghost=${status ? void 0 : [["contacts.csv", lib_core$html`<${ImportStatus} of="completed" />`, format$number(2482)]]} icon="download" title=${i18n$t(status ? "imports.noneFound" : "imports.empty")}>${i18n$t("imports.emptyText")}<//>`} columns=${[
     { name: i18n$t("imports.file"), class: "cell-name cell-cut", cell: (row) => lib_core$html`<a class="medium" href=${router$href(paths$encoded`/imports/${row.id}`)} title=${row.file_name}><bdi>${row.file_name ?? i18n$t("imports.one")}</bdi></a><span class="cell-sub"><${ImportStatus} of=${row.status} /> ${i18n$t("imports.totalRows")}: ${format$number(row.counts.total)}</span>` },
     { name: i18n$t("imports.status"), class: "w-status hide-s", cell: (row) => lib_core$html`<${ImportStatus} of=${row.status} />` },
     ...["total", "created", "updated", "skipped", "failed"].map((count) => ({ name: i18n$t(`imports.${count}Rows`), class: `w-count num ${{ total: "hide-s", failed: "" }[count] ?? "drop-2"}`, cell: (row) => lib_core$html`<span class=${count === "failed" && row.counts.failed ? "bad" : ""}>${format$number(row.counts[count])}</span>` })),

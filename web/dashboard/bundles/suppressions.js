@@ -26,7 +26,7 @@ import { ui_audience$AudienceSections, ui_audience$Search, ui_audience$Subscribe
 import { ui_list$Bulk, ui_list$Csv, ui_list$Foot, ui_list$Table, ui_list$address } from "./app.js";
 
 // shared:ui/chart.js
-import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$few, ui_chart$scaleOf } from "./app.js";
+import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
 
 // shared:csv-head.js
 import { csv_head$consentOf, csv_head$countRows, csv_head$headOf, csv_head$keyOf, csv_head$rowsOf, csv_head$services, csv_head$textOf } from "./shared.js";
@@ -133,7 +133,7 @@ function Suppressions() {
     find();
   }}><input class="input requests-path" type="email" aria-label=${i18n$t("suppressions.find")} placeholder=${i18n$t("suppressions.find")} value=${typed} onInput=${(e) => type(e.currentTarget.value)} /><${ui_base$Button} type="submit" icon="search" label=${i18n$t("suppressions.findAct")} /></form>
 		<${ui_base$Select} bare label=${i18n$t("suppressions.origin")} value=${origin} onChange=${(value) => router$setQuery({ origin: value })} options=${[["", i18n$t("suppressions.any")], ...origins.map((o) => [o, i18n$t(`suppressions.origins.${o}`)])]} /></div>
-	<${ui_list$Table} list=${list} label=${i18n$t("suppressions.title")} selected=${selected} onSelect=${select} empty=${lib_core$html`<${ui_base$Empty} icon="st-suppressed" title=${email ? i18n$t("suppressions.isNot", { email }) : i18n$t(origin ? "suppressions.noneSuch" : "suppressions.none")} act=${origin || email ? lib_core$html`<${ui_base$Button} onClick=${() => {
+	<${ui_list$Table} list=${list} label=${i18n$t("suppressions.title")} selected=${selected} onSelect=${select} empty=${lib_core$html`<${ui_base$Empty} ghost=${origin || email ? void 0 : [["ann@example.com", i18n$t("suppressions.origins.bounce"), i18n$t("time.h", { n: 2 })], ["ben@example.com", i18n$t("suppressions.origins.unsubscribe"), i18n$t("time.d", { n: 3 })]]} icon="st-suppressed" title=${email ? i18n$t("suppressions.isNot", { email }) : i18n$t(origin ? "suppressions.noneSuch" : "suppressions.none")} act=${origin || email ? lib_core$html`<${ui_base$Button} onClick=${() => {
     type("");
     router$setQuery({ origin: null, email: null });
   }}>${i18n$t("suppressions.showAll")}<//>` : lib_core$html`<${ui_base$Button} onClick=${bring}>${i18n$t("suppressions.import")}<//>`}>${i18n$t("suppressions.noneText")}<//>`} columns=${[

@@ -68,6 +68,13 @@ export const Legend = ({ of }) => html`<ul class="legend">${of.map(([kind, words
 // class can.
 const Tip = ({ share, children }) => html`<div class=${`tip tip--at tip--${Math.min(11, Math.floor(share * 12))}`} aria-hidden="true">${children}</div>`;
 
+/** A row of small bars without axes. @param {{values: number[], label: string}} props */
+export function Spark({ values, label }) {
+	const most = Math.max(1, ...values);
+	const slot = 100 / values.length;
+	return html`<svg class="spark" role="img" aria-label=${label}><line class="c-base" x1="0" x2="100%" y1="19.5" y2="19.5" />${values.map((v, i) => v > 0 && html`<rect class="c-bar" x=${`${slot * (i + 0.1)}%`} width=${`${slot * 0.8}%`} y=${19 - Math.max(1, 18 * v / most)} height=${Math.max(1, 18 * v / most)} />`)}</svg>`;
+}
+
 /** A part of a whole as a bar. @param {{part: number, label: string, kind?: string, thick?: boolean}} props part is 0 to 1. */
 export const Meter = ({ part, label, kind = '', thick = false }) => html`<svg class=${`meter ${thick ? 'meter--6' : ''}`} role="img" aria-label=${label}><rect class="meter-ground" width="100%" height="100%" rx="2" /><rect class=${`meter-fill ${kind && `is-${kind}`}`} width=${`${100 * Math.max(0, Math.min(1, part))}%`} height="100%" rx="2" /></svg>`;
 
