@@ -53,7 +53,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 	defer q.close()
 	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		n := 0
-		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.args...)...)...).Scan(&n)
+		err := q.stmt.Row(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.args...)...), &n)
 		total += n
 		return true, engine.ReadFault(query, err)
 	})
@@ -129,7 +129,7 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		var n [6]int
 		args := q.with(append(p.args[:len(p.args):len(p.args)], a.TeamID, from, to), a.SegmentID)
-		err := q.stmt.QueryRowContext(ctx, args...).Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
+		err := q.stmt.Row(ctx, args, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
 		out.Unsubscribed, out.Topic = out.Unsubscribed+n[0], out.Topic+n[5]
 		for i, origin := range suppressionOrigins {
 			out.Suppressed += n[1+i]

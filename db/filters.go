@@ -207,7 +207,7 @@ func (q *filtered) with(before []any, after ...any) []any {
 }
 
 func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
-	err = q.stmt.QueryRowContext(ctx, q.with(args)...).Scan(&n)
+	err = q.stmt.Row(ctx, q.with(args), &n)
 	return n, engine.ReadFault(q.query, err)
 }
 

@@ -154,17 +154,31 @@ func scanUnit(s scanner) (app.Unit, error) {
 	return u, err
 }
 
-// BeginAttempt records that this server begins the next attempt of a unit. Error:
-// ErrNotFound if the unit changed since it was read, for example because another server
-// was first, or if its broadcast is canceled or paused.
-func (tx *Tx) BeginAttempt(u app.Unit) error {
-	text := `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`
-	if u.BroadcastID != "" {
-		text = `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
-			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`
+// BeginAttempts records that this server begins the next attempts of units. It reports for
+// each whether the attempt began: not if the unit changed since it was read, for example
+// because another server was first, or if its broadcast is canceled or paused.
+func (tx *Tx) BeginAttempts(units []app.Unit) ([]bool, error) {
+	args := make([][]any, len(units))
+	for i, u := range units {
+		args[i] = []any{u.Attempts + 1, milli(tx.Now), tx.Owner(), u.EmailID, u.Attempts, milli(u.NextAt)}
 	}
-	n, err := tx.Exec(text, u.Attempts+1, milli(tx.Now), tx.Owner(), u.EmailID, u.Attempts, milli(u.NextAt))
-	return oneRow(n, err, ErrNotFound)
+	touched, err := tx.ExecAll(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
+		AND (broadcast_id IS NULL OR EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL))`, args)
+	begun := make([]bool, len(units))
+	for i, n := range touched {
+		begun[i] = n > 0
+	}
+	return begun, err
+}
+
+// BeginAttempt is BeginAttempts for one unit. Error: ErrNotFound if the attempt did not
+// begin.
+func (tx *Tx) BeginAttempt(u app.Unit) error {
+	begun, err := tx.BeginAttempts([]app.Unit{u})
+	if err == nil && !begun[0] {
+		return ErrNotFound
+	}
+	return err
 }
 
 // MarkCommitted records that the final dot of a unit's attempt is about to be sent, and
