@@ -43,7 +43,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 	query, end := `SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`+audienceReachable, r.rangeUp(a.TeamID)
 	if p.membersOnly {
-		query, end = `SELECT count(*) FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
+		query, end = `SELECT count(*) FROM members AS m CROSS JOIN contacts AS c ON c.team_id = ? AND c.id = m.contact_id
 			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`+audienceReachable, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
@@ -70,7 +70,7 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	query := `SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (` + filterPlaceholder + ` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))` + audienceReachable + ` ORDER BY c.id LIMIT ?`
 	if p.membersOnly {
-		query = `SELECT ` + contactColumns + ` FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
+		query = `SELECT ` + contactColumns + ` FROM members AS m CROSS JOIN contacts AS c ON c.team_id = ? AND c.id = m.contact_id
 			AND m.contact_id > ? AND m.contact_id <= ? AND ` + filterPlaceholder + ` AND m.segment_id = ?` + audienceReachable + ` ORDER BY m.contact_id LIMIT ?`
 	}
 	q, err := r.filtered(query, p.filter)
@@ -117,7 +117,7 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`, r.rangeUp(a.TeamID)
 	if p.membersOnly {
-		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id = m.contact_id
+		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c ON c.id = m.contact_id`+suppressionJoin+` WHERE c.team_id = ?
 			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)

@@ -317,7 +317,9 @@ func TestRoundTripsOfGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, trip := range wire.RoundTrips() {
-			if slices.ContainsFunc(trip, func(text string) bool { return text == beginGroup || text == "COMMIT" || strings.Contains(text, "settings") }) {
+			if slices.ContainsFunc(trip, func(text string) bool {
+				return text == beginGroup || text == "COMMIT" || strings.Contains(text, "settings")
+			}) {
 				n++
 			}
 		}
