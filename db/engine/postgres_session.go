@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -141,6 +142,9 @@ func (s *Conn) run(ctx context.Context, text string, args []any, read func(rows)
 			found.next = 0
 			return read(found)
 		}
+	}
+	if strings.Contains(text, "RETURNING") {
+		s.pg.changes++
 	}
 	return s.exchange(ctx, []query{q}, func(_ int, r pgx.Rows) error { return read(r) })
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -341,5 +342,31 @@ func TestRoundTripsOfGroup(t *testing.T) {
 	}
 	if got := settingOf(t, d, "a"); got != "1" {
 		t.Errorf("read %q", got)
+	}
+}
+
+// TestQueryThatChangesCountsAsChange is about statements with RETURNING: the closure that fails
+// after one leaves nothing, and what was prefetched is outdated after one.
+func TestQueryThatChangesCountsAsChange(t *testing.T) {
+	t.Parallel()
+	d, _ := openPostgres(t)
+	boom := errors.New("boom")
+	insert := func(name string, then error) func(*Tx) error {
+		return func(tx *Tx) error {
+			_, err := One(&tx.Conn, scanText, `INSERT INTO settings (name, value) VALUES (?, 'x') RETURNING name`, name)
+			return cmp.Or(err, then)
+		}
+	}
+	seen := ""
+	look := func(tx *Tx) error {
+		v, err := tx.Setting("b")
+		seen = string(v)
+		return err
+	}
+	if errs := together(t, d, closure{insert("a", boom), nil}); !errors.Is(errs[0], boom) || settingOf(t, d, "a") != "" {
+		t.Errorf("%v, and it left %q", errs, settingOf(t, d, "a"))
+	}
+	if err := errors.Join(together(t, d, closure{insert("b", nil), nil}, closure{look, func(r *Reader) { _, _ = r.Setting("b") }})...); err != nil || seen != "x" {
+		t.Errorf("%v, and the later closure saw %q", err, seen)
 	}
 }
