@@ -43,7 +43,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 	query, end := `SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`+audienceReachable, r.rangeUp(a.TeamID)
 	if p.membersOnly {
-		query, end = `SELECT count(*) FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
+		query, end = `SELECT count(*) FROM members AS m CROSS JOIN contacts AS c ON c.team_id = ? AND c.id = m.contact_id
 			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`+audienceReachable, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
@@ -53,7 +53,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 	defer q.close()
 	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		n := 0
-		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.args...)...)...).Scan(&n)
+		err := q.stmt.Row(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.args...)...), &n)
 		total += n
 		return true, engine.ReadFault(query, err)
 	})
@@ -70,7 +70,7 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	query := `SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (` + filterPlaceholder + ` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))` + audienceReachable + ` ORDER BY c.id LIMIT ?`
 	if p.membersOnly {
-		query = `SELECT ` + contactColumns + ` FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
+		query = `SELECT ` + contactColumns + ` FROM members AS m CROSS JOIN contacts AS c ON c.team_id = ? AND c.id = m.contact_id
 			AND m.contact_id > ? AND m.contact_id <= ? AND ` + filterPlaceholder + ` AND m.segment_id = ?` + audienceReachable + ` ORDER BY m.contact_id LIMIT ?`
 	}
 	q, err := r.filtered(query, p.filter)
@@ -117,7 +117,7 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (`+filterPlaceholder+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`, r.rangeUp(a.TeamID)
 	if p.membersOnly {
-		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c`+suppressionJoin+` WHERE c.team_id = ? AND c.id = m.contact_id
+		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c ON c.id = m.contact_id`+suppressionJoin+` WHERE c.team_id = ?
 			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` AND m.segment_id = ?`, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
@@ -129,7 +129,7 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		var n [6]int
 		args := q.with(append(p.args[:len(p.args):len(p.args)], a.TeamID, from, to), a.SegmentID)
-		err := q.stmt.QueryRowContext(ctx, args...).Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
+		err := q.stmt.Row(ctx, args, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
 		out.Unsubscribed, out.Topic = out.Unsubscribed+n[0], out.Topic+n[5]
 		for i, origin := range suppressionOrigins {
 			out.Suppressed += n[1+i]

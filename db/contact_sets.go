@@ -56,7 +56,7 @@ func (r *Reader) ContactsByAddresses(teamID string, addresses []app.AddressHash)
 	err = inSets(len(addresses), func(from, to int) error {
 		// with IN the planner would scan all contacts of the team
 		rows, err := list(r, scanContact, `WITH a (address) AS (VALUES `+keyRows+`)
-			SELECT `+contactColumns+` FROM a CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.address = a.address`,
+			SELECT `+contactColumns+` FROM a CROSS JOIN contacts AS c ON c.team_id = ? AND c.address = a.address`,
 			keysFirst(teamID, addresses[from:to])...)
 		all = append(all, rows...)
 		return err

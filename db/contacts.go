@@ -198,7 +198,7 @@ func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, err
 // has it now.
 func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]app.Contact, error) {
 	return list(r, scanContact, `SELECT `+contactColumns+` FROM former_addresses AS f CROSS JOIN contacts AS c
-		WHERE f.team_id = ?1 AND f.address = ?2 AND c.team_id = ?1 AND c.id = f.contact_id
+		ON f.team_id = ?1 AND f.address = ?2 AND c.team_id = ?1 AND c.id = f.contact_id
 		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2) ORDER BY f.contact_id`, teamID, address[:])
 }
 

@@ -140,34 +140,19 @@ func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more
 	return engine.GetPage(ctx, d.DB, func(r *engine.Reader) ([]T, bool, error) { return fn(&Reader{r}) })
 }
 
-// Ask is engine.Reader.Ask.
-func (r *Reader) Ask(asks ...func(r *Reader) error) error {
-	return r.Reader.Ask(forEngine(asks)...)
-}
-
-func forEngine(asks []func(r *Reader) error) []func(*engine.Reader) error {
-	out := make([]func(*engine.Reader) error, len(asks))
-	for i, ask := range asks {
-		out[i] = reading(ask)
+// Prefetch is engine.Prefetch.
+func Prefetch(ctx context.Context, fns ...func(r *Reader)) context.Context {
+	wrapped := make([]func(*engine.Reader), len(fns))
+	for i, fn := range fns {
+		wrapped[i] = func(r *engine.Reader) { fn(&Reader{r}) }
 	}
-	return out
+	return engine.Prefetch(ctx, wrapped...)
 }
 
-// Concurrently is engine.Reader.Concurrently.
-func (r *Reader) Concurrently(n int, fn func(r *Reader, i int)) {
-	r.Reader.Concurrently(n, func(r *engine.Reader, i int) { fn(&Reader{r}, i) })
+// Prefetch is engine.Reader.Prefetch.
+func (r *Reader) Prefetch(fn func(r *Reader)) error {
+	return r.Reader.Prefetch(func(r *engine.Reader) { fn(&Reader{r}) })
 }
-
-// Ask is engine.Tx.Ask.
-func (tx *Tx) Ask(asks ...func(r *Reader) error) error { return tx.tx.Ask(forEngine(asks)...) }
-
-// Concurrently is engine.Tx.Concurrently.
-func (tx *Tx) Concurrently(n int, fn func(tx *Tx, i int)) {
-	tx.tx.Concurrently(n, func(t *engine.Tx, i int) { fn(newTx(t, tx.db), i) })
-}
-
-// Serialize is engine.Tx.Serialize.
-func (tx *Tx) Serialize() { tx.tx.Serialize() }
 
 // AfterCommit is engine.Tx.AfterCommit.
 func (tx *Tx) AfterCommit(fn func()) { tx.tx.AfterCommit(fn) }
@@ -186,9 +171,6 @@ func (tx *Tx) DeadNodes() (engine.DeadNodes, error) { return tx.tx.DeadNodes() }
 
 // MarkFreed is engine.Tx.MarkFreed.
 func (tx *Tx) MarkFreed(g engine.DeadNodes) error { return tx.tx.MarkFreed(g) }
-
-// SeeExternalWrites is engine.Tx.SeeExternalWrites.
-func (tx *Tx) SeeExternalWrites() error { return tx.tx.SeeExternalWrites() }
 
 // SuppressionVersion is engine.Tx.SuppressionVersion.
 func (tx *Tx) SuppressionVersion() uint64 { return tx.tx.SuppressionVersion() }

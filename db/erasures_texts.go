@@ -76,7 +76,7 @@ var textColumns = [TextKinds]textColumn{
 		write: `UPDATE audit_logs SET after = ? WHERE team_id = ? AND id = ?`},
 	ImportErrorValues: {
 		read: `SELECT e.id, e.value FROM import_errors AS e CROSS JOIN imports AS i
-			WHERE i.team_id = ?1 AND i.id = e.import_id AND e.id > ?2 AND e.id <= ?3 AND e.value IS NOT NULL ORDER BY e.id LIMIT ?4`,
+			ON i.team_id = ?1 AND i.id = e.import_id AND e.id > ?2 AND e.id <= ?3 AND e.value IS NOT NULL ORDER BY e.id LIMIT ?4`,
 		write: `UPDATE import_errors SET value = ? WHERE import_id IN (SELECT i.id FROM imports AS i WHERE i.team_id = ?) AND id = ?`},
 }
 

@@ -207,7 +207,7 @@ func (q *filtered) with(before []any, after ...any) []any {
 }
 
 func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
-	err = q.stmt.QueryRowContext(ctx, q.with(args)...).Scan(&n)
+	err = q.stmt.Row(ctx, q.with(args), &n)
 	return n, engine.ReadFault(q.query, err)
 }
 
@@ -307,7 +307,7 @@ func (r *Reader) countPicked(ctx context.Context, e Effort, teamID string, filte
 // filter.
 func (r *Reader) countUnpicked(ctx context.Context, e Effort, s *app.Segment, filter condition) (total int, err error) {
 	q, err := r.filtered(`SELECT count(*) FROM members AS m CROSS JOIN contacts AS c
-		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` IS NOT TRUE`, filter)
+		ON c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlaceholder+` IS NOT TRUE`, filter)
 	if err != nil {
 		return 0, err
 	}

@@ -14,8 +14,12 @@ type IdempotencyKey struct {
 // IdempotentAnswer returns the request hash and the stored response of a key, if it was
 // stored at or after since.
 func (r *Reader) IdempotentAnswer(k IdempotencyKey, since time.Time) (hash []byte, response string, err error) {
-	err = r.Row(`SELECT hash, response FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ? AND created_at > ?`,
-		[]any{k.TeamID, k.Scope, k.Route, k.Key, milli(since)}, &hash, &response)
+	var created int64
+	err = r.Row(`SELECT hash, response, created_at FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ?`,
+		[]any{k.TeamID, k.Scope, k.Route, k.Key}, &hash, &response, &created)
+	if err == nil && created <= milli(since) {
+		return nil, "", ErrNotFound
+	}
 	return hash, response, err
 }
 

@@ -41,5 +41,5 @@ func (r *Reader) RegionUse(region string, hour int64) ([]TeamUse, error) {
 		err := s.Scan(&u.TeamID, &u.Hour, &u.Sent)
 		return u, err
 	}, `SELECT t.id, c.hour, sum(c.rated) FROM teams AS t CROSS JOIN mail_counts AS c
-		WHERE c.team_id = t.id AND c.region = ? AND c.hour >= ? GROUP BY t.id, c.hour`, region, hour)
+		ON c.team_id = t.id AND c.region = ? AND c.hour >= ? GROUP BY t.id, c.hour`, region, hour)
 }

@@ -44,8 +44,8 @@ func scanQueued(s scanner) (QueuedUnit, error) {
 
 // The condition of a scope, and the condition of a waiting recipient at a domain.
 const (
-	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
-		AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)`
+	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (CAST(?4 AS text) IS NULL OR u.team_id = ?4) AND (CAST(?5 AS text) IS NULL OR u.relay = ?5)
+		AND (CAST(?6 AS text) IS NULL OR u.domain = ?6) AND (CAST(?7 AS text) IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)`
 	queuedTo = ` AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
 			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))`
 )
@@ -94,13 +94,13 @@ type QueuedGroup struct {
 // counted in an index, the others in their rows.
 func (r *Reader) QueuedGroups(teamID string, now time.Time) ([]QueuedGroup, error) {
 	due, err := list(r, scanGroup, `SELECT min(email_id), team_id, relay, domain, 'due', NULL, 0, 0, 0, count(*) FROM units
-		WHERE state = 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY relay, bulk, team_id, domain`, nullText(teamID))
+		WHERE state = 'due' AND (CAST(?1 AS text) IS NULL OR team_id = ?1) GROUP BY relay, bulk, team_id, domain`, nullText(teamID))
 	if err != nil {
 		return nil, err
 	}
 	rest, err := list(r, scanGroup, `SELECT min(email_id), team_id, relay, domain, state, held, next_at > ?2,
 		attempts > 0 OR crashes > 0 OR since IS NOT NULL, late = 1 AND owed > 0, count(*) FROM units
-		WHERE state <> 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY team_id, relay, domain, state, held, 7, 8, 9`, nullText(teamID), milli(now))
+		WHERE state <> 'due' AND (CAST(?1 AS text) IS NULL OR team_id = ?1) GROUP BY team_id, relay, domain, state, held, 7, 8, 9`, nullText(teamID), milli(now))
 	for i := range rest {
 		g := &rest[i]
 		if !g.NextAt.IsZero() {
@@ -140,9 +140,9 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 	scan := func(s scanner) (d QueuedDomain, err error) { return d, s.Scan(&d.Domain, &d.Count) }
 	return list(r, scan, `SELECT lower(substr(address, length(rtrim(address, replace(address, '@', ''))) + 1)) AS domain, count(*) AS n FROM (
 			SELECT p.address AS address FROM units AS u CROSS JOIN recipients AS p
-				WHERE (?1 IS NULL OR u.team_id = ?1) AND p.email_id = u.email_id AND p.state = 'queued'
+				ON (CAST(?1 AS text) IS NULL OR u.team_id = ?1) AND p.email_id = u.email_id AND p.state = 'queued'
 			UNION ALL SELECT b.email FROM units AS u CROSS JOIN broadcast_recipients AS b
-				WHERE (?1 IS NULL OR u.team_id = ?1) AND u.broadcast_id IS NOT NULL AND b.id = u.email_id
+				ON (CAST(?1 AS text) IS NULL OR u.team_id = ?1) AND u.broadcast_id IS NOT NULL AND b.id = u.email_id
 			LIMIT ?3) AS waiting GROUP BY domain ORDER BY n DESC, domain LIMIT ?2`, nullText(teamID), limit, of)
 }
 
@@ -173,7 +173,7 @@ func (tx *Tx) RetryUnit(emailID string) error {
 // of the old relay (ClockStopsOf). Error: ErrNotFound if the unit is gone, has begun, or
 // is at that relay already.
 func (tx *Tx) Reroute(u *app.Unit, relay, clockStops string) error {
-	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
+	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN CAST(?2 AS text) IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
 		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(clockStops), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err

@@ -33,11 +33,11 @@ func (r *Reader) RequeueCandidates(in *RequeueScope, after, upto string) ([]Requ
 	scan := func(s scanner) (c RequeueCandidate, err error) { return c, s.Scan(&c.ID, &c.TeamID) }
 	if in.Captured {
 		return list(r, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ? AND e.id <= ? AND e.relay = ?
-			AND (?4 IS NULL OR e.team_id = ?4) AND EXISTS (SELECT 1 FROM captures AS c WHERE c.email_id = e.id) ORDER BY e.id`,
+			AND (CAST(?4 AS text) IS NULL OR e.team_id = ?4) AND EXISTS (SELECT 1 FROM captures AS c WHERE c.email_id = e.id) ORDER BY e.id`,
 			after, upto, app.CaptureRegion, nullText(in.TeamID))
 	}
 	return list(r, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ?1 AND e.id <= ?2
-		AND e.last_event IN ('failed', 'bounced', 'suppressed', 'complained') AND (?3 IS NULL OR e.team_id = ?3) AND (?4 IS NULL OR e.relay = ?4)
+		AND e.last_event IN ('failed', 'bounced', 'suppressed', 'complained') AND (CAST(?3 AS text) IS NULL OR e.team_id = ?3) AND (CAST(?4 AS text) IS NULL OR e.relay = ?4)
 		AND EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = e.id AND p.state IN ('failed', 'bounced')) ORDER BY e.id`,
 		after, upto, nullText(in.TeamID), nullText(in.Relay))
 }

@@ -39,7 +39,7 @@ const agedEmail = `e.id, coalesce((SELECT max(v.created_at) FROM events AS v WHE
 // empty timeline has the age of its broadcast.
 const agedRecipient = `r.id, coalesce((SELECT max(v.created_at) FROM events AS v WHERE v.email_id = r.id), b.sent_at, b.canceled_at, b.created_at),
 	EXISTS (SELECT 1 FROM units AS u WHERE u.email_id = r.id) OR EXISTS (SELECT 1 FROM doubts AS d WHERE d.email_id = r.id AND d.settled_at IS NULL),
-	0, 0, 0 FROM broadcasts AS b CROSS JOIN broadcast_recipients AS r`
+	0, 0, 0 FROM broadcasts AS b CROSS JOIN broadcast_recipients AS r ON true`
 
 func scanAged(s scanner) (Aged, error) {
 	var a Aged

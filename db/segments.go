@@ -103,7 +103,7 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 // oldest first.
 func (r *Reader) SegmentsOf(teamID, contactID string) ([]string, error) {
 	return list(r, scanText, `SELECT s.id FROM members AS m CROSS JOIN segments AS s
-		WHERE s.id = m.segment_id AND s.team_id = ? AND m.contact_id = ? ORDER BY m.segment_id`, teamID, contactID)
+		ON s.id = m.segment_id AND s.team_id = ? AND m.contact_id = ? ORDER BY m.segment_id`, teamID, contactID)
 }
 
 const (
@@ -230,9 +230,9 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 func (r *Reader) memberContacts(ctx context.Context, s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
 	return walk(r, contactScanner(ctx), page, lastID, limit,
 		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`,
+			ON c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`,
 		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID)
+			ON c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID)
 }
 
 // mergeContacts merges two lists with the same order. It returns the first limit contacts

@@ -18,7 +18,7 @@ type OpenWork struct {
 // It scans all open units, as CommittedUnits does.
 func (r *Reader) OpenOf(teamID, domain string) (o OpenWork, err error) {
 	err = r.Row(`SELECT count(*) FILTER (WHERE state <> 'committed'), count(*) FILTER (WHERE state = 'committed') FROM units
-		WHERE team_id = ?1 AND (?2 IS NULL OR domain = ?2)`, []any{teamID, nullText(domain)}, &o.Waiting, &o.Committed)
+		WHERE team_id = ?1 AND (CAST(?2 AS text) IS NULL OR domain = ?2)`, []any{teamID, nullText(domain)}, &o.Waiting, &o.Committed)
 	return o, err
 }
 

@@ -61,7 +61,7 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type = 'prefetched')
-		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p WHERE b.mails = ? AND p.id = ?`, []any{milli(at), app.EmailIDPrefixOf(emailID), emailID},
+		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p ON b.mails = ? AND p.id = ?`, []any{milli(at), app.EmailIDPrefixOf(emailID), emailID},
 		&t.TeamID, &t.Broadcast, &sender, &t.Relay, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
 	if err == nil && !taken.Valid && seen&(app.SeenSent|app.SeenDelivered) != 0 { // the timeline has no time for it
 		taken = queued

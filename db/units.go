@@ -21,7 +21,7 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 		state = "later"
 	}
 	err := tx.Write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?3 IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN CAST(?3 AS text) IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
 		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.MessageDate), u.QuotaOwed, u.QuotaDelayed,
 		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner)
 	return err
@@ -83,9 +83,9 @@ func (tx *Tx) SetDue(relay string, bulk bool, limit int) (int64, error) {
 // domain, at most limit. Units in progress, or scheduled and not yet tried, are left out.
 func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64, err error) {
 	err = r.Row(`SELECT count(*) FROM (
-			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
+			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due' AND (CAST(?2 AS text) IS NULL OR team_id = ?2) AND (CAST(?3 AS text) IS NULL OR domain = ?3)
 			UNION ALL
-			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later' AND since IS NOT NULL AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
+			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later' AND since IS NOT NULL AND (CAST(?2 AS text) IS NULL OR team_id = ?2) AND (CAST(?3 AS text) IS NULL OR domain = ?3)
 			LIMIT ?4) AS waiting`, []any{relay, nullText(teamID), nullText(domain), limit}, &n)
 	return n, err
 }
@@ -154,17 +154,31 @@ func scanUnit(s scanner) (app.Unit, error) {
 	return u, err
 }
 
-// BeginAttempt records that this server begins the next attempt of a unit. Error:
-// ErrNotFound if the unit changed since it was read, for example because another server
-// was first, or if its broadcast is canceled or paused.
-func (tx *Tx) BeginAttempt(u app.Unit) error {
-	text := `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`
-	if u.BroadcastID != "" {
-		text = `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
-			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`
+// BeginAttempts records that this server begins the next attempts of units. It reports for
+// each whether the attempt began: not if the unit changed since it was read, for example
+// because another server was first, or if its broadcast is canceled or paused.
+func (tx *Tx) BeginAttempts(units []app.Unit) ([]bool, error) {
+	args := make([][]any, len(units))
+	for i, u := range units {
+		args[i] = []any{u.Attempts + 1, milli(tx.Now), tx.Owner(), u.EmailID, u.Attempts, milli(u.NextAt)}
 	}
-	n, err := tx.Exec(text, u.Attempts+1, milli(tx.Now), tx.Owner(), u.EmailID, u.Attempts, milli(u.NextAt))
-	return oneRow(n, err, ErrNotFound)
+	touched, err := tx.ExecAll(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
+		AND (broadcast_id IS NULL OR EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL))`, args)
+	begun := make([]bool, len(units))
+	for i, n := range touched {
+		begun[i] = n > 0
+	}
+	return begun, err
+}
+
+// BeginAttempt is BeginAttempts for one unit. Error: ErrNotFound if the attempt did not
+// begin.
+func (tx *Tx) BeginAttempt(u app.Unit) error {
+	begun, err := tx.BeginAttempts([]app.Unit{u})
+	if err == nil && !begun[0] {
+		return ErrNotFound
+	}
+	return err
 }
 
 // MarkCommitted records that the final dot of a unit's attempt is about to be sent, and

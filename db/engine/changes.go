@@ -1,5 +1,7 @@
 package engine
 
+import "cmp"
+
 // Cached is a kind of data that servers keep in memory from one transaction to the next. A write
 // that changes such data calls Tx.Changed.
 type Cached int
@@ -41,9 +43,7 @@ func (tx *Tx) Changed(what ...Cached) {
 // choices and topics, as this transaction has seen it so far. While later transactions of the
 // same DB return the same number, what was read from these tables is still current, whichever
 // process writes. It is never 0.
-func (tx *Tx) SuppressionVersion() uint64 {
-	if tx.baseSuppressions != nil {
-		return 1 + *tx.baseSuppressions
-	}
-	return 1 + tx.changes[Suppressions]
-}
+func (tx *Tx) SuppressionVersion() uint64 { return cmp.Or(tx.asOf, tx.Reader.SuppressionVersion()) }
+
+// SuppressionVersion is Tx.SuppressionVersion for the functions of Prefetch.
+func (r *Reader) SuppressionVersion() uint64 { return 1 + r.changes[Suppressions] }

@@ -199,18 +199,36 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		return ErrClosed
 	}
 	r := d.readers.take()
-	defer d.readers.put(r)
 	if err := d.engine.beginRead(ctx, d, &r.Conn); err != nil {
+		d.readers.put(r)
 		return d.handleReadFault(fmt.Errorf("begin read: %w", err))
 	}
-	err := fn(r)
-	if err != nil && d.engine.lost(&r.Conn) {
-		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	if cerr := d.engine.endRead(&r.Conn); cerr != nil && err == nil { // may fail after damage was read
-		err = fmt.Errorf("end read: %w", cerr)
+	var endErr error
+	err := func() (err error) {
+		defer func() { endErr = d.endRead(r) }()
+		if err = fn(r); err != nil && d.engine.lost(&r.Conn) {
+			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
+		return err
+	}()
+	if err == nil && endErr != nil { // may fail after damage was read
+		err = fmt.Errorf("end read: %w", endErr)
 	}
 	return d.handleReadFault(err)
+}
+
+// endRead ends the transaction of a reader and returns the reader to the pool. On PostgreSQL it
+// does not wait for that.
+func (d *DB) endRead(r *Reader) error {
+	end := func() error {
+		defer d.readers.put(r)
+		return d.engine.endRead(&r.Conn)
+	}
+	if r.pg == nil || r.pg.begin != "" {
+		return end()
+	}
+	go func() { _ = end() }() // a lost connection is replaced when the reader is used again
+	return nil
 }
 
 // handleReadFault stops the store if a read met a fault of the file, unless only content is

@@ -19,8 +19,9 @@ type engine interface {
 	// beginRead begins a read transaction that sees one snapshot; endRead ends it.
 	beginRead(ctx context.Context, d *DB, s *Conn) error
 	endRead(s *Conn) error
-	// begin begins the transaction of a group of writes and detects writes of other processes.
-	begin(d *DB, s *Conn) error
+	// begin begins the transaction of a group of writes, detects writes of other processes, and
+	// prefetches queries.
+	begin(d *DB, s *Conn, prefetch []query) error
 	// commit commits the transaction.
 	commit(s *Conn) error
 	// lost reports whether the connection of s is broken. renew replaces the connection of the

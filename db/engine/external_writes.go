@@ -26,13 +26,6 @@ func noteExternalErasure(d *DB, erased bool) {
 	}
 }
 
-// SeeExternalWrites makes the transaction detect writes of other processes, as the first query of
-// any closure does.
-func (tx *Tx) SeeExternalWrites() error {
-	var n int
-	return tx.Row(`SELECT count(*) FROM settings WHERE name = ''`, nil, &n)
-}
-
 // noteExternalWrites invalidates what is cached from the database if other processes have written
 // since the last group of writes.
 func (d *DB) noteExternalWrites(s *Conn, others bool) error {

@@ -212,8 +212,7 @@ func (p *postgresTarget) finish(ctx context.Context) error {
 }
 
 func (p *postgresTarget) commit(context.Context) error {
-	_, err := newWriteQueue(p.writer.conn).finish()
-	return err
+	return p.writer.commitPostgres()
 }
 
 func (p *postgresTarget) close() error {

@@ -22,18 +22,17 @@ import (
 // group begins by locking the same row, as SQLite locks the file. So a closure sees every write
 // that was confirmed before, by any process, and what it reads does not change before its commit.
 type postgresEngine struct {
-	config      *pgx.ConnConfig
-	node        node
-	known       marks        // as of the last group of this process, including its own changes
-	now         marks        // of the current group, without its own changes
-	bump        marks        // changes of the current group
-	before      changeCounts // of the writer's session, before the current group
-	ownGroups   int64        // committed groups of this process
-	lastRow     int64        // number of the row of writes of the last own group; 0: none
-	writer      string       // id of this process in writes and nodes
-	group       int64        // number of the current group among the own ones
-	othersWrote bool         // others wrote before the last group that checked first
-	conns       conns
+	config    *pgx.ConnConfig
+	node      node
+	known     marks        // as of the last group of this process, including its own changes
+	now       marks        // of the current group, without its own changes
+	bump      marks        // changes of the current group
+	before    changeCounts // of the writer's session, before the current group
+	ownGroups int64        // committed groups of this process
+	lastRow   int64        // number of the row of writes of the last own group; 0: none
+	writer    string       // id of this process in writes and nodes
+	group     int64        // number of the current group among the own ones
+	conns     conns
 	origin
 	locks time.Duration // lock timeout of writes
 }
@@ -76,7 +75,6 @@ func (e *postgresEngine) configure(name string) error {
 	}
 	config.ConnectTimeout = dialTimeout
 	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: setUserTimeout})
-	config.BuildFrontend = e.conns.frontend
 	config.RuntimeParams["application_name"] = applicationName(e.writer)
 	config.RuntimeParams["jit"] = "off"                                      // compiling would take longer than running any statement
 	config.RuntimeParams["default_transaction_isolation"] = "read committed" // overrides defaults of the role and the database
@@ -113,7 +111,7 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	}
 	config.RuntimeParams["lock_timeout"] = fmt.Sprint(locks.Milliseconds())
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(idle.Milliseconds())
-	return stdlib.OpenDB(*config)
+	return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(registerTypes))
 }
 
 // translate returns a statement in PostgreSQL's SQL.
@@ -161,30 +159,43 @@ func storableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
+// beginRead leaves the BEGIN to the first query of the read, which it is sent with.
 func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *Conn) error {
-	const text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	if s.conn != nil && beginAhead(s, text) {
-		return nil
+	s.pg.reset()
+	if s.conn == nil || !isOpen(s) { // the connection may have been lost since its last use
+		err := e.connect(ctx, d.ro, s)
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) {
+			return openError(d.name, err)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
 	}
-	err := e.connect(ctx, d.ro, s) // the connection may have been lost since its last use
-	if err == nil && !beginAhead(s, text) {
-		err = errors.New("a new connection was lost")
-	}
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
-		return openError(d.name, err)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
+	s.pg.begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 	return nil
+}
+
+// isOpen reports whether a connection appears to be open.
+func isOpen(s *Conn) (open bool) {
+	err := s.conn.Raw(func(driver any) error {
+		pg := driver.(*stdlib.Conn).Conn().PgConn()
+		open = !pg.IsClosed() && !pg.IsBusy() && !closedByPeer(rawConn(pg.Conn()))
+		return nil
+	})
+	return open && err == nil
 }
 
 // endRead ends the transaction of a read.
 func (e *postgresEngine) endRead(s *Conn) error {
-	if !endAhead(s) {
+	if s.pg.begin != "" { // there was no query
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
+	if err := s.simpleWithin(ctx, "ROLLBACK", func([]string) {}); err != nil {
 		_ = s.close() // the next read connects again
-		s.conn, s.stmts = nil, map[string]*Statement{}
+		s.conn = nil
 	}
 	return nil
 }
@@ -215,8 +226,8 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 		return Conn{}, openError(name, err)
 	}
 	writer := newSession(conn, e)
-	writer.queue = newWriteQueue(conn)
-	writer.queue.slowAfter, writer.queue.onSlow = time.Duration(float64(e.locks)*lockReportAfter), func(pid uint32) { reportLockHolder(d, pid) }
+	writer.pg.immediate = false
+	writer.pg.slowAfter, writer.pg.onSlow = time.Duration(float64(e.locks)*lockReportAfter), func(pid uint32) { reportLockHolder(d, pid) }
 	err = e.prepare(ctx, d, conn, opts)
 	if lockedOnPostgres(err) {
 		err = lockedError(name, err)
@@ -226,7 +237,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, e
 	}
 	for range readers {
 		r := &Reader{Conn: newSession(nil, e)}
-		r.parts = &partPool{}
+		r.pg.immediate = false
 		if !opts.Lazy {
 			r.conn, err = d.ro.Conn(ctx)
 		}
@@ -314,10 +325,7 @@ func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *Conn) error
 	if err != nil {
 		return err
 	}
-	s.conn, s.stmts = conn, map[string]*Statement{}
-	if s.queue != nil {
-		s.queue.conn = conn
-	}
+	s.conn = conn
 	return nil
 }
 

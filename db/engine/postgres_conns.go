@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 )
@@ -15,9 +16,7 @@ type conns struct {
 // trackedConn is a connection of conns.
 type trackedConn struct {
 	net.Conn
-	set    *conns
-	filter *beginFilter
-	ending bool // the result of a ROLLBACK is still to be received
+	set *conns
 }
 
 // Close implements net.Conn.
@@ -26,6 +25,17 @@ func (k *trackedConn) Close() error {
 	delete(k.set.open, k)
 	k.set.mu.Unlock()
 	return k.Conn.Close()
+}
+
+// rawConn returns the connection below TLS and the tracking.
+func rawConn(c net.Conn) net.Conn {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	if tracked, ok := c.(*trackedConn); ok {
+		c = tracked.Conn
+	}
+	return c
 }
 
 // dial returns a function that connects and adds the connection to conns.

@@ -2,9 +2,10 @@ package engine
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // The groups of writes of all processes are serialized: each begins by locking the only row of changes
@@ -39,72 +40,48 @@ func (m marks) sameRules(other marks) bool {
 	return m.rules == other.rules && m.erasures == other.erasures
 }
 
-// begin queues the statements that begin the transaction of a group, wait for the groups of other
-// processes and fail on a server that was marked dead. They are sent with the first statement of
-// the group. They are sent before any closure runs if other processes changed what is cached,
-// which must be read again first, or did so before the last group, since they probably still do.
-func (e *postgresEngine) begin(d *DB, s *Conn) error {
+// begin begins the transaction of a group, waits for the groups of other processes, and fails on
+// a server that was marked dead. The queries to prefetch leave in the same round trip. If other
+// processes changed what is cached, it is read again before any closure runs.
+func (e *postgresEngine) begin(d *DB, s *Conn, prefetch []query) error {
 	e.group++
-	e.before, e.bump = *s.changes, marks{}
-	note := []any{e.writer, e.group, e.lastRow}
-	queries := []*pendingQuery{{text: beginGroup}, {text: lockGroups}, {text: noteGroup, args: note}}
-	strict := []*pendingQuery{
-		queries[0],
-		queries[1],
-		{text: noteGroup + `, 1 / CASE WHEN rules = $4 AND erasures = $5 THEN 1 ELSE 0 END`, args: append(note, e.known.rules, e.known.erasures)},
-	}
+	e.bump = marks{}
+	first := []query{{text: beginGroup}, {text: lockGroups}, {noteGroup, []any{e.writer, e.group, e.lastRow}}}
 	if e.node.id != "" {
-		queries = append(queries, &pendingQuery{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.node.id}})
-		strict = append(strict, &pendingQuery{text: `SELECT 1 / count(*) FROM (SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE) AS me`, args: []any{e.node.id}})
+		first = append(first, query{`SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, []any{e.node.id}})
 	}
-	others := false
-	begun := func(queries []*pendingQuery) (err error) {
-		if e.node.id != "" && len(queries[3].rows) == 0 {
-			return errFenced
+	fenced := false
+	err := s.prefetch(first, prefetch, func(i int, r pgx.Rows) error {
+		switch i {
+		case 2:
+			if r.Next() {
+				return r.Scan(&e.now.n, &e.now.rules, &e.now.erasures)
+			}
+			return errors.New("the row of the group is missing")
+		case 3:
+			fenced = !r.Next()
 		}
-		e.now, err = marksOf(queries[2].rows)
-		others = !e.now.sameRules(e.known)
-		return err
-	}
-	s.queue.opening = &opening{queries, func(queries []*pendingQuery) error {
-		if err := begun(queries); err != nil || !others {
-			return err
-		}
-		return errStaleBegin
-	}, strict}
-	if !s.queue.beginFirst && !s.queue.immediate && !e.othersWrote {
 		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
 	}
-	s.queue.beginFirst, s.queue.opening.begun = false, begun
-	if s.queue.send(nil); s.queue.failed != nil {
-		return s.queue.failed
+	if fenced {
+		return errFenced
 	}
+	others := !e.now.sameRules(e.known)
 	noteExternalErasure(d, e.now.erasures != e.known.erasures)
-	e.known, e.othersWrote = e.now, others // reported once
-	err := d.noteExternalWrites(s, others)
-	e.before = *s.changes // what others changed is not to be reported to them again
+	e.known = e.now // reported once
+	err = d.noteExternalWrites(s, others)
+	e.before, s.pg.asOf = *s.changes, 1+s.changes[Suppressions] // what others changed is not to be reported to them again
 	return err
-}
-
-func marksOf(rows [][]driver.Value) (m marks, err error) {
-	if len(rows) != 1 {
-		return m, fmt.Errorf("begin: %d rows of a group", len(rows))
-	}
-	for i, into := range []*int64{&m.n, &m.rules, &m.erasures} {
-		n, ok := rows[0][i].(int64)
-		if !ok {
-			return m, fmt.Errorf("begin: %v is not a number", rows[0][i])
-		}
-		*into = n
-	}
-	return m, nil
 }
 
 // commit commits the transaction of a group.
 func (e *postgresEngine) commit(s *Conn) error {
 	e.queueMarks(s)
-	none, err := s.queue.finish()
-	if err == nil && !none {
+	err := s.commitPostgres()
+	if err == nil {
 		e.noteCommitted(marks{e.now.n, e.now.rules + e.bump.rules, e.now.erasures + e.bump.erasures})
 	}
 	return err
@@ -120,7 +97,7 @@ func (e *postgresEngine) queueMarks(s *Conn) {
 		e.bump.erasures = 1
 	}
 	if e.bump != (marks{}) {
-		s.queue.writes = append(s.queue.writes, pendingWrite{`UPDATE writes SET rules = rules + $1, erasures = erasures + $2 WHERE n = (SELECT max(n) FROM writes)`, []any{e.bump.rules, e.bump.erasures}})
+		s.pg.writes = append(s.pg.writes, bufferedWrite{query: query{`UPDATE writes SET rules = rules + $1, erasures = erasures + $2 WHERE n = (SELECT max(n) FROM writes)`, []any{e.bump.rules, e.bump.erasures}}})
 	}
 }
 
@@ -151,10 +128,6 @@ func (e *postgresEngine) committed(ctx context.Context, s *Conn) (bool, error) {
 	e.noteCommitted(as)
 	return true, nil
 }
-
-// errStaleBegin means that others changed what is cached, or marked this server dead, which was
-// found after closures had begun.
-var errStaleBegin = errors.New("db: others wrote")
 
 func (e *postgresEngine) externalVersion(s *Conn) (n int64, err error) {
 	err = s.Row(`SELECT max(n) FROM writes`, nil, &n)

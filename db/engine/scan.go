@@ -11,13 +11,14 @@ type Scanner interface{ Scan(dest ...any) error }
 
 // Exec runs a statement and returns the number of rows that it touched. Error: ErrNotFound for a
 // row whose parent is missing.
-func (s *Conn) Exec(query string, args ...any) (int64, error) {
-	stmt, err := s.Statement(query)
+func (s *Conn) Exec(text string, args ...any) (int64, error) {
+	if s.pg != nil {
+		touched, err := s.execAll([]query{s.translate(text, args)})
+		return touched[0], err
+	}
+	stmt, err := s.Statement(text)
 	if err != nil {
 		return 0, err
-	}
-	if s.queue != nil {
-		s.queue.changes++
 	}
 	res, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
@@ -26,13 +27,51 @@ func (s *Conn) Exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
+// ExecAll runs the same statement with several sets of arguments, on PostgreSQL in one round trip.
+// It returns how many rows each run touched.
+func (s *Conn) ExecAll(text string, args [][]any) (touched []int64, err error) {
+	if s.pg != nil {
+		queries := make([]query, len(args))
+		for i := range args {
+			queries[i] = s.translate(text, args[i])
+		}
+		return s.execAll(queries)
+	}
+	touched = make([]int64, len(args))
+	for i := range args {
+		if touched[i], err = s.Exec(text, args[i]...); err != nil {
+			return touched, err
+		}
+	}
+	return touched, nil
+}
+
 // Row scans the first row of a query. Error: ErrNotFound if there is none.
 func (s *Conn) Row(query string, args []any, dest ...any) error {
+	if s.pg != nil {
+		return s.row(context.Background(), query, args, dest...)
+	}
 	stmt, err := s.Statement(query)
 	if err != nil {
 		return err
 	}
 	return notFound(ReadFault(query, s.firstRow(stmt, args).Scan(dest...)))
+}
+
+// row is Row for PostgreSQL.
+func (s *Conn) row(ctx context.Context, query string, args []any, dest ...any) error {
+	found := false
+	err := s.run(ctx, query, args, func(r rows) error {
+		if !r.Next() {
+			return r.Err()
+		}
+		found = true
+		return r.Scan(dest...)
+	})
+	if err == nil && !found {
+		return ErrNotFound
+	}
+	return err
 }
 
 // firstRow returns the first row of a query.
@@ -55,6 +94,10 @@ func (s *Conn) Exists(query string, args ...any) error {
 // One returns the result of scan for the first row of a query. Error: ErrNotFound if there is
 // none.
 func One[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...any) (v T, err error) {
+	if s.pg != nil {
+		v, err = scan(rowScanner{s, query, args})
+		return v, notFound(err)
+	}
 	stmt, err := s.Statement(query)
 	if err == nil {
 		v, err = scan(s.firstRow(stmt, args))
@@ -92,6 +135,9 @@ func into[T any](out *[]T, scan func(Scanner) (T, error)) func(Scanner) error {
 
 // Each calls take with every row of a query, until take fails.
 func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
+	if s.pg != nil {
+		return s.run(context.Background(), query, args, takeAll(take))
+	}
 	stmt, err := s.Statement(query)
 	if err != nil {
 		return err
@@ -101,6 +147,9 @@ func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
 
 // each calls take with every row of a statement, until take fails.
 func each(ctx context.Context, stmt *Statement, args []any, take func(Scanner) error) error {
+	if stmt.Stmt == nil {
+		return stmt.conn.run(ctx, stmt.text, args, takeAll(take))
+	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	for p := retries(0); p.retry(err); {
 		rows, err = stmt.QueryContext(ctx, args...)
@@ -109,12 +158,31 @@ func each(ctx context.Context, stmt *Statement, args []any, take func(Scanner) e
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		if err := take(rows); err != nil {
-			return err
+	return takeAll(take)(rows)
+}
+
+// takeAll returns a function that calls take with every row, until take fails.
+func takeAll(take func(Scanner) error) func(rows) error {
+	return func(r rows) error {
+		for r.Next() {
+			if err := take(r); err != nil {
+				return err
+			}
 		}
+		return r.Err()
 	}
-	return rows.Err()
+}
+
+// rowScanner scans the first row of a query on PostgreSQL.
+type rowScanner struct {
+	conn *Conn
+	text string
+	args []any
+}
+
+// Scan implements Scanner.
+func (f rowScanner) Scan(dest ...any) error {
+	return f.conn.row(context.Background(), f.text, f.args, dest...)
 }
 
 // scanText scans a row with one text column.

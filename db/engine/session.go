@@ -13,27 +13,24 @@ import (
 type Conn struct {
 	conn    *sql.Conn // nil: not yet connected
 	dialect dialect
-	queue   *writeQueue // buffers the writes of a writer on PostgreSQL; nil: writes are sent immediately
-	stmts   map[string]*Statement
-	changes *changeCounts // of Tx.Changed, and of other processes
-	parts   *partPool     // for Reader.Concurrently on PostgreSQL; nil: calls run one after the other
+	stmts   map[string]*Statement // of SQLite
+	changes *changeCounts         // of Tx.Changed, and of other processes
+	pg      *postgresSession      // nil: SQLite
+	named   *[]query              // receives the queries, instead of the database (Prefetch); nil: usual
 }
 
+// newSession returns a session that sends each statement immediately.
 func newSession(conn *sql.Conn, words dialect) Conn {
-	return Conn{conn: conn, dialect: words, stmts: map[string]*Statement{}, changes: &changeCounts{}}
+	s := Conn{conn: conn, dialect: words, stmts: map[string]*Statement{}, changes: &changeCounts{}}
+	if words.postgres() {
+		s.pg = &postgresSession{translated: map[string]string{}, immediate: true}
+	}
+	return s
 }
 
 func (s *Conn) close() error {
 	for _, stmt := range s.stmts {
 		stmt.Close()
-	}
-	if s.queue != nil {
-		if err := s.queue.parts.close(); err != nil {
-			return err
-		}
-	}
-	if err := s.parts.close(); err != nil {
-		return err
 	}
 	if s.conn == nil {
 		return nil
@@ -44,33 +41,27 @@ func (s *Conn) close() error {
 	return nil
 }
 
-// Statement is a prepared statement in the engine's SQL.
+// Statement is a statement that is run repeatedly. SQLite has prepared it; pgx prepares each
+// statement when it is first run.
 type Statement struct {
-	*sql.Stmt
-	dialect dialect
-	queue   *writeQueue // sent before the statement
+	*sql.Stmt // nil: PostgreSQL
+	conn      *Conn
+	text      string
 }
 
-// ExecContext sends the buffered writes and runs the statement.
-func (p *Statement) ExecContext(ctx context.Context, args ...any) (sql.Result, error) {
-	if err := p.queue.flush(); err != nil {
-		return nil, err
+// Close releases the statement.
+func (p *Statement) Close() {
+	if p.Stmt != nil {
+		p.Stmt.Close()
 	}
-	return p.Stmt.ExecContext(ctx, p.dialect.bind(args)...)
 }
 
-// QueryContext sends the buffered writes and runs the query.
-func (p *Statement) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
-	if err := p.queue.flush(); err != nil {
-		return nil, err
+// Row scans the first row.
+func (p *Statement) Row(ctx context.Context, args []any, dest ...any) error {
+	if p.Stmt == nil {
+		return p.conn.row(ctx, p.text, args, dest...)
 	}
-	return p.Stmt.QueryContext(ctx, p.dialect.bind(args)...)
-}
-
-// QueryRowContext sends the buffered writes and runs the query.
-func (p *Statement) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
-	_ = p.queue.flush() // the queue keeps the error, which fails the transaction
-	return p.Stmt.QueryRowContext(ctx, p.dialect.bind(args)...)
+	return notFound(p.QueryRowContext(ctx, args...).Scan(dest...))
 }
 
 // IsPostgres reports whether the engine of the session is PostgreSQL.
@@ -89,13 +80,16 @@ func (s *Conn) Statement(query string) (*Statement, error) {
 	return p, nil
 }
 
-// Prepare prepares a statement that the caller closes.
+// Prepare returns a statement that the caller closes.
 func (s *Conn) Prepare(query string) (*Statement, error) {
-	stmt, err := s.conn.PrepareContext(context.Background(), s.dialect.translate(query))
+	if s.pg != nil {
+		return &Statement{conn: s, text: query}, nil
+	}
+	stmt, err := s.conn.PrepareContext(context.Background(), query)
 	if err != nil {
 		return nil, err
 	}
-	return &Statement{Stmt: stmt, dialect: s.dialect, queue: s.queue}, nil
+	return &Statement{Stmt: stmt, conn: s, text: query}, nil
 }
 
 // Reader runs queries in one snapshot.

@@ -43,7 +43,7 @@ func (sqliteEngine) endRead(s *Conn) error {
 }
 
 // begin takes the write lock.
-func (sqliteEngine) begin(d *DB, s *Conn) error {
+func (sqliteEngine) begin(d *DB, s *Conn, _ []query) error {
 	if _, err := s.Exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

@@ -28,10 +28,8 @@ type Tx struct {
 	changed map[string]bool // by Tx.ChangedCounts
 	// Extra is a value of the caller of Write for Options.BeforeCommit.
 	Extra any
-	db    *DB // nil: the database is not opened by Open
-	// baseSuppressions is the count for SuppressionVersion of a pipelined closure, from before
-	// the closures that run interleaved with it.
-	baseSuppressions *uint64
+	db    *DB    // nil: the database is not opened by Open
+	asOf  uint64 // SuppressionVersion of what was prefetched; 0: the transaction's
 }
 
 // AfterCommit registers fn, which is called once the transaction is on disk, before Write
@@ -346,30 +344,27 @@ func (d *DB) tryCommit(s *Conn, group []*request) error {
 	default:
 	}
 	err := tryGroup(d, s, group)
-	if s.queue != nil && s.queue.beginFirst {
-		err = tryGroup(d, s, group)
-	}
-	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || writeRefusal(err) != nil {
+	if s.pg == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || writeRefusal(err) != nil {
 		return err
 	}
-	s.queue.immediate = true // so that each closure gets the errors of its own writes
-	defer func() { s.queue.immediate = false }()
+	s.pg.immediate = true // so that each closure gets the errors of its own writes
+	defer func() { s.pg.immediate = false }()
 	return tryGroup(d, s, group)
 }
 
 // tryGroup runs a group in one transaction.
 func tryGroup(d *DB, s *Conn, group []*request) error {
-	s.queue.reset()
-	if err := d.engine.begin(d, s); err != nil {
+	s.pg.reset()
+	if err := d.engine.begin(d, s, s.queriesOfGroup(group)); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	now := clock.Now()
-	for _, run := range splitRuns(s, group) {
-		if err := runClosures(d, s, run, now); err != nil {
+	for _, r := range group {
+		if err := d.runOne(s, r, now); err != nil {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(beforeCommit(d, s, group, now), s.queue.failure()); err != nil {
+	if err := errors.Join(beforeCommit(d, s, group, now), s.checkWrites()); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if err := d.engine.commit(s); err != nil {
@@ -395,21 +390,14 @@ func beforeCommit(d *DB, s *Conn, group []*request, now time.Time) error {
 	return d.beforeCommit(&Tx{Reader: Reader{Conn: *s}, Now: now}, extras)
 }
 
-func runClosures(d *DB, s *Conn, run []*request, now time.Time) error {
-	if isPipelined(s, run[0]) {
-		return runPipelined(d, s, run, now)
-	}
-	return d.runOne(s, run[0], now)
-}
-
 // runOne runs one closure in a savepoint. A returned error requires that the whole transaction is
 // rolled back.
 func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 	if r.err = r.ctx.Err(); r.err != nil && !r.critical {
 		return nil
 	}
-	if s.queue != nil && !s.queue.immediate {
-		return runQueued(d, s, r, now)
+	if s.pg != nil && !s.pg.immediate {
+		return runBuffered(d, s, r, now)
 	}
 	if _, err := s.Exec("SAVEPOINT one"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
@@ -434,15 +422,21 @@ func (d *DB) runOne(s *Conn, r *request, now time.Time) error {
 	return err
 }
 
-// runQueued runs one closure with buffered writes, without a savepoint. If the closure fails
-// after it changed something, the group is run again with savepoints.
-func runQueued(d *DB, s *Conn, r *request, now time.Time) error {
-	before := s.queue.changes
+// runBuffered runs one closure with buffered writes, without a savepoint. If the closure fails
+// after it changed something, it returns errRunSingly.
+func runBuffered(d *DB, s *Conn, r *request, now time.Time) error {
+	before := s.pg.changes
 	r.tx = &Tx{Reader: Reader{Conn: *s}, Now: now, db: d}
-	if r.err = d.call(r); r.err == nil || s.queue.failed == nil && s.queue.changes == before && !d.engine.lost(s) && !failedInside(r.err) {
-		return s.queue.failure()
+	if r.prefetches() {
+		r.tx.asOf = s.pg.asOf
 	}
-	return errRunSingly
+	if r.err = d.call(r); r.err != nil && (s.pg.failed != nil || s.pg.changes > before || d.engine.lost(s) || failedInside(r.err)) {
+		return errRunSingly
+	}
+	if s.pg.changes > before && !r.prefetches() {
+		s.outdate()
+	}
+	return s.pg.failure()
 }
 
 // call runs a closure and turns a panic into its error, so that one bad request does not end the
@@ -459,7 +453,7 @@ func (d *DB) call(r *request) (err error) {
 
 // rollback rolls the transaction back. It is no error if SQLite has done so already.
 func rollback(s *Conn) error {
-	s.queue.reset() // discard buffered writes and their error
+	s.pg.reset() // discard buffered writes and their error
 	_, err := s.Exec("ROLLBACK")
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == sqliteError {
@@ -471,7 +465,6 @@ func rollback(s *Conn) error {
 // The names of the functions that the goroutines of a writer run, in package runtime.
 const (
 	writerName = "mailer/db/engine.(*DB).writeLoop"
-	partName   = "mailer/db/engine.(*part).run"
 	syncerName = "mailer/db/engine.(*DB).syncLoop"
 )
 
@@ -488,7 +481,7 @@ func onWriter() bool {
 	frames := runtime.CallersFrames(callers[:n])
 	for {
 		frame, more := frames.Next()
-		if frame.Function == writerName || frame.Function == partName || frame.Function == syncerName {
+		if frame.Function == writerName || frame.Function == syncerName {
 			return true
 		}
 		if !more {

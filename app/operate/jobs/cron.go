@@ -162,7 +162,7 @@ func (s *Service) FollowerTasks(ctx context.Context) error {
 func (s *Service) ReloadChanges(ctx context.Context) error {
 	s.broadcasts.WakeBroadcaster()
 	s.audience.Imports.Wake()
-	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.SeeExternalWrites() })
+	err := s.DB.Write(ctx, func(*db.Tx) error { return nil })
 	s.events.WakeWebhooks()
 	return errors.Join(err, s.sweepErasures(ctx))
 }

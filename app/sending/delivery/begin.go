@@ -3,6 +3,7 @@ package delivery
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"mailer/app"
 	"mailer/app/base"
@@ -11,24 +12,64 @@ import (
 	"mailer/db"
 )
 
-// begin stores that a unit's attempt begins, or ends the unit if it has expired.
-func (l *relayQueue) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
-	waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
-	if err != nil || !over {
-		begun, errBegin := l.s.beginUnit(tx, u)
-		return begun && err == nil, errors.Join(err, errBegin)
+// begin stores that attempts of units begin, and ends units that have expired. The others, stale,
+// were withdrawn or changed since they were read, or were deferred.
+func (l *relayQueue) begin(tx *db.Tx, units []app.Unit) (begun, stale []app.Unit, err error) {
+	var now []app.Unit
+	for _, u := range units {
+		waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case over:
+			stale = append(stale, u)
+			if err := l.endExpired(tx, u, waited); err != nil {
+				return nil, nil, err
+			}
+		case u.QuotaOwed > 0: // one after the other: each changes the quota that the next one reads
+			ok, err := l.s.beginOwed(tx, u)
+			if err != nil {
+				return nil, nil, err
+			}
+			if ok {
+				begun = append(begun, u)
+			} else {
+				stale = append(stale, u)
+			}
+		default:
+			now = append(now, u)
+		}
 	}
-	if due, err := tx.IsDue(u); err != nil || !due {
-		return false, err
+	began, err := tx.BeginAttempts(now)
+	if err != nil {
+		return nil, nil, fmt.Errorf("begin attempts: %w", err)
 	}
-	return false, l.expire(tx, u, waited)
+	for i, u := range now {
+		if began[i] {
+			begun = append(begun, u)
+			continue
+		}
+		stale = append(stale, u)
+		if err := l.s.pauseUnit(tx, u); err != nil {
+			return nil, nil, err
+		}
+	}
+	return begun, stale, nil
 }
 
-// beginUnit stores that a unit's attempt begins and, for scheduled mail, counts its recipients
+// endExpired ends a unit that has expired, unless it changed since it was read.
+func (l *relayQueue) endExpired(tx *db.Tx, u app.Unit, waited time.Duration) error {
+	if due, err := tx.IsDue(u); err != nil || !due {
+		return err
+	}
+	return l.expire(tx, u, waited)
+}
+
+// beginOwed stores that the attempt of a unit of scheduled mail begins, and counts its recipients
 // towards the quota. It returns false for a unit that was withdrawn or changed since it was read,
 // and for one that exceeds the daily quota, which is deferred to the next day.
-func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
-	if u.QuotaOwed > 0 && s.Settings.Cloud {
+func (s *Service) beginOwed(tx *db.Tx, u app.Unit) (begun bool, err error) {
+	if s.Settings.Cloud {
 		if late, err := s.deferToNextDay(tx, u); err != nil || late {
 			return false, err
 		}
@@ -39,9 +80,6 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 	}
 	if err != nil {
 		return false, fmt.Errorf("begin attempt: %w", err)
-	}
-	if u.QuotaOwed == 0 {
-		return true, nil
 	}
 	if err := s.teams.DropFromBacklog(tx, u.TeamID, u.EmailID); err != nil {
 		return false, err
@@ -65,7 +103,6 @@ func (s *Service) pauseUnit(tx *db.Tx, u app.Unit) error {
 
 // deferToNextDay defers a unit to the next day if the daily quota has no room for it.
 func (s *Service) deferToNextDay(tx *db.Tx, u app.Unit) (bool, error) {
-	tx.Serialize() // the day's usage is read and changed below
 	current, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
 	if err != nil || !current.Daily() {
 		return false, err

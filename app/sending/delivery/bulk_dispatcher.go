@@ -14,7 +14,6 @@ import (
 	"mailer/app/rules/plan"
 	"mailer/app/sending/mail"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // idleBulk is how long the broadcast dispatcher sleeps while no broadcast can be sent. A change
@@ -79,14 +78,16 @@ func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration
 func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
 	var suspended []string
 	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) (open []app.Broadcast, err error) {
-		err = r.Ask(func(r *db.Reader) (err error) {
-			suspended, err = r.SuspendedTeams()
+		read := func(r *db.Reader) (err error) {
+			if suspended, err = r.SuspendedTeams(); err == nil {
+				open, err = r.OpenBroadcasts(app.QueuedBroadcast)
+			}
 			return err
-		}, func(r *db.Reader) (err error) {
-			open, err = r.OpenBroadcasts(app.QueuedBroadcast)
-			return err
-		})
-		return open, err
+		}
+		if err := r.Prefetch(func(r *db.Reader) { _ = read(r) }); err != nil {
+			return nil, err
+		}
+		return open, read(r)
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.claimable(sender{Team: b.TeamID, Domain: b.From.Domain}, 1)
@@ -158,7 +159,7 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 		reservations = append(reservations, j)
 	}
 	if len(reservations) > 0 {
-		err = q.s.DB.WriteBatched(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
+		err = q.s.DB.WriteBatched(db.Prefetch(ctx), func(tx *db.Tx) (err error) {
 			jobs, err = q.beginRecipients(tx, *b, content, len(reservations))
 			return err
 		})
@@ -181,9 +182,6 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 // beginRecipients takes the next n recipients of a broadcast, or as many as the team's daily quota
 // allows, and returns the jobs of those that get mail.
 func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
-	if q.s.Settings.Cloud {
-		tx.Serialize() // the day's usage is read and changed below
-	}
 	var err error
 	if b.Started, b.Stored, err = tx.Progress(b.ID); err != nil { // read again: other servers begin recipients too
 		return nil, base.IgnoreNotFound(err)

@@ -13,7 +13,6 @@ import (
 	"mailer/app/rules/outcome"
 	"mailer/app/sending/mail"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // deliver sends one claimed unit in one transaction and records the result. It waits for the rate
@@ -160,8 +159,13 @@ func (l *relayQueue) authorize(p permits, j *job, signature string) error {
 	j.commitSlot, j.state = l.commitSlots.take(), stateAuthorizing
 	j.reservedMinute = l.limits.moveToNow(j.reservedMinute, clock.Now(), j.bulk())
 	end := stateAuthorizing
+	ctx := db.Prefetch(context.WithoutCancel(l.s.Sending), func(r *db.Reader) {
+		if j.checkedVersion != r.SuppressionVersion() {
+			_, _ = l.s.blockedAmong(r, j.unit, j.message.Recipients)
+		}
+	})
 	err := l.retryUnavailable(func() error {
-		return l.s.DB.WriteBatched(engine.Pipelined(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
+		return l.s.DB.WriteBatched(ctx, func(tx *db.Tx) (err error) {
 			end, err = l.finalCheck(tx, j, signature)
 			return err
 		})
@@ -237,7 +241,7 @@ func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayBeSent() {
 		fn = mail.IfCurrent(j.unit, fn)
 	}
-	wait := l.s.DB.WriteCriticalAsync(engine.Pipelined(context.Background()), fn)
+	wait := l.s.DB.WriteCriticalAsync(db.Prefetch(context.Background()), fn)
 	j.commitSlot.release()
 	for {
 		err := wait()
@@ -253,6 +257,6 @@ func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 		if !base.Sleep(l.s.Sending, base.SweepEvery, nil) {
 			return
 		}
-		wait = l.s.DB.WriteCriticalAsync(engine.Pipelined(context.Background()), fn)
+		wait = l.s.DB.WriteCriticalAsync(db.Prefetch(context.Background()), fn)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"mailer/app/kit/clock"
 	"mailer/app/kit/fair"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // dispatcher claims the due units of emails, or those of broadcasts, for one relay and feeds them
@@ -77,21 +76,9 @@ func (n *dispatcher) finish(j *job) {
 // others.
 func (n *dispatcher) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
 	var begun, stale []app.Unit
-	err := n.s.DB.WriteBatched(engine.Pipelined(ctx), func(tx *db.Tx) error {
-		begun, stale = nil, nil
-		ok, failed := make([]bool, len(units)), make([]error, len(units))
-		tx.Concurrently(len(units), func(tx *db.Tx, i int) { ok[i], failed[i] = n.relayQueue.begin(tx, units[i]) })
-		for i, u := range units {
-			switch {
-			case failed[i] != nil:
-				return failed[i]
-			case ok[i]:
-				begun = append(begun, u)
-			default:
-				stale = append(stale, u)
-			}
-		}
-		return nil
+	err := n.s.DB.WriteBatched(db.Prefetch(ctx), func(tx *db.Tx) (err error) {
+		begun, stale, err = n.relayQueue.begin(tx, units)
+		return err
 	})
 	if err != nil {
 		n.claims.release(units...)

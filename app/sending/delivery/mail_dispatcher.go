@@ -79,11 +79,34 @@ func (s *Service) prefetch(ctx context.Context, jobs []*job) {
 	}
 	// An email that can't be read here is read again in its own transaction, which reports the error.
 	_ = s.DB.Read(ctx, func(r *db.Reader) error {
-		r.Concurrently(len(some), func(r *db.Reader, i int) {
-			if read, err := s.readUnit(r, some[i].unit); err == nil {
-				some[i].prefetched = read
+		open := make([][]string, len(some))
+		err := r.Prefetch(func(r *db.Reader) {
+			for _, j := range some {
+				_, _, _ = r.Outgoing(j.unit.TeamID, j.unit.EmailID)
+				_, _ = r.OpenRecipients(j.unit)
 			}
 		})
+		for i, j := range some {
+			if err == nil {
+				open[i], err = r.OpenRecipients(j.unit)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		err = r.Prefetch(func(r *db.Reader) {
+			for i, j := range some {
+				_, _ = s.blockedAmong(r, j.unit, open[i])
+			}
+		})
+		if err != nil {
+			return err
+		}
+		for _, j := range some {
+			if read, err := s.readUnit(r, j.unit); err == nil {
+				j.prefetched = read
+			}
+		}
 		return nil
 	})
 }

@@ -18,7 +18,6 @@ type scan struct {
 	unaffectedOnly bool   // see breakerStatus
 	avoid          sender // sender to skip
 	capacity       int
-	prefetched     scanPrefetch
 	needsSetDue    bool       // scheduled units must be made due first
 	units          []app.Unit // claimed so far
 	next           time.Duration
@@ -26,7 +25,7 @@ type scan struct {
 
 // read claims due units, unless scheduled units must be made due first.
 func (l *scan) read(r *db.Reader) error {
-	if err := l.prefetch(r); err != nil || l.needsSetDue {
+	if err := l.begin(r); err != nil || l.needsSetDue {
 		return err
 	}
 	shares := &l.dispatcher.rotation
@@ -74,16 +73,16 @@ const (
 // the team that was served last, so that a long queue of one team does not delay the others.
 func (sh *rotation) claimTeams(r *db.Reader, l *scan) error {
 	n := l.dispatcher
-	teams, err := l.teamsAfter(r, sh.lastTeam, teamsPerScan)
+	teams, err := l.teamsAfter(r, sh.lastTeam)
 	if err != nil {
 		return err
 	}
 	if len(teams) < teamsPerScan && sh.lastTeam != "" {
-		wrapped, err := l.teamsAfter(r, "", teamsPerScan-len(teams))
+		wrapped, err := l.teamsAfter(r, "")
 		if err != nil {
 			return err
 		}
-		for _, team := range wrapped {
+		for _, team := range wrapped[:min(len(wrapped), teamsPerScan-len(teams))] {
 			if team <= sh.lastTeam {
 				teams = append(teams, team)
 			}
@@ -114,7 +113,7 @@ func (sh *rotation) claimTeams(r *db.Reader, l *scan) error {
 // claimTeam claims up to want units of a team, alternating between its domains.
 func (sh *rotation) claimTeam(r *db.Reader, l *scan, team string, want int) error {
 	n := l.dispatcher
-	domains, err := l.domainsOf(r, team)
+	domains, err := r.DueSenders(n.name, n.bulk, team)
 	if err != nil {
 		return err
 	}
@@ -191,109 +190,80 @@ func (sh *rotation) advance(team, domain string, any bool) {
 	}
 }
 
-// prune drops recent senders without due units, except the latest.
-func (sh *rotation) prune(idle func(s sender) bool) {
-	if len(sh.recent) > 1 {
-		sh.recent = append(sh.recent[:1], slices.DeleteFunc(sh.recent[1:], idle)...)
-	}
-}
-
-// scanPrefetch holds the answers of queries that a scan sent together.
-type scanPrefetch struct {
-	teams   map[string][]string // by cursor: the teams with due mail after it
-	domains map[string][]string // by team
-	units   map[sender][]app.Unit
-}
-
-// maxRecentSenders bounds the senders whose due units are queried in advance.
+// maxRecentSenders bounds the senders whose due units are prefetched.
 const maxRecentSenders = 4
 
-// prefetch sends the queries that every scan needs in one round trip. With PostgreSQL it adds
-// queries that are probably needed: the due units of the senders that had mail lately.
-func (l *scan) prefetch(r *db.Reader) error {
+// begin reads what every scan needs. On PostgreSQL the same round trip brings what is probably
+// needed next: the due units of the senders that had mail lately.
+func (l *scan) begin(r *db.Reader) error {
 	n := l.dispatcher
-	var later time.Time
-	var several bool
-	asks := []func(r *db.Reader) error{
-		func(r *db.Reader) (err error) {
-			later, err = r.NextLater(n.name, n.bulk)
-			return base.IgnoreNotFound(err)
-		},
-		func(r *db.Reader) (err error) {
-			several, err = r.SeveralTeams()
-			return err
-		},
-		func(r *db.Reader) (err error) {
-			l.prefetched.teams[n.rotation.lastTeam], err = r.DueTeams(n.name, n.bulk, n.rotation.lastTeam, teamsPerScan)
-			return err
-		},
+	err := r.Prefetch(func(r *db.Reader) {
+		_, _ = r.NextLater(n.name, n.bulk)
+		_, _ = r.SeveralTeams()
+		_, _ = l.teamsAfter(r, n.rotation.lastTeam)
+		_, _ = l.teamsAfter(r, "")
+		for _, s := range n.rotation.recent {
+			_, _ = r.DueSenders(n.name, n.bulk, s.Team)
+			_, _ = l.unitsOf(r, s, l.capacity)
+		}
+	})
+	if err != nil {
+		return err
 	}
-	l.prefetched = scanPrefetch{map[string][]string{}, map[string][]string{}, map[sender][]app.Unit{}}
-	if n.s.DB.Cluster().Shared() {
-		asks = append(asks, l.guessQueries()...)
+	later, err := r.NextLater(n.name, n.bulk)
+	if base.IgnoreNotFound(err) != nil {
+		return err
 	}
-	if err := r.Ask(asks...); err != nil {
+	several, err := r.SeveralTeams()
+	if err != nil {
 		return err
 	}
 	n.manyTeams.Store(several)
-	n.rotation.prune(func(s sender) bool { return len(l.prefetched.units[s]) == 0 })
 	if l.needsSetDue = !later.IsZero() && !later.After(clock.Now()); !later.IsZero() && !l.needsSetDue {
 		l.wakeBy(later)
 	}
+	return l.pruneRecent(r)
+}
+
+// pruneRecent drops recent senders without due units, except the latest.
+func (l *scan) pruneRecent(r *db.Reader) error {
+	sh := &l.dispatcher.rotation
+	if !l.dispatcher.s.DB.Cluster().Shared() { // nothing is prefetched
+		sh.recent = nil
+		return nil
+	}
+	var recent []sender
+	for i, s := range sh.recent {
+		units, err := l.unitsOf(r, s, l.capacity)
+		if err != nil {
+			return err
+		}
+		if i == 0 || len(units) > 0 {
+			recent = append(recent, s)
+		}
+	}
+	sh.recent = recent
 	return nil
 }
 
-// guessQueries returns queries for due units, guessed from earlier scans.
-func (l *scan) guessQueries() []func(r *db.Reader) error {
-	n := l.dispatcher
-	asks := []func(r *db.Reader) error{func(r *db.Reader) (err error) {
-		l.prefetched.teams[""], err = r.DueTeams(n.name, n.bulk, "", teamsPerScan)
-		return err
-	}}
-	for _, s := range n.rotation.recent {
-		asks = append(asks, func(r *db.Reader) (err error) {
-			l.prefetched.domains[s.Team], err = r.DueSenders(n.name, n.bulk, s.Team)
-			return err
-		}, func(r *db.Reader) (err error) {
-			l.prefetched.units[s], err = l.dueUnits(r, s, l.capacity)
-			return err
-		})
-	}
-	return asks
-}
-
-// teamsAfter returns up to limit teams with due mail after a team, in their order.
-func (l *scan) teamsAfter(r *db.Reader, after string, limit int) ([]string, error) {
-	if teams, ok := l.prefetched.teams[after]; ok {
-		return teams[:min(len(teams), limit)], nil
-	}
-	return r.DueTeams(l.dispatcher.name, l.dispatcher.bulk, after, limit)
-}
-
-// domainsOf returns the domains of a team's due mail.
-func (l *scan) domainsOf(r *db.Reader, team string) ([]string, error) {
-	if domains, ok := l.prefetched.domains[team]; ok {
-		return domains, nil
-	}
-	return r.DueSenders(l.dispatcher.name, l.dispatcher.bulk, team)
+// teamsAfter returns teams with due mail after a team, in their order, at most teamsPerScan.
+func (l *scan) teamsAfter(r *db.Reader, after string) ([]string, error) {
+	return r.DueTeams(l.dispatcher.name, l.dispatcher.bulk, after, teamsPerScan)
 }
 
 // unitsOf returns due units of a sender, of which at most want are to be claimed.
 func (l *scan) unitsOf(r *db.Reader, s sender, want int) ([]app.Unit, error) {
-	if units, ok := l.prefetched.units[s]; ok {
-		return slices.Clone(units[:min(len(units), l.readLimit(want))]), nil // cloned: the caller deletes from them
+	n := l.dispatcher
+	limit := l.readLimit(want)
+	if slices.Contains(n.rotation.recent, s) { // as it was prefetched
+		want = l.capacity
 	}
-	return l.dueUnits(r, s, want)
+	units, err := r.DueUnits(n.name, n.bulk, s.Team, s.Domain, n.claims.maxCrashes(), l.readLimit(want))
+	return units[:min(len(units), limit)], err
 }
 
 // readLimit is how many units are read if want are to be claimed: others may be claimed already, or
 // belong to other servers.
 func (l *scan) readLimit(want int) int {
 	return want*l.dispatcher.s.DB.Cluster().Partition().Count + extraRead
-}
-
-// dueUnits reads due units of a sender, of which at most want are to be claimed.
-func (l *scan) dueUnits(r *db.Reader, s sender, want int) ([]app.Unit, error) {
-	n := l.dispatcher
-	return r.DueUnits(n.name, n.bulk, s.Team, s.Domain, n.claims.maxCrashes(), l.readLimit(want))
 }

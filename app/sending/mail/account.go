@@ -8,7 +8,6 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // SourceAccount is the source of Mailer's own mail about accounts.
@@ -39,7 +38,7 @@ func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text str
 		return err
 	}
 	sealed := s.Sealer.Seal(AccountPurpose, email.ID, []byte(text))
-	err = s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) error {
+	err = s.DB.Write(db.Prefetch(ctx, func(r *db.Reader) { s.nameQueries(r, email) }), func(tx *db.Tx) error {
 		if err := s.Accept(tx, email); err != nil {
 			return err
 		}

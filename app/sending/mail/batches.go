@@ -11,7 +11,6 @@ import (
 	"mailer/app"
 	"mailer/app/tenants/teams"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // BatchItem is one send of a batch: its input, or the error of its shape.
@@ -66,7 +65,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		}
 	}
 	var result *BatchResult
-	err = s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
+	err = s.DB.Write(db.Prefetch(ctx, b.nameQueries), func(tx *db.Tx) (err error) {
 		if result, err = b.accept(tx); err != nil {
 			return err
 		}
@@ -120,6 +119,15 @@ func (b *batch) itemError(i int, err error) (item *app.BatchError, batchErr erro
 	return app.RefuseItem("emails", i, b.permissive, err)
 }
 
+// nameQueries runs the queries of accept, for db.Prefetch.
+func (b *batch) nameQueries(r *db.Reader) {
+	for i, email := range b.emails {
+		if b.refusals[i] == nil {
+			b.s.nameQueries(r, email)
+		}
+	}
+}
+
 // accept writes the good items, or none if one exceeds the quota. It runs inside Write, possibly
 // twice.
 func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
@@ -128,13 +136,13 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 	errs := slices.Clone(b.refusals)
 	b.unsent = nil
 	broken := false // the store failed: the rest of the batch is skipped
-	tx.Concurrently(len(errs), func(tx *db.Tx, i int) {
+	for i, email := range b.emails {
 		if errs[i] == nil && !broken {
-			errs[i] = b.s.Accept(tx, b.emails[i])
+			errs[i] = b.s.Accept(tx, email)
 			var refusal *app.Error
 			broken = errs[i] != nil && !errors.As(errs[i], &refusal)
 		}
-	})
+	}
 	for i, email := range b.emails {
 		err := errs[i]
 		if teams.ExceedsQuota(err) {

@@ -14,7 +14,6 @@ import (
 	"mailer/app/rules/render"
 	"mailer/app/rules/webhook"
 	"mailer/db"
-	"mailer/db/engine"
 )
 
 // SendOptions are the options of a send besides its body.
@@ -87,8 +86,12 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 // Accept), and returns its id, or the stored answer of its idempotency key.
 func (s *Service) acceptOne(ctx context.Context, claim *idempotencyClaim, email *app.Email, events func(tx *db.Tx) error) (id string, err error) {
 	answer := ""
-	err = s.DB.Write(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
-		if answer, err = claim.storedAnswer(tx); err != nil || answer != "" {
+	queries := func(r *db.Reader) {
+		_, _ = claim.storedAnswer(r, time.Time{})
+		s.nameQueries(r, email)
+	}
+	err = s.DB.Write(db.Prefetch(ctx, queries), func(tx *db.Tx) (err error) {
+		if answer, err = claim.storedAnswer(&tx.Reader, tx.Now); err != nil || answer != "" {
 			return err
 		}
 		if err := s.Accept(tx, email); err != nil {
@@ -186,7 +189,7 @@ func expiresIn(text string) (time.Duration, error) {
 // Write. An *app.Error is returned before anything is written.
 func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	recipients := envelopeOf(email)
-	domain, blocked, err := s.checkSendable(tx, email, recipients)
+	domain, blocked, err := s.checkSendable(&tx.Reader, email, recipients)
 	if err != nil {
 		return err
 	}
@@ -253,32 +256,38 @@ func (s *Service) handToDelivery(tx *db.Tx, email *app.Email, unit app.Unit, sta
 }
 
 // checkSendable checks that the team may send an email now, and sets its relay. It returns the
-// domain (as DomainStatus does) and the blocked recipients. Its queries are sent together.
-func (s *Service) checkSendable(tx *db.Tx, email *app.Email, recipients []string) (domain app.Domain, blocked app.Blocked, err error) {
-	checks := []func(r *db.Reader) error{
-		func(r *db.Reader) (err error) {
-			email.Relay, domain, err = s.SendingRegion(r, email.TeamID, email.From.Domain)
-			return err
-		},
-		func(r *db.Reader) error {
-			if err := s.MayAccept(r, email.TeamID); err != nil {
-				return err
-			}
-			return s.teams.CheckAttachments(r, email)
-		},
-		func(r *db.Reader) (err error) {
-			if email.Source == SourceAccount {
-				return nil
-			}
-			blocked, err = s.audience.BlockedRecipients(r, email.TeamID, email.TopicID, recipients)
-			return err
-		},
-	}
+// domain (as DomainStatus does) and the blocked recipients.
+func (s *Service) checkSendable(r *db.Reader, email *app.Email, recipients []string) (domain app.Domain, blocked app.Blocked, err error) {
 	if email.TopicID != "" {
-		checks = append([]func(r *db.Reader) error{func(r *db.Reader) error { return base.Lookup("topic", r.TopicExists(email.TeamID, email.TopicID)) }}, checks...)
+		if err := base.Lookup("topic", r.TopicExists(email.TeamID, email.TopicID)); err != nil {
+			return domain, nil, err
+		}
 	}
-	err = tx.Ask(checks...)
+	if email.Relay, domain, err = s.SendingRegion(r, email.TeamID, email.From.Domain); err != nil {
+		return domain, nil, err
+	}
+	if err := s.MayAccept(r, email.TeamID); err != nil {
+		return domain, nil, err
+	}
+	if err := s.teams.CheckAttachments(r, email); err != nil {
+		return domain, nil, err
+	}
+	if email.Source != SourceAccount {
+		blocked, err = s.audience.BlockedRecipients(r, email.TeamID, email.TopicID, recipients)
+	}
 	return domain, blocked, err
+}
+
+// nameQueries runs the queries of checkSendable, for db.Prefetch.
+func (s *Service) nameQueries(r *db.Reader, email *app.Email) {
+	if email.TopicID != "" {
+		_ = r.TopicExists(email.TeamID, email.TopicID)
+	}
+	_, _ = r.DomainStatus(email.TeamID, email.From.Domain)
+	_ = s.MayAccept(r, email.TeamID)
+	if email.Source != SourceAccount {
+		_, _ = s.audience.BlockedRecipients(r, email.TeamID, email.TopicID, envelopeOf(email))
+	}
 }
 
 // SendingRegion checks that a team may send from a domain. It returns the relay of the domain's

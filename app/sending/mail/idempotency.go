@@ -88,11 +88,11 @@ func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer s
 
 // storedAnswer returns the stored answer of a repeated send, if it was not read before; empty:
 // none.
-func (c *idempotencyClaim) storedAnswer(tx *db.Tx) (answer string, err error) {
+func (c *idempotencyClaim) storedAnswer(r *db.Reader, now time.Time) (answer string, err error) {
 	if !c.deferred {
 		return "", nil
 	}
-	return c.answerIn(&tx.Reader, tx.Now)
+	return c.answerIn(r, now)
 }
 
 // answerIn returns the stored answer; empty: none. Error: CodeInvalidIdempotent.

@@ -45,7 +45,6 @@ func (s *Service) Charge(tx *db.Tx, email *app.Email, n int64) (Charge, error) {
 }
 
 func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charge, error) {
-	tx.Serialize() // usage and backlog are read, and then changed
 	current, err := s.PlanOf(&tx.Reader, teamID)
 	if err != nil {
 		return c, err
@@ -173,7 +172,6 @@ func (s *Service) CountRecipients(tx *db.Tx, teamID string, n int64) error {
 		tx.AddRecipients(teamID, plan.UnixDay(tx.Now), n)
 		return nil
 	}
-	tx.Serialize() // usage and announced level are read, and then changed
 	today, announced, err := tx.CountRecipients(teamID, plan.UnixDay(tx.Now), n)
 	if err != nil {
 		return fmt.Errorf("count recipients: %w", err)

@@ -1,50 +1,9 @@
 package engine
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"io"
-	"net"
-	"sync/atomic"
 	"testing"
-	"testing/iotest"
 )
-
-// waiting counts round trips: a write that is followed by a read.
-type waiting struct {
-	net.Conn
-	sent  *atomic.Bool
-	waits *atomic.Int64
-}
-
-func (w waiting) Write(p []byte) (int, error) {
-	w.sent.Store(true)
-	return w.Conn.Write(p)
-}
-
-func (w waiting) Read(p []byte) (int, error) {
-	if w.sent.Swap(false) {
-		w.waits.Add(1)
-	}
-	return w.Conn.Read(p)
-}
-
-// count returns a function that returns the number of round trips since its last call.
-func count(d *DB) func() int64 {
-	var sent atomic.Bool
-	var waits atomic.Int64
-	e := d.engine.(*postgresEngine)
-	e.conns.mu.Lock()
-	defer e.conns.mu.Unlock()
-	for k := range e.conns.open {
-		k.Conn = waiting{k.Conn, &sent, &waits}
-	}
-	return func() int64 {
-		sent.Store(false)
-		return waits.Swap(0)
-	}
-}
 
 // oneReader leaves d a single reader, which has prepared the query.
 func oneReader(t *testing.T, d *DB, query string) {
@@ -80,21 +39,22 @@ const (
 
 func TestPostgresReadRoundTrips(t *testing.T) {
 	t.Parallel()
-	d := postgresForTest(t)
+	d, w := openPostgres(t)
 	oneReader(t, d, countTeams)
-	waits := count(d)
-	waits()
+	w.RoundTrips()
 	for range 5 {
 		readOnce(t, d, countTeams)
-		if n := waits(); n != 1 {
-			t.Errorf("a read of one statement waits %d times", n)
+		if n := len(w.RoundTrips()); n != 1 {
+			t.Errorf("a read of one statement takes %d round trips", n)
 		}
 		readOnce(t, d, countTeams, countTeams, countTeams)
-		if n := waits(); n != 3 {
-			t.Errorf("a read of three statements waits %d times", n)
+		if n := len(w.RoundTrips()); n != 3 {
+			t.Errorf("a read of three statements takes %d round trips", n)
 		}
-		readOnce(t, d) // its ROLLBACK is still unanswered
-		waits()
+		readOnce(t, d)
+		if n := len(w.RoundTrips()); n != 0 {
+			t.Errorf("a read of no statement takes %d round trips", n)
+		}
 	}
 }
 
@@ -149,29 +109,5 @@ func TestPostgresReadAfterLostConnection(t *testing.T) {
 			t.Error("a division by zero is no error")
 		}
 		readOnce(t, d, readsOnly)
-	}
-}
-
-func message(kind byte, body string) string {
-	return string([]byte{kind, 0, 0, 0, byte(4 + len(body))}) + body
-}
-
-func TestBeginFilter(t *testing.T) {
-	t.Parallel()
-	begin := message('1', "") + message('2', "") + message('C', "BEGIN\x00")
-	notice, row, refusal := message('N', "n"), message('2', "")+message('D', "dd")+message('C', "SELECT 1\x00")+message('Z', "T"), message('E', "e")+message('Z', "E")
-	for _, test := range []struct{ sent, want string }{
-		{begin + row, row},
-		{begin + row + begin, row + begin}, // only the first BEGIN is removed
-		{notice + message('1', "") + notice + message('2', "") + message('C', "BEGIN\x00") + row, notice + notice + row},
-		{refusal + row, refusal + row},
-		{message('1', "") + refusal, refusal},
-	} {
-		for _, r := range []io.Reader{bytes.NewReader([]byte(test.sent)), iotest.OneByteReader(bytes.NewReader([]byte(test.sent)))} {
-			got, err := io.ReadAll(&beginFilter{r: bufio.NewReader(r), skipBegin: true})
-			if err != nil || string(got) != test.want {
-				t.Errorf("%q is read as %q, %v, want %q", test.sent, got, err, test.want)
-			}
-		}
 	}
 }

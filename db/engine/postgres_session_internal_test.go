@@ -56,11 +56,11 @@ func TestFailedQueuedWriteRunsGroupAgain(t *testing.T) {
 			if err := write(func(tx *Tx) error { return tx.WriteOne(longer) }); err != nil {
 				t.Errorf("what follows fails too: %v", err)
 			}
-			value := ""
+			var value []byte
 			err = d.Read(context.Background(), func(r *Reader) error {
 				return r.Row(`SELECT value FROM settings WHERE name = 'n'`, nil, &value)
 			})
-			if want := map[string]string{ofNoRow: "xx", refused: "x"}[fail]; err != nil || value != want {
+			if want := map[string]string{ofNoRow: "xx", refused: "x"}[fail]; err != nil || string(value) != want {
 				t.Errorf("stands there: %q, %v, want %q", value, err, want)
 			}
 		})
