@@ -124,7 +124,9 @@ func (a hetznerAPI) set(w http.ResponseWriter, r *http.Request, parts []string) 
 	}
 	name := parts[0] + "." + a.z.name
 	of := func(v hetznerRecord) func(dnsplan.Record) bool {
-		return func(r dnsplan.Record) bool { return r.Name == name && r.Type == parts[1] && (v.Value == "" || hetznerValue(r) == v.Value) }
+		return func(r dnsplan.Record) bool {
+			return r.Name == name && r.Type == parts[1] && (v.Value == "" || hetznerValue(r) == v.Value)
+		}
 	}
 	switch parts[3] {
 	case "set_records":
