@@ -36,15 +36,16 @@ type domainRecord struct {
 
 // domainDNS is a remembered DNS token.
 type domainDNS struct {
-	Provider string `json:"provider" enum:"cloudflare,hetzner,rfc2136"`
-	Since    string `json:"since" format:"date-time"`
+	_        struct{} `nullable:"true"`
+	Provider string   `json:"provider" enum:"cloudflare,hetzner,rfc2136"`
+	Since    string   `json:"since" format:"date-time"`
 }
 
 func newDomainDNS(d app.RememberedDNS) *domainDNS {
 	if d.Provider == "" {
 		return nil
 	}
-	return &domainDNS{d.Provider, app.FormatTime(d.Since)}
+	return &domainDNS{Provider: d.Provider, Since: app.FormatTime(d.Since)}
 }
 
 // domainPause is a pause of a domain's mail at one relay.

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/net/dnsprovider"
+	"mailer/app/net/resolver"
 	"mailer/app/rules/dnsplan"
 	"mailer/app/rules/relayurl"
 	"mailer/app/tenants/domains"
@@ -311,15 +312,17 @@ func TestRememberedDNSToken(t *testing.T) {
 
 // TestPublishingOnNameServer uses a name server that takes updates, as the operator does.
 func TestPublishingOnNameServer(t *testing.T) {
-	z := dnstest.NewZone("acme.test", "send.acme.test TXT v=spf1 mx -all", "_dmarc.acme.test TXT v=DMARC1; p=reject")
+	z := dnstest.NewZone("test", "send.acme.test TXT v=spf1 mx -all", "send.acme.test MX 5 relay.test", "_dmarc.acme.test TXT v=DMARC1; p=reject", "relay.test A 192.0.2.1")
 	w, d := publishing(t, z)
-	in := domains.PublishInput{Credentials: dnsplan.Credentials{Provider: dnsplan.RFC2136, Token: dnstest.Key, Server: z.Serve(t)}, DMARCReports: "reports@acme.test"}
+	address := z.Serve(t)
+	w.Services.Domains.Resolver = resolver.New(address).Lookup
+	in := domains.PublishInput{Credentials: dnsplan.Credentials{Provider: dnsplan.RFC2136, Token: dnstest.Key, Server: address}, DMARCReports: "reports@acme.test"}
 	p, err := w.Services.Domains.PlanDNS(t.Context(), w.Key, d.ID, in)
 	testserver.Must(t, err)
 	out, err := w.Services.Domains.PublishAndCheck(t.Context(), w.Key.TeamID, d.ID, in, p.Plan.ID())
 	testserver.Must(t, err)
 	want := []string{"_dmarc.acme.test TXT v=DMARC1; p=reject; rua=mailto:reports@acme.test", "links.acme.test CNAME mail.example.com",
-		"mailer._domainkey.acme.test TXT v=DKIM1; k=rsa; p=" + d.Keys[0].Public, "send.acme.test TXT v=spf1 mx a:relay.test -all"}
+		"mailer._domainkey.acme.test TXT v=DKIM1; k=rsa; p=" + d.Keys[0].Public, "relay.test A 192.0.2.1", "send.acme.test MX 5 relay.test", "send.acme.test TXT v=spf1 mx a:relay.test -all"}
 	if got := z.Records(); !slices.Equal(got, want) || len(out.Written) != 4 || out.Domain.Status != app.DomainVerified {
 		t.Errorf("%s, with\n%s\nwant\n%s", out.Domain.Status, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -23,18 +23,26 @@ func (z *Zone) Serve(t testing.TB) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pc, err := net.ListenPacket("udp", l.Addr().String())
+	if err != nil {
+		l.Close()
+		t.Skipf("the port is free for TCP only: %v", err)
+	}
 	parts := strings.Split(Key, ":")
 	secrets := map[string]string{dns.Fqdn(parts[1]): parts[2]}
-	s := &dns.Server{Listener: l, Handler: nameServer{z}, TsigSecret: secrets, MsgAcceptFunc: func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept }}
-	started, done := make(chan struct{}), make(chan struct{})
-	s.NotifyStartedFunc = func() { close(started) }
-	go func() { defer close(done); s.ActivateAndServe() }()
-	<-started
-	t.Cleanup(func() { s.Shutdown(); <-done })
+	for _, s := range []*dns.Server{{Listener: l}, {PacketConn: pc}} {
+		s.Handler, s.TsigSecret = nameServer{z}, secrets
+		s.MsgAcceptFunc = func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept }
+		started, done := make(chan struct{}), make(chan struct{})
+		s.NotifyStartedFunc = func() { close(started) }
+		go func() { defer close(done); s.ActivateAndServe() }()
+		<-started
+		t.Cleanup(func() { s.Shutdown(); <-done })
+	}
 	return l.Addr().String()
 }
 
-// nameServer answers queries and updates that are signed with a key.
+// nameServer answers queries, and updates that are signed with the key.
 type nameServer struct{ z *Zone }
 
 func (s nameServer) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
@@ -42,15 +50,17 @@ func (s nameServer) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	signed := q.IsTsig()
 	defer func() { w.WriteMsg(m) }()
 	switch {
-	case signed == nil:
+	case signed == nil && q.Opcode == dns.OpcodeUpdate:
 		m.Rcode = dns.RcodeRefused
 		return
+	case signed == nil:
 	case w.TsigStatus() != nil:
 		m.Rcode = dns.RcodeNotAuth
 		m.Extra = append(m.Extra, &dns.TSIG{Hdr: dns.RR_Header{Name: signed.Hdr.Name, Rrtype: dns.TypeTSIG, Class: dns.ClassANY}, Algorithm: signed.Algorithm, Error: dns.RcodeBadSig})
 		return
+	default:
+		m.SetTsig(signed.Hdr.Name, signed.Algorithm, 300, int64(signed.TimeSigned))
 	}
-	m.SetTsig(signed.Hdr.Name, signed.Algorithm, 300, int64(signed.TimeSigned))
 	s.z.mu.Lock()
 	defer s.z.mu.Unlock()
 	apex := dns.Fqdn(s.z.name)
@@ -69,7 +79,7 @@ func (s nameServer) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 func (z *Zone) answer(m *dns.Msg, name string, kind uint16) {
 	for _, r := range z.records {
 		rr := rrOf(r)
-		if rr.Header().Name == name && rr.Header().Rrtype == kind {
+		if rr.Header().Name == name && (rr.Header().Rrtype == kind || r.Type == "CNAME") {
 			m.Answer = append(m.Answer, rr)
 		}
 	}
