@@ -54,7 +54,7 @@ func (c *Store) domainsPublish() *cobra.Command {
 	cmd.Flags().StringVar(&f.in.DMARCReports, "dmarc", "", "email address to add to the DMARC record for aggregate reports (default: an existing record is left alone)")
 	cmd.Flags().BoolVar(&f.in.Remember, "remember", false, "store the token, encrypted, until the domain is deleted or the token is forgotten")
 	cmd.Flags().BoolVar(&f.forget, "forget", false, "delete the remembered token and do nothing else")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "don't ask for confirmation; conflicts are never written")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "don't ask for confirmation")
 	return ResolverFlag(c.teamFlag(c.jsonFlag(cmd)), &c.flags.Resolver)
 }
 

@@ -63,6 +63,10 @@ func TestProvidersChangeRecords(t *testing.T) {
 			if err != nil || zone != "acme.test" {
 				t.Fatalf("zone %q, %v", zone, err)
 			}
+			z.Add("alias.acme.test CNAME www.acme.test")
+			if zone, err := p.Zone(t.Context(), "alias.acme.test"); err != nil || zone != "acme.test" {
+				t.Errorf("zone %q of a CNAME, %v", zone, err)
+			}
 			_, err = p.Zone(t.Context(), "other.test")
 			if f := failure(t, err, ""); f != dnsplan.FailedZone && f != dnsplan.FailedToken {
 				t.Errorf("a name of another zone: %v", err)
@@ -105,7 +109,7 @@ func TestProvidersChangeRecords(t *testing.T) {
 			note := read("send.acme.test", "TXT", "note")
 			apply(dnsplan.Change{Action: dnsplan.Remove, Type: "TXT", Name: "send.acme.test", Before: "note", ID: note.ID})
 			read("mailer._domainkey.acme.test", "TXT", long)
-			want := []string{"acme.test NS ns.acme.test", "bounce.acme.test MX 10 mail.test", "links.acme.test CNAME new.test", "mailer._domainkey.acme.test TXT " + long,
+			want := []string{"acme.test NS ns.acme.test", "alias.acme.test CNAME www.acme.test", "bounce.acme.test MX 10 mail.test", "links.acme.test CNAME new.test", "mailer._domainkey.acme.test TXT " + long,
 				"send.acme.test MX 5 in.acme.test", `send.acme.test TXT say "hi"`, "send.acme.test TXT v=spf1 mx include:relay.test ~all", "www.acme.test A 192.0.2.1"}
 			if got := z.Records(); !slices.Equal(got, want) {
 				t.Errorf("records\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -148,16 +148,27 @@ func (u *updater) query(ctx context.Context, name string, kind uint16) (*dns.Msg
 }
 
 // Zone implements dnsplan.Provider. The server names the zone in the SOA record of its answer (RFC
-// 2308 2).
+// 2308 2). For a CNAME it answers with that, so that the name above is asked for.
 func (u *updater) Zone(ctx context.Context, name string) (string, error) {
-	reply, err := u.query(ctx, name, dns.TypeSOA)
-	if err != nil {
-		return "", err
-	}
-	for _, rr := range slices.Concat(reply.Answer, reply.Ns) {
-		if soa, ok := rr.(*dns.SOA); ok && reply.Authoritative && dns.IsSubDomain(soa.Hdr.Name, dns.Fqdn(name)) {
-			return host(soa.Hdr.Name), nil
+	for at := name; at != ""; {
+		reply, err := u.query(ctx, at, dns.TypeSOA)
+		if err != nil {
+			return "", err
 		}
+		alias := false
+		for _, rr := range slices.Concat(reply.Answer, reply.Ns) {
+			switch h := rr.Header(); {
+			case !reply.Authoritative:
+			case h.Rrtype == dns.TypeCNAME && dns.CanonicalName(h.Name) == dns.Fqdn(at):
+				alias = true
+			case h.Rrtype == dns.TypeSOA && !alias && dns.IsSubDomain(h.Name, dns.Fqdn(at)):
+				return host(h.Name), nil
+			}
+		}
+		if !alias {
+			break
+		}
+		_, at, _ = strings.Cut(at, ".")
 	}
 	return "", u.fail(dnsplan.FailedZone, name, "")
 }

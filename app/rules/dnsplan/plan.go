@@ -41,7 +41,8 @@ type Input struct {
 	// Wanted are the records of the domain, with Live as the last check found them: what works
 	// already is no conflict.
 	Wanted []app.DNSRecord
-	// Names is what exists, by name, for the names of Wanted and Published.
+	// Names is what exists, by name, for the names of Wanted and Published, and for the domain: its
+	// delegation counts.
 	Names map[string]Name
 	// Published are whole values that this server published. A record of others that was completed
 	// is not one of them.
@@ -174,8 +175,8 @@ func (p *planner) conflict(w app.DNSRecord, reason string, args ...any) {
 // want plans one wanted record.
 func (p *planner) want(w app.DNSRecord) {
 	n := p.Names[w.Name]
-	if at := find(n.Records, "NS"); at != nil && !n.Apex {
-		p.conflict(w, "%s is delegated to other name servers (%s): publish the record there.", w.Name, at.Value)
+	if cut, server := p.delegation(w.Name); cut != "" {
+		p.conflict(w, "%s is delegated to other name servers (%s): publish the record there.", cut, server)
 		return
 	}
 	if at := find(n.Records, string(app.DNSCNAME)); at != nil && w.Type != string(app.DNSCNAME) {
@@ -196,6 +197,18 @@ func (p *planner) want(w app.DNSRecord) {
 		p.wantOnly(w, func(r Record) bool { return dnscheck.IsDKIMKey(r.Value, w.Value) },
 			"%s has the TXT record %s already, and receivers may take either of two records for the key. Delete it, or rotate the DKIM key to use another name.")
 	}
+}
+
+// delegation returns the name, equal to name or above, that is delegated to a server; empty: none is
+// known.
+func (p *planner) delegation(name string) (cut, server string) {
+	for at, n := range p.Names {
+		ns := find(n.Records, "NS")
+		if ns != nil && !n.Apex && (at == name || strings.HasSuffix(name, "."+at)) && len(at) > len(cut) {
+			cut, server = at, ns.Value
+		}
+	}
+	return cut, server
 }
 
 // find returns the first record of a type; nil: none.

@@ -184,6 +184,7 @@ func TestPlans(t *testing.T) {
 
 		{name: "delegated name", wanted: []app.DNSRecord{spf, mx}, existing: []string{"send.a.test NS ns.other.test"},
 			want: []string{"conflict send.a.test TXT: send.a.test is delegated…", "conflict send.a.test MX: send.a.test is delegated…"}},
+		{name: "delegated domain", wanted: []app.DNSRecord{{Record: app.RecordSPF, Name: "send.b.a.test", Type: "TXT", Value: "v=spf1 ~all"}}, existing: []string{"b.a.test NS ns.other.test"}, want: []string{"conflict send.b.a.test TXT: b.a.test is delegated to other name servers (ns.other.test)…"}},
 		{name: "TXT at the top of a zone", wanted: []app.DNSRecord{{Record: app.RecordSPF, Name: "a.test", Type: "TXT", Value: "v=spf1 ~all"}}, existing: []string{"a.test NS ns.test"}, want: []string{"add a.test TXT + v=spf1 ~all"}},
 
 		{name: "own records that nobody needs any more", wanted: []app.DNSRecord{dkim}, existing: []string{"old._domainkey.a.test TXT " + other, "old._domainkey.a.test TXT note", "links.a.test CNAME mail.test", "mailer._domainkey.a.test TXT " + key},

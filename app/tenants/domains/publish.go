@@ -262,6 +262,9 @@ func (p *publisher) remember(ctx context.Context) error {
 func (p *publisher) input(ctx context.Context, published []dnsplan.Record) (dnsplan.Input, error) {
 	needs, _ := p.recordInputs(&p.domain)
 	in := dnsplan.Input{Wanted: p.DomainRecords(&p.domain), Names: map[string]dnsplan.Name{}, Published: published, SPFTerm: needs.SPF, DMARCReports: p.in.DMARCReports}
+	if err := p.read(ctx, in.Names, p.domain.Name); err != nil {
+		return in, err
+	}
 	for _, w := range in.Wanted {
 		if err := p.read(ctx, in.Names, w.Name); err != nil {
 			return in, err

@@ -234,7 +234,7 @@ func TestPublishingRefusals(t *testing.T) {
 		}{
 			{"another team", d.ID, other, at(dnsplan.Cloudflare), app.CodeNotFound, "domain"},
 			{"wrong token", d.ID, w.Key, with(func(in *domains.PublishInput) { in.Credentials.Token = "wrong-token" }), app.CodeValidation, "Cloudflare does not accept the token"},
-			{"no zone", elsewhere.ID, w.Key, at(dnsplan.Cloudflare), app.CodeValidation, "has no zone that contains mailer._domainkey.elsewhere.test"},
+			{"no zone", elsewhere.ID, w.Key, at(dnsplan.Cloudflare), app.CodeValidation, "has no zone that contains elsewhere.test"},
 			{"unknown provider", d.ID, w.Key, at("route53"), app.CodeConflict, "there is no such provider"},
 			{"no provider", d.ID, w.Key, domains.PublishInput{}, app.CodeValidation, "no token is remembered for acme.test"},
 			{"token without provider", d.ID, w.Key, with(func(in *domains.PublishInput) { in.Credentials.Provider = "" }), app.CodeValidation, "`provider`"},

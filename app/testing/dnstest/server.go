@@ -15,21 +15,37 @@ import (
 // Key is the TSIG key of the name server.
 const Key = "hmac-sha256:updates.test:c2VjcmV0IG9mIHRoZSB0ZXN0cw=="
 
-// Serve starts a name server of the zone on a loopback address, over TCP and UDP, until the test
-// ends. It takes updates that are signed with Key.
+// Serve is Listen until the test ends.
 func (z *Zone) Serve(t testing.TB) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, stop, err := z.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pc, err := net.ListenPacket("udp", l.Addr().String())
-	if err != nil {
+	t.Cleanup(stop)
+	return address
+}
+
+// Listen starts a name server of the zone on a loopback address, over TCP and UDP. It takes updates
+// that are signed with Key.
+func (z *Zone) Listen() (address string, stop func(), err error) {
+	var l net.Listener
+	var pc net.PacketConn
+	for range 20 { // until a port is free for both
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return "", nil, err
+		}
+		if pc, err = net.ListenPacket("udp", l.Addr().String()); err == nil {
+			break
+		}
 		l.Close()
-		t.Skipf("the port is free for TCP only: %v", err)
+	}
+	if err != nil {
+		return "", nil, err
 	}
 	parts := strings.Split(Key, ":")
 	secrets := map[string]string{dns.Fqdn(parts[1]): parts[2]}
+	var stops []func()
 	for _, s := range []*dns.Server{{Listener: l}, {PacketConn: pc}} {
 		s.Handler, s.TsigSecret = nameServer{z}, secrets
 		s.MsgAcceptFunc = func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept }
@@ -37,9 +53,13 @@ func (z *Zone) Serve(t testing.TB) (address string) {
 		s.NotifyStartedFunc = func() { close(started) }
 		go func() { defer close(done); s.ActivateAndServe() }()
 		<-started
-		t.Cleanup(func() { s.Shutdown(); <-done })
+		stops = append(stops, func() { s.Shutdown(); <-done })
 	}
-	return l.Addr().String()
+	return l.Addr().String(), func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}, nil
 }
 
 // nameServer answers queries, and updates that are signed with the key.
