@@ -85,7 +85,7 @@ func (f *publishFlags) read(in io.Reader) error {
 	return nil
 }
 
-// publish shows the plan, asks for confirmation, and applies it.
+// publish shows the plan, waits for a confirmation, and applies it.
 func (c *Store) publish(ctx context.Context, e *server.Server, d *app.Domain, f *publishFlags) error {
 	key := &app.Key{TeamID: d.TeamID, Role: app.RoleOwner}
 	p, err := e.Domains.PlanDNS(ctx, key, d.ID, f.in)

@@ -4,13 +4,14 @@ import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
 import { mayAdmin } from './state.js';
 import { encoded } from './paths.js';
+import { short } from './domain-records.js';
 import { Button, Check, Icon, Input, Notice, Select } from './ui/base.js';
 import { attempt, DialogBody, toast } from './ui/float.js';
 
 const names = { cloudflare: 'Cloudflare', hetzner: 'Hetzner', rfc2136: 'RFC 2136' };
 
 /** A value as it is shown, with the priority of an MX. @param {string} value @param {number|undefined} priority */
-const shown = (value, priority) => (priority ? `${priority} ${value}` : value);
+const shown = (value, priority) => (priority ? `${priority} ${value}` : short(value));
 
 /** The lines of a plan: what goes, what comes. @param {{of: any}} props */
 function Changes({ of: plan }) {

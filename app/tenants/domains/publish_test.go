@@ -183,7 +183,7 @@ func TestPublishingKeepsPolicyOfDomainAbove(t *testing.T) {
 	})
 }
 
-func TestPartialPublicationIsToldAndRemembered(t *testing.T) {
+func TestPartialPublicationIsReportedAndRemembered(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		z := dnstest.NewZone("acme.test")
 		w, d := publishing(t, z)
@@ -218,7 +218,7 @@ func TestPublishingRefusals(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		z := dnstest.NewZone("acme.test")
 		w, d := publishing(t, z)
-		elsewhere := w.CreateDomain(app.DomainInput{Name: "elsewhere.test"})
+		otherZone := w.CreateDomain(app.DomainInput{Name: "elsewhere.test"})
 		other := w.AddTeam("Other", "other.test")
 		with := func(change func(*domains.PublishInput)) domains.PublishInput {
 			in := at(dnsplan.Cloudflare)
@@ -234,7 +234,7 @@ func TestPublishingRefusals(t *testing.T) {
 		}{
 			{"another team", d.ID, other, at(dnsplan.Cloudflare), app.CodeNotFound, "domain"},
 			{"wrong token", d.ID, w.Key, with(func(in *domains.PublishInput) { in.Credentials.Token = "wrong-token" }), app.CodeValidation, "Cloudflare does not accept the token"},
-			{"no zone", elsewhere.ID, w.Key, at(dnsplan.Cloudflare), app.CodeValidation, "has no zone that contains elsewhere.test"},
+			{"no zone", otherZone.ID, w.Key, at(dnsplan.Cloudflare), app.CodeValidation, "has no zone that contains elsewhere.test"},
 			{"unknown provider", d.ID, w.Key, at("route53"), app.CodeConflict, "there is no such provider"},
 			{"no provider", d.ID, w.Key, domains.PublishInput{}, app.CodeValidation, "no token is remembered for acme.test"},
 			{"token without provider", d.ID, w.Key, with(func(in *domains.PublishInput) { in.Credentials.Provider = "" }), app.CodeValidation, "`provider`"},
