@@ -153,9 +153,6 @@ func (p *publisher) publication(written []dnsplan.Change) Publication {
 
 // planDNS reads what exists at the provider and makes the plan.
 func (s *Service) planDNS(ctx context.Context, key *app.Key, id string, in PublishInput) (*publisher, error) {
-	if s.OpenDNS == nil {
-		return nil, app.Errorf(app.CodeServiceUnavailable, "This server can't change DNS records")
-	}
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -172,6 +169,9 @@ func (s *Service) planDNS(ctx context.Context, key *app.Key, id string, in Publi
 	})
 	if err != nil {
 		return nil, base.Lookup("domain", err)
+	}
+	if s.OpenDNS == nil {
+		return nil, app.Errorf(app.CodeServiceUnavailable, "This server can't change DNS records")
 	}
 	if p.provider, err = s.OpenDNS(p.in.Credentials); err != nil {
 		return nil, dnsError(err)
