@@ -28,7 +28,6 @@ type Zone struct {
 	// writesLeft is how many writes succeed before the others fail; negative: all.
 	writesLeft int
 	limited    bool
-	writes     []string
 	requests   []string
 }
 
@@ -156,9 +155,9 @@ func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.URL.Scheme != "https":
 		return nil, fmt.Errorf("a request by %s", r.URL.Scheme)
 	case r.URL.Host == "api.cloudflare.com":
-		cloudflareAPI{t.z}.ServeHTTP(answer, r)
+		cloudflareAPI(t).ServeHTTP(answer, r)
 	case r.URL.Host == "api.hetzner.cloud":
-		hetznerAPI{t.z}.ServeHTTP(answer, r)
+		hetznerAPI(t).ServeHTTP(answer, r)
 	default:
 		return nil, fmt.Errorf("a request to %s", r.URL.Host)
 	}
