@@ -24,6 +24,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/cli"
 	"mailer/app/kit/membudget"
+	"mailer/app/net/dnsprovider"
 	"mailer/app/net/fetch"
 	"mailer/app/net/outbound"
 	"mailer/app/net/resolver"
@@ -131,7 +132,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if store.Made() {
 		fmt.Fprintln(os.Stderr, "mailer: made a new database", store.Path())
 	}
-	s, err := keyFile(f).NewServer(ctx, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup, Probe: probe})
+	s, err := keyFile(f).NewServer(ctx, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup, OpenDNS: dnsprovider.Default(), Probe: probe})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
@@ -340,7 +341,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, Fetcher: fetcher,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
-		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
+		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),
 		FlagValues: settings.Given(cmd.Flags()), LogLevel: &o.logLevel, Alerts: set.Alerts,
 	})

@@ -33,6 +33,7 @@ import (
 	"mailer/app/rules/plan"
 	"mailer/app/rules/relayurl"
 	"mailer/app/rules/webhook"
+	"mailer/app/testing/dnstest"
 	"mailer/web"
 )
 
@@ -229,11 +230,12 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Values[serversKey{}] = map[string]*process{}
+			env.Values[zonesKey{}] = map[string]*dnstest.Zone{}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": cmdServe, "end": cmdEnd, "http": cmdHTTP, "until": cmdUntil, "sees": cmdSees, "take": cmdTake, "sql": cmdSQL, "exits": cmdExits,
-			"signal": cmdSignal, "deaf": cmdBlackhole, "dns": cmdDNS, "publish": cmdPublish, "replace": cmdReplace,
+			"signal": cmdSignal, "deaf": cmdBlackhole, "dns": cmdDNS, "zone": cmdZone, "publish": cmdPublish, "replace": cmdReplace,
 		},
 	})
 }
@@ -464,6 +466,27 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	defer pool.Close()
 	_, err = pool.Exec(args[1])
 	ts.Check(err)
+}
+
+type zonesKey struct{}
+
+// cmdZone: `zone NAME APEX FILE` starts a name server that takes updates, with the records of the
+// file, and sets $NAME to its address; `zone NAME` writes its records to standard output.
+func cmdZone(ts *testscript.TestScript, neg bool, args []string) {
+	zones := ts.Value(zonesKey{}).(map[string]*dnstest.Zone)
+	switch {
+	case neg || len(args) != 1 && len(args) != 3:
+		ts.Fatalf("usage: zone NAME [APEX FILE]")
+	case len(args) == 1:
+		fmt.Fprintln(ts.Stdout(), strings.Join(zones[args[0]].Records(), "\n"))
+	default:
+		z := dnstest.NewZone(args[1], strings.Split(strings.TrimSpace(ts.ReadFile(args[2])), "\n")...)
+		address, stop, err := z.Listen()
+		ts.Check(err)
+		ts.Defer(stop)
+		zones[args[0]] = z
+		ts.Setenv(args[0], address)
+	}
 }
 
 // cmdDNS: `dns NAME ZONEFILE` starts a DNS server on loopback and sets $NAME to its address. It

@@ -191,6 +191,25 @@ CREATE TABLE dkim_keys (
   PRIMARY KEY (domain_id, selector)
 ) STRICT, WITHOUT ROWID;
 
+-- What opens the DNS zone of a domain, if it was remembered: provider, token and server as sealed
+-- JSON.
+CREATE TABLE dns_credentials (
+  domain_id  TEXT NOT NULL PRIMARY KEY REFERENCES domains (id) ON DELETE CASCADE,
+  provider   TEXT NOT NULL CHECK (provider IN ('cloudflare', 'hetzner', 'rfc2136')),
+  sealed     BLOB NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- DNS records that this server published as a whole. Only these are replaced and removed later.
+CREATE TABLE dns_published (
+  domain_id  TEXT NOT NULL REFERENCES domains (id) ON DELETE CASCADE,
+  name       TEXT NOT NULL,
+  type       TEXT NOT NULL CHECK (type IN ('TXT', 'MX', 'CNAME')),
+  value      TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (domain_id, name, type, value)
+) STRICT, WITHOUT ROWID;
+
 -- Emails as lists show them. Bodies and attachments are in separate tables.
 CREATE TABLE emails (
   id           TEXT NOT NULL PRIMARY KEY,

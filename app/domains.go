@@ -57,8 +57,20 @@ type Domain struct {
 	CheckAt           time.Time      // zero: not due
 	PendingSince      time.Time      // start of the 72 hours; zero: not pending
 	Pauses            []RelayTrouble // relays that currently accept nothing of this domain; only read for one domain
+	DNS               RememberedDNS  // not read for lists
 	CreatedAt         time.Time
 }
+
+// RememberedDNS says that what opens the DNS zone of a domain is stored, sealed; the zero value: it
+// is not.
+type RememberedDNS struct {
+	Provider string
+	Since    time.Time
+}
+
+// MaxPublishedValue is the largest value of a DNS record, in bytes, that is remembered as published
+// by this server.
+const MaxPublishedValue = 1500
 
 // DKIMState is the use of a key pair.
 type DKIMState string

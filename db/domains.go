@@ -123,7 +123,8 @@ func (r *Reader) withKeys(d app.Domain, err error) (app.Domain, error) {
 	if err != nil {
 		return d, fmt.Errorf("read DKIM keys: %w", err)
 	}
-	return d, nil
+	d.DNS, err = r.RememberedDNS(d.ID)
+	return d, err
 }
 
 func scanDKIMPair(s scanner) (app.DKIMPair, error) {

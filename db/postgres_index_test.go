@@ -36,6 +36,9 @@ var maxColumnBytes = map[string]int{
 	"certificate_states.host": mailbox.MaxDomain,
 	"certificates.name":       2 * mailbox.MaxDomain, // host or challenge token, with a suffix
 	"dkim_keys.selector":      keywordLength,
+	"dns_published.name":      mailbox.MaxDomain,
+	"dns_published.type":      keywordLength,
+	"dns_published.value":     app.MaxPublishedValue,
 	"domains.name":            mailbox.MaxDomain,
 	"feedback.source":         keywordLength,
 	"webhook_events.type":     keywordLength,

@@ -13,6 +13,7 @@ type SealedTable string
 // SealedSetting.
 const (
 	SealedDKIMKeys SealedTable = "dkim_keys"
+	SealedDNS      SealedTable = "dns_credentials"
 	SealedWebhooks SealedTable = "webhooks"
 	SealedErasures SealedTable = "erasures"
 	SealedRelays   SealedTable = "relays"
@@ -41,6 +42,9 @@ var sealedStatements = map[SealedTable]struct {
 	SealedDKIMKeys: {true,
 		`SELECT domain_id, selector, sealed FROM dkim_keys WHERE (domain_id, selector) > (?, ?) ORDER BY domain_id, selector LIMIT ?`,
 		`UPDATE dkim_keys SET sealed = ? WHERE domain_id = ? AND selector = ? AND sealed = ?`},
+	SealedDNS: {false,
+		`SELECT domain_id, '', sealed FROM dns_credentials WHERE domain_id > ? ORDER BY domain_id LIMIT ?`,
+		`UPDATE dns_credentials SET sealed = ? WHERE domain_id = ? AND sealed = ?`},
 	SealedWebhooks: {false,
 		`SELECT id, '', secrets FROM webhooks WHERE id > ? ORDER BY id LIMIT ?`,
 		`UPDATE webhooks SET secrets = ? WHERE id = ? AND secrets = ?`},

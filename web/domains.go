@@ -29,7 +29,22 @@ type domainRecord struct {
 	DomainItem
 	CustomReturnPath string          `json:"custom_return_path"`
 	Records          []app.DNSRecord `json:"records" doc:"What to publish in the DNS, and what the last check found there"`
+	DNS              *domainDNS      `json:"dns" doc:"The DNS token that this server remembers for the domain, without the token itself; null: none"`
 	Paused           []domainPause   `json:"paused" doc:"Relays that accept no mail of this domain for now: its mail stays queued and is retried automatically. Only for a single domain"`
+}
+
+// domainDNS is a remembered DNS token.
+type domainDNS struct {
+	_        struct{} `nullable:"true"`
+	Provider string   `json:"provider" enum:"cloudflare,hetzner,rfc2136"`
+	Since    string   `json:"since" format:"date-time"`
+}
+
+func newDomainDNS(d app.RememberedDNS) *domainDNS {
+	if d.Provider == "" {
+		return nil
+	}
+	return &domainDNS{Provider: d.Provider, Since: app.FormatTime(d.Since)}
 }
 
 // domainPause is a pause of a domain's mail at one relay.
@@ -161,6 +176,7 @@ func (r domainRoutes) Add(h *rest.Handler) {
 		Summary: "Create the next DKIM key of a domain, unless one is pending. It signs mail as soon as its DNS record is found", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.rotateKey)
+	r.addPublishing(h)
 	rest.Register(h, rest.Route{Admin: true, Fresh: true}, openapi.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the API keys that are bound to it", Tags: domainTags,
@@ -250,7 +266,7 @@ func (r domainRoutes) rotateKey(ctx context.Context, key *app.Key, in *DomainPat
 func (r domainRoutes) domainAnswer(d *app.Domain) *domainOutput {
 	return &domainOutput{domainRecord{
 		Object: "domain", DomainItem: newDomainItem(d), CustomReturnPath: d.ReturnPath, Records: r.service.DomainRecords(d),
-		Paused: newDomainPauses(d.Pauses),
+		DNS: newDomainDNS(d.DNS), Paused: newDomainPauses(d.Pauses),
 	}}
 }
 

@@ -237,6 +237,7 @@ var bases = map[string]string{
 	"PATCH /contacts/{id}/topics":               `[{"id":"{/topics}","subscription":"opt_in"}]`,
 	"POST /webhooks/{id}/signing-secret/rotate": ``,
 	"POST /webhooks/{id}/replay":                `{"failed":true}`,
+	"POST /domains/{id}/publish":                `{"provider":"cloudflare","token":"x"}`,
 	"POST /segments/preview#topic_id":           `{"filter":{"match":"all"}}`,
 }
 

@@ -22,6 +22,7 @@ import (
 // managed need the role admin or owner.
 var managed = []string{
 	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify", "POST /domains/{id}/dkim/rotate",
+	"POST /domains/{id}/publish", "DELETE /domains/{id}/publish/token",
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
 	"POST /api-keys", "PATCH /api-keys/{id}", "DELETE /api-keys/{id}",
 	"POST /webhooks/{id}/test", "POST /webhooks/{id}/replay",
@@ -48,7 +49,7 @@ var ownRoutes = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 var proven = []string{
 	"POST /relays", "DELETE /relays/{region}", "POST /relays/{region}/pause", "POST /relays/{region}/resume", "POST /backups", "PATCH /settings", "DELETE /teams/{id}",
 	"PATCH /users/{id}", "DELETE /users/{id}", "POST /users/{id}/link",
-	"POST /api-keys", "DELETE /domains/{id}", "POST /users/me/totp", "DELETE /users/me/totp", "POST /users/me/recovery-codes",
+	"POST /api-keys", "DELETE /domains/{id}", "POST /domains/{id}/publish", "POST /users/me/totp", "DELETE /users/me/totp", "POST /users/me/recovery-codes",
 	"POST /users/me/passkeys/options", "POST /users/me/passkeys", "DELETE /users/me/passkeys/{id}", "POST /webhooks/{id}/signing-secret/rotate",
 }
 

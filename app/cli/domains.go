@@ -17,7 +17,7 @@ func (c *Store) domains() *cobra.Command {
 	return group("domains", "Sending domains",
 		c.domainsAdd(), c.domainsList(),
 		c.ofDomain("records NAME", "Show the DNS records to publish, and the result of the last check", (*domains.Service).DomainByName),
-		c.domainsVerify(),
+		c.domainsVerify(), c.domainsPublish(),
 		c.ofDomain("rotate-dkim NAME", "Create the next DKIM key; it is used once a check finds its DNS record", (*domains.Service).RotateDKIM),
 		c.domainsTrust(), c.domainsDelete())
 }

@@ -31,6 +31,7 @@ import (
 	"mailer/app/operate/retention"
 	"mailer/app/operate/settings"
 	"mailer/app/operate/stats"
+	"mailer/app/rules/dnsplan"
 	"mailer/app/rules/relayurl"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
@@ -93,6 +94,8 @@ type Config struct {
 	// BaseURL is the URL of hosted pages, like "https://mail.example.com"; New trims slashes. Empty
 	// (for commands): the value of the server.
 	BaseURL string
+	// OpenDNS opens the DNS zones of domains to publish records; nil: this process can't.
+	OpenDNS dnsplan.Open
 	// DNS is the HOST:PORT that Resolver asks; empty: the authoritative servers of each name.
 	DNS string
 	// BounceHost is the host name for bounces. Empty (also for commands): none.
@@ -202,6 +205,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Accounts = accounts.New(b, s.Teams)
 	s.Passkeys, s.Directory, s.OwnInvitations = accounts.NewPasskeys(s.Accounts), accounts.NewDirectory(s.Accounts), accounts.NewOwnInvitations(s.Accounts)
 	s.Domains = domains.New(b, s.Webhooks, s.Teams, cfg.Resolver)
+	s.Domains.OpenDNS = cfg.OpenDNS
 	if cfg.NewDKIMKey != nil {
 		s.Domains.NewKey = cfg.NewDKIMKey
 	}

@@ -30,7 +30,7 @@ const stands = (r) => r.live === 'found' || (r.live === 'unknown' && r.status ==
 const broken = (host) => host.split('.').map((part, i) => html`${i > 0 && html`.<wbr />`}${part}`);
 
 /** A long value by its beginning and end: a click copies all of it. @param {string} value */
-const short = (value) => (value.length > 96 ? `${value.slice(0, 64)}…${value.slice(-9)}` : value);
+export const short = (value) => (value.length > 96 ? `${value.slice(0, 64)}…${value.slice(-9)}` : value);
 
 /** The status of a record: kind and text. @param {any} r */
 function stateOf(r) {

@@ -5,7 +5,8 @@ import { say, t } from './i18n.js';
 import { base, go, place, setQuery } from './router.js';
 import { mayAdmin } from './state.js';
 import { Bones, Button, Failed, Head, Tabs, Time, Verdict } from './ui/base.js';
-import { attempt, confirm, Menu, toast } from './ui/float.js';
+import { attempt, confirm, dialog, Menu, toast } from './ui/float.js';
+import { PublishRecords, RememberedToken } from './domain-publish.js';
 import { Records, Readiness } from './domain-records.js';
 import { Tracking } from './domain-tracking.js';
 import { encoded } from './paths.js';
@@ -81,11 +82,17 @@ export default function Domain({ params }) {
 		setQuery({ tab: null });
 		watch(true);
 	}, t('domain.rotated'));
+	const publish = async () => {
+		if (!(await dialog((close) => html`<${PublishRecords} close=${close} of=${d} />`))) return;
+		setAsked(new Date().toISOString());
+		watch(true);
+		await got.reload();
+	};
 	const at = place.value.query.get('tab') ?? 'records';
 	const says = verdict(d);
 	return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title=${d.name} note=${watching && html`<span class="live">${t('domain.watching')}</span>`}>
-		${mayAdmin.value && html`<${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[!d.records.some((r) => r.dkim_key === 'next') && { icon: 'refresh', name: t('domain.rotate'), run: rotate }, { icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
+		${mayAdmin.value && html`<${Button} icon="globe" onClick=${publish}>${t('domain.publish.act')}<//><${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[!d.records.some((r) => r.dkim_key === 'next') && { icon: 'refresh', name: t('domain.rotate'), run: rotate }, { icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
 	<${Verdict} kind=${says.kind} line=${says.line} fix=${html`${says.fix} ${asked && html`<span class="muted">${say('domain.asked', { time: html`<${Time} at=${asked} as="ago" />` })}</span>`}`} />
 	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')]]} />
-	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : html`<${Records} of=${d} said=${says.fix} /><${Readiness} of=${d} />`}</div>`;
+	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : html`<${Records} of=${d} said=${says.fix} /><${RememberedToken} of=${d} changed=${got.set} /><${Readiness} of=${d} />`}</div>`;
 }

@@ -20,6 +20,8 @@ var excludedOperations = map[string]string{
 	"listen":                  "answers without end",
 	"create-contact-import":   "takes a file in a form; put_contacts takes the same rows",
 	"rotate-signing-secret":   "answers with nothing but a secret",
+	"publish-domain":          "takes the token of a DNS zone",
+	"forget-domain-dns":       "belongs to publish-domain",
 	"send-email-old":          "is send_email under its old address",
 	"create-audience":         "is create_segment under its old name",
 	"list-audiences":          "is list_segments under its old name",

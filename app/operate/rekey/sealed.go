@@ -28,6 +28,7 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{db.SealedDKIMKeys, domains.DKIMPurpose},
+		{db.SealedDNS, domains.DNSPurpose},
 		{db.SealedWebhooks, webhooks.WebhookPurpose},
 		{db.SealedErasures, audience.ErasePurpose},
 		{db.SealedRelays, base.RelayPurpose},

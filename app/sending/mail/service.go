@@ -25,16 +25,16 @@ type Service struct {
 	// MayAccept refuses sends of a paused team. Errors: CodeSendingPaused. Set before use.
 	MayAccept func(r *db.Reader, teamID string) error
 	// Fetcher fetches attachments that are given as URLs; nil: they are refused. Set before use.
-	Fetcher *fetch.Fetcher
-	events    *webhooks.Service
-	teams     *teams.Service
-	domains   *domains.Service
-	audience  *audience.Service
-	inflight  inflight
-	recent    recentCache
-	tracker   *tracker
-	renders   renders
-	mails     broadcastMails
+	Fetcher  *fetch.Fetcher
+	events   *webhooks.Service
+	teams    *teams.Service
+	domains  *domains.Service
+	audience *audience.Service
+	inflight inflight
+	recent   recentCache
+	tracker  *tracker
+	renders  renders
+	mails    broadcastMails
 
 	Templates *Templates
 	Search    *Search

@@ -68,7 +68,7 @@ func (c *checker) clear(id string) {
 // VerifyDomain starts a check of a domain and does not wait for it. A domain that was never
 // checked, or that has failed, becomes pending. Errors: CodeNotFound.
 func (s *Service) VerifyDomain(ctx context.Context, key *app.Key, id string) error {
-	d, err := s.beginVerifying(ctx, key.TeamID, id)
+	d, err := s.beginVerifying(ctx, key.TeamID, id, false)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Service) CheckDomain(ctx context.Context, teamID, name string) (d app.D
 	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
 		return d, err
 	}
-	if d, err = s.beginVerifying(ctx, teamID, d.ID); err != nil {
+	if d, err = s.beginVerifying(ctx, teamID, d.ID, false); err != nil {
 		return d, err
 	}
 	if err := s.check(ctx, &d); err != nil {
@@ -91,13 +91,17 @@ func (s *Service) CheckDomain(ctx context.Context, teamID, name string) (d app.D
 	return s.DomainByName(ctx, teamID, d.Name)
 }
 
-// beginVerifying marks a domain as due, and as pending if it was not verified.
-func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.Domain, err error) {
+// beginVerifying marks a domain as due, and as pending if it was not verified. published: its records
+// were just published, so that its 72 hours start again and the next checks follow soon.
+func (s *Service) beginVerifying(ctx context.Context, teamID, id string, published bool) (d app.Domain, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if d, err = tx.Domain(teamID, id); err != nil {
 			return err
 		}
 		before := d.Status
+		if published {
+			d.PendingSince = time.Time{}
+		}
 		d.Status, d.PendingSince, d.CheckAt = app.StartVerifying(&d, tx.Now)
 		if err := tx.SetDomainChecks(&d); err != nil {
 			return err

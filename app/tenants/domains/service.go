@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/cache"
+	"mailer/app/rules/dnsplan"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 )
@@ -32,13 +33,17 @@ type Service struct {
 	throwaway func() (*rsa.PrivateKey, error)
 	checks    *checker
 	keySlots  *base.TeamSemaphore
+	// OpenDNS opens the DNS zones of domains to publish records; nil: this process can't.
+	OpenDNS    dnsplan.Open
+	publishing *base.TeamSemaphore
 }
 
 // New makes the service.
 func New(b *base.Base, events *webhooks.Service, teamService *teams.Service, resolver app.DNSLookup) *Service {
 	s := &Service{
 		Base: b, Resolver: resolver, NewKey: newRSAKey, events: events, teams: teamService, checks: newChecker(), keySlots: base.NewTeamSemaphore(1, maxKeysWaiting),
-		dkim: cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
+		publishing: base.NewTeamSemaphore(maxPublishing, maxPublishing),
+		dkim:       cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
 	}
 	s.throwaway = sync.OnceValues(func() (*rsa.PrivateKey, error) { return s.NewKey() })
 	return s

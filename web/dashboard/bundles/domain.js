@@ -19,6 +19,9 @@ import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Cop
 // shared:ui/float.js
 import { ui_float$DialogBody, ui_float$Dialogs, ui_float$Menu, ui_float$Toasts, ui_float$attempt, ui_float$confirm, ui_float$dialog, ui_float$toast, ui_float$useAsked } from "./app.js";
 
+// shared:paths.js
+import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
+
 // shared:counts.js
 import { counts$counts, counts$leaving, counts$readRelays, counts$relays, counts$watch } from "./app.js";
 
@@ -89,8 +92,69 @@ function Readiness({ of: d }) {
 	<ul class="items">${rows.map((r) => lib_core$html`<li><${ui_base$Icon} name=${r.kind === "good" ? "check" : "alert"} class=${r.kind} /><span class="grow">${i18n$t(`domain.ready_${r.id}.${r.points ? "lacks" : "is"}`)}${r.points ? lib_core$html` <span class="muted">· ${i18n$t(`domain.ready_${r.id}.fix`)}</span>` : null}</span><span class=${`num ${r.points ? "" : "muted"}`}>${r.points ? `−${show(r.points)}` : ""}</span></li>`)}</ul><//>`;
 }
 
-// shared:paths.js
-import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
+// module:domain-publish.js
+var names = { cloudflare: "Cloudflare", hetzner: "Hetzner", rfc2136: "RFC 2136" };
+var shown = (value, priority) => priority ? `${priority} ${value}` : short(value);
+function Changes({ of: plan }) {
+  const line = (sign, c, value) => lib_core$html`<li class=${sign === "+" ? "is-add" : "is-del"}><span class="n">${c.type}</span><span>${sign === "+" ? "+" : "−"}</span><span><span class="medium">${c.name}</span> ${value}</span></li>`;
+  return lib_core$html`<ul class="diff" aria-label=${i18n$t("domain.publish.changes")}>${plan.changes.map((c) => lib_core$html`${c.before && line("-", c, shown(c.before, c.before_priority))}${c.after && line("+", c, shown(c.after, c.priority))}`)}</ul>`;
+}
+function PublishRecords({ close, of: d }) {
+  const [provider, setProvider] = lib_core$useState(d.dns ? "" : "cloudflare");
+  const [token, setToken] = lib_core$useState("");
+  const [reports, setReports] = lib_core$useState("");
+  const [remember, setRemember] = lib_core$useState(false);
+  const [plan, setPlan] = lib_core$useState(
+    /** @type {any} */
+    null
+  );
+  const [wrong, say] = lib_core$useState("");
+  const [busy, setBusy] = lib_core$useState(false);
+  const ask = async (id) => {
+    if (busy) return;
+    setBusy(true);
+    say("");
+    const body = { ...provider && { provider, token: token.trim(), remember }, ...reports.trim() && { dmarc_reports: reports.trim() }, ...id && { plan: id } };
+    try {
+      const got = await api$api.post(paths$encoded`/domains/${d.id}/publish`, body);
+      if (!id) setPlan(got);
+      else {
+        ui_float$toast(i18n$t("domain.publish.done", { n: got.changes.length }));
+        close(true);
+      }
+    } catch (e) {
+      if (!(e instanceof api$ApiError)) throw e;
+      say(e.message);
+      setPlan(null);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const title = i18n$t("domain.publish.title", { name: d.name });
+  const refusal = wrong && lib_core$html`<${ui_base$Notice} kind="bad">${wrong}<//>`;
+  if (plan) {
+    const useful = plan.changes.length > 0 || remember;
+    return lib_core$html`<${ui_float$DialogBody} title=${title} onSubmit=${() => useful && ask(plan.plan)} acts=${lib_core$html`<${ui_base$Button} kind="quiet" onClick=${() => setPlan(null)}>${i18n$t("domain.publish.back")}<//>${useful ? lib_core$html`<${ui_base$Button} type="submit" kind="primary" busy=${busy}>${i18n$t("domain.publish.apply")}<//>` : lib_core$html`<${ui_base$Button} kind="primary" onClick=${() => close()}>${i18n$t("ui.close")}<//>`}`}>
+		${plan.changes.length ? lib_core$html`<${Changes} of=${plan} />` : lib_core$html`<p>${i18n$t("domain.publish.nothing")}</p>`}
+		${plan.conflicts.map((c) => lib_core$html`<p class="row"><${ui_base$Icon} name="alert" class="warn" /><span class="break">${i18n$t("domain.publish.conflict", { reason: c.reason })}</span></p>`)}<//>`;
+  }
+  const options = [...d.dns ? [["", i18n$t("domain.publish.remembered", { provider: names[d.dns.provider] })]] : [], ["cloudflare", names.cloudflare], ["hetzner", names.hetzner]];
+  return lib_core$html`<${ui_float$DialogBody} title=${title} onSubmit=${() => ask("")} acts=${lib_core$html`<${ui_base$Button} kind="quiet" onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary" busy=${busy}>${i18n$t("domain.publish.show")}<//>`}>
+		<p>${i18n$t("domain.publish.text")}</p>
+		${refusal}
+		<${ui_base$Select} label=${i18n$t("domain.publish.provider")} value=${provider} onChange=${setProvider} options=${options} />
+		${provider && lib_core$html`<${ui_base$Input} label=${i18n$t("domain.publish.token")} hint=${i18n$t(`domain.publish.${provider}`)} type="password" autocomplete="off" value=${token} onInput=${setToken} required mono />
+		<${ui_base$Check} label=${i18n$t("domain.publish.remember")} checked=${remember} onChange=${setRemember} />`}
+		<${ui_base$Input} label=${i18n$t("domain.publish.reports")} hint=${i18n$t("domain.publish.reportsHint")} type="email" value=${reports} onInput=${setReports} /><//>`;
+}
+function RememberedToken({ of: d, changed }) {
+  if (!d.dns) return null;
+  const forget = () => ui_float$attempt(async () => {
+    await api$api.del(paths$encoded`/domains/${d.id}/publish/token`);
+    changed({ ...d, dns: null });
+  }, i18n$t("domain.publish.forgotten"));
+  return lib_core$html`<div class="domain-note"><${ui_base$Notice} icon="lock" act=${state$mayAdmin.value && lib_core$html`<${ui_base$Button} onClick=${forget}>${i18n$t("domain.publish.forget")}<//>`}>${i18n$t("domain.publish.kept", { provider: names[d.dns.provider] })}<//></div>`;
+}
 
 // module:domain-tracking.js
 function Tracking({ of: d, changed }) {
@@ -188,13 +252,19 @@ function Domain({ params }) {
     router$setQuery({ tab: null });
     watch(true);
   }, i18n$t("domain.rotated"));
+  const publish = async () => {
+    if (!await ui_float$dialog((close) => lib_core$html`<${PublishRecords} close=${close} of=${d} />`)) return;
+    setAsked((/* @__PURE__ */ new Date()).toISOString());
+    watch(true);
+    await got.reload();
+  };
   const at = router$place.value.query.get("tab") ?? "records";
   const says = verdict(d);
   return lib_core$html`<${ui_base$Head} path=${[[i18n$t("domains.title"), `${router$base}/domains`]]} title=${d.name} note=${watching && lib_core$html`<span class="live">${i18n$t("domain.watching")}</span>`}>
-		${state$mayAdmin.value && lib_core$html`<${ui_base$Button} icon="refresh" onClick=${check}>${i18n$t("domain.check")}<//><${ui_float$Menu} label=${i18n$t("ui.acts")} items=${[!d.records.some((r) => r.dkim_key === "next") && { icon: "refresh", name: i18n$t("domain.rotate"), run: rotate }, { icon: "trash", name: i18n$t("domain.delete"), danger: true, run: () => remove(d) }]} />`}<//>
+		${state$mayAdmin.value && lib_core$html`<${ui_base$Button} icon="globe" onClick=${publish}>${i18n$t("domain.publish.act")}<//><${ui_base$Button} icon="refresh" onClick=${check}>${i18n$t("domain.check")}<//><${ui_float$Menu} label=${i18n$t("ui.acts")} items=${[!d.records.some((r) => r.dkim_key === "next") && { icon: "refresh", name: i18n$t("domain.rotate"), run: rotate }, { icon: "trash", name: i18n$t("domain.delete"), danger: true, run: () => remove(d) }]} />`}<//>
 	<${ui_base$Verdict} kind=${says.kind} line=${says.line} fix=${lib_core$html`${says.fix} ${asked && lib_core$html`<span class="muted">${i18n$say("domain.asked", { time: lib_core$html`<${ui_base$Time} at=${asked} as="ago" />` })}</span>`}`} />
 	<${ui_base$Tabs} label=${i18n$t("domain.one")} at=${at} onChange=${(tab) => router$setQuery({ tab: tab === "records" ? null : tab })} tabs=${[["records", i18n$t("domain.records")], ["tracking", i18n$t("domains.tracking")]]} />
-	<div class="page">${at === "tracking" ? lib_core$html`<${Tracking} of=${d} changed=${got.set} />` : lib_core$html`<${Records} of=${d} said=${says.fix} /><${Readiness} of=${d} />`}</div>`;
+	<div class="page">${at === "tracking" ? lib_core$html`<${Tracking} of=${d} changed=${got.set} />` : lib_core$html`<${Records} of=${d} said=${says.fix} /><${RememberedToken} of=${d} changed=${got.set} /><${Readiness} of=${d} />`}</div>`;
 }
 export {
   Domain as default,
