@@ -89,7 +89,7 @@ type options struct {
 	maxAttachments                  int64
 	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
-	standby                         bool
+	standby, migrate                bool
 	boundFlags                      web.BoundFlags
 	listeners                       listen.Listeners
 	logs                            cli.LogFormat
@@ -164,6 +164,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments may be fetched too, also over plain http; repeatable")
 	o.logs.Bind(f)
 	f.BoolVar(&o.standby, "standby", false, "with PostgreSQL: wait and answer 503 while another server uses the database, and take over when that server is gone; without this flag, both servers work at the same time")
+	f.BoolVar(&o.migrate, "migrate", false, "upgrade the database of an older version first, as mailer migrate does")
 	f.BoolVar(&o.capture, "capture", false, "sign and store mail without sending it; sender domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "development mode: use mailer-dev.db, capture all mail, create and print an API key")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: allow a listen address that other machines can reach")
@@ -203,15 +204,32 @@ func (o *options) check(cmd *cobra.Command) error {
 // openStore opens the database for the server. A standby waits for it.
 func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, error) {
 	waiting := func() {}
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Clock: true, Standby: o.standby, JoinCluster: !o.standby, Log: log, Metrics: o.listeners.Metrics(), Waiting: func() (err error) {
+	opts := db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Clock: true, Standby: o.standby, JoinCluster: !o.standby, Log: log, Metrics: o.listeners.Metrics(), Waiting: func() (err error) {
 		waiting, err = o.listeners.ServeStandby(log)
 		return err
-	}})
+	}}
+	store, err := db.Open(ctx, opts)
+	if o.migrate && errors.Is(err, engine.ErrOld) {
+		if err = o.migrateOlder(ctx, log); err == nil {
+			store, err = db.Open(ctx, opts)
+		}
+	}
 	waiting()
 	if err != nil {
 		o.listeners.Close()
 	}
 	return store, err
+}
+
+// migrateOlder upgrades the database of an older version.
+func (o *options) migrateOlder(ctx context.Context, log *slog.Logger) error {
+	log.Info("migrating the database", "db", engine.Name(o.DB))
+	m, err := engine.Migrate(ctx, db.Options{Path: o.DB, Schema: schema}, false)
+	if err != nil {
+		return err
+	}
+	log.Info("migrated the database", "from", m.From, "to", m.To, "steps", m.Steps, "copy", m.Copy)
+	return nil
 }
 
 // listenEarly opens the listeners if the database does not exist yet: if a port is in use, no
@@ -308,11 +326,11 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
-	var fetcher *fetch.Fetcher
+	var fetchFiles app.FetchFiles
 	if ranges, err := app.ParseRanges(o.fetchAllow); err != nil {
 		return fmt.Errorf("--fetch-allow: %w", err)
 	} else if o.fetchAttachments {
-		fetcher = fetch.New(ranges)
+		fetchFiles = fetch.New(ranges).Fetch
 	}
 	load := &app.Load{}
 	opts := smtpout.Options{Hello: ehloName(), Log: log, Builders: builders, Load: load}
@@ -339,7 +357,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.listeners.Metrics(), Certificates: o.listeners.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, Fetcher: fetcher,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments, FetchFiles: fetchFiles,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, OpenDNS: dnsprovider.Default(), Probe: probe,
 		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),

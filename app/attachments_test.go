@@ -158,3 +158,40 @@ func TestContentIDs(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAttachmentPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"https://files.example.com/a.pdf":                  "",
+		"https://files.example.com:443/a.pdf?x=1":          "",
+		"http://files.example.com/a.pdf":                   "", // refused when it is dialled, unless the address is allowed
+		"ftp://files.example.com/a.pdf":                    "must be an https URL",
+		"/a.pdf":                                           "must be an https URL",
+		"file:///etc/passwd":                               "must be an https URL",
+		"https://":                                         "must be an https URL",
+		"https://user:password@files.example.com/a":        "must not contain a user name or password",
+		"https://files.example.com/a\n.pdf":                "must be an https URL",
+		"https://example.com/" + strings.Repeat("x", 2048): "must not be longer than 2048 bytes",
+	} {
+		in, m := &EmailInput{Attachments: []Attachment{{Filename: "a.pdf", Path: path}}}, &Mail{}
+		if err := in.attachments(m); err == nil || !strings.Contains(err.Error(), "`attachments[0].path` is not supported") {
+			t.Errorf("%q without --fetch-attachments: %v", path, err)
+		}
+		in.FetchAttachments = true
+		err := in.attachments(m)
+		if want == "" && (err != nil || m.Attachments[0].Path != path || !m.FetchesAttachments()) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", path, err, want)
+		}
+	}
+	in, m := &EmailInput{FetchAttachments: true, Attachments: []Attachment{{Path: "https://example.com/files/invoice%201.pdf?download"}}}, &Mail{}
+	if err := in.attachments(m); err != nil || m.Attachments[0].Filename != "invoice 1.pdf" || m.Attachments[0].ContentType != "application/pdf" {
+		t.Errorf("without a file name: %v, %+v", err, m.Attachments)
+	}
+	in.Attachments[0].Content = []byte("x")
+	if err := in.attachments(&Mail{}); err == nil || !strings.Contains(err.Error(), "can't be combined with `content`") {
+		t.Errorf("with content: %v", err)
+	}
+	in.Attachments = []Attachment{{Path: "https://example.com/"}}
+	if err := in.attachments(&Mail{}); err == nil || !strings.Contains(err.Error(), "attachments[0].filename") {
+		t.Errorf("a URL without a name: %v", err)
+	}
+}

@@ -144,7 +144,7 @@ func (tw *enginePair) addRow(table *pairTable) {
 		switch {
 		case c.Name == "properties":
 			cursorSeq = `jsonb(?)`
-		case c.Name == "id" && table.Name == "webhook_attempts":
+		case c.Name == "id" && (table.Name == "webhook_attempts" || table.Name == "import_errors"):
 			v = fmt.Sprint("a", len(table.rows)) // a key with two more columns, but one is enough
 		}
 		names, places, args = append(names, c.Name), append(places, cursorSeq), append(args, v)

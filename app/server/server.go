@@ -21,7 +21,6 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/metrics"
 	"mailer/app/moving/transfer"
-	"mailer/app/net/fetch"
 	"mailer/app/operate/backup"
 	"mailer/app/operate/certificates"
 	"mailer/app/operate/health"
@@ -74,7 +73,7 @@ type Config struct {
 	Capture        bool
 	Compat         app.Compat     // empty: app.CompatStrict (for commands: the value of the server)
 	Cloud          bool           // plans apply (for commands: the value of the server)
-	Fetcher        *fetch.Fetcher // of attachments given as URLs; nil: they are refused
+	FetchFiles     app.FetchFiles // fetches attachments given as URLs; nil: they are refused
 	MaxAttachments int64          // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode the plans decide
 	DoubtDelay     time.Duration  // 0: 60 s
 	MaxWait        time.Duration  // see delivery.Config
@@ -213,7 +212,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience)
-	s.Mail.Fetcher = cfg.Fetcher
+	s.Mail.FetchFiles = cfg.FetchFiles
 	s.Templates, s.Search, s.Resends, s.Shares, s.EmailPreviews = s.Mail.Templates, s.Mail.Search, s.Mail.Resends, s.Mail.Shares, s.Mail.Previews
 	s.Accounts.SendMail = s.Mail.Accounts.Send
 	s.Delivery = delivery.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience, s.Mail,

@@ -37,12 +37,12 @@ type SendEmailRequest struct {
 }
 
 type attachmentRequest struct {
-	Filename    string            `json:"filename,omitempty" doc:"Required, but with path the last part of its URL is the default"`
-	Content     attachmentContent `json:"content,omitempty" doc:"Required without path"`
+	Filename    string            `json:"filename,omitempty"`
+	Content     attachmentContent `json:"content,omitempty"`
 	ContentType string            `json:"content_type,omitempty" doc:"Media type; default: by the file name"`
 	ContentID   contentID         `json:"content_id,omitempty" maxLength:"128" doc:"Taken with --compat resend: the HTML shows the file as cid:content_id"`
 
-	Path            contentID `json:"path,omitempty" doc:"With --fetch-attachments: https URL of the file, fetched when the email is accepted, in place of content"`
+	Path            contentID `json:"path,omitempty" doc:"URL of the file, with --fetch-attachments"`
 	InlineContentID contentID `json:"inline_content_id" hidden:"true"`
 }
 

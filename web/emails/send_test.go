@@ -192,7 +192,6 @@ func TestSendRefused(t *testing.T) {
 		{"topic by number", member(`"topic_id":1`), 422, app.CodeValidation, "`topic_id` must be a string"},
 		{"scheduled by number", member(`"scheduled_at":5`), 422, app.CodeValidation, "`scheduled_at` must be a string"},
 		{"template", member(`"template":7`), 422, app.CodeValidation, "`template` must be an object"},
-		{"path", `{"attachments":[{"path":"https://x"}]}`, 422, app.CodeValidation, "`attachments[0].path` is not supported"},
 		{"content_id", `{"attachments":[{},{"content_id":7}]}`, 422, app.CodeValidation, "`attachments[1].content_id` must be a string"},
 		{"two content ids", `{"attachments":[{"content_id":"x","inline_content_id":"y"}]}`, 422, app.CodeValidation, "`attachments[0].inline_content_id` is another than"},
 		{"contentType", `{"attachments":[{"contentType":"x"}]}`, 422, app.CodeValidation, "`attachments[0].contentType` is not a field"},

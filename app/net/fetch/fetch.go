@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -17,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/app/kit/fair"
 	"mailer/app/kit/window"
@@ -36,33 +36,6 @@ const (
 	memoryPerTeam  = 64 << 20
 )
 
-// Reason is why a file was not fetched, as a phrase after a field name.
-type Reason string
-
-// The reasons.
-const (
-	Forbidden   Reason = "names an address that this server does not fetch from: only public hosts are reached, by https on port 443"
-	Unreachable Reason = "could not be fetched: the host could not be reached"
-	Slow        Reason = "could not be fetched within 10 seconds"
-	Refused     Reason = "could not be fetched: the host did not answer with the file (status 200)"
-	TooLarge    Reason = "could not be fetched: the attachments are larger than is taken"
-)
-
-// Error is why the file with an index was not fetched.
-type Error struct {
-	Index  int
-	Reason Reason
-}
-
-// Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("file %d %s", e.Index, e.Reason) }
-
-// LimitError means that a team has fetched too much in this minute, or has too many calls waiting.
-type LimitError struct{ RetryAfter time.Duration }
-
-// Error implements error.
-func (e *LimitError) Error() string { return "too many files are fetched" }
-
 // Fetcher fetches files. It is safe for concurrent use.
 type Fetcher struct {
 	client *http.Client
@@ -70,6 +43,7 @@ type Fetcher struct {
 	hosts  *fair.Semaphore[string]
 	memory *fair.Semaphore[string]
 	bytes  *window.Keyed // by team, each minute
+	limit  time.Duration // Timeout
 }
 
 // New returns a Fetcher that may also reach the ranges in allow, there also by http and on any port.
@@ -80,6 +54,7 @@ func New(allow []netip.Prefix) *Fetcher {
 		hosts:  fair.New(fair.Config[string]{Capacity: atATime, Share: perHost}),
 		memory: fair.New(fair.Config[string]{Capacity: memoryBytes, Share: memoryPerTeam}),
 		bytes:  window.NewKeyed(time.Minute),
+		limit:  Timeout,
 	}
 	f.client.Timeout = 0 // the context ends requests
 	f.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
@@ -93,15 +68,13 @@ func New(allow []netip.Prefix) *Fetcher {
 
 var errRedirect = errors.New("a redirect that is not followed")
 
-// Fetch fetches the files at urls for a team, with at most limit bytes together. After nil, the
-// caller must call release when it no longer holds the contents. Errors: *Error, *LimitError, that
-// of ctx.
+// Fetch is an app.FetchFiles.
 func (f *Fetcher) Fetch(ctx context.Context, team string, urls []string, limit int64) (contents [][]byte, release func(), err error) {
 	if now := clock.Now(); f.bytes.AddN(team, now, 0) >= bytesPerMinute {
-		return nil, nil, &LimitError{f.bytes.Left(now)}
+		return nil, nil, &app.FetchLimitError{RetryAfter: f.bytes.Left(now)}
 	}
 	limit = min(limit, memoryPerTeam)
-	whole, cancel := context.WithTimeout(ctx, Timeout)
+	whole, cancel := context.WithTimeout(ctx, f.limit)
 	defer cancel()
 	if err := f.memory.Acquire(whole, team, limit); err != nil {
 		return nil, nil, ended(ctx, 0)
@@ -137,9 +110,9 @@ func firstError(ctx context.Context, errs []error) error {
 		switch {
 		case err == nil:
 		case errors.As(err, &reason):
-			return &Error{i, Reason(reason)}
+			return &app.FetchError{Index: i, Reason: app.FetchReason(reason)}
 		case errors.Is(err, fair.ErrTooManyWaiting):
-			return &LimitError{time.Second}
+			return &app.FetchLimitError{RetryAfter: time.Second}
 		case errors.Is(err, context.DeadlineExceeded) && first == nil:
 			first = ended(ctx, i)
 		}
@@ -152,11 +125,11 @@ func ended(ctx context.Context, index int) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &Error{index, Slow}
+	return &app.FetchError{Index: index, Reason: app.FetchSlow}
 }
 
-// reasonError is a Reason as an error.
-type reasonError Reason
+// reasonError is a reason as an error.
+type reasonError app.FetchReason
 
 func (e reasonError) Error() string { return string(e) }
 
@@ -164,7 +137,7 @@ func (e reasonError) Error() string { return string(e) }
 func (f *Fetcher) file(ctx context.Context, team, at string, left *allowance) ([]byte, error) {
 	u, err := url.Parse(at)
 	if err != nil {
-		return nil, reasonError(Forbidden)
+		return nil, reasonError(app.FetchForbidden)
 	}
 	if err := f.teams.Acquire(ctx, team, 1); err != nil {
 		return nil, err
@@ -176,7 +149,7 @@ func (f *Fetcher) file(ctx context.Context, team, at string, left *allowance) ([
 	defer f.hosts.Release(u.Hostname(), 1)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
 	if err != nil {
-		return nil, reasonError(Forbidden)
+		return nil, reasonError(app.FetchForbidden)
 	}
 	request.Header.Set("User-Agent", "Mailer (attachments)")
 	response, err := f.client.Do(request)
@@ -185,10 +158,10 @@ func (f *Fetcher) file(ctx context.Context, team, at string, left *allowance) ([
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, reasonError(Refused)
+		return nil, reasonError(app.FetchRefused)
 	}
 	if response.ContentLength > left.now() {
-		return nil, reasonError(TooLarge)
+		return nil, reasonError(app.FetchTooLarge)
 	}
 	var content bytes.Buffer
 	content.Grow(int(max(response.ContentLength, 0)) + bytes.MinRead)
@@ -196,7 +169,7 @@ func (f *Fetcher) file(ctx context.Context, team, at string, left *allowance) ([
 	f.bytes.AddN(team, clock.Now(), content.Len())
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, reasonError(TooLarge)
+		return nil, reasonError(app.FetchTooLarge)
 	case err != nil:
 		return nil, reasonOf(ctx, err)
 	}
@@ -209,11 +182,11 @@ func reasonOf(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &refused) && refused.Forbidden():
-		return reasonError(Forbidden)
+		return reasonError(app.FetchForbidden)
 	case errors.Is(err, errRedirect):
-		return reasonError(Refused)
+		return reasonError(app.FetchRefused)
 	}
-	return reasonError(Unreachable)
+	return reasonError(app.FetchUnreachable)
 }
 
 // allowance is the number of bytes that the files of a call may still take.

@@ -114,7 +114,7 @@ func (s *Service) acceptOne(ctx context.Context, claim *idempotencyClaim, email 
 // attachments.
 func (s *Service) withCompat(in *app.EmailInput) *app.EmailInput {
 	out := *in
-	out.Compat, out.FetchAttachments = s.Compat(), s.Fetcher != nil
+	out.Compat, out.FetchAttachments = s.Compat(), s.FetchFiles != nil
 	return &out
 }
 

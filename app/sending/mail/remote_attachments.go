@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"mailer/app"
-	"mailer/app/net/fetch"
 	"mailer/db"
 )
 
@@ -41,11 +40,11 @@ func (s *Service) fetchAttachments(ctx context.Context, email *app.Email) (relea
 			urls, files = append(urls, a.Path), append(files, i)
 		}
 	}
-	contents, release, err := s.Fetcher.Fetch(ctx, email.TeamID, urls, limit-email.AttachmentBytes())
-	var failed *fetch.Error
-	var tooMany *fetch.LimitError
+	contents, release, err := s.FetchFiles(ctx, email.TeamID, urls, limit-email.AttachmentBytes())
+	var failed *app.FetchError
+	var tooMany *app.FetchLimitError
 	switch {
-	case errors.As(err, &failed) && failed.Reason == fetch.TooLarge:
+	case errors.As(err, &failed) && failed.Reason == app.FetchTooLarge:
 		return nil, app.Errorf(app.CodePayloadTooLarge, "`attachments[%d].path` %s: at most %d bytes together", files[failed.Index], failed.Reason, limit)
 	case errors.As(err, &failed):
 		return nil, app.Invalid(fmt.Sprintf("attachments[%d].path", files[failed.Index]), "%s", failed.Reason)

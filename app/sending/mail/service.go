@@ -8,8 +8,8 @@
 package mail
 
 import (
+	"mailer/app"
 	"mailer/app/base"
-	"mailer/app/net/fetch"
 	"mailer/app/tenants/audience"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/teams"
@@ -24,17 +24,17 @@ type Service struct {
 	Delivery Delivery
 	// MayAccept refuses sends of a paused team. Errors: CodeSendingPaused. Set before use.
 	MayAccept func(r *db.Reader, teamID string) error
-	// Fetcher fetches attachments that are given as URLs; nil: they are refused. Set before use.
-	Fetcher  *fetch.Fetcher
-	events   *webhooks.Service
-	teams    *teams.Service
-	domains  *domains.Service
-	audience *audience.Service
-	inflight inflight
-	recent   recentCache
-	tracker  *tracker
-	renders  renders
-	mails    broadcastMails
+	// FetchFiles fetches attachments that are given as URLs; nil: they are refused. Set before use.
+	FetchFiles app.FetchFiles
+	events     *webhooks.Service
+	teams      *teams.Service
+	domains    *domains.Service
+	audience   *audience.Service
+	inflight   inflight
+	recent     recentCache
+	tracker    *tracker
+	renders    renders
+	mails      broadcastMails
 
 	Templates *Templates
 	Search    *Search
