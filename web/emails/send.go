@@ -40,9 +40,9 @@ type attachmentRequest struct {
 	Filename    string            `json:"filename,omitempty"`
 	Content     attachmentContent `json:"content,omitempty"`
 	ContentType string            `json:"content_type,omitempty" doc:"Media type; default: by the file name"`
-	ContentID   contentID         `json:"content_id,omitempty" maxLength:"128" doc:"Taken with --compat resend: the HTML shows the file as cid:content_id"`
+	ContentID   contentID         `json:"content_id,omitempty" maxLength:"128" doc:"With --compat resend: the HTML shows the file as cid:content_id"`
 
-	Path            contentID `json:"path,omitempty" doc:"URL of the file, with --fetch-attachments"`
+	Path            contentID `json:"path,omitempty" doc:"With --fetch-attachments: URL of the file"`
 	InlineContentID contentID `json:"inline_content_id" hidden:"true"`
 }
 
