@@ -26,7 +26,7 @@ type SendEmailRequest struct {
 	ReplyTo     shapes.AddressList `json:"reply_to,omitempty"`
 	Subject     string             `json:"subject,omitempty" maxLength:"2000" doc:"Required unless the template has one"`
 	HTML        rest.LongText      `json:"html,omitempty" doc:"HTML body; html or text is required"`
-	Text        *rest.LongText     `json:"text,omitempty" doc:"The plain text body. Plain text body; default: made from html. An empty string sends none"`
+	Text        *rest.LongText     `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
 	Headers     headerMap          `json:"headers,omitempty" doc:"Custom headers: X-* and some others"`
 	Tags        tagList            `json:"tags,omitempty"`
 	Attachments attachmentList     `json:"attachments,omitempty"`
