@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"mailer/web/rest/openapi"
-
 	"mailer/app"
 	"mailer/app/rules/dnsplan"
 	"mailer/app/tenants/domains"
 	"mailer/web/rest"
+	"mailer/web/rest/openapi"
 )
 
 // publishDomainRequest has a token, which appears in no answer, log or error.

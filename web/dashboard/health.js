@@ -30,7 +30,7 @@ function Found({ checks, status }) {
 	<${Section} title=${t('health.passed', { n: good.length })}><table class="table table--fixed stack-s"><colgroup><col class="w-to" /><col /></colgroup><thead class="vh"><tr><th scope="col">${t('health.check')}</th><th scope="col">${t('health.found')}</th></tr></thead><tbody>${good.map((c) => html`<tr key=${c.name}><td data-label=${t('health.check')}><${Status} of="ok" word=${c.name} /></td><td data-label=${t('health.found')} class="break muted">${c.found}</td></tr>`)}</tbody></table><//></div>`;
 }
 
-/** Its parameters, with times and states as people read them. @param {Record<string, string>} params */
+/** Its parameters, with times and states as people read them. @param {Record<string, string>} params @returns {Record<string, string>} */
 const shown = (params) => ({ ...Object.fromEntries(Object.entries(params).map(([name, value]) => [name, /^\d{4}-\d\d-\d\dT/.test(value) ? clock(value) : value])), ...(params.state && { state: t(`status.${params.status}`) }) });
 
 /** A finding, its remedy, and its subject. @param {{of: any}} props */

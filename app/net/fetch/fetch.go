@@ -198,7 +198,7 @@ type allowance struct {
 func (a *allowance) now() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.left
+	return max(a.left, 0)
 }
 
 func (a *allowance) take(n int64) bool {
@@ -218,7 +218,7 @@ type countingReader struct {
 
 func (r *countingReader) Read(b []byte) (int, error) {
 	n, err := r.from.Read(b)
-	if !r.left.take(int64(n)) {
+	if n > 0 && !r.left.take(int64(n)) {
 		return n, errTooLarge
 	}
 	return n, err
