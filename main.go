@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -470,6 +471,26 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 	return cli.AnnounceDev(ctx, log, s, o.baseURL)
 }
 
+// migrationText says what a migration did, or would do.
+func migrationText(name string, m engine.Migration, dryRun bool) string {
+	steps := strings.Join(m.Steps, ", ")
+	switch {
+	case len(m.Steps) == 0:
+		return fmt.Sprintf("%s is up to date (schema version %d)", name, m.To)
+	case m.From == 0 && dryRun:
+		return fmt.Sprintf("would create %s (schema version %d)", name, m.To)
+	case m.From == 0:
+		return fmt.Sprintf("created %s (schema version %d)", name, m.To)
+	case dryRun:
+		return fmt.Sprintf("would migrate %s from schema version %d to %d: %s", name, m.From, m.To, steps)
+	}
+	text := fmt.Sprintf("migrated %s from schema version %d to %d: %s", name, m.From, m.To, steps)
+	if m.Copy != "" {
+		text += "\nThe old database is in " + m.Copy
+	}
+	return text
+}
+
 func migrateCommand(o *options) *cobra.Command {
 	cmd := command("migrate", "Upgrade the database to the schema of this version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
 		bar := cli.Progress(cmd.Context(), "migrate", 0)
@@ -478,8 +499,7 @@ func migrateCommand(o *options) *cobra.Command {
 		if err != nil {
 			return server.DamageError(o.DB, err)
 		}
-		verb := map[bool]string{true: "would run", false: "ran"}[o.dryRun]
-		return cli.PrintDone(o.asJSON, m, fmt.Sprintf("version %d -> %d; %s %q; copy of the old database: %q", m.From, m.To, verb, m.Steps, m.Copy))
+		return cli.PrintDone(o.asJSON, m, migrationText(engine.Name(o.DB), m, o.dryRun))
 	})
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)

@@ -49,9 +49,10 @@ func TestImage(t *testing.T) {
 		return cmd.Start()
 	}
 	in.serve(t)
-	if log := string(in.log(t)); !strings.Contains(log, in.url+"/dashboard/setup#") {
-		t.Errorf("the server does not print the setup link:\n%s", log)
-	}
+	eventually(t, time.Minute, "the setup link is printed", func() (bool, string) {
+		log := string(in.log(t))
+		return strings.Contains(log, in.url+"/dashboard/setup#"), log
+	})
 	c.run(t, "domains", "add", "example.test", "--trust")
 	api := client{in.url, c.run(t, "keys", "create", "--name", "image", "--permission", "full_access")}
 	before := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "before", "text": "x"})
@@ -59,7 +60,7 @@ func TestImage(t *testing.T) {
 	if out, err := c.command("status", "--live", "--listen", in.addr).CombinedOutput(); err == nil {
 		t.Errorf("a killed server passes for live: %s", out)
 	}
-	if out := c.run(t, "migrate"); !strings.Contains(out, "/data/mailer.db") {
+	if out := c.run(t, "migrate"); !strings.Contains(out, "/data/mailer.db is up to date") {
 		t.Errorf("migrate says %q", out)
 	}
 	in.serve(t)
@@ -80,6 +81,7 @@ func TestImageWithForeignVolume(t *testing.T) {
 	need(t, archive != "" && os.Geteuid() == 0, "MAILER_IMAGE, which names the archive of an image, and root to change the root directory")
 	c := unpack(t, archive)
 	must(t, os.Chown(filepath.Join(c.root, "data"), 0, 0))
+	must(t, os.Chmod(filepath.Join(c.root, "data"), 0o755))
 	cmd := c.command(c.config.Cmd...)
 	cmd.Env = append(cmd.Env, "MAILER_LISTEN="+freeAddr(t))
 	out, err := cmd.CombinedOutput()
