@@ -100,7 +100,7 @@ func (r *relayRun) until(t *testing.T, state string) {
 	deadline, tick := time.After(time.Minute), time.NewTicker(100*time.Millisecond)
 	defer tick.Stop()
 	for {
-		if st := r.status(t); st.State == state && (st.Reason == nil || !strings.Contains(*st.Reason, "not told")) {
+		if st := r.status(t); st.State == state && (st.Reason == nil || !strings.Contains(*st.Reason, "not reported")) {
 			return
 		}
 		select {
