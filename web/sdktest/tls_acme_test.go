@@ -188,8 +188,10 @@ func TestCertificatesByACME(t *testing.T) {
 				t.Errorf("%s holds a key", filepath.Base(file))
 			}
 		}
-		if out := in.run(t, "status", "--json"); !strings.Contains(out, `"host": "mail.acme.test"`) {
-			t.Error(out)
+		cmd := exec.Command(binary.path, "status", "--json", "--db", in.db)
+		cmd.Dir, cmd.Env = in.dir, cleanEnv(in.dir)
+		if out, _ := cmd.Output(); !strings.Contains(string(out), `"host": "mail.acme.test"`) { // exits 1 if there are findings
+			t.Errorf("%s", out)
 		}
 	})
 	t.Run("renewal", func(t *testing.T) {
