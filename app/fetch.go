@@ -20,7 +20,7 @@ const (
 	FetchUnreachable FetchReason = "could not be fetched: the host could not be reached"
 	FetchSlow        FetchReason = "could not be fetched within 10 seconds"
 	FetchRefused     FetchReason = "could not be fetched: the host did not answer with the file (status 200)"
-	FetchTooLarge    FetchReason = "could not be fetched: the attachments are larger than is taken"
+	FetchTooLarge    FetchReason = "could not be fetched: the attachments are larger than allowed"
 )
 
 // FetchError is why the file with an index was not fetched.

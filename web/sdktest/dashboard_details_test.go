@@ -114,7 +114,7 @@ func TestDashboardLists(t *testing.T) {
 	s.visit("/domains")
 	s.is("a domain shows its mail of 30 days", `(() => { const row = (name) => [...document.querySelectorAll('tbody tr')].find((r) => r.innerText.startsWith(name)); return row('example.test')?.querySelectorAll('.spark rect').length === 1 && row('pending.example.net')?.querySelectorAll('.spark rect').length === 0; })()`)
 	s.visit("/operator/settings")
-	s.is("a retention without limit says so", `[...document.querySelectorAll('tr')].some((row) => row.innerText.startsWith('Keep emails') && row.innerText.includes('no limit'))`)
+	s.is("a retention without limit is named", `[...document.querySelectorAll('tr')].some((row) => row.innerText.startsWith('Keep emails') && row.innerText.includes('no limit'))`)
 	s.visit("/operator/health")
 	s.sees("pending.example.net (team Default) is not verified: its status is Not checked.")
 	for _, path := range w.pages {

@@ -42,7 +42,7 @@ type PublishInput struct {
 	DMARCReports string
 }
 
-// Publication is a plan and what was done of it.
+// Publication is a plan and the changes that were made.
 type Publication struct {
 	Domain   app.Domain
 	Provider string

@@ -174,7 +174,7 @@ func TestPublishingKeepsPolicyOfDomainAbove(t *testing.T) {
 		if got := dmarc(p); len(got) != 0 {
 			t.Errorf("a record that overrides the policy: %q", got)
 		}
-		w.Services.Domains.Resolver = nil // then the provider's zone says so
+		w.Services.Domains.Resolver = nil // then the provider's zone is read
 		p, err = w.Services.Domains.PlanDNS(t.Context(), w.Key, d.ID, at(dnsplan.Hetzner))
 		testserver.Must(t, err)
 		if got := dmarc(p); len(got) != 0 {
