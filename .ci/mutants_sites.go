@@ -148,7 +148,7 @@ func (c *checker) load(p listed, dir string) (*source, error) {
 // sites returns every site of the package, in the order of its files.
 func (s *source) sites() (all []*site) {
 	for _, name := range s.GoFiles {
-		f := &finder{source: s, name: name, counts: map[string]int{}}
+		f := &finder{source: s, name: name, counts: map[string]int{}, headers: map[ast.Stmt]bool{}}
 		for _, d := range s.trees[name].Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
 				f.function = fn.Name.Name
@@ -168,6 +168,7 @@ type finder struct {
 	*source
 	name, function string
 	counts         map[string]int
+	headers        map[ast.Stmt]bool // before the brace of an if, switch or for: no if statement can stand there
 	found          []*site
 }
 
@@ -175,13 +176,17 @@ type finder struct {
 func (f *finder) Visit(n ast.Node) ast.Visitor {
 	switch n := n.(type) {
 	case *ast.IfStmt:
+		f.headers[n.Init] = true
 		f.add("condition", n.Cond, "mutantNot(%d, ", ")")
+	case *ast.SwitchStmt:
+		f.headers[n.Init] = true
 	case *ast.ForStmt:
+		f.headers[n.Init], f.headers[n.Post] = true, true
 		if n.Cond != nil {
 			f.add("condition", n.Cond, "mutantNot(%d, ", ")")
 		}
 	case *ast.ExprStmt:
-		if call, ok := n.X.(*ast.CallExpr); ok && droppable(call) {
+		if call, ok := n.X.(*ast.CallExpr); ok && droppable(call) && !f.headers[n] {
 			f.add("call", n, "if !mutantOn(%d) { ", " }")
 		}
 	case *ast.GenDecl, *ast.ArrayType:
