@@ -146,6 +146,8 @@ type DNSRecord struct {
 type RelayNeeds struct {
 	SPF      string // a mechanism, like "include:amazonses.com" (RFC 7208 5); empty: any valid record
 	Feedback string // host for the MX of the return path; empty: none
+	// ReserveSPF are the mechanisms of the region's reserves. A record without them is valid.
+	ReserveSPF []string `json:",omitzero"`
 }
 
 // Key returns the key pair in a state; nil: none.

@@ -126,3 +126,51 @@ func (tx *Tx) DeleteRelayState(region string) error {
 	err := tx.Write(`DELETE FROM relay_states WHERE region = ?`, region)
 	return err
 }
+
+// RegionRow is a region of which something is stored: what the operator chose, and which relay is
+// active.
+type RegionRow struct {
+	Name     string
+	Settings []byte // JSON
+	State    []byte // JSON
+}
+
+// RegionRows returns the stored regions.
+func (r *Reader) RegionRows() ([]RegionRow, error) {
+	return list(r, scanRegion, `SELECT name, settings, state FROM regions ORDER BY name`)
+}
+
+// RegionRow returns a stored region. Error: ErrNotFound.
+func (r *Reader) RegionRow(name string) (RegionRow, error) {
+	return one(r, scanRegion, `SELECT name, settings, state FROM regions WHERE name = ?`, name)
+}
+
+func scanRegion(s scanner) (RegionRow, error) {
+	var row RegionRow
+	var settings, state string
+	err := s.Scan(&row.Name, &settings, &state)
+	row.Settings, row.State = []byte(settings), []byte(state)
+	return row, err
+}
+
+// SetRegion stores a region.
+func (tx *Tx) SetRegion(row RegionRow) error {
+	tx.Changed(engine.Control)
+	return tx.Write(`INSERT INTO regions (name, settings, state, updated_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET settings = excluded.settings, state = excluded.state, updated_at = excluded.updated_at`,
+		row.Name, string(row.Settings), string(row.State), milli(tx.Now))
+}
+
+// MergeQueue moves the waiting units of a queue to another one.
+func (tx *Tx) MergeQueue(from, to string) error {
+	return tx.Write(`UPDATE units SET relay = ?1 WHERE email_id IN (
+		SELECT email_id FROM units WHERE relay = ?2 AND bulk IN (0, 1) AND state = 'due'
+		UNION ALL SELECT email_id FROM units WHERE relay = ?2 AND bulk IN (0, 1) AND state = 'later')`, to, from)
+}
+
+// MoveDoubts moves the waiting units of a queue that are in doubt to another one. It scans the
+// open doubts.
+func (tx *Tx) MoveDoubts(from, to string) error {
+	return tx.Write(`UPDATE units SET relay = ?1 WHERE relay = ?2 AND state IN ('due', 'later', 'held')
+		AND email_id IN (SELECT email_id FROM doubts WHERE settled_at IS NULL)`, to, from)
+}

@@ -185,16 +185,16 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 // its DKIM signature. Error: ErrNotFound if the unit was withdrawn, moved to another time
 // or claimed by another server since the attempt began, if its broadcast is canceled or
 // paused, or if its team is suspended.
-func (tx *Tx) MarkCommitted(u app.Unit, signature string) error {
+func (tx *Tx) MarkCommitted(u app.Unit, queue, signature string) error {
 	if u.BroadcastID != "" {
-		return tx.WriteOne(`UPDATE units SET state = 'committed', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
+		return tx.WriteOne(`UPDATE units SET state = 'committed', signature = ?, relay = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`,
-			nullText(signature), u.EmailID, u.Attempts, tx.Owner())
+			nullText(signature), queue, u.EmailID, u.Attempts, tx.Owner())
 	}
-	return tx.WriteOne(`UPDATE units SET state = 'committed', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
+	return tx.WriteOne(`UPDATE units SET state = 'committed', signature = ?, relay = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)`,
-		nullText(signature), u.EmailID, u.Attempts, tx.Owner())
+		nullText(signature), queue, u.EmailID, u.Attempts, tx.Owner())
 }
 
 // notOwnedByOther is the condition that no other server than the argument has a unit in
@@ -238,8 +238,8 @@ func (tx *Tx) MarkDeferred(emailID string) error {
 // attempts. Error: ErrNotFound if the unit is gone, held, or was moved to another time
 // since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
-	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, owner = NULL
-		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held' AND (state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?6)`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts, nullText(u.Owner))
+	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, owner = NULL, relay = ?7
+		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held' AND (state NOT IN ('begun', 'committed') OR owner IS NOT DISTINCT FROM ?6)`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts, nullText(u.Owner), u.Relay)
 }
 
 // DeleteUnit deletes a unit that is done. Error: ErrNotFound if it is gone.

@@ -262,7 +262,7 @@ func (s *Server) tick(changed bool) {
 func settingsOf(cfg *Config) base.Settings {
 	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.EnforceGuardrails, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Retention}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
-		own.SetRelays(base.NewRelays(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
+		own.SetRelays(base.NewRelays(delivery.RegionSettings(delivery.RelaysOf(cfg.Routes), delivery.GroupByRegion(delivery.RelaysOf(cfg.Routes)), cfg.Capture)))
 	}
 	return own
 }

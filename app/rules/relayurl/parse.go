@@ -29,31 +29,34 @@ const (
 	maxRelayRate        = 1e6
 )
 
-// Parse parses the relays of a server; the first one is the default region. An empty list is
-// valid: no mail is sent then. Errors name the position of a relay and never its text, which
-// contains a password.
+// Parse parses the relays of a server; the region of the first one is the default region. The second
+// and later relays of a region are its reserves. An empty list is valid: no mail is sent then.
+// Errors name the position of a relay and never its text, which contains a password.
 func Parse(list []string) ([]Relay, error) {
-	seen := make(map[string]bool, len(list))
+	inRegion, seen := make(map[string]int, len(list)), make(map[string]bool, len(list))
 	var out []Relay
 	for i, s := range list {
 		r, err := ParseOne(s)
 		if err != nil {
 			return nil, fmt.Errorf("relay %d: %w", i+1, err)
 		}
-		if seen[r.Region] {
-			return nil, fmt.Errorf("relay %d: region %s is given twice", i+1, r.Region)
+		if inRegion[r.Region]++; inRegion[r.Region] > 1 && r.Name == "" {
+			r.Name = fmt.Sprintf("%s#%d", r.Region, inRegion[r.Region])
 		}
-		seen[r.Region] = true
+		if seen[r.FullName()] {
+			return nil, fmt.Errorf("relay %d: %s is given twice", i+1, r.FullName())
+		}
+		seen[r.FullName()] = true
 		out = append(out, r)
 	}
 	return out, nil
 }
 
-// ParseOne parses `[REGION=]URL`: smtp://user:pass@host:587 or smtps://user:pass@host:465, with
+// ParseOne parses `[REGION[/NAME]=]URL`: smtp://user:pass@host:587 or smtps://user:pass@host:465, with
 // the options tls, rate, daily, connections, ca, profile, dkim, spf, timeout, soft_bounce, helo
 // and max_wait. Errors do not contain any of the text.
 func ParseOne(s string) (Relay, error) {
-	region, address, err := cutRegion(s)
+	region, name, address, err := cutRegion(s)
 	if err != nil {
 		return Relay{}, err
 	}
@@ -63,6 +66,7 @@ func ParseOne(s string) (Relay, error) {
 	}
 	r := Relay{
 		Region:      region,
+		Name:        name,
 		TLS:         TLSRequired,
 		Connections: defaultConnections,
 		Timeout:     defaultRelayTimeout,
@@ -84,21 +88,34 @@ func ParseOne(s string) (Relay, error) {
 	return r, nil
 }
 
-// ByRegion returns `REGION=URL` for a region and a text that may begin with the region already.
-// Errors do not contain any of the text.
-func ByRegion(region, text string) (string, error) {
-	if !app.IsRegion(region) {
-		return "", errors.New("must have a name of 1 to 40 lower-case letters, digits and dashes")
+// ByRegion returns `REGION[/NAME]=URL` for the full name of a relay and a text that may begin with
+// it already. Errors do not contain any of the text.
+func ByRegion(name, text string) (string, error) {
+	if _, _, err := CutName(name); err != nil {
+		return "", err
 	}
 	scheme, _, _ := strings.Cut(text, "://")
 	own, _, named := strings.Cut(scheme, "=")
 	switch {
 	case !named:
-		return region + "=" + text, nil
-	case own != region:
-		return "", errors.New("has a URL for another relay than " + region)
+		return name + "=" + text, nil
+	case own != name:
+		return "", errors.New("has a URL for another relay than " + name)
 	}
 	return text, nil
+}
+
+// CutName splits REGION or REGION/NAME into the region and the full name, which is empty for a region
+// alone.
+func CutName(full string) (region, name string, err error) {
+	region, own, named := strings.Cut(full, "/")
+	if !app.IsRegion(region) || named && !app.IsRegion(own) {
+		return "", "", errors.New("must have a name of 1 to 40 lower-case letters, digits and dashes, as REGION or REGION/NAME")
+	}
+	if named {
+		name = full
+	}
+	return region, name, nil
 }
 
 // isLoopback reports whether host is this machine.
@@ -115,23 +132,23 @@ func profileOf(host string) Profile {
 	return ProfileGeneric
 }
 
-// cutRegion splits off the region before the URL.
-func cutRegion(s string) (region, address string, err error) {
+// cutRegion splits off the region and the name before the URL.
+func cutRegion(s string) (region, name, address string, err error) {
 	scheme, _, found := strings.Cut(s, "://")
 	if !found {
-		return "", "", errors.New("must be smtp://HOST or smtps://HOST, with REGION= before it if wanted")
+		return "", "", "", errors.New("must be smtp://HOST or smtps://HOST, with REGION= or REGION/NAME= before it if wanted")
 	}
-	region, _, named := strings.Cut(scheme, "=")
+	full, _, named := strings.Cut(scheme, "=")
 	if !named {
-		return app.DefaultRegion, s, nil
+		return app.DefaultRegion, "", s, nil
 	}
-	if !app.IsRegion(region) {
-		return "", "", errors.New("must have a region of 1 to 40 lower-case letters, digits and dashes")
+	if region, name, err = CutName(full); err != nil {
+		return "", "", "", err
 	}
 	if region == app.CaptureRegion {
-		return "", "", fmt.Errorf("can't have the region %s, which is reserved", app.CaptureRegion)
+		return "", "", "", fmt.Errorf("can't have the region %s, which is reserved", app.CaptureRegion)
 	}
-	return region, s[len(region)+1:], nil
+	return region, name, s[len(full)+1:], nil
 }
 
 func (r *Relay) scheme(u *url.URL) error {

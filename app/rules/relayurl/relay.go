@@ -6,6 +6,7 @@
 package relayurl
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -31,9 +32,11 @@ const (
 	TLSOff           TLSMode = "off"
 )
 
-// Relay is an outgoing SMTP server. The API calls it a region.
+// Relay is an outgoing SMTP server. It belongs to a region, which clients see and domains are bound
+// to. The first relay of a region is its primary, the others are its reserves.
 type Relay struct {
 	Region      string
+	Name        string // REGION/NAME, or REGION#2 for an unnamed reserve; empty: the region's
 	Host        string
 	Port        int
 	User        string
@@ -52,11 +55,15 @@ type Relay struct {
 	SPF         string        // mechanism for its outgoing addresses; empty: by profile and host
 }
 
+// FullName returns the name by which a relay is known to operators: that of its region unless it has
+// one of its own.
+func (r Relay) FullName() string { return cmp.Or(r.Name, r.Region) }
+
 // String returns the relay without its credentials.
 func (r Relay) String() string {
 	scheme := "smtp"
 	if r.TLS == TLSImplicit {
 		scheme = "smtps"
 	}
-	return fmt.Sprintf("%s (%s://%s:%d)", r.Region, scheme, r.Host, r.Port)
+	return fmt.Sprintf("%s (%s://%s:%d)", r.FullName(), scheme, r.Host, r.Port)
 }

@@ -91,7 +91,7 @@ func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast,
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.claimable(sender{Team: b.TeamID, Domain: b.From.Domain}, 1)
-		return n == 0 || b.Relay != q.name || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.BroadcastsPaused(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
+		return n == 0 || b.Relay != q.key || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.BroadcastsPaused(b.TeamID, app.QueueRegion(q.key)) || slices.Contains(suspended, b.TeamID)
 	}), err
 }
 
@@ -201,7 +201,7 @@ func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *ma
 	version, jobs := tx.SuppressionVersion(), []*job(nil)
 	for i := range next {
 		to := &next[i]
-		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,
+		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.key, Domain: b.From.Domain, Attempts: 1,
 			NextAt: tx.Now, Size: content.Size(), MessageDate: tx.Now, Owner: q.s.DB.Cluster().Owner()}
 		waits, err := q.s.beginRecipient(tx, u, to, check[i])
 		if err != nil {

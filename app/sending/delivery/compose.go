@@ -14,8 +14,9 @@ import (
 
 // composer composes the messages of units for a relay.
 type composer struct {
-	s     *Service
-	relay relayurl.Relay
+	s      *Service
+	relay  relayurl.Relay
+	region string
 }
 
 // compose returns the message of a unit, addressed to its open recipients.
@@ -29,7 +30,7 @@ func (c *composer) compose(ctx context.Context, j *job) (*message, error) {
 		return nil, err
 	}
 	m.TeamID = j.unit.TeamID
-	m.countKey = counters.Key{TeamID: j.unit.TeamID, Domain: j.unit.Domain, BroadcastID: j.unit.BroadcastID, Region: c.relay.Region}
+	m.countKey = counters.Key{TeamID: j.unit.TeamID, Domain: j.unit.Domain, BroadcastID: j.unit.BroadcastID, Region: c.region}
 	return m, nil
 }
 

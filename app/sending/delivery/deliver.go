@@ -121,7 +121,7 @@ func (l *relayQueue) transact(p permits, j *job) {
 		return
 	}
 	began := time.Now()
-	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(p, j, signature) })
+	res := l.sender.Send(l.sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(p, j, signature) })
 	l.s.Metrics.Send(time.Since(began))
 	l.handleResult(p, j, res)
 }
@@ -133,7 +133,7 @@ func (l *relayQueue) afterTransaction(j *job) {
 		l.s.Log.Error("panic in a delivery; its email is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
 		l.record(j, func(tx *db.Tx) error {
 			if j.mayBeSent() {
-				return base.IgnoreNotFound(l.s.doubt(tx, j.unit, "A fault of this server came after the end of the message"))
+				return base.IgnoreNotFound(l.s.doubt(tx, l.pin(j.unit), "A fault of this server came after the end of the message"))
 			}
 			return requeue(tx, j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
 		})
@@ -207,7 +207,7 @@ func (l *relayQueue) retryUnavailable(write func() error) error {
 
 // markCommitted stores that the final dot of a unit is being sent. Error: errDailyLimit.
 func (l *relayQueue) markCommitted(tx *db.Tx, j *job, signature string) error {
-	if err := tx.MarkCommitted(j.unit, signature); err != nil {
+	if err := tx.MarkCommitted(j.unit, l.pinnedQueue(), signature); err != nil {
 		return err
 	}
 	if j.unit.Attempts > 1 {

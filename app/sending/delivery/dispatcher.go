@@ -99,7 +99,7 @@ const duePerWrite = 2000
 // idle.
 func (n *dispatcher) setDue(ctx context.Context) (next time.Duration, err error) {
 	for {
-		at, err := db.Get(ctx, n.s.DB, func(r *db.Reader) (time.Time, error) { return r.NextLater(n.name, n.bulk) })
+		at, err := db.Get(ctx, n.s.DB, func(r *db.Reader) (time.Time, error) { return r.NextLater(n.key, n.bulk) })
 		if errors.Is(err, db.ErrNotFound) {
 			return n.idle, nil
 		}
@@ -110,7 +110,7 @@ func (n *dispatcher) setDue(ctx context.Context) (next time.Duration, err error)
 			return min(d, n.idle), nil
 		}
 		err = n.s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
-			_, err := tx.SetDue(n.name, n.bulk, duePerWrite)
+			_, err := tx.SetDue(n.key, n.bulk, duePerWrite)
 			return err
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -77,16 +78,19 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 	// A relay that loses every reply must not get the same message each minute.
 	next := tx.Now.Add(s.tuning.Load().DoubtDelay << min(earlier, 10))
 	tx.AfterCommit(s.Metrics.Doubt)
-	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: relayOf(u), CreatedAt: tx.Now}); err != nil {
 		return err
 	}
-	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
+	detail := app.EventDetail{Stage: app.StageDot, Relay: relayOf(u), Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
 		Message: why + ": the relay may have accepted it. Unless it reports so before, it is sent again with the same Message-ID at " + app.FormatTime(next)}
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
 		return err
 	}
 	return tx.RequeueUnit(u, u.Attempts, next)
 }
+
+// relayOf returns the relay that a committed unit may have left through.
+func relayOf(u app.Unit) string { return cmp.Or(app.QueueRelay(u.Relay), u.Relay) }
 
 // maxDoubts is how many doubts ListDoubts returns at most.
 const maxDoubts = 100_000
@@ -118,7 +122,7 @@ func (s *Service) ListDoubts(ctx context.Context, withCommitted bool) (doubts []
 // abandoned returns the doubt that a committed unit becomes when a server starts. Its time is that
 // of the attempt.
 func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
-	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt}
+	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: relayOf(u), CreatedAt: u.NextAt}
 	if u.BroadcastID != "" {
 		b, err := r.BroadcastHead(u.TeamID, u.BroadcastID)
 		if err != nil {

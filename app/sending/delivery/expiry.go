@@ -43,10 +43,10 @@ func (l *relayQueue) maxWait(u app.Unit) time.Duration {
 func (s *Service) ExpiresAt(r *db.Reader, u app.Unit, now time.Time) (at time.Time, err error) {
 	for _, l := range s.RelayQueues.all() {
 		limit := l.maxWait(u)
-		if l.name != u.Relay || limit == 0 {
+		if l.key != u.Relay || limit == 0 {
 			continue
 		}
-		stops, err := r.PausesOf(l.name)
+		stops, err := r.PausesOf(app.QueueRegion(l.key))
 		if err != nil {
 			return at, fmt.Errorf("read when expiry clocks stopped: %w", err)
 		}
@@ -63,7 +63,7 @@ func (l *relayQueue) overdue(r *db.Reader, u app.Unit, at time.Time) (waited tim
 	if limit == 0 || at.Sub(u.ClockStart()) < limit {
 		return 0, false, nil
 	}
-	stops, err := r.PausesOf(l.name)
+	stops, err := r.PausesOf(app.QueueRegion(l.key))
 	if err != nil {
 		return 0, false, fmt.Errorf("read when expiry clocks stopped: %w", err)
 	}
@@ -109,7 +109,7 @@ func (s *Service) ExpireMail(ctx context.Context) error {
 	for _, l := range s.RelayQueues.all() {
 		for _, bulk := range []bool{false, true} {
 			for after := ""; ; {
-				teams, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.DueTeams(l.name, bulk, after, teamsPerScan) })
+				teams, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.DueTeams(l.key, bulk, after, teamsPerScan) })
 				if err != nil {
 					return fmt.Errorf("find expired mail: %w", err)
 				}
@@ -170,12 +170,12 @@ func (l *relayQueue) expireDue(tx *db.Tx, units []app.Unit) error {
 // expired returns expired due units of a team, at most about expiredPerRead, the longest waiting
 // first.
 func (l *relayQueue) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
-	stops, err := r.PausesOf(l.name)
+	stops, err := r.PausesOf(app.QueueRegion(l.key))
 	if err != nil {
 		return nil, err
 	}
 	stopped := stops.Of(team)
-	units, err := r.ExpiredBy(l.name, team, clockRanUntil(stopped, now), expiredPerRead)
+	units, err := r.ExpiredBy(l.key, team, clockRanUntil(stopped, now), expiredPerRead)
 	if err != nil {
 		return nil, err
 	}
@@ -195,16 +195,16 @@ func (l *relayQueue) expired(r *db.Reader, team string, bulk bool, now time.Time
 // begunBefore returns due units without an expiry of their own whose clock began at a time or
 // earlier.
 func (l *relayQueue) begunBefore(r *db.Reader, team string, bulk bool, began time.Time) ([]app.Unit, error) {
-	units, err := r.BegunBefore(l.name, team, began, expiredPerRead)
+	units, err := r.BegunBefore(l.key, team, began, expiredPerRead)
 	if err != nil {
 		return nil, err
 	}
-	domains, err := r.DueSenders(l.name, bulk, team)
+	domains, err := r.DueSenders(l.key, bulk, team)
 	if err != nil {
 		return nil, err
 	}
 	for _, domain := range domains {
-		more, err := r.DueBefore(l.name, bulk, team, domain, began, expiredPerRead)
+		more, err := r.DueBefore(l.key, bulk, team, domain, began, expiredPerRead)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ import (
 // and ScheduledAt, and is not queued yet. For a relay that this server does not have, the plan
 // holds only the audience.
 func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
-	l := s.queueOf(b.Relay)
+	l := s.bulkQueueOf(b.Relay)
 	if l == nil {
 		return pacing.Plan{Now: b.Audience}, nil
 	}
@@ -29,7 +29,7 @@ func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, er
 // ForecastFinish returns when the last email of a scheduled or queued broadcast will be sent; zero:
 // unknown, or the broadcast is paused.
 func (s *Service) ForecastFinish(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
-	l := s.queueOf(b.Relay)
+	l := s.bulkQueueOf(b.Relay)
 	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || !b.PausedAt.IsZero() || s.Guardrails.BroadcastsPaused(b.TeamID, b.Relay) {
 		return time.Time{}, nil
 	}
@@ -191,7 +191,7 @@ func (c *forecaster) forecast(r *db.Reader, now time.Time, open []openBroadcast)
 		f.Usage = c.limits.usageMinutes(now)
 		return f, nil
 	}
-	rows, err := r.Usage(c.region, now.Unix()/60-dayMinutes+1)
+	rows, err := r.Usage(c.limits.relay, now.Unix()/60-dayMinutes+1)
 	for _, row := range rows {
 		f.Usage = append(f.Usage, pacing.UsageMinute(row))
 	}

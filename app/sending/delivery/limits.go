@@ -65,7 +65,7 @@ func newLimits(r relayurl.Relay, bulkFraction float64) *limits {
 	if bulkFraction == 0 {
 		bulkFraction = pacing.DefaultBulkShare
 	}
-	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, bulkFraction: bulkFraction, rate: r.Rate, serverCount: 1, daily: r.Daily, bulkLimit: pacing.BulkShare(r.Daily, bulkFraction),
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.FullName(), bulkFraction: bulkFraction, rate: r.Rate, serverCount: 1, daily: r.Daily, bulkLimit: pacing.BulkShare(r.Daily, bulkFraction),
 		meter: newMeter(r), nextDrip: map[string]time.Time{}, teams: map[string]*teamUse{}}
 }
 

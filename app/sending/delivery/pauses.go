@@ -49,7 +49,7 @@ func (l *relayState) pausedUntil() time.Time {
 // SetPauses pauses the relays that are named, by region, and resumes all others. Committed
 // transactions finish.
 func (o *RelayQueues) SetPauses(pauses map[string]Pause) {
-	for _, l := range o.all() {
+	for _, l := range o.now().endpoints {
 		p, paused := pauses[l.name]
 		old := l.pause.Load()
 		switch {
@@ -61,23 +61,23 @@ func (o *RelayQueues) SetPauses(pauses map[string]Pause) {
 	}
 }
 
-func (o *RelayQueues) pauseRelay(l *relayQueue, old *activePause, p Pause) {
+func (o *RelayQueues) pauseRelay(l *endpoint, old *activePause, p Pause) {
 	next := &activePause{Pause: p, trouble: app.NewID()}
 	if old != nil {
 		next.trouble = old.trouble
 	}
 	l.pause.Store(next)
-	l.wake() // dispatch schedules the end of the pause
+	o.s.WakeQueues() // dispatch schedules the end of the pause
 	until := "it is resumed"
 	if !p.Until.IsZero() {
 		until = app.FormatTime(p.Until)
 	}
-	l.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", until)
-	if !l.s.RelayQueues.running || !l.s.leader.Load() { // becomeLeader stores it, or the leading server does
+	o.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", until)
+	if !o.running || !o.s.leader.Load() { // becomeLeader stores it, or the leading server does
 		return
 	}
-	if err := l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return l.recordPause(tx, next) }); err != nil {
-		l.s.LogUnlessUnavailable("note a relay's pause", err, "relay", l.name)
+	if err := o.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return l.recordPause(tx, next) }); err != nil {
+		o.s.LogUnlessUnavailable("note a relay's pause", err, "relay", l.name)
 	}
 }
 
@@ -87,11 +87,11 @@ func (l *relayState) recordPause(tx *db.Tx, p *activePause) error {
 		Detail: app.EventDetail{Relay: l.name, Message: "The relay is " + p.Text()}})
 }
 
-func (o *RelayQueues) resumeRelay(l *relayQueue, old *activePause) {
+func (o *RelayQueues) resumeRelay(l *endpoint, old *activePause) {
 	l.pause.Store(nil)
-	l.wake()
-	l.s.Log.Info("relay is resumed", "relay", l.name, "after", clock.Since(old.Since).Round(time.Second).String())
-	if err := l.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(old.trouble) }); err != nil {
-		l.s.LogUnlessUnavailable("note the end of a relay's pause", err, "relay", l.name)
+	o.s.WakeQueues()
+	o.s.Log.Info("relay is resumed", "relay", l.name, "after", clock.Since(old.Since).Round(time.Second).String())
+	if err := o.s.DB.WriteCritical(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(old.trouble) }); err != nil {
+		o.s.LogUnlessUnavailable("note the end of a relay's pause", err, "relay", l.name)
 	}
 }

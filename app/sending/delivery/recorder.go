@@ -39,7 +39,7 @@ var simulated = map[app.Outcome]struct {
 
 // detail describes a relay's answer for a timeline.
 func (l *recorder) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
-	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.relay.Region, Attempt: u.Attempts}
+	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.relay.FullName(), Attempt: u.Attempts}
 	d.Message = d.Description(l.label())
 	if !next.IsZero() {
 		d.NextAttemptAt = app.FormatTime(next)
@@ -51,7 +51,7 @@ func (l *recorder) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Ti
 // label names the relay in texts for the sender of an email.
 func (l *recorder) label() string {
 	if l.s.Settings.Capture {
-		return l.relay.Region
+		return l.relay.FullName()
 	}
 	return l.relay.String()
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -42,7 +43,7 @@ func (s *Service) watchStore() {
 
 // reloadUsage updates the daily limits with what other servers sent.
 func (s *Service) reloadUsage(changed bool) {
-	for _, l := range s.RelayQueues.all() {
+	for _, l := range s.RelayQueues.now().endpoints {
 		if err := l.limits.reload(s.Claiming, s.DB, changed); err != nil && s.Claiming.Err() == nil {
 			s.LogUnlessUnavailable("read what a relay was used for", err, "relay", l.name)
 		}
@@ -52,15 +53,15 @@ func (s *Service) reloadUsage(changed bool) {
 // updateServerShare divides the relays' rates by the current number of servers.
 func (o *RelayQueues) updateServerShare() {
 	n := o.s.DB.Cluster().Partition().Count
-	for _, l := range o.all() {
+	for _, l := range o.now().endpoints {
 		l.limits.setServers(n)
 	}
 }
 
-// regions returns the names of all relays.
+// regions returns the names of all regions.
 func (o *RelayQueues) regions() (names []string) {
-	for _, l := range o.all() {
-		names = append(names, l.name)
+	for _, r := range o.now().regions {
+		names = append(names, r.Name)
 	}
 	return names
 }
@@ -68,34 +69,41 @@ func (o *RelayQueues) regions() (names []string) {
 // wakeBulk wakes the dispatchers of broadcasts.
 func (o *RelayQueues) wakeBulk() {
 	for _, l := range o.all() {
-		l.bulk.wakeup.Notify()
+		l.wakeBulk()
 	}
 }
 
-// queueOf returns the queue of a region; nil: this process has no such relay.
-func (s *Service) queueOf(region string) *relayQueue {
+// bulkQueueOf returns the queue that carries the broadcasts of a region; nil: this process has no
+// such region.
+func (s *Service) bulkQueueOf(region string) *relayQueue {
 	for _, l := range s.RelayQueues.all() {
-		if l.name == region {
+		if l.key == region && l.broadcasts {
 			return l
 		}
 	}
 	return nil
 }
 
-// SendsRegion implements Outlet.
-func (s *Service) SendsRegion(region string) bool { return s.queueOf(region) != nil }
+// SendsRegion implements Outlet. region may be any queue of a unit.
+func (s *Service) SendsRegion(region string) bool {
+	return slices.ContainsFunc(s.RelayQueues.all(), func(l *relayQueue) bool { return l.key == region })
+}
 
 // Wake implements Outlet.
 func (s *Service) Wake(region string) {
-	if l := s.queueOf(region); l != nil {
-		l.wake()
+	for _, l := range s.RelayQueues.all() {
+		if l.key == region {
+			l.wake()
+		}
 	}
 }
 
 // WakeMail implements Outlet.
 func (s *Service) WakeMail(region string) {
-	if l := s.queueOf(region); l != nil {
-		l.mail.wakeup.Notify()
+	for _, l := range s.RelayQueues.all() {
+		if l.key == region {
+			l.wakeMail()
+		}
 	}
 }
 
@@ -114,7 +122,7 @@ func (s *Service) MaxRetryDelay() time.Duration {
 
 // ClockMovedBack tells all limits that the wall clock moved back.
 func (s *Service) ClockMovedBack(now time.Time) {
-	for _, l := range s.RelayQueues.all() {
+	for _, l := range s.RelayQueues.now().endpoints {
 		l.limits.clockMovedBack(now)
 	}
 }
@@ -133,7 +141,9 @@ func (s *Service) Sends() bool { return len(s.RelayQueues.all()) > 0 }
 
 // WakeBulk wakes the broadcast dispatcher of a region.
 func (s *Service) WakeBulk(region string) {
-	if l := s.queueOf(region); l != nil {
-		l.bulk.wakeup.Notify()
+	for _, l := range s.RelayQueues.all() {
+		if l.key == region {
+			l.wakeBulk()
+		}
 	}
 }

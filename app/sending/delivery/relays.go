@@ -46,17 +46,17 @@ func RelaysOf(routes []Route) (out []relayurl.Relay) {
 
 // CloseSenders closes the senders of all queues, including those that drain.
 func (s *Service) CloseSenders() {
-	for _, l := range s.RelayQueues.withEnding() {
-		l.sender.Close()
+	for _, sender := range s.RelayQueues.senders() {
+		sender.Close()
 	}
 }
 
 // Relays returns the relays in their order, without credentials.
 func (s *Service) Relays() []string {
 	var names []string
-	for _, l := range s.RelayQueues.all() {
+	for _, e := range s.RelayQueues.now().endpoints {
 		if !s.Settings.Capture {
-			names = append(names, l.relay.String())
+			names = append(names, e.relay.String())
 		}
 	}
 	return names
@@ -89,13 +89,13 @@ type State struct {
 // States returns the states of all relays in their order.
 func (o *RelayQueues) States() []State {
 	var all []State
-	for _, l := range o.all() {
-		all = append(all, stateOf(l))
+	for _, e := range o.now().endpoints {
+		all = append(all, stateOf(e))
 	}
 	return all
 }
 
-func stateOf(l *relayQueue) State {
+func stateOf(l *endpoint) State {
 	st := State{Relay: l.relay, State: RelayOpen, Connections: l.relay.Connections}
 	if n := l.sender.Bound(); n > 0 {
 		st.Connections = n

@@ -24,7 +24,7 @@ func (l *relayQueue) handleResult(p permits, j *job, res app.Result) {
 		return
 	}
 	begun := outcome.InTransaction(res.Stage)
-	if res.Kind == app.ResultTrouble && (l.s.Sending.Err() != nil || !begun && l.accepting.Err() != nil) { // ended by this server: it stops, or the relay was removed
+	if res.Kind == app.ResultTrouble && (l.sending.Err() != nil || !begun && l.accepting.Err() != nil) { // ended by this server: it stops, or the relay was removed or its region switched
 		l.handBack(j)
 		return
 	}
@@ -92,7 +92,7 @@ func (l *relayQueue) recordDoubt(j *job, res app.Result) {
 				return err
 			}
 		}
-		if err := l.s.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text); err != nil {
+		if err := l.s.doubt(tx, l.pin(j.unit), "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text); err != nil {
 			return err
 		}
 		waited := time.Duration(0)
@@ -113,7 +113,7 @@ func (l *relayQueue) withdrawn(p permits, j *job) {
 		return
 	case stateCommitted: // not sent, but another server may have taken over and made it a doubt
 		l.record(j, func(tx *db.Tx) error {
-			return base.IgnoreNotFound(l.s.doubt(tx, j.unit, "This server stood still before the end of the message, for so long that another one may have taken over"))
+			return base.IgnoreNotFound(l.s.doubt(tx, l.pin(j.unit), "This server stood still before the end of the message, for so long that another one may have taken over"))
 		})
 		return
 	case statePaused:

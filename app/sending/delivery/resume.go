@@ -113,7 +113,7 @@ func (s *Service) takeOver(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, l := range s.RelayQueues.all() {
+		for _, l := range s.RelayQueues.now().endpoints {
 			if err := tx.CloseTroublesOf(stopped, l.name); err != nil {
 				return err
 			}

@@ -94,7 +94,7 @@ func (sh *rotation) claimTeams(r *db.Reader, l *scan) error {
 			return nil
 		}
 		want := n.jobs.FreeFor(team, max(1, left/(len(teams)-i)), len(l.units))
-		if n.bulk && n.s.Guardrails.BroadcastsPaused(team, n.name) {
+		if n.bulk && n.s.Guardrails.BroadcastsPaused(team, app.QueueRegion(n.key)) {
 			want = 0
 		}
 		if want > 0 {
@@ -113,7 +113,7 @@ func (sh *rotation) claimTeams(r *db.Reader, l *scan) error {
 // claimTeam claims up to want units of a team, alternating between its domains.
 func (sh *rotation) claimTeam(r *db.Reader, l *scan, team string, want int) error {
 	n := l.dispatcher
-	domains, err := r.DueSenders(n.name, n.bulk, team)
+	domains, err := r.DueSenders(n.key, n.bulk, team)
 	if err != nil {
 		return err
 	}
@@ -198,19 +198,19 @@ const maxRecentSenders = 4
 func (l *scan) begin(r *db.Reader) error {
 	n := l.dispatcher
 	err := r.Prefetch(func(r *db.Reader) {
-		_, _ = r.NextLater(n.name, n.bulk)
+		_, _ = r.NextLater(n.key, n.bulk)
 		_, _ = r.SeveralTeams()
 		_, _ = l.teamsAfter(r, n.rotation.lastTeam)
 		_, _ = l.teamsAfter(r, "")
 		for _, s := range n.rotation.recent {
-			_, _ = r.DueSenders(n.name, n.bulk, s.Team)
+			_, _ = r.DueSenders(n.key, n.bulk, s.Team)
 			_, _ = l.unitsOf(r, s, l.capacity)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	later, err := r.NextLater(n.name, n.bulk)
+	later, err := r.NextLater(n.key, n.bulk)
 	if base.IgnoreNotFound(err) != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (l *scan) pruneRecent(r *db.Reader) error {
 
 // teamsAfter returns teams with due mail after a team, in their order, at most teamsPerScan.
 func (l *scan) teamsAfter(r *db.Reader, after string) ([]string, error) {
-	return r.DueTeams(l.dispatcher.name, l.dispatcher.bulk, after, teamsPerScan)
+	return r.DueTeams(l.dispatcher.key, l.dispatcher.bulk, after, teamsPerScan)
 }
 
 // unitsOf returns due units of a sender, of which at most want are to be claimed.
@@ -258,7 +258,7 @@ func (l *scan) unitsOf(r *db.Reader, s sender, want int) ([]app.Unit, error) {
 	if slices.Contains(n.rotation.recent, s) { // as it was prefetched
 		want = l.capacity
 	}
-	units, err := r.DueUnits(n.name, n.bulk, s.Team, s.Domain, n.claims.maxCrashes(), l.readLimit(want))
+	units, err := r.DueUnits(n.key, n.bulk, s.Team, s.Domain, n.claims.maxCrashes(), l.readLimit(want))
 	return units[:min(len(units), limit)], err
 }
 

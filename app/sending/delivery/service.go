@@ -82,9 +82,7 @@ func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, 
 	s.RelayQueues = &RelayQueues{s: s}
 	s.Guardrails = guardrails.New(base, events, teamService, guardrails.Config{Regions: s.RelayQueues.regions, Changed: s.RelayQueues.wakeBulk})
 	base.DB.Cluster().OnChange(s.RelayQueues.updateServerShare)
-	for _, route := range cfg.Routes {
-		s.RelayQueues.add(newRelayQueue(s, route, nil))
-	}
+	s.RelayQueues.configure(cfg.Routes)
 	return s
 }
 
@@ -97,7 +95,7 @@ type Tuning struct {
 // Tune changes these settings, also for mail that is already queued.
 func (s *Service) Tune(t Tuning) {
 	s.tuning.Store(&t)
-	for _, l := range s.RelayQueues.all() {
+	for _, l := range s.RelayQueues.now().endpoints {
 		l.limits.setBulkShare(t.BulkShare)
 	}
 	s.RelayQueues.wakeBulk()

@@ -95,7 +95,7 @@ func (l *relayQueue) recordTrouble(b *breaker, affected sender, failures int, un
 // countWaiting counts the waiting mail of a sender for this relay, including recipients of
 // broadcasts that have not begun. The zero sender means all.
 func (l *relayQueue) countWaiting(r *db.Reader, affected sender) (int64, error) {
-	n, err := r.CountWaiting(l.name, affected.Team, affected.Domain, maxCounted)
+	n, err := r.CountWaiting(l.key, affected.Team, affected.Domain, maxCounted)
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ func (l *relayQueue) countWaiting(r *db.Reader, affected sender) (int64, error) 
 	open, err := r.OpenBroadcasts(app.QueuedBroadcast)
 	for i := range open {
 		b := &open[i]
-		if b.Relay == l.name && (affected.Team == "" || affected.Team == b.TeamID) && (affected.Domain == "" || affected.Domain == b.From.Domain) {
+		if b.Relay == l.key && (affected.Team == "" || affected.Team == b.TeamID) && (affected.Domain == "" || affected.Domain == b.From.Domain) {
 			n += b.Remaining()
 		}
 	}

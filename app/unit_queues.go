@@ -1,0 +1,34 @@
+package app
+
+import "strings"
+
+// A unit waits in the queue of its region, and leaves through the relay that is active there. It
+// waits in another queue if a relay is fixed: in that of one relay, for a unit that may have left
+// through it and for a strict route, or in that of a route, which another relay may take over.
+const (
+	onlyRelay   = "@"
+	routedRelay = ">"
+)
+
+// OnlyQueue returns the queue of units that leave through one relay of a region.
+func OnlyQueue(region, relay string) string { return region + onlyRelay + relay }
+
+// RoutedQueue returns the queue of units that leave through one relay of a region while it can be
+// used, and through the active one otherwise.
+func RoutedQueue(region, relay string) string { return region + routedRelay + relay }
+
+// QueueRegion returns the region of a queue.
+func QueueRegion(queue string) string {
+	if i := strings.IndexAny(queue, onlyRelay+routedRelay); i >= 0 {
+		return queue[:i]
+	}
+	return queue
+}
+
+// QueueRelay returns the relay that is fixed for a queue; empty: the active relay of the region.
+func QueueRelay(queue string) string {
+	if i := strings.IndexAny(queue, onlyRelay+routedRelay); i >= 0 {
+		return queue[i+1:]
+	}
+	return ""
+}
