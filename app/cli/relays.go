@@ -13,14 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app"
 	"mailer/app/rules/relayurl"
 	"mailer/app/sending/relays"
 	"mailer/app/server"
 )
 
 func (c *Store) relays() *cobra.Command {
-	return group("relays", "Manage relays; a running server uses changes within one second", c.relaysList(), c.relaysAdd(), c.relaysRemove(), c.relaysTest(), c.relaysPause(), c.relaysResume())
+	return group("relays", "Manage relays; a running server uses changes within one second", c.relaysList(), c.relaysAdd(), c.relaysRemove(), c.relaysTest(), c.relaysPause(), c.relaysResume(),
+		c.relaysOrder(), c.relaysFailover(), c.relaysSwitch())
 }
 
 func (c *Store) relaysList() *cobra.Command {
@@ -56,7 +56,7 @@ func relayTable(all []relays.Status) Table {
 		if r.Daily > 0 {
 			daily = fmt.Sprintf("%d of %d", r.DailyUsed, r.Daily)
 		}
-		t.Rows = append(t.Rows, Row{Cells: []string{r.Region, r.Host, r.From, r.State, orDash(deref(r.Since)), orDash(deref(r.NextTry)), rate, daily,
+		t.Rows = append(t.Rows, Row{Cells: []string{r.FullName(), r.Host, r.From, r.State, orDash(deref(r.Since)), orDash(deref(r.NextTry)), rate, daily,
 			strconv.Itoa(r.Connections), strconv.FormatInt(r.Waiting, 10), orDash(deref(r.Reason))}})
 	}
 	return t
@@ -64,13 +64,22 @@ func relayTable(all []relays.Status) Table {
 
 func (c *Store) relaysAdd() *cobra.Command {
 	var file string
-	cmd := newCommand("add [REGION=]URL | add REGION --url-file F", "Add or change a relay; a running server uses it within one second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		text, err := relayText(args[0], file, os.Stdin)
+	var in relays.AddInput
+	cmd := newCommand("add [REGION[/NAME]=]URL | add REGION[/NAME] --url-file F", "Add or change a relay; a running server uses it within one second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		arg := args[0]
+		if in.Name != "" {
+			if file == "" || strings.Contains(arg, "/") {
+				return errors.New("--name needs REGION --url-file FILE; otherwise give REGION/NAME=URL")
+			}
+			arg += "/" + in.Name
+		}
+		text, err := relayText(arg, file, os.Stdin)
 		if err != nil {
 			return err
 		}
+		in.Text = text
 		return c.with(cmd, true, func(ctx context.Context, e *server.Server) error {
-			added, err := e.Relays.Add(ctx, text)
+			added, err := e.Relays.AddRelay(ctx, in)
 			if err != nil {
 				return err
 			}
@@ -78,6 +87,8 @@ func (c *Store) relaysAdd() *cobra.Command {
 			return c.printDone(added, msg+"; test it with mailer relays test "+added.Region)
 		})
 	})
+	cmd.Flags().StringVar(&in.Name, "name", "", "name of the relay in the region, for a reserve")
+	cmd.Flags().BoolVar(&in.Reserve, "reserve", false, "the region has another relay already; this one takes over when that one fails")
 	cmd.Flags().StringVar(&file, "url-file", "", "file with the URL, which may contain a password; - for standard input")
 	return c.jsonFlag(cmd)
 }
@@ -95,8 +106,8 @@ func relayText(arg, file string, in io.Reader) (string, error) {
 		}
 		return arg, nil
 	}
-	if !app.IsRegion(arg) {
-		return "", fmt.Errorf("with --url-file the argument is the relay's name: 1 to 40 lower-case letters, digits and dashes")
+	if _, _, err := relayurl.CutName(arg); err != nil {
+		return "", errors.New("with --url-file the argument is the relay's name, REGION or REGION/NAME: 1 to 40 lower-case letters, digits and dashes each")
 	}
 	b, err := readSecret(file, in)
 	if err != nil {

@@ -52,7 +52,7 @@ func classes(w *testserver.Server, key *app.Key, from string) map[string]string 
 	w.WriteDB(func(tx *db.Tx) error {
 		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*committed), tx.BeginAttempt(*started))
 		retry.Attempts, committed.Attempts = 1, 1
-		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkCommitted(*committed, ""), tx.HoldUnit(*manual, app.HoldManual))
+		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkCommitted(*committed, committed.Relay, ""), tx.HoldUnit(*manual, app.HoldManual))
 	})
 	return ids
 }

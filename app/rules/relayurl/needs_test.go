@@ -1,6 +1,7 @@
 package relayurl
 
 import (
+	"reflect"
 	"testing"
 
 	"mailer/app"
@@ -33,7 +34,7 @@ func TestRelayNeeds(t *testing.T) {
 		"private":          {&Relay{Host: "fd00::25", Profile: ProfileGeneric}, app.RelayNeeds{}},
 		"IPv4 inside IPv6": {&Relay{Host: "::ffff:8.8.4.4", Profile: ProfileGeneric}, app.RelayNeeds{SPF: "ip4:8.8.4.4"}},
 	} {
-		if got := test.relay.Needs(); got != test.want {
+		if got := test.relay.Needs(); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}

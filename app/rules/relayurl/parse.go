@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,10 @@ func Parse(list []string) ([]Relay, error) {
 		r, err := ParseOne(s)
 		if err != nil {
 			return nil, fmt.Errorf("relay %d: %w", i+1, err)
+		}
+		same := r
+		if same.Name = ""; slices.ContainsFunc(out, func(o Relay) bool { o.Name = ""; return o == same }) {
+			return nil, fmt.Errorf("relay %d: it is given twice", i+1)
 		}
 		if inRegion[r.Region]++; inRegion[r.Region] > 1 && r.Name == "" {
 			r.Name = fmt.Sprintf("%s#%d", r.Region, inRegion[r.Region])

@@ -120,8 +120,16 @@ func TestParseRelays(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Region != app.DefaultRegion || got[1].Region != "eu-west-1" {
 		t.Errorf("%v, %v", got, err)
 	}
+	got, err = Parse([]string{"smtp://a.test", "smtp://b.test", "eu/ses=smtps://c.test", "us-east-1/d=smtp://d.test", "us-east-1=smtp://e.test"})
+	var names []string
+	for _, r := range got {
+		names = append(names, r.Region+" "+r.FullName())
+	}
+	if want := "us-east-1 us-east-1, us-east-1 us-east-1#2, eu eu/ses, us-east-1 us-east-1/d, us-east-1 us-east-1#4"; err != nil || strings.Join(names, ", ") != want {
+		t.Errorf("%q, want %q: %v", names, want, err)
+	}
 	for _, list := range [][]string{
-		{"smtp://a.test", "smtp://b.test"}, {"x=smtp://a.test", "x=smtp://a.test"}, {"us-east-1=smtp://a.test", "smtp://b.test"},
+		{"x=smtp://a.test", "x=smtp://a.test"}, {"x/a=smtp://a.test", "x/b=smtp://a.test"}, {"x/a=smtp://a.test", "x/a=smtp://b.test"}, {"smtp://a.test", "x/=smtp://a.test"},
 		{"smtp://a.test", ""}, {"smtp://a.test", "y=smtp://u:" + secret + "%@b.test"},
 	} {
 		_, err := Parse(list)

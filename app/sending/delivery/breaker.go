@@ -148,6 +148,14 @@ func (b *breaker) retryNow() {
 	}
 }
 
+// close closes the breaker: its relay passed a test. Outcomes of earlier transactions don't count.
+func (b *breaker) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open, b.probing, b.failures = false, false, 0
+	b.epoch++
+}
+
 // reset forgets the trouble and makes the breaker half-open. It is called when a relay is removed,
 // because another relay may come back under its name.
 func (b *breaker) reset() {

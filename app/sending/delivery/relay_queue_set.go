@@ -44,6 +44,7 @@ type Region struct {
 	Emails     string   // relay that carries emails now; empty: the primary
 	Broadcasts string   // relay that carries broadcasts now; empty: the primary
 	Routed     []Routed // queues of routes
+	Resend     bool     // mail that a relay may have sent is sent again through the one that is active then
 }
 
 // Routed is the queue of a route.
@@ -101,7 +102,7 @@ func (s *relaySet) region(name string) *Region {
 func (s *relaySet) plan() (out []planned) {
 	add := func(r *Region, relay, key string, emails, broadcasts bool) {
 		if e := s.endpoint(relay); e != nil {
-			out = append(out, planned{carried{key, emails, broadcasts, r.pinned(), relay != r.Relays[0]}, e})
+			out = append(out, planned{carried{key, emails, broadcasts, r.pinned() && !r.Resend, relay != r.Relays[0]}, e})
 		}
 	}
 	for i := range s.regions {
@@ -171,8 +172,10 @@ func (o *RelayQueues) assignDoubts(ctx context.Context) error {
 				if err := tx.MergeQueue(own, r.Name); err != nil {
 					return err
 				}
-			} else if err := tx.MoveDoubts(r.Name, own); err != nil {
-				return err
+			} else if !r.Resend {
+				if err := tx.MoveDoubts(r.Name, own); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -394,6 +397,10 @@ func (o *RelayQueues) replace(ctx context.Context, before, next *relaySet) error
 			continue
 		}
 		failed = append(failed, l.start(ctx))
+		if slices.Contains(before.endpoints, l.endpoint) && app.QueueRelay(l.key) == "" { // the region switched to a relay that passed a test
+			l.breaker.close()
+			l.endTrouble(l.breaker, "a region uses the relay again")
+		}
 		l.breaker.retryNow()
 		l.wake()
 	}

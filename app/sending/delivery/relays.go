@@ -84,6 +84,10 @@ type State struct {
 	Since       time.Time      // zero: open
 	NextTry     time.Time      // zero: immediately or unknown
 	Connections int            // concurrent connections that it allows, as far as known
+	// UnusableSince is since when the relay accepts nothing from anybody; zero: it does, as far as
+	// known.
+	UnusableSince time.Time
+	FullUntil     time.Time // when its daily limit has room again; zero: it has
 }
 
 // States returns the states of all relays in their order.
@@ -111,6 +115,11 @@ func stateOf(l *endpoint) State {
 		return st
 	}
 	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, b.openUntil, replyText(l.breaker.lastResult)
+	if t.Failures == 0 {
+		st.FullUntil = b.openUntil
+	} else {
+		st.UnusableSince = t.StartedAt
+	}
 	if t.Failures >= failingFrom && l.breaker.lastResult.Kind == app.ResultTrouble && !outcome.InTransaction(l.breaker.lastResult.Stage) && l.breaker.lastResult.Stage != app.StageDot {
 		st.State = RelayFailing
 	}

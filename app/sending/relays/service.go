@@ -33,18 +33,25 @@ type Service struct {
 	domains  *domains.Service
 	delivery *delivery.Service
 
-	mu        sync.Mutex // held while the relay queues are updated
-	lastRows  []db.Relay // as read last
-	pauses    map[string]delivery.Pause
-	published map[string]publishedState // stored last, by region
+	mu          sync.Mutex // held while the relay queues are updated
+	lastRows    []db.Relay // as read last
+	lastRegions []db.RegionRow
+	regions     []region // in the order of their first relays
+	pauses      map[string]delivery.Pause
+	published   map[string]publishedState // stored last, by region
 
 	testing sync.Mutex
 	tests   map[string]LastTest // by testKey
+	probes  map[string]*probing // by full name
 }
 
 // New makes a Service.
 func New(base *base.Base, teamService *teams.Service, domainService *domains.Service, deliveryService *delivery.Service, cfg Config) *Service {
-	return &Service{Base: base, Config: cfg, teams: teamService, domains: domainService, delivery: deliveryService, tests: map[string]LastTest{}}
+	var regions []region
+	for _, g := range delivery.GroupByRegion(cfg.Flags) {
+		regions = append(regions, region{name: g.Name, relays: g.Relays})
+	}
+	return &Service{Base: base, Config: cfg, regions: regions, teams: teamService, domains: domainService, delivery: deliveryService, tests: map[string]LastTest{}, probes: map[string]*probing{}}
 }
 
 // unseal decrypts the URL of a relay of the database.
@@ -77,17 +84,30 @@ type Added struct {
 	Changed bool   `json:"changed"` // a relay of this name was replaced
 }
 
-// Add adds a relay to the database or replaces the one of its name. text is `[REGION=]URL`. Errors,
-// which never contain text: CodeConflict for the name of a relay of the server's flags,
-// CodeValidation.
+// AddInput is the input of AddRelay.
+type AddInput struct {
+	Text    string // [REGION[/NAME]=]URL
+	Name    string // of the relay in the region, as in Text
+	Reserve bool   // the region may have other relays
+}
+
+// Add is AddRelay for the only relay of a region, or a reserve whose name is given.
 func (s *Service) Add(ctx context.Context, text string) (Added, error) {
+	return s.AddRelay(ctx, AddInput{Text: text, Reserve: true})
+}
+
+// AddRelay adds a relay to the database or replaces the one of its name. Errors, which never contain
+// the text: CodeConflict for the name of a relay of the server's flags, and for a new relay of a
+// region that has one, unless it is a reserve; CodeValidation.
+func (s *Service) AddRelay(ctx context.Context, in AddInput) (Added, error) {
+	text := in.Text
 	relay, err := relayurl.ParseOne(text)
 	if err != nil {
 		return Added{}, app.Errorf(app.CodeValidation, "The relay %v", err)
 	}
-	out := Added{Region: relay.Region, Host: hostOf(relay)}
+	out := Added{Region: relay.FullName(), Host: hostOf(relay)}
 	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
-		old, err := tx.Relay(relay.Region)
+		old, err := tx.Relay(relay.FullName())
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
@@ -100,18 +120,37 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(states, func(st db.RelayState) bool { return st.Region == relay.Region && st.Sealed != nil }) {
-			return app.Errorf(app.CodeConflict, "The relay %s is set by --relay or MAILER_RELAY of the server: change it there, or choose another name", relay.Region)
+		if slices.ContainsFunc(states, func(st db.RelayState) bool { return st.Region == relay.FullName() && st.Sealed != nil }) {
+			return app.Errorf(app.CodeConflict, "The relay %s is set by --relay or MAILER_RELAY of the server: change it there, or choose another name", relay.FullName())
 		}
-		if err := tx.SetRelay(relay.Region, s.Sealer.Seal(base.RelayPurpose, relay.Region, []byte(text))); err != nil {
+		if !out.Changed && !in.Reserve {
+			if err := s.refuseSecond(&tx.Reader, relay.Region); err != nil {
+				return err
+			}
+		}
+		if err := tx.SetRelay(relay.FullName(), s.Sealer.Seal(base.RelayPurpose, relay.FullName(), []byte(text))); err != nil {
 			return err
 		}
-		return base.Audit(ctx, tx, "", "relay.add", relay.Region, before, auditView(relay))
+		return base.Audit(ctx, tx, "", "relay.add", relay.FullName(), before, auditView(relay))
 	})
 	if err != nil {
-		return out, fmt.Errorf("add the relay %s: %w", relay.Region, err)
+		return out, fmt.Errorf("add the relay %s: %w", relay.FullName(), err)
 	}
 	return out, nil
+}
+
+// refuseSecond returns an error if a region has a relay.
+func (s *Service) refuseSecond(r *db.Reader, name string) error {
+	regions, err := s.readRegions(r)
+	if err != nil {
+		return err
+	}
+	for _, known := range regions {
+		if known.name == name {
+			return app.Errorf(app.CodeConflict, "The region %s has the relay %s already; with --reserve the new one takes over when that one fails", name, known.relays[0])
+		}
+	}
+	return nil
 }
 
 // auditView is the part of a relay that the audit log shows.

@@ -34,8 +34,9 @@ const maxWaiting = 1_000_000
 // Status is the state of a relay as the server stored it last.
 type Status struct {
 	Region      string  `json:"region"`
-	From        string  `json:"from"` // FromFlag or FromDatabase
-	Host        string  `json:"host"` // with the port
+	Name        string  `json:"name,omitzero"` // in full, unless it is the region's
+	From        string  `json:"from"`          // FromFlag or FromDatabase
+	Host        string  `json:"host"`          // with the port
 	User        string  `json:"user,omitzero"`
 	State       string  `json:"state"`  // open, resting, paused or failing
 	Reason      *string `json:"reason"` // reply of the relay, or the operator's pause
@@ -50,7 +51,12 @@ type Status struct {
 	Note string `json:"note,omitzero"`
 	// LastTest is the last test since the server started; nil: none.
 	LastTest *LastTest `json:"last_test,omitzero"`
+	// Failover is set at the first relay of a region that has reserves.
+	*Failover `json:",inline"`
 }
+
+// FullName returns the name of the relay for operators: see relayurl.Relay.
+func (st *Status) FullName() string { return cmp.Or(st.Name, st.Region) }
 
 // LastTest is the result of the last test of a relay.
 type LastTest struct {
@@ -64,7 +70,7 @@ func hostOf(r relayurl.Relay) string { return net.JoinHostPort(r.Host, strconv.I
 
 // statusOf returns what is known of a relay without the database.
 func statusOf(r relayurl.Relay, from string) Status {
-	return Status{Region: r.Region, From: from, Host: hostOf(r), User: r.User, State: delivery.RelayOpen,
+	return Status{Region: r.Region, Name: r.Name, From: from, Host: hostOf(r), User: r.User, State: delivery.RelayOpen,
 		Rate: r.Rate, Daily: r.Daily, Connections: r.Connections}
 }
 
@@ -97,7 +103,7 @@ func (s *Service) Get(ctx context.Context, region string) (Status, error) {
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == region })
+		i := slices.IndexFunc(all, func(st Status) bool { return st.FullName() == region })
 		if i < 0 {
 			return errUnknownRelay(region)
 		}
@@ -128,7 +134,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 		}
 	}
 	for _, row := range rows {
-		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == row.Region })
+		i := slices.IndexFunc(all, func(st Status) bool { return st.FullName() == row.Region })
 		if i >= 0 {
 			all[i].Note = "Relay " + row.Region + " in the database is ignored: --relay/MAILER_RELAY defines the same name"
 			continue
@@ -146,11 +152,14 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 		all = append(all, next)
 	}
 	for i := range all { // this process knows newer tests than the database
-		if last := s.lastTest(all[i].Region, all[i].Host); last.Step != "" {
+		if last := s.lastTest(all[i].FullName(), all[i].Host); last.Step != "" {
 			all[i].LastTest = &last
 		}
 	}
-	return all, s.applyPauseRows(r, all)
+	if err := s.applyPauseRows(r, all); err != nil {
+		return nil, err
+	}
+	return s.groupStatus(r, all)
 }
 
 // applyPauseRows applies the stored pauses, which the server follows within one second.
@@ -162,7 +171,7 @@ func (s *Service) applyPauseRows(r *db.Reader, all []Status) error {
 	now := clock.Now()
 	for i := range all {
 		st := &all[i]
-		at := slices.IndexFunc(pauses, func(p db.RelayPause) bool { return p.Region == st.Region })
+		at := slices.IndexFunc(pauses, func(p db.RelayPause) bool { return p.Region == st.FullName() })
 		if at < 0 {
 			if st.State == delivery.RelayPaused {
 				st.State, st.Reason, st.Since, st.NextTry = delivery.RelayOpen, nil, nil, nil
@@ -179,10 +188,10 @@ func (s *Service) applyPauseRows(r *db.Reader, all []Status) error {
 
 // count reads the usage of a relay and how much mail waits for it.
 func (st *Status) count(r *db.Reader, now time.Time) (err error) {
-	if st.Waiting, err = r.CountWaiting(st.Region, "", "", maxWaiting); err != nil || st.Daily == 0 {
+	if st.Waiting, err = r.CountWaiting(st.FullName(), "", "", maxWaiting); err != nil || st.Daily == 0 {
 		return err
 	}
-	rows, err := r.Usage(st.Region, now.Unix()/60-pacing.DayMinutes+1)
+	rows, err := r.Usage(st.FullName(), now.Unix()/60-pacing.DayMinutes+1)
 	for _, row := range rows {
 		st.DailyUsed += row.Sent
 	}
@@ -192,12 +201,12 @@ func (st *Status) count(r *db.Reader, now time.Time) (err error) {
 // stateOf converts the state of a relay queue for the database, where commands read it.
 func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 	from, sealed := FromDatabase, []byte(nil)
-	if s.isFlag(st.Relay.Region) {
+	if s.isFlag(st.Relay.FullName()) {
 		var plain bytes.Buffer
 		if err := gob.NewEncoder(&plain).Encode(st.Relay); err != nil {
-			return db.RelayState{}, fmt.Errorf("encode the relay %s: %w", st.Relay.Region, err)
+			return db.RelayState{}, fmt.Errorf("encode the relay %s: %w", st.Relay.FullName(), err)
 		}
-		from, sealed = FromFlag, s.Sealer.Seal(base.RelayPurpose, st.Relay.Region, plain.Bytes())
+		from, sealed = FromFlag, s.Sealer.Seal(base.RelayPurpose, st.Relay.FullName(), plain.Bytes())
 	}
 	status := statusOf(st.Relay, from)
 	status.State, status.Connections = st.State, cmp.Or(st.Connections, status.Connections)
@@ -205,14 +214,14 @@ func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 		status.Reason = &st.Reason
 	}
 	status.Since, status.NextTry = app.FormatTimePtr(st.Since), app.FormatTimePtr(st.NextTry)
-	if last := s.lastTest(st.Relay.Region, hostOf(st.Relay)); last.Step != "" {
+	if last := s.lastTest(st.Relay.FullName(), hostOf(st.Relay)); last.Step != "" {
 		status.LastTest = &last
 	}
 	text, err := json.Marshal(status)
 	if err != nil {
-		return db.RelayState{}, fmt.Errorf("encode the state of relay %s: %w", st.Relay.Region, err)
+		return db.RelayState{}, fmt.Errorf("encode the state of relay %s: %w", st.Relay.FullName(), err)
 	}
-	return db.RelayState{Region: st.Relay.Region, State: text, Sealed: sealed}, nil
+	return db.RelayState{Region: st.Relay.FullName(), State: text, Sealed: sealed}, nil
 }
 
 // openFlag decrypts a relay of a server's flags.
@@ -227,6 +236,6 @@ func (s *Service) openFlag(st db.RelayState) (relay relayurl.Relay, err error) {
 	return relay, nil
 }
 
-func (s *Service) isFlag(region string) bool {
-	return slices.ContainsFunc(s.Flags, func(r relayurl.Relay) bool { return r.Region == region })
+func (s *Service) isFlag(name string) bool {
+	return slices.ContainsFunc(s.Flags, func(r relayurl.Relay) bool { return r.FullName() == name })
 }

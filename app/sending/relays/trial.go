@@ -55,7 +55,7 @@ func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 func (s *Service) recordTest(relay relayurl.Relay, last LastTest) {
 	s.testing.Lock()
 	defer s.testing.Unlock()
-	s.tests[testKey(relay.Region, hostOf(relay))] = last
+	s.tests[testKey(relay.FullName(), hostOf(relay))] = last
 }
 
 // testKey is the key of a relay in tests: a changed host counts as not tested.
@@ -76,7 +76,7 @@ func (s *Service) TestAll() {
 	}
 	for _, st := range s.delivery.RelayQueues.States() {
 		s.Workers.Go(func() {
-			tested, err := s.Test(s.Claiming, TestInput{Region: st.Relay.Region})
+			tested, err := s.Test(s.Claiming, TestInput{Region: st.Relay.FullName()})
 			if s.Claiming.Err() != nil {
 				return
 			}
@@ -84,7 +84,7 @@ func (s *Service) TestAll() {
 				s.LogUnlessUnavailable("test a relay", err)
 			} else if !tested.OK {
 				last := tested.Steps[len(tested.Steps)-1]
-				s.Log.Warn("a relay failed its test", "relay", st.Relay.Region, "host", hostOf(st.Relay), "step", last.Step, "said", last.Reply)
+				s.Log.Warn("a relay failed its test", "relay", st.Relay.FullName(), "host", hostOf(st.Relay), "step", last.Step, "said", last.Reply)
 			}
 		})
 	}
@@ -175,7 +175,7 @@ func (s *Service) SendNotice(ctx context.Context, to, subject, text string) erro
 	slices.SortStableFunc(states, func(a, b delivery.State) int { return isOpen(b) - isOpen(a) })
 	why := errors.New("no relay is configured")
 	for _, st := range states {
-		m, err := s.testMessage(ctx, TestInput{Region: st.Relay.Region, To: to})
+		m, err := s.testMessage(ctx, TestInput{Region: st.Relay.FullName(), To: to})
 		if err != nil {
 			return err
 		}

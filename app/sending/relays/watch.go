@@ -58,6 +58,9 @@ func (s *Service) Tick(changed bool) {
 	s.TickFollower(changed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.decide(); err != nil && s.Claiming.Err() == nil {
+		s.LogUnlessUnavailable("decide which relays carry mail", err)
+	}
 	if err := s.publishStates(); err != nil && s.Claiming.Err() == nil {
 		s.LogUnlessUnavailable("store the states of relays", err)
 	}
@@ -76,9 +79,13 @@ func (s *Service) pauseEnded() bool {
 // sync reads relays and pauses and applies them. s.mu is held.
 func (s *Service) sync(ctx context.Context) error {
 	var rows []db.Relay
+	var regions []db.RegionRow
 	var paused []db.RelayPause
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if rows, err = r.Relays(); err != nil {
+			return err
+		}
+		if regions, err = r.RegionRows(); err != nil {
 			return err
 		}
 		paused, err = r.RelayPauses()
@@ -87,17 +94,21 @@ func (s *Service) sync(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read relays: %w", err)
 	}
-	if !slices.EqualFunc(rows, s.lastRows, func(a, b db.Relay) bool { return a.Region == b.Region && slices.Equal(a.Sealed, b.Sealed) }) {
-		if err := s.applyRelays(ctx, rows); err != nil {
+	same := slices.EqualFunc(rows, s.lastRows, func(a, b db.Relay) bool { return a.Region == b.Region && slices.Equal(a.Sealed, b.Sealed) }) &&
+		slices.EqualFunc(regions, s.lastRegions, func(a, b db.RegionRow) bool {
+			return a.Name == b.Name && slices.Equal(a.Settings, b.Settings) && slices.Equal(a.State, b.State)
+		})
+	if !same {
+		if err := s.applyRelays(ctx, rows, regions); err != nil {
 			return err
 		}
-		s.lastRows = rows
+		s.lastRows, s.lastRegions = rows, regions
 	}
 	return s.applyPauses(ctx, paused)
 }
 
 // applyRelays sets the relay queues to the relays of the flags, then of the database.
-func (s *Service) applyRelays(ctx context.Context, rows []db.Relay) error {
+func (s *Service) applyRelays(ctx context.Context, rows []db.Relay, stored []db.RegionRow) error {
 	if s.Settings.Capture {
 		s.Log.Warn("relays of the database are not used, since this server captures", "relays", len(rows))
 		return nil
@@ -115,7 +126,16 @@ func (s *Service) applyRelays(ctx context.Context, rows []db.Relay) error {
 		}
 		list = append(list, relay)
 	}
-	return s.delivery.RelayQueues.SetRelays(ctx, list)
+	regions, err := groupRegions(list, stored)
+	if err != nil {
+		return err
+	}
+	s.regions = regions
+	out := make([]delivery.Region, len(regions))
+	for i := range regions {
+		out[i] = regions[i].delivery()
+	}
+	return s.delivery.RelayQueues.SetRelays(ctx, list, out)
 }
 
 // applyPauses pauses relays and deletes pauses whose time is over.
@@ -154,8 +174,8 @@ func (s *Service) publishStates() error {
 	published := map[string]publishedState{}
 	var changed []db.RelayState
 	for _, st := range s.delivery.RelayQueues.States() {
-		state := publishedState{st, s.lastTest(st.Relay.Region, hostOf(st.Relay))}
-		if published[st.Relay.Region] = state; s.published[st.Relay.Region] == state {
+		state := publishedState{st, s.lastTest(st.Relay.FullName(), hostOf(st.Relay))}
+		if published[st.Relay.FullName()] = state; s.published[st.Relay.FullName()] == state {
 			continue
 		}
 		row, err := s.stateOf(st)

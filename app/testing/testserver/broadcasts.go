@@ -182,7 +182,7 @@ func (w *Server) AdvanceBroadcast(b *app.Broadcast, n, waiting, dotted int, putO
 				return err
 			}
 			u.Attempts++
-			if err := tx.MarkCommitted(u, ""); err != nil {
+			if err := tx.MarkCommitted(u, u.Relay, ""); err != nil {
 				return err
 			}
 		}

@@ -200,7 +200,7 @@ func NextDKIMKey() (*rsa.PrivateKey, error) {
 // with its name.
 func (w *Server) connect(relay relayurl.Relay) (delivery.Sender, error) {
 	for _, r := range slices.Backward(w.Relays) {
-		if r.Region == relay.Region {
+		if r.FullName() == relay.FullName() {
 			return r, nil
 		}
 	}

@@ -1,0 +1,146 @@
+package relays_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/relays"
+	"mailer/app/server"
+	"mailer/app/testing/testserver"
+)
+
+// twoRelays starts a server whose default region has a primary and a reserve. down are the relays,
+// by name, that fail a probe.
+func twoRelays(t *testing.T, primary testserver.Script) (w *testserver.Server, first, second *testserver.FakeRelay, down map[string]bool) {
+	t.Helper()
+	testserver.FastHeartbeat(t)
+	down = map[string]bool{}
+	probe := func(_ context.Context, r relayurl.Relay, _ *app.Outgoing, _ bool) []relayurl.Step {
+		return []relayurl.Step{{Step: "mail", OK: !down[r.FullName()]}}
+	}
+	first = testserver.NewRelay(primary)
+	second = testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Name: app.DefaultRegion + "/b", Host: "b.test", Port: 587, Connections: 4}, nil)
+	w = testserver.NewWithConfig(t, server.Config{Probe: probe}, first, second)
+	w.Start()
+	waitForTick()
+	return w, first, second, down
+}
+
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestRegionSwitchesToReserveAndBack(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		w, first, second, down := twoRelays(t, nil)
+		w.Send("before@example.net")
+		pass(time.Second)
+		first.SetScript(testserver.Always(testserver.RelayTrouble(app.StageAuth, "bad password")))
+		down[app.DefaultRegion] = true
+		began := time.Now()
+		id := w.Send("bob@example.net")
+		pass(3 * time.Minute)
+		w.WantLastEvent(id, app.Sent)
+		if got := second.Transactions(id); len(got) != 1 {
+			t.Fatalf("it left %d times through the reserve; first %d, log %s", len(got), len(first.Transactions(id)), w.Log.String())
+		} else if got[0].At.Sub(began) < 2*time.Minute || got[0].At.Sub(began) > 2*time.Minute+10*time.Second {
+			t.Errorf("through the reserve: %d, %v later", len(got), got[0].At.Sub(began))
+		}
+		if !w.Log.Contains("a region switched to another relay") {
+			t.Error("the log does not say it")
+		}
+		st, err := w.CommandServices().Relays.Regions(t.Context())
+		testserver.Must(t, err)
+		if st[0].Active != app.DefaultRegion+"/b" || st[0].Reason == nil || !strings.Contains(*st[0].Reason, "bad password") || st[0].SwitchedAt == nil {
+			t.Errorf("region %+v", st[0])
+		}
+		first.SetScript(nil)
+		delete(down, app.DefaultRegion)
+		pass(11 * time.Minute)
+		again := w.Send("carl@example.net")
+		pass(time.Minute)
+		if w.WantLastEvent(again, app.Sent); first.FinalDots(again) != 1 {
+			t.Error("mail does not leave through the primary again")
+		}
+	})
+}
+
+// A message that the primary may have taken stays with it.
+func TestDoubtStaysWithItsRelay(t *testing.T) {
+	testserver.BothEngines(t)
+	for _, crash := range []bool{false, true} {
+		t.Run(fmt.Sprint("crash=", crash), func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
+				w, first, second, down := twoRelays(t, testserver.Always(testserver.LoseReply))
+				id := w.Send("bob@example.net")
+				pass(5 * time.Second)
+				first.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
+				down[app.DefaultRegion] = true
+				other := w.Send("carl@example.net")
+				pass(10 * time.Minute)
+				left := first.FinalDots(id)
+				if w.WantLastEvent(other, app.Sent); second.FinalDots(other) != 1 || len(second.Transactions(id)) != 0 {
+					t.Errorf("the reserve had the other mail %d times, that in doubt %d times", second.FinalDots(other), len(second.Transactions(id)))
+				}
+				if crash {
+					first, second = testserver.NewRelayOf(first.Relay, nil), testserver.NewRelayOf(second.Relay, nil)
+					w = w.Crash(first, second)
+					w.Start()
+				}
+				first.SetScript(nil)
+				delete(down, app.DefaultRegion)
+				pass(30 * time.Minute)
+				if crash {
+					left += first.FinalDots(id)
+				} else {
+					left = first.FinalDots(id)
+				}
+				if w.WantLastEvent(id, app.Sent); left != 2 || len(second.Transactions(id)) != 0 {
+					t.Errorf("it left %d times through the primary, %d times through the reserve", left, len(second.Transactions(id)))
+				}
+			})
+		})
+	}
+}
+
+func TestOperatorSwitches(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, first, second, _ := twoRelays(t, nil)
+		s := w.CommandServices().Relays
+		_, err := s.Switch(t.Context(), app.DefaultRegion, "b")
+		testserver.Must(t, err)
+		waitForTick()
+		id := w.Send("bob@example.net")
+		waitForTick()
+		if second.FinalDots(id) != 1 {
+			t.Error("it did not leave through the reserve")
+		}
+		_, err = s.Order(t.Context(), app.DefaultRegion, []string{app.DefaultRegion + "/b", app.DefaultRegion})
+		testserver.Must(t, err)
+		_, err = s.Auto(t.Context(), app.DefaultRegion)
+		testserver.Must(t, err)
+		pass(15 * time.Minute)
+		if st, err := s.Regions(t.Context()); err != nil || st[0].Active != app.DefaultRegion+"/b" || !slices.Equal(st[0].Relays, []string{app.DefaultRegion + "/b", app.DefaultRegion}) {
+			t.Errorf("%+v %v", st, err)
+		}
+		_, err = s.Switch(t.Context(), app.DefaultRegion, "nowhere")
+		testserver.WantCode(t, err, app.CodeNotFound)
+		_, err = s.Order(t.Context(), app.DefaultRegion, []string{"b"})
+		testserver.WantCode(t, err, app.CodeValidation)
+		wrong := "1s"
+		_, err = s.SetPolicy(t.Context(), app.DefaultRegion, relays.PolicyInput{After: &wrong})
+		testserver.WantCode(t, err, app.CodeValidation)
+		if first.FinalDots(id) != 0 {
+			t.Error("it left twice")
+		}
+	})
+}
