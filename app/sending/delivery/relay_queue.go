@@ -94,6 +94,7 @@ type relayState struct {
 	name           string // in full
 	breaker        *breaker
 	senderBreakers senderBreakers
+	senders        senderLog
 	refusals       outcome.Classifier
 	limits         *limits
 	pause          atomic.Pointer[activePause] // nil: not paused

@@ -87,6 +87,7 @@ type State struct {
 	// UnusableSince is since when the relay accepts nothing from anybody; zero: it does, as far as
 	// known.
 	UnusableSince time.Time
+	UnusableWhy   string
 	FullUntil     time.Time // when its daily limit has room again; zero: it has
 }
 
@@ -108,6 +109,9 @@ func stateOf(l *endpoint) State {
 		st.State, st.Reason, st.Since, st.NextTry = RelayPaused, p.Text(), p.Since, p.Until
 		return st
 	}
+	if since, why := l.refusesSole(); !since.IsZero() {
+		st.UnusableSince, st.UnusableWhy = since, why
+	}
 	l.breaker.mu.Lock()
 	defer l.breaker.mu.Unlock()
 	b, t := l.breaker.statusLocked(), l.breaker.trouble
@@ -118,7 +122,7 @@ func stateOf(l *endpoint) State {
 	if t.Failures == 0 {
 		st.FullUntil = b.openUntil
 	} else {
-		st.UnusableSince = t.StartedAt
+		st.UnusableSince, st.UnusableWhy = t.StartedAt, st.Reason
 	}
 	if t.Failures >= failingFrom && l.breaker.lastResult.Kind == app.ResultTrouble && !outcome.InTransaction(l.breaker.lastResult.Stage) && l.breaker.lastResult.Stage != app.StageDot {
 		st.State = RelayFailing

@@ -33,7 +33,8 @@ func (l *relayQueue) handleResult(p permits, j *job, res app.Result) {
 		strikes = l.strike(j, outcome.LostConnection(&res))
 	}
 	s := outcome.SenderOf(j.unit)
-	d := outcome.Decide(res, l.refusals.Record(s, j.unit.EmailID, &res, strikes, !l.manyTeams.Load()))
+	l.senders.record(s, outcome.AnyAccepted(&res))
+	d := outcome.Decide(l.leniently(s, res, l.refusals.Record(s, j.unit.EmailID, &res, strikes, !l.manyTeams.Load())))
 	halfOpen := l.updateBreakers(p, s, &d)
 	switch d.Action {
 	case outcome.HandBack:

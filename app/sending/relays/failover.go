@@ -48,7 +48,7 @@ func (s *Service) decideRegion(r *region, known map[string]delivery.State) error
 	relays := make([]failover.Relay, len(r.relays))
 	for i, name := range r.relays {
 		st := known[name]
-		relays[i] = failover.Relay{Name: name, Paused: st.State == delivery.RelayPaused, UnusableSince: st.UnusableSince, Why: st.Reason, FullUntil: st.FullUntil, Probe: s.probeOf(name)}
+		relays[i] = failover.Relay{Name: name, Paused: st.State == delivery.RelayPaused, UnusableSince: st.UnusableSince, Why: st.UnusableWhy, FullUntil: st.FullUntil, Probe: s.probeOf(name)}
 	}
 	policy := r.policy()
 	d := failover.Next(policy.rules(), relays, r.state, clock.Now())

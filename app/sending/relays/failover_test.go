@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/relayurl"
+	"mailer/app/sending/mail"
 	"mailer/app/sending/relays"
 	"mailer/app/server"
 	"mailer/app/testing/testserver"
@@ -143,4 +144,58 @@ func TestOperatorSwitches(t *testing.T) {
 			t.Error("it left twice")
 		}
 	})
+}
+
+// A reserve that refuses a domain that it never took mail of bounces nothing, and a domain that the
+// primary alone refuses causes a switch only if no other domain uses it.
+func TestReserveThatRefusesTheDomain(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, first, second, down := twoRelays(t, testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
+		down[app.DefaultRegion] = true
+		second.SetScript(testserver.Always(testserver.ReplyWith(app.StageMail, 550, "unknown domain")))
+		id := w.Send("bob@example.net")
+		pass(20 * time.Minute)
+		if e := w.Email(id); e.LastEvent != app.DeliveryDelayed && e.LastEvent != app.Queued {
+			t.Errorf("last event %s", e.LastEvent)
+		}
+		first.SetScript(nil)
+		second.SetScript(nil)
+		pass(time.Hour)
+		w.WantLastEvent(id, app.Sent)
+	})
+}
+
+func TestRefusedDomainCausesNoSwitch(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		t.Run(fmt.Sprint("alone=", alone), func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
+				w, _, second, _ := twoRelays(t, func(m *app.Outgoing, _ int) testserver.Answer {
+					if m.Mail.From.Domain == testserver.TestDomain {
+						return testserver.ReplyWith(app.StageMail, 550, "this domain is blocked")
+					}
+					return nil
+				})
+				other := w.AddTeam("Beta", "beta.example")
+				var ids []string
+				for range 30 {
+					ids = append(ids, w.Send("bob@example.net"))
+					if !alone {
+						in := testserver.Message("carl@example.net")
+						in.From = "x@beta.example"
+						_, err := w.Services.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{})
+						testserver.Must(t, err)
+					}
+					pass(20 * time.Second)
+				}
+				if got := len(second.Transactions("")) > 0; got != alone {
+					t.Errorf("a switch: %v", got)
+				}
+				if alone {
+					for _, id := range ids[5:] {
+						w.WantLastEvent(id, app.Sent)
+					}
+				}
+			})
+		})
+	}
 }
