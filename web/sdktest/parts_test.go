@@ -29,6 +29,7 @@ var parts = map[string]string{
 	"clients":    "Resend's official clients, commands and MCP servers, other clients, recorded requests",
 	"clocks":     "clocks that jump while the server runs (Linux on amd64)",
 	"disk":       "full disks, and disks that fail to sync (root and loop devices)",
+	"failover":   "relays that die and come back beside a reserve, killed meanwhile, routes",
 	"generators": "clients made of openapi.json by generators, and linters of it",
 	"harness":    "the tools of these tests: each finds what it is for",
 	"image":      "the program in a container image that MAILER_IMAGE names",
