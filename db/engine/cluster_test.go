@@ -183,7 +183,7 @@ func TestMigrateRefusedWhileMemberRuns(t *testing.T) {
 	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.Write(`UPDATE nodes SET dead = 1 WHERE leads = 1`) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Migrate(t.Context(), alone, false); !errors.Is(err, ErrInUse) {
+	if _, err := Migrate(t.Context(), alone, Migrating{}); !errors.Is(err, ErrInUse) {
 		t.Errorf("migrate: %v", err)
 	}
 }

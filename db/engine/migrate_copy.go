@@ -1,11 +1,16 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	"mailer/app/kit/clock"
 	"mailer/app/kit/platform"
@@ -24,7 +29,7 @@ const (
 // killed process are removed; no other process can be writing one, because the lock of the
 // database is held.
 func (r *migration) copyAside(ctx context.Context, version int) (file string, err error) {
-	file = fmt.Sprintf("%s.v%d-%s", r.opts.Path, version, clock.Now().UTC().Format("20060102T150405Z"))
+	file = fmt.Sprintf("%s.v%d-%s", r.opts.Path, version, clock.Now().UTC().Format(copyTime))
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("copy the database aside: %w; it was left as it is", err)
@@ -33,7 +38,11 @@ func (r *migration) copyAside(ctx context.Context, version int) (file string, er
 	if err := r.removePartials(); err != nil {
 		return "", err
 	}
-	if err := r.checkDiskSpace(ctx, DiskFree); err != nil {
+	size, err := r.size(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := r.checkDiskSpace(size, DiskFree); err != nil {
 		return "", err
 	}
 	if _, err := os.Lstat(file); err == nil {
@@ -79,21 +88,73 @@ func globQuoted(path string) string {
 	return string(quoted)
 }
 
-// checkDiskSpace returns ErrFull if a copy would fill the disk. free returns the free bytes of
-// the disk of a directory.
-func (r *migration) checkDiskSpace(ctx context.Context, free func(dir string) (int64, error)) error {
+// size returns the size of the database in bytes.
+func (r *migration) size(ctx context.Context) (int64, error) {
 	var pages, size int64
 	for pragma, value := range map[string]*int64{"PRAGMA page_count": &pages, "PRAGMA page_size": &size} {
 		if err := r.conn.QueryRowContext(ctx, pragma).Scan(value); err != nil {
-			return fmt.Errorf("ask how large the database is: %w", err)
+			return 0, fmt.Errorf("ask how large the database is: %w", err)
 		}
 	}
+	return pages * size, nil
+}
+
+// checkDiskSpace returns ErrFull if a copy of size bytes would fill the disk. free returns the free
+// bytes of the disk of a directory.
+func (r *migration) checkDiskSpace(size int64, free func(dir string) (int64, error)) error {
 	left, err := free(filepath.Dir(r.opts.Path))
 	if err != nil {
 		return err
 	}
-	if need := pages*size + spareDiskSpace; left < need {
+	if need := size + spareDiskSpace; left < need {
 		return refuse(ErrFull, "%s is copied aside before it is migrated, which takes %d MB, and its disk has %d MB left; make room, then run mailer migrate again", r.opts.Path, need>>20, left>>20)
 	}
 	return nil
+}
+
+// copyTime is the format of the time in the name of a copy.
+const copyTime = "20060102T150405Z"
+
+// Copies of migrations are kept for CopiesKept, and at most mostCopies of them.
+const (
+	CopiesKept = 14 * 24 * time.Hour
+	mostCopies = 2
+)
+
+var copySuffix = regexp.MustCompile(`^\.v[0-9]+-([0-9]{8}T[0-9]{6}Z)$`)
+
+// RemoveOldCopies removes the copies that migrations of the database at path made, except the
+// newest mostCopies, and those that were made before a time. It returns their paths.
+func RemoveOldCopies(path string, before time.Time) (removed []string, err error) {
+	if IsRemote(path) {
+		return nil, nil
+	}
+	type made struct {
+		name string
+		at   time.Time
+	}
+	var copies []made
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		suffix, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
+		m := copySuffix.FindStringSubmatch(suffix)
+		if !ok || m == nil || !e.Type().IsRegular() {
+			continue
+		}
+		if at, err := time.Parse(copyTime, m[1]); err == nil {
+			copies = append(copies, made{filepath.Join(filepath.Dir(path), e.Name()), at})
+		}
+	}
+	slices.SortFunc(copies, func(a, b made) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.name, a.name)) })
+	for i, c := range copies {
+		if i < mostCopies && !c.at.Before(before) {
+			continue
+		}
+		rerr := os.Remove(c.name)
+		if rerr == nil {
+			removed = append(removed, c.name)
+		}
+		err = errors.Join(err, rerr)
+	}
+	return removed, err
 }

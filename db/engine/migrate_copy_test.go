@@ -30,7 +30,7 @@ func TestFailedMigrationCopyIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2})); err == nil {
+	if _, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2})); err == nil {
 		t.Fatal("a damaged database was copied")
 	}
 	if left := copiesOf(t, path); len(left) > 0 {
@@ -51,8 +51,12 @@ func TestMigrationCopyNeedsDiskSpace(t *testing.T) {
 	}
 	defer conn.Close()
 	r := migration{conn: conn, opts: Options{Path: "x.db"}}
+	size, err := r.size(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for free, want := range map[int64]error{spareDiskSpace: ErrFull, 2 * spareDiskSpace: nil} {
-		if err := r.checkDiskSpace(t.Context(), func(string) (int64, error) { return free, nil }); !errors.Is(err, want) {
+		if err := r.checkDiskSpace(size, func(string) (int64, error) { return free, nil }); !errors.Is(err, want) {
 			t.Errorf("%d bytes free: %v", free, err)
 		}
 	}

@@ -38,7 +38,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_quota.sql": "SELECT 'of a file alone, which has its table made anew'",
 		"003_quota.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_quota_event_check, ADD ` + more}
 	opts := Options{Path: newRemote(t), Schema: schema}
-	m, err := migrate(t.Context(), opts, true, stepFiles(steps))
+	m, err := migrate(t.Context(), opts, Migrating{DryRun: true}, stepFiles(steps))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 {
 		t.Fatalf("a dry run: %+v, %v", m, err)
 	}
@@ -47,7 +47,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 		t.Errorf("a dry run leaves version %s", got)
 	}
 	for range 2 { // the second one finds nothing to do
-		if _, err = migrate(t.Context(), opts, false, stepFiles(steps)); err != nil {
+		if _, err = migrate(t.Context(), opts, Migrating{}, stepFiles(steps)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 		"it is of another table": {`CREATE TABLE other (id TEXT NOT NULL PRIMARY KEY) STRICT;`, "it lacks extra"},
 	} {
 		for _, dry := range []bool{true, false} {
-			_, err := migrate(t.Context(), opts, dry, stepFiles(map[string]string{"002_x.sql": tc.step}))
+			_, err := migrate(t.Context(), opts, Migrating{DryRun: dry}, stepFiles(map[string]string{"002_x.sql": tc.step}))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -88,11 +88,11 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 func TestMigrateFindsMissingIndex(t *testing.T) {
 	t.Parallel()
 	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
-	if _, err := Migrate(t.Context(), opts, true); err != nil {
+	if _, err := Migrate(t.Context(), opts, Migrating{DryRun: true}); err != nil {
 		t.Fatal(err)
 	}
 	onServer(t, opts.Path, `DROP INDEX units_due`)
-	if _, err := Migrate(t.Context(), opts, true); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "units_due") {
+	if _, err := Migrate(t.Context(), opts, Migrating{DryRun: true}); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "units_due") {
 		t.Errorf("an index is gone: %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func TestTablesOfOtherOwnerAreRefused(t *testing.T) {
 	if err == nil {
 		d.Close()
 	}
-	_, dry := Migrate(t.Context(), opts, true)
+	_, dry := Migrate(t.Context(), opts, Migrating{DryRun: true})
 	for _, err := range []error{err, dry} {
 		if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "--role="+user) {
 			t.Errorf("error: %v", err)
