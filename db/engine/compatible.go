@@ -206,7 +206,7 @@ func incompatibility(ctx context.Context, all []statement, known knownColumns) s
 			why = s.checkIndex(made)
 		}
 		if why != "" {
-			return shortened(s.tokens) + ": " + why
+			return shortened(s.tokens) + " (" + why + ")"
 		}
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"mailer/db/migrations"
@@ -58,6 +59,17 @@ type planned struct {
 	steps  []step
 }
 
+// incompatibleNames returns the names of the incompatible steps.
+func (p *planned) incompatibleNames() string {
+	var names []string
+	for _, s := range p.steps {
+		if s.breaks != "" {
+			names = append(names, s.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // planSteps finds the steps that a database lacks. A database of a newer program on which this one
 // can work lacks none. Error: ErrNew.
 func planSteps(name string, have schemaVersion, all []step) (p planned, err error) {
@@ -73,7 +85,7 @@ func planSteps(name string, have schemaVersion, all []step) (p planned, err erro
 	for _, s := range p.steps {
 		p.Steps = append(p.Steps, s.name)
 		if s.breaks != "" {
-			p.Incompatible = append(p.Incompatible, s.name+" ("+s.breaks+")")
+			p.Incompatible = append(p.Incompatible, s.name+": "+s.breaks)
 		}
 	}
 	return p, nil

@@ -29,13 +29,15 @@ const (
 // killed process are removed; no other process can be writing one, because the lock of the
 // database is held.
 func (r *migration) copyAside(ctx context.Context, version int) (file string, err error) {
-	file = fmt.Sprintf("%s.v%d-%s", r.opts.Path, version, clock.Now().UTC().Format(copyTime))
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("copy the database aside: %w; it was left as it is", err)
 		}
 	}()
 	if err := r.removePartials(); err != nil {
+		return "", err
+	}
+	if _, err := RemoveOldCopies(r.opts.Path, time.Time{}); err != nil { // of killed migrations
 		return "", err
 	}
 	size, err := r.size(ctx)
@@ -45,8 +47,11 @@ func (r *migration) copyAside(ctx context.Context, version int) (file string, er
 	if err := r.checkDiskSpace(size, DiskFree); err != nil {
 		return "", err
 	}
-	if _, err := os.Lstat(file); err == nil {
-		return "", fmt.Errorf("%s is there already", file)
+	for at := clock.Now().UTC(); ; at = at.Add(time.Second) { // a killed migration may be repeated within a second
+		file = fmt.Sprintf("%s.v%d-%s", r.opts.Path, version, at.Format(copyTime))
+		if !exists(file) {
+			break
+		}
 	}
 	partial := file + partialSuffix
 	if err := r.copyTo(ctx, partial); err != nil {
@@ -115,25 +120,19 @@ func (r *migration) checkDiskSpace(size int64, free func(dir string) (int64, err
 // copyTime is the format of the time in the name of a copy.
 const copyTime = "20060102T150405Z"
 
-// Copies of migrations are kept for CopiesKept, and at most mostCopies of them.
-const (
-	CopiesKept = 14 * 24 * time.Hour
-	mostCopies = 2
-)
+// CopiesKept is how long a server keeps the copies of migrations.
+const CopiesKept = 14 * 24 * time.Hour
 
-var copySuffix = regexp.MustCompile(`^\.v[0-9]+-([0-9]{8}T[0-9]{6}Z)$`)
+var copySuffix = regexp.MustCompile(`^\.v([0-9]+)-([0-9]{8}T[0-9]{6}Z)$`)
 
-// RemoveOldCopies removes the copies that migrations of the database at path made, except the
-// newest mostCopies, and those that were made before a time. It returns their paths.
-func RemoveOldCopies(path string, before time.Time) (removed []string, err error) {
-	if IsRemote(path) {
-		return nil, nil
-	}
-	type made struct {
-		name string
-		at   time.Time
-	}
-	var copies []made
+// migrationCopy is a complete copy that a migration made.
+type migrationCopy struct {
+	path, version string
+	at            time.Time
+}
+
+// copiesBeside returns the copies beside the database at path, the newest first.
+func copiesBeside(path string) (copies []migrationCopy, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
 		suffix, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
@@ -141,18 +140,34 @@ func RemoveOldCopies(path string, before time.Time) (removed []string, err error
 		if !ok || m == nil || !e.Type().IsRegular() {
 			continue
 		}
-		if at, err := time.Parse(copyTime, m[1]); err == nil {
-			copies = append(copies, made{filepath.Join(filepath.Dir(path), e.Name()), at})
+		if at, err := time.Parse(copyTime, m[2]); err == nil {
+			copies = append(copies, migrationCopy{filepath.Join(filepath.Dir(path), e.Name()), m[1], at})
 		}
 	}
-	slices.SortFunc(copies, func(a, b made) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.name, a.name)) })
+	slices.SortFunc(copies, func(a, b migrationCopy) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.path, b.path)) })
+	return copies, err
+}
+
+// RemoveOldCopies removes the copies that migrations of the database at path made, except two, and
+// those from before a time. It returns their paths. It keeps the newest copy and the newest one of
+// another version, if there is one: a migration that was killed again and again leaves several copies
+// of the version at which it stopped, and must not remove the one from before it.
+func RemoveOldCopies(path string, before time.Time) (removed []string, err error) {
+	if IsRemote(path) {
+		return nil, nil
+	}
+	copies, err := copiesBeside(path)
+	if len(copies) > 2 {
+		second := max(1, slices.IndexFunc(copies, func(c migrationCopy) bool { return c.version != copies[0].version }))
+		copies[1], copies[second] = copies[second], copies[1]
+	}
 	for i, c := range copies {
-		if i < mostCopies && !c.at.Before(before) {
+		if i < 2 && !c.at.Before(before) {
 			continue
 		}
-		rerr := os.Remove(c.name)
+		rerr := os.Remove(c.path)
 		if rerr == nil {
-			removed = append(removed, c.name)
+			removed = append(removed, c.path)
 		}
 		err = errors.Join(err, rerr)
 	}

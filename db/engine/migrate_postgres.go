@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -161,10 +160,10 @@ func refuseIncompatible(ctx context.Context, tx *sql.Tx, opts Options, how Migra
 		return fmt.Errorf("look who works on %s: %w", name, err)
 	}
 	if alive != "" {
-		return refuse(ErrInUse, "%s is worked on by servers of an older version, which can't work on the result of this migration (%s): %s; stop them, then run mailer migrate --dumped again", name, strings.Join(p.Incompatible, "; "), alive)
+		return refuse(ErrInUse, "%s is in use by servers of an older version, which can't work on the result of this migration (%s): %s; stop them, then run mailer migrate --dumped again", name, p.incompatibleNames(), alive)
 	}
 	if !how.Dumped && !how.DryRun {
-		return refuse(ErrOld, "%s needs a migration after which older versions can't work on it (%s), and a database of PostgreSQL is not copied first; stop all servers, make a dump with pg_dump, and run mailer migrate --dumped --db %s", name, strings.Join(p.Incompatible, "; "), withoutPassword(opts.Path))
+		return refuse(ErrOld, "%s was left as it is: older versions can't work on the result of this migration (%s), and a PostgreSQL database is not copied first; stop all servers, make a dump with pg_dump, then run mailer migrate --dumped --db %s", name, p.incompatibleNames(), withoutPassword(opts.Path))
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE dead IS NULL`)
 	return err

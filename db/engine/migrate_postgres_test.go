@@ -25,6 +25,14 @@ func queryPostgres(t *testing.T, dsn, query string) (value string) {
 	return value
 }
 
+// remoteAtVersion1 returns the URL of a database of the current schema that has version 1.
+func remoteAtVersion1(t *testing.T) string {
+	t.Helper()
+	name := newRemote(t)
+	onServer(t, name, versionRow(1, 1, "0.4.0"))
+	return name
+}
+
 // TestPostgresMigrationSteps runs steps with a table on one line, an index of an existing table,
 // and a changed CHECK, for which a file must rebuild the table.
 func TestPostgresMigrationSteps(t *testing.T) {
@@ -37,7 +45,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 	schema := strings.Replace(dbtest.Schema(t), `quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2))`, `quota_event INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
 	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_quota.sql": "SELECT 'of a file alone, which has its table made anew'",
 		"003_quota.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_quota_event_check, ADD ` + more}
-	opts := Options{Path: newRemote(t), Schema: schema}
+	opts := Options{Path: remoteAtVersion1(t), Schema: schema}
 	m, err := migrate(t.Context(), opts, Migrating{DryRun: true}, stepFiles(steps))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 {
 		t.Fatalf("a dry run: %+v, %v", m, err)
@@ -47,7 +55,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 		t.Errorf("a dry run leaves version %s", got)
 	}
 	for range 2 { // the second one finds nothing to do
-		if _, err = migrate(t.Context(), opts, Migrating{}, stepFiles(steps)); err != nil {
+		if _, err = migrate(t.Context(), opts, Migrating{Dumped: true}, stepFiles(steps)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +72,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	schema := dbtest.Schema(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
-	opts := Options{Path: newRemote(t), Schema: schema}
+	opts := Options{Path: remoteAtVersion1(t), Schema: schema}
 	for name, tc := range map[string]struct{ step, want string }{
 		"it forgets a NOT NULL":  {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER) STRICT;`, "it has extra.at bigint"},
 		"it makes one more":      {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT; CREATE INDEX extra_at ON extra (at);`, "extra_at"},
@@ -72,7 +80,7 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 		"it is of another table": {`CREATE TABLE other (id TEXT NOT NULL PRIMARY KEY) STRICT;`, "it lacks extra"},
 	} {
 		for _, dry := range []bool{true, false} {
-			_, err := migrate(t.Context(), opts, Migrating{DryRun: dry}, stepFiles(map[string]string{"002_x.sql": tc.step}))
+			_, err := migrate(t.Context(), opts, Migrating{DryRun: dry, Dumped: true}, stepFiles(map[string]string{"002_x.sql": tc.step}))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v", name, err)
 			}
