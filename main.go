@@ -168,7 +168,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.fetchAllow, "fetch-allow", nil, "private IP range (CIDR) from which attachments may be fetched too, also over plain http; repeatable")
 	o.logs.Bind(f)
 	f.BoolVar(&o.standby, "standby", false, "with PostgreSQL: wait and answer 503 while another server uses the database, and take over when that server is gone; without this flag, both servers work at the same time")
-	f.BoolVar(&o.migrate, "migrate", false, "upgrade the database of an older version first, as mailer migrate does; a file is copied, and the two newest copies are kept for 14 days")
+	f.BoolVar(&o.migrate, "migrate", false, "upgrade the database of an older version first, as mailer migrate does")
 	f.BoolVar(&o.capture, "capture", false, "sign and store mail without sending it; sender domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "development mode: use mailer-dev.db, capture all mail, create and print an API key")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: allow a listen address that other machines can reach")
