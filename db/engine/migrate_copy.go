@@ -131,8 +131,8 @@ type migrationCopy struct {
 	at            time.Time
 }
 
-// copiesBeside returns the copies beside the database at path, the newest first.
-func copiesBeside(path string) (copies []migrationCopy, err error) {
+// migrationCopies returns the copies beside the database at path, the newest first.
+func migrationCopies(path string) (copies []migrationCopy, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
 		suffix, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
@@ -156,7 +156,7 @@ func RemoveOldCopies(path string, before time.Time) (removed []string, err error
 	if IsRemote(path) {
 		return nil, nil
 	}
-	copies, err := copiesBeside(path)
+	copies, err := migrationCopies(path)
 	if len(copies) > 2 {
 		second := max(1, slices.IndexFunc(copies, func(c migrationCopy) bool { return c.version != copies[0].version }))
 		copies[1], copies[second] = copies[second], copies[1]
