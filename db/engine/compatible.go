@@ -235,7 +235,7 @@ func (s statement) checkTable() string {
 		if !strings.EqualFold(token, "REFERENCES") {
 			continue
 		}
-		if !s.at(i+2, "(") || !s.at(i+4, ")", "ON", "DELETE", "CASCADE") || s.at(i+8, "ON") || !isID(s.tokens[i+3]) {
+		if !s.at(i+2, "(") || !s.at(i+4, ")", "on", "delete", "cascade") || s.at(i+8, "ON") || !isID(s.tokens[i+3]) {
 			return "an older program could not change or delete the rows that it refers to; references of a new table are to ids and ON DELETE CASCADE"
 		}
 	}

@@ -138,7 +138,7 @@ func runRemote(ctx context.Context, tx *sql.Tx, opts Options, how Migrating, p *
 		if err := tx.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
 			return fmt.Errorf("migration %s: %w", s.name, err)
 		}
-		if err := version.write(ctx, tx, now.UnixMilli()); err != nil {
+		if err := version.writePostgres(ctx, tx, now.UnixMilli()); err != nil {
 			return fmt.Errorf("migration %s: %w", s.name, err)
 		}
 	}

@@ -183,7 +183,7 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	return version.write(ctx, conn, clock.Now().UnixMilli())
+	return version.writePostgres(ctx, conn, clock.Now().UnixMilli())
 }
 
 // fill uses COPY in binary format. checkTexts finds text that PostgreSQL would refuse before it

@@ -126,7 +126,7 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	}
 	version, err := newSchemaVersion(ctx, opts.Schema)
 	if err == nil {
-		err = version.write(ctx, tx, now)
+		err = version.writePostgres(ctx, tx, now)
 	}
 	if err != nil {
 		return p, fmt.Errorf("make schema: %w", err)

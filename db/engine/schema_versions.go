@@ -39,11 +39,15 @@ func (v schemaVersion) after(s step, schema string) schemaVersion {
 	return schemaVersion{version: s.version, oldest: s.minVersion(v.oldest), program: build.Version(), sum: schemaSum(schema)}
 }
 
-const insertVersion = `INSERT INTO schema_versions (version, min_version, program, sum, made_at) VALUES ($1, $2, $3, $4, $5)`
+const insertVersion = `INSERT INTO schema_versions (version, min_version, program, sum, made_at) VALUES (?, ?, ?, ?, ?)`
 
-// write inserts the row. now is in Unix milliseconds.
-func (v schemaVersion) write(ctx context.Context, q execer, now int64) error {
-	if _, err := q.ExecContext(ctx, insertVersion, v.version, v.oldest, v.program, v.sum, now); err != nil {
+// writePostgres inserts the row in a PostgreSQL database. now is in Unix milliseconds.
+func (v schemaVersion) writePostgres(ctx context.Context, q execer, now int64) error {
+	return v.write(ctx, q, ToPostgres(insertVersion), now)
+}
+
+func (v schemaVersion) write(ctx context.Context, q execer, insert string, now int64) error {
+	if _, err := q.ExecContext(ctx, insert, v.version, v.oldest, v.program, v.sum, now); err != nil {
 		return fmt.Errorf("write schema version: %w", err)
 	}
 	return nil
@@ -56,7 +60,7 @@ type execer interface {
 
 // writeFile inserts the row in a file and sets the version of the file.
 func (v schemaVersion) writeFile(ctx context.Context, conn execer) error {
-	if err := v.write(ctx, conn, clock.Now().UnixMilli()); err != nil {
+	if err := v.write(ctx, conn, insertVersion, clock.Now().UnixMilli()); err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", v.version)); err != nil {
