@@ -117,6 +117,9 @@ func (m Migration) ExpectedTime() string {
 // ErrNotDatabase, ErrNotFound, ErrFull, and ErrOld for steps that need a dump first.
 func Migrate(ctx context.Context, opts Options, how Migrating) (Migration, error) {
 	m, err := migrate(ctx, opts, how, migrations.Steps)
+	if err != nil && ctx.Err() != nil {
+		return m, fmt.Errorf("the migration was interrupted (%w): each step is done completely or not at all; run mailer migrate again", ctx.Err())
+	}
 	if err != nil || IsRemote(opts.Path) || m.From == 0 || how.DryRun {
 		return m, err
 	}
@@ -237,6 +240,9 @@ func (r *migration) rehearse(ctx context.Context, steps []step) error {
 		text += s.file + "\n"
 	}
 	have, err := formOf(ctx, text)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return refuseSchema(r.opts.Path, err.Error())
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -154,6 +155,29 @@ func TestFailedMigrationStepRollsBack(t *testing.T) {
 		t.Fatalf("after the repair: %+v, %v", m, err)
 	}
 	wantValue(t, opts.Path, "SELECT plan FROM teams", "free!")
+}
+
+// TestInterruptedMigrationIsResumed cancels a migration before its copy and before each step.
+func TestInterruptedMigrationIsResumed(t *testing.T) {
+	steps := stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3})
+	for place, version := range map[string]string{CopyStep: "1", "002_plan.sql": "1", "003_extra.sql": "2"} {
+		opts := withSteps(atVersion1(t), step2, step3)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err := migrate(ctx, opts, Migrating{Step: func(name string) {
+			if name == place {
+				cancel()
+			}
+		}}, steps)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", place, err)
+		}
+		wantValue(t, opts.Path, "PRAGMA user_version", version)
+		if _, err := migrate(t.Context(), opts, Migrating{}, steps); err != nil {
+			t.Errorf("%s: again: %v", place, err)
+		}
+		wantValue(t, opts.Path, "SELECT plan FROM teams", "free!")
+	}
 }
 
 func removeCopies(path string) error {

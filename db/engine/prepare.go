@@ -144,7 +144,7 @@ func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err := fn(); err != nil {
-		_, rerr := conn.ExecContext(ctx, "ROLLBACK")
+		_, rerr := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		return errors.Join(err, rerr)
 	}
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
