@@ -81,9 +81,9 @@ func migrateWithin(ctx context.Context, conn *sql.Conn, opts Options, how Migrat
 	if !ours {
 		return Migration{To: baseVersion + len(all), Steps: []string{"schema.sql"}}, nil
 	}
-	have, err := readPostgresVersion(ctx, tx)
+	have, err := readPostgresVersion(ctx, tx, name)
 	if err != nil {
-		return m, fmt.Errorf("%s: %w", name, err)
+		return m, err
 	}
 	p, err := planSteps(opts.Path, have, all)
 	switch {

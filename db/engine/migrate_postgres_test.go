@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -165,5 +167,40 @@ func TestSuggestedCommandHasNoPassword(t *testing.T) {
 	}
 	if !errors.Is(err, ErrOld) || !strings.Contains(err.Error(), "mailer migrate --db "+dsn) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestBaseAndStepsAreSchemaOnPostgres is TestBaseAndStepsAreSchema on PostgreSQL.
+func TestBaseAndStepsAreSchemaOnPostgres(t *testing.T) {
+	t.Parallel()
+	frozen, err := os.ReadFile("../migrations/base/schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := pgtest.Server(t)
+	opts := Options{Path: pgtest.Database(t, server, pgtest.Template(t, server, PostgresSchema(string(frozen))+PostgresTables)), Schema: dbtest.Schema(t)}
+	onServer(t, opts.Path, versionRow(1, 1, "0.4.0"), `UPDATE schema_versions SET sum = '`+schemaSum(string(frozen))+`'`)
+	for _, how := range []Migrating{{DryRun: true}, {Dumped: true}} {
+		if m, err := Migrate(t.Context(), opts, how); err != nil || m.From != 1 {
+			t.Fatalf("%+v: %+v, %v", how, m, err)
+		}
+	}
+}
+
+// TestDatabaseBeforeFirstReleaseIsRefused opens a PostgreSQL database whose schema_versions has no
+// min_version.
+func TestDatabaseBeforeFirstReleaseIsRefused(t *testing.T) {
+	t.Parallel()
+	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
+	onServer(t, opts.Path, `ALTER TABLE schema_versions DROP COLUMN min_version`)
+	d, err := Open(t.Context(), opts)
+	if err == nil {
+		d.Close()
+	}
+	_, again := Migrate(t.Context(), opts, Migrating{Dumped: true})
+	for _, err := range []error{err, again} {
+		if !errors.Is(err, ErrSchema) || !strings.Contains(fmt.Sprint(err), "run mailer export DIR") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -138,9 +138,9 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 // checkPostgresVersion refuses a database that this program can't work on, and reports whether it
 // is of a newer program. Errors: ErrOld, ErrNew, ErrSchema.
 func checkPostgresVersion(ctx context.Context, tx rowQuerier, url, schema string) (newer bool, err error) {
-	have, err := readPostgresVersion(ctx, tx)
+	have, err := readPostgresVersion(ctx, tx, Name(url))
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", Name(url), err)
+		return false, err
 	}
 	newer, err = have.check(withoutPassword(url))
 	if err == nil && !newer {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"mailer/app/kit/build"
 	"mailer/app/kit/clock"
 	"mailer/db/migrations"
@@ -88,9 +90,14 @@ func readFileVersion(ctx context.Context, q rowQuerier) (v schemaVersion, err er
 	return v, wrapVersion(err)
 }
 
-// readPostgresVersion returns the version of a PostgreSQL database.
-func readPostgresVersion(ctx context.Context, q rowQuerier) (v schemaVersion, err error) {
+// readPostgresVersion returns the version of a PostgreSQL database. Error: ErrSchema for one of a
+// program before 0.4.0.
+func readPostgresVersion(ctx context.Context, q rowQuerier, name string) (v schemaVersion, err error) {
 	err = q.QueryRowContext(ctx, `SELECT version, min_version, program, sum FROM schema_versions ORDER BY version DESC LIMIT 1`).Scan(&v.version, &v.oldest, &v.program, &v.sum)
+	const undefinedColumn = "42703"
+	if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == undefinedColumn {
+		return v, refuseSchema(name, "the table schema_versions lacks a column")
+	}
 	return v, wrapVersion(err)
 }
 
@@ -118,7 +125,7 @@ func (v schemaVersion) check(name string) (newer bool, err error) {
 
 // refuseNew refuses a PostgreSQL database on which only newer programs can work. Error: ErrNew.
 func refuseNew(ctx context.Context, q rowQuerier, opts Options) error {
-	have, err := readPostgresVersion(ctx, q)
+	have, err := readPostgresVersion(ctx, q, Name(opts.Path))
 	if err == nil {
 		_, err = have.check(withoutPassword(opts.Path))
 	}
