@@ -47,7 +47,7 @@ type Migration struct {
 	Steps []string `json:"steps"`
 	// Incompatible are the steps on whose result older programs can't work, with the reason.
 	Incompatible []string `json:"incompatible,omitempty"`
-	Seconds      int64    `json:"expected_seconds,omitempty"`
+	Seconds      int64    `json:"expected_seconds,omitzero"`
 	Copy         string   `json:"copy,omitempty"`    // path of the copy of the old database
 	Removed      []string `json:"removed,omitempty"` // paths of older copies that were removed
 }

@@ -17,8 +17,8 @@ import (
 	"mailer/db/migrations"
 )
 
-// atVersion1 creates a database of the current schema that has version 1, with a team that has a key.
-func atVersion1(t *testing.T) Options {
+// newDatabase creates a database, with a team that has a key.
+func newDatabase(t *testing.T) Options {
 	t.Helper()
 	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true}
 	d, err := Open(t.Context(), opts)
@@ -33,8 +33,20 @@ func atVersion1(t *testing.T) Options {
 	if err := errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}
-	onFile(t, opts.Path, versionRow(1, 1, "0.4.0"), "PRAGMA user_version = 1")
 	return opts
+}
+
+// atVersion1 creates a database of the current schema that has version 1.
+func atVersion1(t *testing.T) Options {
+	t.Helper()
+	opts := newDatabase(t)
+	toVersion1(t, opts.Path)
+	return opts
+}
+
+func toVersion1(t *testing.T, path string) {
+	t.Helper()
+	onFile(t, path, versionRow(1, 1, "0.4.0"), "PRAGMA user_version = 1")
 }
 
 // versionRow is a statement that makes a row the only one of schema_versions.
@@ -274,7 +286,7 @@ func TestMigrationDryRunChangesNothing(t *testing.T) {
 }
 
 func TestMigrationRefusesDatabaseInUse(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	d, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -310,12 +322,13 @@ func TestOtherProgramsDatabaseIsRefused(t *testing.T) {
 // TestMigrationDryRunWhileServerRuns: an upgrade checks the migration before it stops the old
 // server.
 func TestMigrationDryRunWhileServerRuns(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	d, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	toVersion1(t, opts.Path)
 	for name, c := range map[string]struct {
 		schema string
 		steps  map[string]string

@@ -63,7 +63,7 @@ func TestOpenRefusals(t *testing.T) {
 }
 
 func TestHardLinkedDatabaseIsRefused(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	other := opts
 	other.Path = filepath.Join(t.TempDir(), "y.db")
 	must(t, os.Link(opts.Path, other.Path))
@@ -82,7 +82,7 @@ func TestOtherSchemaOfSameVersionIsRefused(t *testing.T) {
 		"CREATE TABLE mine (x)":                    "the table mine is not of this version",
 		"PRAGMA auto_vacuum = 0; VACUUM":           "auto_vacuum is 0, must be 2",
 	} {
-		opts := atVersion1(t)
+		opts := newDatabase(t)
 		pool, err := sql.Open("sqlite", dsn(opts.Path, ""))
 		must(t, err)
 		_, err = pool.ExecContext(t.Context(), statement)
@@ -103,7 +103,7 @@ func TestCopiesHaveIncrementalVacuum(t *testing.T) {
 }
 
 func TestSymlinksShareOneLock(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	dir := t.TempDir()
 	file, folder := filepath.Join(dir, "link.db"), filepath.Join(dir, "link")
 	must(t, os.Symlink(opts.Path, file))
