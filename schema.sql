@@ -12,6 +12,16 @@ CREATE TABLE settings (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- One row for each migration of this database, and one for its creation. The newest row is its
+-- version. A file has the version in PRAGMA user_version too.
+CREATE TABLE schema_versions (
+  version     INTEGER NOT NULL PRIMARY KEY,
+  min_version INTEGER NOT NULL, -- version of the oldest program that may work on the database
+  program     TEXT NOT NULL,    -- version of the program that wrote the row, as mailer version prints it
+  sum         TEXT NOT NULL,    -- hash of the schema of that program
+  made_at     INTEGER NOT NULL
+) STRICT;
+
 -- Teams own the rows of all tables below. No team sees rows of another.
 CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,

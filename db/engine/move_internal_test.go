@@ -372,7 +372,7 @@ func TestMoveRefusals(t *testing.T) {
 func TestMoveToMigratedEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
-	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Create: true}, false); err != nil {
+	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Create: true}, Migrating{}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Lock: true})
