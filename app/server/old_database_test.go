@@ -1,0 +1,264 @@
+package server_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/descope/virtualwebauthn"
+	"github.com/pquerna/otp/totp"
+
+	"mailer/app"
+	"mailer/app/operate/certificates"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/mail"
+	"mailer/app/sending/queue"
+	"mailer/app/server"
+	"mailer/app/tenants/accounts"
+	"mailer/app/tenants/domains"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+	"mailer/db/dbtest"
+	"mailer/db/engine"
+	"mailer/db/pgtest"
+)
+
+// loadOld returns the path of a new file with the old database.
+func loadOld(t *testing.T) (path string, facts oldFacts) {
+	t.Helper()
+	text, err := os.ReadFile(oldDatabase)
+	testserver.Must(t, err)
+	schema, err := os.ReadFile("../../db/engine/testdata/base.sql")
+	testserver.Must(t, err)
+	for line := range strings.Lines(string(text)) {
+		if after, ok := strings.CutPrefix(line, "-- {"); ok {
+			testserver.Must(t, json.Unmarshal([]byte("{"+after), &facts))
+			break
+		}
+	}
+	path = filepath.Join(dbtest.Dir(t), "mailer.db")
+	dbtest.LoadRows(t, path, string(schema), string(text))
+	return path, facts
+}
+
+// oldRows returns the rows of a file by table. The tables and columns are those of like, or all if
+// like is nil.
+func oldRows(t *testing.T, path string, like map[string][]string) (columns map[string][]string, rows map[string]string) {
+	t.Helper()
+	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	testserver.Must(t, err)
+	defer pool.Close()
+	if columns = like; like == nil {
+		columns = map[string][]string{}
+		names, err := pool.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+		testserver.Must(t, err)
+		defer names.Close()
+		for names.Next() {
+			var name string
+			testserver.Must(t, names.Scan(&name))
+			columns[name] = dbtest.TableColumns(t, pool, name)
+		}
+		testserver.Must(t, names.Err())
+	}
+	rows = map[string]string{}
+	for table, c := range columns {
+		rows[table] = strings.Join(dbtest.TableRows(t, pool, table, c), "\n")
+	}
+	return columns, rows
+}
+
+// openOld opens a server on the old database after its migration, an hour after the database was
+// made. All relays accept everything.
+func openOld(t *testing.T) (*testserver.Server, oldFacts, *oldRoundTripper) {
+	t.Helper()
+	path, facts := loadOld(t)
+	columns, before := oldRows(t, path, nil)
+	m, err := engine.Migrate(t.Context(), engine.Options{Path: path, Schema: testserver.Schema(t), Lock: true}, false)
+	if err != nil || m.From != 1 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if _, after := oldRows(t, path, columns); !maps.Equal(after, before) {
+		for table := range before {
+			if after[table] != before[table] {
+				t.Errorf("%s after the migration:\n%.2000s\nwant\n%.2000s", table, after[table], before[table])
+			}
+		}
+	}
+	time.Sleep(time.Until(facts.MadeAt.Add(time.Hour)))
+	if testserver.IsPostgres() {
+		url := pgtest.Database(t, pgtest.Server(t), "")
+		_, err := engine.Move(t.Context(), engine.Moving{From: path, To: url, Schema: testserver.Schema(t)})
+		testserver.Must(t, err)
+		path = url
+	}
+	hooks := &oldRoundTripper{up: true, ids: map[string]int{}}
+	w := testserver.OpenFile(t, path, server.Config{Cloud: true, WebhookTransport: hooks}, oldRelay(nil))
+	for _, region := range []string{oldRegion, "paused"} {
+		w.Relays = append(w.Relays, testserver.NewRelayOf(relayurl.Relay{Region: region, Host: region + ".relay.test", Port: 587, Connections: 4}, nil))
+	}
+	return w, facts, hooks
+}
+
+// sentBySubject counts the messages that relays accepted, by subject, and fails if one was sent
+// twice.
+func sentBySubject(t *testing.T, relays ...*testserver.FakeRelay) map[string]int {
+	t.Helper()
+	sent := map[string]int{}
+	for _, relay := range relays {
+		for _, s := range relay.Transactions("") {
+			if n := relay.FinalDots(s.Message.EmailID); n != 1 {
+				t.Errorf("%s to %v was sent %d times", s.Message.Mail.Subject, s.Message.Recipients, n)
+			}
+			sent[s.Message.Mail.Subject]++
+		}
+	}
+	return sent
+}
+
+// TestOldDatabaseWorksAfterMigration opens the database that the first release made: no row is lost,
+// its mail leaves once, its sessions and keys work, and its webhooks get what waits for them.
+func TestOldDatabaseWorksAfterMigration(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		w, facts, hooks := openOld(t)
+		waiting := w.SQL(oldWaitingEvents)
+		if len(waiting) < 10 {
+			t.Fatalf("%d events wait", len(waiting))
+		}
+		w.Start()
+		testserver.Sleep(time.Hour)
+		wantOldMail(t, w)
+		for _, event := range waiting {
+			if hooks.ids[event] != 1 {
+				t.Errorf("the webhook at %s got the event %d times", event, hooks.ids[event])
+			}
+		}
+		for _, table := range []string{"erasures", "leftovers", "choice_news"} {
+			if n := w.Count(table); n != "0" {
+				t.Errorf("%s rows are left in %s", n, table)
+			}
+		}
+		if got := strings.Join(w.SQL(`SELECT email FROM contacts WHERE email LIKE 'i%' ORDER BY email`), " "); got != "i1@example.org i2@example.org i3@example.org" {
+			t.Errorf("imported %s", got)
+		}
+		wantOldSecrets(t, w, facts)
+		w.WantUndamaged()
+	})
+}
+
+// oldWaitingEvents returns the webhook events without a successful delivery, as oldRoundTripper
+// counts them: for a webhook whose subscription changed while events waited, and for one whose
+// endpoint failed.
+const oldWaitingEvents = `SELECT substr(h.endpoint, 9, length(h.endpoint) - 11) || ' msg_' || e.id FROM webhooks AS h JOIN webhook_events AS e ON e.team_id = h.team_id
+	LEFT JOIN webhook_terms AS f ON f.webhook_id = h.id LEFT JOIN deliveries AS d ON d.webhook_id = h.id AND d.event_id = e.id
+	WHERE h.status = 'enabled' AND (d.next_at IS NOT NULL OR e.seq > h.reached AND (e.type IN ('email.sent', 'contact.created') OR e.seq <= f.until))`
+
+// wantOldMail checks what left within an hour, and that the rest leaves when it is released.
+func wantOldMail(t *testing.T, w *testserver.Server) {
+	t.Helper()
+	// Two emails were in progress, one was deferred, one was scheduled, and two were queued.
+	want := map[string]int{"leaves": 6, "half": oldAudience - sentHalf, "You were invited to Default": 1}
+	wantSent := func() {
+		t.Helper()
+		if got := sentBySubject(t, w.Relays...); !maps.Equal(got, want) {
+			t.Errorf("sent %v, want %v; log:\n%s", got, want, w.Log.String())
+		}
+	}
+	wantSent()
+	for i := range oldAudience {
+		if got := testserver.Received(w.Relays[1])[testserver.SubscriberAddress(i)]; got == 1 != (i >= sentHalf) {
+			t.Errorf("%s got %d messages", testserver.SubscriberAddress(i), got)
+		}
+	}
+	for _, s := range w.Relays[0].Transactions("") {
+		if m := s.Message.Mail; strings.HasPrefix(m.Subject, "You") && !strings.Contains(m.Text, "/dashboard/invitation#") {
+			t.Errorf("the invitation has no link: %s", m.Text)
+		}
+	}
+	if got := w.SQL(`SELECT count(*) FROM units WHERE state = 'later'`)[0]; got != "1" {
+		t.Errorf("%s emails are scheduled", got)
+	}
+	if got := strings.Join(w.SQL(`SELECT name FROM broadcasts WHERE status = 'scheduled' OR status = 'sent' ORDER BY name`), " "); got != "half scheduled sent" {
+		t.Errorf("broadcasts that are scheduled or sent: %s", got)
+	}
+	_, err := w.Services.Queue.Release(t.Context(), queue.Filter{All: true})
+	testserver.Must(t, err)
+	paused := w.SQL(`SELECT id FROM broadcasts WHERE name = 'paused'`)[0]
+	_, err = w.Services.Broadcasts.ResumeBroadcast(t.Context(), &app.Key{TeamID: w.SQL(`SELECT team_id FROM broadcasts WHERE id = ?`, paused)[0], Permission: app.FullAccess, Role: app.RoleOwner}, paused)
+	testserver.Must(t, err)
+	testserver.Sleep(time.Minute)
+	want["stays"], want["paused"] = 1, oldAudience
+	wantSent()
+}
+
+// wantOldSecrets checks that keys, sessions, passwords, second factors, passkeys, idempotency keys
+// and sealed values are still valid.
+func wantOldSecrets(t *testing.T, w *testserver.Server, facts oldFacts) {
+	t.Helper()
+	ctx, s := t.Context(), w.Services
+	keys := map[string]*app.Key{}
+	for name, token := range facts.Keys {
+		key, err := s.Teams.Authenticate(ctx, token)
+		testserver.Must(t, err)
+		keys[name] = key
+	}
+	if k := keys["alpha sending"]; len(keys) != 3 || k.DomainName != "alpha.example" || k.Permission != app.SendingAccess || len(k.AllowedIPs) != 1 {
+		t.Errorf("keys %+v, with %+v", keys, k)
+	}
+	for address, token := range facts.Sessions {
+		key, err := s.Accounts.SignedIn(ctx, token, "", false)
+		testserver.Must(t, err)
+		if me, err := s.Accounts.Me(ctx, key); err != nil || me.User.Address != address {
+			t.Errorf("%s is signed in as %+v, %v", address, me, err)
+		}
+	}
+	half, err := s.Accounts.SignIn(ctx, oldVisitor(), "ann@alpha.example", oldPassword)
+	testserver.Must(t, err)
+	ann, err := s.Accounts.SignedIn(ctx, half.Token, "", true)
+	testserver.Must(t, err)
+	code, err := totp.GenerateCode(facts.TOTP, time.Now())
+	testserver.Must(t, err)
+	for _, f := range []accounts.SecondFactor{{Code: code}, {Recovery: facts.Recovery}} {
+		_, err = s.Accounts.Complete(ctx, oldVisitor(), ann, f)
+		testserver.Must(t, err)
+	}
+	device, text := virtualwebauthn.NewAuthenticator(), ""
+	device.Options.UserHandle = facts.User
+	options, err := s.Passkeys.SignInOptions()
+	if b, err := json.Marshal(options); err == nil {
+		text = string(b)
+	}
+	testserver.Must(t, err)
+	asked, err := virtualwebauthn.ParseAssertionOptions(text)
+	testserver.Must(t, err)
+	facts.Passkey.Counter++
+	_, err = s.Passkeys.SignInByPasskey(ctx, oldVisitor(), []byte(virtualwebauthn.CreateAssertionResponse(oldParty, device, facts.Passkey, *asked)))
+	testserver.Must(t, err)
+
+	again, err := s.Mail.SendEmail(ctx, keys["alpha full"], email("sent twice", "bob@example.net"), mail.SendOptions{IdempotencyKey: "order-7", Payload: []byte("{}")})
+	if first := w.SQL(`SELECT id FROM emails WHERE subject = 'sent' ORDER BY id LIMIT 1`)[0]; err != nil || again != first {
+		t.Errorf("an idempotency key was used again: %s, %v, want %s", again, err, first)
+	}
+	for name, team := range map[string]string{"alpha.example": keys["alpha full"].TeamID, "beta.example": keys["beta full"].TeamID} {
+		if _, err := s.Domains.DKIMKey(ctx, team, name); err != nil {
+			t.Errorf("DKIM of %s: %v", name, err)
+		}
+	}
+	w.Read(func(r *db.Reader) error {
+		d, err := r.DomainByName(keys["alpha full"].TeamID, "alpha.example")
+		testserver.Must(t, err)
+		sealed, err := r.DNSCredentials(d.ID)
+		testserver.Must(t, err)
+		_, err = s.Sealer.Open(domains.DNSPurpose, d.ID, sealed)
+		testserver.Must(t, err)
+		c, err := r.Certificate("mail.example.com")
+		testserver.Must(t, err)
+		_, err = s.Sealer.Open(certificates.Purpose, c.Name, c.Sealed)
+		return err
+	})
+}
