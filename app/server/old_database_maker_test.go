@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,7 @@ import (
 	"mailer/app/testing/testserver"
 	"mailer/db"
 	"mailer/db/dbtest"
+	"mailer/smtpout"
 )
 
 // oldDatabase is the database of the first release with rows in every table, as SQL text. Its first
@@ -100,6 +102,8 @@ type oldMaker struct {
 	facts oldFacts
 	beta  *app.Key
 	never chan struct{}
+	// signature is the DKIM signature of the email that is committed.
+	signature string
 }
 
 // TestMakeOldDatabase writes the file of TestOldDatabase:
@@ -150,6 +154,7 @@ func (m *oldMaker) answer(o *app.Outgoing, n int) testserver.Answer {
 			return testserver.LoseReply
 		}
 	case "committed":
+		m.sign(o)
 		return testserver.ReplyAfter(m.never)
 	case "begun":
 		return testserver.After(m.never, testserver.Accept)
@@ -157,6 +162,14 @@ func (m *oldMaker) answer(o *app.Outgoing, n int) testserver.Answer {
 		return testserver.Capture
 	}
 	return nil
+}
+
+// sign signs a message as a real relay does.
+func (m *oldMaker) sign(o *app.Outgoing) {
+	smtpout.NewCapture(smtpout.Options{}).Send(context.Background(), o, func(_ context.Context, signature string) error {
+		m.signature = signature
+		return nil
+	})
 }
 
 // start starts a server in cloud mode with two relays.
@@ -237,14 +250,18 @@ func (m *oldMaker) addTeams() {
 	kept := &retention.Choice{Value: 20 * 365 * 24 * time.Hour}
 	_, err = s.Retention.SetTeam(ctx, alpha.ID, retention.Change{Content: kept, Emails: kept, Broadcasts: kept})
 	m.must(err)
-	for host, events := range map[string][]webhook.EventName{"hooks.example.net": webhook.EventNames(), "down.example.net": {webhook.EmailSent, webhook.ContactCreated}, "off.example.net": {webhook.EmailSent}} {
-		hook, err := s.Webhooks.CreateWebhook(ctx, m.Key, webhook.Input{Endpoint: "https://" + host + "/in", Events: events})
-		m.must(err)
-		if strings.HasPrefix(host, "off") {
-			_, err = s.Webhooks.UpdateWebhook(ctx, m.Key, hook.ID, webhook.Patch{Status: webhook.Disabled})
-			m.must(err)
-		}
-	}
+	m.addHook("hooks.example.net", webhook.EventNames()...)
+	m.addHook("down.example.net", webhook.EmailSent, webhook.ContactCreated)
+	off := m.addHook("off.example.net", webhook.EmailSent)
+	_, err = s.Webhooks.UpdateWebhook(ctx, m.Key, off, webhook.Patch{Status: webhook.Disabled})
+	m.must(err)
+}
+
+func (m *oldMaker) addHook(host string, events ...webhook.EventName) (id string) {
+	m.t.Helper()
+	hook, err := m.Services.Webhooks.CreateWebhook(m.t.Context(), m.Key, webhook.Input{Endpoint: "https://" + host + "/in", Events: events})
+	m.must(err)
+	return hook.ID
 }
 
 func oldVisitor() *accounts.Visitor {
@@ -457,12 +474,13 @@ func (m *oldMaker) addMailInProgress() {
 // addWaiting adds work that no server has begun. It runs without workers.
 func (m *oldMaker) addWaiting() {
 	ctx, s := m.t.Context(), m.Services
-	for _, at := range []string{"", "in 10 minutes"} {
-		in := email("leaves", "queued@example.net")
+	m.SQL(`UPDATE units SET signature = ? WHERE state = 'committed'`, m.signature)
+	for to, at := range map[string]string{"queued": "", "scheduled": "in 10 minutes"} {
+		in := email("leaves", to+"@example.net")
 		in.ScheduledAt, in.HTML, in.Attachments = at, "<p>x</p>", []app.Attachment{{Filename: "b.txt", Content: []byte("attached")}}
 		m.send(in)
 	}
-	far := email("stays", "scheduled@example.net")
+	far := email("stays", "far@example.net")
 	far.ScheduledAt = "in 25 days"
 	m.send(far)
 	held := m.send(email("stays", "held@example.net"))

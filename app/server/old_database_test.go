@@ -130,8 +130,12 @@ func TestOldDatabaseWorksAfterMigration(t *testing.T) {
 		if len(waiting) < 10 {
 			t.Fatalf("%d events wait", len(waiting))
 		}
+		signature := w.SQL(`SELECT email_id || signature FROM units WHERE state = 'committed'`)[0]
 		w.Start()
 		testserver.Sleep(time.Hour)
+		if again := w.Relays[0].Transactions(signature[:36]); len(again) != 1 || again[0].Message.Signature != signature[36:] {
+			t.Errorf("the email in doubt was sent as %+v, want %s", again, signature)
+		}
 		wantOldMail(t, w)
 		for _, event := range waiting {
 			if hooks.ids[event] != 1 {

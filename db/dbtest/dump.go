@@ -35,6 +35,10 @@ func DumpRows(t testing.TB, path string) (text string, empty []string) {
 	return b.String(), empty
 }
 
+// literal is the expression for the SQL literal of the column $. Texts with control characters, of
+// which line breaks could change in the working copy, are casts of bytes.
+const literal = `CASE WHEN typeof("$") = 'text' AND "$" GLOB '*[' || char(1) || '-' || char(31) || ']*' THEN 'CAST(' || quote(CAST("$" AS BLOB)) || ' AS TEXT)' ELSE quote("$") END`
+
 // TableRows returns the rows of a table in the order of its primary key, each as SQL literals with
 // commas between them: those of the given columns, or of all if columns is nil.
 func TableRows(t testing.TB, pool *sql.DB, table string, columns []string) []string {
@@ -44,7 +48,7 @@ func TableRows(t testing.TB, pool *sql.DB, table string, columns []string) []str
 	}
 	quoted := make([]string, len(columns))
 	for i, c := range columns {
-		quoted[i] = `quote("` + c + `")`
+		quoted[i] = strings.ReplaceAll(literal, "$", c)
 	}
 	key := texts(t, pool, `SELECT '"' || name || '"' FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk`, table)
 	return texts(t, pool, `SELECT `+strings.Join(quoted, ` || ',' || `)+` FROM `+table+` ORDER BY `+strings.Join(key, ", "))
