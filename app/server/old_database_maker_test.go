@@ -51,6 +51,9 @@ import (
 // lines are comments, the last of which has oldFacts.
 const oldDatabase = "../../db/migrations/testdata/0.4.0.sql"
 
+// oldSchema is the schema of that release.
+const oldSchema = "../../db/engine/testdata/base.sql"
+
 var update = flag.Bool("update", false, "write the database of old_database_test.go again, from this version of the program")
 
 const (
@@ -175,7 +178,7 @@ func (m *oldMaker) sign(o *app.Outgoing) {
 // start starts a server in cloud mode with two relays.
 func (m *oldMaker) start() {
 	cfg := server.Config{Cloud: true, WebhookTransport: &oldRoundTripper{ids: map[string]int{}}, Resolver: m.zone.Lookup, OpenDNS: dnsprovider.New(m.zone.Client())}
-	m.Server = testserver.OpenFile(m.t, testserver.NewDatabase(m.t, testserver.Schema(m.t)), cfg, oldRelay(m.answer))
+	m.Server = testserver.OpenDatabase(m.t, testserver.NewDatabase(m.t, testserver.Schema(m.t)), cfg, oldRelay(m.answer))
 	sent := 0
 	m.Relays = append(m.Relays, testserver.NewRelayOf(relayurl.Relay{Region: oldRegion, Host: "eu.relay.test", Port: 587, Connections: 1}, func(*app.Outgoing, int) testserver.Answer {
 		if sent++; sent > sentHalf {

@@ -3,9 +3,12 @@ package server_test
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +31,12 @@ import (
 	"mailer/db/pgtest"
 )
 
-// loadOld returns the path of a new file with the old database.
-func loadOld(t *testing.T) (path string, facts oldFacts) {
+// loadOld returns the name of a new database with the old schema and the rows of the old database.
+func loadOld(t *testing.T) (name string, facts oldFacts) {
 	t.Helper()
 	text, err := os.ReadFile(oldDatabase)
 	testserver.Must(t, err)
-	schema, err := os.ReadFile("../../db/engine/testdata/base.sql")
+	schema, err := os.ReadFile(oldSchema)
 	testserver.Must(t, err)
 	for line := range strings.Lines(string(text)) {
 		if after, ok := strings.CutPrefix(line, "-- {"); ok {
@@ -41,33 +44,100 @@ func loadOld(t *testing.T) (path string, facts oldFacts) {
 			break
 		}
 	}
-	path = filepath.Join(dbtest.Dir(t), "mailer.db")
-	dbtest.LoadRows(t, path, string(schema), string(text))
-	return path, facts
+	name = filepath.Join(dbtest.Dir(t), "mailer.db")
+	dbtest.LoadRows(t, name, string(schema), string(text))
+	if testserver.IsPostgres() {
+		name = copyOldToPostgres(t, name, string(schema))
+	}
+	return name, facts
 }
 
-// oldRows returns the rows of a file by table. The tables and columns are those of like, or all if
-// like is nil.
-func oldRows(t *testing.T, path string, like map[string][]string) (columns map[string][]string, rows map[string]string) {
+// copyOldToPostgres copies a file to a new PostgreSQL database of the same version, as an old server
+// would have filled it. engine.Move copies databases of the present version only.
+func copyOldToPostgres(t *testing.T, path, schema string) string {
 	t.Helper()
-	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	url := pgtest.Database(t, pgtest.Server(t), "")
+	d, err := engine.Open(t.Context(), engine.Options{Path: url, Schema: schema, Create: true})
+	testserver.Must(t, err)
+	testserver.Must(t, d.Close())
+	from, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	testserver.Must(t, err)
+	defer from.Close()
+	pool, err := sql.Open("pgx", url)
+	testserver.Must(t, err)
+	defer pool.Close()
+	to, err := pool.Conn(t.Context())
+	testserver.Must(t, err)
+	defer to.Close()
+	_, err = to.ExecContext(t.Context(), `SET session_replication_role = replica`) // tables in any order
+	testserver.Must(t, err)
+	for table, columns := range oldColumns(t, from, `SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid`) {
+		_, err := to.ExecContext(t.Context(), `DELETE FROM `+table)
+		testserver.Must(t, err)
+		values, places := slices.Clone(columns), make([]string, len(columns))
+		for i, c := range columns {
+			if places[i] = fmt.Sprint("$", i+1); c == "properties" {
+				values[i] = "json(properties)"
+			}
+		}
+		rows, err := from.QueryContext(t.Context(), `SELECT `+strings.Join(values, ", ")+` FROM `+table)
+		testserver.Must(t, err)
+		insert := `INSERT INTO ` + table + ` (` + strings.Join(columns, ", ") + `) VALUES (` + strings.Join(places, ", ") + `)`
+		for rows.Next() {
+			row, dest := make([]any, len(columns)), make([]any, len(columns))
+			for i := range row {
+				dest[i] = &row[i]
+			}
+			testserver.Must(t, rows.Scan(dest...))
+			if _, err := to.ExecContext(t.Context(), insert, row...); err != nil {
+				t.Fatalf("%s %q: %v", insert, row, err)
+			}
+		}
+		testserver.Must(t, errors.Join(rows.Err(), rows.Close()))
+	}
+	_, err = to.ExecContext(t.Context(), `UPDATE schema_versions SET version = 1`)
+	testserver.Must(t, err)
+	return url
+}
+
+// oldColumns returns the columns of tables by a query for both.
+func oldColumns(t *testing.T, pool *sql.DB, query string) map[string][]string {
+	t.Helper()
+	rows, err := pool.QueryContext(t.Context(), query)
+	testserver.Must(t, err)
+	defer rows.Close()
+	columns := map[string][]string{}
+	for rows.Next() {
+		var table, column string
+		testserver.Must(t, rows.Scan(&table, &column))
+		columns[table] = append(columns[table], column)
+	}
+	testserver.Must(t, rows.Err())
+	return columns
+}
+
+// oldRows returns the rows of a database by table. The tables and columns are those of like, or all
+// if like is nil.
+func oldRows(t *testing.T, name string, like map[string][]string) (columns map[string][]string, rows map[string]string) {
+	t.Helper()
+	driver, source, literal := "sqlite", "file:"+name+"?mode=ro", "quote"
+	query := `SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`
+	if testserver.IsPostgres() {
+		driver, source, literal = "pgx", name, "quote_nullable"
+		query = `SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = current_schema()`
+	}
+	pool, err := sql.Open(driver, source)
 	testserver.Must(t, err)
 	defer pool.Close()
 	if columns = like; like == nil {
-		columns = map[string][]string{}
-		names, err := pool.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
-		testserver.Must(t, err)
-		defer names.Close()
-		for names.Next() {
-			var name string
-			testserver.Must(t, names.Scan(&name))
-			columns[name] = dbtest.TableColumns(t, pool, name)
-		}
-		testserver.Must(t, names.Err())
+		columns = oldColumns(t, pool, query)
+		delete(columns, "schema_versions") // a row for each migration
 	}
 	rows = map[string]string{}
-	for table, c := range columns {
-		rows[table] = strings.Join(dbtest.TableRows(t, pool, table, c), "\n")
+	for table, names := range columns {
+		row := literal + `("` + strings.Join(names, `") || ',' || `+literal+`("`) + `")`
+		all := oldColumns(t, pool, `SELECT '', `+row+` FROM `+table+` ORDER BY 2`)[""]
+		rows[table] = strings.Join(all, "\n")
 	}
 	return columns, rows
 }
@@ -76,28 +146,21 @@ func oldRows(t *testing.T, path string, like map[string][]string) (columns map[s
 // made. All relays accept everything.
 func openOld(t *testing.T) (*testserver.Server, oldFacts, *oldRoundTripper) {
 	t.Helper()
-	path, facts := loadOld(t)
-	columns, before := oldRows(t, path, nil)
-	m, err := engine.Migrate(t.Context(), engine.Options{Path: path, Schema: testserver.Schema(t), Lock: true}, false)
+	name, facts := loadOld(t)
+	columns, before := oldRows(t, name, nil)
+	m, err := engine.Migrate(t.Context(), engine.Options{Path: name, Schema: testserver.Schema(t), Lock: true}, false)
 	if err != nil || m.From != 1 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if _, after := oldRows(t, path, columns); !maps.Equal(after, before) {
-		for table := range before {
-			if after[table] != before[table] {
-				t.Errorf("%s after the migration:\n%.2000s\nwant\n%.2000s", table, after[table], before[table])
-			}
+	_, after := oldRows(t, name, columns)
+	for table, rows := range before {
+		if after[table] != rows {
+			t.Errorf("%s after the migration:\n%.2000s\nwant\n%.2000s", table, after[table], rows)
 		}
 	}
 	time.Sleep(time.Until(facts.MadeAt.Add(time.Hour)))
-	if testserver.IsPostgres() {
-		url := pgtest.Database(t, pgtest.Server(t), "")
-		_, err := engine.Move(t.Context(), engine.Moving{From: path, To: url, Schema: testserver.Schema(t)})
-		testserver.Must(t, err)
-		path = url
-	}
 	hooks := &oldRoundTripper{up: true, ids: map[string]int{}}
-	w := testserver.OpenFile(t, path, server.Config{Cloud: true, WebhookTransport: hooks}, oldRelay(nil))
+	w := testserver.OpenDatabase(t, name, server.Config{Cloud: true, WebhookTransport: hooks}, oldRelay(nil))
 	for _, region := range []string{oldRegion, "paused"} {
 		w.Relays = append(w.Relays, testserver.NewRelayOf(relayurl.Relay{Region: region, Host: region + ".relay.test", Port: 587, Connections: 4}, nil))
 	}

@@ -23,7 +23,7 @@ func DumpRows(t testing.TB, path string) (text string, empty []string) {
 	defer pool.Close()
 	var b strings.Builder
 	for _, table := range texts(t, pool, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid`) {
-		rows := TableRows(t, pool, table, nil)
+		rows := tableRows(t, pool, table)
 		if len(rows) == 0 {
 			empty = append(empty, table)
 		}
@@ -39,25 +39,16 @@ func DumpRows(t testing.TB, path string) (text string, empty []string) {
 // which line breaks could change in the working copy, are casts of bytes.
 const literal = `CASE WHEN typeof("$") = 'text' AND "$" GLOB '*[' || char(1) || '-' || char(31) || ']*' THEN 'CAST(' || quote(CAST("$" AS BLOB)) || ' AS TEXT)' ELSE quote("$") END`
 
-// TableRows returns the rows of a table in the order of its primary key, each as SQL literals with
-// commas between them: those of the given columns, or of all if columns is nil.
-func TableRows(t testing.TB, pool *sql.DB, table string, columns []string) []string {
+// tableRows returns the rows of a table in the order of its primary key, each as SQL literals with
+// commas between them.
+func tableRows(t testing.TB, pool *sql.DB, table string) []string {
 	t.Helper()
-	if columns == nil {
-		columns = TableColumns(t, pool, table)
-	}
-	quoted := make([]string, len(columns))
+	columns := texts(t, pool, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
 	for i, c := range columns {
-		quoted[i] = strings.ReplaceAll(literal, "$", c)
+		columns[i] = strings.ReplaceAll(literal, "$", c)
 	}
 	key := texts(t, pool, `SELECT '"' || name || '"' FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk`, table)
-	return texts(t, pool, `SELECT `+strings.Join(quoted, ` || ',' || `)+` FROM `+table+` ORDER BY `+strings.Join(key, ", "))
-}
-
-// TableColumns returns the names of a table's columns in their order.
-func TableColumns(t testing.TB, pool *sql.DB, table string) []string {
-	t.Helper()
-	return texts(t, pool, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
+	return texts(t, pool, `SELECT `+strings.Join(columns, ` || ',' || `)+` FROM `+table+` ORDER BY `+strings.Join(key, ", "))
 }
 
 // texts returns the first column of a query.

@@ -113,15 +113,15 @@ func New(t testing.TB, relays ...*FakeRelay) *Server {
 // NewWithConfig is New with a configuration.
 func NewWithConfig(t testing.TB, cfg server.Config, relays ...*FakeRelay) *Server {
 	t.Helper()
-	w := OpenFile(t, NewDatabase(t, Schema(t)), cfg, relays...)
+	w := OpenDatabase(t, NewDatabase(t, Schema(t)), cfg, relays...)
 	w.AddDomain(w.Key.TeamID, TestDomain, app.DefaultRegion, app.DomainVerified)
 	w.addWebhook(w.Key)
 	return w
 }
 
-// OpenFile opens a server, which is not yet started, on an existing database that was made with the
+// OpenDatabase opens a server, which is not yet started, on an existing database that was made with the
 // master key of New. Its Key is of the first team.
-func OpenFile(t testing.TB, path string, cfg server.Config, relays ...*FakeRelay) *Server {
+func OpenDatabase(t testing.TB, path string, cfg server.Config, relays ...*FakeRelay) *Server {
 	t.Helper()
 	w := &Server{T: t, Path: path, master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBuffer{}, Config: cfg}
 	w.Config.Jitter, w.Config.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
