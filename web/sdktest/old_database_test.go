@@ -93,5 +93,5 @@ func TestOldDatabase(t *testing.T) {
 		}
 	}
 	in.stop(t)
-	in.run(t, "check")
+	in.checkFiles(t)
 }
