@@ -53,7 +53,7 @@ func TestOldDatabase(t *testing.T) {
 	in.run(t, "relays", "add", fmt.Sprintf("eu=smtp://%s?tls=off", eu.addr))
 	in.serve(t)
 	for name, token := range facts.Keys {
-		want := map[string]int{"alpha full": http.StatusOK, "alpha sending": http.StatusForbidden, "beta full": http.StatusOK}[name]
+		want := map[string]int{"alpha full": http.StatusOK, "of ann": http.StatusOK, "alpha sending": http.StatusForbidden, "beta full": http.StatusOK}[name]
 		if status, b := (client{in.url, token}).do(t, "GET", "/emails", nil); status != want {
 			t.Errorf("GET /emails with the key %s: %d %s", name, status, b)
 		}
