@@ -913,8 +913,8 @@ CREATE TABLE too_young (
 -- to: such a link names only its email.
 CREATE TABLE former_envelopes (
   email_id TEXT NOT NULL,
-  team_id  TEXT NOT NULL REFERENCES teams (id),
   address  BLOB NOT NULL CHECK (length(address) = 16),
+  team_id  TEXT NOT NULL REFERENCES teams (id),
   PRIMARY KEY (email_id, address)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX former_envelopes_address ON former_envelopes (team_id, address);
