@@ -34,6 +34,7 @@ type Broadcast struct {
 	html      *compiledText // nil: none
 	text      *compiledText // nil: none
 	fields    map[string]bool
+	files     []app.Attachment
 }
 
 // Compile parses a broadcast's content once for all recipients. Without BroadcastContent.Snapshot
@@ -42,7 +43,7 @@ type Broadcast struct {
 func Compile(b *app.Broadcast) (*Broadcast, error) {
 	b = repaired(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
-		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{},
+		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{}, files: b.Attachments,
 	}}
 	if err := c.frame(); err != nil {
 		return nil, err
@@ -382,7 +383,8 @@ func contactValue(c *app.Contact, field string) string {
 // Links returns the distinct tracked targets by number, with their placeholders.
 func (b *Broadcast) Links() []string { return b.links }
 
-// Size returns the approximate memory of the compiled broadcast in bytes.
+// Size returns the approximate memory of the compiled broadcast in bytes, with the contents of its
+// attachments in encoded form.
 func (b *Broadcast) Size() int64 {
 	const step, encoded = 200, 3 // text, and its encoded form
 	n := int64(1000)
@@ -394,8 +396,11 @@ func (b *Broadcast) Size() int64 {
 	for _, link := range b.links {
 		n += int64(len(link))
 	}
-	return n
+	return n + app.SumSizes(b.files)*4/3
 }
+
+// Attachments returns the files of the broadcast, as they were given to Compile.
+func (b *Broadcast) Attachments() []app.Attachment { return b.files }
 
 // Mail returns the mail to one recipient. It is deterministic. A missing value is replaced by the
 // placeholder's own fallback, the property's, or nothing. No value can make it fail.
@@ -411,7 +416,7 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	return &app.Mail{
 		From: b.from, To: []app.Address{to}, ReplyTo: b.replyTo, Headers: headers, TopicID: b.topicID,
 		Subject: app.CutText(b.subject.body(f).String(), app.MaxSubject),
-		Bodies:  &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)},
+		Bodies:  &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)}, Attachments: b.files,
 	}
 }
 
