@@ -157,12 +157,12 @@ func (r *Reader) Attachment(teamID, emailID, id string) (AttachmentFile, error) 
 	return f, engine.DamagedEmail(err, teamID, emailID)
 }
 
-// FilesOf returns the attachments of a team's email, or of the broadcast that the email is of,
-// to be read in pieces.
-func FilesOf(e *app.Email) []AttachmentFile {
-	out := make([]AttachmentFile, len(e.Attachments))
-	for i, a := range e.Attachments {
-		out[i] = AttachmentFile{a, owner{e.TeamID, e.ID}}
+// FilesOf returns attachments of a team to be read in pieces. emailID names the email in errors;
+// empty: they are of a broadcast.
+func FilesOf(teamID, emailID string, files []app.Attachment) []AttachmentFile {
+	out := make([]AttachmentFile, len(files))
+	for i, a := range files {
+		out[i] = AttachmentFile{a, owner{teamID, emailID}}
 	}
 	return out
 }

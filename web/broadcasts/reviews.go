@@ -159,7 +159,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, b.Attachments, request.Images)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.EmailPreviews.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, out.HTML, *out.Text, nil, request.Images)
 	if err != nil {
 		return nil, err
 	}

@@ -67,10 +67,14 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 	return out, nil
 }
 
-// KeepDraft keeps the content of a draft and returns the URL of its preview. Error: that of ctx.
-func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (out Preview, err error) {
+// KeepDraft keeps the content of a draft with the inline images among its files, and returns the
+// URL of its preview. Error: that of ctx.
+func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, files []app.Attachment, images bool) (out Preview, err error) {
 	id := app.NewID()
 	if err = p.measure(ctx, key, content, &out); err != nil {
+		return out, err
+	}
+	if content, err = p.service.inlineImages(ctx, db.FilesOf(key.TeamID, "", files), content); err != nil {
 		return out, err
 	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, ofDraft)
@@ -130,7 +134,7 @@ func (p *Previews) ShowPreview(ctx context.Context, token string) (*PreviewConte
 	if err := membudget.Reserve(ctx, int64(len(shown.HTML))); err != nil { // for the copy below
 		return nil, err
 	}
-	shown.HTML, err = p.service.inlineImages(ctx, email, htmltext.DisableLinkElements(shown.HTML))
+	shown.HTML, err = p.service.inlineImages(ctx, db.FilesOf(teamID, id, email.Attachments), htmltext.DisableLinkElements(shown.HTML))
 	return shown, err
 }
 
@@ -138,13 +142,13 @@ func errPreviewGone() error {
 	return app.Errorf(app.CodeNotFound, "This preview has ended; open it again")
 }
 
-// inlineImages replaces cid: URLs in the HTML of an email with its inline images.
-func (s *Service) inlineImages(ctx context.Context, email *app.Email, content string) (string, error) {
+// inlineImages replaces cid: URLs in the HTML of a mail with the inline images among its files.
+func (s *Service) inlineImages(ctx context.Context, all []db.AttachmentFile, content string) (string, error) {
 	refs := findCIDReferences(content)
 	if len(refs) == 0 {
 		return content, nil
 	}
-	pictures, err := s.inlinePictures(ctx, email, refs)
+	pictures, err := s.inlinePictures(ctx, all, refs)
 	if err != nil || len(pictures) == 0 {
 		return content, err
 	}
@@ -210,14 +214,14 @@ func contentIDOf(address string) string {
 }
 
 // inlinePictures reads the referenced images, each as a data: URL, up to maxInline in total.
-func (s *Service) inlinePictures(ctx context.Context, email *app.Email, refs []cidReference) (map[string]string, error) {
+func (s *Service) inlinePictures(ctx context.Context, all []db.AttachmentFile, refs []cidReference) (map[string]string, error) {
 	shown := map[string]bool{}
 	for _, ref := range refs {
 		shown[ref.id] = true
 	}
 	var files []db.AttachmentFile
 	var total int64
-	for _, f := range db.FilesOf(email) {
+	for _, f := range all {
 		if f.Inline() && shown[f.ContentID] && strings.HasPrefix(strings.ToLower(f.ContentType), "image/") && total+f.Size <= maxInline*3/4 {
 			files, total = append(files, f), total+f.Size
 		}
