@@ -160,6 +160,11 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 	return out
 }
 
+// hides reports whether the tool has an argument in hiddenArguments.
+func (t *tool) hides(name string) bool {
+	return hiddenArguments[name] != "" || hiddenArguments[t.operation.OperationID+" "+name] != ""
+}
+
 // argumentName converts a parameter's name: Idempotency-Key becomes idempotency_key,
 // x-batch-validation becomes batch_validation.
 func argumentName(p *openapi.Param) string {
