@@ -212,7 +212,7 @@ func (c *BroadcastChange) checkContent() error {
 		if err := checkBody(part.field, part.text); err != nil {
 			return err
 		}
-		if err := CheckBroadcastPlaceholders(part.field, htmltext.RepairUnsubscribeLinks(part.text)); err != nil {
+		if err := CheckBroadcastPlaceholders(part.field, htmltext.RepairPageLinks(part.text)); err != nil {
 			return err
 		}
 	}

@@ -55,12 +55,12 @@ func Compile(b *app.Broadcast) (*Broadcast, error) {
 }
 
 // repaired returns the broadcast with repaired unsubscribe links
-// (htmltext.RepairUnsubscribeLinks).
+// (htmltext.RepairPageLinks).
 func repaired(b *app.Broadcast) *app.Broadcast {
 	out := *b
-	out.HTML = htmltext.RepairUnsubscribeLinks(b.HTML)
+	out.HTML = htmltext.RepairPageLinks(b.HTML)
 	if b.Text != nil {
-		text := htmltext.RepairUnsubscribeLinks(*b.Text)
+		text := htmltext.RepairPageLinks(*b.Text)
 		out.Text = &text
 	}
 	return &out
@@ -202,10 +202,16 @@ func (t *compiledText) fill() {
 // recipient's address.
 const unsubscribeField = "unsubscribe"
 
+// viewField is the field of the placeholder of the page that shows the mail.
+const viewField = "view"
+
 // fieldOf returns the field of a placeholder's key.
 func fieldOf(key string) string {
 	if app.IsUnsubscribeKey(key) {
 		return unsubscribeField
+	}
+	if key == app.ViewKey {
+		return viewField
 	}
 	key, ofContact := strings.CutPrefix(key, "contact.")
 	switch key {
@@ -230,7 +236,7 @@ type slot struct {
 // slot returns the slot of a placeholder. own is its own fallback in escaped form.
 func (c *compiler) slot(p app.Placeholder, own string, escape func(string) string) *slot {
 	s := &slot{field: fieldOf(p.Key), fallback: own, escape: escape}
-	if s.field == unsubscribeField {
+	if s.field == unsubscribeField || s.field == viewField {
 		s.fallback = ""
 		return s
 	}
@@ -249,7 +255,7 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 // slotAt returns a slot after some text: a value of a link's query parameter is percent-encoded.
 // The placeholder's own fallback is used as written.
 func (c *compiler) slotAt(before string, p app.Placeholder, own string, escape func(string) string) *slot {
-	if app.IsUnsubscribeKey(p.Key) || !inQuery(before) {
+	if app.IsPageKey(p.Key) || !inQuery(before) {
 		return c.slot(p, own, escape)
 	}
 	s := c.slot(p, own, func(v string) string { return escape(queryValue(v)) })
@@ -302,6 +308,7 @@ type fillState struct {
 	sealer    *app.Sealer
 	recipient *app.BroadcastRecipient
 	page      string   // URL of the unsubscribe page; empty: unknown
+	view      string   // URL of the page that shows the mail, created on demand
 	tokens    []string // of tracked links by number, created on demand
 	bytes     int      // of filled values
 }
@@ -342,6 +349,11 @@ func (f *fillState) value(field string) string {
 		return cleanValue(f.recipient.Email)
 	case unsubscribeField:
 		return f.page
+	case viewField:
+		if f.view == "" && f.mail.pages != "" {
+			f.view = f.sealer.ViewURL(f.mail.pages, f.mail.teamID, f.recipient.ID)
+		}
+		return f.view
 	}
 	return cleanValue(f.recipient.Fields[field])
 }

@@ -31,6 +31,9 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	if err := permits.TakePermit(ctx); err != nil {
 		return nil, err
 	}
+	if content.DeclaresViewURL() {
+		values = withViewURL(values, "#")
+	}
 	out, err := render.Template(content, values, true, app.MaxRendered)
 	if err != nil {
 		return nil, wrapVariablesError(err)
