@@ -133,7 +133,7 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contac
 			return nil, nil, err
 		}
 	}
-	out, err = render.PreviewOf(b, recipients, s.service.Settings.BaseURL+mail.PreviewPage, render.ClicksOf(links))
+	out, err = render.PreviewOf(b, recipients, s.service.Settings.BaseURL+mail.PreviewPage, s.service.Settings.BaseURL+mail.PreviewView, render.ClicksOf(links))
 	return b, out, err
 }
 
