@@ -99,7 +99,7 @@ function Funnel({ counts }) {
 function Summary({ of }) {
 	return html`<div class="page"><div class="cols"><div><${Section} title=${t('report.became')}><${Funnel} counts=${of.counts} />${!of.counts.opened && !of.counts.clicked && html`<p class="t12 muted">${t('report.notSeen')}</p>`}<//>
 	<${People} of=${of} limit=${6} short /></div>
-	<${Section} title=${t('report.where')}><${Shares} of=${of} /><div class="gap"><${Paper} of=${encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
+	<${Section} title=${t('report.where')}><${Shares} of=${of} />${of.attachments?.length > 0 && html`<p class="t13r ink2 break">${t('email.tabs.attachments')}: <bdi>${of.attachments.map((file) => `${file.filename} (${size(file.size)})`).join(', ')}</bdi></p>`}<div class="gap"><${Paper} of=${encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
 }
 
 function useLinks(of) {
