@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { BroadcastStatus, cancel, duplicate, pause, unschedule } from './broadcasts.js';
-import { clock, exact, mailbox, number, percent } from './format.js';
+import { clock, exact, mailbox, number, percent, size } from './format.js';
 import { say, t } from './i18n.js';
 import { encoded } from './paths.js';
 import { People } from './report-people.js';
