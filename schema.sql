@@ -271,15 +271,19 @@ CREATE TABLE account_texts (
   sealed   BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Attachments of emails, and of broadcasts: once for all recipients.
 CREATE TABLE attachments (
   id           TEXT NOT NULL PRIMARY KEY,
-  email_id     TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  email_id     TEXT REFERENCES emails (id) ON DELETE CASCADE,     -- NULL: of a broadcast
+  broadcast_id TEXT REFERENCES broadcasts (id) ON DELETE CASCADE, -- NULL: of an email
   filename     TEXT NOT NULL,
   content_type TEXT NOT NULL,
   content_id   TEXT, -- by which the HTML embeds it; NULL: not embedded
-  size         INTEGER NOT NULL
+  size         INTEGER NOT NULL,
+  CHECK ((email_id IS NULL) <> (broadcast_id IS NULL))
 ) STRICT;
 CREATE INDEX attachments_email ON attachments (email_id, id);
+CREATE INDEX attachments_broadcast ON attachments (broadcast_id, id) WHERE broadcast_id IS NOT NULL;
 
 -- Contents of attachments in pieces of 256 KiB, the last one shorter: SQLite reads a
 -- part of a large value by reading all before it. An empty file has none.

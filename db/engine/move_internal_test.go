@@ -101,9 +101,7 @@ func edgeRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
 		}
 		names, placeholders, args = append(names, c.Name), append(placeholders, placeholder), append(args, v)
 	}
-	if table.Name == "units" {
-		dbtest.FixUnit(names, placeholders, args)
-	}
+	dbtest.FixRow(table.Name, names, placeholders, args)
 	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(placeholders, `, `) + `)`
 	if _, err := conn.ExecContext(t.Context(), text, args...); err != nil {
 		t.Fatalf("%s %q: %v", text, args, err)
