@@ -54,7 +54,7 @@ import (
 const oldDatabase = "../../db/migrations/testdata/0.4.0.sql"
 
 // oldSchema is the schema of that release.
-const oldSchema = "../../db/engine/testdata/base.sql"
+const oldSchema = "../../db/migrations/base/schema.sql"
 
 var update = flag.Bool("update", false, "write the database of old_database_test.go again, from this version of the program")
 
@@ -470,7 +470,7 @@ func (m *oldMaker) addBroadcasts() {
 		if key == m.beta {
 			from = "Bea <bea@beta.example>"
 		}
-		in := app.BroadcastInput{Name: name, From: from, Subject: name, Preview: "See", ReplyTo: []string{"reply@alpha.example"}, Text: new("Hi"), HTML: `<p>Hi {{{contact.first_name|you}}} <a href="https://a.test/0">x</a> <a href="{{{RESEND_UNSUBSCRIBE_URL}}}">leave</a></p>`, Send: send, ScheduledAt: at}
+		in := app.BroadcastInput{Name: name, From: from, Subject: name, Preview: "See", ReplyTo: []string{"reply@alpha.example"}, Text: new("Hi"), Attachments: []app.Attachment{{Filename: "c.txt", Content: []byte("attached")}}, HTML: `<p>Hi {{{contact.first_name|you}}} <a href="https://a.test/0">x</a> <a href="{{{RESEND_UNSUBSCRIBE_URL}}}">leave</a></p>`, Send: send, ScheduledAt: at}
 		if name == "scheduled" {
 			in.SegmentID, in.TopicID = segment, m.topic
 		}
@@ -504,7 +504,7 @@ func (m *oldMaker) addRecords() {
 		`UPDATE request_logs SET user_id = (SELECT min(id) FROM users), error = 'not_found'`, `UPDATE domains SET pending_since = created_at WHERE status = 'pending'`,
 		`UPDATE emails SET imported_at = created_at WHERE last_event = 'failed'`, `UPDATE attempts SET conversation = '> EHLO x'`,
 		`UPDATE broadcasts SET aged_id = mails || '00000001' WHERE name = 'sent'`, `UPDATE broadcast_contents SET design = '{}'`, `UPDATE template_versions SET design = '{}'`,
-		`UPDATE passkeys SET last_used_at = created_at`,
+		`UPDATE passkeys SET last_used_at = created_at`, `UPDATE schema_versions SET program = '0.4.0'`,
 	} {
 		m.SQL(s)
 	}

@@ -151,7 +151,7 @@ func openOld(t *testing.T) (*testserver.Server, oldFacts, *oldRoundTripper) {
 	t.Helper()
 	name, facts := loadOld(t)
 	columns, before := oldRows(t, name, nil)
-	m, err := engine.Migrate(t.Context(), engine.Options{Path: name, Schema: testserver.Schema(t), Lock: true}, false)
+	m, err := engine.Migrate(t.Context(), engine.Options{Path: name, Schema: testserver.Schema(t), Lock: true}, engine.Migrating{Dumped: true})
 	if err != nil || m.From != 1 {
 		t.Fatalf("%+v, %v", m, err)
 	}

@@ -34,7 +34,7 @@ func newOldInstance(t *testing.T, args ...string) (*instance, oldFacts) {
 	must(t, json.Unmarshal([]byte("{"+line), &facts))
 	in := newInstance(t, args...)
 	must(t, os.WriteFile(in.db+".key", []byte(base64.StdEncoding.EncodeToString(make([]byte, 32))+"\n"), 0o600))
-	out, err := exec.Command(python, "testdata/old_database.py", in.db, "../../db/engine/testdata/base.sql", rows, fmt.Sprint(facts.MadeAt.UnixMilli())).CombinedOutput()
+	out, err := exec.Command(python, "testdata/old_database.py", in.db, "../../db/migrations/base/schema.sql", rows, fmt.Sprint(facts.MadeAt.UnixMilli())).CombinedOutput()
 	if err != nil {
 		t.Fatalf("make the old database: %v\n%s", err, out)
 	}
