@@ -43,6 +43,7 @@ var parts = map[string]string{
 	"relays":     "relays that fail, die or answer late, Postfix, bounces, tracked mail",
 	"restore":    "backup, restore, rotation of the master key, damaged files",
 	"submission": "SMTP submission by real programs, hostile clients, kills, trees of parts",
+	"upgrades":   "a next version with one more migration: rolling upgrade, the version before on the migrated database, kills",
 	"tls":        "certificates from files and by ACME, sockets of a service manager, low ports",
 }
 
