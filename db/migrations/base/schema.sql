@@ -446,14 +446,6 @@ CREATE TABLE relays (
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Regions with several relays, or for which the operator chose something.
-CREATE TABLE regions (
-  name       TEXT NOT NULL PRIMARY KEY,
-  settings   TEXT NOT NULL, -- JSON: order of the relays, when to switch between them, routes
-  state      TEXT NOT NULL, -- JSON: which relay is active, since when and why
-  updated_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
 -- Relays, including those of flags, that the operator paused.
 CREATE TABLE relay_pauses (
   region    TEXT NOT NULL PRIMARY KEY,
