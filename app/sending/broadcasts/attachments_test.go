@@ -127,8 +127,8 @@ func TestDraftKeepsAttachments(t *testing.T) {
 	if !slices.Equal(names(second), []string{"b.txt", "c.txt"}) || second[0].ID != first[1].ID || w.Count("attachment_pieces") != "2" {
 		t.Errorf("%q, %s pieces", names(second), w.Count("attachment_pieces"))
 	}
-	wantCode(t, patch(set(app.Attachment{ID: first[0].ID})), app.CodeValidation, "attachments[0].id")
-	wantCode(t, patch(set(app.Attachment{ID: second[0].ID}, app.Attachment{ID: second[0].ID})), app.CodeValidation, "attachments[1].id")
+	wantCode(t, patch(set(app.Attachment{ID: first[0].ID})), app.CodeValidation, "attachments[0].keep")
+	wantCode(t, patch(set(app.Attachment{ID: second[0].ID}, app.Attachment{ID: second[0].ID})), app.CodeValidation, "attachments[1].keep")
 	wantCode(t, patch(set(file("x/y", "1"))), app.CodeValidation, "attachments[0].filename")
 	wantCode(t, patch(set(app.Attachment{Path: "https://example.com/a"})), app.CodeValidation, "attachments[0].path")
 	wantCode(t, patch(set(app.Attachment{ID: second[0].ID}, file("d.txt", "12345678901234567"))), app.CodePayloadTooLarge, "attachments")
