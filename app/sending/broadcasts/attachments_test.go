@@ -200,3 +200,21 @@ func TestFetchedFilesOfBroadcasts(t *testing.T) {
 		t.Errorf("%d fetches, %d held, %+v", calls, held, files)
 	}
 }
+
+// A damaged attachment holds the broadcast before recipients begin.
+func TestDamagedAttachmentHoldsBroadcast(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(nil)
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		v, err := w.Services.Broadcasts.CreateBroadcast(t.Context(), w.Key, newsWith(file("a.txt", "aaaa")), mail.SendOptions{})
+		testserver.Must(t, err)
+		w.SQL(`UPDATE attachment_pieces SET content = CAST('bbbb' AS BLOB)`)
+		_, err = w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, v.ID, "", mail.SendOptions{})
+		testserver.Must(t, err)
+		testserver.SleepAndSettle(time.Minute)
+		if b := w.Broadcast(v.ID); b.Held != app.HoldDamaged || b.Started != 0 || len(testserver.Received(relay)) != 0 {
+			t.Errorf("held %q, %d started, %d received", b.Held, b.Started, len(testserver.Received(relay)))
+		}
+	})
+}
