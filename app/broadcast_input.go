@@ -235,10 +235,10 @@ func (c *BroadcastChange) applyFiles(b *Broadcast) error {
 		if at := slices.IndexFunc(b.Attachments, func(was Attachment) bool { return was.ID == a.ID }); at >= 0 {
 			a = b.Attachments[at]
 		} else if c.patch.Attachments.Value[i].ID != "" {
-			return Invalid(field+".id", "must be the id of an attachment of this broadcast")
+			return Invalid(field+".keep", "must be the id of an attachment of this broadcast")
 		}
 		if slices.ContainsFunc(out[:i], func(o Attachment) bool { return o.ID == a.ID }) {
-			return Invalid(field+".id", "is given twice")
+			return Invalid(field+".keep", "is given twice")
 		}
 		if shown[a.ContentID] {
 			return Invalid(field+".content_id", "is given twice")

@@ -84,6 +84,7 @@ func (tx *Tx) CopyAttachments(broadcastID string, files []app.Attachment) ([]app
 	return out, nil
 }
 
+// BroadcastAttachments returns the metadata of the attachments of a broadcast, oldest first.
 func (r *Reader) BroadcastAttachments(broadcastID string) ([]app.Attachment, error) {
 	return list(r, scanAttachment, `SELECT id, filename, content_type, content_id, size FROM attachments
 		WHERE broadcast_id = ? ORDER BY id`, broadcastID)

@@ -39,19 +39,19 @@ func TestBroadcastAttachmentShapes(t *testing.T) {
 		{`[{"filename":"a.txt","content":"aGk=","content_id":"x"}]`, "attachments[0].content_id", 422},
 		{`[{"filename":"a.txt","path":"https://example.com/a"}]`, "attachments[0].path", 422},
 		{`[{"filename":"a.txt","content":"aGk=","nonsense":1}]`, "nonsense", 422},
-		{`[{"id":"` + got[0].ID + `","filename":"b"}]`, "attachments[0].id", 422},
-		{`[{"id":"x"}]`, "attachments[0].id", 422},
-		{`[{"id":"` + app.NewID() + `"}]`, "attachments[0].id", 422},
+		{`[{"keep":"` + got[0].ID + `","filename":"b"}]`, "attachments[0].keep", 422},
+		{`[{"keep":"x"}]`, "attachments[0].keep", 422},
+		{`[{"keep":"` + app.NewID() + `"}]`, "attachments[0].keep", 422},
 		{`{}`, "attachments", 422},
 	} {
 		if w := a.call("PATCH", "/broadcasts/"+id, `{"attachments":`+c.attachments+`}`); w.Code != c.status || !strings.Contains(w.Body.String(), c.field) {
 			t.Errorf("%s: %d %s", c.attachments, w.Code, w.Body)
 		}
 	}
-	if w := a.call("POST", "/broadcasts", news(`,"attachments":[{"id":"`+got[0].ID+`"}]`)); w.Code != 422 {
+	if w := a.call("POST", "/broadcasts", news(`,"attachments":[{"keep":"`+got[0].ID+`"}]`)); w.Code != 422 {
 		t.Errorf("a new broadcast takes an id: %d %s", w.Code, w.Body)
 	}
-	a.broadcast(200, "PATCH", "/broadcasts/"+id, `{"attachments":[{"id":"`+got[1].ID+`"},{"filename":"c.txt","content":"aGk="}]}`)
+	a.broadcast(200, "PATCH", "/broadcasts/"+id, `{"attachments":[{"keep":"`+got[1].ID+`"},{"filename":"c.txt","content":"aGk="}]}`)
 	if now := a.storedAttachments(id); len(now) != 2 || now[0].ID != got[1].ID || now[1].Filename != "c.txt" {
 		t.Errorf("%+v", now)
 	}

@@ -78,6 +78,7 @@ var documentedLimits = map[string]int{
 	"webhooks events maxItems":                   webhook.MaxEvents,
 	"webhooks overlap_hours maximum":             webhook.MaxOverlapHours,
 	"AttachmentRequest content_id maxLength":     app.MaxContentID,
+	"DraftAttachment content_id maxLength":       app.MaxContentID,
 	"TemplateUseRequest variables maxProperties": app.MaxTemplateVariables,
 	"VariableRequest key maxLength":              app.MaxVariableKey,
 }

@@ -23,7 +23,7 @@ export function Files({ draft }) {
 		setBusy(true);
 		await attempt(async () => {
 			if (!(await draft.save())) return;
-			await api.patch(draft.path, { attachments: [...kept.map((file) => ({ id: file.id })), ...(await Promise.all(added.map(read)))] });
+			await api.patch(draft.path, { attachments: [...kept.map((file) => ({ keep: file.id })), ...(await Promise.all(added.map(read)))] });
 			await draft.settle(true);
 		});
 		setBusy(false);

@@ -67,7 +67,7 @@ func (l AttachmentList) Files() (out []app.Attachment) {
 
 // DraftAttachment is a file of a draft: a new one, or one that the draft has.
 type DraftAttachment struct {
-	ID string `json:"id,omitempty" format:"uuid" doc:"In place of the rest: keeps this attachment of the draft"`
+	Keep string `json:"keep,omitempty" doc:"In place of the rest: the id of an attachment of the draft, which stays"`
 	AttachmentRequest
 }
 
@@ -84,14 +84,14 @@ func (l *DraftAttachmentList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if err := a.checkNames(d, i); err != nil {
 			return err
 		}
-		if a.ID == "" {
+		if a.Keep == "" {
 			continue
 		}
-		file, at := a.file(), d.StackPointer()+jsontext.Pointer(fmt.Sprintf("/%d/id", i))
+		file, at := a.file(), d.StackPointer()+jsontext.Pointer(fmt.Sprintf("/%d/keep", i))
 		if file.Filename+file.ContentType+file.ContentID+file.Text+file.Path != "" || file.Content != nil {
 			return rest.NewShapeError(at, "can't be combined with other members")
 		}
-		if _, ok := app.ParseID(a.ID); !ok {
+		if _, ok := app.ParseID(a.Keep); !ok {
 			return rest.NewShapeError(at, "must be the id of an attachment of this broadcast")
 		}
 	}
@@ -102,7 +102,7 @@ func (l *DraftAttachmentList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 func (l DraftAttachmentList) Files() (out []app.Attachment) {
 	for i := range l {
 		file := l[i].file()
-		file.ID, _ = app.ParseID(l[i].ID)
+		file.ID, _ = app.ParseID(l[i].Keep)
 		out = append(out, file)
 	}
 	return out

@@ -127,8 +127,8 @@ func TestDraftKeepsAttachments(t *testing.T) {
 	if !slices.Equal(names(second), []string{"b.txt", "c.txt"}) || second[0].ID != first[1].ID || w.Count("attachment_pieces") != "2" {
 		t.Errorf("%q, %s pieces", names(second), w.Count("attachment_pieces"))
 	}
-	wantCode(t, patch(set(app.Attachment{ID: first[0].ID})), app.CodeValidation, "attachments[0].id")
-	wantCode(t, patch(set(app.Attachment{ID: second[0].ID}, app.Attachment{ID: second[0].ID})), app.CodeValidation, "attachments[1].id")
+	wantCode(t, patch(set(app.Attachment{ID: first[0].ID})), app.CodeValidation, "attachments[0].keep")
+	wantCode(t, patch(set(app.Attachment{ID: second[0].ID}, app.Attachment{ID: second[0].ID})), app.CodeValidation, "attachments[1].keep")
 	wantCode(t, patch(set(file("x/y", "1"))), app.CodeValidation, "attachments[0].filename")
 	wantCode(t, patch(set(app.Attachment{Path: "https://example.com/a"})), app.CodeValidation, "attachments[0].path")
 	wantCode(t, patch(set(app.Attachment{ID: second[0].ID}, file("d.txt", "12345678901234567"))), app.CodePayloadTooLarge, "attachments")
@@ -199,4 +199,22 @@ func TestFetchedFilesOfBroadcasts(t *testing.T) {
 	if calls != 2 || held != 0 || len(files) != 2 || string(files[1].Content) != "content of https://example.com/a.pdf" || files[1].ContentType != "application/pdf" {
 		t.Errorf("%d fetches, %d held, %+v", calls, held, files)
 	}
+}
+
+// A damaged attachment holds the broadcast before recipients begin.
+func TestDamagedAttachmentHoldsBroadcast(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(nil)
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		v, err := w.Services.Broadcasts.CreateBroadcast(t.Context(), w.Key, newsWith(file("a.txt", "aaaa")), mail.SendOptions{})
+		testserver.Must(t, err)
+		w.SQL(`UPDATE attachment_pieces SET content = CAST('bbbb' AS BLOB)`)
+		_, err = w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, v.ID, "", mail.SendOptions{})
+		testserver.Must(t, err)
+		testserver.SleepAndSettle(time.Minute)
+		if b := w.Broadcast(v.ID); b.Held != app.HoldDamaged || b.Started != 0 || len(testserver.Received(relay)) != 0 {
+			t.Errorf("held %q, %d started, %d received", b.Held, b.Started, len(testserver.Received(relay)))
+		}
+	})
 }

@@ -444,7 +444,7 @@ function Files({ draft }) {
     setBusy(true);
     await ui_float$attempt(async () => {
       if (!await draft.save()) return;
-      await api$api.patch(draft.path, { attachments: [...kept.map((file) => ({ id: file.id })), ...await Promise.all(added.map(read))] });
+      await api$api.patch(draft.path, { attachments: [...kept.map((file) => ({ keep: file.id })), ...await Promise.all(added.map(read))] });
       await draft.settle(true);
     });
     setBusy(false);
