@@ -181,6 +181,8 @@ type RelayNeeds struct {
 	Feedback string // host for the MX of the return path; empty: none
 	// ReserveSPF are the mechanisms of the region's reserves. A record without them is valid.
 	ReserveSPF []string `json:",omitzero"`
+	// Unsigned are the reserves, by their full names, through which messages have no DKIM signature.
+	Unsigned []string `json:",omitzero"`
 }
 
 // Key returns the key pair in a state; nil: none.

@@ -148,6 +148,9 @@ func (s *Settings) MissingRelay(region string) string {
 	return "no relay for region " + region
 }
 
+// FeedbackSetting is the name of the setting that says that a provider has reported events.
+func FeedbackSetting(source string) string { return "feedback_" + source }
+
 // Region is a relay as DNS records depend on it.
 type Region struct {
 	Name  string         `json:"name"`

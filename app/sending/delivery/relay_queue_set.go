@@ -300,7 +300,12 @@ func RegionSettings(list []relayurl.Relay, regions []Region, capture bool) []bas
 			}
 			if i == 0 {
 				r.Needs = list[at].Needs()
-			} else if spf := spfOfReserve(&list[at]); spf != "" && !slices.Contains(r.Needs.SPFTerms(), spf) {
+				continue
+			}
+			if !list[at].DKIM {
+				r.Needs.Unsigned = append(r.Needs.Unsigned, name)
+			}
+			if spf := spfOfReserve(&list[at]); spf != "" && !slices.Contains(r.Needs.SPFTerms(), spf) {
 				r.Needs.ReserveSPF = append(r.Needs.ReserveSPF, spf)
 			}
 		}

@@ -178,6 +178,8 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
 		case strings.Contains(text, dailyLimit):
 			return blockReason{Quota, text, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
+		case t.Failures == 0 && t.Domain != "":
+			return blockReason{Relay, text, verdict.Blocker{Kind: verdict.Unaligned, Trouble: t}}
 		case t.Failures > 0: // 0: the trouble of a missing relay
 			return blockReason{Relay, text, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
 		}
