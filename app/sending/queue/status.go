@@ -172,14 +172,17 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 			return blockReason{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
 		}
 	}
+	for _, t := range st.troubles[k.relay] { // what the domain lacks for a reserve matters while the primary fails
+		if t.Failures == 0 && t.TeamID == k.team && t.Domain != "" && t.Domain == k.domain {
+			return blockReason{Relay, t.Detail.Message, verdict.Blocker{Kind: verdict.Unaligned, Trouble: t}}
+		}
+	}
 	for _, t := range st.troubles[k.relay] {
 		text := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
 		switch {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
 		case strings.Contains(text, dailyLimit):
 			return blockReason{Quota, text, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
-		case t.Failures == 0 && t.Domain != "":
-			return blockReason{Relay, text, verdict.Blocker{Kind: verdict.Unaligned, Trouble: t}}
 		case t.Failures > 0: // 0: the trouble of a missing relay
 			return blockReason{Relay, text, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
 		}

@@ -2,6 +2,7 @@ package relays_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +88,7 @@ func recheck(t *testing.T, w *testserver.Server) {
 // Adding, ordering, switching and removing relays changes what a record should be, and not whether
 // the domain may send.
 func TestRelaysDoNotChangeStatusOfDomain(t *testing.T) {
-	testserver.SynctestHours(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w, dns, _, _, _ := aligned(t, nil)
 		d := verified(t, w, dns, "acme.test", "v=spf1 a:relay.test ~all", "none")
 		s := w.CommandServices().Relays
@@ -131,4 +132,203 @@ func TestRelaysDoNotChangeStatusOfDomain(t *testing.T) {
 			t.Errorf("without the mechanism that it was verified with: %s", got)
 		}
 	})
+}
+
+func sendFrom(t *testing.T, w *testserver.Server, domain string) string {
+	t.Helper()
+	id, err := w.SendFrom(domain)
+	testserver.Must(t, err)
+	return id
+}
+
+// Mail that would fail the DMARC policy of its domain through an unsigned reserve waits, and nothing
+// else does.
+func TestUnsignedReserveTakesNoMailOfStrictDomain(t *testing.T) {
+	testserver.BothEngines(t)
+	for _, ends := range []string{"the primary works again", "an operator switches", "the policy changes"} {
+		t.Run(ends, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
+				w, dns, first, second, down := aligned(t, func(r *relayurl.Relay) { r.DKIM = false })
+				const spf = "v=spf1 a:relay.test a:b.test ~all"
+				verified(t, w, dns, "strict.test", spf, "reject")
+				verified(t, w, dns, "careful.test", spf, "quarantine")
+				verified(t, w, dns, "lax.test", spf, "none")
+				fail(first, down)
+				strict, careful, lax := sendFrom(t, w, "strict.test"), sendFrom(t, w, "careful.test"), sendFrom(t, w, "lax.test")
+				pass(5 * time.Minute)
+				later, laxer := sendFrom(t, w, "strict.test"), sendFrom(t, w, "lax.test")
+				pass(5 * time.Minute)
+				for _, id := range []string{lax, laxer} {
+					if w.WantLastEvent(id, app.Sent); second.FinalDots(id) != 1 {
+						t.Errorf("of lax.test: %s", w.Timeline(id))
+					}
+				}
+				for id, policy := range map[string]string{strict: "reject", careful: "quarantine", later: "reject"} {
+					text := w.Timeline(id)
+					if len(second.Transactions(id)) > 0 || strings.Count(text, "the DMARC policy of the domain is "+policy) != 1 {
+						t.Errorf("policy %s: it was tried %d times; timeline:\n%s", policy, len(second.Transactions(id)), text)
+					}
+					shown, err := w.Services.Queue.Show(t.Context(), "", id)
+					testserver.Must(t, err)
+					if v, err := w.Services.Queue.Verdict(t.Context(), w.Key, id); err != nil || v.Code != "waiting_alignment" || !strings.Contains(shown.Reason, "no DKIM signature") {
+						t.Errorf("shown as %q, %v %v", shown.Reason, v, err)
+					}
+				}
+				if n := strings.Count(w.Log.String(), "mail of a domain does not leave through a reserve"); n != 2 {
+					t.Errorf("%d warnings", n)
+				}
+				relay := second
+				switch ends {
+				case "the primary works again":
+					relay = first
+					repair(first, down)
+				case "an operator switches":
+					_, err := w.CommandServices().Relays.Switch(t.Context(), regionA, "b")
+					testserver.Must(t, err)
+				case "the policy changes":
+					for _, name := range []string{"strict.test", "careful.test"} {
+						dns.Publish([]app.DNSRecord{{Type: "TXT", Name: "_dmarc." + name, Value: "v=DMARC1; p=none"}})
+					}
+					recheck(t, w)
+				}
+				pass(11 * time.Minute)
+				for _, id := range []string{strict, careful, later} {
+					if w.WantLastEvent(id, app.Sent); relay.FinalDots(id) != 1 {
+						t.Errorf("afterwards: %s", w.Timeline(id))
+					}
+				}
+				pass(time.Minute)
+				if open := w.SQL("SELECT domain FROM relay_troubles WHERE ended_at IS NULL AND domain IS NOT NULL"); len(open) > 0 {
+					t.Errorf("open troubles of %q", open)
+				}
+			})
+		})
+	}
+}
+
+// Broadcasts wait for the same reasons.
+func TestUnsignedReserveTakesNoBroadcastOfStrictDomain(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, dns, first, second, down := aligned(t, func(r *relayurl.Relay) { r.DKIM = false })
+		dns.Publish([]app.DNSRecord{{Type: "TXT", Name: "_dmarc." + testserver.TestDomain, Value: "v=DMARC1; p=reject"}})
+		id := w.SQL("SELECT id FROM domains WHERE name = ?", testserver.TestDomain)[0]
+		d := w.Domain(id)
+		dns.Publish(w.Services.Domains.DomainRecords(&d), app.RecordDKIM, app.RecordSPF)
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, id))
+		fail(first, down)
+		w.AddSubscribers(30)
+		b := w.AddDraft()
+		w.Queue(b)
+		pass(10 * time.Minute)
+		if n := len(second.Transactions("")); n > 0 {
+			t.Errorf("%d left through the reserve", n)
+		}
+		repair(first, down)
+		pass(15 * time.Minute)
+		testserver.WantEachOnce(t, testserver.Received(first, second), 30)
+	})
+}
+
+func TestAlignedOnly(t *testing.T) {
+	for _, only := range []bool{true, false} {
+		t.Run(fmt.Sprint(only), func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
+				w, dns, first, second, down := aligned(t, nil)
+				verified(t, w, dns, "named.test", "v=spf1 a:relay.test a:b.test ~all", "reject")
+				verified(t, w, dns, "lacks.test", "v=spf1 a:relay.test ~all", "reject")
+				s := w.CommandServices().Relays
+				_, err := s.SetPolicy(t.Context(), regionA, relays.PolicyInput{AlignedOnly: &only})
+				testserver.Must(t, err)
+				fail(first, down)
+				named, lacks := sendFrom(t, w, "named.test"), []string{sendFrom(t, w, "lacks.test"), sendFrom(t, w, "lacks.test")}
+				pass(10 * time.Minute)
+				if w.WantLastEvent(named, app.Sent); second.FinalDots(named) != 1 || strings.Contains(w.Timeline(named), "does not name") {
+					t.Errorf("only=%v, named: %s", only, w.Timeline(named))
+				}
+				const line = "the SPF record of lacks.test does not name us-east-1/b"
+				warned := strings.Count(w.Log.String(), "mail leaves through a reserve that the SPF record of its domain does not name")
+				for _, id := range lacks {
+					if !only {
+						if w.WantLastEvent(id, app.Sent); second.FinalDots(id) != 1 || !strings.Contains(w.OnlyEvent(id, app.EventType(app.Sent)).Detail.Message, line) || warned != 1 {
+							t.Errorf("%d warnings, %s", warned, w.Timeline(id))
+						}
+						continue
+					}
+					if len(second.Transactions(id)) > 0 || warned != 0 || !strings.Contains(w.Timeline(id), "the SPF record of the domain does not name it") {
+						t.Errorf("%d warnings, %s", warned, w.Timeline(id))
+					}
+				}
+				if !only {
+					return
+				}
+				dns.Publish([]app.DNSRecord{{Type: "TXT", Name: "send.lacks.test", Value: "v=spf1 a:relay.test a:b.test ~all"}})
+				recheck(t, w)
+				for _, id := range lacks {
+					if w.WantLastEvent(id, app.Sent); second.FinalDots(id) != 1 {
+						t.Errorf("with the record: %s", w.Timeline(id))
+					}
+				}
+			})
+		})
+	}
+}
+
+// A reserve of Amazon SES needs no term, since SES uses an envelope sender of its own.
+func TestAlignedOnlyNeedsNoTermOfSES(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, dns, first, second, down := aligned(t, func(r *relayurl.Relay) {
+			r.Host, r.Profile = "email-smtp.eu-west-1.amazonaws.com", relayurl.ProfileSES
+		})
+		d := verified(t, w, dns, "acme.test", "v=spf1 a:relay.test ~all", "reject")
+		if row := spfRow(t, w, d.ID); row.Value != "v=spf1 a:relay.test ~all" || row.Detail != "" {
+			t.Errorf("%+v", row)
+		}
+		_, err := w.CommandServices().Relays.SetPolicy(t.Context(), regionA, relays.PolicyInput{AlignedOnly: new(true)})
+		testserver.Must(t, err)
+		fail(first, down)
+		id := sendFrom(t, w, "acme.test")
+		pass(5 * time.Minute)
+		if w.WantLastEvent(id, app.Sent); second.FinalDots(id) != 1 {
+			t.Error(w.Timeline(id))
+		}
+	})
+}
+
+// A message that is larger than the reserve accepts does not bounce, because the primary may take it.
+func TestMessageTooLargeForReserve(t *testing.T) {
+	for name, answer := range map[string]testserver.Answer{
+		"known in advance": func(context.Context, *app.Outgoing, func() error) app.Result {
+			return app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: app.Reply{Enhanced: "5.3.4", Text: "the message has 900 bytes, the relay takes 500"}}
+		},
+		"refused":            testserver.ReplyWith(app.StageMail, 552, "message size exceeds fixed maximum message size"),
+		"refused at the end": testserver.ReplyWith(app.StageDot, 552, "message size exceeds fixed maximum message size"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
+				w, first, second, down := twoRelays(t, nil)
+				fail(first, down)
+				small := w.Send("ann@example.net")
+				pass(5 * time.Minute)
+				w.WantLastEvent(small, app.Sent) // so that the reserve has taken mail of the domain
+				second.SetScript(testserver.Always(answer))
+				large := w.Send("bob@example.net")
+				pass(20 * time.Minute)
+				if e := w.Email(large); e.LastEvent == app.Failed || e.LastEvent == app.Bounced || len(second.Transactions(large)) != 1 {
+					t.Errorf("%s after %d transactions: %s", e.LastEvent, len(second.Transactions(large)), w.Timeline(large))
+				}
+				if ev := w.OnlyEvent(large, app.EventDeferred); !strings.Contains(ev.Detail.Message, "too large for this reserve and waits for us-east-1") {
+					t.Errorf("timeline: %s", w.Timeline(large))
+				}
+				second.SetScript(nil)
+				other := w.Send("carl@example.net")
+				pass(time.Minute)
+				w.WantLastEvent(other, app.Sent)
+				repair(first, down)
+				pass(30 * time.Minute)
+				if w.WantLastEvent(large, app.Sent); first.FinalDots(large) != 1 {
+					t.Errorf("it left %d times through the primary", first.FinalDots(large))
+				}
+			})
+		})
+	}
 }
