@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/feedback"
 	"mailer/app/rules/relayurl"
 	"mailer/app/sending/relays"
 	"mailer/app/server"
 	"mailer/app/testing/testserver"
+	"mailer/db"
 )
 
 const (
@@ -331,4 +333,154 @@ func TestMessageTooLargeForReserve(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The MX of return paths leads to one host. While that is the provider's of the primary, mail through
+// a reserve has no return path of this server: bounces come by the webhook of the reserve.
+func TestReturnPathOfReserve(t *testing.T) {
+	for host, want := range map[string]string{"email-smtp.eu-west-1.amazonaws.com": "ann@acme.test", "relay.test": "@send.acme.test"} {
+		t.Run(host, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
+				testserver.FastHeartbeat(t)
+				dns := testserver.NewDNS()
+				primary := relayurl.Relay{Region: regionA, Host: host, Port: 587, Connections: 4, DKIM: true, Profile: relayurl.ProfileGeneric}
+				if strings.HasSuffix(host, "amazonaws.com") {
+					primary.Profile = relayurl.ProfileSES
+				}
+				second := testserver.NewRelayOf(relayurl.Relay{Region: regionA, Name: relayB, Host: "b.test", Port: 587, Connections: 4, DKIM: true}, nil)
+				w := testserver.NewWithConfig(t, server.Config{Resolver: dns.Lookup, BounceHost: "bounces.mail.example"}, testserver.NewRelayOf(primary, nil), second)
+				w.Start()
+				waitForTick()
+				d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+				dns.Publish(w.Services.Domains.DomainRecords(&d))
+				testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+				pass(time.Second)
+				_, err := w.CommandServices().Relays.Switch(t.Context(), regionA, "b")
+				testserver.Must(t, err)
+				waitForTick()
+				id := sendFrom(t, w, "acme.test")
+				pass(time.Second)
+				if got := second.Transactions(id); len(got) != 1 || !strings.HasSuffix(got[0].Message.EnvelopeFrom, want) {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
+// Reports of both providers count for the same team: those of Amazon SES by its id, and those of
+// Postmark by a header, in emails and in broadcasts.
+func TestReportsOfPrimaryAndReserve(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
+		ses := relayurl.Relay{Host: "email-smtp.eu-west-1.amazonaws.com", Port: 587, Connections: 4, Profile: relayurl.ProfileSES}
+		postmark := relayurl.Relay{Host: "smtp.postmarkapp.com", Port: 587, Connections: 4}
+		const sesID = "0102018f0000abcd-11111111-2222-3333-4444-555555555555-000000"
+		accepts := testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.Accept(ctx, m, authorize)
+			res.Reply.Text = "Ok " + sesID
+			return res
+		})
+		for _, order := range [][2]relayurl.Relay{{ses, postmark}, {postmark, ses}} {
+			order[0].Region, order[1].Region, order[1].Name = regionA, regionA, relayB
+			first, second := testserver.NewRelayOf(order[0], nil), testserver.NewRelayOf(order[1], nil)
+			w := testserver.New(t, first, second)
+			w.Start()
+			waitForTick()
+			for i, relay := range []*testserver.FakeRelay{first, second} {
+				if relay.Profile == relayurl.ProfileSES {
+					relay.SetScript(accepts)
+				}
+				if i == 1 {
+					_, err := w.CommandServices().Relays.Switch(t.Context(), regionA, "b")
+					testserver.Must(t, err)
+					waitForTick()
+				}
+				to := fmt.Sprintf("bob%d@example.net", i)
+				id := w.Send(to)
+				pass(time.Second)
+				w.WantLastEvent(id, app.Sent)
+				report := feedback.Report{Source: app.SourcePostmark, ID: "p", EmailID: idHeader(relay.Transactions(id)), Recipient: to, Kind: feedback.Bounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: "5.1.1", Diagnostic: "550 5.1.1 no"}
+				if relay.Profile == relayurl.ProfileSES {
+					report.Source, report.ID, report.EmailID, report.ProviderID = app.SourceSES, "s", "", sesID
+				}
+				w.Report(report)
+				if w.WantLastEvent(id, app.Bounced); w.Suppression(to).ID == "" {
+					t.Errorf("%s is not suppressed", to)
+				}
+			}
+			w.AddSubscribers(1)
+			b := w.AddDraft()
+			w.Queue(b)
+			pass(10 * time.Second)
+			if sent := second.Transactions(w.EmailIDTo(b, testserver.SubscriberAddress(0))); second.Host == postmark.Host && idHeader(sent) == "" {
+				t.Errorf("the broadcast left without the header: %+v", sent)
+			}
+			w.Stop()
+		}
+	})
+}
+
+// idHeader returns the id in the header by which Postmark reports an email.
+func idHeader(sent []testserver.Transaction) string {
+	for _, tx := range sent {
+		for _, h := range tx.Message.Mail.Headers {
+			if h.Name == "X-PM-Metadata-"+app.EmailIDKey {
+				return h.Value
+			}
+		}
+	}
+	return ""
+}
+
+// A signature that covers fields which Amazon SES writes itself is not used again there.
+func TestSignatureOfOtherRelayIsNotUsedAgain(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
+		first := testserver.NewRelayOf(relayurl.Relay{Region: regionA, Host: "relay.test", Port: 587, Connections: 4}, testserver.Always(testserver.ReplyWith(app.StageDot, 451, "later")))
+		second := testserver.NewRelayOf(relayurl.Relay{Region: regionA, Name: relayB, Host: "b.test", Port: 587, Connections: 4, Profile: relayurl.ProfileSES}, nil)
+		w := testserver.Start(t, first, second)
+		waitForTick()
+		id := w.Send("bob@example.net")
+		pass(time.Second)
+		w.WriteDB(func(tx *db.Tx) error {
+			return tx.Write("UPDATE units SET signature = ? WHERE email_id = ?", "DKIM-Signature: v=1; h=From:Date:\r\n Message-ID; b=x\r\n", id)
+		})
+		_, err := w.CommandServices().Relays.Switch(t.Context(), regionA, "b")
+		testserver.Must(t, err)
+		pass(time.Hour)
+		if sent := second.Transactions(id); len(sent) != 1 || sent[0].Message.Signature != "" {
+			t.Errorf("%+v", sent)
+		}
+	})
+}
+
+// The forecast of a broadcast is that of the relay that carries it.
+func TestForecastFollowsSwitch(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
+		first := testserver.NewRelayOf(relayurl.Relay{Region: regionA, Host: "relay.test", Port: 587, Connections: 4, Rate: 10}, nil)
+		second := testserver.NewRelayOf(relayurl.Relay{Region: regionA, Name: relayB, Host: "b.test", Port: 587, Connections: 4, Rate: 1, Daily: 1000}, nil)
+		w := testserver.Start(t, first, second)
+		waitForTick()
+		b := w.StoreBroadcast(regionA, 3600, time.Now().Add(2*time.Hour))
+		around := func(want time.Duration) {
+			t.Helper()
+			got := w.FinishTimes(b)[b.ID] - time.Until(b.ScheduledAt)
+			plan := w.ForecastBroadcast(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: regionA, Audience: 3600, From: b.From})
+			if got < want-time.Second || got > want+want/5 || plan.FinishesAt.IsZero() {
+				t.Errorf("it takes %s, want %s; plan %+v", got, want, plan)
+			}
+		}
+		around(6 * time.Minute)
+		_, err := w.CommandServices().Relays.Switch(t.Context(), regionA, "b")
+		testserver.Must(t, err)
+		waitForTick()
+		around(5 * 24 * time.Hour) // 700 of 1,000 a day are for broadcasts
+		_, err = w.CommandServices().Relays.Switch(t.Context(), regionA, regionA)
+		testserver.Must(t, err)
+		waitForTick()
+		around(6 * time.Minute)
+	})
 }
