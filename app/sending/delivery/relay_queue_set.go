@@ -293,6 +293,9 @@ func RegionSettings(list []relayurl.Relay, regions []Region, capture bool) []bas
 	var out []base.Region
 	for _, region := range regions {
 		r := base.Region{Name: region.Name}
+		if region.pinned() {
+			r.Relays = region.Relays
+		}
 		for i, name := range region.Relays {
 			at := slices.IndexFunc(list, func(relay relayurl.Relay) bool { return relay.FullName() == name })
 			if capture || at < 0 {

@@ -321,6 +321,9 @@ func TestMessageTooLargeForReserve(t *testing.T) {
 				if ev := w.OnlyEvent(large, app.EventDeferred); !strings.Contains(ev.Detail.Message, "too large for this reserve and waits for us-east-1") {
 					t.Errorf("timeline: %s", w.Timeline(large))
 				}
+				if shown, err := w.Services.Queue.Show(t.Context(), "", large); err != nil || !strings.Contains(shown.Reason, "while connecting: refused") {
+					t.Errorf("it waits because of %+v, %v", shown, err)
+				}
 				second.SetScript(nil)
 				other := w.Send("carl@example.net")
 				pass(time.Minute)

@@ -131,6 +131,9 @@ func TestActiveRelayIsRemoved(t *testing.T) {
 		ids = append(ids, w.Send("dora@example.net"))
 		pass(2 * time.Hour)
 		onceEach(t, w, ids, first, third)
+		if missing := w.Services.Settings.MissingRelay(app.OnlyQueue(regionA, regionA+"/c")); missing != "no relay us-east-1/c" || w.Services.Settings.MissingRelay(app.OnlyQueue(regionA, relayB)) != "" {
+			t.Errorf("missing: %q", missing)
+		}
 		if n := third.FinalDots(ids[0]); n != 0 {
 			t.Errorf("%d left through the removed relay", n)
 		}
