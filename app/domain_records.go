@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"mailer/app/kit/mailbox"
@@ -67,10 +68,15 @@ func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRec
 
 // spfValue returns the whole SPF record for a return path from which nobody else sends.
 func (n RelayNeeds) spfValue() string {
-	if n.SPF == "" {
-		return "v=spf1 ~all"
+	return strings.Join(slices.Concat([]string{"v=spf1"}, n.SPFTerms(), []string{"~all"}), " ")
+}
+
+// SPFTerms returns the mechanisms of all relays of the region, that of the primary first.
+func (n RelayNeeds) SPFTerms() (terms []string) {
+	if n.SPF != "" {
+		terms = append(terms, n.SPF)
 	}
-	return "v=spf1 " + n.SPF + " ~all"
+	return append(terms, n.ReserveSPF...)
 }
 
 // sortedKeys returns the signing key first, then the next, then the retired ones, newest first.

@@ -123,6 +123,39 @@ type RecordCheck struct {
 	Detail        string `json:"detail,omitzero"` // what was found instead, and what to change
 	InheritedFrom string `json:"inherited_from,omitzero"`
 	Policy        string `json:"policy,omitzero"`
+
+	// Of the SPF record of a return path: the mechanism that made it valid, or AnySPF, and the
+	// mechanisms of the region's relays that it has and that it lacks.
+	ValidBy string   `json:"valid_by,omitzero"`
+	Has     []string `json:"has,omitzero"`
+	Lacks   []string `json:"lacks,omitzero"`
+}
+
+// AnySPF is the value of RecordCheck.ValidBy if the relay needed no mechanism.
+const AnySPF = "any"
+
+// SPFCheck returns the result of the last check of the SPF record of the return path.
+func (d *Domain) SPFCheck() RecordCheck {
+	return d.checkOf(RecordSPF, d.ReturnPathName())
+}
+
+// checkOf returns the result of the last check of a TXT record.
+func (d *Domain) checkOf(record, name string) RecordCheck {
+	for _, c := range d.Checks {
+		if c.Record == record && c.Name == name && c.Type == string(DNSText) {
+			return c
+		}
+	}
+	return RecordCheck{}
+}
+
+// StrictDMARC returns the DMARC policy of the domain if receivers don't accept mail that fails it:
+// quarantine or reject. Otherwise, and if no check found the policy, it returns "".
+func (d *Domain) StrictDMARC() string {
+	if p := d.checkOf(RecordDMARC, DmarcName(d.Name)).Policy; p == "quarantine" || p == "reject" {
+		return p
+	}
+	return ""
 }
 
 // DNSRecord is a record that the owner of a domain publishes.
@@ -148,6 +181,8 @@ type RelayNeeds struct {
 	Feedback string // host for the MX of the return path; empty: none
 	// ReserveSPF are the mechanisms of the region's reserves. A record without them is valid.
 	ReserveSPF []string `json:",omitzero"`
+	// Unsigned are the reserves, by their full names, through which messages have no DKIM signature.
+	Unsigned []string `json:",omitzero"`
 }
 
 // Key returns the key pair in a state; nil: none.

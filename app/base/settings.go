@@ -135,23 +135,34 @@ func (s *Settings) RegionOf(region string) string {
 	return app.DefaultRegion
 }
 
-// MissingRelay returns why no mail leaves through a region; empty: the region has a relay, or no
-// server has run yet.
-func (s *Settings) MissingRelay(region string) string {
+// MissingRelay returns why no mail of a queue of units leaves; empty: its region has a relay, and the
+// one that is fixed for the queue if there is one, or no server has run yet.
+func (s *Settings) MissingRelay(queue string) string {
 	now := s.Relays()
+	region, relay := app.QueueRegion(queue), app.QueueRelay(queue)
+	at := slices.IndexFunc(now.Regions, func(r Region) bool { return r.Name == region })
 	switch {
 	case now.NoRelay:
 		return "no relay is configured"
-	case len(now.Regions) == 0 || slices.ContainsFunc(now.Regions, func(r Region) bool { return r.Name == region }):
+	case len(now.Regions) == 0:
 		return ""
+	case at < 0:
+		return "no relay for region " + region
+	case relay != "" && !slices.Contains(now.Regions[at].Relays, relay):
+		return "no relay " + relay
 	}
-	return "no relay for region " + region
+	return ""
 }
+
+// FeedbackSetting is the name of the setting that says that a provider has reported events.
+func FeedbackSetting(source string) string { return "feedback_" + source }
 
 // Region is a relay as DNS records depend on it.
 type Region struct {
 	Name  string         `json:"name"`
 	Needs app.RelayNeeds `json:"needs,omitzero"`
+	// Relays are the full names of its relays if there are several.
+	Relays []string `json:"relays,omitzero"`
 }
 
 // loadSettings sets the settings: own for a server, and those that the last server of the database

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,10 +133,30 @@ func (s *Service) judgeDomain(d *app.Domain, team string) Check {
 	if found.OK && d.Status != app.DomainVerified {
 		found = bad(name, "domain_unverified", d.ID, "id", d.ID, "domain", d.Name, "team", team, "status", string(d.Status), "state", strings.ReplaceAll(string(d.Status), "_", " "))
 	}
+	if found.OK {
+		return s.judgeReserves(d, team)
+	}
 	if d.Status != app.DomainVerified && clock.Since(d.CreatedAt) < setupTime {
 		return found.lesser()
 	}
 	return found
+}
+
+// judgeReserves checks whether mail of a verified domain may leave through every relay of its region.
+func (s *Service) judgeReserves(d *app.Domain, team string) Check {
+	name, region := "domain "+d.Name, s.Settings.RegionOf(d.Region)
+	params := []string{"id", d.ID, "domain", d.Name, "team", team, "region", region}
+	if lacks := d.SPFCheck().Lacks; len(lacks) > 0 {
+		record := s.domains.DomainRecords(d)
+		i := slices.IndexFunc(record, func(r app.DNSRecord) bool { return r.Record == app.RecordSPF && r.Type == string(app.DNSText) })
+		return bad(name, "domain_reserve", d.ID, append(params, "name", record[i].Name, "missing", strings.Join(lacks, ", "), "value", record[i].Value)...)
+	}
+	for _, r := range s.Settings.Relays().Regions {
+		if r.Name == region && len(r.Needs.Unsigned) > 0 && d.StrictDMARC() != "" {
+			return bad(name, "domain_unsigned", d.ID, append(params, "relay", strings.Join(r.Needs.Unsigned, ", "), "policy", d.StrictDMARC())...)
+		}
+	}
+	return good(name, "verified, team %s", team)
 }
 
 // checkCapture reports that the server was started without sending.

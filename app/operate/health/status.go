@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/rules/feedback"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/queue"
 	"mailer/app/sending/relays"
@@ -148,7 +150,7 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 	}
 	var checks []Check
 	for _, r := range all {
-		c := good("relay "+r.Region, "%s: %s", r.Host, r.State)
+		c := good("relay "+r.FullName(), "%s: %s", r.Host, r.State)
 		switch {
 		case r.State == delivery.RelayPaused:
 			c = ofRelay(&r, "relay_paused", "reason", textOf(r.Reason))
@@ -157,12 +159,43 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 		}
 		checks = append(checks, c)
 	}
+	reports, err := s.reserveReports(ctx, all)
+	return append(checks, reports...), err
+}
+
+// reserveReports checks that the providers of reserves report bounces and complaints. A reserve that
+// is the primary of another region shows there whether they do.
+func (s *Service) reserveReports(ctx context.Context, all []relays.Status) (checks []Check, err error) {
+	regions, err := s.routing.Regions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		r := &all[i]
+		reserve := func(region relays.RegionStatus) bool { return slices.Index(region.Relays, r.FullName()) > 0 }
+		primary := func(region relays.RegionStatus) bool { return region.Relays[0] == r.FullName() }
+		host, _, _ := net.SplitHostPort(r.Host)
+		provider := feedback.ProviderByHost(host)
+		if provider.Source == "" || !slices.ContainsFunc(regions, reserve) || slices.ContainsFunc(regions, primary) {
+			continue
+		}
+		seen, err := s.setting(ctx, base.FeedbackSetting(provider.Source))
+		if err != nil {
+			return nil, err
+		}
+		name := "relay " + r.FullName() + " reports"
+		if seen == nil {
+			checks = append(checks, bad(name, "relay_reports", r.FullName(), "relay", r.FullName(), "host", r.Host, "provider", provider.Name))
+			continue
+		}
+		checks = append(checks, good(name, "%s reports bounces and complaints", provider.Name))
+	}
 	return checks, nil
 }
 
 // ofRelay returns a failed check of a relay.
 func ofRelay(r *relays.Status, id, what, message string) Check {
-	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, message)
+	c := bad("relay "+r.FullName(), id, r.FullName(), "relay", r.FullName(), "host", r.Host, what, message)
 	if r.From == relays.FromFlag && id != "relay_paused" {
 		return c.ofFlags()
 	}
@@ -287,9 +320,9 @@ const maxRelayChecks = 8
 
 func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error) {
 	if r.State == delivery.RelayPaused {
-		return good("relay "+r.Region, "%s: not tested, because it is paused", r.Host), nil
+		return good("relay "+r.FullName(), "%s: not tested, because it is paused", r.Host), nil
 	}
-	tested, err := s.routing.Test(ctx, relays.TestInput{Region: r.Region})
+	tested, err := s.routing.Test(ctx, relays.TestInput{Region: r.FullName()})
 	if err != nil {
 		return Check{}, err
 	}
@@ -298,5 +331,5 @@ func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error)
 			return ofRelay(r, "relay_"+step.Step, "said", step.Reply), nil
 		}
 	}
-	return good("relay "+r.Region, "%s: connected, authenticated, sender accepted", r.Host), nil
+	return good("relay "+r.FullName(), "%s: connected, authenticated, sender accepted", r.Host), nil
 }

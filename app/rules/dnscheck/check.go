@@ -41,7 +41,7 @@ func Check(ctx context.Context, d *app.Domain, needs app.RelayNeeds, trackingTar
 		g.SetLimit(maxConcurrent)
 		for i, r := range records {
 			if r.Required == required {
-				g.Go(func() error { checks[i] = c.check(ctx, r, i); return nil })
+				g.Go(func() error { checks[i] = c.remember(c.check(ctx, r, i)); return nil })
 			}
 		}
 		g.Wait()
@@ -117,6 +117,20 @@ func (c *checker) check(ctx context.Context, r app.DNSRecord, index int) (result
 		return c.checkDMARC(ctx, r)
 	}
 	return c.checkTracking(ctx, r)
+}
+
+// remember adds to an unknown result what the last check found about the relays and the policy.
+func (c *checker) remember(check app.RecordCheck) app.RecordCheck {
+	if check.Live != app.LiveUnknown {
+		return check
+	}
+	for _, before := range c.domain.Checks {
+		if before.Record == check.Record && before.Name == check.Name && before.Type == check.Type {
+			check.ValidBy, check.Has, check.Lacks = before.ValidBy, before.Has, before.Lacks
+			check.Policy, check.InheritedFrom = before.Policy, before.InheritedFrom
+		}
+	}
+	return check
 }
 
 // verdict returns a result. detail is one or more sentences, or empty.

@@ -142,7 +142,7 @@ func TestCheckFindsAllRecords(t *testing.T) {
 	got := Check(t.Context(), d, sesNeeds, "mail.acme.test", slices.Concat(provider, lines).lookup)
 	want := []app.RecordCheck{
 		{Record: "DKIM", Name: "mailer._domainkey.example.com", Type: "TXT", Live: app.LiveFound},
-		{Record: "SPF", Name: "send.example.com", Type: "TXT", Live: app.LiveFound},
+		{Record: "SPF", Name: "send.example.com", Type: "TXT", Live: app.LiveFound, ValidBy: "include:amazonses.com", Has: []string{"include:amazonses.com"}},
 		{Record: "SPF", Name: "send.example.com", Type: "MX", Live: app.LiveFound},
 		{Record: "DMARC", Name: "_dmarc.example.com", Type: "TXT", Live: app.LiveFound, Policy: "reject"},
 		{Record: "Tracking", Name: "links.example.com", Type: "CNAME", Live: app.LiveFound},

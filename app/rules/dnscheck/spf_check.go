@@ -1,6 +1,7 @@
 package dnscheck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,7 +10,7 @@ import (
 	"mailer/app"
 )
 
-// checkSPF checks the record of the return path, which must allow the relay.
+// checkSPF checks the record of the return path, which must allow the primary of the region.
 func (c *checker) checkSPF(ctx context.Context, r app.DNSRecord) app.RecordCheck {
 	answer, err := c.lookup(ctx, r.Name, app.DNSText)
 	if err != nil {
@@ -84,11 +85,51 @@ func (c *checker) wantedTerm() (want spfTerm, needed bool) {
 	if c.needs.SPF == "" {
 		return spfTerm{}, false
 	}
-	want, err := parseSPFTerm(c.needs.SPF)
+	return parsedTerm(c.needs.SPF), true
+}
+
+func parsedTerm(mechanism string) spfTerm {
+	want, err := parseSPFTerm(mechanism)
 	if err != nil { // not a valid mechanism: compare the text
-		want = spfTerm{name: c.needs.SPF}
+		want = spfTerm{name: mechanism}
 	}
-	return want, true
+	return want
+}
+
+// allows reports whether a valid record contains a mechanism.
+func (c *checker) allows(ctx context.Context, name string, rec *spfRecord, mechanism string) bool {
+	w := &spfWalk{lookup: c.lookup, want: parsedTerm(mechanism), needed: true}
+	_, err := w.record(ctx, name, rec, true)
+	return err == nil && w.found
+}
+
+// validBy returns the mechanism because of which a verified domain stays verified although its record
+// lacks that of the primary: another relay was the primary when the domain was verified. Empty: there
+// is none.
+func (c *checker) validBy(ctx context.Context, name string, rec *spfRecord) string {
+	by := c.domain.SPFCheck().ValidBy
+	if c.domain.Status != app.DomainVerified || by == "" || by == c.needs.SPF || by != app.AnySPF && !c.allows(ctx, name, rec, by) {
+		return ""
+	}
+	return by
+}
+
+// withRelays adds to the result for a valid record which relays of the region it has and lacks. by is
+// the mechanism that made it valid.
+func (c *checker) withRelays(ctx context.Context, check app.RecordCheck, where string, rec *spfRecord, by string) app.RecordCheck {
+	check.ValidBy = cmp.Or(by, app.AnySPF)
+	for _, mechanism := range c.needs.SPFTerms() {
+		if mechanism == by || rec.all() == '+' || c.allows(ctx, check.Name, rec, mechanism) {
+			check.Has = append(check.Has, mechanism)
+		} else {
+			check.Lacks = append(check.Lacks, mechanism)
+		}
+	}
+	if len(check.Lacks) > 0 && check.Detail == "" {
+		missing := strings.Join(check.Lacks, " and ")
+		check.Detail = fmt.Sprintf("The SPF record at %s (%s) does not name every relay of the region: %s is missing. Change it to %s", where, quoted(rec.text), missing, withTerms(rec, check.Lacks...))
+	}
+	return check
 }
 
 func (c *checker) spfVerdict(ctx context.Context, r app.DNSRecord, where, text string) app.RecordCheck {
@@ -104,14 +145,21 @@ func (c *checker) spfVerdict(ctx context.Context, r app.DNSRecord, where, text s
 		return verdict(r, app.LiveUnknown, "The SPF record at %s (%s) can't be evaluated because a DNS lookup failed: %s.", where, quoted(text), printable(err.Error(), 3*maxQuoted))
 	case fault != "":
 		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is invalid: %s.", where, quoted(text), fault)
-	case w.needed && !w.found:
+	}
+	by := c.needs.SPF
+	if w.needed && !w.found {
+		by = c.validBy(ctx, r.Name, rec)
+	}
+	found := verdict(r, app.LiveFound, "")
+	switch {
+	case w.needed && !w.found && by == "":
 		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) %s", where, quoted(text), c.missingTerm(rec, w))
 	case rec.all() == '+':
-		return verdict(r, app.LiveFound, "The SPF record at %s allows everyone to send: replace +all with ~all.", where)
+		found = verdict(r, app.LiveFound, "The SPF record at %s allows everyone to send: replace +all with ~all.", where)
 	case !w.needed && !slices.ContainsFunc(rec.terms, func(t spfTerm) bool { return t.name != "all" }) && rec.redirect == "":
-		return verdict(r, app.LiveFound, "The SPF record at %s names no sender. The address that receivers see is not known here: if mail leaves through a host of your own network, add its public address, like ip4:ADDRESS, before all.", where)
+		found = verdict(r, app.LiveFound, "The SPF record at %s names no sender. The address that receivers see is not known here: if mail leaves through a host of your own network, add its public address, like ip4:ADDRESS, before all.", where)
 	}
-	return verdict(r, app.LiveFound, "")
+	return c.withRelays(ctx, found, where, rec, by)
 }
 
 // missingTerm describes why the record does not allow the relay.
@@ -119,7 +167,7 @@ func (c *checker) missingTerm(rec *spfRecord, w *spfWalk) string {
 	_, unread := rec.beforeAll()
 	for _, t := range unread {
 		if t.covers(w.want) {
-			return fmt.Sprintf("has %s after all, and everything after all is ignored. Move it before all: %s", t.text, withTerm(rec, c.needs.SPF))
+			return fmt.Sprintf("has %s after all, and everything after all is ignored. Move it before all: %s", t.text, withTerms(rec, c.needs.SPF))
 		}
 	}
 	for _, t := range rec.terms {
@@ -127,12 +175,12 @@ func (c *checker) missingTerm(rec *spfRecord, w *spfWalk) string {
 			return fmt.Sprintf("refuses the relay's mail by %s. Write %s without the sign before it.", t.text, c.needs.SPF)
 		}
 	}
-	return fmt.Sprintf("does not allow the relay to send: %s is missing. Change it to %s", c.needs.SPF, withTerm(rec, c.needs.SPF))
+	return fmt.Sprintf("does not allow the relay to send: %s is missing. Change it to %s", c.needs.SPF, withTerms(rec, c.needs.SPF))
 }
 
-// withTerm returns the record with the mechanism before all or redirect, and without mechanisms
-// that receivers ignore.
-func withTerm(rec *spfRecord, term string) string {
+// withTerms returns the record with mechanisms before all or redirect, and without mechanisms that
+// receivers ignore.
+func withTerms(rec *spfRecord, terms ...string) string {
 	words := strings.Fields(rec.text)
 	i := slices.IndexFunc(words, func(w string) bool {
 		w = strings.ToLower(w)
@@ -145,6 +193,6 @@ func withTerm(rec *spfRecord, term string) string {
 	if len(tail) > 1 {
 		tail = tail[:1]
 	}
-	out := slices.Concat(words[:i], []string{term}, tail)
+	out := slices.Concat(words[:i], terms, tail)
 	return printable(strings.Join(out, " "), 4*maxQuoted)
 }

@@ -47,8 +47,9 @@ type Input struct {
 	// Published are whole values that this server published. A record of others that was completed
 	// is not one of them.
 	Published []Record
-	// SPFTerm is the mechanism that the SPF record must contain; empty: none.
-	SPFTerm string
+	// SPFTerms are the mechanisms that the SPF record should contain. It must contain the first,
+	// unless that is empty.
+	SPFTerms []string
 	// SPFFault returns why receivers would refuse an SPF record; empty: nothing. nil: not checked.
 	SPFFault func(name, record string) string
 	// DMARCReports is the address to add for aggregate reports; empty: none.
@@ -286,14 +287,13 @@ func (p *planner) wantSPF(w app.DNSRecord) {
 }
 
 func (p *planner) completeSPF(w app.DNSRecord, old Record, ours []Record) {
-	value, err := dnscheck.AddSPFTerm(old.Value, p.SPFTerm)
-	if err != nil {
-		p.conflict(w, "The SPF record at %s can't be completed: %s. Correct it, or add %s to it where it belongs.", w.Name, err, cmp.Or(p.SPFTerm, "the relay"))
-		return
-	}
-	if value != old.Value && p.SPFFault != nil {
-		if fault := p.SPFFault(w.Name, value); fault != "" {
-			p.conflict(w, "With %s, receivers would refuse the SPF record at %s: %s.", p.SPFTerm, w.Name, strings.TrimSuffix(fault, "."))
+	value := old.Value
+	for i, term := range p.SPFTerms {
+		next, why := p.addSPF(w, value, term)
+		if why == "" {
+			value = next
+		} else if i == 0 { // a record without the others is valid
+			p.conflict(w, "%s", why)
 			return
 		}
 	}
@@ -305,6 +305,20 @@ func (p *planner) completeSPF(w app.DNSRecord, old Record, ours []Record) {
 	for _, r := range ours {
 		p.remove(w.Record, r)
 	}
+}
+
+// addSPF returns an SPF record with a mechanism, or why that can't be added.
+func (p *planner) addSPF(w app.DNSRecord, record, term string) (next, why string) {
+	next, err := dnscheck.AddSPFTerm(record, term)
+	if err != nil {
+		return "", fmt.Sprintf("The SPF record at %s can't be completed: %s. Correct it, or add %s to it where it belongs.", w.Name, err, cmp.Or(term, "the relay"))
+	}
+	if next != record && p.SPFFault != nil {
+		if fault := p.SPFFault(w.Name, next); fault != "" {
+			return "", fmt.Sprintf("With %s, receivers would refuse the SPF record at %s: %s.", term, w.Name, strings.TrimSuffix(fault, "."))
+		}
+	}
+	return next, ""
 }
 
 // wantDMARC leaves an existing policy alone, also one that is inherited, and adds the address for

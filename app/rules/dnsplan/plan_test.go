@@ -195,7 +195,33 @@ func TestPlans(t *testing.T) {
 			want: []string{"remove send.a.test CNAME - mail.test", "add send.a.test TXT + v=spf1 include:relay.test ~all"}},
 	} {
 		in := test.in
-		in.Wanted, in.Names, in.Published, in.SPFTerm = test.wanted, namesOf("a.test", records(test.existing...)), records(test.published...), "include:relay.test"
+		in.Wanted, in.Names, in.Published, in.SPFTerms = test.wanted, namesOf("a.test", records(test.existing...)), records(test.published...), []string{"include:relay.test"}
+		if got := lines(Make(in)); !matches(got, test.want) {
+			t.Errorf("%s:\n%s\nwant:\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
+	}
+}
+
+// A record of others gets the terms of reserves too, unless it would be refused with them.
+func TestSPFOfReserves(t *testing.T) {
+	for _, test := range []struct {
+		name, existing, fault string
+		want                  []string
+	}{
+		{"both are missing", "v=spf1 mx -all", "", []string{"replace send.a.test TXT - v=spf1 mx -all + v=spf1 mx include:relay.test a:b.test -all (completes)"}},
+		{"the reserve is missing", "v=spf1 include:relay.test -all", "", []string{"replace send.a.test TXT - v=spf1 include:relay.test -all + v=spf1 include:relay.test a:b.test -all (completes)"}},
+		{"no room for the reserve", "v=spf1 mx -all", "a:b.test", []string{"replace send.a.test TXT - v=spf1 mx -all + v=spf1 mx include:relay.test -all (completes)"}},
+		{"the reserve is refused", "v=spf1 include:relay.test -a:b.test -all", "", []string{"unchanged 1"}},
+		{"no room for the primary", "v=spf1 mx -all", "relay.test", []string{"conflict send.a.test TXT: With include:relay.test, receivers…"}},
+	} {
+		in := Input{Wanted: []app.DNSRecord{{Record: app.RecordSPF, Name: "send.a.test", Type: "TXT", Value: "v=spf1 include:relay.test a:b.test ~all"}},
+			Names: namesOf("a.test", records("send.a.test TXT "+test.existing)), SPFTerms: []string{"include:relay.test", "a:b.test"}}
+		in.SPFFault = func(_, record string) string {
+			if test.fault != "" && strings.Contains(record, test.fault) {
+				return "too long"
+			}
+			return ""
+		}
 		if got := lines(Make(in)); !matches(got, test.want) {
 			t.Errorf("%s:\n%s\nwant:\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 		}
@@ -223,7 +249,7 @@ func TestAppliedPlansLeaveNothingToDo(t *testing.T) {
 				now = append(now, r)
 			}
 		}
-		in := Input{Wanted: wanted, Names: namesOf("a.test", now), Published: published, SPFTerm: "include:relay.test", DMARCReports: "d@b.test"}
+		in := Input{Wanted: wanted, Names: namesOf("a.test", now), Published: published, SPFTerms: []string{"include:relay.test"}, DMARCReports: "d@b.test"}
 		first := Make(in)
 		after := slices.Clone(now)
 		for _, c := range first.Changes {

@@ -294,6 +294,7 @@ var skipped = []Template{
 const (
 	WaitingRelayLimit Code = "waiting_relay_limit"
 	WaitingRelayShare Code = "waiting_relay_share"
+	WaitingAlignment  Code = "waiting_alignment"
 	WaitingQuota      Code = "waiting_quota"
 	WaitingPace       Code = "waiting_pace"
 	Scheduled         Code = "scheduled"
@@ -306,6 +307,8 @@ var normal = []Template{
 		"Nothing to do: it is sent automatically. If this happens often, ask the provider for a higher limit."},
 	{WaitingRelayShare, Warn, "Queued: this team has used its share of the 24-hour limit of the relay {relay}.", "",
 		"Nothing to do: it is sent automatically when capacity is free."},
+	{WaitingAlignment, Warn, "Queued: mail from {from_domain} does not leave through the relay that is used instead of {relay}, because receivers could not tell that it is genuine.", "",
+		"It is sent automatically once the usual relay works again. The timeline says what the domain lacks for the other one."},
 	{WaitingQuota, Warn, "Queued: the team has used its daily quota[; sending resumes at {next_at}].", "",
 		"Nothing to do, or ask for a larger plan."},
 	{WaitingPace, Neutral, "Queued in its broadcast, which is sent as fast as the relay {relay} accepts it.", "",

@@ -113,6 +113,7 @@ const (
 	Paused         BlockerKind = "paused"          // the operator paused the relay
 	BreakerOpen    BlockerKind = "resting"         // the circuit breaker is open, for all or for one domain
 	LimitReached   BlockerKind = "used"            // the relay's daily limit, or the team's share of it
+	Unaligned      BlockerKind = "unaligned"       // what the domain lacks for the reserve that is used now
 	TeamGuardrail  BlockerKind = "team_guardrail"  // the team's rates, for its broadcasts
 	RelayGuardrail BlockerKind = "relay_guardrail" // the relay's rates, for all broadcasts
 )

@@ -129,6 +129,7 @@ var cases = []struct {
 	{"the domain refused", PausedDomain, breakerOpen(BreakerOpen, app.RelayTrouble{TeamID: "t", Domain: "studio.example.com", Failures: 3, Detail: answer(app.StageMail, 554, "5.7.1", "sender not verified")})},
 	{"daily limit", WaitingRelayLimit, breakerOpen(LimitReached, app.RelayTrouble{Detail: app.EventDetail{Stage: app.StageConnect, NextAttemptAt: "2026-11-23T18:00:00.000Z"}})},
 	{"team's share of it", WaitingRelayShare, breakerOpen(LimitReached, app.RelayTrouble{TeamID: "t", Detail: app.EventDetail{Stage: app.StageConnect}})},
+	{"unsigned by the reserve", WaitingAlignment, breakerOpen(Unaligned, app.RelayTrouble{TeamID: "t", Domain: "studio.example.com"})},
 
 	{"put off", Deferred, retry(answer(app.StageRcpt, 450, "4.2.0", "try again"))},
 	{"greylisted", Greylisted, retry(answer(app.StageRcpt, 451, "4.7.1", "Greylisted, please come back in 300 seconds"))},

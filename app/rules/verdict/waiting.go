@@ -94,6 +94,8 @@ func (f *Facts) blocked(p VerdictParams) outcome {
 	case Paused:
 		p.Since, p.Until = stamp(d.Since), stamp(d.Until)
 		return outcome{WaitingRelayPaused, p}
+	case Unaligned:
+		return outcome{WaitingAlignment, p}
 	case TeamGuardrail:
 		return outcome{Guardrails, p}
 	case RelayGuardrail:

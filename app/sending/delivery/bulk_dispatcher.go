@@ -87,12 +87,33 @@ func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast,
 		if err := r.Prefetch(func(r *db.Reader) { _ = read(r) }); err != nil {
 			return nil, err
 		}
-		return open, read(r)
+		if err := read(r); err != nil {
+			return nil, err
+		}
+		return q.leavingNow(r, open)
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.claimable(sender{Team: b.TeamID, Domain: b.From.Domain}, 1)
-		return n == 0 || b.Relay != q.key || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.BroadcastsPaused(b.TeamID, app.QueueRegion(q.key)) || slices.Contains(suspended, b.TeamID)
+		return n == 0 || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.BroadcastsPaused(b.TeamID, app.QueueRegion(q.key)) || slices.Contains(suspended, b.TeamID)
 	}), err
+}
+
+// leavingNow returns the broadcasts of this queue whose mail may leave through its relay.
+func (q *bulkDispatcher) leavingNow(r *db.Reader, open []app.Broadcast) (out []app.Broadcast, err error) {
+	for i := range open {
+		b := &open[i]
+		if b.Relay != q.key {
+			continue
+		}
+		waits, err := q.mustWait(r, sender{Team: b.TeamID, Domain: b.From.Domain})
+		if err != nil {
+			return nil, err
+		}
+		if !waits {
+			out = append(out, *b)
+		}
+	}
+	return out, nil
 }
 
 // bulkQueues converts queued broadcasts for the pacing rules, in the order in which they were

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"mailer/app"
 	"mailer/app/rules/counters"
@@ -30,6 +31,9 @@ func (c *composer) compose(ctx context.Context, j *job) (*message, error) {
 		return nil, err
 	}
 	m.TeamID = j.unit.TeamID
+	if c.relay.Profile == relayurl.ProfileSES && strings.Contains(strings.ToLower(m.Signature), "message-id") { // made for another relay: Amazon SES writes that field itself
+		m.Signature = ""
+	}
 	m.countKey = counters.Key{TeamID: j.unit.TeamID, Domain: j.unit.Domain, BroadcastID: j.unit.BroadcastID, Region: c.region}
 	return m, nil
 }
@@ -95,7 +99,7 @@ func (c *composer) broadcast(ctx context.Context, j *job) (*message, error) {
 		Date: j.unit.MessageDate, DKIM: key, Bulk: true, Signature: j.unit.Signature,
 	}
 	if to.Seen&app.SeenEnded == 0 {
-		m.Recipients, m.Mail = []string{to.Email}, content.Mail(c.s.Sealer, to)
+		m.Recipients, m.Mail = []string{to.Email}, c.relay.Identify(content.Mail(c.s.Sealer, to), to.ID)
 		if m.Mail.Attachments, err = content.Files(ctx); err != nil {
 			return nil, err
 		}

@@ -120,6 +120,7 @@ func (l *relayQueue) transact(p permits, j *job) {
 		l.settle(j, &outcome.Decision{Result: res, Rest: app.Refused}, time.Time{})
 		return
 	}
+	j.note = l.unaligned(l.s.Sending, outcome.SenderOf(j.unit))
 	began := time.Now()
 	res := l.sender.Send(l.sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(p, j, signature) })
 	l.s.Metrics.Send(time.Since(began))

@@ -19,8 +19,9 @@ type job struct {
 	began          time.Time   // when the transaction began
 	tls            string      // of the transaction, with its duration in took: see app.Result
 	took           time.Duration
-	reservedMinute int64 // Unix minute in which it is counted in the daily limit
-	reserved       bool  // it is counted in the daily limit
+	note           string // for the timeline, if the relay accepts the message; empty: none
+	reservedMinute int64  // Unix minute in which it is counted in the daily limit
+	reserved       bool   // it is counted in the daily limit
 	state          state
 	commitSlot     commitSlot // taken before the unit is marked as committed
 	message        *message   // nil: not read yet

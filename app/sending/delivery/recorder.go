@@ -72,7 +72,9 @@ func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, nex
 	case app.Accepted:
 		d := l.detail(u, v.Stage, v.Reply, time.Time{})
 		d.TLS, d.DurationMs = j.tls, j.took.Milliseconds()
-		if u.BroadcastID != "" {
+		if j.note != "" {
+			d.Message += "; " + j.note
+		} else if u.BroadcastID != "" {
 			d.Message = "" // composed when it is read, to save space in large broadcasts
 		}
 		if err := l.countResult(tx, j, v, app.Sent); err != nil {

@@ -33,7 +33,8 @@ type relayQueue struct {
 	recorder   *recorder
 	claims     *claims
 	forecaster *forecaster
-	manyTeams  atomic.Bool     // more than one team has mail
+	manyTeams  atomic.Bool // more than one team has mail
+	alignment  alignmentLog
 	mail       *mailDispatcher // nil: not carried
 	bulk       *bulkDispatcher // nil: not carried
 
@@ -256,6 +257,7 @@ func (l *relayQueue) dispatch(n *dispatcher, claim func(ctx context.Context, cap
 				due = base.SweepEvery
 			}
 			next = due
+			l.recordWaiting()
 		}
 		if until := l.breaker.status().openUntil; until.After(clock.Now()) {
 			next = min(next, clock.Until(until))

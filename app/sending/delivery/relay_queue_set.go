@@ -45,6 +45,10 @@ type Region struct {
 	Broadcasts string   // relay that carries broadcasts now; empty: the primary
 	Routed     []Routed // queues of routes
 	Resend     bool     // mail that a relay may have sent is sent again through the one that is active then
+	// ByOperator: an operator chose the relays that carry mail now.
+	ByOperator bool
+	// AlignedOnly: mail of a domain whose SPF record does not name a reserve does not leave through it.
+	AlignedOnly bool
 }
 
 // Routed is the queue of a route.
@@ -156,7 +160,34 @@ func (o *RelayQueues) becomeLeader(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := o.closeTroublesOfRegions(ctx); err != nil {
+		return err
+	}
 	return o.assignDoubts(ctx)
+}
+
+// closeTroublesOfRegions closes what stopped servers stored about mail that waits for another relay
+// of its region.
+func (o *RelayQueues) closeTroublesOfRegions(ctx context.Context) error {
+	regions := o.now().regions
+	err := o.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
+		stopped, err := tx.DeadNodes()
+		if err != nil {
+			return err
+		}
+		for i := range regions {
+			if r := &regions[i]; r.pinned() {
+				if err := tx.CloseTroublesOf(stopped, r.Name); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("close old troubles of regions: %w", err)
+	}
+	return nil
 }
 
 // assignDoubts fits the queues of units in doubt to the regions: with several relays they stay with
@@ -262,15 +293,23 @@ func RegionSettings(list []relayurl.Relay, regions []Region, capture bool) []bas
 	var out []base.Region
 	for _, region := range regions {
 		r := base.Region{Name: region.Name}
+		if region.pinned() {
+			r.Relays = region.Relays
+		}
 		for i, name := range region.Relays {
 			at := slices.IndexFunc(list, func(relay relayurl.Relay) bool { return relay.FullName() == name })
 			if capture || at < 0 {
 				continue
 			}
-			if needs := list[at].Needs(); i == 0 {
-				r.Needs = needs
-			} else if needs.SPF != "" && needs.SPF != r.Needs.SPF && !slices.Contains(r.Needs.ReserveSPF, needs.SPF) {
-				r.Needs.ReserveSPF = append(r.Needs.ReserveSPF, needs.SPF)
+			if i == 0 {
+				r.Needs = list[at].Needs()
+				continue
+			}
+			if !list[at].DKIM {
+				r.Needs.Unsigned = append(r.Needs.Unsigned, name)
+			}
+			if spf := spfOfReserve(&list[at]); spf != "" && !slices.Contains(r.Needs.SPFTerms(), spf) {
+				r.Needs.ReserveSPF = append(r.Needs.ReserveSPF, spf)
 			}
 		}
 		out = append(out, r)
@@ -363,6 +402,9 @@ func (o *RelayQueues) replace(ctx context.Context, before, next *relaySet) error
 		same := slices.IndexFunc(before.queues, func(l *relayQueue) bool { return l.carried == p.carried && l.endpoint == p.through })
 		if same >= 0 {
 			next.queues = append(next.queues, before.queues[same])
+			if p.reserve {
+				defer before.queues[same].wake() // what waits for another relay depends on the region
+			}
 			continue
 		}
 		next.queues = append(next.queues, newRelayQueue(o.s, p.carried, p.through, o.claimsOf(p.key)))
@@ -430,6 +472,7 @@ func (o *RelayQueues) retire(l *relayQueue, switched bool) {
 		grace = switchGrace
 	}
 	o.markEnding(l)
+	l.endWaiting()
 	l.drain(grace, func() {
 		o.markEnded(l)
 		for _, successor := range o.all() { // units that were handed back are due again

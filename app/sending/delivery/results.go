@@ -33,6 +33,10 @@ func (l *relayQueue) handleResult(p permits, j *job, res app.Result) {
 		strikes = l.strike(j, outcome.LostConnection(&res))
 	}
 	s := outcome.SenderOf(j.unit)
+	if primary := l.primaryForLarge(&res); primary != "" {
+		l.waitForPrimary(p, j, res, primary)
+		return
+	}
 	l.senders.record(s, outcome.AnyAccepted(&res))
 	d := outcome.Decide(l.leniently(s, res, l.refusals.Record(s, j.unit.EmailID, &res, strikes, !l.manyTeams.Load())))
 	halfOpen := l.updateBreakers(p, s, &d)

@@ -34,7 +34,7 @@ func onlyRecipient() (int, error) { return 0, nil }
 // bounces, and app.Domain.TakesBounces. Otherwise, and if the database can't be read, it is the
 // From address, because sending matters more than bounces.
 func (c *composer) returnPath(ctx context.Context, teamID, id string, from app.Address, number func() (int, error)) string {
-	if c.s.Settings.BounceHost == "" || c.s.Settings.Capture || c.relay.Needs().Feedback != "" {
+	if c.s.Settings.BounceHost == "" || c.s.Settings.Capture || c.relay.Needs().Feedback != "" || c.feedback() {
 		return from.Mailbox()
 	}
 	host, err := c.returnPathHost(ctx, teamID, from.Domain)
@@ -46,6 +46,16 @@ func (c *composer) returnPath(ctx context.Context, teamID, id string, from app.A
 		return from.Mailbox()
 	}
 	return c.s.Sealer.ReturnPath(host, app.ReturnPath{EmailID: id, Recipient: n})
+}
+
+// feedback reports whether the MX of return paths leads to a provider: that of the region's primary.
+func (c *composer) feedback() bool {
+	for _, r := range c.s.Settings.Relays().Regions {
+		if r.Name == c.region {
+			return r.Needs.Feedback != ""
+		}
+	}
+	return false
 }
 
 // returnPathHost returns the host for bounces of a domain's mail; empty: bounces do not come to

@@ -123,6 +123,12 @@ func (sh *rotation) claimTeam(r *db.Reader, l *scan, team string, want int) erro
 			break
 		}
 		domain := domains[(first+i)%len(domains)]
+		if waits, err := n.mustWait(r, sender{Team: team, Domain: domain}); err != nil {
+			return err
+		} else if waits {
+			l.wakeBy(clock.Now().Add(alignmentTTL))
+			continue
+		}
 		part := l.claimable(sender{Team: team, Domain: domain}, max(1, want/(len(domains)-i)))
 		if part == 0 {
 			continue

@@ -59,6 +59,7 @@ type Service struct {
 	// Guardrails pauses teams and regions whose bounce or complaint rates are too high.
 	Guardrails  *guardrails.Service
 	returnPaths returnPathHosts
+	alignments  *cache.Cache[string, domainRecords] // by team and domain
 	tuning      atomic.Pointer[Tuning]
 }
 
@@ -77,7 +78,7 @@ func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, 
 		cfg.Jitter = rand.Float64
 	}
 	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: events, teams: teamService, domains: domainService, audience: audienceService, mail: mailService,
-		returnPaths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
+		returnPaths: cache.New[string, string](maxCachedHosts, returnPathTTL), alignments: cache.New[string, domainRecords](maxAlignments, alignmentTTL)}
 	s.tuning.Store(&Tuning{DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare})
 	s.RelayQueues = &RelayQueues{s: s}
 	s.Guardrails = guardrails.New(base, events, teamService, guardrails.Config{Regions: s.RelayQueues.regions, Changed: s.RelayQueues.wakeBulk})

@@ -81,7 +81,7 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 		return fmt.Errorf("find mail without a relay: %w", err)
 	}
 	over := slices.DeleteFunc(open, func(name string) bool {
-		return s.SendsRegion(name) || slices.ContainsFunc(found, func(w waitingMail) bool { return w.relay == name })
+		return s.SendsRegion(name) || s.RelayQueues.now().endpoint(name) != nil || slices.ContainsFunc(found, func(w waitingMail) bool { return w.relay == name })
 	})
 	for _, w := range found {
 		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", w.relay, "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.unroutableHelp(w.relay))

@@ -69,6 +69,9 @@ func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err erro
 	if err != nil {
 		return false, err
 	}
+	if err := s.noteSource(tx, f.Source); err != nil {
+		return false, err
+	}
 	subject, err := findSubject(&tx.Reader, f)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
@@ -79,6 +82,18 @@ func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err erro
 	r := report{Report: f.Bound(subject.AcceptedAt, tx.Now), subject: subject}
 	r.findRecipient()
 	return true, s.applyReport(tx, &r)
+}
+
+// noteSource stores that a provider has reported events, once for each run of the server.
+func (s *Service) noteSource(tx *db.Tx, source string) error {
+	if _, known := s.reporting.Load(source); known {
+		return nil
+	}
+	if err := tx.SetSetting(base.FeedbackSetting(source), []byte(app.FormatTime(tx.Now))); err != nil {
+		return fmt.Errorf("note that %s reports: %w", source, err)
+	}
+	tx.AfterCommit(func() { s.reporting.Store(source, true) })
+	return nil
 }
 
 // findSubject finds the email of a report: by our id in it, by the id that the relay gave the

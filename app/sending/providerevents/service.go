@@ -7,6 +7,8 @@
 package providerevents
 
 import (
+	"sync"
+
 	"mailer/app/base"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/mail"
@@ -20,6 +22,8 @@ type Service struct {
 	audience *audience.Service
 	mail     *mail.Service
 	delivery *delivery.Service
+
+	reporting sync.Map // sources whose reports were noted in this run
 }
 
 // New makes a Service.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,8 @@ func (s *Service) readStatus(r *db.Reader, now time.Time) (*queueStatus, error) 
 func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*queueStatus, error) {
 	st := s.newStatus(now)
 	var err error
-	if st.troubles[k.relay], err = r.OpenTroublesOf(k.relay, k.team, k.domain); err != nil {
+	relay := carrierOf(k.relay)
+	if st.troubles[relay], err = r.OpenTroublesOf(relay, k.team, k.domain); err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
 	}
 	if err := st.readSuspension(r, k.team); err != nil {
@@ -152,6 +154,9 @@ func (st *queueStatus) block(k routeKey) blockReason {
 	return g
 }
 
+// carrierOf returns the relay that is fixed for a queue, or its region.
+func carrierOf(queue string) string { return cmp.Or(app.QueueRelay(queue), queue) }
+
 func (st *queueStatus) findBlock(k routeKey) blockReason {
 	if why, suspended := st.suspended[k.team]; suspended {
 		reason := reasonSuspended
@@ -167,9 +172,15 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 		}
 		return blockReason{Relay, missing, blocker}
 	}
+	k.relay = carrierOf(k.relay)
 	for _, p := range st.paused {
 		if p.Region == k.relay {
 			return blockReason{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
+		}
+	}
+	for _, t := range st.troubles[k.relay] { // what the domain lacks for a reserve matters while the primary fails
+		if t.Failures == 0 && t.TeamID == k.team && t.Domain != "" && t.Domain == k.domain {
+			return blockReason{Relay, t.Detail.Message, verdict.Blocker{Kind: verdict.Unaligned, Trouble: t}}
 		}
 	}
 	for _, t := range st.troubles[k.relay] {

@@ -77,7 +77,8 @@ func (r *region) active() string { return cmp.Or(r.state.Active, r.relays[0]) }
 
 // delivery returns the region for the relay queues.
 func (r *region) delivery() delivery.Region {
-	out := delivery.Region{Name: r.name, Relays: r.relays, Emails: r.active(), Broadcasts: r.active(), Resend: r.policy().Doubts == SendDoubts}
+	out := delivery.Region{Name: r.name, Relays: r.relays, Emails: r.active(), Broadcasts: r.active(), Resend: r.policy().Doubts == SendDoubts,
+		ByOperator: r.state.ByOperator, AlignedOnly: r.policy().AlignedOnly}
 	out.Emails, out.Broadcasts = cmp.Or(r.state.Emails, out.Emails), cmp.Or(r.state.Broadcasts, out.Broadcasts)
 	for _, carrier := range []*string{&out.Emails, &out.Broadcasts} {
 		if !slices.Contains(r.relays, *carrier) { // removed a moment ago

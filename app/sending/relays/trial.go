@@ -154,7 +154,7 @@ func (s *Service) sender(ctx context.Context, in TestInput) (team, domain string
 			if d.Status != app.DomainVerified || wanted != "" && !strings.EqualFold(d.Name, wanted) {
 				continue
 			}
-			if s.Settings.RegionOf(d.Region) == in.Region {
+			if s.Settings.RegionOf(d.Region) == regionOf(in.Region) {
 				return t.ID, d.Name, nil
 			}
 			if domain == "" {
