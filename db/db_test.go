@@ -33,7 +33,7 @@ func schema(t testing.TB) string {
 
 func open(t testing.TB, path string) *db.DB {
 	t.Helper()
-	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Create: true, Lock: true, Lazy: true})
+	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Create: true, Lock: true, Lazy: true, Reserve: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/server"
 	"mailer/app/tenants/domains"
+	"mailer/app/testing/apptest"
 	"mailer/db"
 	"mailer/db/dbtest"
 )
@@ -153,7 +154,7 @@ func (w *Server) Open() {
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	path, gather := dataSource(w.T, w.Path)
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Heartbeat: heartbeatOf(w.T), Lazy: true, JoinCluster: w.shared})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Heartbeat: heartbeatOf(w.T), Lazy: true, JoinCluster: w.shared, Reserve: 4096})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
@@ -176,25 +177,11 @@ func (w *Server) Open() {
 	w.started, w.Stopped = false, false
 }
 
-// A few RSA keys are shared by all tests of the process, since generating one takes as long as a
-// test.
-var (
-	dkimKeys = sync.OnceValues(func() (keys [4]*rsa.PrivateKey, err error) {
-		for i := range keys {
-			if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
-				break
-			}
-		}
-		return keys, err
-	})
-	dkimNext atomic.Uint32
-)
+// dkimKeys is the number of calls of NextDKIMKey.
+var dkimKeys atomic.Uint32
 
-// NextDKIMKey returns one of the shared keys, a different one at each call.
-func NextDKIMKey() (*rsa.PrivateKey, error) {
-	keys, err := dkimKeys()
-	return keys[dkimNext.Add(1)%uint32(len(keys))], err
-}
+// NextDKIMKey returns one of the keys of all tests, a different one at each call.
+func NextDKIMKey() (*rsa.PrivateKey, error) { return apptest.RSAKey(int(dkimKeys.Add(1))), nil }
 
 // connect returns the client for a relay that is added while the server runs: the last of w.Relays
 // with its name.
@@ -248,6 +235,7 @@ func (w *Server) Stop() {
 	defer cancel()
 	w.Services.Stop(ctx)
 	w.Stopped = true
+	w.closeDirect()
 	Must(w.T, w.DB.Close())
 }
 
