@@ -106,6 +106,7 @@ func TestFailedClosureRollsBackAlone(t *testing.T) {
 }
 
 func TestNestedWritePanics(t *testing.T) {
+	t.Parallel()
 	d := open(t, db.NewFile(t))
 	err := d.Write(t.Context(), func(*db.Tx) error {
 		return d.Write(context.Background(), func(*db.Tx) error { return nil })
@@ -179,6 +180,7 @@ func TestCanceledWriteDoesNothing(t *testing.T) {
 }
 
 func TestSecondServerIsRefused(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
 	if engine.InUse(path) {
 		t.Fatal("in use before it is opened")

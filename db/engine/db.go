@@ -102,7 +102,7 @@ type DB struct {
 	name           string // for messages
 	created        bool   // by this Open
 	lock           *os.File
-	reserve        int64 // Options.Reserve
+	reserve        int64   // Options.Reserve
 	removeOnClose  string  // a file to remove with the last connection; empty: none
 	pool           *sql.DB // the writer's, one connection
 	ro             *sql.DB // the readers'

@@ -69,7 +69,7 @@ func isMarked(name string) bool {
 var fastHeartbeats sync.Map
 
 // FastHeartbeat makes servers that t starts from now on notice writes of other processes within a
-// second.
+// second, and run their jobs as often as a server of a user does.
 func FastHeartbeat(t testing.TB) {
 	fastHeartbeats.Store(t, true)
 	t.Cleanup(func() { fastHeartbeats.Delete(t) })
@@ -166,8 +166,8 @@ func (w *Server) crashCopy() string {
 	return path
 }
 
-// openDirect returns separate connections to the database. They are kept until the server stops,
-// since connecting takes as long as twenty queries.
+// openDirect returns separate connections to the database. They are kept until the server stops or
+// is opened again, since connecting takes as long as twenty queries.
 func (w *Server) openDirect() *sql.DB {
 	w.T.Helper()
 	w.direct.Lock()

@@ -56,12 +56,15 @@ type Server struct {
 }
 
 // Synctest runs fn in a synctest bubble: the clock advances only when all goroutines are blocked.
+// The server polls every ten seconds by default, so that a test that waits for a second shows that
+// a write wakes its workers, and every second with FastHeartbeat.
 func Synctest(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
-	skipUnmarked(t) // outside of the bubble: testing counts a test skipped within one as passed
-	t.Parallel()
-	synctest.Test(t, fn)
+	synctestPolling(t, seldom, fn)
 }
+
+// seldom is the polling interval of Synctest.
+const seldom = 10 * time.Second
 
 // SynctestDays is Synctest for a test in which days pass. The server polls every ten minutes by
 // default. It runs without the race detector, with which it would take minutes without finding
@@ -88,7 +91,9 @@ func SynctestHours(t *testing.T, fn func(t *testing.T)) {
 // processor time.
 func synctestPolling(t *testing.T, every time.Duration, fn func(t *testing.T)) {
 	t.Helper()
-	Synctest(t, func(t *testing.T) {
+	skipUnmarked(t) // outside of the bubble: testing counts a test skipped within one as passed
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		polling.Store(t, every)
 		defer polling.Delete(t)
 		fn(t)
@@ -102,6 +107,9 @@ var polling sync.Map
 func pollEvery(t testing.TB) time.Duration {
 	every, _ := polling.Load(t)
 	d, _ := every.(time.Duration)
+	if _, fast := fastHeartbeats.Load(t); fast && d == seldom {
+		return 0
+	}
 	return d
 }
 
@@ -151,6 +159,7 @@ func Schema(t testing.TB) string {
 // Open opens database and services. They are closed at the end of the test.
 func (w *Server) Open() {
 	w.T.Helper()
+	w.closeDirect() // the file may be another one
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	path, gather := dataSource(w.T, w.Path)
 	var err error
@@ -399,6 +408,7 @@ func (w *Server) RetryNow(id string) {
 	w.T.Helper()
 	u := *w.Unit(id)
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
+	w.Services.Delivery.WakeQueues()
 }
 
 // Must ends the test if err is not nil.
