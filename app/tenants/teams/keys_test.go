@@ -92,7 +92,6 @@ func TestLastUsedIsWrittenOncePerMinute(t *testing.T) {
 
 func TestFirstUseOfKeyShowsWithinFiveSeconds(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		testserver.FastHeartbeat(t)
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		for i := range 12 { // at several times between two flushes
 			token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})

@@ -56,15 +56,16 @@ type Server struct {
 }
 
 // Synctest runs fn in a synctest bubble: the clock advances only when all goroutines are blocked.
-// The server polls every ten seconds by default, so that a test that waits for a second shows that
+// The server polls every three seconds by default, so that a test that waits for a second shows that
 // a write wakes its workers, and every second with FastHeartbeat.
 func Synctest(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	synctestPolling(t, seldom, fn)
 }
 
-// seldom is the polling interval of Synctest.
-const seldom = 10 * time.Second
+// seldom is the polling interval of Synctest. It is shorter than the shortest retry, since the
+// dispatchers notice a deferral by polling.
+const seldom = 3 * time.Second
 
 // SynctestDays is Synctest for a test in which days pass. The server polls every ten minutes by
 // default. It runs without the race detector, with which it would take minutes without finding
