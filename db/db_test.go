@@ -33,7 +33,7 @@ func schema(t testing.TB) string {
 
 func open(t testing.TB, path string) *db.DB {
 	t.Helper()
-	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Create: true, Lock: true, Lazy: true})
+	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Create: true, Lock: true, Lazy: true, Reserve: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +106,7 @@ func TestFailedClosureRollsBackAlone(t *testing.T) {
 }
 
 func TestNestedWritePanics(t *testing.T) {
+	t.Parallel()
 	d := open(t, db.NewFile(t))
 	err := d.Write(t.Context(), func(*db.Tx) error {
 		return d.Write(context.Background(), func(*db.Tx) error { return nil })
@@ -179,6 +180,7 @@ func TestCanceledWriteDoesNothing(t *testing.T) {
 }
 
 func TestSecondServerIsRefused(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
 	if engine.InUse(path) {
 		t.Fatal("in use before it is opened")

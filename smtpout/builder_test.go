@@ -16,7 +16,7 @@ func TestBuffersAreNotMixedUp(t *testing.T) {
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
 	r := newRelay(t, cfg)
-	key := scriptKey(t)
+	key := scriptKey()
 	expected := map[string]int{}
 	var mu sync.Mutex
 	var work sync.WaitGroup

@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -24,14 +23,12 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/relayurl"
+	"mailer/app/testing/apptest"
 )
 
 func testKey(t testing.TB) (*app.DKIMKey, string) {
 	t.Helper()
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := apptest.RSAKey(0)
 	der, err := x509.MarshalPKIXPublicKey(private.Public())
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -30,6 +29,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/relayurl"
+	"mailer/app/testing/apptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -457,11 +457,6 @@ func certificate(t *testing.T) (*tls.Config, string) {
 }
 
 // scriptKey is a DKIM key for example.com.
-func scriptKey(t testing.TB) *app.DKIMKey {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &app.DKIMKey{Domain: "example.com", Selector: "mailer", Signer: key}
+func scriptKey() *app.DKIMKey {
+	return &app.DKIMKey{Domain: "example.com", Selector: "mailer", Signer: apptest.RSAKey(0)}
 }

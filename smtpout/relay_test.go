@@ -256,7 +256,7 @@ func TestEarlierSignatureIsUsedAgain(t *testing.T) {
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
 	m := testMessage("a@example.net")
-	m.DKIM, m.Signature = scriptKey(t), "DKIM-Signature: v=1; b=earlier\r\n"
+	m.DKIM, m.Signature = scriptKey(), "DKIM-Signature: v=1; b=earlier\r\n"
 	message, err := compose(m)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestEarlierSignatureIsUsedAgain(t *testing.T) {
 }
 
 func TestSigning(t *testing.T) {
-	key := scriptKey(t)
+	key := scriptKey()
 	for _, tt := range []struct {
 		name   string
 		dkim   bool

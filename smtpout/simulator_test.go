@@ -126,7 +126,7 @@ func TestCapture(t *testing.T) {
 	c := NewCapture(Options{})
 	defer c.Close()
 	m := testMessage("a@example.net", "b@example.net")
-	m.DKIM = scriptKey(t)
+	m.DKIM = scriptKey()
 	var h authorizer
 	res := c.Send(t.Context(), m, h.authorize)
 	want(t, res, "done/dot/250 a=accepted/250 b=accepted/250")

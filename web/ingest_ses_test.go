@@ -21,6 +21,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/net/sns"
+	"mailer/app/testing/apptest"
 )
 
 const (
@@ -37,10 +38,7 @@ type fakeAmazon struct {
 
 func newFakeAmazon(t *testing.T) *fakeAmazon {
 	t.Helper()
-	key, err := rsa.GenerateKey(crand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := apptest.RSAKey(0)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(crand.Reader, template, template, key.Public(), key)
 	if err != nil {

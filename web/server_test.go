@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -72,7 +71,7 @@ func relayed() server.Config {
 
 func newTestAPI(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *testAPI {
 	t.Helper()
-	return newTestAPIOn(t, newDatabase(t), cfg, change...)
+	return newTestAPIOn(t, testserver.NewDatabase(t, schemaText(t)), cfg, change...)
 }
 
 func schemaText(t testing.TB) string {
@@ -84,49 +83,10 @@ func schemaText(t testing.TB) string {
 	return string(schema)
 }
 
-// emptyDatabase is a new database file. Copying it is cheaper than creating one.
-var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, "mailer.db")
-	store, err := db.Open(context.Background(), db.Options{Path: path, Schema: string(schema), Create: true, Lock: true})
-	if err != nil {
-		return nil, err
-	}
-	if err := store.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-// newDatabase is the name of an empty database of the test's own.
-func newDatabase(t testing.TB) string {
-	t.Helper()
-	name := testserver.NewDatabase(t, schemaText(t))
-	if testserver.IsPostgres() {
-		return name
-	}
-	file, err := emptyDatabase()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
 // newTestAPIOn is newTestAPI on a database of that name, which is empty.
 func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *testAPI {
 	t.Helper()
-	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true})
+	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true, Reserve: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}

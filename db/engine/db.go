@@ -77,6 +77,9 @@ type Options struct {
 	// Gather is how long a group of batched writes waits for others to join; 0: DefaultGather,
 	// negative: no wait.
 	Gather time.Duration
+	// Reserve is how many bytes of the disk of a SQLite file are reserved for critical writes; 0:
+	// DefaultReserve.
+	Reserve int64
 
 	// BeforeCommit is called before each commit with the Tx.Extra of each closure that did not
 	// fail, and may write. If it fails, the whole group is rolled back.
@@ -99,6 +102,7 @@ type DB struct {
 	name    string // for messages
 	prepared
 	lock           *os.File
+	reserve        int64   // Options.Reserve
 	removeOnClose  string  // a file to remove with the last connection; empty: none
 	pool           *sql.DB // the writer's, one connection
 	ro             *sql.DB // the readers'
@@ -160,6 +164,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		orphaned:       make(chan struct{}, 1),
 		lead:           make(chan struct{}),
 		gatherFor:      cmp.Or(opts.Gather, DefaultGather),
+		reserve:        cmp.Or(opts.Reserve, DefaultReserve),
 		beforeCommit:   opts.BeforeCommit,
 		engine:         engineOf(opts.Path),
 	}

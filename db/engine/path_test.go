@@ -103,6 +103,7 @@ func TestCopiesHaveIncrementalVacuum(t *testing.T) {
 }
 
 func TestSymlinksShareOneLock(t *testing.T) {
+	t.Parallel()
 	opts := newDatabase(t)
 	dir := t.TempDir()
 	file, folder := filepath.Join(dir, "link.db"), filepath.Join(dir, "link")

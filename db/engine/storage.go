@@ -128,12 +128,14 @@ func (d *DB) Reason(err error) error {
 	}
 }
 
-// The reserve is disk space for critical writes: a file that is removed when the disk is full and
-// created again when there is space.
-const (
-	reserveSize  = 4 << 20
-	recoverEvery = time.Second
-)
+// DefaultReserve is the disk space for critical writes: the bytes of a file that is removed when
+// the disk is full and created again when there is space.
+const DefaultReserve = 4 << 20
+
+const recoverEvery = time.Second
+
+// zeros is what makeReserve writes, again and again.
+var zeros [64 << 10]byte
 
 func (d *DB) reservePath() string { return d.path + ".reserve" }
 
@@ -143,7 +145,9 @@ func (d *DB) makeReserve() error {
 	if err != nil {
 		return fmt.Errorf("make reserve: %w", err)
 	}
-	_, err = f.Write(make([]byte, reserveSize))
+	for left := d.reserve; left > 0 && err == nil; left -= int64(len(zeros)) {
+		_, err = f.Write(zeros[:min(left, int64(len(zeros)))])
+	}
 	if err == nil {
 		err = f.Sync()
 	}
@@ -160,7 +164,7 @@ func (d *DB) recoverReserve() error {
 	if err != nil {
 		return err
 	}
-	if free < 2*reserveSize {
+	if free < 2*d.reserve {
 		return fmt.Errorf("only %d bytes are free", free)
 	}
 	return d.makeReserve()

@@ -93,7 +93,7 @@ func TestFullDiskTakesCriticalWritesOnly(t *testing.T) {
 		if err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("after", []byte("x")) }); err != nil {
 			t.Fatalf("after recovery: %v", err)
 		}
-		if info, err := os.Stat(d.reservePath()); err != nil || info.Size() != reserveSize {
+		if info, err := os.Stat(d.reservePath()); err != nil || info.Size() != DefaultReserve {
 			t.Errorf("the reserve is not back: %v", err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestFullDiskTakesCriticalWritesOnly(t *testing.T) {
 
 func TestRecoveryNeedsTwiceTheReserve(t *testing.T) {
 	dir := smallDisk(t, "10m")
-	d := &DB{path: filepath.Join(dir, "x.db")}
+	d := &DB{path: filepath.Join(dir, "x.db"), reserve: DefaultReserve}
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err != nil { // leaves 6 MiB: the reserve would fit
 		t.Fatal(err)

@@ -178,6 +178,7 @@ func TestTruncatedAnswersUseTCP(t *testing.T) {
 }
 
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	for name, bad := range map[string]dns.HandlerFunc{
 		"refuses":  func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) },
 		"fails":    func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)) },
@@ -205,6 +206,7 @@ func TestFailover(t *testing.T) {
 }
 
 func TestFailureIsNotNXDOMAIN(t *testing.T) {
+	t.Parallel()
 	for name, h := range map[string]dns.HandlerFunc{
 		"REFUSED":  func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) },
 		"SERVFAIL": func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)) },
@@ -307,6 +309,7 @@ func TestPrivateNameServersAreSkipped(t *testing.T) {
 }
 
 func TestGarbageNeverPanics(t *testing.T) {
+	t.Parallel()
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/feedback"
+	"mailer/app/testing/apptest"
 )
 
 const (
@@ -66,12 +67,8 @@ type signer struct {
 	pem string
 }
 
-func newSigner(t *testing.T, bits int, from, until time.Time) signer {
+func newSigner(t *testing.T, key *rsa.PrivateKey, from, until time.Time) signer {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, bits)
-	if err != nil {
-		t.Fatal(err)
-	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sns.amazonaws.com"}, NotBefore: from, NotAfter: until}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -121,7 +118,7 @@ type harness struct {
 func newHarness(t *testing.T, topics ...string) *harness {
 	t.Helper()
 	d := &harness{t: t, clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
-	d.signer = newSigner(t, 2048, d.clock.AddDate(0, -1, 0), d.clock.AddDate(0, 1, 0))
+	d.signer = newSigner(t, apptest.RSAKey(0), d.clock.AddDate(0, -1, 0), d.clock.AddDate(0, 1, 0))
 	d.amazon = &amazon{status: http.StatusOK, answers: map[string]string{certURL: d.signer.pem, "https://sns.eu-west-1.amazonaws.com/": "<ConfirmSubscriptionResponse/>"}}
 	if len(topics) == 0 {
 		topics = []string{topicARN}
@@ -295,7 +292,7 @@ func TestForgedEnvelopesAreRefused(t *testing.T) {
 	for _, s := range []string{"=", "%%", good["Signature"] + "=", good["Signature"] + "!"} {
 		forge("no base64 "+s[:1], app.CodeInvalidPayload, func(m map[string]string) { m["Signature"] = s })
 	}
-	other := newSigner(t, 2048, d.clock.AddDate(0, -1, 0), d.clock.AddDate(0, 1, 0))
+	other := newSigner(t, apptest.RSAKey(1), d.clock.AddDate(0, -1, 0), d.clock.AddDate(0, 1, 0))
 	forge("another key", app.CodeForbidden, func(m map[string]string) { other.sign(t, m) })
 	forge("a notification as confirmation", app.CodeForbidden, func(m map[string]string) {
 		m["Type"], m["Token"], m["SubscribeURL"] = "SubscriptionConfirmation", "abc", "https://evil.example"
@@ -418,11 +415,15 @@ func TestForeignCertificateURLsAreNotFetched(t *testing.T) {
 }
 
 func TestInvalidCertificatesAreRefused(t *testing.T) {
+	short, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for name, s := range map[string]signer{
-		"over":    newSigner(t, 2048, now.AddDate(-1, 0, 0), now.Add(-time.Minute)),
-		"not yet": newSigner(t, 2048, now.Add(time.Minute), now.AddDate(1, 0, 0)),
-		"short":   newSigner(t, 1024, now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0)),
+		"over":    newSigner(t, apptest.RSAKey(1), now.AddDate(-1, 0, 0), now.Add(-time.Minute)),
+		"not yet": newSigner(t, apptest.RSAKey(1), now.Add(time.Minute), now.AddDate(1, 0, 0)),
+		"short":   newSigner(t, short, now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0)),
 	} {
 		d := newHarness(t)
 		d.amazon.answers[certURL] = s.pem

@@ -2,8 +2,6 @@ package dnscheck
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -19,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 )
 
 // fakeDNS answers from lines "NAME TYPE VALUE". A TXT value may be split by | into strings, an MX
@@ -69,14 +68,10 @@ func fakeValue(t app.DNSType, value string) app.DNSValue {
 }
 
 // testKey is a public key in the format of p=.
-var testKey = sync.OnceValue(func() string { return makeKey() })
+var testKey = sync.OnceValue(func() string { return makeKey(0) })
 
-func makeKey() string {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		panic(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+func makeKey(number int) string {
+	der, err := x509.MarshalPKIXPublicKey(apptest.RSAKey(number).Public())
 	if err != nil {
 		panic(err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestDKIMFaults(t *testing.T) {
-	key, other := testKey(), makeKey()
+	key, other := testKey(), makeKey(1)
 	const at = "mailer._domainkey.example.com "
 	whole := "v=DKIM1; k=rsa; p=" + key
 	for name, f := range map[string]problem{
@@ -74,7 +74,7 @@ func TestDKIMRecordAtWrongName(t *testing.T) {
 
 func TestDKIMKeysOfSwappedSelectors(t *testing.T) {
 	d := testDomain("example.com")
-	d.Keys = append(d.Keys, app.DKIMPair{Selector: "mailer2", State: app.DKIMNext, Public: makeKey()})
+	d.Keys = append(d.Keys, app.DKIMPair{Selector: "mailer2", State: app.DKIMNext, Public: makeKey(1)})
 	got := checkOf(t, d, sesNeeds, app.RecordDKIM, "TXT", "mailer._domainkey.example.com TXT v=DKIM1; p="+d.Keys[1].Public)
 	problem{nil, app.LiveMismatch, []string{"key of the selector mailer2"}}.check(t, got)
 }

@@ -1,8 +1,6 @@
 package dnsplan
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
@@ -12,16 +10,13 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/testing/apptest"
 )
 
-// dkimValue returns the value of a DKIM record with a new key.
-func dkimValue(t *testing.T) string {
+// dkimValue returns the value of a DKIM record with a key of apptest.RSAKey.
+func dkimValue(t *testing.T, number int) string {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	public, err := x509.MarshalPKIXPublicKey(apptest.RSAKey(number).Public())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +91,7 @@ func matches(got, want []string) bool {
 }
 
 func TestPlans(t *testing.T) {
-	key, other := dkimValue(t), dkimValue(t)
+	key, other := dkimValue(t, 0), dkimValue(t, 1)
 	spf := app.DNSRecord{Record: app.RecordSPF, Name: "send.a.test", Type: "TXT", Value: "v=spf1 include:relay.test ~all"}
 	mx := app.DNSRecord{Record: app.RecordSPF, Name: "send.a.test", Type: "MX", Value: "feedback.test", Priority: 10}
 	dkim := app.DNSRecord{Record: app.RecordDKIM, Name: "mailer._domainkey.a.test", Type: "TXT", Value: key}
@@ -231,7 +226,7 @@ func TestSPFOfReserves(t *testing.T) {
 // TestAppliedPlansLeaveNothingToDo makes a second plan from the outcome of the first, for each set
 // of existing records: nothing is left but conflicts, and no record of others is gone.
 func TestAppliedPlansLeaveNothingToDo(t *testing.T) {
-	key := dkimValue(t)
+	key := dkimValue(t, 0)
 	wanted := []app.DNSRecord{
 		{Record: app.RecordDKIM, Name: "mailer._domainkey.a.test", Type: "TXT", Value: key},
 		{Record: app.RecordSPF, Name: "send.a.test", Type: "TXT", Value: "v=spf1 include:relay.test ~all"},

@@ -21,7 +21,7 @@ func TestLongQueueDelaysNoOtherTeam(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 100}, nil)
 		w := testserver.New(t, relay)
 		other := w.AddTeam("Other", "other.example")
-		const long = 10_000
+		const long = 2000
 		for n := 0; n < long; n += 1000 {
 			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 				for range 1000 {
@@ -161,7 +161,7 @@ func TestDailyLimitSurvivesRestart(t *testing.T) {
 func TestUsageCountsInMinuteOfDot(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart=", restart), func(t *testing.T) {
-			run := testserver.Synctest
+			run := testserver.SynctestHours
 			if !restart {
 				run = testserver.SynctestDays
 			}

@@ -298,6 +298,7 @@ func TestSendingKeyChangesOnlyItsOwnEmails(t *testing.T) {
 
 func TestClockSetForwardSendsDueMail(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := w.SendAt("in 3 hours")
 		testserver.Sleep(time.Minute)

@@ -76,6 +76,7 @@ func TestVerdictThroughEmailLifecycle(t *testing.T) {
 func TestVerdictNamesHoldReason(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		relay := testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 450})))
 		w := testserver.Start(t, relay)
 		other := w.AddTeam("other", "other.example")

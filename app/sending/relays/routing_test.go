@@ -81,6 +81,7 @@ func reasonOf(st relays.Status) string {
 func TestAddedRelaySendsWaitingMail(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		w := newWithoutRelays(t)
 		other := w.AddTeam("Beta", "beta.example")
 		id := w.Send("bob@example.net")
@@ -326,6 +327,7 @@ func TestErrorsHidePassword(t *testing.T) {
 // Each relay is tested once when the server starts, and lists show the result immediately.
 func TestRelaysAreTestedAtStart(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		works := false
 		w := testserver.NewWithConfig(t, server.Config{Probe: func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 			return []relayurl.Step{{Step: "dns", OK: true, Reply: "192.0.2.1"}, {Step: "auth", OK: works, Reply: "535 5.7.8 no"}}

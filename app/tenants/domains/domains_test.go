@@ -2,7 +2,6 @@ package domains_test
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"mailer/app/rules/tracking"
 	"mailer/app/server"
 	"mailer/app/tenants/domains"
+	"mailer/app/testing/apptest"
 	"mailer/app/testing/testserver"
 )
 
@@ -493,7 +493,7 @@ func TestKeyGenerationDelaysNoOtherDomain(t *testing.T) {
 		blocked := make(chan struct{})
 		w.Services.Domains.SetThrowaway(func() (*rsa.PrivateKey, error) {
 			<-blocked
-			return rsa.GenerateKey(rand.Reader, 2048)
+			return apptest.RSAKey(0), nil
 		})
 		var slow sync.WaitGroup
 		slow.Go(func() {

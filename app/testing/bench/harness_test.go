@@ -3,8 +3,6 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
@@ -16,6 +14,8 @@ import (
 	"time"
 
 	"github.com/emersion/go-msgauth/dkim"
+
+	"mailer/app/testing/apptest"
 )
 
 // markedMessage returns a message with a mark.
@@ -145,8 +145,7 @@ func TestMarkRoundTrip(t *testing.T) {
 
 func TestAlteredMessageFailsVerification(t *testing.T) {
 	t.Parallel()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	must(t, err)
+	key := apptest.RSAKey(0)
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	must(t, err)
 	record := "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(public)

@@ -50,8 +50,7 @@ func (w *Server) PageToken(page string, l app.PageLink) string {
 // Rows reads the database: each row of a query on a line, its columns separated by spaces.
 func (w *Server) Rows(query string) string {
 	w.T.Helper()
-	pool, done := w.openDirect()
-	defer done()
+	pool := w.openDirect()
 	rows, err := pool.QueryContext(w.T.Context(), query)
 	Must(w.T, err)
 	var b strings.Builder

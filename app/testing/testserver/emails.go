@@ -81,8 +81,7 @@ func GoodItems(to ...string) []mail.BatchItem {
 // rows.
 func (w *Server) SQL(query string, args ...any) (out []string) {
 	w.T.Helper()
-	pool, done := w.openDirect()
-	defer done()
+	pool := w.openDirect()
 	rows, err := pool.Query(forEngine(query), args...)
 	Must(w.T, err)
 	defer rows.Close()

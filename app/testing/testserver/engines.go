@@ -69,7 +69,7 @@ func isMarked(name string) bool {
 var fastHeartbeats sync.Map
 
 // FastHeartbeat makes servers that t starts from now on notice writes of other processes within a
-// second.
+// second, and run their jobs as often as a server of a user does.
 func FastHeartbeat(t testing.TB) {
 	fastHeartbeats.Store(t, true)
 	t.Cleanup(func() { fastHeartbeats.Delete(t) })
@@ -166,27 +166,26 @@ func (w *Server) crashCopy() string {
 	return path
 }
 
-// openDirect opens a separate connection to the database; done closes it. On PostgreSQL the
-// connection is kept until the end of the test, since connecting takes as long as twenty queries.
-func (w *Server) openDirect() (pool *sql.DB, done func()) {
+// openDirect returns separate connections to the database. They are kept until the server stops or
+// is opened again, since connecting takes as long as twenty queries.
+func (w *Server) openDirect() *sql.DB {
 	w.T.Helper()
-	if !IsPostgres() {
-		pool, err := sql.Open("sqlite", "file:"+w.Path+"?_pragma=busy_timeout(5000)")
-		Must(w.T, err)
-		return pool, func() { pool.Close() }
-	}
 	w.direct.Lock()
 	defer w.direct.Unlock()
 	if w.direct.pool == nil {
-		pool, err := sql.Open("pgx", w.Path)
+		driver, source := "sqlite", "file:"+w.Path+"?_pragma=busy_timeout(5000)"
+		if IsPostgres() {
+			driver, source = "pgx", w.Path
+		}
+		pool, err := sql.Open(driver, source)
 		Must(w.T, err)
 		w.direct.pool = pool
 		w.T.Cleanup(w.closeDirect)
 	}
-	return w.direct.pool, func() {}
+	return w.direct.pool
 }
 
-// directDB is the separate connection.
+// directDB are the separate connections.
 type directDB struct {
 	sync.Mutex
 	pool *sql.DB
@@ -216,7 +215,7 @@ func (w *Server) Tables(column string) []string {
 func (w *Server) Columns() (columns []string) {
 	w.T.Helper()
 	for _, table := range w.Tables("") {
-		pool, done := w.openDirect()
+		pool := w.openDirect()
 		rows, err := pool.QueryContext(w.T.Context(), `SELECT * FROM `+table+` LIMIT 0`)
 		Must(w.T, err)
 		types, err := rows.ColumnTypes()
@@ -226,7 +225,6 @@ func (w *Server) Columns() (columns []string) {
 				columns = append(columns, table+"."+c.Name())
 			}
 		}
-		done()
 	}
 	return columns
 }
@@ -235,8 +233,7 @@ func (w *Server) Columns() (columns []string) {
 func (w *Server) eachValue(take func(column string, value any)) {
 	w.T.Helper()
 	tables := w.Tables("")
-	pool, done := w.openDirect()
-	defer done()
+	pool := w.openDirect()
 	for _, table := range tables {
 		rows, err := pool.QueryContext(w.T.Context(), `SELECT * FROM `+table)
 		Must(w.T, err)

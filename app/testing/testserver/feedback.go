@@ -111,8 +111,7 @@ func (w *Server) AddOutcome(teamID string, o reputation.Outcome) {
 // AgeCounters moves all counters back by hours, which is faster than waiting.
 func (w *Server) AgeCounters(hours int) {
 	w.T.Helper()
-	pool, done := w.openDirect()
-	defer done()
+	pool := w.openDirect()
 	_, err := pool.ExecContext(w.T.Context(), forEngine(`UPDATE mail_counts SET hour = hour - ?`), hours)
 	Must(w.T, err)
 }
@@ -120,8 +119,7 @@ func (w *Server) AgeCounters(hours int) {
 // AgeEmails moves the acceptance of all emails back.
 func (w *Server) AgeEmails(by time.Duration) {
 	w.T.Helper()
-	pool, done := w.openDirect()
-	defer done()
+	pool := w.openDirect()
 	_, err := pool.ExecContext(w.T.Context(), forEngine(`UPDATE emails SET created_at = created_at - ?`), by.Milliseconds())
 	Must(w.T, err)
 }

@@ -30,6 +30,7 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/server"
 	"mailer/app/tenants/domains"
+	"mailer/app/testing/apptest"
 	"mailer/db"
 	"mailer/db/dbtest"
 )
@@ -55,12 +56,16 @@ type Server struct {
 }
 
 // Synctest runs fn in a synctest bubble: the clock advances only when all goroutines are blocked.
+// The server polls every three seconds by default, so that a test that waits for a second shows that
+// a write wakes its workers, and every second with FastHeartbeat.
 func Synctest(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
-	skipUnmarked(t) // outside of the bubble: testing counts a test skipped within one as passed
-	t.Parallel()
-	synctest.Test(t, fn)
+	synctestPolling(t, seldom, fn)
 }
+
+// seldom is the polling interval of Synctest. It is shorter than the shortest retry, since the
+// dispatchers notice a deferral by polling.
+const seldom = 3 * time.Second
 
 // SynctestDays is Synctest for a test in which days pass. The server polls every ten minutes by
 // default. It runs without the race detector, with which it would take minutes without finding
@@ -87,7 +92,9 @@ func SynctestHours(t *testing.T, fn func(t *testing.T)) {
 // processor time.
 func synctestPolling(t *testing.T, every time.Duration, fn func(t *testing.T)) {
 	t.Helper()
-	Synctest(t, func(t *testing.T) {
+	skipUnmarked(t) // outside of the bubble: testing counts a test skipped within one as passed
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		polling.Store(t, every)
 		defer polling.Delete(t)
 		fn(t)
@@ -101,6 +108,9 @@ var polling sync.Map
 func pollEvery(t testing.TB) time.Duration {
 	every, _ := polling.Load(t)
 	d, _ := every.(time.Duration)
+	if _, fast := fastHeartbeats.Load(t); fast && d == seldom {
+		return 0
+	}
 	return d
 }
 
@@ -158,10 +168,11 @@ func Schema(t testing.TB) string {
 // Open opens database and services. They are closed at the end of the test.
 func (w *Server) Open() {
 	w.T.Helper()
+	w.closeDirect() // the file may be another one
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	path, gather := dataSource(w.T, w.Path)
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Heartbeat: heartbeatOf(w.T), Lazy: true, JoinCluster: w.shared})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Heartbeat: heartbeatOf(w.T), Lazy: true, JoinCluster: w.shared, Reserve: 4096})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
@@ -184,25 +195,11 @@ func (w *Server) Open() {
 	w.started, w.Stopped = false, false
 }
 
-// A few RSA keys are shared by all tests of the process, since generating one takes as long as a
-// test.
-var (
-	dkimKeys = sync.OnceValues(func() (keys [4]*rsa.PrivateKey, err error) {
-		for i := range keys {
-			if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
-				break
-			}
-		}
-		return keys, err
-	})
-	dkimNext atomic.Uint32
-)
+// dkimKeys is the number of calls of NextDKIMKey.
+var dkimKeys atomic.Uint32
 
-// NextDKIMKey returns one of the shared keys, a different one at each call.
-func NextDKIMKey() (*rsa.PrivateKey, error) {
-	keys, err := dkimKeys()
-	return keys[dkimNext.Add(1)%uint32(len(keys))], err
-}
+// NextDKIMKey returns one of the keys of all tests, a different one at each call.
+func NextDKIMKey() (*rsa.PrivateKey, error) { return apptest.RSAKey(int(dkimKeys.Add(1))), nil }
 
 // connect returns the client for a relay that is added while the server runs: the last of w.Relays
 // with its name.
@@ -256,6 +253,7 @@ func (w *Server) Stop() {
 	defer cancel()
 	w.Services.Stop(ctx)
 	w.Stopped = true
+	w.closeDirect()
 	Must(w.T, w.DB.Close())
 }
 
@@ -419,6 +417,7 @@ func (w *Server) RetryNow(id string) {
 	w.T.Helper()
 	u := *w.Unit(id)
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
+	w.Services.Delivery.WakeQueues()
 }
 
 // Must ends the test if err is not nil.

@@ -85,6 +85,7 @@ func TestEndlessBodyIsCut(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
+	t.Parallel()
 	w := newTestServer(t, func(l *limits) { l.conn.Idle, l.conn.SessionBytes = time.Second, 2<<20 })
 	for name, text := range map[string]string{
 		"endless header": strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1500),
@@ -119,6 +120,7 @@ func TestHostileBytes(t *testing.T) {
 }
 
 func TestSlowPeersAreCut(t *testing.T) {
+	t.Parallel()
 	w := newTestServer(t, func(l *limits) {
 		l.conn.Idle, l.session, l.conn.PerAddress = time.Second, 2*time.Second, 50
 	})
