@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/rules/routing"
 	"mailer/db"
 )
 
@@ -135,23 +136,39 @@ func (s *Settings) RegionOf(region string) string {
 	return app.DefaultRegion
 }
 
-// MissingRelay returns why no mail leaves through a region; empty: the region has a relay, or no
-// server has run yet.
-func (s *Settings) MissingRelay(region string) string {
-	now := s.Relays()
+// MissingRelay returns why no mail of a queue leaves; empty: its region has a relay, or no server has
+// run yet.
+func (s *Settings) MissingRelay(queue string) string {
+	now, name := s.Relays(), app.QueueRegion(queue)
+	region := slices.IndexFunc(now.Regions, func(r Region) bool { return r.Name == name })
+	only := app.QueueRelay(queue)
 	switch {
 	case now.NoRelay:
 		return "no relay is configured"
-	case len(now.Regions) == 0 || slices.ContainsFunc(now.Regions, func(r Region) bool { return r.Name == region }):
-		return ""
+	case len(now.Regions) > 0 && region < 0:
+		return "no relay for region " + name
+	case region >= 0 && only != "" && !app.IsRouted(queue) && !slices.Contains(now.Regions[region].Relays, only):
+		return "no relay " + only + ", through which alone the mail may leave"
 	}
-	return "no relay for region " + region
+	return ""
 }
 
-// Region is a relay as DNS records depend on it.
+// Region is a region as DNS records and the acceptance of mail depend on it.
 type Region struct {
-	Name  string         `json:"name"`
-	Needs app.RelayNeeds `json:"needs,omitzero"`
+	Name   string         `json:"name"`
+	Needs  app.RelayNeeds `json:"needs,omitzero"`
+	Relays []string       `json:"relays,omitzero"` // in full, unless there is one with the name of the region
+	Rules  []routing.Rule `json:"rules,omitzero"`  // with their queues
+}
+
+// RoutingRules returns the rules of a region, by which its mail goes into other queues.
+func (s *Settings) RoutingRules(region string) []routing.Rule {
+	for _, r := range s.Relays().Regions {
+		if r.Name == region {
+			return r.Rules
+		}
+	}
+	return nil
 }
 
 // loadSettings sets the settings: own for a server, and those that the last server of the database
