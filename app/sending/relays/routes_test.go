@@ -1,7 +1,6 @@
 package relays_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/feedback"
 	"mailer/app/sending/mail"
 	"mailer/app/sending/relays"
 	"mailer/app/testing/testserver"
@@ -38,6 +38,9 @@ func TestRulesChooseTheRelay(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, first, second, _ := twoRelays(t, nil)
 		beta := w.AddTeam("Beta", "beta.example")
+		_, made, err := w.Services.Teams.CreateKey(t.Context(), beta.TeamID, app.KeyInput{Name: "shop", Permission: app.SendingAccess, Role: app.RoleMember})
+		testserver.Must(t, err)
+		beta.ID = made.ID
 		sendBeta := func(to string) string {
 			in := testserver.Message(to)
 			in.From = "x@beta.example"
@@ -54,8 +57,7 @@ func TestRulesChooseTheRelay(t *testing.T) {
 		pass(time.Second)
 		wantDots(t, "mail to the domain", id, second, 1)
 		wantDots(t, "other mail", other, first, 1)
-		accepted := w.Events(id)
-		if text := accepted[len(accepted)-1].Detail.Message; !strings.HasSuffix(text, ", by the rule: mail to xn--bcher-kva.example, gmail.com through "+app.DefaultRegion+"/b") {
+		if text := w.Events(id)[0].Detail.Message; !strings.HasSuffix(text, ", by the rule: mail to xn--bcher-kva.example, gmail.com through "+app.DefaultRegion+"/b") {
 			t.Errorf("event %q", text)
 		}
 		if text := w.Timeline(other); strings.Contains(text, "rule") {
@@ -68,9 +70,7 @@ func TestRulesChooseTheRelay(t *testing.T) {
 		}
 		_, err = w.CommandServices().Relays.RemoveRoute(t.Context(), app.DefaultRegion, rule.ID)
 		testserver.Must(t, err)
-		waitForTick()
-
-		addRoute(w, relays.RouteInput{Key: beta.ID})
+		addRoute(w, relays.RouteInput{Key: "shop"})
 		alpha, routed := w.Send("carl@example.net"), sendBeta("carl@example.net")
 		pass(time.Second)
 		wantDots(t, "mail of another key", alpha, first, 1)
@@ -84,7 +84,7 @@ func TestRuleErrorsNameTheField(t *testing.T) {
 		s := w.CommandServices().Relays
 		for want, in := range map[string]relays.RouteInput{
 			"`relay` is required":                       {Stream: "broadcast"},
-			"`relay` must be a relay of default":        {Stream: "broadcast", Relay: "nowhere"},
+			"`relay` must be a relay of us-east-1":      {Stream: "broadcast", Relay: "nowhere"},
 			"at least one of `to_domain`":               {Relay: "b", Strict: true},
 			"`to_domain` must hold domains":             {Relay: "b", ToDomains: []string{"gmail.com", "a b.example"}},
 			"`to_domain` must hold domains like":        {Relay: "b", ToDomains: []string{"ann@gmail.com"}},
@@ -341,14 +341,24 @@ func TestCrashesBetweenParts(t *testing.T) {
 	})
 }
 
-// Provider events settle single recipients of a part.
-func TestProviderEventSettlesPart(t *testing.T) {
+// Provider events settle single recipients of a part in doubt, while another part waits.
+func TestProviderEventsSettlePart(t *testing.T) {
+	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
-		w, first, second, _ := twoRelays(t, testserver.InOrder(testserver.LoseReply))
-		addRoute(w, relays.RouteInput{ToDomains: []string{"example.net"}})
-		id := w.Send("a@example.com", "b@example.net")
+		w, first, second, down := twoRelays(t, testserver.InOrder(testserver.LoseReply))
+		addRoute(w, relays.RouteInput{ToDomains: []string{"example.net"}, Strict: true})
+		second.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
+		down[app.DefaultRegion+"/b"] = true
+		id := w.Send("a@example.com", "b@example.net", "c@example.com")
 		pass(10 * time.Second)
-		_ = first
+		w.Report(testserver.HardBounce(id, "a@example.com", "5.1.1"), feedback.Report{EmailID: id, Recipient: "c@example.com", Kind: feedback.Delivered})
+		pass(30 * time.Minute)
+		w.WantRecipientStates(id, "a@example.com bounced, b@example.net queued, c@example.com delivered")
+		second.SetScript(nil)
+		delete(down, app.DefaultRegion+"/b")
+		pass(30 * time.Minute)
+		w.WantRecipientStates(id, "a@example.com bounced, b@example.net sent, c@example.com delivered")
+		wantDots(t, "the settled part", id, first, 1)
 		wantDots(t, "the other part", id, second, 1)
 	})
 }
@@ -399,5 +409,3 @@ func TestBroadcastIsSharedByWeight(t *testing.T) {
 		}
 	})
 }
-
-var _ = context.Background
