@@ -40,11 +40,6 @@ func (r *Reader) AnyKey(id string) (app.Key, error) {
 	return one(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.id = ?`, id)
 }
 
-// KeysNamed returns the keys of any team with an id or a name, for the operator's command line.
-func (r *Reader) KeysNamed(text string) ([]app.Key, error) {
-	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.id = ?1 OR k.name = ?1 ORDER BY k.id`, text)
-}
-
 // AllKeys returns the keys of a team, newest first, for the operator's command line.
 func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"database/sql"
 	"time"
 
 	"mailer/app"
@@ -32,8 +33,12 @@ func (r *Reader) TransactionRecipients(u app.Unit) ([]string, error) {
 // NextPart returns the first queue after another one in which recipients of an email wait. Error:
 // ErrNotFound without one.
 func (r *Reader) NextPart(emailID, after string) (queue string, err error) {
-	err = r.Row(`SELECT queue FROM recipients WHERE email_id = ? AND state = 'queued' AND queue > ? ORDER BY queue LIMIT 1`, []any{emailID, after}, &queue)
-	return queue, err
+	var first sql.NullString
+	err = r.Row(`SELECT min(queue) FROM recipients WHERE email_id = ? AND state = 'queued' AND queue > ?`, []any{emailID, after}, &first)
+	if err == nil && !first.Valid {
+		err = ErrNotFound
+	}
+	return first.String, err
 }
 
 // MovePart moves the waiting recipients of the part of a unit to another queue.

@@ -2,6 +2,7 @@ package relays
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,12 +163,32 @@ func routeDomains(list []string) (out []string, err error) {
 	return out, nil
 }
 
+// keysNamed returns the API keys of all teams with an id or a name.
+func keysNamed(r *db.Reader, text string) (found []app.Key, err error) {
+	key, err := r.AnyKey(text)
+	if !errors.Is(err, db.ErrNotFound) {
+		return []app.Key{key}, err
+	}
+	teams, err := r.ListTeams()
+	if err != nil {
+		return nil, err
+	}
+	for _, team := range teams {
+		keys, err := r.AllKeys(team.ID)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, slices.DeleteFunc(keys, func(k app.Key) bool { return k.Name != text })...)
+	}
+	return found, nil
+}
+
 // setRouteKey finds the API key of a rule by its id, or by its name in any team.
 func setRouteKey(r *db.Reader, rule *routing.Rule, text string) error {
 	if text == "" {
 		return nil
 	}
-	found, err := r.KeysNamed(text)
+	found, err := keysNamed(r, text)
 	switch {
 	case err != nil:
 		return err
