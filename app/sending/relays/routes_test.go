@@ -10,6 +10,7 @@ import (
 	"mailer/app"
 	"mailer/app/rules/feedback"
 	"mailer/app/sending/mail"
+	"mailer/app/sending/queue"
 	"mailer/app/sending/relays"
 	"mailer/app/testing/testserver"
 )
@@ -124,6 +125,15 @@ func TestRouteWhileItsRelayIsDown(t *testing.T) {
 				pass(10 * time.Minute)
 				if through := first.FinalDots(id); (through == 1) == strict {
 					t.Errorf("%d times through the active relay", through)
+				}
+				if strict {
+					moved := w.Send("dora@example.net")
+					res, err := w.CommandServices().Queue.Move(t.Context(), queue.Filter{IDs: []string{moved}}, app.DefaultRegion)
+					if testserver.Must(t, err); res.Changed != 1 {
+						t.Errorf("%+v", res)
+					}
+					pass(10 * time.Second)
+					wantDots(t, "moved mail", moved, first, 1)
 				}
 				second.SetScript(nil)
 				delete(down, app.DefaultRegion+"/b")
@@ -277,6 +287,10 @@ func TestPartInDoubt(t *testing.T) {
 				wantDots(t, "the part without a doubt", id, second, 1)
 				if d := w.Doubts(); len(d) != 1 || !slices.Equal(d[0].Recipients, []string{"a@example.com"}) || d[0].Relay != app.DefaultRegion || d[0].Settled != "" {
 					t.Errorf("doubts %+v", d)
+				}
+				res, err := w.CommandServices().Queue.Move(t.Context(), queue.Filter{Relay: app.DefaultRegion}, app.DefaultRegion)
+				if testserver.Must(t, err); res.Matched != 1 || res.Changed != 0 {
+					t.Errorf("moved %+v", res)
 				}
 				pass(5 * time.Minute)
 				w.WantLastEvent(id, app.Sent)
