@@ -14,7 +14,7 @@ import (
 type relayRule struct {
 	Region    string   `json:"region"`
 	ID        string   `json:"id"`
-	Position  int      `json:"position" doc:"From 1: the first rule that matches counts"`
+	Position  int      `json:"position" doc:"The first rule that matches counts"`
 	Rule      string   `json:"rule" doc:"In words"`
 	ToDomains []string `json:"to_domains" doc:"Domains of recipients, in A-labels; empty: all"`
 	Stream    string   `json:"stream,omitempty" enum:"transactional,broadcast"`
@@ -47,7 +47,7 @@ type addRelayRuleRequest struct {
 	ToDomain []string `json:"to_domain,omitempty" doc:"Domains of recipients"`
 	Stream   string   `json:"stream,omitempty" enum:"transactional,broadcast"`
 	Key      string   `json:"key,omitempty" doc:"Id or name of the API key that sends the mail"`
-	Weight   int      `json:"weight,omitempty" minimum:"1" maximum:"99" doc:"Percentage of the mail. An email always falls on the same side"`
+	Weight   int      `json:"weight,omitempty" doc:"Percentage of the mail. An email always falls on the same side"`
 	Relay    string   `json:"relay" minLength:"1" doc:"Relay of the region"`
 	Strict   bool     `json:"strict,omitempty" doc:"The mail waits while the relay can't be used, instead of leaving through the active one"`
 }
