@@ -288,6 +288,8 @@ func TestPartInDoubt(t *testing.T) {
 				if d := w.Doubts(); len(d) != 1 || !slices.Equal(d[0].Recipients, []string{"a@example.com"}) || d[0].Relay != app.DefaultRegion || d[0].Settled != "" {
 					t.Errorf("doubts %+v", d)
 				}
+				_, err := w.CommandServices().Relays.Switch(t.Context(), app.DefaultRegion, "b")
+				testserver.Must(t, err)
 				res, err := w.CommandServices().Queue.Move(t.Context(), queue.Filter{Relay: app.DefaultRegion}, app.DefaultRegion)
 				if testserver.Must(t, err); res.Matched != 1 || res.Changed != 0 {
 					t.Errorf("moved %+v", res)
