@@ -244,7 +244,8 @@ CREATE TABLE emails (
     'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
   content_deleted_at INTEGER, -- when retention or an erasure deleted the content, which is removed in steps; NULL: not deleted
   imported_at  INTEGER,       -- when it was imported as history: another server sent it, and this server never does; NULL: not imported
-  unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)) -- 1: the record of a send refused because all of its recipients are suppressed; only lists that ask for it include it
+  unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)), -- 1: the record of a send refused because all of its recipients are suppressed; only lists that ask for it include it
+  routed       TEXT           -- the rules by which its relays were chosen, in words; NULL: none
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 CREATE INDEX emails_unsent ON emails (team_id, created_at) WHERE unsent = 1;
@@ -335,7 +336,8 @@ CREATE TABLE units (
   crashes   INTEGER NOT NULL DEFAULT 0, -- consecutive latest crashes during which it was in progress
   deferred_at INTEGER,        -- when the relay first deferred it; NULL: never
   owner     TEXT,             -- the server that has it in progress, if several share a database; NULL: none, or the only one
-  signature TEXT              -- DKIM-Signature of the first committed attempt, for the same bytes again
+  signature TEXT,             -- DKIM-Signature of the first committed attempt, for the same bytes again
+  part      TEXT              -- of an email with recipients in several queues: the queue of those that it is sent to next; NULL: to all
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, bulk, team_id, domain, next_at) WHERE state = 'due';
 CREATE INDEX units_later ON units (relay, bulk, next_at) WHERE state = 'later';
@@ -357,6 +359,7 @@ CREATE TABLE recipients (
   state    TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'delivery_delayed', 'delivered',
     'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
   team_id  TEXT, -- of the email; NULL: not in the index yet
+  queue    TEXT, -- of an email with recipients in several queues: see units.part; NULL: that of the unit
   PRIMARY KEY (email_id, n)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX recipients_address ON recipients (team_id, lower(address), email_id) WHERE team_id IS NOT NULL;

@@ -135,15 +135,18 @@ type Unit struct {
 	BroadcastID string // empty: not of a broadcast
 	TeamID      string
 	TopicID     string // empty: none
-	Relay       string
-	Domain      string // of the sender
-	Attempts    int    // attempts that were started, without those that failed because of the relay
-	NextAt      time.Time
-	Since       time.Time     // start of the unit's clock (ClockStart); zero: not started yet, NextAt counts
-	ClockStops  []Span        // times at which the clock was stopped for this unit alone
-	ExpiresIn   time.Duration // maximum age by the unit's clock; 0: the default of relay or server
-	Size        int64         // approximate bytes on the wire
-	Signature   string        // DKIM-Signature of an earlier attempt that reached its final dot; empty: none
+	Relay       string // its queue: see QueueRegion
+	// Part is the queue of the recipients that the unit is sent to next, if an email has recipients in
+	// several queues: see db.Tx.SplitRecipients. Empty: to all.
+	Part       string
+	Domain     string // of the sender
+	Attempts   int    // attempts that were started, without those that failed because of the relay
+	NextAt     time.Time
+	Since      time.Time     // start of the unit's clock (ClockStart); zero: not started yet, NextAt counts
+	ClockStops []Span        // times at which the clock was stopped for this unit alone
+	ExpiresIn  time.Duration // maximum age by the unit's clock; 0: the default of relay or server
+	Size       int64         // approximate bytes on the wire
+	Signature  string        // DKIM-Signature of an earlier attempt that reached its final dot; empty: none
 	// MessageDate is the Date of a broadcast's message: the time at which the unit was made. Other
 	// emails use the time of acceptance.
 	MessageDate time.Time

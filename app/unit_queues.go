@@ -17,6 +17,9 @@ func OnlyQueue(region, relay string) string { return region + onlyRelay + relay 
 // used, and through the active one otherwise.
 func RoutedQueue(region, relay string) string { return region + routedRelay + relay }
 
+// IsRouted reports whether a queue is that of a route that another relay may take over.
+func IsRouted(queue string) bool { return strings.Contains(queue, routedRelay) }
+
 // QueueRegion returns the region of a queue.
 func QueueRegion(queue string) string {
 	if i := strings.IndexAny(queue, onlyRelay+routedRelay); i >= 0 {

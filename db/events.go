@@ -68,6 +68,10 @@ func scanEvent(s scanner) (app.Event, error) {
 	if ev.Detail.Message == "" {
 		ev.Detail.Message = ev.Detail.Description(ev.Detail.Relay)
 	}
+	if ev.Detail.Rule != "" {
+		ev.Detail.Message += "; by the rule: " + ev.Detail.Rule
+		ev.Detail.Rule = ""
+	}
 	return ev, err
 }
 

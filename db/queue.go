@@ -19,7 +19,7 @@ type QueuedUnit struct {
 // QueueScope selects open units that match all fields that are set.
 type QueueScope struct {
 	TeamID   string
-	Relay    string
+	Relay    string // or its region, for the queues of all its relays
 	Domain   string // of the sender
 	ToDomain string // of a waiting recipient
 	From, To string // ids: from From on, below To
@@ -44,7 +44,7 @@ func scanQueued(s scanner) (QueuedUnit, error) {
 
 // The condition of a scope, and the condition of a waiting recipient at a domain.
 const (
-	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (CAST(?4 AS text) IS NULL OR u.team_id = ?4) AND (CAST(?5 AS text) IS NULL OR u.relay = ?5)
+	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (CAST(?4 AS text) IS NULL OR u.team_id = ?4) AND (CAST(?5 AS text) IS NULL OR u.relay = ?5 OR substr(u.relay, 1, length(CAST(?5 AS text)) + 1) IN (?5 || '>', ?5 || '@'))
 		AND (CAST(?6 AS text) IS NULL OR u.domain = ?6) AND (CAST(?7 AS text) IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)`
 	queuedTo = ` AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
 			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))`
@@ -169,17 +169,16 @@ func (tx *Tx) RetryUnit(emailID string) error {
 		AND late = 0 AND (attempts > 0 OR since IS NOT NULL OR crashes > 0)`, milli(tx.Now), emailID)
 }
 
-// Reroute moves a waiting unit and its email to another relay. clockStops are the pauses
+// Reroute moves a waiting unit and its email, with all recipients, to another relay. clockStops are the pauses
 // of the old relay (ClockStopsOf). Error: ErrNotFound if the unit is gone, has begun, or
 // is at that relay already.
 func (tx *Tx) Reroute(u *app.Unit, relay, clockStops string) error {
-	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN CAST(?2 AS text) IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
+	n, err := tx.Exec(`UPDATE units SET relay = ?1, part = NULL, stood = CASE WHEN CAST(?2 AS text) IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
 		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(clockStops), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}
-	err = tx.Write(`UPDATE emails SET relay = ? WHERE id = ?`, relay, u.EmailID)
-	return err
+	return tx.Write(`UPDATE emails SET relay = ? WHERE id = ?`, relay, u.EmailID)
 }
 
 // ReleaseBroadcast releases a held broadcast. Error: ErrNotFound if it is not held.

@@ -59,10 +59,10 @@ func (r *Reader) HasContent(emailID string) error {
 	return r.Exists(`SELECT 1 FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.id = ? AND e.content_deleted_at IS NULL`, emailID)
 }
 
-// RequeueRecipient makes a recipient wait again. Error: ErrNotFound if its state is not
+// RequeueRecipient makes a recipient wait again, in the queue of its unit. Error: ErrNotFound if its state is not
 // the given one.
 func (tx *Tx) RequeueRecipient(emailID string, was RecipientState) error {
-	return tx.WriteOne(`UPDATE recipients SET state = 'queued' WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
+	return tx.WriteOne(`UPDATE recipients SET state = 'queued', queue = NULL WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
 }
 
 // RequeueEmail resets the last event of an email and moves it to a relay.

@@ -163,7 +163,13 @@ func (tx *Tx) SetRegion(row RegionRow) error {
 
 // MergeQueue moves the waiting units of a queue to another one.
 func (tx *Tx) MergeQueue(from, to string) error {
-	return tx.Write(`UPDATE units SET relay = ?1 WHERE email_id IN (
+	err := tx.Write(`UPDATE recipients SET queue = ?1 WHERE queue = ?2 AND email_id IN (
+		SELECT email_id FROM units WHERE relay = ?2 AND bulk = 0 AND state = 'due' AND part IS NOT NULL
+		UNION ALL SELECT email_id FROM units WHERE relay = ?2 AND bulk = 0 AND state = 'later' AND part IS NOT NULL)`, to, from)
+	if err != nil {
+		return err
+	}
+	return tx.Write(`UPDATE units SET relay = ?1, part = CASE part WHEN ?2 THEN ?1 ELSE part END WHERE email_id IN (
 		SELECT email_id FROM units WHERE relay = ?2 AND bulk IN (0, 1) AND state = 'due'
 		UNION ALL SELECT email_id FROM units WHERE relay = ?2 AND bulk IN (0, 1) AND state = 'later')`, to, from)
 }
@@ -171,6 +177,6 @@ func (tx *Tx) MergeQueue(from, to string) error {
 // MoveDoubts moves the waiting units of a queue that are in doubt to another one. It scans the
 // open doubts.
 func (tx *Tx) MoveDoubts(from, to string) error {
-	return tx.Write(`UPDATE units SET relay = ?1 WHERE relay = ?2 AND state IN ('due', 'later', 'held')
+	return tx.Write(`UPDATE units SET relay = ?1 WHERE relay = ?2 AND part IS NULL AND state IN ('due', 'later', 'held')
 		AND email_id IN (SELECT email_id FROM doubts WHERE settled_at IS NULL)`, to, from)
 }

@@ -20,10 +20,10 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 	case u.NextAt.After(tx.Now):
 		state = "later"
 	}
-	err := tx.Write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN CAST(?3 AS text) IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+	err := tx.Write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner, part)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN CAST(?3 AS text) IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
 		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.MessageDate), u.QuotaOwed, u.QuotaDelayed,
-		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner)
+		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner, nullText(u.Part))
 	return err
 }
 
@@ -53,7 +53,7 @@ func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, e
 		SELECT domain FROM domains_open WHERE domain IS NOT NULL LIMIT ?4`, relay, bulk, teamID, maxDueSenders)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner, deferred_at`
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner, deferred_at, part`
 
 // DueUnits returns units of a team's domain that are due at a relay, of broadcasts (bulk)
 // or of emails, earliest first. Units that were in progress at more than crashes
@@ -146,10 +146,10 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
 	var since, dated, expires, deferred sql.NullInt64
-	var broadcast, topic, signature, clockStops, owner sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops, &owner, &deferred)
+	var broadcast, topic, signature, clockStops, owner, part sql.NullString
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &clockStops, &owner, &deferred, &part)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
-	u.Owner, u.DeferredAt = owner.String, fromMilli(deferred.Int64)
+	u.Owner, u.DeferredAt, u.Part = owner.String, fromMilli(deferred.Int64), part.String
 	u.MessageDate, u.ExpiresIn, u.ClockStops = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(clockStops.String)
 	return u, err
 }

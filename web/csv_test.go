@@ -50,6 +50,9 @@ func TestEveryListAsCSV(t *testing.T) {
 		if row == nil {
 			continue
 		}
+		if strings.HasPrefix(path, "/relays/") {
+			continue // an operator's
+		}
 		target := m.anyPath(path)
 		if m.as(m.ours.full, "GET", target, "").Code == http.StatusForbidden {
 			continue // an operator's

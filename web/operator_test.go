@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -89,6 +90,12 @@ func TestOperatorRelays(t *testing.T) {
 	ask("POST", "/relays/eu/resume", "", 200, `"state":"open"`)
 	ask("POST", "/relays/us-east-1/pause", "", 200, `"until":null`)
 	ask("DELETE", "/relays/us-east-1", "", 422, "set by --relay")
+	ask("POST", "/relays/eu/routes", `{"to_domain":["bücher.example"],"weight":20,"relay":"eu"}`, 201, `"object":"relay_route","region":"eu"`, `"position":1,"rule":"20 % of mail to xn--bcher-kva.example through eu"`, `"strict":false`)
+	ask("POST", "/relays/eu/routes", `{"to_domain":["bücher.example"],"weight":20,"relay":"eu"}`, 409, "already")
+	ask("POST", "/relays/eu/routes", `{"relay":"eu","weight":100}`, 422, "`weight`")
+	id := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(o.ask("GET", "/relays/eu/routes", "", 200, `"object":"list","data":[{"region":"eu"`).Body.String())[1]
+	ask("DELETE", "/relays/eu/routes/"+id, "", 200, `"deleted":true`)
+	ask("DELETE", "/relays/eu/routes/"+id, "", 404, "no rule")
 	ask("DELETE", "/relays/eu", "", 200, `"deleted":true`, `"waiting":0`)
 	for _, missing := range []string{"GET /relays/eu", "DELETE /relays/eu", "POST /relays/eu/test", "POST /relays/eu/pause", "POST /relays/eu/resume"} {
 		method, target, _ := strings.Cut(missing, " ")

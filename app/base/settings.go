@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/rules/routing"
 	"mailer/db"
 )
 
@@ -148,8 +149,8 @@ func (s *Settings) MissingRelay(queue string) string {
 		return ""
 	case at < 0:
 		return "no relay for region " + region
-	case relay != "" && !slices.Contains(now.Regions[at].Relays, relay):
-		return "no relay " + relay
+	case relay != "" && !app.IsRouted(queue) && !slices.Contains(now.Regions[at].Relays, relay):
+		return "no relay " + relay + ", through which alone the mail may leave"
 	}
 	return ""
 }
@@ -157,12 +158,22 @@ func (s *Settings) MissingRelay(queue string) string {
 // FeedbackSetting is the name of the setting that says that a provider has reported events.
 func FeedbackSetting(source string) string { return "feedback_" + source }
 
-// Region is a relay as DNS records depend on it.
+// Region is a region as DNS records and the acceptance of mail depend on it.
 type Region struct {
-	Name  string         `json:"name"`
-	Needs app.RelayNeeds `json:"needs,omitzero"`
-	// Relays are the full names of its relays if there are several.
-	Relays []string `json:"relays,omitzero"`
+	Name   string         `json:"name"`
+	Needs  app.RelayNeeds `json:"needs,omitzero"`
+	Relays []string       `json:"relays,omitzero"` // in full, unless there is one with the name of the region
+	Rules  []routing.Rule `json:"rules,omitzero"`  // with their queues
+}
+
+// RoutingRules returns the rules of a region, by which its mail goes into other queues.
+func (s *Settings) RoutingRules(region string) []routing.Rule {
+	for _, r := range s.Relays().Regions {
+		if r.Name == region {
+			return r.Rules
+		}
+	}
+	return nil
 }
 
 // loadSettings sets the settings: own for a server, and those that the last server of the database

@@ -20,7 +20,7 @@ import (
 
 func (c *Store) relays() *cobra.Command {
 	return group("relays", "Manage relays; a running server uses changes within one second", c.relaysList(), c.relaysAdd(), c.relaysRemove(), c.relaysTest(), c.relaysPause(), c.relaysResume(),
-		c.relaysOrder(), c.relaysFailover(), c.relaysSwitch())
+		c.relaysOrder(), c.relaysFailover(), c.relaysSwitch(), c.relaysRoutes(), c.relaysRoute())
 }
 
 func (c *Store) relaysList() *cobra.Command {

@@ -153,6 +153,7 @@ func (r RelayRoutes) Add(h *rest.Handler) {
 		Summary: "Remove a relay: in-flight deliveries finish, queued mail stays queued", Tags: relayTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.remove)
+	r.addRules(h)
 }
 
 func (r RelayRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*relayListOutput, error) {

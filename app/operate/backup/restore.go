@@ -235,11 +235,14 @@ func holdEmails(tx *db.Tx, since time.Time) (emails int64, err error) {
 
 // noteDoubt records that the relay may have accepted a unit after its final dot.
 func noteDoubt(tx *db.Tx, u app.Unit) error {
-	open, err := tx.OpenRecipients(u)
+	open, err := tx.TransactionRecipients(u)
 	if err != nil {
 		return err
 	}
 	if len(open) == 0 { // a provider's report came before
+		if others, err := tx.OpenRecipients(u); err != nil || len(others) > 0 {
+			return err
+		}
 		return tx.DeleteUnit(u)
 	}
 	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {

@@ -74,7 +74,9 @@ type State struct {
 	Reason     string      `json:"reason,omitzero"`     // of the last switch, in words
 	Switches   []time.Time `json:"switches,omitzero"`   // of the last hour
 	HeldUntil  time.Time   `json:"held_until,omitzero"` // it does not return to an earlier relay before
-	Available  string      `json:"available,omitzero"`  // relay that could take over from an unusable one, if an operator says so
+	// Down are the relays of routes whose mail leaves through the active relay, and since when.
+	Down      map[string]time.Time `json:"down,omitzero"`
+	Available string               `json:"available,omitzero"` // relay that could take over from an unusable one, if an operator says so
 }
 
 // Decision is the result of Next.
@@ -85,8 +87,9 @@ type Decision struct {
 }
 
 // Next returns the next decision for a region. relays are in their order, the primary first; there
-// is at least one.
-func Next(p Policy, relays []Relay, was State, now time.Time) Decision {
+// is at least one. routes are those of them to which rules send mail, which another one may take
+// over.
+func Next(p Policy, relays []Relay, routes []string, was State, now time.Time) Decision {
 	r := region{p, relays, now}
 	st := was
 	st.Available = ""
@@ -113,6 +116,7 @@ func Next(p Policy, relays []Relay, was State, now time.Time) Decision {
 		r.goBack(&d, at)
 	}
 	r.spill(&d)
+	r.divert(&d, routes, was.Down)
 	if d.State.Active == relays[0].Name {
 		d.State.Active = ""
 	}
@@ -212,5 +216,41 @@ func (r *region) spill(d *Decision) {
 				d.State.Broadcasts = next.Name
 			}
 		}
+	}
+}
+
+// divert decides for each relay of a route whether the active relay carries its mail: as soon as it
+// has been unusable for as long as a region waits before it switches, until it has passed probes for
+// as long as a region waits before it switches back.
+func (r *region) divert(d *Decision, routes []string, was map[string]time.Time) {
+	d.State.Down = nil
+	active := &r.relays[max(0, slices.IndexFunc(r.relays, func(r Relay) bool { return r.Name == d.State.Active }))]
+	for i := range r.relays {
+		relay := &r.relays[i]
+		if r.Mode != Auto || relay == active || !slices.Contains(routes, relay.Name) {
+			continue
+		}
+		since, down := was[relay.Name]
+		switch {
+		case down:
+			if relay.due(r.now) {
+				d.Probe = append(d.Probe, relay.Name)
+			}
+			passing := relay.Probe.OKSince
+			if passing.Before(since) {
+				passing = since
+			}
+			if relay.passes(r.now) && r.now.Sub(passing) >= r.BackAfter {
+				continue
+			}
+		case !relay.Paused && (relay.UnusableSince.IsZero() || r.now.Sub(relay.UnusableSince) < r.After), active.bad():
+			continue
+		default:
+			since = r.now
+		}
+		if d.State.Down == nil {
+			d.State.Down = map[string]time.Time{}
+		}
+		d.State.Down[relay.Name] = since
 	}
 }

@@ -15,6 +15,7 @@ type trial struct {
 	t      *testing.T
 	policy failover.Policy
 	relays []failover.Relay
+	routes []string
 	state  failover.State
 	now    time.Time
 	log    []string // switches: minutes after the start, and the relay
@@ -36,6 +37,12 @@ func (tr *trial) active() string {
 	return tr.state.Active
 }
 
+// down reports whether the active relay carries the mail of a route.
+func (tr *trial) down(name string) bool {
+	_, down := tr.state.Down[name]
+	return down
+}
+
 // fail makes a relay unusable; the active one is noticed at once. mend ends that.
 func (tr *trial) fail(name string) { tr.works[name] = false }
 func (tr *trial) mend(name string) { tr.works[name] = true }
@@ -44,14 +51,14 @@ func (tr *trial) run(d time.Duration) {
 	for end := tr.now.Add(d); tr.now.Before(end); tr.now = tr.now.Add(time.Second) {
 		for i := range tr.relays {
 			r := &tr.relays[i]
-			switch carries := r.Name == tr.active() || r.Name == tr.state.Emails; {
+			switch carries := r.Name == tr.active() || r.Name == tr.state.Emails || slices.Contains(tr.routes, r.Name) && !tr.down(r.Name); {
 			case tr.works[r.Name] && carries:
 				r.UnusableSince = time.Time{}
 			case !tr.works[r.Name] && carries && r.UnusableSince.IsZero():
 				r.UnusableSince = tr.now
 			}
 		}
-		d := failover.Next(tr.policy, tr.relays, tr.state, tr.now)
+		d := failover.Next(tr.policy, tr.relays, tr.routes, tr.state, tr.now)
 		if tr.state = d.State; d.Switched {
 			tr.log = append(tr.log, tr.now.Sub(start).String()+" "+tr.active())
 		}
@@ -213,5 +220,58 @@ func TestReasonNamesTheReply(t *testing.T) {
 	tr.run(3 * time.Minute)
 	if want := "a can't be used since 2026-11-27T10:00:00Z: auth: 535 5.7.8 no"; tr.state.Reason != want {
 		t.Errorf("reason %q, want %q", tr.state.Reason, want)
+	}
+}
+
+func TestRouteFollowsTheActiveRelayWhileItsRelayIsDown(t *testing.T) {
+	tr := newTrial(t, "a", "b", "c")
+	tr.routes = []string{"b"}
+	wantDown := func(want bool, when string) {
+		t.Helper()
+		if tr.down("b") != want {
+			t.Errorf("%s: %+v", when, tr.state)
+		}
+	}
+	tr.fail("b")
+	tr.run(119 * time.Second)
+	wantDown(false, "a short outage")
+	tr.run(5 * time.Second)
+	wantDown(true, "a long outage")
+	tr.run(30 * time.Minute)
+	tr.mend("b")
+	tr.run(9 * time.Minute)
+	wantDown(true, "before it passed tests for long enough")
+	tr.run(2 * time.Minute)
+	wantDown(false, "after that")
+	tr.relays[1].Paused = true
+	tr.run(time.Second)
+	wantDown(true, "a pause")
+	tr.relays[1].Paused = false
+	tr.run(5 * time.Minute)
+	wantDown(true, "just resumed")
+	tr.run(6 * time.Minute)
+	wantDown(false, "resumed")
+	tr.relays[1].Paused = true
+	tr.policy.Mode = failover.Manual
+	tr.run(time.Minute)
+	wantDown(false, "an operator switches")
+	tr.want()
+}
+
+// When the relay of a route is the active one, the switch of the region takes its mail along.
+func TestRouteToTheActiveRelay(t *testing.T) {
+	tr := newTrial(t, "a", "b")
+	tr.routes = []string{"a"}
+	tr.fail("a")
+	tr.run(3 * time.Minute)
+	tr.want("2m0s b")
+	if !tr.down("a") {
+		t.Errorf("%+v", tr.state)
+	}
+	tr.fail("b")
+	tr.mend("a")
+	tr.run(time.Hour)
+	if tr.active() != "a" || tr.down("a") {
+		t.Errorf("%+v", tr.state)
 	}
 }

@@ -102,7 +102,7 @@ func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast,
 func (q *bulkDispatcher) leavingNow(r *db.Reader, open []app.Broadcast) (out []app.Broadcast, err error) {
 	for i := range open {
 		b := &open[i]
-		if b.Relay != q.key {
+		if key, _ := q.s.bulkKey(b.Relay); key != q.key {
 			continue
 		}
 		waits, err := q.mustWait(r, sender{Team: b.TeamID, Domain: b.From.Domain})
@@ -164,8 +164,13 @@ func (q *bulkDispatcher) reserve(j *job) bool {
 	return j.reserved
 }
 
+// maxRouted bounds the recipients of a broadcast that wait in the queue of a rule while others are
+// begun without a pause.
+const maxRouted = 1000
+
 // beginBroadcast begins the next n recipients of a broadcast: those that are suppressed or opted
-// out are settled, the others get a unit.
+// out are settled, the others get a unit. Recipients that a rule sends through another relay wait in
+// that queue.
 func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) error {
 	content, err := q.s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
 	if err != nil {
@@ -175,6 +180,7 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 		return err
 	}
 	var reservations, jobs []*job
+	var routed []string
 	for range n {
 		j := &job{unit: app.Unit{TeamID: b.TeamID, BroadcastID: b.ID}}
 		if !q.reserve(j) {
@@ -184,12 +190,12 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 	}
 	if len(reservations) > 0 {
 		err = q.s.DB.WriteBatched(db.Prefetch(ctx), func(tx *db.Tx) (err error) {
-			jobs, err = q.beginRecipients(tx, *b, content, len(reservations))
+			jobs, routed, err = q.beginRecipients(tx, *b, content, len(reservations))
 			return err
 		})
 	}
 	if err != nil {
-		jobs = nil
+		jobs, routed = nil, nil
 	}
 	q.claims.add(jobs)
 	for i, reservation := range reservations {
@@ -200,43 +206,81 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 		jobs[i].reservedMinute, jobs[i].reserved = reservation.reservedMinute, true
 		q.enqueue(jobs[i])
 	}
-	return err
+	return errors.Join(err, q.wakeRouted(ctx, b, routed))
+}
+
+// wakeRouted wakes the queues in which recipients of a broadcast wait by a rule, and goes on without
+// a pause if few wait there.
+func (q *bulkDispatcher) wakeRouted(ctx context.Context, b *app.Broadcast, queues []string) error {
+	for _, queue := range queues {
+		for _, l := range q.s.RelayQueues.all() {
+			if l.key == queue {
+				l.wakeBulk()
+			}
+		}
+		n, err := db.Get(ctx, q.s.DB, func(r *db.Reader) (int64, error) { return r.CountWaiting(queue, b.TeamID, b.From.Domain, maxRouted) })
+		if err != nil {
+			return err
+		}
+		if n < maxRouted {
+			q.wakeup.Notify()
+		}
+	}
+	return nil
 }
 
 // beginRecipients takes the next n recipients of a broadcast, or as many as the team's daily quota
-// allows, and returns the jobs of those that get mail.
-func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
-	var err error
+// allows, and returns the jobs of those that get mail, and the queues of those that wait by a rule.
+func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) (jobs []*job, routed []string, err error) {
 	if b.Started, b.Stored, err = tx.Progress(b.ID); err != nil { // read again: other servers begin recipients too
-		return nil, base.IgnoreNotFound(err)
+		return nil, nil, base.IgnoreNotFound(err)
 	}
 	n, err = q.s.bulkDayQuota(&tx.Reader, b.TeamID, tx.Now, n)
 	if err != nil || n == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	next, err := tx.NextRecipients(&b, n)
 	if err != nil || len(next) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	check, err := q.s.needCheck(&tx.Reader, &b, next)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	version, jobs := tx.SuppressionVersion(), []*job(nil)
+	version, units := tx.SuppressionVersion(), 0
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.key, Domain: b.From.Domain, Attempts: 1,
 			NextAt: tx.Now, Size: content.Size(), MessageDate: tx.Now, Owner: q.s.DB.Cluster().Owner()}
+		if queue := q.ruleQueue(&b, to); queue != q.key {
+			u.Relay, u.Attempts, u.Owner = queue, 0, ""
+		}
 		waits, err := q.s.beginRecipient(tx, u, to, check[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if waits {
+		if !waits {
+			continue
+		}
+		if units++; u.Relay == q.key {
 			jobs = append(jobs, &job{unit: u, recipient: to, checkedVersion: version})
+		} else if !slices.Contains(routed, u.Relay) {
+			routed = append(routed, u.Relay)
 		}
 	}
-	if err := tx.BeginRecipients(&b, len(next), len(jobs)); err != nil {
-		return nil, err
+	if err := tx.BeginRecipients(&b, len(next), units); err != nil {
+		return nil, nil, err
 	}
-	return jobs, q.s.teams.CountRecipients(tx, b.TeamID, int64(len(jobs)))
+	return jobs, routed, q.s.teams.CountRecipients(tx, b.TeamID, int64(units))
+}
+
+// ruleQueue returns the queue of a recipient of a broadcast.
+func (q *bulkDispatcher) ruleQueue(b *app.Broadcast, to *app.BroadcastRecipient) string {
+	if _, each := q.s.bulkKey(b.Relay); !each {
+		return q.key
+	}
+	if rule := q.s.mail.BroadcastRule(b.Relay, to.ID, to.Email); rule != nil {
+		return rule.Queue
+	}
+	return b.Relay
 }

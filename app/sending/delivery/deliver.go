@@ -108,7 +108,12 @@ func (l *relayQueue) transact(p permits, j *job) {
 	}
 	j.message, out.Shared = out, l.manyTeams.Load()
 	if len(out.Recipients) == 0 { // canceled meanwhile; nothing to send
-		l.record(j, func(tx *db.Tx) error { return base.IgnoreNotFound(tx.DeleteUnit(j.unit)) })
+		l.record(j, func(tx *db.Tx) error {
+			if j.unit.Part != "" {
+				return base.IgnoreNotFound(l.s.endPart(tx, j.unit, j.unit.Attempts, time.Time{}))
+			}
+			return base.IgnoreNotFound(tx.DeleteUnit(j.unit))
+		})
 		return
 	}
 	if l.dropBlockedRecipients(j) {
@@ -211,12 +216,22 @@ func (l *relayQueue) markCommitted(tx *db.Tx, j *job, signature string) error {
 	if err := tx.MarkCommitted(j.unit, l.pinnedQueue(), signature); err != nil {
 		return err
 	}
-	if j.unit.Attempts > 1 {
-		if err := tx.SettleDoubts(j.unit.EmailID, "sent again with the same Message-ID"); err != nil {
-			return fmt.Errorf("settle doubts: %w", err)
-		}
+	if err := l.settleDoubts(tx, j.unit); err != nil {
+		return fmt.Errorf("settle doubts: %w", err)
 	}
 	return l.limits.count(tx, j.reservedMinute, j.bulk())
+}
+
+// settleDoubts settles the doubts of the recipients to which a unit is sent again.
+func (l *relayQueue) settleDoubts(tx *db.Tx, u app.Unit) error {
+	const how = "sent again with the same Message-ID"
+	switch {
+	case u.Part == "" && u.Attempts > 1:
+		return tx.SettleDoubts(u.EmailID, how)
+	case u.Part != "" && (u.Part == l.pinnedQueue() || !l.pins):
+		return tx.SettleDoubtsAt(u.EmailID, relayOf(u), how)
+	}
+	return nil
 }
 
 // contentFailed handles a unit whose message can't be read: it is retried later, never dropped, and

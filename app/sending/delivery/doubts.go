@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"mailer/app"
 	"mailer/app/base"
@@ -62,21 +63,23 @@ func (s *Service) recoverDoubts(tx *db.Tx, stopped engine.DeadNodes, damaged map
 
 // doubt records that the outcome of a unit's transaction is unknown and schedules it to be sent
 // again, unless a provider event settles it first. If events have settled all recipients already,
-// the unit is deleted.
+// the unit is deleted. u is in the queue in which its recipients stay.
 func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
-	open, err := tx.OpenRecipients(u)
+	open, err := tx.TransactionRecipients(u)
 	if err != nil {
 		return err
 	}
 	if len(open) == 0 { // provider events settled all recipients
+		if u.Part != "" {
+			return s.endPart(tx, u, u.Attempts, time.Time{})
+		}
 		return tx.DeleteUnit(u)
 	}
 	earlier, err := tx.CountDoubts(u.EmailID)
 	if err != nil {
 		return err
 	}
-	// A relay that loses every reply must not get the same message each minute.
-	next := tx.Now.Add(s.tuning.Load().DoubtDelay << min(earlier, 10))
+	next := tx.Now.Add(s.doubtDelay(earlier))
 	tx.AfterCommit(s.Metrics.Doubt)
 	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: relayOf(u), CreatedAt: tx.Now}); err != nil {
 		return err
@@ -86,7 +89,13 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
 		return err
 	}
-	return tx.RequeueUnit(u, u.Attempts, next)
+	if u.Part == "" {
+		return tx.RequeueUnit(u, u.Attempts, next)
+	}
+	if err := tx.MovePart(u, u.Relay); err != nil {
+		return err
+	}
+	return s.endPart(tx, u, u.Attempts, next)
 }
 
 // relayOf returns the relay that a committed unit may have left through.
@@ -137,6 +146,6 @@ func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
 		d.MessageID = email.MessageID
 	}
 	var err error
-	d.Recipients, err = r.OpenRecipients(u)
+	d.Recipients, err = r.TransactionRecipients(u)
 	return d, err
 }

@@ -106,6 +106,9 @@ func (l *relayQueue) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 // ExpireMail ends expired waiting mail of all relays of this server, including relays that are
 // down.
 func (s *Service) ExpireMail(ctx context.Context) error {
+	if err := s.PassStuckParts(ctx); err != nil {
+		return err
+	}
 	for _, l := range s.RelayQueues.all() {
 		for _, bulk := range []bool{false, true} {
 			for after := ""; ; {

@@ -41,7 +41,7 @@ const (
 	maxPrefetchBytes = 1 << 20
 )
 
-// readEmail is an email read for sending: its open recipients, and those that are suppressed or
+// readEmail is an email read for sending: the open recipients of the transaction, and those that are suppressed or
 // opted out.
 type readEmail struct {
 	email   *app.Email
@@ -54,6 +54,11 @@ func (s *Service) readUnit(r *db.Reader, u app.Unit) (*readEmail, error) {
 	email, open, err := r.Outgoing(u.TeamID, u.EmailID)
 	if err != nil {
 		return nil, err
+	}
+	if u.Part != "" {
+		if open, err = r.TransactionRecipients(u); err != nil {
+			return nil, err
+		}
 	}
 	blocked, err := s.blockedAmong(r, u, open)
 	if err != nil {
@@ -70,7 +75,7 @@ func (s *Service) prefetch(ctx context.Context, jobs []*job) {
 	var some []*job
 	var size int64
 	for _, j := range jobs {
-		if j.unit.Attempts == 1 && j.unit.Size <= maxPrefetchMail && size+j.unit.Size <= maxPrefetchBytes && !s.mail.IsRecent(j.unit.EmailID) {
+		if j.unit.Attempts == 1 && j.unit.Part == "" && j.unit.Size <= maxPrefetchMail && size+j.unit.Size <= maxPrefetchBytes && !s.mail.IsRecent(j.unit.EmailID) {
 			some, size = append(some, j), size+j.unit.Size
 		}
 	}

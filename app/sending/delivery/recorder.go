@@ -76,6 +76,9 @@ func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, nex
 			d.Message += "; " + j.note
 		} else if u.BroadcastID != "" {
 			d.Message = "" // composed when it is read, to save space in large broadcasts
+			if rule := l.s.mail.BroadcastRule(app.QueueRegion(u.Relay), u.EmailID, v.Address); rule != nil && rule.Queue == u.Relay {
+				d.Rule = rule.Words()
+			}
 		}
 		if err := l.countResult(tx, j, v, app.Sent); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/rules/relayurl"
+	"mailer/app/rules/routing"
 	"mailer/db"
 )
 
@@ -44,7 +45,8 @@ type Region struct {
 	Emails     string   // relay that carries emails now; empty: the primary
 	Broadcasts string   // relay that carries broadcasts now; empty: the primary
 	Routed     []Routed // queues of routes
-	Resend     bool     // mail that a relay may have sent is sent again through the one that is active then
+	Rules      []routing.Rule
+	Resend     bool // mail that a relay may have sent is sent again through the one that is active then
 	// ByOperator: an operator chose the relays that carry mail now.
 	ByOperator bool
 	// AlignedOnly: mail of a domain whose SPF record does not name a reserve does not leave through it.
@@ -192,7 +194,8 @@ func (o *RelayQueues) closeTroublesOfRegions(ctx context.Context) error {
 
 // assignDoubts fits the queues of units in doubt to the regions: with several relays they stay with
 // the one that may have taken them, and a single relay that has the name of its region has no queue
-// of its own.
+// of its own. Units in the queue of a route that does not exist any more leave through the active
+// relay.
 func (o *RelayQueues) assignDoubts(ctx context.Context) error {
 	regions := o.now().regions
 	err := o.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
@@ -209,12 +212,35 @@ func (o *RelayQueues) assignDoubts(ctx context.Context) error {
 				}
 			}
 		}
-		return nil
+		return o.endRoutes(tx)
 	})
 	if err != nil {
 		return fmt.Errorf("fit the queues of units in doubt to the relays: %w", err)
 	}
 	return nil
+}
+
+// endRoutes moves the waiting units of routes that do not exist any more to the queues of their
+// regions.
+func (o *RelayQueues) endRoutes(tx *db.Tx) error {
+	waiting, err := tx.UnitRelays()
+	if err != nil {
+		return err
+	}
+	for _, queue := range waiting {
+		if region := app.QueueRegion(queue); o.routeEnded(queue) {
+			if err := tx.MergeQueue(queue, region); err != nil {
+				return err
+			}
+			tx.AfterCommit(func() { o.s.Wake(region) })
+		}
+	}
+	return nil
+}
+
+// routeEnded reports whether a queue is that of a route that does not exist any more.
+func (o *RelayQueues) routeEnded(queue string) bool {
+	return app.IsRouted(queue) && !o.s.SendsRegion(queue) && o.s.SendsRegion(app.QueueRegion(queue))
 }
 
 // configure makes the queues of a server that has not started.
@@ -293,9 +319,6 @@ func RegionSettings(list []relayurl.Relay, regions []Region, capture bool) []bas
 	var out []base.Region
 	for _, region := range regions {
 		r := base.Region{Name: region.Name}
-		if region.pinned() {
-			r.Relays = region.Relays
-		}
 		for i, name := range region.Relays {
 			at := slices.IndexFunc(list, func(relay relayurl.Relay) bool { return relay.FullName() == name })
 			if capture || at < 0 {
@@ -312,9 +335,34 @@ func RegionSettings(list []relayurl.Relay, regions []Region, capture bool) []bas
 				r.Needs.ReserveSPF = append(r.Needs.ReserveSPF, spf)
 			}
 		}
+		if !capture && region.pinned() {
+			r.Relays = region.Relays
+		}
+		if !capture {
+			r.Rules = region.queuedRules()
+		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// queuedRules returns the rules with the queues of their mail. That of a rule whose relay does not
+// exist waits if it is strict, and leaves through the active relay otherwise.
+func (r *Region) queuedRules() []routing.Rule {
+	rules := slices.Clone(r.Rules)
+	for i := range rules {
+		rule := &rules[i]
+		exists := slices.Contains(r.Relays, rule.Relay)
+		switch {
+		case exists && !r.pinned(), !exists && !rule.Strict:
+			rule.Queue = r.Name
+		case rule.Strict:
+			rule.Queue = app.OnlyQueue(r.Name, rule.Relay)
+		default:
+			rule.Queue = app.RoutedQueue(r.Name, rule.Relay)
+		}
+	}
+	return rules
 }
 
 // switchGrace is how long a transaction through the former relay of a region may go on before its
@@ -439,7 +487,7 @@ func (o *RelayQueues) replace(ctx context.Context, before, next *relaySet) error
 			continue
 		}
 		failed = append(failed, l.start(ctx))
-		if slices.Contains(before.endpoints, l.endpoint) && app.QueueRelay(l.key) == "" { // the region switched to a relay that passed a test
+		if slices.Contains(before.endpoints, l.endpoint) && (app.QueueRelay(l.key) == "" || app.IsRouted(l.key) && app.QueueRelay(l.key) == l.name) { // the region switched, or its route returned, to a relay that passed a test
 			l.breaker.close()
 			l.endTrouble(l.breaker, "a region uses the relay again")
 		}

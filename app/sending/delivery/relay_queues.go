@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/rules/routing"
 	"mailer/db/engine"
 )
 
@@ -73,11 +74,22 @@ func (o *RelayQueues) wakeBulk() {
 	}
 }
 
+// bulkKey returns the queue in which recipients of a region's broadcasts begin, unless a rule sends
+// them through another one. each reports whether there may be such rules.
+func (s *Service) bulkKey(region string) (key string, each bool) {
+	rule, each := routing.Default(s.Settings.RoutingRules(region), routing.Broadcast, "")
+	if rule == nil {
+		return region, each
+	}
+	return rule.Queue, each
+}
+
 // bulkQueueOf returns the queue that carries the broadcasts of a region; nil: this process has no
 // such region.
 func (s *Service) bulkQueueOf(region string) *relayQueue {
+	key, _ := s.bulkKey(region)
 	for _, l := range s.RelayQueues.all() {
-		if l.key == region && l.broadcasts {
+		if l.key == key && l.broadcasts {
 			return l
 		}
 	}
@@ -92,16 +104,16 @@ func (s *Service) SendsRegion(region string) bool {
 // Wake implements Outlet.
 func (s *Service) Wake(region string) {
 	for _, l := range s.RelayQueues.all() {
-		if l.key == region {
+		if app.QueueRegion(l.key) == region {
 			l.wake()
 		}
 	}
 }
 
 // WakeMail implements Outlet.
-func (s *Service) WakeMail(region string) {
+func (s *Service) WakeMail(queue string) {
 	for _, l := range s.RelayQueues.all() {
-		if l.key == region {
+		if l.key == queue {
 			l.wakeMail()
 		}
 	}
@@ -139,10 +151,10 @@ func (s *Service) RetryRelays() {
 // Sends reports whether this process has a relay.
 func (s *Service) Sends() bool { return len(s.RelayQueues.all()) > 0 }
 
-// WakeBulk wakes the broadcast dispatcher of a region.
+// WakeBulk wakes the broadcast dispatchers of a region.
 func (s *Service) WakeBulk(region string) {
 	for _, l := range s.RelayQueues.all() {
-		if l.key == region {
+		if app.QueueRegion(l.key) == region {
 			l.wakeBulk()
 		}
 	}

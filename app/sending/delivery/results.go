@@ -100,6 +100,9 @@ func (l *relayQueue) recordDoubt(j *job, res app.Result) {
 		if err := l.s.doubt(tx, l.pin(j.unit), "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text); err != nil {
 			return err
 		}
+		if j.unit.Part != "" { // it expires when it is due
+			return nil
+		}
 		waited := time.Duration(0)
 		waited, over, err = l.overdue(&tx.Reader, j.unit, tx.Now)
 		if err != nil || !over {
@@ -189,13 +192,15 @@ func (l *relayQueue) settle(j *job, d *outcome.Decision, halfOpen time.Time) {
 		if err != nil {
 			return err
 		}
-		if over = postponed && late; over {
+		if over = postponed && late && j.unit.Part == ""; over {
 			next = time.Time{}
 		}
 		if err := l.recorder.settleEach(tx, j, d.Result, open, d.Rest, next, d.Retry.Reason); err != nil {
 			return err
 		}
 		switch {
+		case !postponed && j.unit.Part != "":
+			return base.IgnoreNotFound(l.s.endPart(tx, j.unit, attempts, time.Time{}))
 		case !postponed:
 			return base.IgnoreNotFound(tx.DeleteUnit(j.unit))
 		case over:
@@ -203,6 +208,12 @@ func (l *relayQueue) settle(j *job, d *outcome.Decision, halfOpen time.Time) {
 		}
 		if err := l.recorder.markDeferred(tx, j.unit, d.Result, open); err != nil {
 			return err
+		}
+		if j.unit.Part != "" {
+			if late { // it expires then
+				next = next.Add(l.maxWait(j.unit) - waited)
+			}
+			return base.IgnoreNotFound(l.s.endPart(tx, j.unit, attempts, next))
 		}
 		return requeue(tx, j.unit, attempts, next)
 	})

@@ -80,6 +80,12 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find mail without a relay: %w", err)
 	}
+	if ended := slices.DeleteFunc(slices.Clone(found), func(w waitingMail) bool { return !s.RelayQueues.routeEnded(w.relay) }); len(ended) > 0 {
+		if err := s.DB.WriteCritical(ctx, s.RelayQueues.endRoutes); err != nil {
+			return fmt.Errorf("move the mail of routes that ended: %w", err)
+		}
+		found = slices.DeleteFunc(found, func(w waitingMail) bool { return slices.Contains(ended, w) })
+	}
 	over := slices.DeleteFunc(open, func(name string) bool {
 		return s.SendsRegion(name) || s.RelayQueues.now().endpoint(name) != nil || slices.ContainsFunc(found, func(w waitingMail) bool { return w.relay == name })
 	})
@@ -123,6 +129,9 @@ func (s *Service) unroutableHelp(relay string) string {
 		return "it was accepted while mail was captured and leaves through no real relay: cancel it, or start with --capture once more"
 	case app.DefaultRegion:
 		return "mailer relays add URL, or restart with --relay URL or MAILER_RELAY"
+	}
+	if only := app.QueueRelay(relay); only != "" {
+		return fmt.Sprintf("mailer relays add %s --url-file FILE --reserve, or mailer queue move has it leave through another", only)
 	}
 	return fmt.Sprintf("mailer relays add %[1]s=URL, or restart with --relay %[1]s=URL or MAILER_RELAY; mailer queue move has it leave through another", relay)
 }

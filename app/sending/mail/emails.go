@@ -29,10 +29,10 @@ type Delivery interface {
 	// MarkUnroutable records for timelines that accepted mail waits for a region without a relay.
 	// It runs inside Write.
 	MarkUnroutable(tx *db.Tx, region string) error
-	// Wake makes the queue of a region look for due mail of every kind, and WakeMail for
+	// Wake makes the queues of a region look for due mail of every kind, and WakeMail one queue for
 	// transactional mail only. Neither blocks.
 	Wake(region string)
-	WakeMail(region string)
+	WakeMail(queue string)
 }
 
 // Operations in the idempotency table.
@@ -211,12 +211,15 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	if email.Insights != nil {
 		email.Insights = email.Insights.ForDomain(email.From.Domain, domain.NoDMARC, email.Tracking)
 	}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: composedSize(email),
+		QuotaOwed: charged.Owed, QuotaDelayed: charged.Late, ExpiresIn: email.ExpiresIn}
+	routes := s.route(unit, email.KeyID, open)
+	email.Routed = routes.words()
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: composedSize(email),
-		QuotaOwed: charged.Owed, QuotaDelayed: charged.Late, ExpiresIn: email.ExpiresIn}
-	if err := tx.InsertUnit(unit); err != nil {
+	routes.set(&unit)
+	if err := routes.insertUnit(tx, unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
 	if err := s.LeaveOut(tx, unit, recipients, blocked); err != nil {
@@ -253,7 +256,7 @@ func (s *Service) handToDelivery(tx *db.Tx, email *app.Email, unit app.Unit, sta
 		return s.Delivery.MarkUnroutable(tx, unit.Relay)
 	}
 	tx.AfterCommit(func() {
-		if unit.QuotaOwed == 0 {
+		if unit.QuotaOwed == 0 && unit.Part == "" {
 			s.recent.put(email, state)
 		}
 		s.Delivery.WakeMail(unit.Relay)

@@ -20,7 +20,8 @@ import (
 // NewEvent makes an event of a unit at the time of tx. recipient is empty for an event of all
 // recipients.
 func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
-	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Relay: u.Relay, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+	detail.Relay = cmp.Or(app.QueueRelay(detail.Relay), detail.Relay)
+	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Relay: app.QueueRegion(u.Relay), Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
 }
 
 // ListEvents returns a page of an email's timeline, newest first. It combines the email's events,
@@ -107,6 +108,9 @@ func acceptedEvent(email *app.Email) app.Event {
 		ev.Type = app.EventType(app.Scheduled)
 		ev.Detail.Message = "Accepted and stored; it leaves through the relay " + email.Relay + " at " + app.FormatTime(email.ScheduledAt)
 		ev.Detail.NextAttemptAt = app.FormatTime(email.ScheduledAt)
+	}
+	if email.Routed != "" {
+		ev.Detail.Message += ", by the rule: " + email.Routed
 	}
 	return ev
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,8 @@ func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
 	return res, err
 }
 
-// Move routes mail through another relay. Errors: CodeValidation for a relay that can't send.
+// Move routes mail through another relay, or takes mail of rules back to the active one. Mail in doubt
+// keeps its relay unless it moves to another region. Errors: CodeValidation for a relay that can't send.
 func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, error) {
 	if err := s.mayMoveTo(relay); err != nil {
 		return Result{}, err
@@ -89,9 +91,14 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 	senders := map[routeKey]bool{}
 	res, err := s.apply(ctx, f, action{name: "queue.move",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
-			stopTimes, err := tx.ClockStopsOf(u.Relay)
-			if err != nil {
-				return fmt.Errorf("read when expiry clocks stopped: %w", err)
+			stopTimes := ""
+			if from := app.QueueRegion(u.Relay); from != relay {
+				var err error
+				if stopTimes, err = tx.ClockStopsOf(from); err != nil {
+					return fmt.Errorf("read when expiry clocks stopped: %w", err)
+				}
+			} else if inDoubt, err := tx.HasOpenDoubt(u.EmailID); err != nil || inDoubt {
+				return cmp.Or(err, db.ErrNotFound)
 			}
 			if err := tx.Reroute(&u.Unit, relay, stopTimes); err != nil {
 				return err

@@ -61,6 +61,7 @@ type requeueRun struct {
 // requeuePlan is the unit and the recipients of an email that is sent again.
 type requeuePlan struct {
 	unit       app.Unit
+	keyID      string // of the API key that sent it
 	recipients []db.RecipientState
 }
 
@@ -234,7 +235,7 @@ func (q *requeueRun) plan(r *db.Reader, c db.RequeueCandidate) (a requeuePlan, w
 	if !fits {
 		return a, "", false, nil
 	}
-	a = requeuePlan{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, recipients: chosen}
+	a = requeuePlan{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, keyID: email.KeyID, recipients: chosen}
 	why, err = q.skipReason(r, &a, events)
 	return a, why, true, err
 }
@@ -397,7 +398,11 @@ func (q *requeueRun) apply(tx *db.Tx, a *requeuePlan) (done bool, err error) {
 		return false, err
 	}
 	u.NextAt = tx.Now
-	if err := tx.InsertUnit(u); err != nil {
+	addresses := make([]string, len(a.recipients))
+	for i, v := range a.recipients {
+		addresses[i] = v.Address
+	}
+	if err := q.s.mail.InsertUnit(tx, &u, a.keyID, addresses); err != nil {
 		return false, fmt.Errorf("insert unit: %w", err)
 	}
 	if q.s.delivery.SendsRegion(u.Relay) {

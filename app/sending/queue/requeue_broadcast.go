@@ -122,5 +122,5 @@ func (q *requeueRun) requeueRecipient(tx *db.Tx, b *app.Broadcast, id string, si
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.message, Relay: u.Relay})); err != nil {
 		return true, "", err
 	}
-	return true, "", tx.InsertUnit(u)
+	return true, "", q.s.mail.InsertUnit(tx, &u, "", []string{to.Email})
 }

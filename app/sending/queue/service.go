@@ -193,7 +193,7 @@ func (p *preparedFilter) matches(u *db.QueuedUnit) bool {
 // inScope evaluates the scope for a unit that was found by its id.
 func (p *preparedFilter) inScope(u *db.QueuedUnit) bool {
 	c := &p.scope
-	return (c.Relay == "" || u.Relay == c.Relay) && (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
+	return (c.Relay == "" || u.Relay == c.Relay || app.QueueRegion(u.Relay) == c.Relay) && (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
 }
 
 // readBatch is how many units a walk reads with one query.

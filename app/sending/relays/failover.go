@@ -51,7 +51,7 @@ func (s *Service) decideRegion(r *region, known map[string]delivery.State) error
 		relays[i] = failover.Relay{Name: name, Paused: st.State == delivery.RelayPaused, UnusableSince: st.UnusableSince, Why: st.UnusableWhy, FullUntil: st.FullUntil, Probe: s.probeOf(name)}
 	}
 	policy := r.policy()
-	d := failover.Next(policy.rules(), relays, r.state, clock.Now())
+	d := failover.Next(policy.rules(), relays, r.routed(), r.state, clock.Now())
 	for _, name := range d.Probe {
 		s.probe(known[name])
 	}
@@ -88,6 +88,7 @@ func (s *Service) storeDecision(was, next *region, switched bool) error {
 			if switched {
 				s.logSwitch(was, next)
 			}
+			s.logDiverted(was, next)
 			was.state = next.state
 		})
 		return nil
@@ -101,6 +102,20 @@ func (s *Service) storeDecision(was, next *region, switched bool) error {
 // logSwitch logs that a region switched.
 func (s *Service) logSwitch(was, next *region) {
 	s.Log.Warn("a region switched to another relay", "region", next.name, "relay", next.active(), "before", was.active(), "reason", next.state.Reason)
+}
+
+// logDiverted logs that the active relay takes over the mail of a route, or gives it back.
+func (s *Service) logDiverted(was, next *region) {
+	for _, name := range next.relays {
+		_, before := was.state.Down[name]
+		_, now := next.state.Down[name]
+		switch {
+		case now && !before:
+			s.Log.Warn("the relay of a route can't be used: its mail leaves through the active relay", "region", next.name, "relay", name, "active", next.active())
+		case before && !now:
+			s.Log.Info("the mail of a route leaves through its relay again", "region", next.name, "relay", name)
+		}
+	}
 }
 
 // probeOf returns the result of the latest probes of a relay.

@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/base"
 	"mailer/app/kit/schedule"
 	"mailer/app/rules/failover"
 	"mailer/app/rules/relayurl"
+	"mailer/app/rules/routing"
 	"mailer/app/sending/delivery"
 	"mailer/db"
 )
@@ -33,6 +33,8 @@ type regionSettings struct {
 	Order  []string `json:"order,omitzero"` // relays in full; others follow in the order in which they were added
 	Also   []string `json:"also,omitzero"`  // relays of other regions that serve this one too
 	Policy *Policy  `json:"policy,omitzero"`
+	// Routes are the rules by which mail leaves through certain relays. The first that matches counts.
+	Routes []routing.Rule `json:"routes,omitzero"`
 }
 
 // Policy says when a region switches to a reserve, and what happens then.
@@ -78,9 +80,20 @@ func (r *region) active() string { return cmp.Or(r.state.Active, r.relays[0]) }
 // delivery returns the region for the relay queues.
 func (r *region) delivery() delivery.Region {
 	out := delivery.Region{Name: r.name, Relays: r.relays, Emails: r.active(), Broadcasts: r.active(), Resend: r.policy().Doubts == SendDoubts,
-		ByOperator: r.state.ByOperator, AlignedOnly: r.policy().AlignedOnly}
+		ByOperator: r.state.ByOperator, AlignedOnly: r.policy().AlignedOnly, Rules: r.settings.Routes}
+	for _, name := range r.routed() {
+		carrier := name
+		if _, down := r.state.Down[name]; down {
+			carrier = out.Emails
+		}
+		out.Routed = append(out.Routed, delivery.Routed{Relay: name, Carrier: carrier})
+	}
 	out.Emails, out.Broadcasts = cmp.Or(r.state.Emails, out.Emails), cmp.Or(r.state.Broadcasts, out.Broadcasts)
-	for _, carrier := range []*string{&out.Emails, &out.Broadcasts} {
+	carriers := []*string{&out.Emails, &out.Broadcasts}
+	for i := range out.Routed {
+		carriers = append(carriers, &out.Routed[i].Carrier)
+	}
+	for _, carrier := range carriers {
 		if !slices.Contains(r.relays, *carrier) { // removed a moment ago
 			*carrier = r.relays[0]
 		}
@@ -139,7 +152,7 @@ func (r *region) row() (db.RegionRow, error) {
 	if err != nil {
 		return db.RegionRow{}, fmt.Errorf("encode the settings of region %s: %w", r.name, err)
 	}
-	state, err := json.Marshal(r.state)
+	state, err := json.Marshal(r.state, json.Deterministic(true))
 	if err != nil {
 		return db.RegionRow{}, fmt.Errorf("encode the state of region %s: %w", r.name, err)
 	}
@@ -195,32 +208,11 @@ func regionOf(name string) string {
 // changeRegion changes what is stored of a region, and writes it to the audit log. Errors:
 // app.CodeNotFound, those of change.
 func (s *Service) changeRegion(ctx context.Context, name, action string, change func(r *region, now time.Time) error) (RegionStatus, error) {
-	var out RegionStatus
-	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
-		all, err := s.readRegions(&tx.Reader)
-		if err != nil {
-			return err
-		}
-		at := slices.IndexFunc(all, func(r region) bool { return r.name == name })
-		if at < 0 {
-			return app.Errorf(app.CodeNotFound, "There is no region %s; `mailer relays list` shows all relays", name)
-		}
-		r := &all[at]
-		before := r.status()
-		if err := change(r, tx.Now); err != nil {
-			return err
-		}
-		row, err := r.row()
-		if err != nil {
-			return err
-		}
-		if err := tx.SetRegion(row); err != nil {
-			return err
-		}
-		out = r.status()
-		return base.Audit(ctx, tx, "", action, name, before, out)
+	return s.updateRegion(ctx, name, action, func(_ *db.Tx, r *region, now time.Time) (before, after any, err error) {
+		before = r.status()
+		err = change(r, now)
+		return before, r.status(), err
 	})
-	return out, wrap("change", name, err)
 }
 
 // RegionStatus is a region with its relays.
@@ -387,7 +379,7 @@ func (s *Service) Switch(ctx context.Context, name, relay string) (RegionStatus,
 		if err != nil {
 			return err
 		}
-		r.state = failover.State{Active: full, ByOperator: true, SwitchedAt: now, Reason: "an operator switched to it", Switches: r.state.Switches}
+		r.state = failover.State{Active: full, ByOperator: true, SwitchedAt: now, Reason: "an operator switched to it", Switches: r.state.Switches, Down: r.state.Down}
 		return nil
 	})
 }
