@@ -142,16 +142,42 @@ func (s *Settings) MissingRelay(region string) string {
 	switch {
 	case now.NoRelay:
 		return "no relay is configured"
-	case len(now.Regions) == 0 || slices.ContainsFunc(now.Regions, func(r Region) bool { return r.Name == region }):
+	case len(now.Regions) == 0:
 		return ""
 	}
-	return "no relay for region " + region
+	name, fixed := app.QueueRegion(region), app.FixedRelay(region)
+	at := slices.IndexFunc(now.Regions, func(r Region) bool { return r.Name == name })
+	switch {
+	case at < 0:
+		return "no relay for region " + name
+	case fixed != "" && !slices.Contains(now.Regions[at].Relays, fixed):
+		return "the region " + name + " no longer has the relay " + fixed
+	}
+	return ""
+}
+
+// RelayOf returns the relay through which the mail of a queue leaves now.
+func (s *Settings) RelayOf(queue string) string {
+	if fixed := app.FixedRelay(queue); fixed != "" {
+		return fixed
+	}
+	name := app.QueueRegion(queue)
+	for _, r := range s.Relays().Regions {
+		if r.Name == name {
+			return cmp.Or(r.Active, name)
+		}
+	}
+	return name
 }
 
 // Region is a relay as DNS records depend on it.
 type Region struct {
 	Name  string         `json:"name"`
 	Needs app.RelayNeeds `json:"needs,omitzero"`
+	// Relays are those of a region whose mail may leave through another relay than the one with its
+	// name, and Active is the one through which it leaves.
+	Relays []string `json:"relays,omitzero"`
+	Active string   `json:"active,omitzero"`
 }
 
 // loadSettings sets the settings: own for a server, and those that the last server of the database

@@ -148,7 +148,7 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 	}
 	var checks []Check
 	for _, r := range all {
-		c := good("relay "+r.Region, "%s: %s", r.Host, r.State)
+		c := good("relay "+r.FullName(), "%s: %s", r.Host, r.State)
 		switch {
 		case r.State == delivery.RelayPaused:
 			c = ofRelay(&r, "relay_paused", "reason", textOf(r.Reason))
@@ -156,13 +156,28 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 			c = ofRelay(&r, "relay_failing", "reason", textOf(r.Reason))
 		}
 		checks = append(checks, c)
+		if r.Failover != nil {
+			checks = append(checks, ofRegion(r.Region, r.Failover)...)
+		}
 	}
 	return checks, nil
 }
 
+// ofRegion returns what an operator should know of a region with reserves.
+func ofRegion(region string, f *relays.Failover) (checks []Check) {
+	name := "region " + region
+	if f.Available != nil {
+		checks = append(checks, bad(name, "region_available", region, "region", region, "relay", app.ShortRelay(*f.Available)))
+	}
+	if f.HeldUntil != nil {
+		checks = append(checks, bad(name, "region_held", region, "region", region, "relay", app.ShortRelay(f.Active), "until", *f.HeldUntil))
+	}
+	return checks
+}
+
 // ofRelay returns a failed check of a relay.
 func ofRelay(r *relays.Status, id, what, message string) Check {
-	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, message)
+	c := bad("relay "+r.FullName(), id, r.FullName(), "relay", r.FullName(), "host", r.Host, what, message)
 	if r.From == relays.FromFlag && id != "relay_paused" {
 		return c.ofFlags()
 	}
@@ -191,7 +206,7 @@ func (s *Service) knownQueue(ctx context.Context) ([]Check, error) {
 			late += row.Count
 			first = base.Earlier(first, row.Oldest)
 		}
-		if row.State == queue.Relay && s.Settings.MissingRelay(row.Relay) != "" && s.Settings.RelayMode() == base.RelayConfigured {
+		if row.State == queue.Relay && s.Settings.MissingRelay(row.Queue) != "" && s.Settings.RelayMode() == base.RelayConfigured {
 			checks = append(checks, bad(name, "queue_no_relay", row.Relay, "relay", row.Relay, "count", strconv.FormatInt(row.Count, 10)))
 		}
 	}
@@ -287,9 +302,9 @@ const maxRelayChecks = 8
 
 func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error) {
 	if r.State == delivery.RelayPaused {
-		return good("relay "+r.Region, "%s: not tested, because it is paused", r.Host), nil
+		return good("relay "+r.FullName(), "%s: not tested, because it is paused", r.Host), nil
 	}
-	tested, err := s.routing.Test(ctx, relays.TestInput{Region: r.Region})
+	tested, err := s.routing.Test(ctx, relays.TestInput{Region: r.FullName()})
 	if err != nil {
 		return Check{}, err
 	}
@@ -298,5 +313,5 @@ func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error)
 			return ofRelay(r, "relay_"+step.Step, "said", step.Reply), nil
 		}
 	}
-	return good("relay "+r.Region, "%s: connected, authenticated, sender accepted", r.Host), nil
+	return good("relay "+r.FullName(), "%s: connected, authenticated, sender accepted", r.Host), nil
 }

@@ -15,16 +15,17 @@ import (
 // sent.
 type queueStatus struct {
 	now       time.Time
-	missing   func(relay string) string
-	noRelay   bool // no relay is configured
+	missing   func(queue string) string
+	relayOf   func(queue string) string // through which its mail leaves
+	noRelay   bool                      // no relay is configured
 	paused    []db.RelayPause
 	suspended map[string]db.Suspension
 	troubles  map[string][]app.RelayTrouble // by relay
 	blocks    map[routeKey]blockReason
 }
 
-// routeKey is a relay and a sender.
-type routeKey struct{ relay, team, domain string }
+// routeKey is a queue of units and a sender.
+type routeKey struct{ queue, team, domain string }
 
 // blockReason is why mail of a routeKey is not sent. Without a state it is sent.
 type blockReason struct {
@@ -35,7 +36,7 @@ type blockReason struct {
 
 // newStatus returns the queue status without what the database knows.
 func (s *Service) newStatus(now time.Time) *queueStatus {
-	return &queueStatus{now: now, missing: s.Settings.MissingRelay, noRelay: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
+	return &queueStatus{now: now, missing: s.Settings.MissingRelay, relayOf: s.Settings.RelayOf, noRelay: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
 		troubles: map[string][]app.RelayTrouble{}, blocks: map[routeKey]blockReason{}}
 }
 
@@ -65,7 +66,8 @@ func (s *Service) readStatus(r *db.Reader, now time.Time) (*queueStatus, error) 
 func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*queueStatus, error) {
 	st := s.newStatus(now)
 	var err error
-	if st.troubles[k.relay], err = r.OpenTroublesOf(k.relay, k.team, k.domain); err != nil {
+	relay := st.relayOf(k.queue)
+	if st.troubles[relay], err = r.OpenTroublesOf(relay, k.team, k.domain); err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
 	}
 	if err := st.readSuspension(r, k.team); err != nil {
@@ -160,19 +162,20 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 		}
 		return blockReason{Relay, reason, verdict.Blocker{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
 	}
-	if missing := st.missing(k.relay); missing != "" {
+	if missing := st.missing(k.queue); missing != "" {
 		blocker := verdict.Blocker{Kind: verdict.NoRegion}
-		if st.noRelay && k.relay != app.CaptureRegion {
+		if st.noRelay && k.queue != app.CaptureRegion {
 			blocker.Kind = verdict.NoRelay
 		}
 		return blockReason{Relay, missing, blocker}
 	}
+	relay := st.relayOf(k.queue)
 	for _, p := range st.paused {
-		if p.Region == k.relay {
+		if p.Region == relay {
 			return blockReason{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
 		}
 	}
-	for _, t := range st.troubles[k.relay] {
+	for _, t := range st.troubles[relay] {
 		text := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
 		switch {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
