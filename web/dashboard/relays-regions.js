@@ -54,21 +54,25 @@ export function RegionCard({ of: f, rows, reload }) {
 	};
 	const paused = all.every((r) => r.state === 'paused');
 	const pause = () => change(() => api.post(encoded`/relays/${f.region}/${paused ? 'resume' : 'pause'}`, undefined, { team: null }), t(paused ? 'relays.resumed' : 'relays.paused', { name: f.region }));
+	const parts = [
+		f.switched_at && f.active !== f.primary && t('relays.regions.moved', { n: f.moved, at: clock(f.switched_at) }),
+		f.kept > 0 && html`<a class="link" href=${`${base}/queue?team=all&tab=doubts`}>${t('relays.regions.kept', { n: f.kept })}</a>`,
+		f.waiting > 0 ? html`<a class="link" href=${base + encoded`/queue?team=all&tab=emails&relay=${f.region}`}>${t('relays.wait', { n: number(f.waiting) })}</a>` : t('relays.noneWaits'),
+	].filter(Boolean);
 	const policy = async () => {
 		if (await dialog((close) => html`<${Policy} of=${f} close=${close} />`)) await reload();
 	};
-	return html`<${Section} title=${f.region} acts=${html`<${Button} icon="plus" onClick=${add}>${t('relays.regions.add')}<//><${Button} onClick=${policy}>${t('relays.regions.policy')}<//><${Button} icon=${paused ? 'play' : 'pause'} onClick=${pause}>${t(paused ? 'relays.regions.resumeAll' : 'relays.regions.pauseAll')}<//>`}>
+	return html`<div class="page"><${Section} title=${f.region} acts=${html`<div class="row row--wrap"><${Button} icon="plus" onClick=${add}>${t('relays.regions.add')}<//><${Button} onClick=${policy}>${t('relays.regions.policy')}<//><${Button} icon=${paused ? 'play' : 'pause'} onClick=${pause}>${t(paused ? 'relays.regions.resumeAll' : 'relays.regions.pauseAll')}<//></div>`}>
 	<${Verdict} ...${headline(f, all)} />
 	${f.available && html`<${Notice} kind="warn" act=${html`<${Button} kind="primary" onClick=${() => use(f.available)}>${t('relays.regions.use', { relay: short(f.available) })}<//>`}>${t('relays.regions.available', { relay: short(f.available) })} <code class="mono">mailer relays switch ${f.region} ${short(f.available)}</code><//>`}
 	${f.held_until && html`<${Notice} kind="warn">${t('relays.regions.held', { relay: short(f.active), at: clock(f.held_until) })}<//>`}
 	${f.by_operator && html`<${Notice} act=${html`<${Button} onClick=${auto}>${t('relays.regions.auto')}<//>`}>${t('relays.regions.chosen', { relay: short(f.active) })}<//>`}
-	${f.switched_at && f.active !== f.primary && html`<p class="t13r muted">${t('relays.regions.moved', { n: f.moved, at: clock(f.switched_at) })}${f.kept > 0 && html`; <a class="link" href=${`${base}/queue?team=all&tab=doubts`}>${t('relays.regions.kept', { n: f.kept })}</a>`}</p>`}
-	<table class="table table--rows table--fixed" aria-label=${f.region}><thead><tr><th class="w-status hide-s">${t('relays.state')}</th><th class="cell-name">${t('relays.name')}</th><th class="hide-s">${t('relays.words')}</th><th class="num w-num drop-2">${t('relays.regions.hour')}</th><th class="num w-num drop-2">${t('relays.regions.day')}</th><th class="num cell-check"><span class="vh">${t('ui.acts')}</span></th></tr></thead><tbody>${all.map((r, i) => html`<tr key=${nameOf(r)}><td class="hide-s"><${Status} of=${r.state} /></td><td class="cell-name cell-cut"><a class="medium" href=${base + encoded`/operator/relays?relay=${nameOf(r)}`}>${short(nameOf(r))}</a> <span class="muted">${role(f, r, i)}</span><span class="cell-sub"><${Status} of=${r.state} /> ${doing(r)}</span></td><td class="cell-cut muted hide-s" title=${doing(r)}>${doing(r)}</td><td class="num drop-2">${number(r.sent_hour)}</td><td class="num drop-2">${number(r.sent_day)}</td><td class="num"><${Acts} of=${r} reload=${reload} more=${[
+	<table class="table table--fixed" aria-label=${f.region}><thead><tr><th class="w-status hide-s">${t('relays.state')}</th><th class="cell-name">${t('relays.name')}</th><th class="hide-s">${t('relays.words')}</th><th class="num w-num drop-2">${t('relays.regions.hour')}</th><th class="num w-num drop-2">${t('relays.regions.day')}</th><th class="num cell-check"><span class="vh">${t('ui.acts')}</span></th></tr></thead><tbody>${all.map((r, i) => html`<tr key=${nameOf(r)}><td class="hide-s"><${Status} of=${r.state} /></td><td class="cell-name cell-cut"><a class="medium" href=${base + encoded`/operator/relays?relay=${nameOf(r)}`}>${short(nameOf(r))}</a> <span class="muted">${role(f, r, i)}</span><span class="cell-sub"><${Status} of=${r.state} /> ${doing(r)}</span></td><td class="cell-cut muted hide-s" title=${doing(r)}>${doing(r)}</td><td class="num drop-2">${number(r.sent_hour)}</td><td class="num drop-2">${number(r.sent_day)}</td><td class="num"><${Acts} of=${r} reload=${reload} more=${[
 		nameOf(r) !== f.active && { icon: 'send', name: t('relays.regions.use', { relay: short(nameOf(r)) }), run: () => use(nameOf(r)) },
 		i > 0 && { icon: 'updown', name: t(i === 1 ? 'relays.regions.first' : 'relays.regions.raise'), run: () => raise(nameOf(r)) },
 		nameOf(r) !== f.active || i > 0 ? null : false,
 	]} /></td></tr>`)}</tbody></table>
-	${f.waiting > 0 && html`<p class="t13r"><a class="link" href=${base + encoded`/queue?team=all&tab=emails&relay=${f.region}`}>${t('relays.wait', { n: number(f.waiting) })}</a></p>`}<//>`;
+	<p class="t13r muted">${parts.map((part, i) => html`${i > 0 && '; '}${part}`)}</p><//></div>`;
 }
 
 /** What a relay is in its region. @param {any} f @param {any} r @param {number} i */
