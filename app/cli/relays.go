@@ -221,11 +221,19 @@ func (c *Store) relaysPause() *cobra.Command {
 			if paused.Until != nil {
 				until = *paused.Until
 			}
-			return c.printDone(paused, "paused the relay "+paused.Region+" until "+until)
+			return c.printDone(paused, "paused "+relaysOf(paused)+" until "+until)
 		})
 	})
 	cmd.Flags().DurationVar(&d, "for", 0, "how long, like 2h (default: until the relay is resumed)")
 	return c.jsonFlag(cmd)
+}
+
+// relaysOf names the relays of a pause.
+func relaysOf(p relays.Paused) string {
+	if p.Relays > 1 {
+		return "all relays of " + p.Region
+	}
+	return "the relay " + p.Region
 }
 
 func (c *Store) relaysResume() *cobra.Command {
@@ -235,7 +243,7 @@ func (c *Store) relaysResume() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printDone(resumed, "resumed the relay "+resumed.Region)
+			return c.printDone(resumed, "resumed "+relaysOf(resumed))
 		})
 	}))
 }

@@ -300,6 +300,7 @@ type Paused struct {
 	Region string  `json:"region"`
 	State  string  `json:"state"`
 	Until  *string `json:"until"` // nil: until resumed
+	Relays int     `json:"-"`
 }
 
 // Pause stops sending through a relay for d or, if d is 0, until it is resumed. The name of a region
@@ -344,6 +345,7 @@ func (s *Service) pause(ctx context.Context, region string, d time.Duration, fin
 		if err != nil {
 			return err
 		}
+		out.Relays = len(relays)
 		var until time.Time
 		if d > 0 {
 			until = tx.Now.Add(d)
@@ -377,6 +379,7 @@ func (s *Service) resume(ctx context.Context, region string, find func(*db.Reade
 		if err != nil {
 			return err
 		}
+		out.Relays = len(relays)
 		resumed := false
 		for _, relay := range relays {
 			err := tx.ResumeRelay(relay)
