@@ -88,7 +88,7 @@ function headline(f, all) {
   const words = { region: f.region, relay: short(f.active), at: f.switched_at ? format$clock(f.switched_at) : "" };
   const usable = (r) => r.state === "open";
   if (all.every((r) => r.state === "paused")) return { kind: "warn", icon: "st-resting", line: i18n$t("relays.regions.paused", words) };
-  if (!all.some(usable)) return { kind: "bad", icon: "alert", line: i18n$t("relays.regions.down", words), fix: active?.reason };
+  if (!f.available && !all.some(usable)) return { kind: "bad", icon: "alert", line: i18n$t("relays.regions.down", words), fix: active?.reason };
   if (active && !usable(active)) return { kind: f.available ? "bad" : "warn", icon: "alert", line: i18n$t("relays.regions.unusable", words), fix: active.reason };
   if (f.active !== f.primary) return { kind: "warn", icon: "st-open", line: i18n$t("relays.regions.reserveSends", words), fix: f.switch_reason };
   return { kind: "good", icon: "st-open", line: i18n$t("relays.regions.primarySends", words), fix: f.by_operator || f.policy.mode !== "auto" ? void 0 : i18n$t("relays.regions.autoLine", { after: f.policy.after, back: f.policy.back_after }) };
