@@ -176,7 +176,7 @@ func (r *Reader) troubles(relay, teamID, domain string, from, to time.Time) ([]a
 func (r *Reader) troublesBetween(after, before, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
 	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
 		WHERE relay > ? AND relay < ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?)
-		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY started_at DESC LIMIT ?`,
+		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY relay DESC, started_at DESC LIMIT ?`,
 		after, before, milli(to), milli(from), teamID, domain, maxTroubles)
 }
 

@@ -3,7 +3,7 @@ import { html, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
-import { nameOf } from './relays-lights.js';
+import { nameOf, only } from './relays-lights.js';
 import { base, go } from './router.js';
 import { Button, Input } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js';
@@ -24,7 +24,7 @@ export async function pause(r, reload) {
 	const span = await dialog((close) => html`<${Pause} name=${nameOf(r)} close=${close} />`);
 	if (span === undefined) return;
 	await attempt(async () => {
-		await api.post(encoded`/relays/${r.region}/pause?name=${nameOf(r)}`, span ? { for: span } : undefined, { team: null });
+		await api.post(encoded`/relays/${r.region}/pause`, span ? { for: span } : undefined, { team: null, query: only(r) });
 		await reload();
 	}, t('relays.paused', { name: nameOf(r) }), { undo: () => resume(r, reload) });
 }
@@ -34,13 +34,13 @@ function Pause({ name, close }) {
 }
 
 export const resume = (r, reload) => attempt(async () => {
-	await api.post(encoded`/relays/${r.region}/resume?name=${nameOf(r)}`, undefined, { team: null });
+	await api.post(encoded`/relays/${r.region}/resume`, undefined, { team: null, query: only(r) });
 	await reload();
 }, t('relays.resumed', { name: nameOf(r) }));
 
 async function remove(r, reload) {
 	if (!(await confirm({ title: t('relays.removeTitle', { name: nameOf(r) }), text: t('relays.removeText', { n: r.waiting }), act: t('relays.remove') }))) return;
-	if (await attempt(() => api.del(encoded`/relays/${r.region}?name=${nameOf(r)}`, undefined, { team: null }), t('relays.removed', { name: nameOf(r) }))) {
+	if (await attempt(() => api.del(encoded`/relays/${r.region}`, undefined, { team: null, query: only(r) }), t('relays.removed', { name: nameOf(r) }))) {
 		go('/operator/relays');
 		await reload();
 	}

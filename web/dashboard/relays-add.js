@@ -45,7 +45,7 @@ function Add({ to, close }) {
 			const added = await api.post('/relays', { region: form.region.trim() || undefined, ...(to && { name: form.name.trim(), reserve: true }), url: relayURL(form) }, { team: null });
 			setRegion(added.region);
 			setTest({ running: true });
-			setTest(await api.post(encoded`/relays/${to || added.region}/test?name=${added.region}`, undefined, { team: null }));
+			setTest(await api.post(encoded`/relays/${to || added.region}/test`, undefined, { team: null, query: to ? { name: added.region } : {} }));
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setTest(null);

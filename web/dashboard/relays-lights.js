@@ -10,6 +10,9 @@ import { Bones, Status } from './ui/base.js';
 /** The full name of a relay. @param {any} r */
 export const nameOf = (r) => r.name ?? r.region;
 
+/** What names one relay of a region with reserves in the API; nothing for a relay that is alone. @param {any} r */
+export const only = (r) => (r.sent_hour === undefined && !r.name ? {} : { name: nameOf(r) });
+
 /** The state of a relay in a line. @param {any} r */
 export function doing(r) {
 	const parts = [];

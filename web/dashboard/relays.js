@@ -7,7 +7,7 @@ import { encoded } from './paths.js';
 import { base, go, place } from './router.js';
 import { Acts, change, pause, resume } from './relays-acts.js';
 import { addDialog, Steps } from './relays-add.js';
-import { doing, nameOf } from './relays-lights.js';
+import { doing, nameOf, only } from './relays-lights.js';
 import { RegionCard } from './relays-regions.js';
 import { RelaySections } from './reports.js';
 import { Bones, Button, Code, Empty, Facts, Failed, Head, Input, Notice, Section, Status, Verdict } from './ui/base.js';
@@ -59,7 +59,7 @@ function Relay({ of: r, reload }) {
 	const run = () => attempt(async () => {
 		setTest({ running: true });
 		try {
-			setTest(await api.post(encoded`/relays/${r.region}/test?name=${nameOf(r)}`, to.trim() ? { send_to: to.trim() } : undefined, { team: null }));
+			setTest(await api.post(encoded`/relays/${r.region}/test`, to.trim() ? { send_to: to.trim() } : undefined, { team: null, query: only(r) }));
 		} catch (e) {
 			setTest(null);
 			throw e;

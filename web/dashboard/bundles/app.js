@@ -3369,7 +3369,7 @@ function Add({ to, close }) {
       const added = await api.post("/relays", { region: form2.region.trim() || void 0, ...to && { name: form2.name.trim(), reserve: true }, url: relayURL(form2) }, { team: null });
       setRegion(added.region);
       setTest({ running: true });
-      setTest(await api.post(encoded`/relays/${to || added.region}/test?name=${added.region}`, void 0, { team: null }));
+      setTest(await api.post(encoded`/relays/${to || added.region}/test`, void 0, { team: null, query: to ? { name: added.region } : {} }));
     } catch (e) {
       if (!(e instanceof ApiError)) throw e;
       setTest(null);
@@ -3385,6 +3385,7 @@ function Add({ to, close }) {
 
 // module:relays-lights.js
 var nameOf2 = (r) => r.name ?? r.region;
+var only = (r) => r.sent_hour === void 0 && !r.name ? {} : { name: nameOf2(r) };
 function doing(r) {
   const parts = [];
   if (r.reason) parts.push(r.reason);
@@ -3724,6 +3725,7 @@ export {
   Relays as relays_lights$Relays,
   doing as relays_lights$doing,
   nameOf2 as relays_lights$nameOf,
+  only as relays_lights$only,
   base as router$base,
   go as router$go,
   href as router$href,

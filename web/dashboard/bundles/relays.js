@@ -17,7 +17,7 @@ import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, pa
 import { router$base, router$go, router$href, router$match, router$place, router$setQuery, router$start } from "./app.js";
 
 // shared:relays-lights.js
-import { relays_lights$Light, relays_lights$Relays, relays_lights$doing, relays_lights$nameOf } from "./app.js";
+import { relays_lights$Light, relays_lights$Relays, relays_lights$doing, relays_lights$nameOf, relays_lights$only } from "./app.js";
 
 // shared:ui/base.js
 import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Copy, ui_base$CopyButton, ui_base$Empty, ui_base$Facts, ui_base$Failed, ui_base$Field, ui_base$Head, ui_base$Icon, ui_base$Id, ui_base$Input, ui_base$Notice, ui_base$Section, ui_base$Sections, ui_base$Seg, ui_base$Select, ui_base$Status, ui_base$Tabs, ui_base$Time, ui_base$Verdict, ui_base$copy, ui_base$dialogs, ui_base$useEscape } from "./app.js";
@@ -40,7 +40,7 @@ async function pause(r, reload) {
   const span = await ui_float$dialog((close) => lib_core$html`<${Pause} name=${relays_lights$nameOf(r)} close=${close} />`);
   if (span === void 0) return;
   await ui_float$attempt(async () => {
-    await api$api.post(paths$encoded`/relays/${r.region}/pause?name=${relays_lights$nameOf(r)}`, span ? { for: span } : void 0, { team: null });
+    await api$api.post(paths$encoded`/relays/${r.region}/pause`, span ? { for: span } : void 0, { team: null, query: relays_lights$only(r) });
     await reload();
   }, i18n$t("relays.paused", { name: relays_lights$nameOf(r) }), { undo: () => resume(r, reload) });
 }
@@ -48,12 +48,12 @@ function Pause({ name, close }) {
   return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("relays.pauseTitle", { name })} acts=${lib_core$html`<${ui_base$Button} kind="quiet" onClick=${() => close()}>${i18n$t("ui.cancel")}<//>`}><p>${i18n$t("relays.pauseText")}</p><div class="row row--wrap">${["30m", "2h", "1d", ""].map((span) => lib_core$html`<${ui_base$Button} onClick=${() => close(span)}>${i18n$t(`relays.spans.${span || "ever"}`)}<//>`)}</div><//>`;
 }
 var resume = (r, reload) => ui_float$attempt(async () => {
-  await api$api.post(paths$encoded`/relays/${r.region}/resume?name=${relays_lights$nameOf(r)}`, void 0, { team: null });
+  await api$api.post(paths$encoded`/relays/${r.region}/resume`, void 0, { team: null, query: relays_lights$only(r) });
   await reload();
 }, i18n$t("relays.resumed", { name: relays_lights$nameOf(r) }));
 async function remove(r, reload) {
   if (!await ui_float$confirm({ title: i18n$t("relays.removeTitle", { name: relays_lights$nameOf(r) }), text: i18n$t("relays.removeText", { n: r.waiting }), act: i18n$t("relays.remove") })) return;
-  if (await ui_float$attempt(() => api$api.del(paths$encoded`/relays/${r.region}?name=${relays_lights$nameOf(r)}`, void 0, { team: null }), i18n$t("relays.removed", { name: relays_lights$nameOf(r) }))) {
+  if (await ui_float$attempt(() => api$api.del(paths$encoded`/relays/${r.region}`, void 0, { team: null, query: relays_lights$only(r) }), i18n$t("relays.removed", { name: relays_lights$nameOf(r) }))) {
     router$go("/operator/relays");
     await reload();
   }
@@ -210,7 +210,7 @@ function Relay({ of: r, reload }) {
   const run = () => ui_float$attempt(async () => {
     setTest({ running: true });
     try {
-      setTest(await api$api.post(paths$encoded`/relays/${r.region}/test?name=${relays_lights$nameOf(r)}`, to.trim() ? { send_to: to.trim() } : void 0, { team: null }));
+      setTest(await api$api.post(paths$encoded`/relays/${r.region}/test`, to.trim() ? { send_to: to.trim() } : void 0, { team: null, query: relays_lights$only(r) }));
     } catch (e) {
       setTest(null);
       throw e;
