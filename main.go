@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +25,8 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/cli"
+	"mailer/app/kit/build"
+	"mailer/app/kit/clock"
 	"mailer/app/kit/membudget"
 	"mailer/app/net/dnsprovider"
 	"mailer/app/net/fetch"
@@ -90,7 +93,7 @@ type options struct {
 	maxAttachments                  int64
 	fetchAttachments                bool
 	dev, devPublic, capture, dryRun bool
-	standby, migrate                bool
+	standby, migrate, dumped        bool
 	boundFlags                      web.BoundFlags
 	listeners                       listen.Listeners
 	logs                            cli.LogFormat
@@ -107,7 +110,7 @@ func newRoot(args ...string) *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.Version = cli.BuildText()
+	root.Version = build.Text()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: engine.InUse, Schema: schema}).Commands()...)
@@ -222,15 +225,47 @@ func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, erro
 	return store, err
 }
 
-// migrateOlder upgrades the database of an older version.
+// migrateOlder upgrades the database of an older version. Probes are answered meanwhile.
 func (o *options) migrateOlder(ctx context.Context, log *slog.Logger) error {
-	log.Info("migrating the database", "db", engine.Name(o.DB))
-	m, err := engine.Migrate(ctx, db.Options{Path: o.DB, Schema: schema}, false)
+	name := engine.Name(o.DB)
+	step, end, err := o.listeners.ServeMigrating(log)
 	if err != nil {
 		return err
 	}
-	log.Info("migrated the database", "from", m.From, "to", m.To, "steps", m.Steps, "copy", m.Copy)
+	defer end()
+	m, err := engine.Migrate(ctx, db.Options{Path: o.DB, Schema: schema}, engine.Migrating{
+		Begin: func(m engine.Migration) {
+			log.Info("migrating the database", "db", name, "from", m.From, "to", m.To, "steps", m.Steps, "expected_seconds", m.Seconds)
+		},
+		Step: func(name string) {
+			log.Info("migration step", "step", name)
+			step(name)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	log.Info("migrated the database", "db", name, "from", m.From, "to", m.To, "steps", m.Steps, "copy", m.Copy, "removed", m.Removed)
 	return nil
+}
+
+// removeOldCopies removes the copies of earlier migrations that are no longer needed, now and every
+// day until ctx ends.
+func (o *options) removeOldCopies(ctx context.Context, log *slog.Logger) {
+	for {
+		removed, err := engine.RemoveOldCopies(o.DB, clock.Now().Add(-engine.CopiesKept))
+		if err != nil {
+			log.Warn("an old copy of the database can't be removed", "err", err)
+		}
+		if len(removed) > 0 {
+			log.Info("removed old copies of the database", "files", removed)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(24 * time.Hour):
+		}
+	}
 }
 
 // listenEarly opens the listeners if the database does not exist yet: if a port is in use, no
@@ -389,11 +424,14 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 		return err
 	}
 	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneHost: named, Bounds: o.bounds, SNS: events, Submission: o.listeners.Submission(),
-		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
+		Version: build.Version(), Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)
 	if err != nil {
 		return err
+	}
+	if o.migrate {
+		go o.removeOldCopies(ctx, log)
 	}
 	ended := o.listeners.Serve(listen.Handlers{API: rest.NewServer(handler), ProviderEvents: s.ProviderEvents, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
@@ -451,8 +489,8 @@ func waitForEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <
 
 // announce logs where the server listens and where its mail goes.
 func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Server) error {
-	build := cli.BuildVersion("")
-	log.Info("listening", "address", o.listeners.Address(), "base_url", o.baseURL, "db", engine.Name(o.DB), "compat", s.Compat(), "version", build["version"], "commit", build["commit"], "date", build["date"])
+	made := build.Info("")
+	log.Info("listening", "address", o.listeners.Address(), "base_url", o.baseURL, "db", engine.Name(o.DB), "compat", s.Compat(), "version", made["version"], "commit", made["commit"], "date", made["date"])
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
@@ -482,26 +520,42 @@ func migrationText(name string, m engine.Migration, dryRun bool) string {
 	case m.From == 0:
 		return fmt.Sprintf("created %s (schema version %d)", name, m.To)
 	case dryRun:
-		return fmt.Sprintf("would migrate %s from schema version %d to %d: %s", name, m.From, m.To, steps)
+		return fmt.Sprintf("would migrate %s from schema version %d to %d: %s\nExpected time: %s\n%s", name, m.From, m.To, steps, m.ExpectedTime(), olderText(m))
 	}
 	text := fmt.Sprintf("migrated %s from schema version %d to %d: %s", name, m.From, m.To, steps)
 	if m.Copy != "" {
 		text += "\nThe old database is in " + m.Copy
 	}
+	for _, file := range m.Removed {
+		text += "\nRemoved the older copy " + file
+	}
 	return text
+}
+
+// olderText says whether older programs can work on the database after a migration.
+func olderText(m engine.Migration) string {
+	if len(m.Incompatible) == 0 {
+		return "Older versions can work on the result"
+	}
+	return "Older versions can't work on the result: " + strings.Join(m.Incompatible, "; ")
 }
 
 func migrateCommand(o *options) *cobra.Command {
 	cmd := command("migrate", "Upgrade the database to the schema of this version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
-		bar := cli.Progress(cmd.Context(), "migrate", 0)
-		m, err := engine.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
+		bar := &cli.Bar{}
+		name := engine.Name(o.DB)
+		m, err := engine.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, engine.Migrating{DryRun: o.dryRun, Dumped: o.dumped, Begin: func(m engine.Migration) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Migrating %s from schema version %d to %d: %s. Expected time: %s\n", name, m.From, m.To, strings.Join(m.Steps, ", "), m.ExpectedTime())
+			bar = cli.Progress(cmd.Context(), "migrate", 0)
+		}})
 		bar.Done()
 		if err != nil {
 			return server.DamageError(o.DB, err)
 		}
-		return cli.PrintDone(o.asJSON, m, migrationText(engine.Name(o.DB), m, o.dryRun))
+		return cli.PrintDone(o.asJSON, m, migrationText(name, m, o.dryRun))
 	})
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().BoolVar(&o.dumped, "dumped", false, "with PostgreSQL: a dump of the database was made, and steps may run on whose result older versions can't work")
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
 }
 
@@ -511,7 +565,7 @@ func versionCommand(o *options) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrintDone(o.asJSON, cli.BuildVersion(sqlite), fmt.Sprintf("mailer %s, SQLite %s", cli.BuildText(), sqlite))
+		return cli.PrintDone(o.asJSON, build.Info(sqlite), fmt.Sprintf("mailer %s, SQLite %s", build.Text(), sqlite))
 	})
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
 }

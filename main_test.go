@@ -57,7 +57,7 @@ var layers = [][]string{
 	{"app/base"},
 	{"db", "smtpout", "app/net"},
 	{"db/engine"},
-	{"app/rules"},
+	{"app/rules", "db/migrations"},
 	{"app"},
 	{"app/kit"},
 }

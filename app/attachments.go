@@ -16,60 +16,78 @@ const (
 	calendarBegin = "BEGIN:VCALENDAR"
 )
 
+// AttachmentRules are the rules of the server for files. Callers can't set them.
+type AttachmentRules struct {
+	Compat Compat // empty: CompatStrict
+	Fetch  bool   // the server fetches files from URLs
+}
+
 // attachments checks the files of an email and sets the id, type and size of each. It does not
 // check the sum of their sizes, whose limit depends on the team's plan.
-func (in *EmailInput) attachments(m *Mail) error {
-	if len(in.Attachments) > MaxAttachments {
-		return Invalid("attachments", "must not hold more than %d files", MaxAttachments)
+func (in *EmailInput) attachments(m *Mail) (err error) {
+	m.Attachments, err = AttachmentRules{in.Compat, in.FetchAttachments}.check(in.Attachments)
+	return err
+}
+
+// check returns the files of a list with ids, types and sizes. A file with an id is one that the
+// broadcast has; it is returned as it is.
+func (r AttachmentRules) check(list []Attachment) (out []Attachment, err error) {
+	if len(list) > MaxAttachments {
+		return nil, Invalid("attachments", "must not hold more than %d files", MaxAttachments)
 	}
 	shown := map[string]bool{}
-	for i, a := range in.Attachments {
+	for i, a := range list {
 		field := fmt.Sprintf("attachments[%d]", i)
-		if err := in.path(field+".path", &a); err != nil {
-			return err
+		if a.ID != "" {
+			out = append(out, a)
+			continue
 		}
-		if err := checkFilename(field+".filename", a.Filename); err != nil {
-			return err
-		}
-		contentType, err := attachmentType(field+".content_type", a)
-		if err != nil {
-			return err
-		}
-		if err := in.contentID(field+".content_id", a.ContentID); err != nil {
-			return err
+		if a, err = r.checkFile(field, a); err != nil {
+			return nil, err
 		}
 		if shown[a.ContentID] {
-			return Invalid(field+".content_id", "is given twice")
+			return nil, Invalid(field+".content_id", "is given twice")
 		}
 		shown[a.ContentID] = a.ContentID != ""
-		if a.Text != "" {
-			if a.Content, contentType, err = in.rawText(field+".content", a.Text, contentType); err != nil {
-				return err
-			}
-		}
-		if a.Content == nil && a.Path == "" {
-			return Invalid(field+".content", "is required")
-		}
-		m.Attachments = append(m.Attachments, Attachment{
-			ID:          NewID(),
-			Filename:    a.Filename,
-			ContentType: contentType,
-			ContentID:   a.ContentID,
-			Size:        int64(len(a.Content)),
-			Content:     a.Content,
-			Path:        a.Path,
-		})
+		out = append(out, a)
 	}
-	return nil
+	return out, nil
+}
+
+// checkFile returns one file with id, type and size.
+func (r AttachmentRules) checkFile(field string, a Attachment) (Attachment, error) {
+	if err := r.path(field+".path", &a); err != nil {
+		return a, err
+	}
+	if err := checkFilename(field+".filename", a.Filename); err != nil {
+		return a, err
+	}
+	contentType, err := attachmentType(field+".content_type", a)
+	if err != nil {
+		return a, err
+	}
+	if err := r.contentID(field+".content_id", a.ContentID); err != nil {
+		return a, err
+	}
+	if a.Text != "" {
+		if a.Content, contentType, err = r.rawText(field+".content", a.Text, contentType); err != nil {
+			return a, err
+		}
+	}
+	if a.Content == nil && a.Path == "" {
+		return a, Invalid(field+".content", "is required")
+	}
+	a.ID, a.ContentType, a.Size, a.Text = NewID(), contentType, int64(len(a.Content)), ""
+	return a, nil
 }
 
 // path checks the URL that a file is fetched from. Without a file name it sets the last part of the
 // URL's path.
-func (in *EmailInput) path(field string, a *Attachment) error {
+func (r AttachmentRules) path(field string, a *Attachment) error {
 	switch {
 	case a.Path == "":
 		return nil
-	case !in.FetchAttachments:
+	case !r.Fetch:
 		return Invalid(field, "is not supported: files are never fetched, send the `content` itself; the operator can allow it with --fetch-attachments")
 	case a.Content != nil || a.Text != "":
 		return Invalid(field, "can't be combined with `content`")
@@ -91,11 +109,11 @@ func (in *EmailInput) path(field string, a *Attachment) error {
 
 // contentID checks a Content-ID as it is written between angle brackets and after cid: in HTML
 // (RFC 2392): atoms and dots, with an @ before an optional second half.
-func (in *EmailInput) contentID(field, s string) error {
+func (r AttachmentRules) contentID(field, s string) error {
 	switch {
 	case s == "":
 		return nil
-	case in.Compat != CompatResend:
+	case r.Compat != CompatResend:
 		return Invalid(field, "is not supported: attachments can't be shown inside the HTML, unless the server runs with --compat resend")
 	case len(s) > MaxContentID:
 		return Invalid(field, "must not be longer than %d bytes", MaxContentID)
@@ -120,10 +138,10 @@ func isDotAtoms(s string) bool {
 // rawText returns the content of a file whose content is text instead of base64. Only CompatResend
 // allows this, and only for calendars, which must begin as RFC 5545 3.4 says: damaged base64 is
 // not a calendar.
-func (in *EmailInput) rawText(field, text, contentType string) (content []byte, normalType string, err error) {
+func (r AttachmentRules) rawText(field, text, contentType string) (content []byte, normalType string, err error) {
 	mediaType, params, _ := mime.ParseMediaType(contentType)
 	begins := len(text) >= len(calendarBegin) && strings.EqualFold(text[:len(calendarBegin)], calendarBegin)
-	if in.Compat != CompatResend || mediaType != "text/calendar" || !begins || !utf8.ValidString(text) {
+	if r.Compat != CompatResend || mediaType != "text/calendar" || !begins || !utf8.ValidString(text) {
 		return nil, "", Invalid(field, "must be valid base64")
 	}
 	if params["charset"] == "" {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,17 +14,19 @@ import (
 // BroadcastInput is a broadcast to create, as the caller wrote it. Empty strings and lists mean
 // absent. Text distinguishes absent (nil) from no text ("").
 type BroadcastInput struct {
-	Name       string // empty: the subject
-	SegmentID  string // empty: all contacts
-	AudienceID string // former name of SegmentID
-	TopicID    string
-	From       string
-	ReplyTo    []string
-	Subject    string
-	Preview    string
-	HTML       string
-	Text       *string
-	Design     string
+	Name        string // empty: the subject
+	SegmentID   string // empty: all contacts
+	AudienceID  string // former name of SegmentID
+	TopicID     string
+	From        string
+	ReplyTo     []string
+	Subject     string
+	Preview     string
+	HTML        string
+	Text        *string
+	Design      string
+	Attachments []Attachment
+	Rules       AttachmentRules `json:"-"`
 	// Send sends the broadcast immediately, or at ScheduledAt, a time that schedule.Parse reads.
 	Send        bool
 	ScheduledAt string
@@ -35,6 +38,7 @@ func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 	p := BroadcastPatch{
 		Name: changeOf(in.Name), SegmentID: changeOf(in.SegmentID), AudienceID: changeOf(in.AudienceID), TopicID: changeOf(in.TopicID), From: in.From,
 		ReplyTo: Change[[]string]{Set: true, Value: in.ReplyTo}, Subject: in.Subject, Preview: changeOf(in.Preview), HTML: changeOf(in.HTML), Design: changeOf(in.Design),
+		Attachments: Change[[]Attachment]{Set: len(in.Attachments) > 0, Value: in.Attachments}, Rules: in.Rules,
 	}
 	if in.Text != nil {
 		p.Text = Change[string]{Set: true, Value: *in.Text}
@@ -92,7 +96,11 @@ type BroadcastPatch struct {
 	HTML       Change[string]
 	Text       Change[string] // null: derived from HTML; empty: none
 	Design     Change[string] // cleared if HTML changes without a new design
-	Revision   string         // the revision that the change is based on; empty: any
+	// Attachments replaces all files. One with an id is a file of the broadcast, which stays. null
+	// and an empty list remove all.
+	Attachments Change[[]Attachment]
+	Rules       AttachmentRules
+	Revision    string // the revision that the change is based on; empty: any
 }
 
 // BroadcastChange is a validated patch.
@@ -100,13 +108,14 @@ type BroadcastChange struct {
 	patch   BroadcastPatch
 	from    Address
 	replyTo []Address
+	files   []Attachment
 }
 
 // Validate checks the parts of the patch without the database. Content of megabytes takes time, so
 // call it outside a transaction. Errors: CodeValidation.
 func (p BroadcastPatch) Validate() (*BroadcastChange, error) {
 	c := &BroadcastChange{patch: p}
-	for _, check := range []func() error{c.checkName, c.checkAudience, c.checkAddresses, c.checkSubject, c.checkContent} {
+	for _, check := range []func() error{c.checkName, c.checkAudience, c.checkAddresses, c.checkSubject, c.checkContent, c.checkAttachments} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -203,12 +212,45 @@ func (c *BroadcastChange) checkContent() error {
 		if err := checkBody(part.field, part.text); err != nil {
 			return err
 		}
-		if err := CheckBroadcastPlaceholders(part.field, htmltext.RepairUnsubscribeLinks(part.text)); err != nil {
+		if err := CheckBroadcastPlaceholders(part.field, htmltext.RepairPageLinks(part.text)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func (c *BroadcastChange) checkAttachments() (err error) {
+	c.files, err = c.patch.Rules.check(c.patch.Attachments.Value)
+	return err
+}
+
+// applyFiles sets the files of the draft.
+func (c *BroadcastChange) applyFiles(b *Broadcast) error {
+	if !c.patch.Attachments.Set {
+		return nil
+	}
+	out, shown := make([]Attachment, len(c.files)), map[string]bool{}
+	for i, a := range c.files {
+		field := fmt.Sprintf("attachments[%d]", i)
+		if at := slices.IndexFunc(b.Attachments, func(was Attachment) bool { return was.ID == a.ID }); at >= 0 {
+			a = b.Attachments[at]
+		} else if c.patch.Attachments.Value[i].ID != "" {
+			return Invalid(field+".id", "must be the id of an attachment of this broadcast")
+		}
+		if slices.ContainsFunc(out[:i], func(o Attachment) bool { return o.ID == a.ID }) {
+			return Invalid(field+".id", "is given twice")
+		}
+		if shown[a.ContentID] {
+			return Invalid(field+".content_id", "is given twice")
+		}
+		shown[a.ContentID], out[i] = a.ContentID != "", a
+	}
+	b.Attachments = out
+	return nil
+}
+
+// Files returns the new files of the change; those to be fetched have no content yet.
+func (c *BroadcastChange) Files() []Attachment { return c.files }
 
 // changeBodies changes the content of a mail. A new HTML without a design clears the design.
 func changeBodies(html, design *string, text **string, newHTML, newDesign, newText Change[string]) {
@@ -245,6 +287,9 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 	if b.Name == "" {
 		b.Name = shorten(OneLine(b.Subject), MaxBroadcastName)
 	}
+	if err := c.applyFiles(b); err != nil {
+		return err
+	}
 	return b.checkSize()
 }
 
@@ -277,13 +322,13 @@ func shorten(s string, n int) string {
 	return string(runes[:min(len(runes), n)])
 }
 
-// Copy returns a draft with the same audience and content, without id and times.
+// Copy returns a draft with the same audience and content, without id, attachments and times.
 func (b *Broadcast) Copy() Broadcast {
 	const suffix = " (copy)"
 	out := Broadcast{
 		TeamID: b.TeamID, Name: shorten(b.Name, MaxBroadcastName-len(suffix)) + suffix, SegmentID: b.SegmentID, TopicID: b.TopicID,
 		From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Status: DraftBroadcast, BroadcastContent: b.BroadcastContent,
 	}
-	out.Snapshot = nil
+	out.Snapshot, out.Attachments = nil, nil
 	return out
 }

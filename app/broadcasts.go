@@ -60,6 +60,9 @@ type BroadcastContent struct {
 	Text     *string // nil: derived from HTML; empty: none
 	Design   string  // JSON document of the visual editor that HTML was made from; empty: none
 	Snapshot *BroadcastSnapshot
+	// Attachments are the files of all recipients' mail. Content is nil if only the metadata was
+	// requested.
+	Attachments []Attachment
 }
 
 // BroadcastSnapshot holds the settings that were fixed when the broadcast was sent.

@@ -88,8 +88,11 @@ type Attachment struct {
 func (a *Attachment) Inline() bool { return a.ContentID != "" }
 
 // FetchesAttachments reports whether a file is given as a URL.
-func (m *Mail) FetchesAttachments() bool {
-	return slices.ContainsFunc(m.Attachments, func(a Attachment) bool { return a.Path != "" })
+func (m *Mail) FetchesAttachments() bool { return FetchesAny(m.Attachments) }
+
+// FetchesAny reports whether one of some files is given as a URL.
+func FetchesAny(files []Attachment) bool {
+	return slices.ContainsFunc(files, func(a Attachment) bool { return a.Path != "" })
 }
 
 // Mail is the content of a validated send. It never changes after acceptance.
@@ -146,10 +149,12 @@ func (m *Mail) Size() int64 {
 }
 
 // AttachmentBytes returns the decoded size of all attachments.
-func (m *Mail) AttachmentBytes() int64 {
-	var n int64
-	for _, a := range m.Attachments {
-		n += a.Size
+func (m *Mail) AttachmentBytes() int64 { return SumSizes(m.Attachments) }
+
+// SumSizes returns the decoded size of files in bytes.
+func SumSizes(files []Attachment) (n int64) {
+	for i := range files {
+		n += files[i].Size
 	}
 	return n
 }

@@ -100,13 +100,13 @@ func (in *EmailInput) bodies(m *Mail) error {
 	if err := checkBody("html", in.HTML); err != nil {
 		return err
 	}
-	m.HTML = htmltext.RepairUnsubscribeLinks(in.HTML)
+	m.HTML = htmltext.RepairPageLinks(in.HTML)
 	switch {
 	case in.Text != nil:
 		if err := checkBody("text", *in.Text); err != nil {
 			return err
 		}
-		m.Text = htmltext.RepairUnsubscribeLinks(*in.Text)
+		m.Text = htmltext.RepairPageLinks(*in.Text)
 	case in.HTML != "":
 		m.Text = htmltext.PlainText(m.HTML)
 	}

@@ -77,6 +77,28 @@ func named(name string) func(Header) bool {
 	return func(h Header) bool { return strings.EqualFold(h.Name, name) }
 }
 
+const viewPurpose = "view page v1"
+
+// ViewURL returns the URL of the page that shows an email in a browser. Its token names the email
+// and never expires. base is the base URL of hosted pages without a final slash.
+func (s *Sealer) ViewURL(base, teamID, emailID string) string {
+	message := make([]byte, 0, 2*16)
+	for _, id := range []string{teamID, emailID} {
+		raw := uuid.MustParse(id)
+		message = append(message, raw[:]...)
+	}
+	return base + "/view/" + s.SealToken(viewPurpose, message)
+}
+
+// ReadViewToken returns the email of a token that ViewURL made; ok is false for any other text.
+func (s *Sealer) ReadViewToken(token string) (teamID, emailID string, ok bool) {
+	message, ok := s.OpenToken(viewPurpose, token, 2*16, 2*16)
+	if !ok {
+		return "", "", false
+	}
+	return uuid.UUID(message[:16]).String(), uuid.UUID(message[16:]).String(), true
+}
+
 // UnsubscribeURL returns the URL of the unsubscribe page of a link. base is the base URL of hosted
 // pages without a final slash.
 func (s *Sealer) UnsubscribeURL(base string, l PageLink) string {

@@ -7,8 +7,8 @@ import (
 )
 
 // CheckBroadcastPlaceholders checks that each {{{ of a text begins a valid placeholder: a name of
-// the contact, a property, or the unsubscribe link, which subject and preview_text must not
-// contain and other fields at most 100 times. A property need not exist. Errors: CodeValidation.
+// the contact, a property, or a link to a page, which subject and preview_text must not contain and
+// other fields at most 100 times. A property need not exist. Errors: CodeValidation.
 func CheckBroadcastPlaceholders(field, text string) error {
 	return checkPlaceholders(field, text, func(string) bool { return true })
 }
@@ -93,8 +93,15 @@ func IsUnsubscribeKey(key string) bool {
 	return key == "UNSUBSCRIBE_URL" || key == "RESEND_UNSUBSCRIBE_URL"
 }
 
-// checkPlaceholders checks that each placeholder of a part is known. The unsubscribe link is
-// allowed in bodies only.
+// ViewKey is the placeholder of the page that shows the mail in a browser. A template declares it as
+// a variable.
+const ViewKey = "VIEW_URL"
+
+// IsPageKey reports whether key is a link to a page of the mail.
+func IsPageKey(key string) bool { return IsUnsubscribeKey(key) || key == ViewKey }
+
+// checkPlaceholders checks that each placeholder of a part is known. Links to pages are allowed in
+// bodies only.
 func checkPlaceholders(field, s string, known func(key string) bool) error {
 	whole := s
 	for links := 0; ; {
@@ -107,13 +114,13 @@ func checkPlaceholders(field, s string, known func(key string) bool) error {
 			return nil
 		case !known(p.Key):
 			return Invalid(field, "holds {{{%s}}}, which `variables` does not declare", Excerpt(p.Key))
-		case IsUnsubscribeKey(p.Key) && (field == "subject" || field == "preview_text"):
+		case IsPageKey(p.Key) && (field == "subject" || field == "preview_text"):
 			return Invalid(field, "can't contain {{{%s}}}: use the link in html and text only", p.Key)
-		case IsUnsubscribeKey(p.Key):
+		case IsPageKey(p.Key):
 			links++
 		}
 		if links > maxPlaceholders {
-			return Invalid(field, "must not hold more than %d unsubscribe placeholders", maxPlaceholders)
+			return Invalid(field, "must not hold more than %d placeholders of pages", maxPlaceholders)
 		}
 		s = after
 	}

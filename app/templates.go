@@ -64,6 +64,11 @@ func (c *TemplateContent) Size() int {
 	return len(c.HTML) + len(*c.Text)
 }
 
+// DeclaresViewURL reports whether the content has a text variable ViewKey, which Mailer fills in.
+func (c *TemplateContent) DeclaresViewURL() bool {
+	return slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == ViewKey && v.Type == StringProperty })
+}
+
 // TemplateVariable is a variable that a send fills in.
 type TemplateVariable struct {
 	ID        string

@@ -54,7 +54,7 @@ func scanBroadcast(s scanner) (app.Broadcast, error) {
 	return r.finish()
 }
 
-// InsertBroadcast adds a draft.
+// InsertBroadcast adds a draft with its attachments.
 func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	tx.publishBroadcast(b.TeamID, b.ID)
 	sender, replyTo, err := broadcastAddresses(b)
@@ -69,7 +69,10 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	}
 	err = tx.Write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
 		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent))
-	return err
+	if err != nil {
+		return fmt.Errorf("insert content of a broadcast: %w", err)
+	}
+	return tx.setBroadcastAttachments(b)
 }
 
 // UpdateBroadcast stores the editable fields of a draft. Error: ErrNotFound if it is not a
@@ -88,7 +91,10 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	}
 	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
 		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent), b.ID)
-	return err
+	if err != nil {
+		return fmt.Errorf("update content of a broadcast: %w", err)
+	}
+	return tx.setBroadcastAttachments(b)
 }
 
 func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
@@ -109,7 +115,8 @@ func (tx *Tx) DeleteBroadcast(teamID, id string) error {
 	return tx.deleteVersions(id)
 }
 
-// Broadcast returns one broadcast of a team with its content.
+// Broadcast returns one broadcast of a team with its content, and the metadata of its
+// attachments.
 func (r *Reader) Broadcast(teamID, id string) (*app.Broadcast, error) {
 	b, err := r.BroadcastHead(teamID, id)
 	if err != nil {
@@ -142,7 +149,10 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastChecksum(&c) {
 		return c, engine.ErrChecksum
 	}
-	return c, fromJSON(frozen, &c.Snapshot)
+	if err = fromJSON(frozen, &c.Snapshot); err == nil {
+		c.Attachments, err = r.BroadcastAttachments(id)
+	}
+	return c, err
 }
 
 // BroadcastSize returns the approximate content size of a team's broadcast in bytes

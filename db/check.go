@@ -230,6 +230,9 @@ func (c *checker) broadcasts(ctx context.Context) error {
 	_, complete, err := c.walk(ctx, "", `SELECT id, team_id FROM broadcasts WHERE id > ? ORDER BY id LIMIT ?`, func(r *Reader, k emailKey) error {
 		n++
 		_, err := r.Broadcast(k.team, k.id)
+		if err == nil {
+			_, err = r.BroadcastFiles(k.team, k.id)
+		}
 		if err == nil || errors.Is(err, ErrNotFound) {
 			return nil
 		}

@@ -72,7 +72,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 		return fmt.Errorf("insert content: %w", err)
 	}
 	for i := range e.Attachments {
-		if err := tx.insertAttachment(e.ID, &e.Attachments[i]); err != nil {
+		if err := tx.insertAttachment(e.ID, "", &e.Attachments[i]); err != nil {
 			return err
 		}
 	}

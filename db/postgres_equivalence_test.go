@@ -149,9 +149,7 @@ func (tw *enginePair) addRow(table *pairTable) {
 		}
 		names, places, args = append(names, c.Name), append(places, cursorSeq), append(args, v)
 	}
-	if table.Name == "units" {
-		dbtest.FixUnit(names, places, args)
-	}
+	dbtest.FixRow(table.Name, names, places, args)
 	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `) ON CONFLICT DO NOTHING`
 	_, onSQLite := tw.sqlite.ExecContext(tw.Context(), text, args...)
 	_, onPostgres := tw.postgres.Exec(tw.Context(), tw.postgresWords(text), args...)

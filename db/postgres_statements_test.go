@@ -15,7 +15,7 @@ import (
 )
 
 // sqlitesOwn are the functions with statements about SQLite's own pages and tables.
-var sqlitesOwn = []string{"writePages", "rootPages", "rootTables", "pointers", "SQLiteVersion", "makeSchema", "readSchemaTexts", "movedTables", "makeTables"}
+var sqlitesOwn = []string{"writePages", "rootPages", "rootTables", "pointers", "SQLiteVersion", "makeSchema", "readSchemaTexts", "movedTables", "makeTables", "readFileVersion"}
 
 // postgresTypes are the parameter types that accept every value bound to them.
 var postgresTypes = []uint32{pgtype.TextOID, pgtype.Int8OID, pgtype.ByteaOID, pgtype.JSONOID, pgtype.Float8OID}

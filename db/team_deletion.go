@@ -259,6 +259,11 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 			return true, nil
 		}
 	}
+	n, err := tx.Exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
+		FROM attachments AS a CROSS JOIN attachment_pieces AS p ON p.attachment_id = a.id WHERE a.broadcast_id = ? LIMIT ?)`, b.ID, maxPieces)
+	if err != nil || n == maxPieces {
+		return true, err
+	}
 	err = tx.Write(`DELETE FROM broadcasts WHERE id = ?`, b.ID)
 	return true, err
 }

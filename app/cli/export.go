@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
+	"mailer/app/kit/build"
 	"mailer/app/moving/transfer"
 	"mailer/app/rules/archive"
 	"mailer/app/server"
 )
 
 func (c *Store) export() *cobra.Command {
-	opts := transfer.ExportOptions{Version: BuildVersion("")["version"]}
+	opts := transfer.ExportOptions{Version: build.Version()}
 	cmd := newCommand("export DIR", "Export a team as JSON and CSV to a new or empty directory. Safe while the server is running", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			bar := Progress(ctx, "export", 0)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
+	"mailer/app/kit/build"
 	"mailer/app/kit/clock"
 	"mailer/app/moving/listmonk"
 	"mailer/app/moving/sheets"
@@ -321,7 +322,7 @@ func (i *importCommand) database(path string, from *mailerFile) source {
 		cleanup := func(bool) { removeSpool(dir) }
 		bar := Progress(ctx, "read", 0)
 		_, err = server.OpenMailer(ctx, server.OtherMailer{Path: path, KeyFile: from.key, Schema: i.c.Schema}, from.team, filepath.Join(dir, archive.SourceMailer),
-			transfer.ExportOptions{Emails: i.emails, NoSheets: true, Version: BuildVersion("")["version"], Progress: bar.At})
+			transfer.ExportOptions{Emails: i.emails, NoSheets: true, Version: build.Version(), Progress: bar.At})
 		bar.Done()
 		var r *archive.Reader
 		if err == nil {

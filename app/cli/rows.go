@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -109,51 +108,6 @@ func Doubts(doubts []app.Doubt) Table {
 		})
 	}
 	return t
-}
-
-// stamp is "VERSION COMMIT DATE" in a release, set by its linker (.ci/release: -X
-// mailer/app/cli.stamp=…), and empty in other builds. It is a variable because a linker can set
-// nothing else; it is never assigned.
-var stamp string
-
-// BuildVersion returns the version, the commit with its date (UTC), and the given version of
-// SQLite.
-func BuildVersion(sqlite string) map[string]string {
-	info, _ := debug.ReadBuildInfo()
-	v := buildOf(stamp, info)
-	v["sqlite"] = sqlite
-	return v
-}
-
-// BuildText returns the version for a person.
-func BuildText() string {
-	v := BuildVersion("")
-	if v["commit"] == "unknown" {
-		return v["version"] + ", of an unknown commit"
-	}
-	return fmt.Sprintf("%s, commit %s of %s", v["version"], v["commit"], v["date"])
-}
-
-// buildOf reads a release's stamp, or Go's own build information; info may be nil.
-func buildOf(stamp string, info *debug.BuildInfo) map[string]string {
-	v := map[string]string{"version": "(devel)", "commit": "unknown", "date": "unknown"}
-	if release := strings.Fields(stamp); len(release) == 3 {
-		v["version"], v["commit"], v["date"] = release[0], release[1], release[2]
-		return v
-	}
-	if info == nil {
-		return v
-	}
-	if info.Main.Version != "" {
-		v["version"] = info.Main.Version
-	}
-	names := map[string]string{"vcs.revision": "commit", "vcs.time": "date"}
-	for _, s := range info.Settings {
-		if name, ok := names[s.Key]; ok {
-			v[name] = s.Value
-		}
-	}
-	return v
 }
 
 func orDash(s string) string {

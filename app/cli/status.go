@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app/base"
+	"mailer/app/kit/build"
 	"mailer/app/operate/health"
 	"mailer/app/server"
 )
@@ -26,7 +27,7 @@ func (c *Store) status() *cobra.Command {
 			return checkLive(cmd.Context(), listen)
 		}
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			st, err := server.Status(ctx, e, c.flags.DB, BuildVersion("")["version"])
+			st, err := server.Status(ctx, e, c.flags.DB, build.Version())
 			if err != nil {
 				return err
 			}
@@ -94,7 +95,7 @@ func printStatus(st *health.Status) error {
 	if !st.Remote {
 		fmt.Printf("backup    %s\n", orNone(st.Backup.Last))
 	}
-	fmt.Printf("version   %s\n", BuildText())
+	fmt.Printf("version   %s\n", build.Text())
 	return nil
 }
 

@@ -156,6 +156,7 @@ type Server struct {
 	Search         *mail.Search
 	Resends        *mail.Resends
 	Shares         *mail.Shares
+	Views          *mail.Views
 	EmailPreviews  *mail.Previews
 	Delivery       *delivery.Service
 	Guardrails     *guardrails.Service
@@ -214,7 +215,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience)
 	s.Mail.FetchFiles = cfg.FetchFiles
-	s.Templates, s.Search, s.Resends, s.Shares, s.EmailPreviews = s.Mail.Templates, s.Mail.Search, s.Mail.Resends, s.Mail.Shares, s.Mail.Previews
+	s.Templates, s.Search, s.Resends, s.Shares, s.Views, s.EmailPreviews = s.Mail.Templates, s.Mail.Search, s.Mail.Resends, s.Mail.Shares, s.Mail.Views, s.Mail.Previews
 	s.Accounts.SendMail = s.Mail.Accounts.Send
 	s.Delivery = delivery.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, PeerWrote: s.onRemoteWrite, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Memory: cfg.Memory, Builders: cfg.Builders, Jitter: cfg.Jitter})

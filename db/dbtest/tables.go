@@ -69,16 +69,26 @@ func columns(t testing.TB, conn *sql.Conn, table string, allowed map[string][]st
 	return out
 }
 
-// FixUnit makes the columns of a row of units consistent. names, placeholders and args are those
-// of an INSERT.
-func FixUnit(names, placeholders []string, args []any) {
+// FixRow makes the columns of a row of units or attachments consistent. names, placeholders and
+// args are those of an INSERT.
+func FixRow(table string, names, placeholders []string, args []any) {
 	at := func(name string) int { return slices.Index(names, name) }
-	placeholders[at("bulk")], args[at("bulk")] = `?`, int64(1)
-	if args[at("broadcast_id")] == nil {
-		args[at("bulk")] = int64(0)
-	}
-	args[at("held")] = nil
-	if args[at("state")] == "held" {
-		args[at("held")] = "manual"
+	switch table {
+	case "attachments": // of an email or of a broadcast
+		switch {
+		case args[at("email_id")] != nil:
+			args[at("broadcast_id")] = nil
+		case args[at("broadcast_id")] == nil:
+			args[at("broadcast_id")] = args[at("id")] // texts of the same row number are equal
+		}
+	case "units":
+		placeholders[at("bulk")], args[at("bulk")] = `?`, int64(1)
+		if args[at("broadcast_id")] == nil {
+			args[at("bulk")] = int64(0)
+		}
+		args[at("held")] = nil
+		if args[at("state")] == "held" {
+			args[at("held")] = "manual"
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -169,7 +170,8 @@ func TestNewLeaderWritesImmediately(t *testing.T) {
 	}
 }
 
-func TestMigrateRefusedWhileMemberRuns(t *testing.T) {
+// TestIncompatibleStepRefusedWhileMemberRuns: the refusal names the server.
+func TestIncompatibleStepRefusedWhileMemberRuns(t *testing.T) {
 	t.Parallel()
 	g := newTestCluster(t)
 	first := g.open()
@@ -183,7 +185,9 @@ func TestMigrateRefusedWhileMemberRuns(t *testing.T) {
 	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.Write(`UPDATE nodes SET dead = 1 WHERE leads = 1`) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Migrate(t.Context(), alone, false); !errors.Is(err, ErrInUse) {
+	const drop = `DROP TABLE caps;`
+	_, err := migrate(t.Context(), alone, Migrating{Dumped: true}, nextStep(t, drop))
+	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), hostAndPID()) {
 		t.Errorf("migrate: %v", err)
 	}
 }

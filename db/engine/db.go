@@ -92,12 +92,12 @@ const readers = 6
 
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {
-	engine         engine
-	log            *slog.Logger
-	metrics        *metrics.Metrics
-	path           string // of the file, symbolic links resolved; empty: PostgreSQL
-	name           string // for messages
-	created        bool   // by this Open
+	engine  engine
+	log     *slog.Logger
+	metrics *metrics.Metrics
+	path    string // of the file, symbolic links resolved; empty: PostgreSQL
+	name    string // for messages
+	prepared
 	lock           *os.File
 	removeOnClose  string  // a file to remove with the last connection; empty: none
 	pool           *sql.DB // the writer's, one connection
@@ -172,6 +172,13 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// logNewer logs that the database is of a newer program.
+func (d *DB) logNewer() {
+	if d.newer {
+		d.log.Info("a newer version of mailer migrated the database; this version can work on it", "db", d.name)
+	}
 }
 
 func (d *DB) open(ctx context.Context, opts Options) error {
@@ -272,7 +279,7 @@ func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more
 }
 
 // Made reports whether Open created the database.
-func (d *DB) Made() bool { return d.created }
+func (d *DB) Made() bool { return d.made }
 
 // Failed is closed when storage has failed for good. Err then returns the cause.
 func (d *DB) Failed() <-chan struct{} { return d.failed }

@@ -3,180 +3,124 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
+	"time"
 
-	"mailer/app"
-	"mailer/app/kit/clock"
+	"mailer/db/migrations"
 )
 
-// steps are the numbered schema changes since the first release. Before the first release only
-// schema.sql is edited.
-//
-//go:embed all:migrations
-var steps embed.FS
-
-// baseVersion is the user_version of schema.sql without any step.
-const baseVersion = 1
-
-// stepNames returns the steps in dir in order: NNN_name.sql, numbered from 002 without gaps. A
-// step may have a variant for PostgreSQL (postgresStep).
-func stepNames(dir fs.FS) ([]string, error) {
-	names, err := fs.Glob(dir, "migrations/*.sql")
-	if err != nil {
-		return nil, fmt.Errorf("list migrations: %w", err)
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, postgresStep) })
-	for i, name := range names {
-		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%03d_", baseVersion+1+i)) {
-			return nil, fmt.Errorf("migration %s: number %03d expected", name, baseVersion+1+i)
-		}
-	}
-	return names, nil
+// Migrating says how Migrate works.
+type Migrating struct {
+	// DryRun changes nothing, works while a server runs, and refuses what Migrate would refuse.
+	DryRun bool
+	// Dumped states that the operator has a dump of a PostgreSQL database, which incompatible steps
+	// need.
+	Dumped bool
+	// Begin is called with the plan, before anything is changed; nil: not called.
+	Begin func(Migration)
+	// Step is called before each step with its name, and with "copy" before the copy; nil: not called.
+	Step func(name string)
 }
 
-func userVersion(ctx context.Context, conn *sql.Conn) (int, error) {
-	var v int
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v); err != nil {
-		return 0, fmt.Errorf("read schema version: %w", err)
+func (how Migrating) begin(m Migration) {
+	if how.Begin != nil {
+		how.Begin(m)
 	}
-	return v, nil
 }
 
-// refuseNewer and refuseOlder return the error for a database of another version.
-func refuseNewer(path string, have, want int) error {
-	return refuse(ErrNew, "%s is of a newer version of mailer (its schema is %d, this program knows %d); start the newer program, or put back the copy that its mailer migrate made", path, have, want)
+func (how Migrating) step(name string) {
+	if how.Step != nil {
+		how.Step(name)
+	}
 }
 
-func refuseOlder(path string, have, want int) error {
-	return refuse(ErrOld, "%s is of an older version of mailer (its schema is %d, this program needs %d); stop the server and run mailer migrate --db %s", path, have, want, path)
-}
-
-// refuseSchema returns the error for a database whose schema no release has made. The program
-// that made the database can still read it.
-func refuseSchema(path, diff string) error {
-	return refuse(ErrSchema, "%s does not have the schema of its version: %s. Another build from before the first release made it, or it was changed by hand; neither can be migrated, and the file was left as it is. To move what is in it: run mailer export DIR --db %s with the program that made it, once a team, and mailer import mailer DIR --apply with this one, on a new file (--db NAME)", path, diff, path)
-}
-
-// prepareSchema creates the schema in an empty database and reports whether it did. It refuses a
-// database of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase.
-func prepareSchema(ctx context.Context, conn *sql.Conn, opts Options) (made bool, err error) {
-	names, err := stepNames(steps)
-	if err != nil {
-		return false, err
-	}
-	want := baseVersion + len(names)
-	have, err := userVersion(ctx, conn)
-	switch {
-	case err != nil:
-		return false, fmt.Errorf("open database %s: %w", opts.Path, err)
-	case have == want:
-		return false, checkSchema(ctx, conn, opts)
-	case have > want:
-		return false, refuseNewer(opts.Path, have, want)
-	case have > 0:
-		return false, refuseOlder(opts.Path, have, want)
-	}
-	err = inTransaction(ctx, conn, func() error {
-		// Another process may have created it during the wait for the lock.
-		if have, err = userVersion(ctx, conn); err != nil || have == want {
-			return err
-		}
-		made = true
-		return makeSchema(ctx, conn, opts, want)
-	})
-	if err == nil {
-		err = checkVacuum(ctx, conn, opts.Path)
-	}
-	return made && err == nil, err
-}
-
-func makeSchema(ctx context.Context, conn *sql.Conn, opts Options, version int) error {
-	var tables int
-	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-		return fmt.Errorf("make schema: %w", err)
-	}
-	if tables > 0 {
-		return refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", opts.Path)
-	}
-	if _, err := conn.ExecContext(ctx, opts.Schema); err != nil {
-		return fmt.Errorf("make schema: %w", err)
-	}
-	if _, err := conn.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?)",
-		app.NewID(), app.DefaultTeam, clock.Now().UnixMilli()); err != nil {
-		return fmt.Errorf("make first team: %w", err)
-	}
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
-	return err
-}
-
-// checkSchema refuses a database that has the version of this program but another schema. Error:
-// ErrSchema.
-func checkSchema(ctx context.Context, conn *sql.Conn, opts Options) error {
-	if err := checkVacuum(ctx, conn, opts.Path); err != nil {
-		return err
-	}
-	want, err := formOf(ctx, opts.Schema)
-	if err != nil {
-		return err
-	}
-	have, err := schemaForm(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if diff := firstDifference(have, want); diff != "" {
-		return refuseSchema(opts.Path, diff)
-	}
-	return nil
-}
-
-// checkVacuum refuses a database without incremental vacuum, which can only be set before the
-// first table is created. Error: ErrSchema.
-func checkVacuum(ctx context.Context, conn *sql.Conn, path string) error {
-	var mode int
-	if err := conn.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil {
-		return fmt.Errorf("read pragma auto_vacuum: %w", err)
-	}
-	const incremental = 2
-	if mode != incremental {
-		return refuseSchema(path, fmt.Sprintf("auto_vacuum is %d, must be %d", mode, incremental))
-	}
-	return nil
-}
-
-func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) error {
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := fn(); err != nil {
-		_, rerr := conn.ExecContext(ctx, "ROLLBACK")
-		return errors.Join(err, rerr)
-	}
-	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
-}
+// CopyStep is what Migrating.Step gets before the database is copied.
+const CopyStep = "copy"
 
 // Migration is the result of Migrate or, for a dry run, what Migrate would do.
 type Migration struct {
 	From  int      `json:"from"`
 	To    int      `json:"to"`
 	Steps []string `json:"steps"`
-	Copy  string   `json:"copy,omitempty"` // path of the copy of the old database
+	// Incompatible are the steps on whose result older programs can't work, with the reason.
+	Incompatible []string `json:"incompatible,omitempty"`
+	Seconds      int64    `json:"expected_seconds,omitzero"`
+	Copy         string   `json:"copy,omitempty"`    // path of the copy of the old database
+	Removed      []string `json:"removed,omitempty"` // paths of older copies that were removed
+}
+
+// planned is a Migration with its steps.
+type planned struct {
+	Migration
+	before schemaVersion
+	steps  []step
+}
+
+// incompatibleNames returns the names of the incompatible steps.
+func (p *planned) incompatibleNames() string {
+	var names []string
+	for _, s := range p.steps {
+		if s.breaks != "" {
+			names = append(names, s.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// planSteps finds the steps that a database lacks. A database of a newer program on which this one
+// can work lacks none. Error: ErrNew.
+func planSteps(name string, have schemaVersion, all []step) (p planned, err error) {
+	p = planned{Migration: Migration{From: have.version, To: baseVersion + len(all)}, before: have}
+	if have.version > p.To {
+		if have.oldest > p.To {
+			return p, have.refuseNewer(Name(name), p.To)
+		}
+		p.To = have.version
+		return p, nil
+	}
+	p.steps = all[have.version-baseVersion:]
+	for _, s := range p.steps {
+		p.Steps = append(p.Steps, s.name)
+		if s.breaks != "" {
+			p.Incompatible = append(p.Incompatible, s.name+": "+s.breaks)
+		}
+	}
+	return p, nil
+}
+
+// bytesPerSecond is how fast a database is copied and a step goes through it, for expected times: what
+// a slow disk does. Each step counts as one pass, although one that only adds needs less.
+const bytesPerSecond = 100e6
+
+func expectedSeconds(size int64, passes int) int64 {
+	return 1 + int64(float64(size)*float64(passes)/bytesPerSecond)
+}
+
+// ExpectedTime returns the expected time in words.
+func (m Migration) ExpectedTime() string {
+	const minute, hour = 60, 3600
+	switch {
+	case m.Seconds < 2*minute:
+		return fmt.Sprintf("about %d s", m.Seconds)
+	case m.Seconds < 2*hour:
+		return fmt.Sprintf("about %d min", m.Seconds/minute)
+	}
+	return fmt.Sprintf("about %d h", m.Seconds/hour)
 }
 
 // Migrate brings the database at opts.Path to the version of this program, each step in one
 // transaction, after copying a database file. It creates a missing database if opts.Create is
-// set. A dry run changes nothing, works while a server runs, and refuses what Migrate would
-// refuse. Errors: ErrInUse, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
-func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) {
-	m, err := migrate(ctx, opts, dryRun, steps)
-	if err != nil || IsRemote(opts.Path) || m.From == 0 || dryRun {
+// set. After a kill at any time it can be run again. Errors: ErrInUse, ErrNew, ErrSchema,
+// ErrNotDatabase, ErrNotFound, ErrFull, and ErrOld for steps that need a dump first.
+func Migrate(ctx context.Context, opts Options, how Migrating) (Migration, error) {
+	m, err := migrate(ctx, opts, how, migrations.Steps)
+	if err != nil && ctx.Err() != nil {
+		return m, fmt.Errorf("the migration was interrupted (%w): each step is done completely or not at all; run mailer migrate again", ctx.Err())
+	}
+	if err != nil || IsRemote(opts.Path) || m.From == 0 || how.DryRun {
 		return m, err
 	}
 	// Check the result, or the database as it is if there was no step to run.
@@ -188,29 +132,29 @@ func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) 
 	return m, d.Close()
 }
 
-func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migration, error) {
-	if IsRemote(opts.Path) {
-		return migrateRemote(ctx, opts, dryRun, dir)
-	}
-	names, err := stepNames(dir)
+func migrate(ctx context.Context, opts Options, how Migrating, dir fs.FS) (Migration, error) {
+	all, err := readSteps(ctx, dir, opts.Schema)
 	if err != nil {
 		return Migration{}, err
+	}
+	if IsRemote(opts.Path) {
+		return migrateRemote(ctx, opts, how, all)
 	}
 	path, isNew, err := resolvePath(opts.Path, opts.Create)
 	if err != nil {
 		return Migration{}, err
 	}
 	if isNew {
-		return createNew(ctx, opts, dryRun, baseVersion+len(names))
+		return createNew(ctx, opts, how, baseVersion+len(all))
 	}
 	query := "mode=ro&_busy_timeout=5000"
-	if !dryRun {
+	if !how.DryRun {
 		lock, err := lockDatabase(opts.Path, path)
 		if err != nil {
 			return Migration{}, err
 		}
 		defer lock.Close()
-		query = "_busy_timeout=5000&_foreign_keys=0"
+		query = "_busy_timeout=5000&_synchronous=FULL&_foreign_keys=0"
 	}
 	pool, err := sql.Open("sqlite", dsn(path, query))
 	if err != nil {
@@ -222,17 +166,19 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 		return Migration{}, fmt.Errorf("open database: %w", err)
 	}
 	defer conn.Close()
-	run := migration{conn: conn, opts: opts, dir: dir}
-	m, err := run.plan(ctx, names)
-	if err != nil || dryRun || len(m.Steps) == 0 {
-		return m, err
+	run := migration{conn: conn, opts: opts}
+	p, err := run.plan(ctx, all)
+	if err != nil || how.DryRun || len(p.steps) == 0 {
+		return p.Migration, err
 	}
-	return m, run.run(ctx, &m)
+	how.begin(p.Migration)
+	err = run.run(ctx, &p, how)
+	return p.Migration, err
 }
 
-func createNew(ctx context.Context, opts Options, dryRun bool, version int) (Migration, error) {
+func createNew(ctx context.Context, opts Options, how Migrating, version int) (Migration, error) {
 	m := Migration{From: 0, To: version, Steps: []string{"schema.sql"}}
-	if dryRun {
+	if how.DryRun {
 		return m, nil
 	}
 	opts.Create, opts.Lock = true, true
@@ -247,36 +193,41 @@ func createNew(ctx context.Context, opts Options, dryRun bool, version int) (Mig
 type migration struct {
 	conn *sql.Conn
 	opts Options
-	dir  fs.FS
 }
 
 // plan finds the steps that the database lacks. It refuses them if they do not produce the schema
 // of this version, or if there is no disk space for the copy. It only reads.
-func (r *migration) plan(ctx context.Context, names []string) (Migration, error) {
-	have, err := userVersion(ctx, r.conn)
+func (r *migration) plan(ctx context.Context, all []step) (p planned, err error) {
+	have, err := readFileVersion(ctx, r.conn)
 	if err != nil {
-		return Migration{}, err
+		return p, err
 	}
-	m := Migration{From: have, To: baseVersion + len(names)}
-	if have > m.To {
-		return m, refuseNewer(r.opts.Path, have, m.To)
+	if have.version < baseVersion {
+		return p, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", r.opts.Path)
 	}
-	if have < baseVersion {
-		return m, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", r.opts.Path)
+	if p, err = planSteps(r.opts.Path, have, all); err != nil {
+		return p, err
 	}
 	if err := checkVacuum(ctx, r.conn, r.opts.Path); err != nil {
-		return m, err
+		return p, err
 	}
-	m.Steps = names[have-baseVersion:]
-	if err := r.rehearse(ctx, m.Steps); err != nil || len(m.Steps) == 0 {
-		return m, err
+	if have.version > baseVersion+len(all) {
+		return p, checkSchema(ctx, r.conn, r.opts, true)
 	}
-	return m, r.checkDiskSpace(ctx, DiskFree)
+	if err := r.rehearse(ctx, p.steps); err != nil || len(p.steps) == 0 {
+		return p, err
+	}
+	size, err := r.size(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.Seconds = expectedSeconds(size, 1+len(p.steps))
+	return p, r.checkDiskSpace(size, DiskFree)
 }
 
 // rehearse runs the steps in memory, on an empty database with the schema of this one, and
 // compares the result with the schema of this version. Error: ErrSchema.
-func (r *migration) rehearse(ctx context.Context, names []string) error {
+func (r *migration) rehearse(ctx context.Context, steps []step) error {
 	want, err := formOf(ctx, r.opts.Schema)
 	if err != nil {
 		return err
@@ -285,14 +236,13 @@ func (r *migration) rehearse(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		step, err := fs.ReadFile(r.dir, name)
-		if err != nil {
-			return fmt.Errorf("read migration: %w", err)
-		}
-		text += string(step) + "\n"
+	for _, s := range steps {
+		text += s.file + "\n"
 	}
 	have, err := formOf(ctx, text)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return refuseSchema(r.opts.Path, err.Error())
 	}
@@ -302,41 +252,41 @@ func (r *migration) rehearse(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (r *migration) run(ctx context.Context, m *Migration) (err error) {
-	if m.Copy, err = r.copyAside(ctx, m.From); err != nil {
+func (r *migration) run(ctx context.Context, p *planned, how Migrating) (err error) {
+	how.step(CopyStep)
+	if p.Copy, err = r.copyAside(ctx, p.From); err != nil {
 		return err
 	}
-	for i, name := range m.Steps {
-		if err := runStep(ctx, r.conn, r.dir, name, m.From+i+1); err != nil {
-			return err
+	version := p.before
+	for _, s := range p.steps {
+		how.step(s.name)
+		version = version.after(s, r.opts.Schema)
+		if err := runStep(ctx, r.conn, s, version); err != nil {
+			return fmt.Errorf("%w; the database is as it was before this step, and its copy is %s: run mailer migrate again", err, p.Copy)
 		}
 	}
-	return nil
+	p.Removed, err = RemoveOldCopies(r.opts.Path, time.Time{})
+	return err
 }
 
 // runStep runs one step. Foreign keys are off, because rebuilding a table would otherwise delete
 // its child rows; they are checked before the commit.
-func runStep(ctx context.Context, conn *sql.Conn, dir fs.FS, name string, version int) error {
-	text, err := fs.ReadFile(dir, name)
-	if err != nil {
-		return fmt.Errorf("read migration: %w", err)
-	}
+func runStep(ctx context.Context, conn *sql.Conn, s step, version schemaVersion) error {
 	return inTransaction(ctx, conn, func() error {
-		if _, err := conn.ExecContext(ctx, string(text)); err != nil {
-			return fmt.Errorf("migration %s: %w", name, err)
+		if _, err := conn.ExecContext(ctx, s.file); err != nil {
+			return fmt.Errorf("migration %s: %w", s.name, err)
 		}
 		rows, err := conn.QueryContext(ctx, "PRAGMA foreign_key_check")
 		if err != nil {
-			return fmt.Errorf("migration %s: check foreign keys: %w", name, err)
+			return fmt.Errorf("migration %s: check foreign keys: %w", s.name, err)
 		}
 		broken := rows.Next()
 		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return fmt.Errorf("migration %s: check foreign keys: %w", name, err)
+			return fmt.Errorf("migration %s: check foreign keys: %w", s.name, err)
 		}
 		if broken {
-			return fmt.Errorf("migration %s: it breaks a foreign key", name)
+			return fmt.Errorf("migration %s: it breaks a foreign key", s.name)
 		}
-		_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
-		return err
+		return version.writeFile(ctx, conn)
 	})
 }

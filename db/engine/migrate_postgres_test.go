@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -25,6 +27,14 @@ func queryPostgres(t *testing.T, dsn, query string) (value string) {
 	return value
 }
 
+// remoteAtVersion1 returns the URL of a database of the current schema that has version 1.
+func remoteAtVersion1(t *testing.T) string {
+	t.Helper()
+	name := newRemote(t)
+	onServer(t, name, versionRow(1, 1, "0.4.0"))
+	return name
+}
+
 // TestPostgresMigrationSteps runs steps with a table on one line, an index of an existing table,
 // and a changed CHECK, for which a file must rebuild the table.
 func TestPostgresMigrationSteps(t *testing.T) {
@@ -37,8 +47,8 @@ func TestPostgresMigrationSteps(t *testing.T) {
 	schema := strings.Replace(dbtest.Schema(t), `quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2))`, `quota_event INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
 	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_quota.sql": "SELECT 'of a file alone, which has its table made anew'",
 		"003_quota.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_quota_event_check, ADD ` + more}
-	opts := Options{Path: newRemote(t), Schema: schema}
-	m, err := migrate(t.Context(), opts, true, stepFiles(steps))
+	opts := Options{Path: remoteAtVersion1(t), Schema: schema}
+	m, err := migrate(t.Context(), opts, Migrating{DryRun: true}, stepFiles(steps))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 {
 		t.Fatalf("a dry run: %+v, %v", m, err)
 	}
@@ -47,7 +57,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 		t.Errorf("a dry run leaves version %s", got)
 	}
 	for range 2 { // the second one finds nothing to do
-		if _, err = migrate(t.Context(), opts, false, stepFiles(steps)); err != nil {
+		if _, err = migrate(t.Context(), opts, Migrating{Dumped: true}, stepFiles(steps)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +74,7 @@ func TestPostgresMigrationSteps(t *testing.T) {
 func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	schema := dbtest.Schema(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
-	opts := Options{Path: newRemote(t), Schema: schema}
+	opts := Options{Path: remoteAtVersion1(t), Schema: schema}
 	for name, tc := range map[string]struct{ step, want string }{
 		"it forgets a NOT NULL":  {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER) STRICT;`, "it has extra.at bigint"},
 		"it makes one more":      {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT; CREATE INDEX extra_at ON extra (at);`, "extra_at"},
@@ -72,7 +82,7 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 		"it is of another table": {`CREATE TABLE other (id TEXT NOT NULL PRIMARY KEY) STRICT;`, "it lacks extra"},
 	} {
 		for _, dry := range []bool{true, false} {
-			_, err := migrate(t.Context(), opts, dry, stepFiles(map[string]string{"002_x.sql": tc.step}))
+			_, err := migrate(t.Context(), opts, Migrating{DryRun: dry, Dumped: true}, stepFiles(map[string]string{"002_x.sql": tc.step}))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -88,11 +98,11 @@ func TestPostgresStepToOtherSchemaIsRefused(t *testing.T) {
 func TestMigrateFindsMissingIndex(t *testing.T) {
 	t.Parallel()
 	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
-	if _, err := Migrate(t.Context(), opts, true); err != nil {
+	if _, err := Migrate(t.Context(), opts, Migrating{DryRun: true}); err != nil {
 		t.Fatal(err)
 	}
 	onServer(t, opts.Path, `DROP INDEX units_due`)
-	if _, err := Migrate(t.Context(), opts, true); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "units_due") {
+	if _, err := Migrate(t.Context(), opts, Migrating{DryRun: true}); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "units_due") {
 		t.Errorf("an index is gone: %v", err)
 	}
 }
@@ -127,7 +137,7 @@ func TestTablesOfOtherOwnerAreRefused(t *testing.T) {
 	if err == nil {
 		d.Close()
 	}
-	_, dry := Migrate(t.Context(), opts, true)
+	_, dry := Migrate(t.Context(), opts, Migrating{DryRun: true})
 	for _, err := range []error{err, dry} {
 		if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "--role="+user) {
 			t.Errorf("error: %v", err)
@@ -157,5 +167,40 @@ func TestSuggestedCommandHasNoPassword(t *testing.T) {
 	}
 	if !errors.Is(err, ErrOld) || !strings.Contains(err.Error(), "mailer migrate --db "+dsn) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestBaseAndStepsAreSchemaOnPostgres is TestBaseAndStepsAreSchema on PostgreSQL.
+func TestBaseAndStepsAreSchemaOnPostgres(t *testing.T) {
+	t.Parallel()
+	frozen, err := os.ReadFile("../migrations/base/schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := pgtest.Server(t)
+	opts := Options{Path: pgtest.Database(t, server, pgtest.Template(t, server, PostgresSchema(string(frozen))+PostgresTables)), Schema: dbtest.Schema(t)}
+	onServer(t, opts.Path, versionRow(1, 1, "0.4.0"), `UPDATE schema_versions SET sum = '`+schemaSum(string(frozen))+`'`)
+	for _, how := range []Migrating{{DryRun: true}, {Dumped: true}} {
+		if m, err := Migrate(t.Context(), opts, how); err != nil || m.From != 1 {
+			t.Fatalf("%+v: %+v, %v", how, m, err)
+		}
+	}
+}
+
+// TestDatabaseBeforeFirstReleaseIsRefused opens a PostgreSQL database whose schema_versions has no
+// min_version.
+func TestDatabaseBeforeFirstReleaseIsRefused(t *testing.T) {
+	t.Parallel()
+	opts := Options{Path: newRemote(t), Schema: dbtest.Schema(t)}
+	onServer(t, opts.Path, `ALTER TABLE schema_versions DROP COLUMN min_version`)
+	d, err := Open(t.Context(), opts)
+	if err == nil {
+		d.Close()
+	}
+	_, again := Migrate(t.Context(), opts, Migrating{Dumped: true})
+	for _, err := range []error{err, again} {
+		if !errors.Is(err, ErrSchema) || !strings.Contains(fmt.Sprint(err), "run mailer export DIR") {
+			t.Errorf("%v", err)
+		}
 	}
 }

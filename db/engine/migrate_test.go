@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,10 +14,11 @@ import (
 	"testing/fstest"
 
 	"mailer/db/dbtest"
+	"mailer/db/migrations"
 )
 
-// atVersion1 creates a database of the current schema, with a team that has a key.
-func atVersion1(t *testing.T) Options {
+// newDatabase creates a database, with a team that has a key.
+func newDatabase(t *testing.T) Options {
 	t.Helper()
 	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true, Lock: true}
 	d, err := Open(t.Context(), opts)
@@ -34,10 +36,43 @@ func atVersion1(t *testing.T) Options {
 	return opts
 }
 
+// atVersion1 creates a database of the current schema that has version 1.
+func atVersion1(t *testing.T) Options {
+	t.Helper()
+	opts := newDatabase(t)
+	toVersion1(t, opts.Path)
+	return opts
+}
+
+func toVersion1(t *testing.T, path string) {
+	t.Helper()
+	onFile(t, path, versionRow(1, 1, "0.4.0"), "PRAGMA user_version = 1")
+}
+
+// versionRow is a statement that makes a row the only one of schema_versions.
+func versionRow(version, oldest int, program string) string {
+	return fmt.Sprintf(`DELETE FROM schema_versions; INSERT INTO schema_versions SELECT %d, %d, '%s', '', 1`, version, oldest, program)
+}
+
+// onFile runs statements on a database file.
+func onFile(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	pool, err := sql.Open("sqlite", dsn(path, "_busy_timeout=5000&_auto_vacuum=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	for _, text := range statements {
+		if _, err := pool.ExecContext(t.Context(), text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+}
+
 func stepFiles(files map[string]string) fstest.MapFS {
 	dir := fstest.MapFS{}
 	for name, text := range files {
-		dir["migrations/"+name] = &fstest.MapFile{Data: []byte(text)}
+		dir[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return dir
 }
@@ -77,11 +112,11 @@ const (
 
 func TestMigrationRunsStepsInOrder(t *testing.T) {
 	opts := withSteps(atVersion1(t), step2, step3)
-	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"003_extra.sql": step3, "002_plan.sql": step2}))
+	m, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"003_extra.sql": step3, "002_plan.sql": step2}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.From != 1 || m.To != 3 || !slices.Equal(m.Steps, []string{"migrations/002_plan.sql", "migrations/003_extra.sql"}) {
+	if m.From != 1 || m.To != 3 || !slices.Equal(m.Steps, []string{"002_plan.sql", "003_extra.sql"}) {
 		t.Errorf("migration %+v", m)
 	}
 	wantValue(t, opts.Path, "PRAGMA user_version", "3")
@@ -89,7 +124,7 @@ func TestMigrationRunsStepsInOrder(t *testing.T) {
 	wantValue(t, m.Copy, "PRAGMA user_version", "1")
 	wantValue(t, m.Copy, "SELECT count(*) FROM keys", "1")
 	wantValue(t, m.Copy, "PRAGMA integrity_check", "ok")
-	again, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"003_extra.sql": step3, "002_plan.sql": step2}))
+	again, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"003_extra.sql": step3, "002_plan.sql": step2}))
 	if err != nil || len(again.Steps) != 0 || again.Copy != "" {
 		t.Errorf("a second run: %+v, %v", again, err)
 	}
@@ -97,7 +132,7 @@ func TestMigrationRunsStepsInOrder(t *testing.T) {
 
 func TestMigrationCopyIsPrivate(t *testing.T) {
 	opts := withSteps(atVersion1(t), step2)
-	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2}))
+	m, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +148,7 @@ func TestMigrationCopyIsPrivate(t *testing.T) {
 func TestFailedMigrationStepRollsBack(t *testing.T) {
 	opts := withSteps(atVersion1(t), step2, step3)
 	bad := step3 + ` INSERT INTO teams SELECT * FROM teams;` // fails if there are teams
-	_, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": bad}))
+	_, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": bad}))
 	if err == nil || !strings.Contains(err.Error(), "003_extra.sql") {
 		t.Fatalf("error %v", err)
 	}
@@ -127,11 +162,34 @@ func TestFailedMigrationStepRollsBack(t *testing.T) {
 	if err := removeCopies(opts.Path); err != nil {
 		t.Fatal(err)
 	}
-	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3}))
+	m, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3}))
 	if err != nil || m.From != 2 {
 		t.Fatalf("after the repair: %+v, %v", m, err)
 	}
 	wantValue(t, opts.Path, "SELECT plan FROM teams", "free!")
+}
+
+// TestInterruptedMigrationIsResumed cancels a migration before its copy and before each step.
+func TestInterruptedMigrationIsResumed(t *testing.T) {
+	steps := stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3})
+	for place, version := range map[string]string{CopyStep: "1", "002_plan.sql": "1", "003_extra.sql": "2"} {
+		opts := withSteps(atVersion1(t), step2, step3)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err := migrate(ctx, opts, Migrating{Step: func(name string) {
+			if name == place {
+				cancel()
+			}
+		}}, steps)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", place, err)
+		}
+		wantValue(t, opts.Path, "PRAGMA user_version", version)
+		if _, err := migrate(t.Context(), opts, Migrating{}, steps); err != nil {
+			t.Errorf("%s: again: %v", place, err)
+		}
+		wantValue(t, opts.Path, "SELECT plan FROM teams", "free!")
+	}
 }
 
 func removeCopies(path string) error {
@@ -148,7 +206,7 @@ func TestRebuiltTableKeepsChildRows(t *testing.T) {
 		INSERT INTO teams_new SELECT id, name, created_at, 'kept' FROM teams;
 		DROP TABLE teams;
 		ALTER TABLE teams_new RENAME TO teams;`
-	if _, err := migrate(t.Context(), withSteps(opts, rebuild), false, stepFiles(map[string]string{"002_rebuild.sql": rebuild})); err != nil {
+	if _, err := migrate(t.Context(), withSteps(opts, rebuild), Migrating{}, stepFiles(map[string]string{"002_rebuild.sql": rebuild})); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, opts.Path, "SELECT t.note FROM keys AS k JOIN teams AS t ON t.id = k.team_id", "kept")
@@ -157,7 +215,7 @@ func TestRebuiltTableKeepsChildRows(t *testing.T) {
 
 func TestMigrationChecksForeignKeys(t *testing.T) {
 	opts := atVersion1(t)
-	_, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_orphans.sql": `DELETE FROM teams;`}))
+	_, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_orphans.sql": `DELETE FROM teams;`}))
 	if err == nil || !strings.Contains(err.Error(), "foreign key") {
 		t.Fatalf("error %v", err)
 	}
@@ -174,7 +232,7 @@ func TestMigrationNumbersAreChecked(t *testing.T) {
 			files[name] = "SELECT 1;"
 		}
 		opts := atVersion1(t)
-		if _, err := migrate(t.Context(), opts, false, stepFiles(files)); err == nil {
+		if _, err := migrate(t.Context(), opts, Migrating{}, stepFiles(files)); err == nil {
 			t.Errorf("%q run", names)
 		}
 		wantValue(t, opts.Path, "PRAGMA user_version", "1")
@@ -183,9 +241,9 @@ func TestMigrationNumbersAreChecked(t *testing.T) {
 
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	opts := atVersion1(t)
-	setVersion(t, opts.Path, "7")
+	onFile(t, opts.Path, "PRAGMA user_version = 7")
 	before := content(t, opts.Path)
-	if _, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2})); !errors.Is(err, ErrNew) {
+	if _, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2})); !errors.Is(err, ErrNew) {
 		t.Errorf("migrate: %v", err)
 	}
 	if _, err := Open(t.Context(), opts); !errors.Is(err, ErrNew) {
@@ -193,18 +251,6 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	}
 	if !bytes.Equal(before, content(t, opts.Path)) {
 		t.Error("the database was written to")
-	}
-}
-
-func setVersion(t *testing.T, path, version string) {
-	t.Helper()
-	pool, err := sql.Open("sqlite", dsn(path, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	if _, err := pool.ExecContext(context.Background(), "PRAGMA user_version = "+version); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -220,7 +266,7 @@ func content(t *testing.T, path string) []byte {
 func TestMigrationDryRunChangesNothing(t *testing.T) {
 	opts := withSteps(atVersion1(t), step2, step3)
 	before := content(t, opts.Path)
-	m, err := migrate(t.Context(), opts, true, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3}))
+	m, err := migrate(t.Context(), opts, Migrating{DryRun: true}, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3}))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 || m.Copy != "" {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -231,7 +277,7 @@ func TestMigrationDryRunChangesNothing(t *testing.T) {
 		t.Errorf("copies %q", copies)
 	}
 	missing := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: opts.Schema, Create: true}
-	if m, err := migrate(t.Context(), missing, true, stepFiles(nil)); err != nil || m.From != 0 || m.To != 1 {
+	if m, err := migrate(t.Context(), missing, Migrating{DryRun: true}, stepFiles(nil)); err != nil || m.From != 0 || m.To != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if _, err := os.Stat(missing.Path); !errors.Is(err, os.ErrNotExist) {
@@ -240,13 +286,13 @@ func TestMigrationDryRunChangesNothing(t *testing.T) {
 }
 
 func TestMigrationRefusesDatabaseInUse(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	d, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if _, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2})); !errors.Is(err, ErrInUse) {
+	if _, err := migrate(t.Context(), opts, Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2})); !errors.Is(err, ErrInUse) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -267,7 +313,7 @@ func TestOtherProgramsDatabaseIsRefused(t *testing.T) {
 		d.Close()
 		t.Error("Open took it")
 	}
-	if _, err := migrate(t.Context(), opts, false, stepFiles(nil)); err == nil {
+	if _, err := migrate(t.Context(), opts, Migrating{}, stepFiles(nil)); err == nil {
 		t.Error("migrate took it")
 	}
 	wantValue(t, opts.Path, "SELECT group_concat(name) FROM sqlite_schema", "bookmarks")
@@ -276,12 +322,13 @@ func TestOtherProgramsDatabaseIsRefused(t *testing.T) {
 // TestMigrationDryRunWhileServerRuns: an upgrade checks the migration before it stops the old
 // server.
 func TestMigrationDryRunWhileServerRuns(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	d, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	toVersion1(t, opts.Path)
 	for name, c := range map[string]struct {
 		schema string
 		steps  map[string]string
@@ -293,35 +340,41 @@ func TestMigrationDryRunWhileServerRuns(t *testing.T) {
 		"a step to another schema":   {opts.Schema + step2, map[string]string{"002_extra.sql": `CREATE TABLE extra (id TEXT) STRICT;`}, "mailer import mailer"},
 		"a step that does not apply": {opts.Schema + step2, map[string]string{"002_plan.sql": `ALTER TABLE plans ADD COLUMN n INTEGER;`}, "no such table: plans"},
 	} {
-		_, err := migrate(t.Context(), Options{Path: opts.Path, Schema: c.schema}, true, stepFiles(c.steps))
+		_, err := migrate(t.Context(), Options{Path: opts.Path, Schema: c.schema}, Migrating{DryRun: true}, stepFiles(c.steps))
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestBaseSchemaMigrates migrates a database of base.sql, the frozen schema of databases in use.
-// A change of schema.sql needs a step in migrations. Until the first release base.sql may be
-// replaced instead, if the page Changes says that older databases must be exported and imported.
-func TestBaseSchemaMigrates(t *testing.T) {
-	frozen, err := os.ReadFile("testdata/base.sql")
+// atBase creates a database of the frozen schema of 0.4.0.
+func atBase(t *testing.T) Options {
+	t.Helper()
+	frozen, err := os.ReadFile("../migrations/base/schema.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: string(frozen), Create: true}
-	d, err := Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	setVersion(t, opts.Path, "1")
-	opts.Schema = dbtest.Schema(t)
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true}
+	onFile(t, opts.Path, string(frozen), versionRow(1, 1, "0.4.0"), "PRAGMA user_version = 1", "INSERT INTO teams (id, name, created_at) VALUES ('t', 'Default', 1)")
+	return opts
+}
+
+// TestBaseAndStepsAreSchema migrates a database of 0.4.0: a change of schema.sql needs a step in
+// package migrations. The migration compares the result with schema.sql.
+func TestBaseAndStepsAreSchema(t *testing.T) {
+	opts := atBase(t)
 	for _, dryRun := range []bool{true, false} {
-		if m, err := Migrate(t.Context(), opts, dryRun); err != nil || m.From != 1 {
+		if m, err := Migrate(t.Context(), opts, Migrating{DryRun: dryRun}); err != nil || m.From != 1 {
 			t.Fatalf("dry run %t: %+v, %v", dryRun, m, err)
 		}
 	}
 	wantValue(t, opts.Path, "SELECT count(*) FROM teams", "1")
+	wantValue(t, opts.Path, "SELECT max(version) = (SELECT user_version FROM pragma_user_version) FROM schema_versions", "1")
+	steps, err := readSteps(t.Context(), migrations.Steps, opts.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		t.Logf("%s: incompatible: %q", s.name, s.breaks)
+	}
 }

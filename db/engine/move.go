@@ -148,7 +148,17 @@ func openToMove(ctx context.Context, name, schema string) (*DB, error) {
 			return nil, refuse(ErrNotDatabase, "%s is empty", name)
 		}
 	}
-	return Open(ctx, Options{Path: name, Schema: schema, Lock: true, Lazy: true, moving: true})
+	d, err := Open(ctx, Options{Path: name, Schema: schema, Lock: true, Lazy: true, moving: true})
+	if err == nil && d.newer {
+		return nil, errors.Join(refuseNewerMove(Name(name)), d.Close())
+	}
+	return d, err
+}
+
+// refuseNewerMove returns the error for a database with tables or columns that this program does
+// not know.
+func refuseNewerMove(name string) error {
+	return refuse(ErrNew, "%s was migrated by a newer version of mailer, which may have added what this version would not move; move it with the newer version", name)
 }
 
 // mover is a move in progress.

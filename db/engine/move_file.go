@@ -167,12 +167,14 @@ func (f *fileTarget) explainFull(err error) error {
 
 // finish creates the indexes and syncs the file before it is read back.
 func (f *fileTarget) finish(ctx context.Context) error {
-	names, err := stepNames(steps)
-	if err != nil {
-		return err
+	version, err := newSchemaVersion(ctx, f.schema)
+	if err == nil {
+		err = version.writeFile(ctx, f.writer.conn)
 	}
-	version := fmt.Sprintf("PRAGMA user_version = %d", baseVersion+len(names))
-	for _, text := range append(f.deferred, version, "COMMIT") {
+	if err != nil {
+		return f.explainFull(fmt.Errorf("finish %s: %w", f.staged(), err))
+	}
+	for _, text := range append(f.deferred, "COMMIT") {
 		if _, err := f.writer.conn.ExecContext(ctx, text); err != nil {
 			return f.explainFull(fmt.Errorf("finish %s: %w", f.staged(), err))
 		}

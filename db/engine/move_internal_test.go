@@ -101,9 +101,7 @@ func edgeRow(t *testing.T, conn *sql.Conn, table *dbtest.Table, n int) {
 		}
 		names, placeholders, args = append(names, c.Name), append(placeholders, placeholder), append(args, v)
 	}
-	if table.Name == "units" {
-		dbtest.FixUnit(names, placeholders, args)
-	}
+	dbtest.FixRow(table.Name, names, placeholders, args)
 	text := `INSERT INTO ` + table.Name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(placeholders, `, `) + `)`
 	if _, err := conn.ExecContext(t.Context(), text, args...); err != nil {
 		t.Fatalf("%s %q: %v", text, args, err)
@@ -372,7 +370,7 @@ func TestMoveRefusals(t *testing.T) {
 func TestMoveToMigratedEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
-	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Create: true}, false); err != nil {
+	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Create: true}, Migrating{}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Open(t.Context(), Options{Path: remote, Schema: dbtest.Schema(t), Lock: true})

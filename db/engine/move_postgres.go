@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"mailer/app/kit/clock"
 )
 
 func jsonOfPostgres(column string) string { return column + "::text" }
@@ -129,14 +131,14 @@ func (p *postgresTarget) prepare(ctx context.Context, conn *sql.Conn) error {
 // drop drops the tables of this program if they contain nothing but the first team. Locks keep
 // others from filling them meanwhile.
 func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
-	names, err := stepNames(steps)
+	newer, err := checkPostgresVersion(ctx, conn, p.url, p.schema)
 	if err != nil {
 		return err
 	}
-	if err := checkPostgresVersion(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
-		return err
+	if newer {
+		return refuseNewerMove(p.name())
 	}
-	all := []string{"schema_versions", "changes", "writes", "nodes", "origin"}
+	all := []string{versionsTable, "changes", "writes", "nodes", "origin"}
 	for _, t := range p.tables {
 		all = append(all, t.name)
 	}
@@ -164,10 +166,6 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 }
 
 func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
-	names, err := stepNames(steps)
-	if err != nil {
-		return err
-	}
 	var made []string
 	own, keys := postgresStatements(p.schema, map[string][]string{})
 	for _, text := range own {
@@ -181,10 +179,11 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+PostgresTables); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
-	if _, err := conn.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, baseVersion+len(names), schemaSum(p.schema)); err != nil {
-		return fmt.Errorf("make schema: %w", err)
+	version, err := newSchemaVersion(ctx, p.schema)
+	if err != nil {
+		return err
 	}
-	return nil
+	return version.writePostgres(ctx, conn, clock.Now().UnixMilli())
 }
 
 // fill uses COPY in binary format. checkTexts finds text that PostgreSQL would refuse before it

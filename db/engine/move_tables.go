@@ -26,7 +26,10 @@ type movedColumn struct {
 	json bool // SQLite's JSONB, PostgreSQL's json
 }
 
-// movedTables returns the tables of schema.sql.
+// versionsTable is not moved: it describes one database.
+const versionsTable = "schema_versions"
+
+// movedTables returns the tables of schema.sql, without versionsTable.
 func movedTables(ctx context.Context, schema string) (tables []*movedTable, err error) {
 	pool, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {
@@ -38,7 +41,7 @@ func movedTables(ctx context.Context, schema string) (tables []*movedTable, err 
 		return nil, fmt.Errorf("make the schema in memory: %w", err)
 	}
 	rows, err := pool.QueryContext(ctx, `SELECT t.name, c.name, c.type, c.pk FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c
-		WHERE t.type = 'table' AND substr(t.name, 1, 7) <> 'sqlite_' ORDER BY t.name, c.cid`)
+		WHERE t.type = 'table' AND substr(t.name, 1, 7) <> 'sqlite_' AND t.name <> '`+versionsTable+`' ORDER BY t.name, c.cid`)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}

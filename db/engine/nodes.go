@@ -183,6 +183,9 @@ func (n *node) takeLead(ctx context.Context, d *DB, id string, opts Options, giv
 	if err := refuseMoved(ctx, tx, opts); err != nil { // it may have been moved during the wait
 		return nil, err
 	}
+	if err := refuseNew(ctx, tx, opts); err != nil { // or migrated
+		return nil, err
+	}
 	asked := time.Now()
 	if err := insertLeader(ctx, tx, id); err != nil {
 		return nil, err

@@ -24,6 +24,10 @@ func (n *node) joinAsMember(ctx context.Context, d *DB, id string, opts Options)
 	if _, err := d.ro.ExecContext(ctx, upsertNode, id, 0, hostAndPID()); err != nil {
 		return fmt.Errorf("join those that work on %s: %w", d.name, err)
 	}
+	if err := refuseNew(ctx, d.ro, opts); err != nil { // migrated since Open looked
+		_, _ = d.ro.ExecContext(ctx, `DELETE FROM nodes WHERE id = $1`, id) // others would take it for dead soon
+		return err
+	}
 	n.opts = opts
 	d.log.Info("another server leads on the database; this one works beside it", "db", Name(opts.Path))
 	return n.start(ctx, d, id)

@@ -63,7 +63,7 @@ func TestOpenRefusals(t *testing.T) {
 }
 
 func TestHardLinkedDatabaseIsRefused(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	other := opts
 	other.Path = filepath.Join(t.TempDir(), "y.db")
 	must(t, os.Link(opts.Path, other.Path))
@@ -82,13 +82,13 @@ func TestOtherSchemaOfSameVersionIsRefused(t *testing.T) {
 		"CREATE TABLE mine (x)":                    "the table mine is not of this version",
 		"PRAGMA auto_vacuum = 0; VACUUM":           "auto_vacuum is 0, must be 2",
 	} {
-		opts := atVersion1(t)
+		opts := newDatabase(t)
 		pool, err := sql.Open("sqlite", dsn(opts.Path, ""))
 		must(t, err)
 		_, err = pool.ExecContext(t.Context(), statement)
 		must(t, errors.Join(err, pool.Close()))
 		wantRefused(t, opts, ErrSchema, opts.Path+" does not have the schema of its version: "+words, "before the first release", "mailer export DIR --db "+opts.Path, "mailer import mailer DIR --apply", "a new file (--db NAME)")
-		if _, err := Migrate(t.Context(), opts, false); !errors.Is(err, ErrSchema) {
+		if _, err := Migrate(t.Context(), opts, Migrating{}); !errors.Is(err, ErrSchema) {
 			t.Errorf("migrate after %s: %v", statement, err)
 		}
 	}
@@ -97,13 +97,13 @@ func TestOtherSchemaOfSameVersionIsRefused(t *testing.T) {
 func TestCopiesHaveIncrementalVacuum(t *testing.T) {
 	opts := atVersion1(t)
 	wantValue(t, opts.Path, "PRAGMA auto_vacuum", "2")
-	m, err := migrate(t.Context(), withSteps(opts, step2), false, stepFiles(map[string]string{"002_plan.sql": step2}))
+	m, err := migrate(t.Context(), withSteps(opts, step2), Migrating{}, stepFiles(map[string]string{"002_plan.sql": step2}))
 	must(t, err)
 	wantValue(t, m.Copy, "PRAGMA auto_vacuum", "2")
 }
 
 func TestSymlinksShareOneLock(t *testing.T) {
-	opts := atVersion1(t)
+	opts := newDatabase(t)
 	dir := t.TempDir()
 	file, folder := filepath.Join(dir, "link.db"), filepath.Join(dir, "link")
 	must(t, os.Symlink(opts.Path, file))
@@ -117,7 +117,7 @@ func TestSymlinksShareOneLock(t *testing.T) {
 		if !InUse(name) {
 			t.Errorf("%s is not in use", name)
 		}
-		if _, err := Migrate(t.Context(), second, false); !errors.Is(err, ErrInUse) {
+		if _, err := Migrate(t.Context(), second, Migrating{}); !errors.Is(err, ErrInUse) {
 			t.Errorf("migrate %s: %v", name, err)
 		}
 	}

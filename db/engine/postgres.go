@@ -261,16 +261,17 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	if err := adoptClock(ctx, d, conn, opts); err != nil {
 		return err
 	}
-	if d.created, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
+	if d.prepared, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
 		return err
 	}
+	d.logNewer()
 	if err := refuseMoved(ctx, conn, opts); err != nil {
 		return err
 	}
 	if opts.Lock {
 		warnPooler(ctx, d, conn)
 	}
-	if d.created {
+	if d.made {
 		d.log.Info("made a new database", "db", d.name)
 	}
 	if err := conn.QueryRowContext(ctx, lastGroup).Scan(&e.known.n, &e.known.rules, &e.known.erasures); err != nil {

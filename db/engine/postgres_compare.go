@@ -87,9 +87,13 @@ func linesOf(ctx context.Context, tx *sql.Tx, query string) (lines []string, err
 
 // lockSchema waits for other processes that create or change the tables, and reports whether the
 // tables are those of this program. Errors: ErrNotDatabase if they are another program's,
-// ErrSchema if the user may not use them.
+// ErrSchema if the user may not use them, ErrInUse if the wait exceeds the lock timeout.
 func lockSchema(ctx context.Context, tx *sql.Tx, name string) (ours bool, err error) {
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('mailer schema'))`); err != nil {
+	_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('mailer schema'))`)
+	if lockedOnPostgres(err) {
+		return false, refuse(ErrInUse, "another mailer is making or migrating the tables of %s; wait until it is done", name)
+	}
+	if err != nil {
 		return false, fmt.Errorf("open database %s: %w", name, err)
 	}
 	found, err := findTables(ctx, tx)

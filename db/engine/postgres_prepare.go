@@ -13,12 +13,10 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// PostgresTables are the tables that a PostgreSQL database has in addition to schema.sql: the
-// schema version, the row that each group of writes locks, the last group of each writing
-// process, the origin of the database (Origin), and the servers of the cluster, including dead
+// PostgresTables are the tables that a PostgreSQL database has in addition to schema.sql: the row
+// that each group of writes locks, the last group of each writing process, the origin of the database (Origin), and the servers of the cluster, including dead
 // ones.
 const PostgresTables = `
-CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
 CREATE TABLE changes (id bigint NOT NULL PRIMARY KEY);
 INSERT INTO changes (id) VALUES (1);
 CREATE TABLE writes (n bigint NOT NULL PRIMARY KEY, writer text NOT NULL, own bigint NOT NULL, at bigint NOT NULL, rules bigint NOT NULL, erasures bigint NOT NULL);
@@ -100,56 +98,60 @@ func schemaSum(schema string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// preparePostgresSchema creates the schema in an empty database and reports whether it did. It
-// refuses a database of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase,
+// preparePostgresSchema creates the schema in an empty database. It refuses a database of another
+// version, unless this program can work on it. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase,
 // ErrNotFound.
-func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opts Options) (made bool, err error) {
-	names, err := stepNames(steps)
-	if err != nil {
-		return false, err
-	}
-	want := baseVersion + len(names)
+func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opts Options) (p prepared, err error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return false, fmt.Errorf("open database %s: %w", name, err)
+		return p, fmt.Errorf("open database %s: %w", name, err)
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after a commit
 	ours, err := lockSchema(ctx, tx, name)
 	switch {
 	case err != nil:
-		return false, err
+		return p, err
 	case ours:
-		return false, checkPostgresVersion(ctx, tx, opts.Path, want, opts.Schema)
+		p.newer, err = checkPostgresVersion(ctx, tx, opts.Path, opts.Schema)
+		return p, err
 	case !opts.Create:
-		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
+		return p, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
 	}
 	if _, err := tx.ExecContext(ctx, PostgresSchema(opts.Schema)+PostgresTables); err != nil {
-		return false, openError(name, err)
+		return p, openError(name, err)
 	}
 	now := clock.Now().UnixMilli()
 	if _, err := tx.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES ($1, $2, $3)", app.NewID(), app.DefaultTeam, now); err != nil {
-		return false, fmt.Errorf("make first team: %w", err)
+		return p, fmt.Errorf("make first team: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, $3)", want, schemaSum(opts.Schema), now); err != nil {
-		return false, fmt.Errorf("make schema: %w", err)
+	version, err := newSchemaVersion(ctx, opts.Schema)
+	if err == nil {
+		err = version.writePostgres(ctx, tx, now)
 	}
-	return true, tx.Commit()
+	if err != nil {
+		return p, fmt.Errorf("make schema: %w", err)
+	}
+	err = tx.Commit()
+	return prepared{made: err == nil}, err
 }
 
-// checkPostgresVersion refuses a database that has another version or schema.
-func checkPostgresVersion(ctx context.Context, tx rowQuerier, url string, want int, schema string) error {
-	var have int
-	var sum string
-	name := Name(url)
-	if err := tx.QueryRowContext(ctx, `SELECT version, sum FROM schema_versions ORDER BY version DESC LIMIT 1`).Scan(&have, &sum); err != nil {
-		return fmt.Errorf("read schema version of %s: %w", name, err)
+// checkPostgresVersion refuses a database that this program can't work on, and reports whether it
+// is of a newer program. Errors: ErrOld, ErrNew, ErrSchema.
+func checkPostgresVersion(ctx context.Context, tx rowQuerier, url, schema string) (newer bool, err error) {
+	have, err := readPostgresVersion(ctx, tx, Name(url))
+	if err != nil {
+		return false, err
 	}
-	switch {
-	case have > want:
-		return refuseNewer(name, have, want)
-	case have < want:
-		return refuseOlder(withoutPassword(url), have, want)
-	case sum != schemaSum(schema):
+	newer, err = have.check(withoutPassword(url))
+	if err == nil && !newer {
+		err = have.checkSum(Name(url), schema)
+	}
+	return newer, err
+}
+
+// checkSum refuses a database of this version that was made of another schema. Error: ErrSchema.
+func (v schemaVersion) checkSum(name, schema string) error {
+	if v.sum != schemaSum(schema) {
 		return refuseSchema(name, "it was made of another schema.sql")
 	}
 	return nil

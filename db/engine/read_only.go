@@ -47,23 +47,18 @@ func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
 // checkReadable refuses a database of another version or schema. Errors: ErrOld, ErrNew,
 // ErrSchema, ErrNotDatabase.
 func checkReadable(ctx context.Context, r *Reader, path, schema string) error {
-	names, err := stepNames(steps)
+	have, err := readFileVersion(ctx, r.conn)
 	if err != nil {
 		return err
 	}
-	want := baseVersion + len(names)
-	have, err := userVersion(ctx, r.conn)
-	switch {
-	case err != nil:
-		return err
-	case have > want:
-		return refuseNewer(path, have, want)
-	case have == 0:
+	if have.version == 0 {
 		return refuse(ErrNotDatabase, "%s is another program's database", path)
-	case have < want:
-		return refuseOlder(path, have, want)
 	}
-	return checkSchema(ctx, r.conn, Options{Path: path, Schema: schema})
+	newer, err := have.check(path)
+	if err != nil {
+		return err
+	}
+	return checkSchema(ctx, r.conn, Options{Path: path, Schema: schema}, newer)
 }
 
 func exists(path string) bool {

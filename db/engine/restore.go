@@ -141,12 +141,12 @@ func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 	}
 	s := newSession(conn, sqliteEngine{})
 	defer s.close()
-	have, err := userVersion(ctx, conn)
-	if err == nil && have < baseVersion {
+	have, err := readFileVersion(ctx, conn)
+	if err == nil && have.version < baseVersion {
 		return refuse(ErrNotDatabase, "%s is another program's database, so nothing was restored", r.file)
 	}
 	if err == nil {
-		_, err = prepareSchema(ctx, conn, Options{Path: r.file, Schema: schema})
+		_, err = checkFileVersion(ctx, conn, Options{Path: r.file, Schema: schema}, have)
 	}
 	if err == nil {
 		err = checkIntegrity(ctx, &s)

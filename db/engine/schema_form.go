@@ -233,6 +233,20 @@ func firstDifference(have, want []schemaObject) string {
 	return ""
 }
 
+// commonForm returns the part of a schema that is also in other: its objects, without the columns
+// and constraints that other lacks.
+func commonForm(form, other []schemaObject) (common []schemaObject) {
+	for _, o := range form {
+		i := slices.IndexFunc(other, func(w schemaObject) bool { return o.compare(w) == 0 })
+		if i < 0 {
+			continue
+		}
+		o.items = slices.DeleteFunc(slices.Clone(o.items), func(item string) bool { return !slices.Contains(other[i].items, item) })
+		common = append(common, o)
+	}
+	return common
+}
+
 // differs describes how an object differs from the expected one; empty: they are equal.
 func (o schemaObject) differs(want schemaObject) string {
 	if o.head != want.head {

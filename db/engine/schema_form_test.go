@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 
@@ -76,5 +77,36 @@ func BenchmarkSchemaForm(b *testing.B) {
 		if _, err := formOf(b.Context(), text); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestPrimaryKeysComeFirst: PRAGMA integrity_check of SQLite 3.40, which Debian 12 has, reports a
+// table WITHOUT ROWID as damaged if a column that must not be NULL stands before one of the key.
+func TestPrimaryKeysComeFirst(t *testing.T) {
+	pool, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	conn := connOf(t, pool)
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), dbtest.Schema(t)); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := conn.QueryContext(t.Context(), `SELECT m.name, c.name FROM pragma_table_list AS m, pragma_table_info(m.name) AS c
+		WHERE m.wr = 1 AND c.pk > 0 AND EXISTS (SELECT 1 FROM pragma_table_info(m.name) AS b WHERE b.pk = 0 AND b.cid < c.cid)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, column string
+		if err := rows.Scan(&table, &column); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("the primary key of %s has the column %s after another column", table, column)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -123,13 +123,14 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 	if err != nil {
 		return nil, d.explainOpen(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
-	if d.created, err = prepareSchema(ctx, conn, opts); err != nil {
+	if d.prepared, err = prepareSchema(ctx, conn, opts); err != nil {
 		return nil, d.explainOpen(opts.Path, err)
 	}
+	d.logNewer()
 	if err := refuseMoved(ctx, conn, opts); err != nil {
 		return nil, d.explainOpen(opts.Path, err)
 	}
-	if d.created {
+	if d.made {
 		abs, _ := filepath.Abs(path) // empty if there is no working directory
 		d.log.Info("made a new database", "path", cmp.Or(abs, path))
 	}

@@ -48,15 +48,16 @@ type broadcastHead struct {
 type broadcastRecord struct {
 	Object string `json:"object" enum:"broadcast"`
 	BroadcastItem
-	From        string          `json:"from"`
-	Subject     string          `json:"subject"`
-	ReplyTo     []string        `json:"reply_to"`
-	PreviewText *string         `json:"preview_text"`
-	HTML        *string         `json:"html"`
-	Text        *string         `json:"text" doc:"null: made from html when it is sent; an empty string: none"`
-	Design      *string         `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
-	Revision    string          `json:"revision" doc:"Names what it says now, for PATCH"`
-	Counts      broadcastCounts `json:"counts" doc:"Numbers of recipients, each counted once in each"`
+	From        string                  `json:"from"`
+	Subject     string                  `json:"subject"`
+	ReplyTo     []string                `json:"reply_to"`
+	PreviewText *string                 `json:"preview_text"`
+	HTML        *string                 `json:"html"`
+	Text        *string                 `json:"text" doc:"null: made from html when it is sent; an empty string: none"`
+	Design      *string                 `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
+	Attachments []shapes.AttachmentMeta `json:"attachments" doc:"Without their content"`
+	Revision    string                  `json:"revision" doc:"Names what it says now, for PATCH"`
+	Counts      broadcastCounts         `json:"counts" doc:"Numbers of recipients, each counted once in each"`
 }
 
 type broadcastCounts struct {
@@ -291,7 +292,7 @@ func newDraftOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, er
 func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
-		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
+		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design), Attachments: shapes.NewAttachmentMetas(v.Attachments), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
 	}
 }
 

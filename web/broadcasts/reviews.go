@@ -29,6 +29,7 @@ type broadcastPlan struct {
 	Waves      []planWave  `json:"waves" doc:"Estimated sends per day; empty: unknown"`
 	Warning    *planDelay  `json:"warning" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind); null: it does not"`
 	Tags       []planTag   `json:"unfilled_tags" doc:"Tags of other services in its content, whose place no value takes"`
+	Size       int64       `json:"size" doc:"Approximate bytes of one mail with its attachments"`
 	Score      planScore   `json:"score" doc:"Score of the content, as in GET /emails/{id}/insights"`
 }
 
@@ -130,7 +131,7 @@ func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *Broad
 	}
 	out := broadcastPlan{
 		Object: "broadcast_plan", Recipients: int(p.Recipients), LeftOut: newPlanLeftOut(&p.LeftOut), StartsAt: app.FormatTime(p.StartsAt),
-		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)), Tags: make([]planTag, len(p.RawTags)),
+		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)), Tags: make([]planTag, len(p.RawTags)), Size: p.Size,
 		Score: planScore{Score: p.Insights.Score(), Band: app.BandOf(p.Insights.Score()), Penalties: []planPenalty{}},
 	}
 	if w := p.Warning; w != nil {
@@ -158,7 +159,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, b.Attachments, request.Images)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +195,7 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.EmailPreviews.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, out.HTML, *out.Text, nil, request.Images)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ export function Variables({ texts, fallbacks, segment }) {
 	const audience = useGet(segment ? encoded`/segments/${segment}` : null);
 	const all = useMemo(() => {
 		const byName = new Map();
-		for (const text of texts) for (const v of used(text ?? '')) if (!v.broken && !/UNSUBSCRIBE_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
+		for (const text of texts) for (const v of used(text ?? '')) if (!v.broken && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
 		return [...byName];
 	}, texts);
 	return html`<div class="vars"><span>${t('editor.variables')}</span>${all.length ? all.map(([name, fallback], i) => html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : undefined} ready=${i < most && (!segment || !!audience.data)} />`) : html`<span>${t('editor.noVariables')}</span>`}</div>`;

@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { useGet, useList } from './api.js';
 import { Checks, testMail } from './composer-checks.js';
+import { Files } from './composer-files.js';
 import { Versions } from './composer-versions.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
@@ -75,7 +76,8 @@ function Meta({ draft }) {
 		${more.needed && !value[name]?.trim() ? html`<span class="note bad" role="alert">${t('composer.needed')}</span>` : more.note && html`<span class="note hide-s">${more.note}</span>`}</dd>`;
 	return html`<dl class="meta">${line('name', { needed: true })}${line('from', { needed: true })}
 	${line('subject', { needed: true, note: t('composer.characters', { n: [...(value.subject ?? '')].length }) })}${line('preview_text', { hint: t('composer.previewHint') })}
-	<dt>${t('composer.audience')}</dt><dd><${Audience} draft=${draft} /></dd></dl>`;
+	<dt>${t('composer.audience')}</dt><dd><${Audience} draft=${draft} /></dd>
+	<dt>${t('email.tabs.attachments')}</dt><dd><${Files} draft=${draft} /></dd></dl>`;
 }
 
 /** The audience: a segment with its size, and a topic. */
@@ -91,12 +93,15 @@ function Audience({ draft }) {
 	${reached && html`<span class=${reached.count ? 'muted' : 'warn'}>${t('composer.people', { n: reached.count })}</span>`}</span>`;
 }
 
+/** The link to the mail in a browser; templates declare it. */
+const viewKey = 'VIEW_URL';
+
 /** The variables of a broadcast: built-in names and the team's properties. */
 export function useKnown() {
 	const { rows } = useList('/contact-properties', {}, { limit: 100 });
 	return useMemo(() => ({
-		names: [...builtIn, ...rows.flatMap((p) => [p.key, `contact.${p.key}`])],
-		known: [...builtIn.map((name) => ({ name })), ...rows.map((p) => ({ name: `contact.${p.key}`, detail: p.fallback_value === null ? '' : t('editor.else', { text: p.fallback_value }) }))],
+		names: [...builtIn, viewKey, ...rows.flatMap((p) => [p.key, `contact.${p.key}`])],
+		known: [...[...builtIn, viewKey].map((name) => ({ name })), ...rows.map((p) => ({ name: `contact.${p.key}`, detail: p.fallback_value === null ? '' : t('editor.else', { text: p.fallback_value }) }))],
 		fallbacks: Object.fromEntries(rows.flatMap((p) => [[p.key, p.fallback_value], [`contact.${p.key}`, p.fallback_value]])),
 	}), [rows]);
 }

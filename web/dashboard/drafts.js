@@ -137,6 +137,7 @@ class Saver {
 		this.began = this.revision(now);
 		this.value = { ...now, ...Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]])) };
 		this.stamp++;
+		this.draw();
 		return this.save();
 	}
 

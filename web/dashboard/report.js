@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { BroadcastStatus, cancel, duplicate, pause, unschedule } from './broadcasts.js';
-import { clock, exact, mailbox, number, percent } from './format.js';
+import { clock, exact, mailbox, number, percent, size } from './format.js';
 import { say, t } from './i18n.js';
 import { encoded } from './paths.js';
 import { People } from './report-people.js';
@@ -99,7 +99,7 @@ function Funnel({ counts }) {
 function Summary({ of }) {
 	return html`<div class="page"><div class="cols"><div><${Section} title=${t('report.became')}><${Funnel} counts=${of.counts} />${!of.counts.opened && !of.counts.clicked && html`<p class="t12 muted">${t('report.notSeen')}</p>`}<//>
 	<${People} of=${of} limit=${6} short /></div>
-	<${Section} title=${t('report.where')}><${Shares} of=${of} /><div class="gap"><${Paper} of=${encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
+	<${Section} title=${t('report.where')}><${Shares} of=${of} />${of.attachments?.length > 0 && html`<p class="t13r ink2 break">${t('email.tabs.attachments')}: <bdi>${of.attachments.map((file) => `${file.filename} (${size(file.size)})`).join(', ')}</bdi></p>`}<div class="gap"><${Paper} of=${encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
 }
 
 function useLinks(of) {

@@ -31,7 +31,8 @@ export default function Review({ params }) {
 	${plan.error && html`<${Notice} kind="bad" act=${html`<${Button} icon="refresh" onClick=${plan.reload}>${t('ui.again')}<//>`}>${t('review.refused')}: ${plan.error.message}<//>`}
 	<div class="page"><div class="cols"><div><${Who} of=${data} plan=${plan.data} /><${Checked} plan=${plan.data} read=${read} /></div>
 	<div><${When} plan=${plan.data} /><${Send} of=${data} plan=${plan.data} later=${later} setLater=${setLater} at=${at} setAt=${setAt} when=${when} /></div></div>
-	<${Section} title=${t('review.preview')}><${Facts} pairs=${[[t('review.from'), html`<bdi>${data.from}</bdi>`], [t('review.subject'), html`<bdi>${read.data?.subject ?? data.subject}</bdi>`], [t('composer.preview_text'), read.data?.preview_text && html`<bdi>${read.data.preview_text}</bdi>`]]} /><div class="gap"><${Paper} of=${encoded`/broadcasts/${id}/preview`} stamp=${id} /></div><//></div>`;
+	<${Section} title=${t('review.preview')}><${Facts} pairs=${[[t('review.from'), html`<bdi>${data.from}</bdi>`], [t('review.subject'), html`<bdi>${read.data?.subject ?? data.subject}</bdi>`], [t('composer.preview_text'), read.data?.preview_text && html`<bdi>${read.data.preview_text}</bdi>`],
+		[t('email.tabs.attachments'), data.attachments.length > 0 && html`<bdi>${data.attachments.map((file) => file.filename).join(', ')}</bdi>`], [t('email.size'), data.attachments.length > 0 && plan.data && size(plan.data.size)]]} /><div class="gap"><${Paper} of=${encoded`/broadcasts/${id}/preview`} stamp=${id} /></div><//></div>`;
 }
 
 /** An hour from now, as a field for local times has it. */

@@ -15,19 +15,9 @@ import (
 	"mailer/web/shapes"
 )
 
-// AttachmentMeta is an attachment without its content.
-type AttachmentMeta struct {
-	ID                 string `json:"id" format:"uuid"`
-	Filename           string `json:"filename"`
-	Size               int64  `json:"size" doc:"In bytes"`
-	ContentType        string `json:"content_type"`
-	ContentDisposition string `json:"content_disposition" enum:"attachment,inline"`
-	ContentID          string `json:"content_id,omitempty" doc:"Where the HTML shows the file: as cid: and this"`
-}
-
 // AttachmentItem is an attachment with a download URL.
 type AttachmentItem struct {
-	AttachmentMeta
+	shapes.AttachmentMeta
 	DownloadURL string `json:"download_url" format:"uri" doc:"Needs no key; anyone with it can read the file until it expires"`
 	ExpiresAt   string `json:"expires_at" format:"date-time"`
 }
@@ -177,21 +167,10 @@ func newDownload(d *mail.Download, body func()) *downloadOutput {
 	}
 }
 
-func newAttachmentMeta(a *app.Attachment) AttachmentMeta {
-	meta := AttachmentMeta{
-		ID: a.ID, Filename: a.Filename, Size: a.Size,
-		ContentType: a.ContentType, ContentDisposition: "attachment", ContentID: a.ContentID,
-	}
-	if a.Inline() {
-		meta.ContentDisposition = "inline"
-	}
-	return meta
-}
-
 func (r AttachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
 	token, expires := r.Service.AttachmentToken(key, emailID, a.ID)
 	return AttachmentItem{
-		AttachmentMeta: newAttachmentMeta(a),
+		AttachmentMeta: shapes.NewAttachmentMeta(a),
 		DownloadURL:    r.BaseURL + "/attachments/" + token,
 		ExpiresAt:      app.FormatTime(expires),
 	}

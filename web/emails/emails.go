@@ -36,17 +36,17 @@ type EmailItem struct {
 type emailRecord struct {
 	Object string `json:"object" enum:"email"`
 	EmailItem
-	HTML        *string           `json:"html"`
-	Text        *string           `json:"text"`
-	Headers     map[string]string `json:"headers"`
-	TopicID     *string           `json:"topic_id"`
-	BroadcastID *string           `json:"broadcast_id,omitempty" format:"uuid" doc:"Of an email to a recipient of a broadcast; lists leave those out"`
-	Attachments []AttachmentMeta  `json:"attachments" doc:"Without their content"`
-	Source      string            `json:"source,omitempty" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How it came; account: of Mailer itself, to a person; resend: sent once more; absent of a broadcast's"`
-	KeyID       string            `json:"key_id,omitempty" format:"uuid" doc:"The API key or member that sent it; absent where it was the command line or a broadcast"`
-	Size        int64             `json:"size,omitempty" doc:"About how large the message is on the wire, in bytes; absent once its content was deleted"`
-	Score       *float64          `json:"score"`
-	Verdict     verdict.Verdict   `json:"verdict" doc:"The result of the email and its reason, in one sentence, and what to do"`
+	HTML        *string                 `json:"html"`
+	Text        *string                 `json:"text"`
+	Headers     map[string]string       `json:"headers"`
+	TopicID     *string                 `json:"topic_id"`
+	BroadcastID *string                 `json:"broadcast_id,omitempty" format:"uuid" doc:"Of an email to a recipient of a broadcast; lists leave those out"`
+	Attachments []shapes.AttachmentMeta `json:"attachments" doc:"Without their content"`
+	Source      string                  `json:"source,omitempty" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How it came; account: of Mailer itself, to a person; resend: sent once more; absent of a broadcast's"`
+	KeyID       string                  `json:"key_id,omitempty" format:"uuid" doc:"The API key or member that sent it; absent where it was the command line or a broadcast"`
+	Size        int64                   `json:"size,omitempty" doc:"About how large the message is on the wire, in bytes; absent once its content was deleted"`
+	Score       *float64                `json:"score"`
+	Verdict     verdict.Verdict         `json:"verdict" doc:"The result of the email and its reason, in one sentence, and what to do"`
 }
 
 type emailRaw struct {
@@ -198,7 +198,7 @@ func newEmailRecord(e *app.Email) emailRecord {
 		Object: "email", EmailItem: newEmailItem(e),
 		HTML: base.TextOrNull(e.HTML), Text: base.TextOrNull(e.Text), TopicID: base.TextOrNull(e.TopicID), BroadcastID: base.TextOrNull(e.BroadcastID), Source: e.Source,
 		Headers:     make(map[string]string, len(e.Headers)),
-		Attachments: make([]AttachmentMeta, len(e.Attachments)),
+		Attachments: shapes.NewAttachmentMetas(e.Attachments),
 	}
 	if e.BroadcastID == "" {
 		r.KeyID = e.KeyID
@@ -212,9 +212,6 @@ func newEmailRecord(e *app.Email) emailRecord {
 	}
 	for _, header := range e.Headers {
 		r.Headers[header.Name] = header.Value
-	}
-	for i := range e.Attachments {
-		r.Attachments[i] = newAttachmentMeta(&e.Attachments[i])
 	}
 	return r
 }

@@ -34,7 +34,7 @@ func unexpectedLines(page, unit string) (unexpected []string, shown int) {
 // The Debian package uses this unit (.ci/release) with another path of the program.
 func TestManualUnitMatchesPackage(t *testing.T) {
 	unit := string(read(t, "mailer.service"))
-	if !strings.Contains(unit, "\nExecStart=/usr/local/bin/mailer serve --db /var/lib/mailer/mailer.db\n") {
+	if !strings.Contains(unit, "\nExecStart=/usr/local/bin/mailer serve --migrate --db /var/lib/mailer/mailer.db\n") {
 		t.Error(".ci/release puts /usr/bin/ in the place of /usr/local/bin/, and the package's scripts know the database")
 	}
 	names, err := filepath.Glob("*.md")

@@ -23,6 +23,7 @@ func Tools(h *rest.Handler) []*tool { return rest.Cached(h, func() []*tool { ret
 
 func (t *tool) Name() string               { return t.name }
 func (t *tool) Operation() *rest.Operation { return t.operation }
+func (t *tool) Hides(name string) bool     { return t.hides(name) }
 func (t *tool) List() string               { return t.list }
 func (t *tool) Secrets() []string          { return t.secrets }
 func (t *tool) Schema() map[string]any     { return t.schema }

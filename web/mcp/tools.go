@@ -50,12 +50,14 @@ var listArguments = map[string]string{"send-batch": "emails", "put-contacts": "c
 // items.
 var sameItems = map[string]string{"send-batch": "send_email", "put-contacts": "create_contact"}
 
-// hiddenArguments are arguments that agents don't need, and why. They are not in the schemas, but
-// accepted.
+// hiddenArguments are arguments that agents don't need, and why; a name may follow its operation.
+// They are not in the schemas, but accepted.
 var hiddenArguments = map[string]string{
-	"audience_id": "is segment_id under its old name",
-	"before":      "walks a list backwards; after is enough to read it",
-	"design":      "is what a visual editor keeps of a text",
+	"audience_id":                  "is segment_id under its old name",
+	"before":                       "walks a list backwards; after is enough to read it",
+	"design":                       "is what a visual editor keeps of a text",
+	"create-broadcast attachments": "are files that people add; their schema is long",
+	"update-broadcast attachments": "are files that people add; their schema is long",
 }
 
 // tool is an operation as a tool.
@@ -148,12 +150,19 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 			required = append(required, name)
 		}
 	}
-	maps.DeleteFunc(properties, func(name string, _ any) bool { return hiddenArguments[name] != "" })
+	maps.DeleteFunc(properties, func(name string, _ any) bool {
+		return hiddenArguments[name] != "" || hiddenArguments[t.operation.OperationID+" "+name] != ""
+	})
 	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 	if slices.Sort(required); len(required) > 0 {
 		out["required"] = slices.Compact(required)
 	}
 	return out
+}
+
+// hides reports whether the tool has an argument in hiddenArguments.
+func (t *tool) hides(name string) bool {
+	return hiddenArguments[name] != "" || hiddenArguments[t.operation.OperationID+" "+name] != ""
 }
 
 // argumentName converts a parameter's name: Idempotency-Key becomes idempotency_key,

@@ -86,8 +86,8 @@ func TestArgumentsDoNotCollide(t *testing.T) {
 	for _, tool := range mcp.Tools(h) {
 		names := argumentNames(h, tool.Operation(), tool.List())
 		want := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-			hidden[name] = true
-			return mcp.HiddenArguments[name] != ""
+			hidden[name], hidden[tool.Operation().OperationID+" "+name] = true, true
+			return tool.Hides(name)
 		})
 		if got := len(tool.Schema()["properties"].(map[string]any)); got != len(want) {
 			t.Errorf("%s has %d arguments for %d parameters and members", tool.Name(), got, len(want))

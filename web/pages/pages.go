@@ -100,9 +100,9 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	return &pages{h: h, service: service, matcher: language.NewMatcher(tags), texts: texts}
 }
 
-// Register adds the hosted pages, shared emails, tracking URLs and logos. It returns a function
+// Register adds the hosted pages, shared emails, mails in a browser, tracking URLs and logos. It returns a function
 // that answers with an error page.
-func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, logos *teams.Brands) (errorPage func(*rest.Exchange, *rest.Error)) {
+func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, views *mail.Views, logos *teams.Brands) (errorPage func(*rest.Exchange, *rest.Error)) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
@@ -112,6 +112,7 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences, app.PreferencesPage)
 	registerTracking(h, opens, p)
 	registerShares(h, shares, p)
+	registerViews(h, views, p)
 	registerLogos(h, logos)
 	return p.refuse
 }

@@ -29,6 +29,7 @@ var parts = map[string]string{
 	"clients":    "Resend's official clients, commands and MCP servers, other clients, recorded requests",
 	"clocks":     "clocks that jump while the server runs (Linux on amd64)",
 	"disk":       "full disks, and disks that fail to sync (root and loop devices)",
+	"failover":   "relays that die and come back beside a reserve, killed meanwhile, routes",
 	"generators": "clients made of openapi.json by generators, and linters of it",
 	"harness":    "the tools of these tests: each finds what it is for",
 	"image":      "the program in a container image that MAILER_IMAGE names",
@@ -42,6 +43,7 @@ var parts = map[string]string{
 	"relays":     "relays that fail, die or answer late, Postfix, bounces, tracked mail",
 	"restore":    "backup, restore, rotation of the master key, damaged files",
 	"submission": "SMTP submission by real programs, hostile clients, kills, trees of parts",
+	"upgrades":   "a next version with one more migration: rolling upgrade, the version before on the migrated database, kills",
 	"tls":        "certificates from files and by ACME, sockets of a service manager, low ports",
 }
 

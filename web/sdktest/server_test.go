@@ -2,6 +2,7 @@ package sdktest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,15 +27,16 @@ const (
 
 // instance is one database of the service and, while it runs, its server.
 type instance struct {
-	dir   string
-	db    string
-	addr  string
-	url   string // where clients ask: the tap, or the server itself
-	args  []string
-	flags []string                  // of the server and of all commands
-	wrap  []string                  // a program and its arguments that run the server as their last ones
-	extra []*os.File                // inherited files, from descriptor 3 on
-	begin func(cmd *exec.Cmd) error // starts the process; nil: Start does
+	dir     string
+	db      string
+	addr    string
+	url     string // where clients ask: the tap, or the server itself
+	args    []string
+	flags   []string                  // of the server and of all commands
+	program string                    // the binary; empty: the one under test
+	wrap    []string                  // a program and its arguments that run the server as their last ones
+	extra   []*os.File                // inherited files, from descriptor 3 on
+	begin   func(cmd *exec.Cmd) error // starts the process; nil: Start does
 
 	tap    *tap // nil: nothing reads along
 	report report
@@ -116,7 +118,7 @@ func (in *instance) launch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	args := slices.Concat(in.wrap, []string{binary.path, "serve", "--db", in.db, "--listen", in.addr}, in.flags, in.args)
+	args := slices.Concat(in.wrap, []string{cmp.Or(in.program, binary.path), "serve", "--db", in.db, "--listen", in.addr}, in.flags, in.args)
 	in.cmd = exec.Command(args[0], args[1:]...)
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
 	in.cmd.Stdout, in.cmd.Stderr, in.cmd.ExtraFiles = logs, logs, in.extra
@@ -198,14 +200,21 @@ func (in *instance) kill(t *testing.T) {
 // run runs a command on this instance's database and returns its standard output.
 func (in *instance) run(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(binary.path, slices.Concat(args, []string{"--db", in.db}, in.flags)...)
-	cmd.Dir, cmd.Env = in.dir, cleanEnv(in.dir)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("mailer %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
+	out, errs, err := in.tryRun(args...)
+	if err != nil {
+		t.Fatalf("mailer %s: %v\n%s%s", strings.Join(args, " "), err, out, errs)
 	}
-	return strings.TrimSpace(out.String())
+	return strings.TrimSpace(out)
+}
+
+// tryRun is run for a command that may fail.
+func (in *instance) tryRun(args ...string) (out, errs string, err error) {
+	cmd := exec.Command(cmp.Or(in.program, binary.path), slices.Concat(args, []string{"--db", in.db}, in.flags)...)
+	cmd.Dir, cmd.Env = in.dir, cleanEnv(in.dir)
+	var outs, errors bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &outs, &errors
+	err = cmd.Run()
+	return outs.String(), errors.String(), err
 }
 
 // newKey makes an API key; args are further flags of `keys create`.

@@ -56,6 +56,7 @@ type sink struct {
 
 	mu      sync.Mutex
 	dials   []time.Time // when connections were made
+	conns   []net.Conn  // that were made, open or not
 	msgs    []message
 	changed chan struct{} // closed and replaced with each message
 }
@@ -128,7 +129,7 @@ func (s *sink) accept(l net.Listener, feed *feed, wg *sync.WaitGroup) {
 			return
 		}
 		s.mu.Lock()
-		s.dials = append(s.dials, time.Now())
+		s.dials, s.conns = append(s.dials, time.Now()), append(s.conns, c)
 		s.mu.Unlock()
 		b := s.behave.Load()
 		if b.conn != nil {
@@ -179,6 +180,16 @@ func (s *sink) takeOver(c net.Conn, take func(net.Conn)) {
 
 // set changes what the sink does.
 func (s *sink) set(b behaviour) { s.behave.Store(&b) }
+
+// drop closes all connections, as a relay that dies.
+func (s *sink) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		c.Close()
+	}
+	s.conns = nil
+}
 
 func (s *sink) keep(m message) {
 	s.mu.Lock()

@@ -244,7 +244,7 @@ func (r *reader) differs(c *campaign, b *archive.Broadcast) (why []string) {
 		why = append(why, reasonBlocks)
 	}
 	if len(c.Media) > 0 {
-		why = append(why, fmt.Sprintf("broadcasts have no attachments: it has %d", len(c.Media)))
+		why = append(why, fmt.Sprintf("its %d attachments are not imported: add them to the draft", len(c.Media)))
 	}
 	if len(c.Headers) > 0 {
 		why = append(why, "broadcasts have no headers of their own")

@@ -92,7 +92,7 @@ func (h *emailHistory) readEmails() error {
 			h.report.Emails.Existing++
 			return nil
 		}
-		if reason, err = h.files(&p); err != nil {
+		if reason, err = h.readFiles(p.email.Attachments); err != nil {
 			return err
 		}
 		if reason != "" {
@@ -143,21 +143,29 @@ func (h *emailHistory) writeBatch() error {
 	return nil
 }
 
-func (h *emailHistory) insert(tx *db.Tx, p *pastEmail) error {
+func (h *emailHistory) insert(tx *db.Tx, p *pastEmail) (err error) {
 	e := p.email
-	e.Attachments = slices.Clone(e.Attachments) // the closure may run again
-	for i := range e.Attachments {
-		a := &e.Attachments[i]
+	if e.Attachments, err = h.withFreeIDs(tx, e.ID, e.Attachments); err != nil {
+		return err
+	}
+	return tx.InsertHistory(&e, p.recipients)
+}
+
+// withFreeIDs returns the files of an email or broadcast with ids that are free here.
+func (m *importer) withFreeIDs(tx *db.Tx, owner string, files []app.Attachment) ([]app.Attachment, error) {
+	out := slices.Clone(files) // the closure may run again
+	for i := range out {
+		a := &out[i]
 		err := tx.AttachmentIDIsFree(a.ID)
 		if errors.Is(err, db.ErrConflict) {
-			a.ID = movedID(h.team.ID+" "+e.ID, a.ID)
+			a.ID = movedID(m.team.ID+" "+owner, a.ID)
 			err = tx.AttachmentIDIsFree(a.ID)
 		}
 		if err != nil {
-			return fmt.Errorf("find an id for an attachment: %w", err)
+			return nil, fmt.Errorf("find an id for an attachment: %w", err)
 		}
 	}
-	return tx.InsertHistory(&e, p.recipients)
+	return out, nil
 }
 
 // position finds the id that an email has or will have here, and reports whether it exists.
@@ -228,13 +236,8 @@ func (h *emailHistory) pastEmail(in *archive.Email) (p pastEmail, reason string)
 		}
 		p.recipients = append(p.recipients, db.RecipientState{Address: r.Email, State: r.State})
 	}
-	for i := range in.Attachments {
-		a := &in.Attachments[i]
-		id, ok := app.ParseID(a.ID)
-		if !ok || a.Size < 0 {
-			return p, "an attachment has no id"
-		}
-		e.Attachments = append(e.Attachments, app.Attachment{ID: id, Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size})
+	if e.Attachments, ok = readAttachments(in.Attachments); !ok {
+		return p, "an attachment has no id"
 	}
 	return p, ""
 }
@@ -262,16 +265,17 @@ func readAddresses(texts []string) (all []app.Address, ok bool) {
 	return all, true
 }
 
-// files reads the attachments of an email.
-func (h *emailHistory) files(p *pastEmail) (reason string, err error) {
-	for i := range p.email.Attachments {
-		a := &p.email.Attachments[i]
-		file := filepath.Join(h.r.Dir(), archive.FilesDir, a.ID)
+// readFiles reads the contents of attachments, whose ids name their files; a dry run only looks at
+// the files.
+func (m *importer) readFiles(files []app.Attachment) (reason string, err error) {
+	for i := range files {
+		a := &files[i]
+		file := filepath.Join(m.r.Dir(), archive.FilesDir, a.ID)
 		info, err := os.Lstat(file)
 		if err != nil || !info.Mode().IsRegular() || info.Size() != a.Size {
 			return "the file of an attachment is not there, or not whole", nil
 		}
-		if !h.Apply {
+		if !m.Apply {
 			continue
 		}
 		if a.Content, err = os.ReadFile(file); err != nil {
@@ -279,4 +283,17 @@ func (h *emailHistory) files(p *pastEmail) (reason string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// readAttachments returns archived attachments without contents; ok is false if one is invalid.
+func readAttachments(archived []archive.Attachment) (out []app.Attachment, ok bool) {
+	for i := range archived {
+		a := &archived[i]
+		id, ok := app.ParseID(a.ID)
+		if !ok || a.Size < 0 {
+			return nil, false
+		}
+		out = append(out, app.Attachment{ID: id, Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size})
+	}
+	return out, true
 }

@@ -186,7 +186,7 @@ func TestImportedHistoryIsSearchedAndErased(t *testing.T) {
 		kept := 10 * time.Minute
 		to.WriteDB(func(tx *db.Tx) error { return tx.SetRetention(app.TeamRetention{TeamID: to.Key.TeamID, Emails: &kept}) })
 		testserver.Sleep(10 * time.Minute)
-		if n := to.Count("emails") + to.Count("events") + to.Count("attachment_pieces") + to.Count("too_young"); n != "0000" {
+		if n := to.Count("emails") + to.Count("events") + to.Count("attachment_pieces") + to.Count("too_young"); n != "0020" { // two of broadcasts
 			t.Errorf("retention left %s", n)
 		}
 		imported(t, to, dir, true) // retention is past their ids now

@@ -135,10 +135,16 @@ func (x *export) broadcasts() error {
 
 func (x *export) broadcast(id string) error {
 	var b *app.Broadcast
-	err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-		b, err = r.Broadcast(x.team.ID, id)
-		return err
-	})
+	err := db.ErrNotFound
+	for try := 0; try < 3 && errors.Is(err, db.ErrNotFound); try++ { // an attachment of a draft may be deleted meanwhile
+		err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
+			b, err = r.Broadcast(x.team.ID, id)
+			return err
+		})
+		if err == nil {
+			err = x.files(db.FilesOf(x.team.ID, "", b.Attachments))
+		}
+	}
 	if errors.Is(err, db.ErrNotFound) { // deleted meanwhile
 		return nil
 	}
@@ -150,7 +156,7 @@ func (x *export) broadcast(id string) error {
 		return err
 	}
 	out := archive.Broadcast{ID: b.ID, Name: b.Name, SegmentID: b.SegmentID, TopicID: b.TopicID, ReplyTo: addresses(b.ReplyTo), Subject: b.Subject,
-		Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: design(b.Design), Status: b.Status,
+		Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: design(b.Design), Attachments: attachmentsOf(b.Attachments), Status: b.Status,
 		CreatedAt: b.CreatedAt, ScheduledAt: b.ScheduledAt, QueuedAt: b.QueuedAt, SentAt: b.SentAt, CanceledAt: b.CanceledAt}
 	if b.From != (app.Address{}) {
 		out.From = b.From.String()

@@ -103,8 +103,8 @@ func (x *export) email(id string, m *emailCounts) error {
 		if h, err = x.history(id); err != nil && errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
-		for i := 0; err == nil && h.over && i < len(h.email.Attachments); i++ {
-			err = x.file(id, &h.email.Attachments[i])
+		if err == nil && h.over {
+			err = x.files(db.FilesOf(x.team.ID, id, h.email.Attachments))
 		}
 	}
 	switch {
@@ -149,15 +149,29 @@ func emailOf(h *history) *archive.Email {
 	for _, r := range h.recipients {
 		out.Recipients = append(out.Recipients, archive.Recipient{Email: r.Address, State: r.State})
 	}
-	for i := range e.Attachments {
-		a := &e.Attachments[i]
-		out.Attachments = append(out.Attachments, archive.Attachment{ID: a.ID, Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size})
+	out.Attachments = attachmentsOf(e.Attachments)
+	return out
+}
+
+func attachmentsOf(files []app.Attachment) (out []archive.Attachment) {
+	for i := range files {
+		a := &files[i]
+		out = append(out, archive.Attachment{ID: a.ID, Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size})
 	}
 	return out
 }
 
-// file writes an attachment in pieces.
-func (x *export) file(emailID string, a *app.Attachment) error {
+// files writes attachments in pieces. Errors: also db.ErrNotFound if one was deleted meanwhile.
+func (x *export) files(files []db.AttachmentFile) error {
+	for i := range files {
+		if err := x.file(&files[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *export) file(a *db.AttachmentFile) error {
 	dir := filepath.Join(x.w.Dir(), archive.FilesDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of attachments: %w", err)
@@ -166,20 +180,15 @@ func (x *export) file(emailID string, a *app.Attachment) error {
 	if err != nil {
 		return fmt.Errorf("make the file of an attachment: %w", err)
 	}
-	return errors.Join(x.bodiesOf(emailID, a, f), f.Close())
+	return errors.Join(x.pieces(a, f), f.Close())
 }
 
-func (x *export) bodiesOf(emailID string, a *app.Attachment, f *os.File) error {
-	var file db.AttachmentFile
-	err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-		file, err = r.Attachment(x.team.ID, emailID, a.ID)
-		return err
-	})
+func (x *export) pieces(a *db.AttachmentFile, f *os.File) (err error) {
 	left := a.Size
 	for n := 0; err == nil && left > 0; n++ {
 		var piece []byte
 		err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-			piece, err = r.AttachmentPiece(&file, n)
+			piece, err = r.AttachmentPiece(a, n)
 			return err
 		})
 		if err != nil {

@@ -109,7 +109,8 @@ func others(w *testserver.Server, word string, segment *app.Segment) {
 	testserver.Must(t, err)
 	from := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
 	for _, name := range []string{"draft", "canceled"} {
-		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: "<p>Hi</p>"}, mail.SendOptions{})
+		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: "<p>Hi</p>",
+			Attachments: []app.Attachment{{Filename: word + " " + name + ".txt", Content: []byte(word + name)}, {Filename: "empty.txt", Content: []byte{}}}}, mail.SendOptions{})
 		testserver.Must(t, err)
 		if name == "canceled" {
 			_, err := s.Broadcasts.SendBroadcast(ctx, key, b.ID, "in 1 day", mail.SendOptions{})

@@ -178,10 +178,31 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 	what := fmt.Sprintf("broadcast %q", in.Name)
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
 		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design)}
+	files, ok := readAttachments(in.Attachments)
+	why := "an attachment has no id"
+	if ok {
+		if why, err = m.readFiles(files); err != nil {
+			return "", err
+		}
+	}
+	if why != "" {
+		m.unmovable(what, why)
+		return "", nil
+	}
+	for _, a := range files {
+		a.ID = "" // checked like a new one
+		if !m.Apply {
+			a.Content = []byte{}
+		}
+		input.Attachments = append(input.Attachments, a)
+	}
 	b, err := draftOf(input)
 	if err != nil {
 		m.unmovable(what, err.Error())
 		return "", nil
+	}
+	for i := range b.Attachments {
+		b.Attachments[i].ID = files[i].ID
 	}
 	over := m.r.Team.FromMailer() && (in.Status == app.SentBroadcast || in.Status == app.CanceledBroadcast)
 	if !over && in.SegmentID != "" && input.SegmentID == "" {
@@ -201,6 +222,9 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 			return err
 		}
 		b.ID, b.TeamID, b.CreatedAt = id, m.team.ID, orDefault(in.CreatedAt, tx.Now)
+		if b.Attachments, err = m.withFreeIDs(tx, id, b.Attachments); err != nil {
+			return err
+		}
 		if err := tx.InsertBroadcast(&b); err != nil || !over {
 			return err
 		}
@@ -218,6 +242,7 @@ func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 	if none {
 		in.From = "nobody@example.com"
 	}
+	in.Rules.Compat = app.CompatResend // a file may be embedded
 	b, err := in.Validate(clock.Now())
 	if err == nil {
 		err = base.CheckDesign(in.Design)

@@ -217,6 +217,7 @@ type Broadcast struct {
 	HTML        string              `json:"html,omitzero"`
 	Text        *string             `json:"text,omitzero"` // nil: derived from HTML; empty: none
 	Design      jsontext.Value      `json:"design,omitzero"`
+	Attachments []Attachment        `json:"attachments,omitzero"`
 	Status      app.BroadcastStatus `json:"status,omitzero"`
 	CreatedAt   time.Time           `json:"created_at,omitzero"`
 	ScheduledAt time.Time           `json:"scheduled_at,omitzero"`

@@ -44,7 +44,7 @@ type Recipient struct {
 	State app.LastEvent `json:"state"`
 }
 
-// Attachment is a file of an email. Its content is in FilesDir.
+// Attachment is a file of an email or a broadcast. Its content is in FilesDir.
 type Attachment struct {
 	ID          string `json:"id"`
 	Filename    string `json:"filename"`

@@ -161,9 +161,10 @@ func (c *inspection) image(src string) {
 func (c *inspection) link(target, shown string) {
 	target = htmltext.NormalizeLink(target)
 	host := app.HostOfLink(target)
-	page := tracking.IsPage((&app.Tracking{Base: c.base}), target)
+	own := &app.Tracking{Base: c.base}
+	page, optOut := tracking.IsPage(own, target), tracking.IsOptOutPage(own, target)
 	if host != "" || strings.HasPrefix(strings.ToLower(target), "mailto:") {
-		c.unsubscribe = c.unsubscribe || page || c.listed[target] || saysUnsubscribe(shown) || saysUnsubscribe(target)
+		c.unsubscribe = c.unsubscribe || optOut || c.listed[target] || saysUnsubscribe(shown) || saysUnsubscribe(target)
 	}
 	if host == "" || page {
 		return

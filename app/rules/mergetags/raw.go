@@ -69,7 +69,7 @@ func RefuseRaw(tags []RawTag) error {
 }
 
 func rawIn(field, text string) []RawTag {
-	text = htmltext.RepairUnsubscribeLinks(text)
+	text = htmltext.RepairPageLinks(text)
 	s := withoutPlaceholders(text)
 	f := &rawFinder{field: field, text: text, line: 1}
 	for at := 0; at < len(s); {

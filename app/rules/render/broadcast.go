@@ -34,6 +34,7 @@ type Broadcast struct {
 	html      *compiledText // nil: none
 	text      *compiledText // nil: none
 	fields    map[string]bool
+	files     []app.Attachment
 }
 
 // Compile parses a broadcast's content once for all recipients. Without BroadcastContent.Snapshot
@@ -42,7 +43,7 @@ type Broadcast struct {
 func Compile(b *app.Broadcast) (*Broadcast, error) {
 	b = repaired(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
-		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{},
+		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{}, files: b.Attachments,
 	}}
 	if err := c.frame(); err != nil {
 		return nil, err
@@ -54,12 +55,12 @@ func Compile(b *app.Broadcast) (*Broadcast, error) {
 }
 
 // repaired returns the broadcast with repaired unsubscribe links
-// (htmltext.RepairUnsubscribeLinks).
+// (htmltext.RepairPageLinks).
 func repaired(b *app.Broadcast) *app.Broadcast {
 	out := *b
-	out.HTML = htmltext.RepairUnsubscribeLinks(b.HTML)
+	out.HTML = htmltext.RepairPageLinks(b.HTML)
 	if b.Text != nil {
-		text := htmltext.RepairUnsubscribeLinks(*b.Text)
+		text := htmltext.RepairPageLinks(*b.Text)
 		out.Text = &text
 	}
 	return &out
@@ -201,10 +202,16 @@ func (t *compiledText) fill() {
 // recipient's address.
 const unsubscribeField = "unsubscribe"
 
+// viewField is the field of the placeholder of the page that shows the mail.
+const viewField = "view"
+
 // fieldOf returns the field of a placeholder's key.
 func fieldOf(key string) string {
 	if app.IsUnsubscribeKey(key) {
 		return unsubscribeField
+	}
+	if key == app.ViewKey {
+		return viewField
 	}
 	key, ofContact := strings.CutPrefix(key, "contact.")
 	switch key {
@@ -229,7 +236,7 @@ type slot struct {
 // slot returns the slot of a placeholder. own is its own fallback in escaped form.
 func (c *compiler) slot(p app.Placeholder, own string, escape func(string) string) *slot {
 	s := &slot{field: fieldOf(p.Key), fallback: own, escape: escape}
-	if s.field == unsubscribeField {
+	if s.field == unsubscribeField || s.field == viewField {
 		s.fallback = ""
 		return s
 	}
@@ -248,7 +255,7 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 // slotAt returns a slot after some text: a value of a link's query parameter is percent-encoded.
 // The placeholder's own fallback is used as written.
 func (c *compiler) slotAt(before string, p app.Placeholder, own string, escape func(string) string) *slot {
-	if app.IsUnsubscribeKey(p.Key) || !inQuery(before) {
+	if app.IsPageKey(p.Key) || !inQuery(before) {
 		return c.slot(p, own, escape)
 	}
 	s := c.slot(p, own, func(v string) string { return escape(queryValue(v)) })
@@ -301,6 +308,7 @@ type fillState struct {
 	sealer    *app.Sealer
 	recipient *app.BroadcastRecipient
 	page      string   // URL of the unsubscribe page; empty: unknown
+	view      string   // URL of the page that shows the mail, created on demand
 	tokens    []string // of tracked links by number, created on demand
 	bytes     int      // of filled values
 }
@@ -341,6 +349,11 @@ func (f *fillState) value(field string) string {
 		return cleanValue(f.recipient.Email)
 	case unsubscribeField:
 		return f.page
+	case viewField:
+		if f.view == "" && f.mail.pages != "" {
+			f.view = f.sealer.ViewURL(f.mail.pages, f.mail.teamID, f.recipient.ID)
+		}
+		return f.view
 	}
 	return cleanValue(f.recipient.Fields[field])
 }
@@ -382,7 +395,8 @@ func contactValue(c *app.Contact, field string) string {
 // Links returns the distinct tracked targets by number, with their placeholders.
 func (b *Broadcast) Links() []string { return b.links }
 
-// Size returns the approximate memory of the compiled broadcast in bytes.
+// Size returns the approximate memory of the compiled broadcast in bytes, with the contents of its
+// attachments in encoded form.
 func (b *Broadcast) Size() int64 {
 	const step, encoded = 200, 3 // text, and its encoded form
 	n := int64(1000)
@@ -394,8 +408,11 @@ func (b *Broadcast) Size() int64 {
 	for _, link := range b.links {
 		n += int64(len(link))
 	}
-	return n
+	return n + app.SumSizes(b.files)*4/3
 }
+
+// Attachments returns the files of the broadcast, as they were given to Compile.
+func (b *Broadcast) Attachments() []app.Attachment { return b.files }
 
 // Mail returns the mail to one recipient. It is deterministic. A missing value is replaced by the
 // placeholder's own fallback, the property's, or nothing. No value can make it fail.
@@ -411,7 +428,7 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	return &app.Mail{
 		From: b.from, To: []app.Address{to}, ReplyTo: b.replyTo, Headers: headers, TopicID: b.topicID,
 		Subject: app.CutText(b.subject.body(f).String(), app.MaxSubject),
-		Bodies:  &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)},
+		Bodies:  &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)}, Attachments: b.files,
 	}
 }
 

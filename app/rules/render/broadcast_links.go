@@ -23,7 +23,7 @@ func (h *htmlCompiler) mayTrack(target string) bool {
 	}
 	lower := strings.ToLower(before)
 	begins := strings.HasPrefix("https://", lower) || strings.HasPrefix("http://", lower)
-	page := before == "" && app.IsUnsubscribeKey(p.Key) // never tracked
+	page := before == "" && app.IsPageKey(p.Key) // never tracked
 	return begins && !page && tracking.Trackable(htmltext.NormalizeLink("https://x/"+rest))
 }
 

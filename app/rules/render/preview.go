@@ -15,9 +15,9 @@ type Preview struct {
 	Missing []string // distinct keys of placeholders without a value and a fallback
 }
 
-// PreviewOf renders a broadcast with the values of a contact. page replaces the URL of the
-// unsubscribe page. With clicks, the HTML shows them after its links. Errors: those of Compile.
-func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Clicks) (*Preview, error) {
+// PreviewOf renders a broadcast with the values of a contact. page and view replace the URLs
+// of the unsubscribe page and of the page that shows the mail. With clicks, the HTML shows them after its links. Errors: those of Compile.
+func PreviewOf(b *app.Broadcast, contact *app.Contact, page, view string, clicks Clicks) (*Preview, error) {
 	plain := *b
 	if b.Snapshot != nil {
 		frozen := *b.Snapshot
@@ -36,7 +36,7 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Click
 		return nil, err
 	}
 	rec := &app.BroadcastRecipient{Email: contact.Email, Fields: c.mail.Fields(contact)}
-	f := &fillState{mail: c.mail, recipient: rec, page: page}
+	f := &fillState{mail: c.mail, recipient: rec, page: page, view: view}
 	out := &Preview{Subject: c.mail.Subject(rec), Preview: preview.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
 	if b.Text == nil && len(clicks) == 0 {
 		out.Text = htmltext.PlainText(out.HTML)

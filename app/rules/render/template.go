@@ -33,14 +33,14 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 			return nil, err
 		}
 	}
-	source := htmltext.RepairUnsubscribeLinks(c.HTML)
+	source := htmltext.RepairPageLinks(c.HTML)
 	if out.HTML, err = renderPart(c, "html", source, values, htmlEscapes(source), limit); err != nil {
 		return nil, err
 	}
 	if c.Text == nil {
 		return out, nil
 	}
-	text, err := renderPart(c, "text", htmltext.RepairUnsubscribeLinks(*c.Text), values, escapeAll(unescaped), limit-len(out.HTML))
+	text, err := renderPart(c, "text", htmltext.RepairPageLinks(*c.Text), values, escapeAll(unescaped), limit-len(out.HTML))
 	if err != nil {
 		return nil, err
 	}
@@ -160,14 +160,14 @@ var namesPage = regexp.MustCompile(`(?i)unsubscribe`)
 // withoutPage inserts a word joiner into a value that could be taken for a broken unsubscribe
 // placeholder.
 func withoutPage(value string) string {
-	if htmltext.RepairUnsubscribeLinks(value) == value {
+	if htmltext.RepairPageLinks(value) == value {
 		return value
 	}
 	var b strings.Builder
 	for rest := value; ; {
 		before, after, found := app.CutPlaceholder(rest) // breakOtherTags handles the correct ones
 		sound := rest[len(before) : len(rest)-len(after)]
-		if htmltext.RepairUnsubscribeLinks(before) != before {
+		if htmltext.RepairPageLinks(before) != before {
 			before = namesPage.ReplaceAllStringFunc(before, func(word string) string { return word[:2] + wordJoiner + word[2:] })
 		}
 		b.WriteString(before)

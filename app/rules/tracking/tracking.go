@@ -133,11 +133,21 @@ func clickLinks(s *app.Sealer, p *Positions, of ClickLink, t *app.Tracking, exce
 
 // IsPage reports whether a target is a hosted page of this server.
 func IsPage(t *app.Tracking, target string) bool {
+	return below(t, target, "/view/") || IsOptOutPage(t, target)
+}
+
+// IsOptOutPage reports whether a target is a hosted page for unsubscribing or preferences.
+func IsOptOutPage(t *app.Tracking, target string) bool {
+	return below(t, target, "/unsubscribe/") || below(t, target, "/preferences/")
+}
+
+// below reports whether a target is below a path of a base URL of this server.
+func below(t *app.Tracking, target, path string) bool {
 	for _, base := range []string{t.Base, t.Pages} {
 		if base == "" || len(target) < len(base) || !strings.EqualFold(target[:len(base)], base) {
 			continue
 		}
-		if rest := target[len(base):]; strings.HasPrefix(rest, "/unsubscribe/") || strings.HasPrefix(rest, "/preferences/") {
+		if strings.HasPrefix(target[len(base):], path) {
 			return true
 		}
 	}

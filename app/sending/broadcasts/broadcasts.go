@@ -24,6 +24,7 @@ type BroadcastView struct {
 // Errors: CodeValidation, those of idempotency, CodeNotFound for segment or topic, and those of
 // SendBroadcast.
 func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (v BroadcastView, err error) {
+	in.Rules = s.mail.AttachmentRules()
 	b, err := in.Validate(clock.Now())
 	if err == nil {
 		err = base.CheckDesign(in.Design)
@@ -41,8 +42,16 @@ func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.Broa
 }
 
 func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+	release, err := s.fetchAttachments(ctx, b, b.Attachments, checkAudience)
+	if err != nil {
+		return v, err
+	}
+	defer release()
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := checkAudience(&tx.Reader, b); err != nil {
+			return err
+		}
+		if err := s.teams.CheckAttachments(&tx.Reader, b.TeamID, b.Attachments); err != nil {
 			return err
 		}
 		v.Broadcast = *b
@@ -53,6 +62,27 @@ func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.K
 		return keepView(tx, keep, &v)
 	})
 	return v, base.Unavailable(err)
+}
+
+// fetchAttachments fetches the files of a draft that are given as URLs, after a check: nothing is
+// fetched for a draft that would be refused. The caller calls release when the files are stored.
+// Errors: those of check, CodeValidation, CodePayloadTooLarge, CodeRateLimitExceeded.
+func (s *Service) fetchAttachments(ctx context.Context, b *app.Broadcast, files []app.Attachment, check func(*db.Reader, *app.Broadcast) error) (release func(), err error) {
+	if !app.FetchesAny(files) {
+		return func() {}, nil
+	}
+	var limit int64
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if err := check(r, b); err != nil {
+			return err
+		}
+		limit, err = s.teams.AttachmentLimit(r, b.TeamID)
+		return err
+	})
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	return s.mail.FetchInto(ctx, b.TeamID, files, limit)
 }
 
 // checkAudience returns nil if segment and topic of a broadcast belong to the team. Errors:
@@ -131,6 +161,7 @@ func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, 
 
 // editDraft changes a draft and saves its previous content as a version (base.SaveVersion).
 func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch, always bool) (v BroadcastView, err error) {
+	patch.Rules = s.mail.AttachmentRules()
 	change, err := patch.Validate()
 	if err == nil {
 		err = base.CheckDesign(patch.Design.Value)
@@ -138,23 +169,39 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 	if err != nil {
 		return v, err
 	}
+	apply := func(r *db.Reader) (b *app.Broadcast, before *Draft, err error) {
+		if b, err = r.Broadcast(key.TeamID, id); err != nil {
+			return nil, nil, err
+		}
+		if err := checkDraft(b, "edited"); err != nil {
+			return nil, nil, err
+		}
+		if err := checkRevision(b, patch.Revision); err != nil {
+			return nil, nil, err
+		}
+		before = draftOf(b)
+		if err := change.Apply(b); err != nil {
+			return nil, nil, err
+		}
+		return b, before, checkNamedAudience(r, change, b)
+	}
+	release, err := s.fetchAttachments(ctx, &app.Broadcast{TeamID: key.TeamID}, change.Files(), func(r *db.Reader, _ *app.Broadcast) error {
+		_, _, err := apply(r)
+		return base.Lookup("broadcast", err)
+	})
+	if err != nil {
+		return v, err
+	}
+	defer release()
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		b, err := tx.Broadcast(key.TeamID, id)
+		b, before, err := apply(&tx.Reader)
 		if err != nil {
 			return err
 		}
-		if err := checkDraft(b, "edited"); err != nil {
-			return err
-		}
-		if err := checkRevision(b, patch.Revision); err != nil {
-			return err
-		}
-		before := draftOf(b)
-		if err := change.Apply(b); err != nil {
-			return err
-		}
-		if err := checkNamedAudience(&tx.Reader, change, b); err != nil {
-			return err
+		if patch.Attachments.Set {
+			if err := s.teams.CheckAttachments(&tx.Reader, b.TeamID, b.Attachments); err != nil {
+				return err
+			}
 		}
 		v.Broadcast = *b
 		if !reflect.DeepEqual(before, draftOf(b)) {
@@ -195,7 +242,7 @@ func (s *Service) DeleteBroadcast(ctx context.Context, key *app.Key, id string) 
 	return base.Lookup("broadcast", err)
 }
 
-// DuplicateBroadcast makes a draft of the audience and content of a broadcast in any state and
+// DuplicateBroadcast makes a draft of the audience, content and attachments of a broadcast in any state and
 // returns it. A deleted segment or topic stays named, so that the copy is not sent to a larger
 // audience. Errors: CodeNotFound.
 func (s *Service) DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (v BroadcastView, err error) {
@@ -207,7 +254,11 @@ func (s *Service) DuplicateBroadcast(ctx context.Context, key *app.Key, id strin
 	v.ID = app.NewID()
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		v.CreatedAt = tx.Now
-		return tx.InsertBroadcast(&v.Broadcast)
+		if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
+			return err
+		}
+		v.Attachments, err = tx.CopyAttachments(v.ID, b.Attachments)
+		return err
 	})
 	return v, base.Unavailable(err)
 }

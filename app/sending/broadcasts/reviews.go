@@ -33,6 +33,7 @@ type Planned struct {
 	Waves      []pacing.Wave
 	Warning    *pacing.PlanWarning // nil: all of it leaves immediately
 	Insights   *app.Insights
+	Size       int64              // approximate size of one mail with its attachments, in bytes
 	RawTags    []mergetags.RawTag // merge tags of other services in its content; certain ones prevent sending
 }
 
@@ -56,7 +57,7 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	if err != nil {
 		return nil, err
 	}
-	out := &Planned{Recipients: b.Audience, StartsAt: base.Later(at, clock.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning, RawTags: rawTags(b)}
+	out := &Planned{Recipients: b.Audience, StartsAt: base.Later(at, clock.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning, Size: sizeOf(b), RawTags: rawTags(b)}
 	if len(out.Waves) == 0 && b.Audience > 0 && plan.Warning == nil {
 		out.Waves = []pacing.Wave{{At: out.StartsAt, Count: b.Audience}}
 	}
@@ -66,6 +67,15 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	}
 	out.LeftOut, err = s.service.audience.Previews.CountLeftOut(ctx, recipients)
 	return out, base.Unavailable(err)
+}
+
+// sizeOf returns the approximate size of one mail of a broadcast, in bytes.
+func sizeOf(b *app.Broadcast) int64 {
+	m := app.Mail{HTML: b.HTML, Attachments: b.Attachments}
+	if b.Text != nil {
+		m.Text = *b.Text
+	}
+	return m.Size()
 }
 
 // checkAndInspect makes the last checks of a send and sets the insights of its content. It returns
@@ -123,7 +133,7 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contac
 			return nil, nil, err
 		}
 	}
-	out, err = render.PreviewOf(b, recipients, s.service.Settings.BaseURL+mail.PreviewPage, render.ClicksOf(links))
+	out, err = render.PreviewOf(b, recipients, s.service.Settings.BaseURL+mail.PreviewPage, s.service.Settings.BaseURL+mail.PreviewView, render.ClicksOf(links))
 	return b, out, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -71,7 +72,7 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 			if current.SegmentID != b.SegmentID || current.TopicID != b.TopicID || current.From != b.From || !sameContent(current, b) {
 				return mail.ErrChanged
 			}
-			current.BroadcastContent = app.BroadcastContent{} // not part of the answer
+			current.BroadcastContent = app.BroadcastContent{Attachments: current.Attachments} // the rest is not part of the answer
 			current.ScheduledAt, current.Audience = b.ScheduledAt, b.Audience
 			v = newView(current, plan)
 			if err := s.dispatch(ctx, tx, &v.Broadcast); err != nil {
@@ -86,7 +87,8 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 
 // sameContent reports whether two states of a broadcast have the same content.
 func sameContent(a, b *app.Broadcast) bool {
-	return a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML && (a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text)
+	return a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML && (a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text) &&
+		slices.EqualFunc(a.Attachments, b.Attachments, func(a, b app.Attachment) bool { return a.ID == b.ID })
 }
 
 // createAndSend adds a draft and sends it in one Write.
@@ -101,6 +103,11 @@ func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep 
 	if err != nil {
 		return v, err
 	}
+	release, err := s.fetchAttachments(ctx, draft, draft.Attachments, s.checkSendable)
+	if err != nil {
+		return v, err
+	}
+	defer release()
 	err = s.AwaitSnapshot(ctx, draft.ID, func() (bool, error) {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
 			v = newView(draft, plan)
@@ -158,7 +165,8 @@ func (s *Service) forecast(ctx context.Context, b *app.Broadcast) (*pacing.Plan,
 }
 
 // checkSendable checks the audience of a broadcast and that its team may send from its domain, and
-// sets the region. Errors: CodeNotFound, CodeValidation, CodeSendingPaused, CodeBroadcastsPaused.
+// sets the region. Errors: CodeNotFound, CodeValidation, CodeSendingPaused, CodeBroadcastsPaused,
+// CodePayloadTooLarge.
 func (s *Service) checkSendable(r *db.Reader, b *app.Broadcast) error {
 	if err := checkAudience(r, b); err != nil {
 		return err
@@ -169,6 +177,9 @@ func (s *Service) checkSendable(r *db.Reader, b *app.Broadcast) error {
 	region, _, err := s.mail.SendingRegion(r, b.TeamID, b.From.Domain)
 	if err == nil {
 		err = s.delivery.Guardrails.MayBroadcast(r, b.TeamID, region)
+	}
+	if err == nil {
+		err = s.teams.CheckAttachments(r, b.TeamID, b.Attachments)
 	}
 	b.Relay = region
 	return err

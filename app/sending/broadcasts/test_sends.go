@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/kit/membudget"
 	"mailer/app/rules/render"
 	"mailer/app/sending/mail"
 	"mailer/db"
@@ -94,9 +96,16 @@ func parseTestAddresses(to []string) ([]app.Address, error) {
 // recipients.
 func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id string, recipients []app.Address) (*testBroadcast, error) {
 	b := &testBroadcast{contacts: make([]*app.Contact, len(recipients))}
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+	err := s.reserveAttachments(ctx, key.TeamID, id)
+	if err != nil {
+		return nil, err
+	}
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if b.Broadcast, err = r.Broadcast(key.TeamID, id); err != nil {
 			return base.Lookup("broadcast", err)
+		}
+		if b.Attachments, err = r.BroadcastFiles(key.TeamID, id); err != nil {
+			return err
 		}
 		b.Snapshot = &app.BroadcastSnapshot{Pages: s.Settings.BaseURL}
 		if b.Snapshot.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
@@ -117,6 +126,21 @@ func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id stri
 	return b, base.Unavailable(err)
 }
 
+// reserveAttachments reserves memory for the attachments of a broadcast in the budget of the
+// request. Error: that of membudget.Reserve.
+func (s *Service) reserveAttachments(ctx context.Context, teamID, id string) error {
+	files, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Attachment, error) {
+		if _, err := r.BroadcastHead(teamID, id); err != nil {
+			return nil, base.Lookup("broadcast", err)
+		}
+		return r.BroadcastAttachments(id)
+	})
+	if err != nil {
+		return base.Unavailable(err)
+	}
+	return membudget.Reserve(ctx, app.SumSizes(files))
+}
+
 // fillTests makes an email for each recipient.
 func (s *Service) fillTests(key *app.Key, b *testBroadcast, recipients []app.Address) ([]*app.Email, error) {
 	content, err := render.Compile(b.Broadcast)
@@ -132,6 +156,10 @@ func (s *Service) fillTests(key *app.Key, b *testBroadcast, recipients []app.Add
 		email := &app.Email{
 			ID: recipient.ID, TeamID: key.TeamID, KeyID: key.ID, MessageID: app.EmailMessageID(recipient.ID, b.From.Domain),
 			CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: *content.Mail(s.Sealer, &recipient).Flatten(),
+		}
+		email.Attachments = slices.Clone(b.Attachments) // with the same contents
+		for i := range email.Attachments {
+			email.Attachments[i].ID = app.NewID()
 		}
 		s.mail.Inspect(email)
 		email.TopicID = "" // a test goes to the team itself, so opt-outs do not apply

@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// Draft is the stored content of a version of a broadcast.
+// Draft is the stored content of a version of a broadcast. Attachments have no versions.
 type Draft struct {
 	Name    string   `json:"name"`
 	From    string   `json:"from"`
@@ -36,7 +36,11 @@ func draftOf(b *app.Broadcast) *Draft {
 // Revision returns a hash of the editable state of a broadcast. It shows concurrent editors of a
 // draft that the draft has changed.
 func Revision(b *app.Broadcast) (string, error) {
-	text, err := json.Marshal([]any{draftOf(b), b.SegmentID, b.TopicID})
+	state := []any{draftOf(b), b.SegmentID, b.TopicID}
+	for i := range b.Attachments {
+		state = append(state, b.Attachments[i].ID)
+	}
+	text, err := json.Marshal(state)
 	if err != nil {
 		return "", fmt.Errorf("encode what broadcast %s says: %w", b.ID, err)
 	}

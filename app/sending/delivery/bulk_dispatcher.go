@@ -150,6 +150,9 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 	if err != nil {
 		return err
 	}
+	if _, err := content.Files(ctx); err != nil { // damaged ones must hold the broadcast, not each recipient
+		return err
+	}
 	var reservations, jobs []*job
 	for range n {
 		j := &job{unit: app.Unit{TeamID: b.TeamID, BroadcastID: b.ID}}

@@ -96,6 +96,9 @@ func (c *composer) broadcast(ctx context.Context, j *job) (*message, error) {
 	}
 	if to.Seen&app.SeenEnded == 0 {
 		m.Recipients, m.Mail = []string{to.Email}, content.Mail(c.s.Sealer, to)
+		if m.Mail.Attachments, err = content.Files(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return m, nil
 }

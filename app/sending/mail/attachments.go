@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -21,7 +22,12 @@ func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID str
 	var unknown error // an unknown email, as opposed to an unknown cursor
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if unknown = r.OwnsEmail(key.TeamID, emailID); errors.Is(unknown, db.ErrNotFound) {
-			if _, _, unknown = audience.RecipientOf(r, key.TeamID, emailID); unknown == nil { // emails of broadcasts have none
+			b, _, notFound := audience.RecipientOf(r, key.TeamID, emailID)
+			if unknown = notFound; unknown == nil {
+				if rows, err = r.BroadcastAttachments(b.ID); err != nil {
+					return err
+				}
+				slices.Reverse(rows)
 				rows, more, err = base.Paginate(rows, page, func(a *app.Attachment) string { return a.ID })
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"mailer/app"
 	"mailer/app/rules/insights"
@@ -14,7 +15,7 @@ import (
 )
 
 // broadcastMailBytes bounds the cache of compiled broadcasts. A larger broadcast is cached alone.
-const broadcastMailBytes = 32 << 20
+const broadcastMailBytes = 64 << 20
 
 // BroadcastMail is the compiled content of one broadcast.
 type BroadcastMail struct {
@@ -23,6 +24,37 @@ type BroadcastMail struct {
 	From     app.Address
 	Insights *app.Insights
 	Audience app.Audience
+
+	service *Service
+	teamID  string
+	files   atomic.Pointer[[]app.Attachment] // with contents; nil: not read yet
+}
+
+// Files returns the attachments with their contents, which all mails of the broadcast share. They
+// are read for the first mail. Error: a Damage.
+func (m *BroadcastMail) Files(ctx context.Context) ([]app.Attachment, error) {
+	if len(m.Attachments()) == 0 {
+		return nil, nil
+	}
+	if files := m.files.Load(); files != nil {
+		return *files, nil
+	}
+	m.service.mails.reading.Lock() // several workers begin at the same time
+	defer m.service.mails.reading.Unlock()
+	if files := m.files.Load(); files != nil {
+		return *files, nil
+	}
+	if kept := m.service.mails.get(m.id); kept != nil && kept != m {
+		if files := kept.files.Load(); files != nil {
+			return *files, nil
+		}
+	}
+	files, err := db.Get(ctx, m.service.DB, func(r *db.Reader) ([]app.Attachment, error) { return r.BroadcastFiles(m.teamID, m.id) })
+	if err != nil {
+		return nil, fmt.Errorf("read attachments of a broadcast: %w", err)
+	}
+	m.files.Store(&files)
+	return files, nil
 }
 
 // broadcastMails caches compiled broadcasts. Of a queued broadcast only sender, reply addresses and
@@ -32,6 +64,8 @@ type broadcastMails struct {
 	kept  []*BroadcastMail // most recently used last
 	bytes int64
 	drops int // how many times entries were dropped
+
+	reading sync.Mutex // held while attachments are read
 }
 
 // get returns a cached content; nil: none.
@@ -118,7 +152,7 @@ func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*Broadc
 	if err != nil {
 		return nil, fmt.Errorf("inspect broadcast: %w", err)
 	}
-	c := &BroadcastMail{Broadcast: mail, id: id, From: b.From, Audience: recipients, Insights: insights}
+	c := &BroadcastMail{Broadcast: mail, id: id, From: b.From, Audience: recipients, Insights: insights, service: s, teamID: teamID}
 	s.mails.put(c, state)
 	return c, nil
 }

@@ -114,8 +114,14 @@ func (s *Service) acceptOne(ctx context.Context, claim *idempotencyClaim, email 
 // attachments.
 func (s *Service) withCompat(in *app.EmailInput) *app.EmailInput {
 	out := *in
-	out.Compat, out.FetchAttachments = s.Compat(), s.FetchFiles != nil
+	rules := s.AttachmentRules()
+	out.Compat, out.FetchAttachments = rules.Compat, rules.Fetch
 	return &out
+}
+
+// AttachmentRules returns the rules of this server for files.
+func (s *Service) AttachmentRules() app.AttachmentRules {
+	return app.AttachmentRules{Compat: s.Compat(), Fetch: s.FetchFiles != nil}
 }
 
 // prepare makes the email of a send, after the checks that come before idempotency. For a send with
@@ -269,7 +275,7 @@ func (s *Service) checkSendable(r *db.Reader, email *app.Email, recipients []str
 	if err := s.MayAccept(r, email.TeamID); err != nil {
 		return domain, nil, err
 	}
-	if err := s.teams.CheckAttachments(r, email); err != nil {
+	if err := s.teams.CheckAttachments(r, email.TeamID, email.Attachments); err != nil {
 		return domain, nil, err
 	}
 	if email.Source != SourceAccount {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/kit/htmltext"
 	"mailer/app/kit/membudget"
@@ -68,10 +67,14 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 	return out, nil
 }
 
-// KeepDraft keeps the content of a draft and returns the URL of its preview. Error: that of ctx.
-func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (out Preview, err error) {
+// KeepDraft keeps the content of a draft with the inline images among its files, and returns the
+// URL of its preview. Error: that of ctx.
+func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, files []app.Attachment, images bool) (out Preview, err error) {
 	id := app.NewID()
 	if err = p.measure(ctx, key, content, &out); err != nil {
+		return out, err
+	}
+	if content, err = p.service.inlineImages(ctx, db.FilesOf(key.TeamID, "", files), content); err != nil {
 		return out, err
 	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, ofDraft)
@@ -131,7 +134,7 @@ func (p *Previews) ShowPreview(ctx context.Context, token string) (*PreviewConte
 	if err := membudget.Reserve(ctx, int64(len(shown.HTML))); err != nil { // for the copy below
 		return nil, err
 	}
-	shown.HTML, err = p.inlineImages(ctx, teamID, id, htmltext.DisableLinkElements(shown.HTML))
+	shown.HTML, err = p.service.inlineImages(ctx, db.FilesOf(teamID, id, email.Attachments), htmltext.DisableLinkElements(shown.HTML))
 	return shown, err
 }
 
@@ -139,13 +142,13 @@ func errPreviewGone() error {
 	return app.Errorf(app.CodeNotFound, "This preview has ended; open it again")
 }
 
-// inlineImages replaces cid: URLs in the HTML of an email with its inline images.
-func (p *Previews) inlineImages(ctx context.Context, teamID, id, content string) (string, error) {
+// inlineImages replaces cid: URLs in the HTML of a mail with the inline images among its files.
+func (s *Service) inlineImages(ctx context.Context, all []db.AttachmentFile, content string) (string, error) {
 	refs := findCIDReferences(content)
 	if len(refs) == 0 {
 		return content, nil
 	}
-	pictures, err := p.inlinePictures(ctx, teamID, id, refs)
+	pictures, err := s.inlinePictures(ctx, all, refs)
 	if err != nil || len(pictures) == 0 {
 		return content, err
 	}
@@ -211,41 +214,39 @@ func contentIDOf(address string) string {
 }
 
 // inlinePictures reads the referenced images, each as a data: URL, up to maxInline in total.
-func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, refs []cidReference) (map[string]string, error) {
+func (s *Service) inlinePictures(ctx context.Context, all []db.AttachmentFile, refs []cidReference) (map[string]string, error) {
 	shown := map[string]bool{}
 	for _, ref := range refs {
 		shown[ref.id] = true
 	}
 	var files []db.AttachmentFile
 	var total int64
-	err := p.service.DB.Read(ctx, func(r *db.Reader) error {
-		all, err := r.InlineFiles(teamID, id)
-		for _, f := range all {
-			if shown[f.ContentID] && strings.HasPrefix(strings.ToLower(f.ContentType), "image/") && total+f.Size <= maxInline*3/4 {
-				files, total = append(files, f), total+f.Size
-			}
+	for _, f := range all {
+		if f.Inline() && shown[f.ContentID] && strings.HasPrefix(strings.ToLower(f.ContentType), "image/") && total+f.Size <= maxInline*3/4 {
+			files, total = append(files, f), total+f.Size
 		}
-		return err
-	})
-	if err != nil || total == 0 {
-		return nil, base.Unavailable(err)
+	}
+	if total == 0 {
+		return nil, nil
 	}
 	if err := membudget.Reserve(ctx, total*3); err != nil { // as bytes and as base64 text
 		return nil, err
 	}
 	out := map[string]string{}
 	for _, f := range files {
-		if out[f.ContentID], err = p.dataURL(ctx, f); err != nil {
+		picture, err := s.dataURL(ctx, f)
+		if err != nil {
 			return nil, err
 		}
+		out[f.ContentID] = picture
 	}
 	return out, nil
 }
 
 // dataURL reads an image as a data: URL.
-func (p *Previews) dataURL(ctx context.Context, f db.AttachmentFile) (string, error) {
+func (s *Service) dataURL(ctx context.Context, f db.AttachmentFile) (string, error) {
 	var content []byte
-	next := p.service.pieces(f)
+	next := s.pieces(f)
 	for {
 		piece, err := next(ctx)
 		if err != nil {

@@ -16,7 +16,7 @@ func TestCanceledPreviewReadsNothing(t *testing.T) {
 	cancel()
 	for range 20 { // select chooses at random
 		p := Previews{service: s}
-		out, err := p.KeepDraft(gone, &app.Key{TeamID: app.NewID()}, strings.Repeat("x", SmallRender+1), "", false)
+		out, err := p.KeepDraft(gone, &app.Key{TeamID: app.NewID()}, strings.Repeat("x", SmallRender+1), "", nil, false)
 		if !errors.Is(err, context.Canceled) || out.Token != "" || len(s.renders) != 0 {
 			t.Fatalf("%+v, %v; %d permits are taken", out, err, len(s.renders))
 		}

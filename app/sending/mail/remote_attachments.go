@@ -33,14 +33,21 @@ func (s *Service) fetchAttachments(ctx context.Context, email *app.Email) (relea
 	if !errors.Is(err, errChecked) {
 		return nil, s.refusal(ctx, email, err)
 	}
+	return s.FetchInto(ctx, email.TeamID, email.Attachments, limit)
+}
+
+// FetchInto fetches the files that are given as URLs. limit is the size of all files together. The
+// caller calls release when the files are stored. Errors: CodeValidation, CodePayloadTooLarge,
+// CodeRateLimitExceeded.
+func (s *Service) FetchInto(ctx context.Context, teamID string, attachments []app.Attachment, limit int64) (release func(), err error) {
 	var urls []string
-	var files []int // their places in email.Attachments
-	for i := range email.Attachments {
-		if a := &email.Attachments[i]; a.Path != "" {
+	var files []int // their places in attachments
+	for i := range attachments {
+		if a := &attachments[i]; a.Path != "" {
 			urls, files = append(urls, a.Path), append(files, i)
 		}
 	}
-	contents, release, err := s.FetchFiles(ctx, email.TeamID, urls, limit-email.AttachmentBytes())
+	contents, release, err := s.FetchFiles(ctx, teamID, urls, limit-app.SumSizes(attachments))
 	var failed *app.FetchError
 	var tooMany *app.FetchLimitError
 	switch {
@@ -54,7 +61,7 @@ func (s *Service) fetchAttachments(ctx context.Context, email *app.Email) (relea
 		return nil, err
 	}
 	for i, content := range contents {
-		a := &email.Attachments[files[i]]
+		a := &attachments[files[i]]
 		a.Content, a.Size, a.Path = content, int64(len(content)), ""
 	}
 	return release, nil

@@ -40,6 +40,7 @@ type Service struct {
 	Search    *Search
 	Resends   *Resends
 	Shares    *Shares
+	Views     *Views
 	Previews  *Previews
 	Accounts  *Accounts
 	Unsent    *Unsent
@@ -56,7 +57,7 @@ func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, 
 		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
 	s.Accounts, s.Unsent = &Accounts{s}, &Unsent{s}
-	s.Resends, s.Shares, s.Previews = &Resends{s}, &Shares{s}, &Previews{service: s}
+	s.Resends, s.Shares, s.Views, s.Previews = &Resends{s}, &Shares{s}, &Views{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}
 	s.recent.shared = base.DB.Cluster().Shared()
 	base.DB.OnExternalErasure(func() {

@@ -15,6 +15,9 @@ import (
 // PreviewPage is the path of the unsubscribe page in previews. It unsubscribes nobody.
 const PreviewPage = "/unsubscribe/preview"
 
+// PreviewView is the path of the page of VIEW_URL in previews. It shows no mail.
+const PreviewView = "/view/preview"
+
 // RenderTemplate renders a template, named by id or alias, with values as a send does: the edited
 // version or the published one. Errors: CodeNotFound, CodeValidation, also for the published
 // version of a draft.
@@ -30,6 +33,9 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	defer permits.Close()
 	if err := permits.TakePermit(ctx); err != nil {
 		return nil, err
+	}
+	if content.DeclaresViewURL() {
+		values = withViewURL(values, s.service.Settings.BaseURL+PreviewView)
 	}
 	out, err := render.Template(content, values, true, app.MaxRendered)
 	if err != nil {

@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"mailer/app"
 	"mailer/app/base"
@@ -54,7 +55,8 @@ func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, e
 	if err != nil {
 		return nil, err
 	}
-	filled, err := r.fill(ctx, in, content)
+	id := app.NewID()
+	filled, err := r.fill(ctx, r.withViewURL(in, content, id), content)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +64,27 @@ func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, e
 	if err != nil {
 		return nil, err
 	}
+	email.ID, email.MessageID = id, app.EmailMessageID(id, email.From.Domain)
 	email.TemplateID = content.ID
 	return email, r.s.addPageLink(email)
+}
+
+// withViewURL returns the send with the URL of the page that shows the email with an id, if its
+// template declares app.ViewKey and the send gives no value for it.
+func (r *renderer) withViewURL(in *app.EmailInput, c *app.TemplateContent, id string) *app.EmailInput {
+	if _, given := in.Template.Variables[app.ViewKey]; given || !c.DeclaresViewURL() || r.s.Settings.BaseURL == "" {
+		return in
+	}
+	out, use := *in, *in.Template
+	use.Variables = withViewURL(use.Variables, r.s.Sealer.ViewURL(r.s.Settings.BaseURL, r.key.TeamID, id))
+	out.Template = &use
+	return &out
+}
+
+func withViewURL(values map[string]app.PropertyValue, url string) map[string]app.PropertyValue {
+	out := map[string]app.PropertyValue{app.ViewKey: {Type: app.StringProperty, Text: url}}
+	maps.Copy(out, values)
+	return out
 }
 
 func (r *renderer) topic(ctx context.Context, id string) error {

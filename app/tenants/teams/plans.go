@@ -99,13 +99,14 @@ func auditedPlan(p *plan.Plan) map[string]any {
 	return map[string]any{"name": p.Name, "included": p.Included(), "overage": p.Overage}
 }
 
-// CheckAttachments checks the size of an email's attachments. Errors: CodePayloadTooLarge.
-func (s *Service) CheckAttachments(r *db.Reader, email *app.Email) error {
-	n := email.AttachmentBytes()
+// CheckAttachments checks the size of the attachments of an email or a broadcast. Errors:
+// CodePayloadTooLarge.
+func (s *Service) CheckAttachments(r *db.Reader, teamID string, files []app.Attachment) error {
+	n := app.SumSizes(files)
 	if n == 0 {
 		return nil
 	}
-	limit, by, err := s.attachmentLimit(r, email.TeamID)
+	limit, by, err := s.attachmentLimit(r, teamID)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (s *Service) CheckAttachments(r *db.Reader, email *app.Email) error {
 	return nil
 }
 
-// AttachmentLimit returns how many bytes the attachments of an email of a team may have together.
+// AttachmentLimit returns how many bytes the attachments of an email or a broadcast of a team may have together.
 func (s *Service) AttachmentLimit(r *db.Reader, teamID string) (int64, error) {
 	limit, _, err := s.attachmentLimit(r, teamID)
 	return limit, err

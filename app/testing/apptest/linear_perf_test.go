@@ -64,7 +64,7 @@ var parsers = map[string]struct {
 			clicks[strings.Repeat("x", n)] = 1
 		}
 		clicks["https://x.test/"] = 3
-		_, _ = render.PreviewOf(b, &app.Contact{Email: "a@b.test"}, "https://m.test/p", clicks)
+		_, _ = render.PreviewOf(b, &app.Contact{Email: "a@b.test"}, "https://m.test/p", "https://m.test/v", clicks)
 	}, []string{`<a href="https://x.test/">y</a>`, `<a href="{{{A}}}">`, "{{{A}}}", "<body", "<a href=x>", "{{{A|b}}}", "<title>"}},
 	"merge tags": {func(_ *testing.T, s string) {
 		mergetags.Detect(s)

@@ -208,7 +208,7 @@ func (w *Server) Tables(column string) []string {
 		return w.SQL(`SELECT table_name::text FROM information_schema.tables AS m WHERE table_schema = current_schema() AND table_name NOT IN ('schema_versions', 'changes', 'nodes')
 			AND (?1 = '' OR EXISTS (SELECT 1 FROM information_schema.columns AS c WHERE c.table_schema = m.table_schema AND c.table_name = m.table_name AND c.column_name = ?1)) ORDER BY 1`, column)
 	}
-	return w.SQL(`SELECT m.name FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'
+	return w.SQL(`SELECT m.name FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'schema_versions'
 		AND (?1 = '' OR EXISTS (SELECT 1 FROM pragma_table_info(m.name) AS c WHERE c.name = ?1)) ORDER BY m.name`, column)
 }
 

@@ -113,14 +113,22 @@ func New(t testing.TB, relays ...*FakeRelay) *Server {
 // NewWithConfig is New with a configuration.
 func NewWithConfig(t testing.TB, cfg server.Config, relays ...*FakeRelay) *Server {
 	t.Helper()
-	w := &Server{T: t, Path: NewDatabase(t, Schema(t)), master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBuffer{}, Config: cfg}
+	w := OpenDatabase(t, NewDatabase(t, Schema(t)), cfg, relays...)
+	w.AddDomain(w.Key.TeamID, TestDomain, app.DefaultRegion, app.DomainVerified)
+	w.addWebhook(w.Key)
+	return w
+}
+
+// OpenDatabase opens a server, which is not yet started, on an existing database that was made with the
+// master key of New. Its Key is of the first team.
+func OpenDatabase(t testing.TB, path string, cfg server.Config, relays ...*FakeRelay) *Server {
+	t.Helper()
+	w := &Server{T: t, Path: path, master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBuffer{}, Config: cfg}
 	w.Config.Jitter, w.Config.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
 	w.Open()
 	team, err := w.Services.Teams.FindTeam(t.Context(), "")
 	Must(t, err)
 	w.Key = &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
-	w.AddDomain(team.ID, TestDomain, app.DefaultRegion, app.DomainVerified)
-	w.addWebhook(w.Key)
 	return w
 }
 

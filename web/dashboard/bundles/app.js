@@ -1931,6 +1931,7 @@ var Saver = class {
     this.began = this.revision(now);
     this.value = { ...now, ...Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]])) };
     this.stamp++;
+    this.draw();
     return this.save();
   }
   take(now) {

@@ -145,7 +145,7 @@ function Funnel({ counts }) {
 function Summary({ of }) {
   return lib_core$html`<div class="page"><div class="cols"><div><${ui_base$Section} title=${i18n$t("report.became")}><${Funnel} counts=${of.counts} />${!of.counts.opened && !of.counts.clicked && lib_core$html`<p class="t12 muted">${i18n$t("report.notSeen")}</p>`}<//>
 	<${People} of=${of} limit=${6} short /></div>
-	<${ui_base$Section} title=${i18n$t("report.where")}><${Shares} of=${of} /><div class="gap"><${ui_frame$Paper} of=${paths$encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
+	<${ui_base$Section} title=${i18n$t("report.where")}><${Shares} of=${of} />${of.attachments?.length > 0 && lib_core$html`<p class="t13r ink2 break">${i18n$t("email.tabs.attachments")}: <bdi>${of.attachments.map((file) => `${file.filename} (${format$size(file.size)})`).join(", ")}</bdi></p>`}<div class="gap"><${ui_frame$Paper} of=${paths$encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
 }
 function useLinks(of) {
   const list = api$useList(paths$encoded`/broadcasts/${of.id}/clicked-links`, {}, { limit: 50, live: (e) => e.name === "broadcast" && e.id === of.id });

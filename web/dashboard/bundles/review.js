@@ -53,7 +53,13 @@ function Review({ params }) {
 	${plan.error && lib_core$html`<${ui_base$Notice} kind="bad" act=${lib_core$html`<${ui_base$Button} icon="refresh" onClick=${plan.reload}>${i18n$t("ui.again")}<//>`}>${i18n$t("review.refused")}: ${plan.error.message}<//>`}
 	<div class="page"><div class="cols"><div><${Who} of=${data} plan=${plan.data} /><${Checked} plan=${plan.data} read=${read} /></div>
 	<div><${When} plan=${plan.data} /><${Send} of=${data} plan=${plan.data} later=${later} setLater=${setLater} at=${at} setAt=${setAt} when=${when} /></div></div>
-	<${ui_base$Section} title=${i18n$t("review.preview")}><${ui_base$Facts} pairs=${[[i18n$t("review.from"), lib_core$html`<bdi>${data.from}</bdi>`], [i18n$t("review.subject"), lib_core$html`<bdi>${read.data?.subject ?? data.subject}</bdi>`], [i18n$t("composer.preview_text"), read.data?.preview_text && lib_core$html`<bdi>${read.data.preview_text}</bdi>`]]} /><div class="gap"><${ui_frame$Paper} of=${paths$encoded`/broadcasts/${id}/preview`} stamp=${id} /></div><//></div>`;
+	<${ui_base$Section} title=${i18n$t("review.preview")}><${ui_base$Facts} pairs=${[
+    [i18n$t("review.from"), lib_core$html`<bdi>${data.from}</bdi>`],
+    [i18n$t("review.subject"), lib_core$html`<bdi>${read.data?.subject ?? data.subject}</bdi>`],
+    [i18n$t("composer.preview_text"), read.data?.preview_text && lib_core$html`<bdi>${read.data.preview_text}</bdi>`],
+    [i18n$t("email.tabs.attachments"), data.attachments.length > 0 && lib_core$html`<bdi>${data.attachments.map((file) => file.filename).join(", ")}</bdi>`],
+    [i18n$t("email.size"), data.attachments.length > 0 && plan.data && format$size(plan.data.size)]
+  ]} /><div class="gap"><${ui_frame$Paper} of=${paths$encoded`/broadcasts/${id}/preview`} stamp=${id} /></div><//></div>`;
 }
 function soon() {
   const d = new Date(Date.now() + 36e5);

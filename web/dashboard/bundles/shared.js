@@ -426,6 +426,38 @@ function Checks({ draft, close }) {
 	<div class="bench-pad">${plan.error ? lib_core$html`<${ui_base$Failed} error=${plan.error} retry=${plan.reload} title=${i18n$t("composer.notYet")} />` : plan.data ? lib_core$html`<${Penalties} score=${plan.data.score} more=${lib_core$html`<${Tags} tags=${plan.data.unfilled_tags} />`} />` : lib_core$html`<${ui_base$Bones} rows=${4} />`}</div></section>`;
 }
 
+// module:composer-files.js
+var read = (file) => new Promise((done, fail) => {
+  const reader = new FileReader();
+  reader.onload = () => done({ filename: file.name, content: String(reader.result).split(",")[1] ?? "" });
+  reader.onerror = () => fail(reader.error);
+  reader.readAsDataURL(file);
+});
+function Files({ draft }) {
+  const input = lib_core$useRef(
+    /** @type {any} */
+    null
+  );
+  const [busy, setBusy] = lib_core$useState(false);
+  const files = draft.value.attachments;
+  const set = async (kept, added = []) => {
+    setBusy(true);
+    await ui_float$attempt(async () => {
+      if (!await draft.save()) return;
+      await api$api.patch(draft.path, { attachments: [...kept.map((file) => ({ id: file.id })), ...await Promise.all(added.map(read))] });
+      await draft.settle(true);
+    });
+    setBusy(false);
+  };
+  return lib_core$html`<span class="row row--wrap">${files.map((file) => lib_core$html`<span key=${file.id} class="row"><${ui_base$Icon} name="attach" /><bdi class="break">${file.filename}</bdi> <span class="muted">${format$size(file.size)}</span><${ui_base$Button} kind="quiet" icon="x" label=${i18n$t("template.remove", { key: file.filename })} disabled=${busy} onClick=${() => set(files.filter((other) => other !== file))} /></span>`)}
+	<${ui_base$Button} icon="attach" busy=${busy} onClick=${() => input.current.click()}>${i18n$t("brand.choose")}<//>
+	<input class="vh" type="file" tabindex="-1" multiple aria-label=${i18n$t("email.tabs.attachments")} ref=${input} onChange=${(e) => {
+    const added = [...e.currentTarget.files];
+    e.currentTarget.value = "";
+    if (added.length) set(files, added);
+  }} /></span>`;
+}
+
 // module:variables.js
 var builtIn = ["FIRST_NAME", "LAST_NAME", "EMAIL", "contact.first_name", "contact.last_name", "contact.email", "UNSUBSCRIBE_URL", "RESEND_UNSUBSCRIBE_URL"];
 var line2 = (text2, at) => text2.slice(0, at).split("\n").length;
@@ -507,7 +539,7 @@ function Variables({ texts, fallbacks, segment }) {
   const audience = api$useGet(segment ? paths$encoded`/segments/${segment}` : null);
   const all = lib_core$useMemo(() => {
     const byName = /* @__PURE__ */ new Map();
-    for (const text2 of texts) for (const v of used(text2 ?? "")) if (!v.broken && !/UNSUBSCRIBE_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
+    for (const text2 of texts) for (const v of used(text2 ?? "")) if (!v.broken && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
     return [...byName];
   }, texts);
   return lib_core$html`<div class="vars"><span>${i18n$t("editor.variables")}</span>${all.length ? all.map(([name, fallback], i) => lib_core$html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : void 0} ready=${i < most2 && (!segment || !!audience.data)} />`) : lib_core$html`<span>${i18n$t("editor.noVariables")}</span>`}</div>`;
@@ -612,7 +644,7 @@ function CodeEditor({ text: text2, stamp, kind = "html", label, known = [], find
         phrases: i18n$find("editor.phrases") ?? {},
         known: () => last.current.known,
         findings: (now) => last.current.findings(now),
-        changed: (read) => last.current.onChange(read())
+        changed: (read2) => last.current.onChange(read2())
       });
       if (handle) handle.current = editor.current;
       setReady(true);
@@ -773,7 +805,8 @@ function Meta({ draft }) {
 		${more.needed && !value[name]?.trim() ? lib_core$html`<span class="note bad" role="alert">${i18n$t("composer.needed")}</span>` : more.note && lib_core$html`<span class="note hide-s">${more.note}</span>`}</dd>`;
   return lib_core$html`<dl class="meta">${line3("name", { needed: true })}${line3("from", { needed: true })}
 	${line3("subject", { needed: true, note: i18n$t("composer.characters", { n: [...value.subject ?? ""].length }) })}${line3("preview_text", { hint: i18n$t("composer.previewHint") })}
-	<dt>${i18n$t("composer.audience")}</dt><dd><${Audience} draft=${draft} /></dd></dl>`;
+	<dt>${i18n$t("composer.audience")}</dt><dd><${Audience} draft=${draft} /></dd>
+	<dt>${i18n$t("email.tabs.attachments")}</dt><dd><${Files} draft=${draft} /></dd></dl>`;
 }
 function Audience({ draft }) {
   const { value } = draft;
@@ -786,11 +819,12 @@ function Audience({ draft }) {
 	<${ui_base$Select} bare label=${i18n$t("composer.topic")} value=${value.topic_id ?? ""} onChange=${(id) => draft.change({ topic_id: id })} options=${options(topics, value.topic_id, i18n$t("composer.noTopic"))} />
 	${reached && lib_core$html`<span class=${reached.count ? "muted" : "warn"}>${i18n$t("composer.people", { n: reached.count })}</span>`}</span>`;
 }
+var viewKey = "VIEW_URL";
 function useKnown() {
   const { rows } = api$useList("/contact-properties", {}, { limit: 100 });
   return lib_core$useMemo(() => ({
-    names: [...builtIn, ...rows.flatMap((p) => [p.key, `contact.${p.key}`])],
-    known: [...builtIn.map((name) => ({ name })), ...rows.map((p) => ({ name: `contact.${p.key}`, detail: p.fallback_value === null ? "" : i18n$t("editor.else", { text: p.fallback_value }) }))],
+    names: [...builtIn, viewKey, ...rows.flatMap((p) => [p.key, `contact.${p.key}`])],
+    known: [...[...builtIn, viewKey].map((name) => ({ name })), ...rows.map((p) => ({ name: `contact.${p.key}`, detail: p.fallback_value === null ? "" : i18n$t("editor.else", { text: p.fallback_value }) }))],
     fallbacks: Object.fromEntries(rows.flatMap((p) => [[p.key, p.fallback_value], [`contact.${p.key}`, p.fallback_value]]))
   }), [rows]);
 }
@@ -2000,6 +2034,7 @@ export {
   Penalties as composer_checks$Penalties,
   Tags as composer_checks$Tags,
   testMail as composer_checks$testMail,
+  Files as composer_files$Files,
   Variables as composer_variables$Variables,
   fieldOf as composer_variables$fieldOf,
   without as composer_variables$without,

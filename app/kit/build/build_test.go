@@ -1,4 +1,4 @@
-package cli
+package build
 
 import (
 	"maps"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestBuildVersion(t *testing.T) {
+func TestVersionOfBuild(t *testing.T) {
 	noted := &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-2026"}, Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-11-22T10:00:00Z"}}}
 	for _, c := range []struct {
@@ -19,7 +19,7 @@ func TestBuildVersion(t *testing.T) {
 		{"1.2.0", &debug.BuildInfo{}, map[string]string{"version": "(devel)", "commit": "unknown", "date": "unknown"}},
 		{"", nil, map[string]string{"version": "(devel)", "commit": "unknown", "date": "unknown"}},
 	} {
-		if got := buildOf(c.stamp, c.info); !maps.Equal(got, c.want) {
+		if got := read(c.stamp, c.info); !maps.Equal(got, c.want) {
 			t.Errorf("%q: %v, want %v", c.stamp, got, c.want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRepairUnsubscribeLinks(t *testing.T) {
+func TestRepairPageLinks(t *testing.T) {
 	const mark = "{{{UNSUBSCRIBE_URL}}}"
 	for _, spelled := range []string{
 		mark, "{{{ UNSUBSCRIBE_URL }}}", "{{{unsubscribe_url}}}", "{{{Unsubscribe_Url}}}", "{{{UNSUBSCRIBE_LINK}}}", "{{{UNSUBSCRIBE}}}",
@@ -24,7 +24,7 @@ func TestRepairUnsubscribeLinks(t *testing.T) {
 			if soundPage.MatchString(spelled) && strings.Trim(c.before+c.after, " \n\t") == "" {
 				want = in
 			}
-			if got := RepairUnsubscribeLinks(in); got != want {
+			if got := RepairPageLinks(in); got != want {
 				t.Errorf("%s\n gives %s", in, got)
 			}
 		}
@@ -50,22 +50,28 @@ func TestRepairUnsubscribeLinks(t *testing.T) {
 		`<p>{{{UNSUBSCRIBE_URL}}}</p><p>{{{ UNSUBSCRIBE_URL }}}</p>`:   `<p>{{{UNSUBSCRIBE_URL}}}</p><p>{{{ UNSUBSCRIBE_URL }}}</p>`,
 		`<a href="https://x.example">x</a>{{{UNSUBSCRIBE_URL}}}`:       `<a href="https://x.example">x</a>{{{UNSUBSCRIBE_URL}}}`,
 		`<a href="http://x.example/">http://{{{UNSUBSCRIBE_URL}}}</a>`: `<a href="http://x.example/">{{{UNSUBSCRIBE_URL}}}</a>`,
+
+		`<a href="http://{{{VIEW_URL}}}">v</a>`:                `<a href="{{{VIEW_URL}}}">v</a>`,
+		`<a href="%7B%7B%7BVIEW%5FURL%7D%7D%7D">v</a>`:         `<a href="{{{VIEW_URL}}}">v</a>`,
+		`<a href="{{{ VIEW_URL }}}">v</a>`:                     `<a href="{{{ VIEW_URL }}}">v</a>`,
+		"Read it at https://{{{view_url}}}, {{{UNSUBSCRIBE}}}": "Read it at {{{VIEW_URL}}}, {{{UNSUBSCRIBE_URL}}}",
+		`<meta name="viewport"> &amp; {{{VIEW}}}`:              `<meta name="viewport"> &amp; {{{VIEW}}}`,
 	} {
-		if got := RepairUnsubscribeLinks(in); got != want {
+		if got := RepairPageLinks(in); got != want {
 			t.Errorf("%s\n gives %s\n  want %s", in, got, want)
 		}
-		if once := RepairUnsubscribeLinks(in); RepairUnsubscribeLinks(once) != once {
+		if once := RepairPageLinks(in); RepairPageLinks(once) != once {
 			t.Errorf("%s is repaired twice", in)
 		}
 	}
 }
 
-func FuzzRepairUnsubscribeLinks(f *testing.F) {
+func FuzzRepairPageLinks(f *testing.F) {
 	f.Add(`<a href="http://%7B%7B%7BUNSUBSCRIBE_URL%7D%7D%7D">`)
 	f.Add(`<a href=\"{{{ unsubscribe_url }}}\">`)
 	f.Add(strings.Repeat("http://", 100) + "{{{UNSUBSCRIBE_URL}}}")
 	f.Fuzz(func(t *testing.T, s string) {
-		once := RepairUnsubscribeLinks(s)
+		once := RepairPageLinks(s)
 		if !mayHoldPage(s) && once != s {
 			t.Errorf("%q became %q", s, once)
 		}

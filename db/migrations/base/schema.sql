@@ -12,6 +12,16 @@ CREATE TABLE settings (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- One row for each migration of this database, and one for its creation. The newest row is its
+-- version. A file has the version in PRAGMA user_version too.
+CREATE TABLE schema_versions (
+  version     INTEGER NOT NULL PRIMARY KEY,
+  min_version INTEGER NOT NULL, -- version of the oldest program that may work on the database
+  program     TEXT NOT NULL,    -- version of the program that wrote the row, as mailer version prints it
+  sum         TEXT NOT NULL,    -- hash of the schema of that program
+  made_at     INTEGER NOT NULL
+) STRICT;
+
 -- Teams own the rows of all tables below. No team sees rows of another.
 CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
@@ -261,15 +271,19 @@ CREATE TABLE account_texts (
   sealed   BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Attachments of emails, and of broadcasts: once for all recipients.
 CREATE TABLE attachments (
   id           TEXT NOT NULL PRIMARY KEY,
-  email_id     TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  email_id     TEXT REFERENCES emails (id) ON DELETE CASCADE,     -- NULL: of a broadcast
+  broadcast_id TEXT REFERENCES broadcasts (id) ON DELETE CASCADE, -- NULL: of an email
   filename     TEXT NOT NULL,
   content_type TEXT NOT NULL,
   content_id   TEXT, -- by which the HTML embeds it; NULL: not embedded
-  size         INTEGER NOT NULL
+  size         INTEGER NOT NULL,
+  CHECK ((email_id IS NULL) <> (broadcast_id IS NULL))
 ) STRICT;
 CREATE INDEX attachments_email ON attachments (email_id, id);
+CREATE INDEX attachments_broadcast ON attachments (broadcast_id, id) WHERE broadcast_id IS NOT NULL;
 
 -- Contents of attachments in pieces of 256 KiB, the last one shorter: SQLite reads a
 -- part of a large value by reading all before it. An empty file has none.
@@ -429,14 +443,6 @@ CREATE TABLE relays (
   region     TEXT NOT NULL PRIMARY KEY,
   sealed     BLOB NOT NULL,
   created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- Regions with several relays, or for which the operator chose something.
-CREATE TABLE regions (
-  name       TEXT NOT NULL PRIMARY KEY,
-  settings   TEXT NOT NULL, -- JSON: order of the relays, when to switch between them, routes
-  state      TEXT NOT NULL, -- JSON: which relay is active, since when and why
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -681,8 +687,7 @@ CREATE TABLE webhooks (
   secrets       BLOB NOT NULL, -- sealed JSON: [{key,until}], the newest first
   failing_since INTEGER,       -- first failure since the last success; NULL: not failing
   reached       INTEGER NOT NULL, -- webhook_events.seq: subscribed events up to it have a delivery
-  created_at    INTEGER NOT NULL,
-  scope         TEXT           -- 'server': an operator made it, also for events about the server; NULL: the team's
+  created_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_team ON webhooks (team_id, id);
 
@@ -912,8 +917,8 @@ CREATE TABLE too_young (
 -- to: such a link names only its email.
 CREATE TABLE former_envelopes (
   email_id TEXT NOT NULL,
-  team_id  TEXT NOT NULL REFERENCES teams (id),
   address  BLOB NOT NULL CHECK (length(address) = 16),
+  team_id  TEXT NOT NULL REFERENCES teams (id),
   PRIMARY KEY (email_id, address)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX former_envelopes_address ON former_envelopes (team_id, address);
