@@ -18,7 +18,7 @@ import (
 // RelayItem is the state of a relay, without its password.
 type RelayItem struct {
 	Region      string  `json:"region"`
-	Name        string  `json:"name,omitempty" doc:"In full, like eu-west-1/postmark; absent: it has the name of its region"`
+	Name        string  `json:"name,omitempty" doc:"In full: region and name with a slash; absent: it has the name of its region"`
 	From        string  `json:"from" enum:"flag,database" doc:"flag: of the server's flags, read-only"`
 	Host        string  `json:"host" doc:"With the port"`
 	User        string  `json:"user,omitempty"`
@@ -36,7 +36,7 @@ type RelayItem struct {
 	LastTest *relayLastTest `json:"last_test,omitempty" doc:"How it was tested last; absent: not since the server started"`
 	// The next three are set in a region with reserves.
 	SentHour *int64 `json:"sent_hour,omitempty" doc:"Messages that left through it in the last hour; absent: its region has no reserve, as for the next two"`
-	SentDay  *int64 `json:"sent_day,omitempty" doc:"Messages that left through it in the last 24 hours"`
+	SentDay  *int64 `json:"sent_day,omitempty" doc:"Messages that left through it in the last day"`
 	InDoubt  *int64 `json:"in_doubt,omitempty" doc:"Messages that it may have sent: its reply was lost"`
 	// The others are set at the first relay of a region with reserves.
 	Active       string        `json:"active,omitempty" doc:"Relay through which the mail of the region leaves, in full; it and what follows: only at the first relay of a region with reserves"`
@@ -54,9 +54,9 @@ type RelayItem struct {
 
 // regionPolicy says when a region switches to a reserve.
 type regionPolicy struct {
-	Mode        string `json:"mode" enum:"auto,manual,off" doc:"auto: the server switches; manual: an operator does, and the server says when a reserve is available; off: nobody is told"`
-	After       string `json:"after" doc:"How long the active relay has been unusable before it switches, like 2m"`
-	BackAfter   string `json:"back_after" doc:"How long an earlier relay has passed its tests before mail leaves through it again, like 10m"`
+	Mode        string `json:"mode" enum:"auto,manual,off" doc:"auto: the server switches; manual: an operator does, and the server says when a reserve is available; off: an operator does, without a notice"`
+	After       string `json:"after" doc:"How long the active relay has been unusable before it switches: a time span in s, m or h"`
+	BackAfter   string `json:"back_after" doc:"How long an earlier relay has passed its tests before mail leaves through it again: a time span in s, m or h"`
 	Broadcasts  bool   `json:"broadcasts" doc:"When the daily limit of the active relay is used up, broadcasts leave through a reserve too"`
 	AlignedOnly bool   `json:"aligned_only" doc:"Mail of domains whose DNS records lack the reserve waits"`
 	Doubts      string `json:"doubts" enum:"keep,send" doc:"Mail that a relay may have sent: keep leaves it with that relay, send sends it again through the active one, possibly a second time"`
@@ -137,7 +137,7 @@ type addRelayRequest struct {
 
 // orderRequest is the body of PUT /relays/{region}/order.
 type orderRequest struct {
-	Relays []string `json:"relays" maxItems:"50" doc:"All relays of the region, the primary first"`
+	Relays []string `json:"relays" doc:"All relays of the region, the primary first"`
 }
 
 // failoverRequest is the body of PATCH /relays/{region}/failover.
