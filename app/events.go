@@ -70,7 +70,8 @@ type EventDetail struct {
 	Reply         string `json:"reply,omitempty"`         // the relay's text
 	Stage         Stage  `json:"stage,omitempty"`
 	Relay         string `json:"relay,omitempty"`
-	Rule          string `json:"rule,omitempty"` // by which a recipient of a broadcast was routed, in words; part of Message when the event is read
+	Rule          string `json:"rule,omitempty"`    // by which a recipient of a broadcast was routed, in words; part of Message when the event is read
+	Because       string `json:"because,omitempty"` // why the mail left through Relay, a reserve of its region
 	Attempt       int    `json:"attempt,omitempty"`
 	NextAttemptAt string `json:"next_attempt_at,omitempty"`
 	TLS           string `json:"tls,omitempty"`         // of an accepted transaction, like "TLS 1.3"

@@ -1,6 +1,9 @@
 package app
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // A unit waits in the queue of its region, and leaves through the relay that is active there. It
 // waits in another queue if a relay is fixed: in that of one relay, for a unit that may have left
@@ -35,3 +38,28 @@ func QueueRelay(queue string) string {
 	}
 	return ""
 }
+
+// FixedRelay returns the only relay through which the units of a queue leave; empty: another one may
+// take over.
+func FixedRelay(queue string) string {
+	if i := strings.Index(queue, onlyRelay); i >= 0 {
+		return queue[i+1:]
+	}
+	return ""
+}
+
+// QueueName returns the name of a queue for people: the relay that is fixed for it, or its region.
+func QueueName(queue string) string { return cmp.Or(QueueRelay(queue), queue) }
+
+// ShortRelay returns the name of a relay without its region, where the region is named beside it.
+func ShortRelay(relay string) string {
+	_, name, ok := strings.Cut(relay, "/")
+	if !ok {
+		return relay
+	}
+	return name
+}
+
+// SwitchesOf returns the name under which the switches of a region are stored among the troubles of
+// relays. It is no relay's name, so that a switch keeps no mail waiting.
+func SwitchesOf(region string) string { return region + "!" }

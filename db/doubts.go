@@ -66,6 +66,38 @@ func (r *Reader) DoubtsOf(teamID string, page app.Page) ([]app.Doubt, bool, erro
 		`SELECT `+doubtColumns+` WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
+// OpenDoubts counts the open doubts by relay.
+func (r *Reader) OpenDoubts() (map[string]int64, error) {
+	type count struct {
+		relay string
+		n     int64
+	}
+	rows, err := list(r, func(s scanner) (c count, err error) { return c, s.Scan(&c.relay, &c.n) },
+		`SELECT relay, count(*) FROM doubts WHERE settled_at IS NULL GROUP BY relay`)
+	out := map[string]int64{}
+	for _, c := range rows {
+		out[c.relay] = c.n
+	}
+	return out, err
+}
+
+// EmailsInDoubt returns the ids of the emails with open doubts.
+func (r *Reader) EmailsInDoubt() (map[string]bool, error) {
+	ids, err := list(r, scanText, `SELECT DISTINCT email_id FROM doubts WHERE settled_at IS NULL`)
+	out := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		out[id] = true
+	}
+	return out, err
+}
+
+// InDoubt reports whether an email has an open doubt.
+func (r *Reader) InDoubt(emailID string) (bool, error) {
+	var n int
+	err := r.Row(`SELECT count(*) FROM doubts WHERE email_id = ? AND settled_at IS NULL`, []any{emailID}, &n)
+	return n > 0, err
+}
+
 // CountDoubts returns the number of doubts of an email.
 func (r *Reader) CountDoubts(emailID string) (int, error) {
 	var n int

@@ -88,6 +88,23 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	return err
 }
 
+// InsertSwitch stores that mail of a region leaves through another relay from now on.
+func (tx *Tx) InsertSwitch(region string, d app.EventDetail) error {
+	tx.publishRelay(region)
+	detail, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("encode a switch: %w", err)
+	}
+	return tx.Write(`INSERT INTO relay_troubles (id, relay, started_at, ended_at, failures, stops_clock, detail) VALUES (?1, ?2, ?3, ?3, 0, 0, ?4)`,
+		app.NewID(), app.SwitchesOf(region), milli(tx.Now), string(detail))
+}
+
+// LastSwitch returns the last switch of a region up to a time. Error: ErrNotFound.
+func (r *Reader) LastSwitch(region string, at time.Time) (app.RelayTrouble, error) {
+	return one(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE relay = ? AND started_at <= ? ORDER BY started_at DESC LIMIT 1`,
+		app.SwitchesOf(region), milli(at))
+}
+
 // CloseTrouble records the end of a trouble.
 func (tx *Tx) CloseTrouble(id string) error {
 	tx.publishRelay("")
@@ -125,12 +142,21 @@ func (tx *Tx) CloseTroubles(relay string) error {
 
 const troubleColumns = `id, relay, team_id, domain, started_at, ended_at, failures, stops_clock, detail`
 
-// Troubles returns the latest troubles of a relay between two times that affect a team's
-// domain, newest first, at most maxTroubles. Suspensions of the team are included.
-func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
+// Troubles returns the latest troubles of the relays of a region between two times that affect a
+// team's domain, newest first, at most maxTroubles. Suspensions of the team and switches of the
+// region are included.
+func (r *Reader) Troubles(region, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
 	var out []app.RelayTrouble
-	for _, relay := range []string{relay, ""} {
-		some, err := r.troubles(relay, teamID, domain, from, to)
+	for _, name := range []string{region, app.SwitchesOf(region), ""} {
+		some, err := r.troubles(name, teamID, domain, from, to)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	// Names of other relays of the region begin with it and "/" or "#", those of its queues with ">" or "@".
+	for _, names := range [][2]string{{region + "#", region + "$"}, {region + "/", region + "0"}, {region + ">", region + "A"}} {
+		some, err := r.troublesBetween(names[0], names[1], teamID, domain, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -148,6 +174,14 @@ func (r *Reader) troubles(relay, teamID, domain string, from, to time.Time) ([]a
 		WHERE relay = ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?)
 		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY started_at DESC LIMIT ?`,
 		relay, milli(to), milli(from), teamID, domain, maxTroubles)
+}
+
+// troublesBetween is troubles for all relays whose names are after one name and before another.
+func (r *Reader) troublesBetween(after, before, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
+	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
+		WHERE relay > ? AND relay < ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?)
+		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY relay DESC, started_at DESC LIMIT ?`,
+		after, before, milli(to), milli(from), teamID, domain, maxTroubles)
 }
 
 // DomainTroubles returns the open troubles of a team's domain at all relays.

@@ -19,7 +19,7 @@ type QueuedUnit struct {
 // QueueScope selects open units that match all fields that are set.
 type QueueScope struct {
 	TeamID   string
-	Relay    string // or its region, for the queues of all its relays
+	Relay    string // region with the queues of all its relays, or relay that is fixed for a queue
 	Domain   string // of the sender
 	ToDomain string // of a waiting recipient
 	From, To string // ids: from From on, below To
@@ -44,7 +44,7 @@ func scanQueued(s scanner) (QueuedUnit, error) {
 
 // The condition of a scope, and the condition of a waiting recipient at a domain.
 const (
-	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (CAST(?4 AS text) IS NULL OR u.team_id = ?4) AND (CAST(?5 AS text) IS NULL OR u.relay = ?5 OR substr(u.relay, 1, length(CAST(?5 AS text)) + 1) IN (?5 || '>', ?5 || '@'))
+	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (CAST(?4 AS text) IS NULL OR u.team_id = ?4) AND (CAST(?5 AS text) IS NULL OR u.relay = ?5 OR u.relay LIKE ?5 || '@%' OR u.relay LIKE ?5 || '>%' OR u.relay LIKE '%@' || ?5 OR u.relay LIKE '%>' || ?5)
 		AND (CAST(?6 AS text) IS NULL OR u.domain = ?6) AND (CAST(?7 AS text) IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)`
 	queuedTo = ` AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
 			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))`
@@ -167,6 +167,12 @@ func (tx *Tx) ReleaseUnit(emailID string) error {
 func (tx *Tx) RetryUnit(emailID string) error {
 	return tx.WriteOne(`UPDATE units SET state = 'due', next_at = ?1 WHERE email_id = ?2 AND state = 'later' AND next_at > ?1
 		AND late = 0 AND (attempts > 0 OR since IS NOT NULL OR crashes > 0)`, milli(tx.Now), emailID)
+}
+
+// RerouteDoubt moves a unit in doubt to another queue of its region and makes it due. Error:
+// ErrNotFound if the unit does not wait, or is in that queue already.
+func (tx *Tx) RerouteDoubt(emailID, queue string) error {
+	return tx.WriteOne(`UPDATE units SET relay = ?1, state = 'due', next_at = ?2 WHERE email_id = ?3 AND state IN ('due', 'later') AND relay <> ?1`, queue, milli(tx.Now), emailID)
 }
 
 // Reroute moves a waiting unit and its email, with all recipients, to another relay. clockStops are the pauses

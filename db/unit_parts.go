@@ -67,13 +67,6 @@ func (r *Reader) LastDoubt(emailID, relay string) (at time.Time, err error) {
 	return fromMilli(created), err
 }
 
-// HasOpenDoubt reports whether the outcome of a transaction of an email is unknown.
-func (r *Reader) HasOpenDoubt(emailID string) (bool, error) {
-	var n int
-	err := r.Row(`SELECT count(*) FROM doubts WHERE email_id = ? AND settled_at IS NULL`, []any{emailID}, &n)
-	return n > 0, err
-}
-
 // SettleDoubtsAt is SettleDoubts for the doubts of one relay.
 func (tx *Tx) SettleDoubtsAt(emailID, relay, how string) error {
 	return tx.Write(`UPDATE doubts SET settled_at = ?, settled = ? WHERE email_id = ? AND relay = ? AND settled_at IS NULL`, milli(tx.Now), how, emailID, relay)

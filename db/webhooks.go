@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"time"
@@ -10,21 +11,30 @@ import (
 	"mailer/db/engine"
 )
 
-const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secrets, w.failing_since, w.reached, w.created_at`
+const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secrets, w.failing_since, w.reached, w.created_at, w.scope`
 
 func scanWebhook(s scanner) (webhook.Webhook, error) { return scanWebhookAnd(s) }
 
 // scanWebhookAnd scans a webhook and additional columns.
 func scanWebhookAnd(s scanner, more ...any) (webhook.Webhook, error) {
 	var w webhook.Webhook
-	var events sql.NullString
+	var events, scope sql.NullString
 	var failing sql.NullInt64
 	var created int64
-	if err := s.Scan(append([]any{&w.ID, &w.TeamID, &w.Endpoint, &events, &w.Status, &w.Sealed, &failing, &w.Reached, &created}, more...)...); err != nil {
+	if err := s.Scan(append([]any{&w.ID, &w.TeamID, &w.Endpoint, &events, &w.Status, &w.Sealed, &failing, &w.Reached, &created, &scope}, more...)...); err != nil {
 		return w, err
 	}
+	w.Scope = cmp.Or(webhook.Scope(scope.String), webhook.ScopeTeam)
 	w.FailingSince, w.CreatedAt = fromMilli(failing.Int64), fromMilli(created)
 	return w, fromJSON(events, &w.Events)
+}
+
+// scopeText returns the scope of a webhook for its column: NULL for that of a team.
+func scopeText(s webhook.Scope) any {
+	if s == webhook.ScopeServer {
+		return string(s)
+	}
+	return nil
 }
 
 // InsertWebhook adds a webhook for events from now on. Error: ErrConflict if the team has
@@ -35,10 +45,10 @@ func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.Exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, reached, created_at)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce((SELECT last FROM webhook_event_counts WHERE team_id = ?2), 0), ?7
+	n, err := tx.Exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, reached, created_at, scope)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce((SELECT last FROM webhook_event_counts WHERE team_id = ?2), 0), ?7, CAST(?9 AS text)
 		WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE team_id = ?2 ORDER BY id LIMIT 1 OFFSET ?8)`,
-		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), limit-1)
+		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), limit-1, scopeText(w.Scope))
 	return oneRow(n, err, ErrConflict)
 }
 

@@ -64,6 +64,7 @@ func eventData() map[webhook.EventName][]reflect.Type {
 		webhook.TopicCreated: {topic}, webhook.TopicUpdated: {topic}, webhook.TopicDeleted: {topic},
 		webhook.DeliverabilityWarning: {line}, webhook.DeliverabilityPaused: {line, rest},
 		webhook.QuotaWarning: {quota}, webhook.QuotaReached: {quota},
+		webhook.RelaySwitched: {reflect.TypeFor[webhook.RelaySwitch]()},
 	}
 }
 
@@ -84,12 +85,13 @@ var eventNotes = map[webhook.EventName]string{
 	webhook.DeliverabilityPaused:  "Sending rests: for the rates of bounces or complaints, or because a relay refuses all mail of a domain.",
 	webhook.QuotaWarning:          "A quota is nearly used up.",
 	webhook.QuotaReached:          "A quota is used up.",
+	webhook.RelaySwitched:         "The mail of a region leaves through another relay. Only webhooks with the scope `server` get it.",
 }
 
 // documentWebhooks describes the request that an endpoint receives for each event.
 func documentWebhooks(h *rest.Handler, doc *openapi.Document) {
 	items, data := map[string]openapi.PathItem{}, eventData()
-	for _, name := range webhook.EventNames() {
+	for _, name := range append(webhook.EventNames(), webhook.ServerEvents()...) {
 		title := eventTitle(name)
 		note := eventNotes[name]
 		if note == "" {

@@ -181,10 +181,10 @@ func everyEventFits(t *testing.T) {
 	for name := range shown(t).Webhooks {
 		left[name] = true
 	}
-	if len(left) != len(webhook.EventNames()) {
-		t.Errorf("%d names in the document, %d events", len(left), len(webhook.EventNames()))
+	if n := len(webhook.EventNames()) + len(webhook.ServerEvents()); len(left) != n {
+		t.Errorf("%d names in the document, %d events", len(left), n)
 	}
-	for _, event := range slices.Concat(r.webhookBodies(hook), quotaEvents(t)) {
+	for _, event := range slices.Concat(r.webhookBodies(hook), quotaEvents(t), []map[string]any{switchEvent(t)}) {
 		r.wantSchema(event)
 		delete(left, event["type"].(string))
 	}
@@ -200,6 +200,16 @@ func everyEventFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wantSchema(event)
+}
+
+// switchEvent is the event of a region that switched.
+func switchEvent(t *testing.T) (event map[string]any) {
+	t.Helper()
+	raw, err := webhook.Payload(webhook.RelaySwitched, time.Now(), webhook.RelaySwitch{Region: "us-east-1", From: "us-east-1", To: "us-east-1/b", Reason: "an operator switched to it", At: "2026-08-01T09:30:00.000Z"})
+	if err != nil || json.Unmarshal(raw, &event) != nil {
+		t.Fatal(err)
+	}
+	return event
 }
 
 // webhookBodies are the payloads that a webhook gets.

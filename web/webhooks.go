@@ -20,6 +20,7 @@ type WebhookItem struct {
 	CreatedAt    string              `json:"created_at" format:"date-time"`
 	Status       webhook.Status      `json:"status" enum:"enabled,disabled" doc:"An endpoint that failed for five days is disabled by the server"`
 	Events       []webhook.EventName `json:"events"`
+	Scope        webhook.Scope       `json:"scope,omitempty" enum:"server" doc:"server: it also gets events about the server, since an operator made it"`
 	NotSent      []webhook.EventName `json:"events_not_sent,omitempty" doc:"Subscribed events of Resend that this service does not send yet; absent: none"`
 	FailingSince *string             `json:"failing_since" format:"date-time" doc:"The first failure since the last success; null: it works"`
 }
@@ -65,6 +66,7 @@ type createWebhookRequest struct {
 	Events        eventList      `json:"events" doc:"The events to deliver"`
 	Status        webhook.Status `json:"status,omitempty" enum:"enabled,disabled" default:"enabled"`
 	SigningSecret string         `json:"signing_secret,omitempty" doc:"Your own secret: whsec_ followed by the Base64 of 24 to 64 bytes; default: a new one"`
+	Scope         webhook.Scope  `json:"scope,omitempty" enum:"team,server" default:"team" doc:"server: events about the server too, like relay.switched; only in a session of an operator"`
 }
 
 // updateWebhookRequest is the body of PATCH /webhooks/{id}.
@@ -135,7 +137,7 @@ func (r webhookRoutes) Add(h *rest.Handler) {
 
 func (r webhookRoutes) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {
 	return rest.Answer(newWebhookRecord)(r.service.CreateWebhook(ctx, key, webhook.Input{
-		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret,
+		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret, Scope: request.Scope,
 	}))
 }
 
@@ -156,6 +158,9 @@ func newWebhookItem(w *webhook.Webhook) WebhookItem {
 	item := WebhookItem{
 		ID: w.ID, Endpoint: w.Endpoint, CreatedAt: app.FormatTime(w.CreatedAt), Status: w.Status, Events: w.Events,
 		FailingSince: app.FormatTimePtr(w.FailingSince),
+	}
+	if w.Scope == webhook.ScopeServer {
+		item.Scope = w.Scope
 	}
 	for _, name := range w.Events {
 		if name.NotSent() {

@@ -155,6 +155,20 @@ func (s *Settings) MissingRelay(queue string) string {
 	return ""
 }
 
+// RelayOf returns the relay through which the mail of a queue leaves now, or that of its route.
+func (s *Settings) RelayOf(queue string) string {
+	if fixed := app.QueueRelay(queue); fixed != "" {
+		return fixed
+	}
+	name := app.QueueRegion(queue)
+	for _, r := range s.Relays().Regions {
+		if r.Name == name {
+			return cmp.Or(r.Active, name)
+		}
+	}
+	return name
+}
+
 // FeedbackSetting is the name of the setting that says that a provider has reported events.
 func FeedbackSetting(source string) string { return "feedback_" + source }
 
@@ -163,6 +177,7 @@ type Region struct {
 	Name   string         `json:"name"`
 	Needs  app.RelayNeeds `json:"needs,omitzero"`
 	Relays []string       `json:"relays,omitzero"` // in full, unless there is one with the name of the region
+	Active string         `json:"active,omitzero"` // relay through which mail leaves, if Relays are set
 	Rules  []routing.Rule `json:"rules,omitzero"`  // with their queues
 }
 

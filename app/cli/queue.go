@@ -31,12 +31,13 @@ func (f *queueFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.IDs, "id", nil, "email, or broadcast (repeatable)")
 	fs.StringVar(&f.Team, "team", "", "team, by name or id (default: all)")
-	fs.StringVar(&f.Relay, "relay", "", "region of the relay")
+	fs.StringVar(&f.Relay, "relay", "", "region, or relay of a region (with --doubts: the one that may have sent the mail)")
 	fs.StringVar(&f.FromDomain, "from-domain", "", "domain of the sender")
 	fs.StringVar(&f.ToDomain, "to-domain", "", "domain of a queued recipient")
 	fs.StringVar(&f.state, "state", "", strings.Join(queue.States, ", "))
 	fs.StringVar(&f.olderThan, "older-than", "", "accepted more than this long ago, like 2h or 3d")
 	fs.StringVar(&f.Broadcast, "broadcast", "", "broadcast, by its id")
+	fs.BoolVar(&f.Doubts, "doubts", false, "the relay may have sent it, and its reply was lost")
 	fs.BoolVar(&f.Restored, "restored", false, "held since a backup was restored")
 	fs.StringVar(&f.after, "after", "", "accepted since this time (RFC 3339) or for this long (like 2h)")
 	fs.VisitAll(typed)
@@ -95,7 +96,7 @@ func (c *Store) queue() *cobra.Command {
 	hold := c.queueAct("hold", "Hold queued mail until you release it", (*queue.Service).Hold)
 	drop := c.queueAct("drop", "Cancel queued mail (for a broadcast: everything not yet sent)", (*queue.Service).Drop)
 	cmd := group("queue", "Inspect and manage the queue of a running server", c.queueList(), c.queueShow(), hold,
-		c.queueAct("release", "Release held mail; overdue mail is sent immediately", (*queue.Service).Release),
+		c.queueRelease(),
 		c.queueAct("retry", "Retry deferred mail now", (*queue.Service).Retry), drop, c.queueMove(), c.queueRequeue())
 	cmd.Flags().StringVar(&team, "team", "", "team, by name or id (default: all)")
 	typed(cmd.Flags().Lookup("team"))
@@ -226,6 +227,23 @@ func (c *Store) queueMove() *cobra.Command {
 	cmd.Flags().StringVar(&to, "to-relay", "", "region of the new relay (required)")
 	typed(cmd.Flags().Lookup("to-relay"))
 	return required(cmd, "--to-relay us-east-1")
+}
+
+func (c *Store) queueRelease() *cobra.Command {
+	var to string
+	cmd, f := c.act("release", "Release held mail; overdue mail is sent immediately. With --doubts: send mail in doubt through another relay", func(s *queue.Service, ctx context.Context, f queue.Filter) (queue.Result, error) {
+		switch {
+		case to != "":
+			return s.ReleaseDoubts(ctx, f, to)
+		case f.Doubts:
+			return queue.Result{}, errors.New("mail in doubt leaves through the relay that may have sent it; to send it through another one, say which: --doubts --relay A --to-relay B")
+		}
+		return s.Release(ctx, f)
+	})
+	f.everything(cmd)
+	cmd.Flags().StringVar(&to, "to-relay", "", "with --doubts and --relay: relay of the same region that sends the mail, possibly a second time")
+	typed(cmd.Flags().Lookup("to-relay"))
+	return cmd
 }
 
 func (c *Store) queueRequeue() *cobra.Command {

@@ -36,6 +36,7 @@ func (c *Store) relaysList() *cobra.Command {
 			if err := Print(os.Stdout, false, relayTable(all)); err != nil {
 				return err
 			}
+			printRegions(all)
 			for _, r := range all {
 				if r.Note != "" {
 					fmt.Println("\n" + r.Note)
@@ -63,10 +64,13 @@ func relayTable(all []relays.Status) Table {
 }
 
 func (c *Store) relaysAdd() *cobra.Command {
-	var file string
+	var file, existing string
 	var in relays.AddInput
 	cmd := newCommand("add [REGION[/NAME]=]URL | add REGION[/NAME] --url-file F", "Add or change a relay; a running server uses it within one second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		arg := args[0]
+		if existing != "" {
+			return c.addExisting(cmd, arg, existing)
+		}
 		if in.Name != "" {
 			if file == "" || strings.Contains(arg, "/") {
 				return errors.New("--name needs REGION --url-file FILE; otherwise give REGION/NAME=URL")
@@ -89,6 +93,7 @@ func (c *Store) relaysAdd() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&in.Name, "name", "", "name of the relay in the region, for a reserve")
 	cmd.Flags().BoolVar(&in.Reserve, "reserve", false, "the region has another relay already; this one takes over when that one fails")
+	cmd.Flags().StringVar(&existing, "existing", "", "in place of a URL: relay of another region, like OTHER/NAME, that becomes a reserve of this region too")
 	cmd.Flags().StringVar(&file, "url-file", "", "file with the URL, which may contain a password; - for standard input")
 	return c.jsonFlag(cmd)
 }
@@ -142,8 +147,15 @@ func nameOf(file string) string {
 }
 
 func (c *Store) relaysRemove() *cobra.Command {
-	return c.jsonFlag(newCommand("remove REGION", "Remove a relay: in-flight deliveries finish, queued mail stays queued", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	return c.jsonFlag(newCommand("remove REGION[/NAME] | remove REGION OTHER/NAME", "Remove a relay: in-flight deliveries finish, queued mail stays queued. OTHER/NAME stays in its own region", cobra.RangeArgs(1, 2), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			if len(args) == 2 {
+				st, err := e.Relays.RemoveFrom(ctx, args[0], args[1])
+				if err != nil {
+					return err
+				}
+				return c.printDone(st, "removed the relay "+args[1]+" from "+st.Region+"; it stays in its own region")
+			}
 			removed, err := e.Relays.Remove(ctx, args[0])
 			if err != nil {
 				return err
@@ -151,6 +163,9 @@ func (c *Store) relaysRemove() *cobra.Command {
 			msg := "removed the relay " + removed.Region
 			if removed.Waiting > 0 {
 				msg += fmt.Sprintf("; %d emails stay queued for it until you add it again with mailer relays add", removed.Waiting)
+				if region, _, named := strings.Cut(removed.Region, "/"); named {
+					msg += fmt.Sprintf(", or send those that it may have sent through another relay with mailer queue release --doubts --relay %s --to-relay %s/NAME", removed.Region, region)
+				}
 			}
 			return c.printDone(removed, msg)
 		})
@@ -159,7 +174,7 @@ func (c *Store) relaysRemove() *cobra.Command {
 
 func (c *Store) relaysTest() *cobra.Command {
 	var in relays.TestInput
-	cmd := newCommand("test REGION", "Test a relay step by step without sending mail. Exits 0 only if all steps pass", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("test REGION[/NAME]", "Test a relay step by step without sending mail. Exits 0 only if all steps pass", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		in.Region = args[0]
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			tested, err := e.Relays.Test(ctx, in)
@@ -193,7 +208,7 @@ func stepTable(steps []relayurl.Step) Table {
 
 func (c *Store) relaysPause() *cobra.Command {
 	var d time.Duration
-	cmd := newCommand("pause REGION", "Pause a relay; its mail stays queued", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("pause REGION[/NAME]", "Pause all relays of a region, or one of them; its mail stays queued", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("for") && d <= 0 {
 			return errors.New("--for must be greater than 0, like 30m or 2h")
 		}
@@ -206,21 +221,29 @@ func (c *Store) relaysPause() *cobra.Command {
 			if paused.Until != nil {
 				until = *paused.Until
 			}
-			return c.printDone(paused, "paused the relay "+paused.Region+" until "+until)
+			return c.printDone(paused, "paused "+relaysOf(paused)+" until "+until)
 		})
 	})
 	cmd.Flags().DurationVar(&d, "for", 0, "how long, like 2h (default: until the relay is resumed)")
 	return c.jsonFlag(cmd)
 }
 
+// relaysOf names the relays of a pause.
+func relaysOf(p relays.Paused) string {
+	if p.Relays > 1 {
+		return "all relays of " + p.Region
+	}
+	return "the relay " + p.Region
+}
+
 func (c *Store) relaysResume() *cobra.Command {
-	return c.jsonFlag(newCommand("resume REGION", "Resume a paused relay", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	return c.jsonFlag(newCommand("resume REGION[/NAME]", "Resume the paused relays of a region, or one of them", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			resumed, err := e.Relays.Resume(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return c.printDone(resumed, "resumed the relay "+resumed.Region)
+			return c.printDone(resumed, "resumed "+relaysOf(resumed))
 		})
 	}))
 }

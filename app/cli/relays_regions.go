@@ -8,9 +8,70 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mailer/app"
 	"mailer/app/sending/relays"
 	"mailer/app/server"
 )
+
+func (c *Store) addExisting(cmd *cobra.Command, region, relay string) error {
+	return c.with(cmd, true, func(ctx context.Context, e *server.Server) error {
+		st, err := e.Relays.AddExisting(ctx, region, relay)
+		if err != nil {
+			return err
+		}
+		return c.printDone(st, relay+" is a reserve of "+st.Region+" too; its relays are "+strings.Join(st.Relays, ", "))
+	})
+}
+
+// printRegions prints through which relay the mail of each region with reserves leaves, and why.
+func printRegions(all []relays.Status) {
+	for i := range all {
+		if all[i].Failover != nil {
+			fmt.Println("\n" + regionText(all[i].Region, all[i].Failover, all))
+		}
+	}
+}
+
+func regionText(region string, f *relays.Failover, all []relays.Status) string {
+	var out strings.Builder
+	role := "the primary"
+	if f.Active != f.Primary {
+		role = "a reserve"
+	}
+	fmt.Fprintf(&out, "%s: mail leaves through %s, %s", region, f.Active, role)
+	if f.SwitchedAt != nil {
+		fmt.Fprintf(&out, ", since %s", *f.SwitchedAt)
+		if f.SwitchReason != nil {
+			fmt.Fprintf(&out, ", because %s", *f.SwitchReason)
+		}
+	}
+	out.WriteString("\n")
+	if f.Available != nil {
+		fmt.Fprintf(&out, "  nothing leaves, and the reserve %s works: mailer relays switch %s %s\n", *f.Available, region, app.ShortRelay(*f.Available))
+	}
+	switch {
+	case f.ByOperator:
+		fmt.Fprintf(&out, "  an operator chose it: mailer relays switch %s --auto lets the server choose again\n", region)
+	case f.HeldUntil != nil:
+		fmt.Fprintf(&out, "  it switched often, and does not return to an earlier relay before %s\n", *f.HeldUntil)
+	}
+	if f.Active != f.Primary {
+		fmt.Fprintf(&out, "  moved %d messages since the switch", f.Moved)
+		if f.Kept > 0 {
+			fmt.Fprintf(&out, "; %d with unknown outcome are kept for the relay that may have sent them (mailer doubts)", f.Kept)
+		}
+		out.WriteString("\n")
+	}
+	fmt.Fprintf(&out, "  policy %s, after %s, back after %s; sent in the last hour and day:", f.Policy.Mode, f.Policy.After, f.Policy.BackAfter)
+	for _, name := range append([]string{f.Primary}, f.Reserves...) {
+		for i := range all {
+			if all[i].FullName() == name && all[i].Traffic != nil {
+				fmt.Fprintf(&out, " %s %d and %d,", name, all[i].SentHour, all[i].SentDay)
+			}
+		}
+	}
+	return strings.TrimSuffix(out.String(), ",")
+}
 
 func (c *Store) relaysOrder() *cobra.Command {
 	return c.jsonFlag(newCommand("order REGION RELAY…", "Set the order of a region's relays: the first is the primary, the others take over in this order", cobra.MinimumNArgs(2), func(cmd *cobra.Command, args []string) error {

@@ -66,6 +66,7 @@ func printStatus(st *health.Status) error {
 		if err := Print(os.Stdout, false, relayTable(st.Relays)); err != nil {
 			return err
 		}
+		printRegions(st.Relays)
 		fmt.Println()
 	}
 	fmt.Printf("queue     %d queued%s\n", st.Queue.Waiting, since(st.Queue.Oldest))

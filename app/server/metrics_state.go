@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/app/kit/metrics"
 	"mailer/app/sending/delivery"
@@ -23,7 +24,14 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 	}
 	state.LastBackup = last.At
 	for _, r := range s.Delivery.RelayQueues.States() {
-		state.Relays = append(state.Relays, metrics.Relay{Name: r.Relay.Region, Up: r.State == delivery.RelayOpen})
+		state.Relays = append(state.Relays, metrics.Relay{Name: r.Relay.FullName(), Region: r.Relay.Region, Up: r.State == delivery.RelayOpen})
+	}
+	for _, r := range s.Settings.Relays().Regions {
+		if len(r.Relays) > 1 {
+			for _, relay := range r.Relays {
+				state.Active = append(state.Active, metrics.Active{Region: r.Name, Relay: relay, Active: relay == r.Active})
+			}
+		}
 	}
 	addWaiting(&state, waiting, clock.Now())
 	sizes, err := s.DB.FileSizes()
@@ -35,16 +43,17 @@ func (s *Server) sampleMetrics(ctx context.Context) (state metrics.State, err er
 // configured counts as down.
 func addWaiting(state *metrics.State, counts []queue.Count, now time.Time) {
 	for _, c := range counts {
-		i := slices.IndexFunc(state.Waiting, func(w metrics.Waiting) bool { return w.Relay == c.Relay && w.Reason == string(c.State) })
+		region := app.QueueRegion(c.Queue)
+		i := slices.IndexFunc(state.Waiting, func(w metrics.Waiting) bool { return w.Relay == region && w.Reason == string(c.State) })
 		if i < 0 {
 			i = len(state.Waiting)
-			state.Waiting = append(state.Waiting, metrics.Waiting{Relay: c.Relay, Reason: string(c.State)})
+			state.Waiting = append(state.Waiting, metrics.Waiting{Relay: region, Reason: string(c.State)})
 		}
 		state.Waiting[i].Count += c.Count
-		at := slices.IndexFunc(state.Relays, func(r metrics.Relay) bool { return r.Name == c.Relay })
+		at := slices.IndexFunc(state.Relays, func(r metrics.Relay) bool { return r.Region == region })
 		if at < 0 {
 			at = len(state.Relays)
-			state.Relays = append(state.Relays, metrics.Relay{Name: c.Relay})
+			state.Relays = append(state.Relays, metrics.Relay{Name: region, Region: region})
 		}
 		switch c.State {
 		case queue.Due, queue.Retry, queue.Relay:

@@ -32,6 +32,7 @@ import (
 	"mailer/app/operate/stats"
 	"mailer/app/rules/dnsplan"
 	"mailer/app/rules/relayurl"
+	"mailer/app/rules/webhook"
 	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/guardrails"
@@ -222,7 +223,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
 	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
-	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
+	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe,
+		Announce: func(tx *db.Tx, data webhook.RelaySwitch) error {
+			return s.Webhooks.AnnounceServer(tx, webhook.RelaySwitched, data)
+		}})
 	s.Backup = backup.New(b, cfg.Backup)
 	s.Queue = queue.New(b, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
 	s.Certificates = certificates.New(b, cfg.Certificates)

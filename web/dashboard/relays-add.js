@@ -30,11 +30,11 @@ export function Steps({ test }) {
 	${left.map((step) => html`<tr key=${step}><td><${Status} of="neutral" word=${t('relays.notRun')} /></td><td class="medium nowrap">${t(`relays.steps.${step}`)}</td><td></td><td class="num muted">–</td></tr>`)}</tbody></table>`;
 }
 
-/** Asks for a relay and tries it; resolves to its name. */
-export const addDialog = () => dialog((close) => html`<${Add} close=${close} />`);
+/** Asks for a relay and tries it; resolves to its name. With a region it is a reserve of that one. */
+export const addDialog = (region = '') => dialog((close) => html`<${Add} to=${region} close=${close} />`);
 
-function Add({ close }) {
-	const [form, setForm] = useState({ ...emptyRelay, region: '' });
+function Add({ to, close }) {
+	const [form, setForm] = useState({ ...emptyRelay, region: to, name: '' });
 	const [wrong, setWrong] = useState('');
 	const [test, setTest] = useState(/** @type {any} */ (null));
 	const [region, setRegion] = useState('');
@@ -42,10 +42,10 @@ function Add({ close }) {
 	const add = async () => {
 		setWrong('');
 		try {
-			const added = await api.post('/relays', { region: form.region.trim() || undefined, url: relayURL(form) }, { team: null });
+			const added = await api.post('/relays', { region: form.region.trim() || undefined, ...(to && { name: form.name.trim(), reserve: true }), url: relayURL(form) }, { team: null });
 			setRegion(added.region);
 			setTest({ running: true });
-			setTest(await api.post(encoded`/relays/${added.region}/test`, undefined, { team: null }));
+			setTest(await api.post(encoded`/relays/${to || added.region}/test`, undefined, { team: null, query: to ? { name: added.region } : {} }));
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setTest(null);
@@ -53,8 +53,8 @@ function Add({ close }) {
 		}
 	};
 	if (test) return html`<${DialogBody} title=${region} onSubmit=${() => close(region)} acts=${test.running ? '' : html`${!test.ok && html`<${Button} kind="quiet" onClick=${() => setTest(null)}>${t('relays.mend')}<//>`}<${Button} type="submit" kind="primary">${t('relays.done')}<//>`}><${Steps} test=${test} />${!test.running && html`<${Notice} kind=${test.ok ? 'good' : 'warn'}>${t(test.ok ? 'relays.works' : 'relays.worksNot')}<//>`}<//>`;
-	return html`<${DialogBody} title=${t('relays.add')} onSubmit=${add} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!form.host.trim()}>${t('relays.addAct')}<//>`}>
+	return html`<${DialogBody} title=${to ? t('relays.regions.addTo', { region: to }) : t('relays.add')} onSubmit=${add} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!form.host.trim() || (to && !form.name.trim())}>${t('relays.addAct')}<//>`}>
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
 		<${RelayFields} values=${form} set=${set} reports />
-		<${Input} label=${t('relays.name')} mono value=${form.region} onInput=${(region) => set({ region })} placeholder="eu-west-1" hint=${t('relays.nameHint')} autocomplete="off" /><//>`;
+		${to ? html`<${Input} label=${t('relays.name')} mono required value=${form.name} onInput=${(name) => set({ name })} placeholder="postmark" hint=${t('relays.regions.nameHint')} autocomplete="off" />` : html`<${Input} label=${t('relays.name')} mono value=${form.region} onInput=${(region) => set({ region })} placeholder="eu-west-1" hint=${t('relays.nameHint')} autocomplete="off" />`}<//>`;
 }

@@ -7,6 +7,12 @@ import { encoded } from './paths.js';
 import { base } from './router.js';
 import { Bones, Status } from './ui/base.js';
 
+/** The full name of a relay. @param {any} r */
+export const nameOf = (r) => r.name ?? r.region;
+
+/** What names one relay of a region with reserves in the API; nothing for a relay that is alone. @param {any} r */
+export const only = (r) => (r.sent_hour === undefined && !r.name ? {} : { name: nameOf(r) });
+
 /** The state of a relay in a line. @param {any} r */
 export function doing(r) {
 	const parts = [];
@@ -19,11 +25,11 @@ export function doing(r) {
 }
 
 /** A relay as a line of a list. @param {{of: any}} props */
-export const Light = ({ of: r }) => html`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${base + encoded`/operator/relays?relay=${r.region}`}>${r.region}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t('relays.wait', { n: number(r.waiting) }) : t('relays.noneWaits')}</span></li>`;
+export const Light = ({ of: r }) => html`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${base + encoded`/operator/relays?relay=${nameOf(r)}`}>${nameOf(r)}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t('relays.wait', { n: number(r.waiting) }) : t('relays.noneWaits')}</span></li>`;
 
 /** All relays. */
 export function Relays() {
 	if (!relays.value) return html`<${Bones} rows=${2} />`;
 	if (!relays.value.length) return html`<p class="muted">${t('relays.none')}</p>`;
-	return html`<ul class="items">${relays.value.map((r) => html`<${Light} key=${r.region} of=${r} />`)}</ul>`;
+	return html`<ul class="items">${relays.value.map((r) => html`<${Light} key=${nameOf(r)} of=${r} />`)}</ul>`;
 }

@@ -71,7 +71,7 @@ type queueResult struct {
 type QueueFilter struct {
 	IDs         []string    `json:"ids,omitempty" maxItems:"1000" doc:"Emails, or one broadcast"`
 	Team        string      `json:"team,omitempty" doc:"Name or id, where an operator acts on all teams"`
-	Relay       string      `json:"relay,omitempty" doc:"Region of the relay"`
+	Relay       string      `json:"relay,omitempty" doc:"Region, or a relay of a region: mail that leaves through no other one"`
 	FromDomain  string      `json:"from_domain,omitempty"`
 	ToDomain    string      `json:"to_domain,omitempty" doc:"Of a recipient that waits"`
 	State       queue.State `json:"state,omitempty" enum:"due,scheduled,retry,held,relay,quota,paced"`
@@ -85,7 +85,8 @@ type QueueFilter struct {
 // moveRequest is the body of POST /queue/move.
 type moveRequest struct {
 	QueueFilter
-	To string `json:"to_relay" minLength:"1" doc:"Region of the relay through which it is to leave"`
+	To     string `json:"to_relay" minLength:"1" doc:"Region of the relay through which it is to leave; with doubts, a relay of the same region"`
+	Doubts bool   `json:"doubts,omitempty" doc:"Send mail through another relay of its region although the one named by relay may have sent it: recipients may get it twice"`
 }
 
 // requeueRequest is the body of POST /queue/requeue.
@@ -106,7 +107,7 @@ type queueInput struct {
 	Before      string         `query:"before" format:"uuid" doc:"The id of the first row of the page after: older rows come"`
 	IDs         string         `query:"id" format:"uuid" doc:"An email, or a broadcast"`
 	Team        string         `query:"team" doc:"Name or id, where an operator asks about all teams"`
-	Relay       string         `query:"relay" doc:"Region of the relay"`
+	Relay       string         `query:"relay" doc:"Region, or a relay of a region: mail that leaves through no other one"`
 	FromDomain  string         `query:"from_domain"`
 	ToDomain    string         `query:"to_domain" doc:"Of a recipient that waits"`
 	State       string         `query:"state" enum:"due,scheduled,retry,held,relay,quota,paced"`
@@ -289,6 +290,9 @@ func (r QueueRoutes) move(ctx context.Context, key *app.Key, _ *struct{}, b *mov
 	f, err := b.filter(key)
 	if err != nil {
 		return nil, err
+	}
+	if b.Doubts {
+		return resultOf(r.Service.ReleaseDoubts(ctx, f, b.To))
 	}
 	return resultOf(r.Service.Move(ctx, f, b.To))
 }

@@ -7,6 +7,8 @@ const (
 	nameWaiting   = "mailer_queue_waiting"
 	nameOldest    = "mailer_queue_oldest_seconds"
 	nameUp        = "mailer_relay_up"
+	nameActive    = "mailer_relay_active"
+	nameSwitches  = "mailer_relay_switches_total"
 	nameSends     = "mailer_send_seconds"
 	nameDoubts    = "mailer_doubts_total"
 	nameRequests  = "mailer_http_request_seconds"
@@ -31,6 +33,8 @@ func Families() []Family {
 		{nameWaiting, "gauge", "Emails and recipients of broadcasts that wait, by relay and reason."},
 		{nameOldest, "gauge", "How long the oldest email waits that could leave if nothing hindered it; 0: none does."},
 		{nameUp, "gauge", "1 while the relay takes mail, 0 while it rests or is paused."},
+		{nameActive, "gauge", "1 for the relay through which the mail of a region with reserves leaves, 0 for its others."},
+		{nameSwitches, "counter", "Switches of a region to another of its relays."},
 		{nameSends, "histogram", "Time of a transaction with a relay, up to the reply to its last command; the wait for a connection included."},
 		{nameDoubts, "counter", "Transactions whose outcome is unknown: the message is sent again unless a report settles it."},
 		{nameRequests, "histogram", "Time from a request's head to the end of its answer, of all requests to the HTTP API."},

@@ -36,6 +36,7 @@ type Metrics struct {
 	accepted, doubts         *vm.Counter
 	commits, requests, sends *vm.PrometheusHistogram
 	results, attempts, codes *vm.Set // one series for each set of labels
+	switches                 *vm.Set
 	counted                  []counted
 	watch                    watch
 }
@@ -65,6 +66,7 @@ func New() *Metrics {
 			m.ofCode(class)
 		}
 	}
+	m.switches = set(nameSwitches)
 	m.attempts = set(nameAttempts)
 	m.Attempt(true, 0)
 	m.Attempt(false, 0)
@@ -97,6 +99,13 @@ func (m *Metrics) Send(took time.Duration) {
 func (m *Metrics) Doubt() {
 	if m != nil {
 		m.doubts.Inc()
+	}
+}
+
+// Switch counts n switches of a region to another relay.
+func (m *Metrics) Switch(region string, n int) {
+	if m != nil {
+		m.switches.GetOrCreateCounter(series(nameSwitches, "region", region)).Add(n)
 	}
 }
 

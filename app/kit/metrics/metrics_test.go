@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 	m := New()
 	m.Watch(func(context.Context) (State, error) {
 		return State{Relays: []Relay{{Name: "us-east-1", Up: true, Oldest: 90 * time.Second}, {Name: `o"d\d` + "\n"}},
-			Waiting: []Waiting{{"us-east-1", "retry", 7}}, DB: 3 << 40, WAL: 2, DiskFree: 3, LastBackup: time.Now().Add(-time.Hour)}, nil
+			Waiting: []Waiting{{"us-east-1", "retry", 7}}, Active: []Active{{"us-east-1", "us-east-1/b", true}}, DB: 3 << 40, WAL: 2, DiskFree: 3, LastBackup: time.Now().Add(-time.Hour)}, nil
 	})
 	m.Accepted(2)
 	m.Result("us-east-1", Sent, 3)
@@ -60,6 +60,8 @@ func TestText(t *testing.T) {
 		`mailer_queue_waiting{relay="us-east-1",reason="retry"} 7`,
 		`mailer_queue_oldest_seconds{relay="us-east-1"} 90`,
 		`mailer_relay_up{relay="us-east-1"} 1`,
+		`mailer_relay_active{region="us-east-1",relay="us-east-1/b"} 1`,
+		`mailer_relay_switches_total{region="us-east-1"} 0`,
 		`mailer_relay_up{relay="o\"d\\d\n"} 0`,
 		`mailer_send_seconds_bucket{le="0.025"} 0`,
 		`mailer_send_seconds_bucket{le="0.05"} 1`,

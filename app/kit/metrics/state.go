@@ -10,6 +10,7 @@ import (
 type State struct {
 	Relays  []Relay
 	Waiting []Waiting
+	Active  []Active
 	// DB, WAL and DiskFree are bytes.
 	DB, WAL, DiskFree int64
 	LastBackup        time.Time // zero: no backup
@@ -18,8 +19,15 @@ type State struct {
 // Relay is the state of a relay.
 type Relay struct {
 	Name   string
+	Region string
 	Up     bool          // it accepts mail
 	Oldest time.Duration // waiting time of the oldest mail that could be sent
+}
+
+// Active says whether the mail of a region leaves through one of its relays.
+type Active struct {
+	Region, Relay string
+	Active        bool
 }
 
 // Waiting is the number of emails that wait for a relay for a reason.

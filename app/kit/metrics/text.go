@@ -24,6 +24,9 @@ func (m *Metrics) text(state *State) []byte {
 				m.Result(r.Name, result, 0)
 			}
 		}
+		for _, a := range state.Active {
+			m.Switch(a.Region, 0)
+		}
 		state.write(shown, clock.Now())
 	}
 	for _, c := range m.counted {
@@ -61,6 +64,13 @@ func (s *State) write(shown map[string]*bytes.Buffer, now time.Time) {
 			up = 1
 		}
 		put(nameUp, up, "relay", r.Name)
+	}
+	for _, a := range s.Active {
+		active := 0.
+		if a.Active {
+			active = 1
+		}
+		put(nameActive, active, "region", a.Region, "relay", a.Relay)
 	}
 	put(nameDB, float64(s.DB))
 	put(nameWAL, float64(s.WAL))

@@ -158,6 +158,9 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 			c = ofRelay(&r, "relay_failing", "reason", textOf(r.Reason))
 		}
 		checks = append(checks, c)
+		if r.Failover != nil {
+			checks = append(checks, ofRegion(r.Region, r.Failover)...)
+		}
 	}
 	reports, err := s.reserveReports(ctx, all)
 	return append(checks, reports...), err
@@ -193,6 +196,18 @@ func (s *Service) reserveReports(ctx context.Context, all []relays.Status) (chec
 	return checks, nil
 }
 
+// ofRegion returns what an operator should know of a region with reserves.
+func ofRegion(region string, f *relays.Failover) (checks []Check) {
+	name := "region " + region
+	if f.Available != nil {
+		checks = append(checks, bad(name, "region_available", region, "region", region, "relay", app.ShortRelay(*f.Available)))
+	}
+	if f.HeldUntil != nil {
+		checks = append(checks, bad(name, "region_held", region, "region", region, "relay", app.ShortRelay(f.Active), "until", *f.HeldUntil))
+	}
+	return checks
+}
+
 // ofRelay returns a failed check of a relay.
 func ofRelay(r *relays.Status, id, what, message string) Check {
 	c := bad("relay "+r.FullName(), id, r.FullName(), "relay", r.FullName(), "host", r.Host, what, message)
@@ -224,7 +239,7 @@ func (s *Service) knownQueue(ctx context.Context) ([]Check, error) {
 			late += row.Count
 			first = base.Earlier(first, row.Oldest)
 		}
-		if row.State == queue.Relay && s.Settings.MissingRelay(row.Relay) != "" && s.Settings.RelayMode() == base.RelayConfigured {
+		if row.State == queue.Relay && s.Settings.MissingRelay(row.Queue) != "" && s.Settings.RelayMode() == base.RelayConfigured {
 			checks = append(checks, bad(name, "queue_no_relay", row.Relay, "relay", row.Relay, "count", strconv.FormatInt(row.Count, 10)))
 		}
 	}

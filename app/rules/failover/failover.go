@@ -7,7 +7,10 @@ package failover
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"mailer/app"
 )
 
 // Mode says who switches.
@@ -103,7 +106,7 @@ func Next(p Policy, relays []Relay, routes []string, was State, now time.Time) D
 		at = slices.IndexFunc(relays, func(r Relay) bool { return r.Name == st.Active })
 	}
 	if at < 0 { // the active relay was removed
-		d.change(&relays[0], fmt.Sprintf("%s was removed", st.Active), now)
+		d.change(&relays[0], fmt.Sprintf("%s was removed", app.ShortRelay(st.Active)), now)
 		d.State.ByOperator = false
 		at = 0
 	}
@@ -161,12 +164,21 @@ func (r *region) leave(d *Decision, active *Relay) {
 			d.State.Available = next.Name
 			continue
 		}
-		why := fmt.Sprintf("%s is paused", active.Name)
+		why := fmt.Sprintf("%s was paused", app.ShortRelay(active.Name))
 		if !active.Paused {
-			why = fmt.Sprintf("%s can't be used since %s: %s", active.Name, active.UnusableSince.UTC().Format(time.RFC3339), active.Why)
+			why = fmt.Sprintf("%s could not be %s since %s: %s", app.ShortRelay(active.Name), verb(active.Why), active.UnusableSince.UTC().Format(time.RFC3339), active.Why)
 		}
 		d.change(next, why, r.now)
 	}
+}
+
+// verb says what could not be done with a relay that is unusable for a reason, which begins with the
+// stage.
+func verb(why string) string {
+	if strings.HasPrefix(why, string(app.StageConnect)+":") {
+		return "reached"
+	}
+	return "used"
 }
 
 // goBack returns to an earlier relay that has passed probes for long enough.
@@ -180,7 +192,7 @@ func (r *region) goBack(d *Decision, at int) {
 			continue
 		}
 		if earlier.passes(r.now) && r.now.Sub(earlier.Probe.OKSince) >= r.BackAfter {
-			d.change(earlier, fmt.Sprintf("%s has passed its tests for %s", earlier.Name, r.BackAfter), r.now)
+			d.change(earlier, fmt.Sprintf("%s has passed its tests for %s", app.ShortRelay(earlier.Name), r.BackAfter), r.now)
 		}
 	}
 }

@@ -218,7 +218,7 @@ func TestReasonNamesTheReply(t *testing.T) {
 	tr.relays[0].Why = "auth: 535 5.7.8 no"
 	tr.fail("a")
 	tr.run(3 * time.Minute)
-	if want := "a can't be used since 2026-11-27T10:00:00Z: auth: 535 5.7.8 no"; tr.state.Reason != want {
+	if want := "a could not be used since 2026-11-27T10:00:00Z: auth: 535 5.7.8 no"; tr.state.Reason != want {
 		t.Errorf("reason %q, want %q", tr.state.Reason, want)
 	}
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ func (f *Facts) outcomes() []outcome {
 		r := &recipients[i]
 		e := f.outcomeOf(r)
 		e.params.Address, e.params.Domain = r.Address, domainOf(r.Address)
-		e.params.Relay, e.params.FromDomain, e.params.BroadcastID = f.Relay, f.FromDomain, f.BroadcastID
+		e.params.Relay, e.params.FromDomain, e.params.BroadcastID = cmp.Or(e.params.Relay, f.Relay), f.FromDomain, f.BroadcastID
 		if listedMatters[e.code] {
 			e.params.SuppressedSince = stamp(r.Listed.Since)
 		}
@@ -86,8 +87,10 @@ func (f *Facts) arrived(r *Recipient, p VerdictParams) outcome {
 	case f.Relay == app.CaptureRegion:
 		return outcome{Captured, p}
 	case r.State == app.Sent:
+		f.setReserve(r, &p)
 		return outcome{Sent, p}
 	case r.State == app.Delivered, len(f.Recipients) > 1 && (r.State == app.Opened || r.State == app.Clicked):
+		f.setReserve(r, &p)
 		return outcome{Delivered, p}
 	case r.State == app.Opened:
 		return outcome{Opened, p}
@@ -95,6 +98,13 @@ func (f *Facts) arrived(r *Recipient, p VerdictParams) outcome {
 		return outcome{Clicked, p}
 	}
 	return outcome{Unknown, p}
+}
+
+// setReserve sets that a reserve of the region sent an email.
+func (f *Facts) setReserve(r *Recipient, p *VerdictParams) {
+	if d := f.eventOf(r, app.EventType(app.Sent)).Detail; d.Because != "" {
+		p.Region, p.Relay, p.Because = f.Relay, app.ShortRelay(d.Relay), d.Because
+	}
 }
 
 // read replaces delivered outcomes by opened, clicked or unsubscribed if all recipients were

@@ -15,6 +15,9 @@ type VerdictParams struct {
 	Domain          string `json:"domain,omitempty" doc:"Of the address"`
 	FromDomain      string `json:"from_domain,omitempty" doc:"Of the sender"`
 	Relay           string `json:"relay,omitempty" doc:"The region of the relay"`
+	Region          string `json:"region,omitempty" doc:"The region, if a reserve sent it; because says why"`
+	Because         string `json:"because,omitempty" doc:"Why a reserve sent it, in words"`
+	Kept            string `json:"kept,omitempty" doc:"The only relay through which it may leave"`
 	Server          string `json:"server,omitempty" doc:"Who answered so: the relay, or the domain of the address"`
 	BroadcastID     string `json:"broadcast_id,omitempty"`
 	Count           int    `json:"count,omitempty" doc:"Of recipients that this is about"`
@@ -42,7 +45,7 @@ type value struct{ name, text string }
 // values returns all parameters in the order of the fields.
 func (p *VerdictParams) values() []value {
 	return []value{
-		{"address", p.Address}, {"domain", p.Domain}, {"from_domain", p.FromDomain}, {"relay", p.Relay}, {"server", p.Server}, {"broadcast_id", p.BroadcastID},
+		{"address", p.Address}, {"domain", p.Domain}, {"from_domain", p.FromDomain}, {"relay", p.Relay}, {"region", p.Region}, {"because", p.Because}, {"kept", p.Kept}, {"server", p.Server}, {"broadcast_id", p.BroadcastID},
 		{"count", number(p.Count)}, {"total", number(p.Total)}, {"reached", number(p.Reached)}, {"attempts", number(p.Attempts)},
 		{"reply_code", number(p.ReplyCode)}, {"enhanced_code", p.EnhancedCode}, {"answer", p.Answer}, {"said", p.Said},
 		{"at", p.At}, {"since", p.Since}, {"next_at", p.NextAt}, {"until", p.Until}, {"gives_up_at", p.GivesUpAt}, {"suppressed_since", p.SuppressedSince},

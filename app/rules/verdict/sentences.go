@@ -227,7 +227,7 @@ const (
 const triedAgain = "it is retried automatically[ until {gives_up_at}]"
 
 var delays = []Template{
-	{Doubt, Warn, "The relay {relay} may have accepted it: its reply was lost[ at {at}]. It is sent again[ at {next_at}] with the same Message-ID.", "",
+	{Doubt, Warn, "The relay {relay} may have accepted it: its reply was lost[ at {at}].[ It is kept for {kept}, which may have sent it.] It is sent again[ at {next_at}] with the same Message-ID.", "",
 		"Nothing to do: it is not sent again if a provider report gives the result first. A second copy has the same Message-ID."},
 	{DeferredRefused, Warn, "{server} rejected it[ for {address}][ ({answer})]; one more attempt[ at {next_at}] decides.",
 		"{server} rejected it for {count} recipients[ ({answer})]; one more attempt[ at {next_at}] decides.",
@@ -302,6 +302,9 @@ const (
 	Leaving           Code = "leaving"
 )
 
+// throughReserve ends the sentence about mail that a reserve of the region sent.
+const throughReserve = "[ It was sent through {relay}, the reserve of {region}, because {because}.]"
+
 var normal = []Template{
 	{WaitingRelayLimit, Warn, "Queued: the relay {relay} has reached its limit of messages in 24 hours[; sending resumes at {next_at}].", "",
 		"Nothing to do: it is sent automatically. If this happens often, ask the provider for a higher limit."},
@@ -337,9 +340,9 @@ var delivered = []Template{
 		"To send it, ask the operator to start the server with a relay and run mailer queue requeue --captured."},
 	{TestRecipient, Neutral, "{address} is a test recipient: it counts as {outcome}, and nothing was sent.", "{count} test recipients: they count as {outcome}, and nothing was sent.",
 		"Nothing to do: the test worked."},
-	{Sent, Neutral, "The relay {relay} accepted it for {address}[ at {at}]; no delivery report yet.", "The relay {relay} accepted it for {count} recipients[, the last at {at}]; no delivery report yet.",
+	{Sent, Neutral, "The relay {relay} accepted it for {address}[ at {at}]; no delivery report yet." + throughReserve, "The relay {relay} accepted it for {count} recipients[, the last at {at}]; no delivery report yet." + throughReserve,
 		"Nothing to do: a bounce would appear here. Delivery is known only if the provider reports its events to this server."},
-	{Delivered, Good, "Delivered to {address}[ at {at}].", "Delivered to {count} recipients[, the last at {at}].",
+	{Delivered, Good, "Delivered to {address}[ at {at}]." + throughReserve, "Delivered to {count} recipients[, the last at {at}]." + throughReserve,
 		"Nothing to do: the recipient's mail server accepted it."},
 	{Unsubscribed, Neutral, "Delivered to {address}, who unsubscribed with it[ at {at}].", "",
 		"Nothing to do: the recipient gets no more mail of this kind."},

@@ -46,6 +46,7 @@ type Facts struct {
 	Relay       string // its relay
 	FromDomain  string // domain of the sender
 	BroadcastID string // empty: not of a broadcast
+	Kept        bool   // it leaves through no other relay than Relay
 	Recipients  []Recipient
 	Events      []app.Event // the newest events, newest first
 	Work        *Work       // nil: no work is left

@@ -305,7 +305,7 @@ func isSound(t *testing.T, name string, v *Verdict) {
 
 func TestTemplatesUseKnownParams(t *testing.T) {
 	full := VerdictParams{Address: "a", Domain: "b", FromDomain: "c", Relay: "d", Server: "e", BroadcastID: "f", Count: 1, Total: 2, Reached: 3, Attempts: 4, ReplyCode: 5,
-		EnhancedCode: "g", Answer: "h", Said: "i", At: "j", Since: "k", NextAt: "l", Until: "m", GivesUpAt: "n", SuppressedSince: "o", By: "p", Reason: "q", Outcome: "r"}
+		EnhancedCode: "g", Answer: "h", Said: "i", At: "j", Since: "k", NextAt: "l", Until: "m", GivesUpAt: "n", SuppressedSince: "o", By: "p", Reason: "q", Outcome: "r", Region: "s", Because: "t", Kept: "u"}
 	text, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)

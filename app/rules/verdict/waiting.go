@@ -17,6 +17,9 @@ func (f *Facts) waits(r *Recipient) outcome {
 	case WaitTime, WaitQuota, WaitRetry:
 		p.NextAt = stamp(w.NextAt)
 	}
+	if f.Kept && (w.Wait == WaitTurn || w.Wait == WaitBlocked) && f.lastTry(r).Type == app.EventInDoubt {
+		return f.again(r, p)
+	}
 	switch w.Wait {
 	case WaitTurn:
 		return outcome{Queued, p}
@@ -50,18 +53,16 @@ func (f *Facts) held(r *Recipient, p VerdictParams) outcome {
 	return outcome{Held, p}
 }
 
-// again returns the outcome of a recipient that waits for another attempt: the result of the last
-// one. Events before a requeue are ignored.
+// again returns the outcome of a recipient that waits for another attempt: the result of the last.
 func (f *Facts) again(r *Recipient, p VerdictParams) outcome {
-	events := f.Events
-	if at := slices.IndexFunc(events, func(ev app.Event) bool { return ev.Type == app.EventRequeued }); at >= 0 {
-		events = events[:at]
-	}
 	p.GivesUpAt = stamp(f.Work.GivesUpAt)
-	ev := newestOf(events, r, []app.EventType{app.EventDeferred, app.EventInDoubt, app.EventInterrupted})
+	ev := f.lastTry(r)
 	p.At = stamp(ev.CreatedAt)
 	switch ev.Type {
 	case app.EventInDoubt:
+		if f.Kept {
+			p.Kept = f.Relay
+		}
 		return outcome{Doubt, p}
 	case app.EventInterrupted:
 		return outcome{Interrupted, p}
@@ -75,6 +76,15 @@ func (f *Facts) again(r *Recipient, p VerdictParams) outcome {
 		return outcome{code, p}
 	}
 	return outcome{WaitingRetry, p}
+}
+
+// lastTry returns the result of the last attempt since the email was queued, or queued again.
+func (f *Facts) lastTry(r *Recipient) app.Event {
+	events := f.Events
+	if at := slices.IndexFunc(events, func(ev app.Event) bool { return ev.Type == app.EventRequeued }); at >= 0 {
+		events = events[:at]
+	}
+	return newestOf(events, r, []app.EventType{app.EventDeferred, app.EventInDoubt, app.EventInterrupted})
 }
 
 // blocked returns why nothing of the sender is sent.

@@ -38,6 +38,7 @@ const (
 	DeliverabilityPaused  EventName = "deliverability.paused"
 	QuotaWarning          EventName = "quota.warning"
 	QuotaReached          EventName = "quota.reached"
+	RelaySwitched         EventName = "relay.switched"
 )
 
 // EventNames returns all names in documentation order.
@@ -50,6 +51,12 @@ func EventNames() []EventName {
 	}
 }
 
+// ServerEvents are the names of events about the server, which only webhooks of ScopeServer get.
+func ServerEvents() []EventName { return []EventName{RelaySwitched} }
+
+// OfServer reports whether only webhooks of ScopeServer get the event.
+func (n EventName) OfServer() bool { return slices.Contains(ServerEvents(), n) }
+
 // notSentYet are Resend's events that this service does not send. Webhooks may subscribe to them,
 // since Resend's clients subscribe to all events.
 var notSentYet = []EventName{
@@ -59,10 +66,10 @@ var notSentYet = []EventName{
 }
 
 // Subscribable returns all names that webhooks may subscribe to.
-func Subscribable() []EventName { return slices.Concat(EventNames(), notSentYet) }
+func Subscribable() []EventName { return slices.Concat(EventNames(), ServerEvents(), notSentYet) }
 
 // sent reports whether this service sends the event.
-func (n EventName) sent() bool { return slices.Contains(EventNames(), n) }
+func (n EventName) sent() bool { return slices.Contains(EventNames(), n) || n.OfServer() }
 
 // NotSent reports whether webhooks may subscribe to the event but never get it.
 func (n EventName) NotSent() bool { return slices.Contains(notSentYet, n) }
@@ -77,7 +84,7 @@ func (w *Webhook) CheckTest(name EventName) (EventName, error) {
 		return "", app.Invalid("event", "is required: this service does not send any of the webhook's events yet")
 	case name.NotSent():
 		return "", app.Invalid("event", "is %s, which this service does not send yet", name)
-	case !name.sent():
+	case !name.sent() || name.OfServer() && w.Scope != ScopeServer:
 		return "", app.Invalid("event", "is not the name of an event")
 	}
 	return name, nil
@@ -91,6 +98,15 @@ type Event struct {
 	Type      EventName
 	Payload   []byte // JSON: {type,created_at,data}
 	CreatedAt time.Time
+}
+
+// RelaySwitch is the data of relay.switched. Relays are named in full.
+type RelaySwitch struct {
+	Region string `json:"region"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
+	At     string `json:"at"`
 }
 
 // EventRetention is how long events are stored.

@@ -6,6 +6,7 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/netip"
@@ -39,6 +40,15 @@ func (s Status) validate() error {
 	return app.Invalid("status", "must be enabled or disabled")
 }
 
+// Scope says which events a webhook may get.
+type Scope string
+
+// The scopes.
+const (
+	ScopeTeam   Scope = "team"
+	ScopeServer Scope = "server" // also events about the server: an operator made it
+)
+
 // Webhook is an endpoint that gets events of a team.
 type Webhook struct {
 	ID           string
@@ -46,6 +56,7 @@ type Webhook struct {
 	Endpoint     string
 	Events       []EventName // distinct
 	Status       Status
+	Scope        Scope
 	Sealed       []byte          // the secrets in stored form
 	Secrets      []SigningSecret // newest first; empty if not read
 	FailingSince time.Time       // first failure since the last success; zero: it works
@@ -85,17 +96,21 @@ type Input struct {
 	Events   []EventName
 	Status   Status
 	Secret   string // whsec_…
+	Scope    Scope  // empty: ScopeTeam
 }
 
 // Validate checks the fields and returns the webhook without id, team and time, but with its
 // secret. allow are the ranges in which endpoints may be private and use plain http.
 func (in *Input) Validate(allow []netip.Prefix) (Webhook, error) {
-	w := Webhook{Endpoint: in.Endpoint, Status: Enabled}
+	w := Webhook{Endpoint: in.Endpoint, Status: Enabled, Scope: cmp.Or(in.Scope, ScopeTeam)}
+	if w.Scope != ScopeTeam && w.Scope != ScopeServer {
+		return Webhook{}, app.Invalid("scope", "must be team or server")
+	}
 	if err := checkEndpoint(in.Endpoint, allow); err != nil {
 		return Webhook{}, err
 	}
 	var err error
-	if w.Events, err = eventNames(in.Events); err != nil {
+	if w.Events, err = eventNames(in.Events, w.Scope); err != nil {
 		return Webhook{}, err
 	}
 	if in.Status != "" {
@@ -125,7 +140,7 @@ func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 		w.Endpoint, w.FailingSince = p.Endpoint, time.Time{}
 	}
 	if len(p.Events) > 0 {
-		events, err := eventNames(p.Events)
+		events, err := eventNames(p.Events, w.Scope)
 		if err != nil {
 			return w, err
 		}
@@ -142,7 +157,7 @@ func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 }
 
 // eventNames checks a list of names and returns the distinct ones.
-func eventNames(names []EventName) ([]EventName, error) {
+func eventNames(names []EventName, scope Scope) ([]EventName, error) {
 	switch {
 	case len(names) == 0:
 		return nil, app.Invalid("events", "is required")
@@ -151,7 +166,7 @@ func eventNames(names []EventName) ([]EventName, error) {
 	}
 	var out []EventName
 	for i, name := range names {
-		if !name.sent() && !name.NotSent() {
+		if !name.sent() && !name.NotSent() || name.OfServer() && scope != ScopeServer {
 			return nil, unknownEvent(i, name)
 		}
 		if !slices.Contains(out, name) {
@@ -171,7 +186,7 @@ func unknownEvent(i int, name EventName) error {
 		return app.Invalid(field, "is not the name of an event")
 	}
 	var names []string
-	for _, known := range Subscribable() {
+	for _, known := range slices.Concat(EventNames(), notSentYet) {
 		names = append(names, string(known))
 	}
 	const typo = 2 // letters

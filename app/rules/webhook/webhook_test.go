@@ -98,7 +98,8 @@ func TestEventsOfWebhooks(t *testing.T) {
 		field  string // of the error; empty: none
 	}{
 		{EventNames(), ""},
-		{Subscribable(), ""},
+		{slices.Concat(EventNames(), notSentYet), ""},
+		{[]EventName{RelaySwitched}, "`events[0]` is relay.switched, which is not an event of this service: remove it"},
 		{nil, "`events`"},
 		{[]EventName{"email.replied"}, "`events[0]` is email.replied, which is not an event of this service: remove it"},
 		{[]EventName{EmailSent, "email.lost"}, "`events[1]`"},

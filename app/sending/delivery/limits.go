@@ -22,7 +22,7 @@ const mailPriority = 5 * time.Second
 
 // limits enforces what a relay allows: messages per second (see rateLimit) and messages in any 24
 // hours, counted by minute. The Write that commits a unit stores the count; without a daily limit
-// it is only kept in memory, for forecasts.
+// and reserves of its region it is only kept in memory, for forecasts.
 type limits struct {
 	*rateLimit
 	relay        string
@@ -37,6 +37,7 @@ type limits struct {
 	stale             bool              // other servers may have sent since the last reload
 	reservedUsage     usage             // reservations that are not stored yet
 	daily             int64             // 0: no limit
+	counted           bool              // messages are counted in the database without a daily limit too
 	bulkLimit         int64             // how much of daily broadcasts may use
 	loaded            bool              // stored usage of earlier processes was read
 	minutes           [dayMinutes]usage // messages committed or reserved, by Unix minute % dayMinutes
@@ -99,6 +100,13 @@ func (l *limits) setRelay(r relayurl.Relay) {
 	l.rate = r.Rate
 	l.applyServerShare()
 	l.daily, l.bulkLimit = r.Daily, pacing.BulkShare(r.Daily, l.bulkFraction)
+}
+
+// setCounted sets whether messages are counted in the database without a daily limit too.
+func (l *limits) setCounted(counted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counted = counted
 }
 
 // setBulkShare changes the fraction of the daily limit that broadcasts may use.
@@ -278,9 +286,10 @@ var errDailyLimit = errors.New("the daily limit is used up")
 // count stores a committed message in the transaction that commits it. Error: errDailyLimit.
 func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	l.mu.Lock()
-	daily, share, alone := l.daily, l.bulkLimit, l.serverCount == 1 && !l.stale
+	daily, share, alone := l.daily, l.bulkLimit, l.serverCount == 1 && !l.stale || l.daily == 0
+	counted := l.counted
 	l.mu.Unlock()
-	if daily == 0 {
+	if daily == 0 && !counted {
 		return nil
 	}
 	n := int64(0)

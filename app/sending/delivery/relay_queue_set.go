@@ -133,6 +133,13 @@ func (s *relaySet) plan() (out []planned) {
 	return out
 }
 
+// countTraffic lets the relays of regions with reserves count what leaves through them.
+func (s *relaySet) countTraffic() {
+	for _, e := range s.endpoints {
+		e.limits.setCounted(slices.ContainsFunc(s.regions, func(r Region) bool { return len(r.Relays) > 1 && slices.Contains(r.Relays, e.name) }))
+	}
+}
+
 // planned is a queue that is wanted.
 type planned struct {
 	carried
@@ -249,6 +256,7 @@ func (o *RelayQueues) configure(routes []Route) {
 	for _, route := range routes {
 		next.endpoints = append(next.endpoints, newEndpoint(o.s, route, nil))
 	}
+	next.countTraffic()
 	for _, p := range next.plan() {
 		next.queues = append(next.queues, newRelayQueue(o.s, p.carried, p.through, o.claimsOf(p.key)))
 	}
@@ -340,6 +348,9 @@ func RegionSettings(list []relayurl.Relay, regions []Region, capture bool) []bas
 		}
 		if !capture {
 			r.Rules = region.queuedRules()
+		}
+		if region.pinned() && !capture {
+			r.Relays, r.Active = region.Relays, cmp.Or(region.Emails, region.Relays[0])
 		}
 		out = append(out, r)
 	}
@@ -446,6 +457,7 @@ func (o *RelayQueues) connect(relay relayurl.Relay) (Sender, error) {
 // replace makes next the current set: it drains the queues and endpoints that next does not have and
 // starts the new ones.
 func (o *RelayQueues) replace(ctx context.Context, before, next *relaySet) error {
+	next.countTraffic()
 	for _, p := range next.plan() {
 		same := slices.IndexFunc(before.queues, func(l *relayQueue) bool { return l.carried == p.carried && l.endpoint == p.through })
 		if same >= 0 {

@@ -28,7 +28,7 @@ type waitingMail struct {
 
 // String describes the waiting mail.
 func (w waitingMail) String() string {
-	return fmt.Sprintf("%d emails and %d broadcasts wait for the relay %s", w.emails, w.broadcasts, w.relay)
+	return fmt.Sprintf("%d emails and %d broadcasts wait for the relay %s", w.emails, w.broadcasts, app.QueueName(w.relay))
 }
 
 // waitingUnroutable returns the mail that waits for relays other than those that are carried,
@@ -90,7 +90,7 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 		return s.SendsRegion(name) || s.RelayQueues.now().endpoint(name) != nil || slices.ContainsFunc(found, func(w waitingMail) bool { return w.relay == name })
 	})
 	for _, w := range found {
-		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", w.relay, "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.unroutableHelp(w.relay))
+		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", app.QueueName(w.relay), "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.unroutableHelp(w.relay))
 	}
 	if len(found)+len(over) == 0 {
 		return nil
@@ -123,7 +123,11 @@ func countText(n, limit int64) string {
 }
 
 // unroutableHelp says how an operator gets the mail of a missing relay sent.
-func (s *Service) unroutableHelp(relay string) string {
+func (s *Service) unroutableHelp(queue string) string {
+	relay := app.QueueName(queue)
+	if app.FixedRelay(queue) != "" {
+		return fmt.Sprintf("it may have left through that relay: add it again with mailer relays add %[1]s --reserve --url-file FILE, or send it through another one with mailer queue release --doubts --relay %[1]s --to-relay RELAY", relay)
+	}
 	switch relay {
 	case app.CaptureRegion:
 		return "it was accepted while mail was captured and leaves through no real relay: cancel it, or start with --capture once more"
@@ -154,7 +158,7 @@ func (s *Service) MarkUnroutable(tx *db.Tx, relay string) error {
 	if err := tx.CloseTroubles(relay); err != nil { // troubles of an earlier server
 		return err
 	}
-	return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: relay, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Relay: relay, Message: lack}})
+	return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: relay, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Relay: app.QueueName(relay), Message: lack}})
 }
 
 // countInProgress counts the units that an earlier process left in work, by relay.

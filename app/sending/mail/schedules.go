@@ -93,7 +93,7 @@ func (s *Service) Withdraw(tx *db.Tx, u app.Unit, text string) error {
 	if err := tx.SettleDoubts(u.EmailID, "canceled"); err != nil {
 		return err
 	}
-	if err := tx.InsertEvent(NewEvent(tx, u, app.EventType(app.Canceled), "", app.EventDetail{Message: text, Relay: u.Relay})); err != nil {
+	if err := tx.InsertEvent(NewEvent(tx, u, app.EventType(app.Canceled), "", app.EventDetail{Message: text, Relay: app.QueueName(u.Relay)})); err != nil {
 		return err
 	}
 	tx.AfterCommit(func() { s.recent.take(u.EmailID) })

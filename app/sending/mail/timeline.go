@@ -64,6 +64,9 @@ func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 	if history, err := r.IsHistory(emailID); err != nil || history { // its events include relay troubles
 		return events, err
 	}
+	if err := NameReserves(r, email.Relay, events); err != nil {
+		return nil, err
+	}
 	until := clock.Now()
 	open, err := r.HasUnit(emailID)
 	if err != nil {
@@ -80,6 +83,29 @@ func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 		events = append(events, troubleEvent(email, t))
 	}
 	return events, nil
+}
+
+// NameReserves adds to the events of accepted mail that a reserve of the region sent it, and why. The
+// reason is stored with the switch, once for all mail.
+func NameReserves(r *db.Reader, region string, events []app.Event) error {
+	for i := range events {
+		ev := &events[i]
+		if ev.Type != app.EventType(app.Sent) || ev.Detail.Relay == "" || ev.Detail.Relay == region || ev.Detail.Because != "" {
+			continue
+		}
+		last, err := r.LastSwitch(region, ev.CreatedAt)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read why a region switched: %w", err)
+		}
+		if d := &ev.Detail; last.Detail.Relay == d.Relay && last.Detail.Because != "" {
+			d.Because = last.Detail.Because
+			d.Message = fmt.Sprintf("Sent through %s, the reserve of %s, because %s. %s", app.ShortRelay(d.Relay), region, d.Because, d.Message)
+		}
+	}
+	return nil
 }
 
 // sortTimeline sorts events newest first.
@@ -118,6 +144,7 @@ func acceptedEvent(email *app.Email) app.Event {
 func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
 	detail := t.Detail
 	switch {
+	case !t.EndedAt.IsZero() && t.EndedAt.Equal(t.StartedAt): // a switch of the region
 	case t.Failures == 0: // without a relay nothing was tried
 		detail.Message += " (" + troubleTime(t) + ")"
 	case t.EndedAt.IsZero():
@@ -145,7 +172,7 @@ func timelinePage(events []app.Event, page app.Page) ([]app.Event, bool, error) 
 // QuotaWait returns the event of an email that waits for the next day's quota.
 func QuotaWait(tx *db.Tx, u app.Unit) app.Event {
 	return NewEvent(tx, u, app.EventQuotaWait, "", app.EventDetail{Message: "The quota of this day is used; the email waits for the next UTC day",
-		Relay: u.Relay, NextAttemptAt: app.FormatTime(plan.DayEnd(tx.Now))})
+		Relay: app.QueueName(u.Relay), NextAttemptAt: app.FormatTime(plan.DayEnd(tx.Now))})
 }
 
 // SetLastEvent sets the last_event of a unit's email. That of a broadcast recipient is derived from

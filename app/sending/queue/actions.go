@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,24 +80,67 @@ func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
 	return res, err
 }
 
+// ReleaseDoubts sends mail whose outcome at one relay is unknown through another relay of the same
+// region, on the operator's word: recipients may get it twice, with the same Message-ID. f.Relay is
+// the relay that may have sent it. Errors: CodeValidation for a relay that is missing or not of the
+// region.
+func (s *Service) ReleaseDoubts(ctx context.Context, f Filter, to string) (Result, error) {
+	if f.Relay == "" || to == "" || f.Relay == to {
+		return Result{}, app.Errorf(app.CodeValidation, "Name the relay that may have sent the mail, and another one that shall send it: --relay A --to-relay B")
+	}
+	f.Doubts = true
+	known := s.Settings.Relays().Regions
+	if !slices.ContainsFunc(known, func(r base.Region) bool { return r.Name == to || slices.Contains(r.Relays, to) }) {
+		return Result{}, app.Invalid("to_relay", "must be a relay of this server: there is no %q", to)
+	}
+	text := "Released by " + app.ActorOf(ctx).Description() + ": it is sent through " + to + ", although " + f.Relay + " may have sent it"
+	return s.apply(ctx, f, action{name: "queue.release_doubts",
+		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
+			region := app.QueueRegion(u.Relay)
+			at := slices.IndexFunc(known, func(r base.Region) bool { return r.Name == region })
+			if at < 0 || to != region && !slices.Contains(known[at].Relays, to) {
+				return app.Invalid("to_relay", "must be a relay of the region %s, for which the mail was accepted", region)
+			}
+			queue := app.OnlyQueue(region, to)
+			if len(known[at].Relays) == 0 { // its only relay
+				queue = region
+			}
+			if err := tx.RerouteDoubt(u.EmailID, queue); err != nil {
+				return err
+			}
+			return insertEvent(tx, u, app.EventReleased, text)
+		},
+	})
+}
+
 // Move routes mail through another relay, or takes mail of rules back to the active one. Mail in doubt
-// keeps its relay unless it moves to another region. Errors: CodeValidation for a relay that can't send.
+// keeps its relay, unless one email is named and it moves to another region. Errors: CodeValidation
+// for a relay that can't send.
 func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, error) {
 	if err := s.mayMoveTo(relay); err != nil {
 		return Result{}, err
 	}
 	text := "Moved to the relay " + relay + " by " + app.ActorOf(ctx).Description()
-	senders := map[routeKey]bool{}
+	senders, kept := map[routeKey]bool{}, 0
 	res, err := s.apply(ctx, f, action{name: "queue.move",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
+			from := app.QueueRegion(u.Relay)
+			if from == relay || app.FixedRelay(u.Relay) != "" && !f.IsSingle() {
+				doubt, err := tx.InDoubt(u.EmailID)
+				if err != nil {
+					return fmt.Errorf("look for doubts: %w", err)
+				}
+				if doubt {
+					kept++
+					return db.ErrNotFound
+				}
+			}
 			stopTimes := ""
-			if from := app.QueueRegion(u.Relay); from != relay {
+			if from != relay {
 				var err error
 				if stopTimes, err = tx.ClockStopsOf(from); err != nil {
 					return fmt.Errorf("read when expiry clocks stopped: %w", err)
 				}
-			} else if inDoubt, err := tx.HasOpenDoubt(u.EmailID); err != nil || inDoubt {
-				return cmp.Or(err, db.ErrNotFound)
 			}
 			if err := tx.Reroute(&u.Unit, relay, stopTimes); err != nil {
 				return err
@@ -113,6 +155,9 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 	})
 	if err == nil {
 		res.Notes, err = s.spfNotes(ctx, senders, relay)
+	}
+	if kept > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("%d emails were not moved, since their relay may have sent them: mailer doubts lists them", kept))
 	}
 	return res, err
 }
@@ -163,7 +208,7 @@ func (s *Service) spfNotes(ctx context.Context, senders map[routeKey]bool, relay
 
 // insertEvent records an action in the timeline of a unit.
 func insertEvent(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, text string) error {
-	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: text, Relay: u.Relay})))
+	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: text, Relay: app.QueueName(u.Relay)})))
 }
 
 // apply applies an action to all mail that matches a filter and records it in the audit log.

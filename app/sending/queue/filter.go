@@ -39,6 +39,7 @@ type Filter struct {
 	State      State     `json:"state,omitzero"`
 	OlderThan  Age       `json:"older_than,omitzero"` // accepted before this age
 	Broadcast  string    `json:"broadcast,omitzero"`
+	Doubts     bool      `json:"doubts,omitzero"`   // Relay may have sent it
 	Restored   bool      `json:"restored,omitzero"` // held because a backup was restored
 	After      time.Time `json:"after,omitzero"`    // accepted at this time or later
 	// FailedSince and Captured are for Requeue only: mail that failed since a time, and captured
@@ -108,7 +109,7 @@ func domainOf(name string, domain *string) error {
 // isEmpty reports whether no field is set, including the team.
 func (f *Filter) isEmpty() bool {
 	return len(f.IDs) == 0 && f.Team == "" && f.Relay == "" && f.FromDomain == "" && f.ToDomain == "" && f.State == "" && f.OlderThan == 0 &&
-		f.Broadcast == "" && !f.Restored && f.After.IsZero() && f.FailedSince.IsZero() && !f.Captured
+		f.Broadcast == "" && !f.Doubts && !f.Restored && f.After.IsZero() && f.FailedSince.IsZero() && !f.Captured
 }
 
 // RequireCriteria refuses an empty filter without All, so that no action affects all mail by

@@ -191,7 +191,7 @@ func (l *itemReader) units(units []db.QueuedUnit) (more bool, err error) {
 // itemOf returns the row of a unit. Damaged data is left out, because the unit is held for it.
 func itemOf(r *db.Reader, st *queueStatus, u *db.QueuedUnit) (Item, error) {
 	state, reason := st.unit(u)
-	item := Item{ID: u.EmailID, Team: u.TeamID, Relay: u.Relay, To: []string{}, State: state, Reason: reason,
+	item := Item{ID: u.EmailID, Team: u.TeamID, Relay: app.QueueName(u.Relay), To: []string{}, State: state, Reason: reason,
 		CreatedAt: app.FormatTime(timeOf(u.EmailID)), Attempts: u.Attempts, Broadcast: u.BroadcastID}
 	if state == Retry || state == Scheduled || state == Quota && u.NextAt.After(st.now) {
 		item.NextAt = app.FormatTimePtr(u.NextAt)

@@ -43,8 +43,9 @@ func New(b *base.Base, t *teams.Service, a *audience.Service, m *mail.Service, d
 // preparedFilter is a checked filter with the database scope and the queue status.
 type preparedFilter struct {
 	Filter
-	team  string // id; empty: all
-	scope db.QueueScope
+	team    string // id; empty: all
+	scope   db.QueueScope
+	inDoubt map[string]bool // ids of the emails, for a filter with Doubts
 	*queueStatus
 }
 
@@ -67,6 +68,11 @@ func (s *Service) prepare(ctx context.Context, f Filter) (*preparedFilter, error
 		}
 		if err := p.resolveBroadcast(r); err != nil {
 			return err
+		}
+		if p.Doubts {
+			if p.inDoubt, err = r.EmailsInDoubt(); err != nil {
+				return fmt.Errorf("read doubts: %w", err)
+			}
 		}
 		p.scope, err = p.scopeOf(r)
 		return err
@@ -112,8 +118,11 @@ func (s *Service) checkRelay(r *db.Reader, relay string) error {
 		return nil
 	}
 	names, err := s.relayNames(r)
-	if err != nil || slices.Contains(names, relay) {
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return ofRelay(name, relay) }) {
 		return err
+	}
+	for i, name := range names {
+		names[i] = app.QueueName(name)
 	}
 	return app.Errorf(app.CodeNotFound, "There is no relay %q, and no mail is queued for it%s", relay, nearestHint(relay, names))
 }
@@ -137,7 +146,7 @@ func (s *Service) relayNames(r *db.Reader) ([]string, error) {
 	}
 	names = append(names, bulk...)
 	for _, region := range s.Settings.Relays().Regions {
-		names = append(names, region.Name)
+		names = append(append(names, region.Name), region.Relays...)
 	}
 	return append(names, app.CaptureRegion), nil
 }
@@ -179,6 +188,20 @@ func (p *preparedFilter) scopeOf(r *db.Reader) (db.QueueScope, error) {
 	return scope, nil
 }
 
+// ofRelay reports whether a queue is one of a region, or fixed for a relay.
+func ofRelay(queue, name string) bool {
+	return app.QueueRegion(queue) == name || app.QueueRelay(queue) == name
+}
+
+// onRelay reports whether the units of a queue match the filter's relay, which is the one that may
+// have sent them in a filter with Doubts, else a region too.
+func (p *preparedFilter) onRelay(queue string) bool {
+	if p.Doubts && app.QueueRelay(queue) != "" {
+		return app.QueueRelay(queue) == p.Filter.Relay
+	}
+	return ofRelay(queue, p.Filter.Relay)
+}
+
 // matches reports whether a unit matches the part of the filter that the database does not
 // evaluate, and the fields that an action depends on, which may have changed meanwhile.
 func (p *preparedFilter) matches(u *db.QueuedUnit) bool {
@@ -187,13 +210,16 @@ func (p *preparedFilter) matches(u *db.QueuedUnit) bool {
 			return false
 		}
 	}
+	if p.Doubts && !p.inDoubt[u.EmailID] || p.Filter.Relay != "" && !p.onRelay(u.Relay) {
+		return false
+	}
 	return (p.team == "" || u.TeamID == p.team) && (!p.Restored || u.Held == app.HoldRestored)
 }
 
 // inScope evaluates the scope for a unit that was found by its id.
 func (p *preparedFilter) inScope(u *db.QueuedUnit) bool {
 	c := &p.scope
-	return (c.Relay == "" || u.Relay == c.Relay || app.QueueRegion(u.Relay) == c.Relay) && (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
+	return (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
 }
 
 // readBatch is how many units a walk reads with one query.
@@ -311,7 +337,7 @@ func (p *preparedFilter) matchesBroadcast(b *app.Broadcast) bool {
 	if len(p.IDs) > 0 && !slices.Contains(p.IDs, b.ID) || p.Broadcast != "" && p.Broadcast != b.ID {
 		return false
 	}
-	if p.team != "" && b.TeamID != p.team || p.Filter.Relay != "" && b.Relay != p.Filter.Relay || p.FromDomain != "" && b.From.Domain != p.FromDomain {
+	if p.team != "" && b.TeamID != p.team || p.Doubts || p.Filter.Relay != "" && !ofRelay(b.Relay, p.Filter.Relay) || p.FromDomain != "" && b.From.Domain != p.FromDomain {
 		return false
 	}
 	if p.Restored && b.Held != app.HoldRestored {

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,16 +15,17 @@ import (
 // sent.
 type queueStatus struct {
 	now       time.Time
-	missing   func(relay string) string
-	noRelay   bool // no relay is configured
+	missing   func(queue string) string
+	relayOf   func(queue string) string // through which its mail leaves
+	noRelay   bool                      // no relay is configured
 	paused    []db.RelayPause
 	suspended map[string]db.Suspension
 	troubles  map[string][]app.RelayTrouble // by relay
 	blocks    map[routeKey]blockReason
 }
 
-// routeKey is a relay and a sender.
-type routeKey struct{ relay, team, domain string }
+// routeKey is a queue of units and a sender.
+type routeKey struct{ queue, team, domain string }
 
 // blockReason is why mail of a routeKey is not sent. Without a state it is sent.
 type blockReason struct {
@@ -36,7 +36,7 @@ type blockReason struct {
 
 // newStatus returns the queue status without what the database knows.
 func (s *Service) newStatus(now time.Time) *queueStatus {
-	return &queueStatus{now: now, missing: s.Settings.MissingRelay, noRelay: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
+	return &queueStatus{now: now, missing: s.Settings.MissingRelay, relayOf: s.Settings.RelayOf, noRelay: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
 		troubles: map[string][]app.RelayTrouble{}, blocks: map[routeKey]blockReason{}}
 }
 
@@ -66,9 +66,10 @@ func (s *Service) readStatus(r *db.Reader, now time.Time) (*queueStatus, error) 
 func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*queueStatus, error) {
 	st := s.newStatus(now)
 	var err error
-	relay := carrierOf(k.relay)
-	if st.troubles[relay], err = r.OpenTroublesOf(relay, k.team, k.domain); err != nil {
-		return nil, fmt.Errorf("read troubles: %w", err)
+	for _, name := range []string{st.relayOf(k.queue), app.QueueRegion(k.queue)} {
+		if st.troubles[name], err = r.OpenTroublesOf(name, k.team, k.domain); err != nil {
+			return nil, fmt.Errorf("read troubles: %w", err)
+		}
 	}
 	if err := st.readSuspension(r, k.team); err != nil {
 		return nil, err
@@ -154,9 +155,6 @@ func (st *queueStatus) block(k routeKey) blockReason {
 	return g
 }
 
-// carrierOf returns the relay that is fixed for a queue, or its region.
-func carrierOf(queue string) string { return cmp.Or(app.QueueRelay(queue), queue) }
-
 func (st *queueStatus) findBlock(k routeKey) blockReason {
 	if why, suspended := st.suspended[k.team]; suspended {
 		reason := reasonSuspended
@@ -165,25 +163,25 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 		}
 		return blockReason{Relay, reason, verdict.Blocker{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
 	}
-	if missing := st.missing(k.relay); missing != "" {
+	if missing := st.missing(k.queue); missing != "" {
 		blocker := verdict.Blocker{Kind: verdict.NoRegion}
-		if st.noRelay && k.relay != app.CaptureRegion {
+		if st.noRelay && k.queue != app.CaptureRegion {
 			blocker.Kind = verdict.NoRelay
 		}
 		return blockReason{Relay, missing, blocker}
 	}
-	k.relay = carrierOf(k.relay)
+	relay := st.relayOf(k.queue)
 	for _, p := range st.paused {
-		if p.Region == k.relay {
+		if p.Region == relay {
 			return blockReason{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
 		}
 	}
-	for _, t := range st.troubles[k.relay] { // what the domain lacks for a reserve matters while the primary fails
+	for _, t := range st.troubles[app.QueueRegion(k.queue)] { // what the domain lacks for a reserve matters while the primary fails
 		if t.Failures == 0 && t.TeamID == k.team && t.Domain != "" && t.Domain == k.domain {
 			return blockReason{Relay, t.Detail.Message, verdict.Blocker{Kind: verdict.Unaligned, Trouble: t}}
 		}
 	}
-	for _, t := range st.troubles[k.relay] {
+	for _, t := range st.troubles[relay] {
 		text := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
 		switch {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:

@@ -23,11 +23,12 @@ type Summary struct {
 
 // Count is how much mail of a team waits for a relay for one reason.
 type Count struct {
-	Relay  string `json:"relay"`
-	Team   string `json:"team"` // id
+	Relay  string `json:"relay"` // or the region, for mail that leaves through the relay that is active there
+	Team   string `json:"team"`  // id
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"`
 
+	Queue    string    `json:"-"` // of the units
 	State    State     `json:"-"`
 	TeamName string    `json:"-"`
 	Oldest   time.Time `json:"-"` // when the oldest was accepted
@@ -78,7 +79,7 @@ type counter struct {
 }
 
 type countKey struct {
-	relay, team, reason string
+	queue, team, reason string
 	state               State
 }
 
@@ -136,7 +137,7 @@ func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
 func (c *counter) add(k countKey, n int64, accepted time.Time) {
 	row := c.rows[k]
 	if row == nil {
-		row = &Count{Relay: k.relay, Team: k.team, Reason: k.reason, State: k.state, Oldest: accepted}
+		row = &Count{Relay: app.QueueName(k.queue), Queue: k.queue, Team: k.team, Reason: k.reason, State: k.state, Oldest: accepted}
 		c.rows[k] = row
 	}
 	row.Count += n

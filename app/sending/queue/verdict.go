@@ -10,6 +10,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/app/rules/verdict"
+	"mailer/app/sending/mail"
 	"mailer/app/tenants/audience"
 	"mailer/db"
 )
@@ -37,6 +38,9 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 	if c.facts.Events, err = ignoreDamaged(r.NewestEvents(id, maxFactEvents)); err != nil {
 		return v, fmt.Errorf("read the timeline: %w", err)
 	}
+	if err := mail.NameReserves(r, c.region, c.facts.Events); err != nil {
+		return v, err
+	}
 	if err := c.readSuppressions(); err != nil {
 		return v, fmt.Errorf("look up suppressions: %w", err)
 	}
@@ -52,6 +56,7 @@ type factReader struct {
 	s        *Service
 	r        *db.Reader
 	team, id string
+	region   string
 	now      time.Time
 	facts    verdict.Facts
 }
@@ -66,7 +71,7 @@ func ignoreDamaged[T any](rows []T, err error) ([]T, error) {
 }
 
 func (c *factReader) readEmail(email *app.Email) error {
-	c.facts.Relay, c.facts.FromDomain = email.Relay, email.From.Domain
+	c.region, c.facts.Relay, c.facts.FromDomain = email.Relay, email.Relay, email.From.Domain
 	recipients, err := ignoreDamaged(c.r.Recipients(c.id))
 	if err != nil {
 		return fmt.Errorf("read the recipients: %w", err)
@@ -85,7 +90,7 @@ func (c *factReader) readRecipient() error {
 	if err != nil {
 		return err
 	}
-	c.facts.Relay, c.facts.FromDomain, c.facts.BroadcastID = b.Relay, b.From.Domain, b.ID
+	c.region, c.facts.Relay, c.facts.FromDomain, c.facts.BroadcastID = b.Relay, b.Relay, b.From.Domain, b.ID
 	to := verdict.Recipient{Address: rec.Email, State: app.Queued}
 	if seen := b.SeenOf(&rec); seen&app.SeenEnded != 0 {
 		to.State = seen.LastEvent()
@@ -107,7 +112,8 @@ func (c *factReader) readUnit() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read its unit: %w", err)
 	}
-	c.facts.Relay = u.Relay // a single email of a broadcast may have been moved
+	c.region, c.facts.Kept = app.QueueRegion(u.Relay), app.FixedRelay(u.Relay) != ""
+	c.facts.Relay = c.s.Settings.RelayOf(u.Relay) // a single email of a broadcast may have been moved
 	k := routeKey{u.Relay, u.TeamID, u.Domain}
 	st, err := c.s.readSenderStatus(c.r, c.now, k)
 	if err != nil {

@@ -2,13 +2,17 @@ package relays
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/app/rules/failover"
 	"mailer/app/rules/relayurl"
+	"mailer/app/rules/webhook"
 	"mailer/app/sending/delivery"
 	"mailer/db"
 )
@@ -84,11 +88,13 @@ func (s *Service) storeDecision(was, next *region, switched bool) error {
 		if err := tx.SetRegion(after); err != nil {
 			return err
 		}
+		if err := s.recordSwitch(tx, was, next); err != nil {
+			return err
+		}
+		earlier := *was
 		tx.AfterCommit(func() {
-			if switched {
-				s.logSwitch(was, next)
-			}
-			s.logDiverted(was, next)
+			s.logDecision(&earlier, next, switched)
+			s.logDiverted(&earlier, next)
 			was.state = next.state
 		})
 		return nil
@@ -99,9 +105,47 @@ func (s *Service) storeDecision(was, next *region, switched bool) error {
 	return nil
 }
 
-// logSwitch logs that a region switched.
-func (s *Service) logSwitch(was, next *region) {
-	s.Log.Warn("a region switched to another relay", "region", next.name, "relay", next.active(), "before", was.active(), "reason", next.state.Reason)
+// logDecision logs that a region switched, could switch, or stays where it is.
+func (s *Service) logDecision(was, next *region, switched bool) {
+	if switched {
+		s.Log.Warn("a region switched to another relay", "region", next.name, "relay", next.active(), "before", was.active(), "reason", next.state.Reason)
+	}
+	if next.state.HeldUntil.After(was.state.HeldUntil) {
+		s.Log.Warn("a region switched often and stays with its relay", "region", next.name, "relay", next.active(), "until", app.FormatTime(next.state.HeldUntil))
+	}
+	if to := next.state.Available; to != "" && was.state.Available == "" {
+		s.Log.Warn("the mail of a region waits, and a reserve could send it", "region", next.name, "relay", to, "help", "mailer relays switch "+next.name+" "+app.ShortRelay(to))
+	}
+}
+
+// recordSwitch stores for timelines that mail of a region leaves through another relay, and announces
+// a switch to the operator's webhooks.
+func (s *Service) recordSwitch(tx *db.Tx, was, next *region) error {
+	if len(was.relays) < 2 && len(next.relays) < 2 {
+		return nil
+	}
+	reason := next.state.Reason
+	if next.active() == was.active() {
+		if next.state.Emails == was.state.Emails || next.state.Emails == "" {
+			return nil
+		}
+		reason = "the daily limit of " + app.ShortRelay(next.active()) + " is used up"
+	}
+	to := cmp.Or(next.state.Emails, next.active())
+	short, _, _ := strings.Cut(reason, ": ") // replies in full are for operators
+	text := fmt.Sprintf("Mail of %s leaves through %s now, because %s", next.name, app.ShortRelay(to), short)
+	d := app.EventDetail{Relay: to, Message: text}
+	if to != next.relays[0] {
+		d.Because = short
+	}
+	if err := tx.InsertSwitch(next.name, d); err != nil || next.active() == was.active() {
+		return err
+	}
+	tx.AfterCommit(func() { s.Metrics.Switch(next.name, 1) })
+	if s.Announce == nil {
+		return nil
+	}
+	return s.Announce(tx, webhook.RelaySwitch{Region: next.name, From: was.active(), To: next.active(), Reason: next.state.Reason, At: app.FormatTime(tx.Now)})
 }
 
 // logDiverted logs that the active relay takes over the mail of a route, or gives it back.

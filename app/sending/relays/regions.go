@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/kit/clock"
 	"mailer/app/kit/schedule"
 	"mailer/app/rules/failover"
 	"mailer/app/rules/relayurl"
@@ -207,10 +208,13 @@ func regionOf(name string) string {
 
 // changeRegion changes what is stored of a region, and writes it to the audit log. Errors:
 // app.CodeNotFound, those of change.
-func (s *Service) changeRegion(ctx context.Context, name, action string, change func(r *region, now time.Time) error) (RegionStatus, error) {
-	return s.updateRegion(ctx, name, action, func(_ *db.Tx, r *region, now time.Time) (before, after any, err error) {
+func (s *Service) changeRegion(ctx context.Context, name, action string, change func(tx *db.Tx, r *region) error) (RegionStatus, error) {
+	return s.updateRegion(ctx, name, action, func(tx *db.Tx, r *region, _ time.Time) (before, after any, err error) {
+		was := *r
 		before = r.status()
-		err = change(r, now)
+		if err = change(tx, r); err == nil {
+			err = s.recordSwitch(tx, &was, r)
+		}
 		return before, r.status(), err
 	})
 }
@@ -237,10 +241,34 @@ func (r *region) status() RegionStatus {
 // Failover is what Status adds for a region with reserves.
 type Failover struct {
 	Active       string   `json:"active"` // relay through which mail leaves, in full
+	Primary      string   `json:"primary"`
 	Reserves     []string `json:"reserves"`
 	Policy       Policy   `json:"policy"`
+	ByOperator   bool     `json:"by_operator"` // the operator chose the active relay
 	SwitchedAt   *string  `json:"switched_at"`
 	SwitchReason *string  `json:"switch_reason"`
+	Available    *string  `json:"available"`  // reserve that could take over from an unusable relay
+	HeldUntil    *string  `json:"held_until"` // after many switches, it does not return to an earlier relay before
+	Moved        int64    `json:"moved"`      // messages that left through the active relay since the switch, of the last day
+	Kept         int64    `json:"kept"`       // messages that other relays may have sent, and which stay with them
+}
+
+func (r *region) failover() *Failover {
+	now := r.status()
+	out := &Failover{Active: now.Active, Primary: r.relays[0], Reserves: r.relays[1:], Policy: now.Policy, ByOperator: now.ByOperator, SwitchedAt: now.SwitchedAt, SwitchReason: now.Reason,
+		HeldUntil: app.FormatTimePtr(r.heldUntil())}
+	if r.state.Available != "" {
+		out.Available = &r.state.Available
+	}
+	return out
+}
+
+// heldUntil returns until when a region that switched often stays with a reserve; zero: it does not.
+func (r *region) heldUntil() time.Time {
+	if r.active() == r.relays[0] || !clock.Now().Before(r.state.HeldUntil) {
+		return time.Time{}
+	}
+	return r.state.HeldUntil
 }
 
 // groupStatus puts the relays in the order of their regions.
@@ -252,16 +280,19 @@ func (s *Service) groupStatus(r *db.Reader, all []Status) ([]Status, error) {
 	out := []Status{}
 	for i := range regions {
 		region := &regions[i]
-		for n, name := range region.relays {
+		first := true
+		for _, name := range region.relays {
 			at := slices.IndexFunc(all, func(st Status) bool { return st.FullName() == name })
 			if at < 0 || regionOf(name) != region.name {
 				continue
 			}
 			st := all[at]
-			if n == 0 && len(region.relays) > 1 {
-				now := region.status()
-				st.Failover = &Failover{Active: now.Active, Reserves: region.relays[1:], Policy: now.Policy, SwitchedAt: now.SwitchedAt, SwitchReason: now.Reason}
+			if len(region.relays) > 1 {
+				if st.Traffic = (&Traffic{}); first {
+					st.Failover = region.failover()
+				}
 			}
+			first = false
 			out = append(out, st)
 		}
 	}
@@ -284,7 +315,7 @@ func (s *Service) Regions(ctx context.Context) ([]RegionStatus, error) {
 // Order sets the order of a region's relays; the first is the primary. Errors: app.CodeNotFound,
 // CodeValidation unless names are all relays of the region.
 func (s *Service) Order(ctx context.Context, name string, names []string) (RegionStatus, error) {
-	return s.changeRegion(ctx, name, "region.order", func(r *region, _ time.Time) error {
+	return s.changeRegion(ctx, name, "region.order", func(tx *db.Tx, r *region) error {
 		for i := range names {
 			var err error
 			if names[i], err = r.find(names[i]); err != nil {
@@ -296,7 +327,10 @@ func (s *Service) Order(ctx context.Context, name string, names []string) (Regio
 				return app.Errorf(app.CodeValidation, "The order must name each relay of %s once: %s", r.name, strings.Join(r.relays, ", "))
 			}
 		}
-		r.settings.Order, r.relays = names, names
+		was := r.active()
+		if r.settings.Order, r.relays = names, names; r.active() != was { // it was the primary
+			r.state.SwitchedAt, r.state.Reason = tx.Now, "an operator made it the primary"
+		}
 		return nil
 	})
 }
@@ -333,7 +367,7 @@ type PolicyInput struct {
 
 // SetPolicy changes when a region switches. Errors: app.CodeNotFound, CodeValidation.
 func (s *Service) SetPolicy(ctx context.Context, name string, in PolicyInput) (RegionStatus, error) {
-	return s.changeRegion(ctx, name, "region.failover", func(r *region, _ time.Time) error {
+	return s.changeRegion(ctx, name, "region.failover", func(_ *db.Tx, r *region) error {
 		p := r.policy()
 		if err := in.apply(&p); err != nil {
 			return err
@@ -374,19 +408,19 @@ func (in *PolicyInput) apply(p *Policy) error {
 
 // Switch makes a relay of a region the active one until Auto. Errors: app.CodeNotFound.
 func (s *Service) Switch(ctx context.Context, name, relay string) (RegionStatus, error) {
-	return s.changeRegion(ctx, name, "region.switch", func(r *region, now time.Time) error {
+	return s.changeRegion(ctx, name, "region.switch", func(tx *db.Tx, r *region) error {
 		full, err := r.find(relay)
 		if err != nil {
 			return err
 		}
-		r.state = failover.State{Active: full, ByOperator: true, SwitchedAt: now, Reason: "an operator switched to it", Switches: r.state.Switches, Down: r.state.Down}
+		r.state = failover.State{Active: full, ByOperator: true, SwitchedAt: tx.Now, Reason: "an operator switched to it", Switches: r.state.Switches, Down: r.state.Down}
 		return nil
 	})
 }
 
 // Auto returns the choice of the active relay to the server.
 func (s *Service) Auto(ctx context.Context, name string) (RegionStatus, error) {
-	return s.changeRegion(ctx, name, "region.auto", func(r *region, _ time.Time) error {
+	return s.changeRegion(ctx, name, "region.auto", func(_ *db.Tx, r *region) error {
 		r.state.ByOperator, r.state.HeldUntil, r.state.Switches = false, time.Time{}, nil
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/rules/relayurl"
+	"mailer/app/rules/webhook"
 	"mailer/app/sending/delivery"
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/teams"
@@ -23,6 +24,8 @@ type Config struct {
 	Flags []relayurl.Relay // of the server's flags, in their order; empty in a command
 	// Probe tests a relay up to the first step that fails. With send it sends m.
 	Probe func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
+	// Announce announces a switch of a region to the operator's webhooks.
+	Announce func(tx *db.Tx, data webhook.RelaySwitch) error
 }
 
 // Service holds the use cases of relays.
@@ -139,6 +142,41 @@ func (s *Service) AddRelay(ctx context.Context, in AddInput) (Added, error) {
 	return out, nil
 }
 
+// AddExisting puts a relay of another region into a region, as its last reserve. Errors:
+// app.CodeNotFound, CodeConflict if the region has it.
+func (s *Service) AddExisting(ctx context.Context, name, relay string) (RegionStatus, error) {
+	return s.changeRegion(ctx, name, "region.add_relay", func(tx *db.Tx, r *region) error {
+		if slices.Contains(r.relays, relay) {
+			return app.Errorf(app.CodeConflict, "The region %s has the relay %s already", name, relay)
+		}
+		if _, err := s.find(&tx.Reader, relay); err != nil {
+			return err
+		}
+		r.settings.Also = append(slices.Clone(r.settings.Also), relay)
+		r.relays = append(slices.Clone(r.relays), relay)
+		return nil
+	})
+}
+
+// RemoveFrom removes a relay of another region from a region, where it stays. Errors:
+// app.CodeNotFound, CodeValidation for a relay of the region itself.
+func (s *Service) RemoveFrom(ctx context.Context, name, relay string) (RegionStatus, error) {
+	return s.changeRegion(ctx, name, "region.remove_relay", func(_ *db.Tx, r *region) error {
+		full, err := r.find(relay)
+		if err != nil {
+			return err
+		}
+		if regionOf(full) == name {
+			return app.Errorf(app.CodeValidation, "%s is a relay of %s itself: remove it with mailer relays remove %s", full, name, full)
+		}
+		other := func(s string) bool { return s == full }
+		r.settings.Also = slices.DeleteFunc(slices.Clone(r.settings.Also), other)
+		r.settings.Order = slices.DeleteFunc(slices.Clone(r.settings.Order), other)
+		r.relays = slices.DeleteFunc(slices.Clone(r.relays), other)
+		return nil
+	})
+}
+
 // refuseSecond returns an error if a region has a relay.
 func (s *Service) refuseSecond(r *db.Reader, name string) error {
 	regions, err := s.readRegions(r)
@@ -180,7 +218,7 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 		if was, err := s.unseal(row); err == nil {
 			before = auditView(was)
 		}
-		if out.Waiting, err = tx.CountWaiting(region, "", "", maxWaiting); err != nil {
+		if out.Waiting, err = s.waitingFor(&tx.Reader, region); err != nil {
 			return err
 		}
 		_, flag, err := s.flagRelay(&tx.Reader, region)
@@ -198,6 +236,26 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 		return base.Audit(ctx, tx, "", "relay.remove", region, before, nil)
 	})
 	return out, wrap("remove", region, err)
+}
+
+// waitingFor counts the mail that can't leave without a relay: all of its region if it is the only
+// one, else what it may have sent and what only it may send.
+func (s *Service) waitingFor(r *db.Reader, name string) (int64, error) {
+	regions, err := s.readRegions(r)
+	if err != nil {
+		return 0, err
+	}
+	queues, err := r.UnitRelays()
+	if err != nil {
+		return 0, err
+	}
+	return countQueues(r, queues, func(queue string) bool {
+		if app.FixedRelay(queue) == name {
+			return true
+		}
+		at := slices.IndexFunc(regions, func(r region) bool { return r.name == app.QueueRegion(queue) })
+		return at >= 0 && slices.Equal(regions[at].relays, []string{name}) && app.FixedRelay(queue) == ""
+	})
 }
 
 // notRemovable returns the error for a relay that is not in the database.
@@ -242,41 +300,96 @@ type Paused struct {
 	Region string  `json:"region"`
 	State  string  `json:"state"`
 	Until  *string `json:"until"` // nil: until resumed
+	Relays int     `json:"-"`
 }
 
-// Pause stops sending through a relay for d or, if d is 0, until it is resumed. Waiting mail keeps
-// its place in the queue and no attempt is counted. Error: app.CodeNotFound.
+// Pause stops sending through a relay for d or, if d is 0, until it is resumed. The name of a region
+// pauses all of its relays. Waiting mail keeps its place in the queue and no attempt is counted.
+// Error: app.CodeNotFound.
 func (s *Service) Pause(ctx context.Context, region string, d time.Duration) (Paused, error) {
+	return s.pause(ctx, region, d, s.named)
+}
+
+// PauseOnly is Pause for a single relay, also for one that has the name of its region.
+func (s *Service) PauseOnly(ctx context.Context, relay string, d time.Duration) (Paused, error) {
+	return s.pause(ctx, relay, d, s.single)
+}
+
+// named returns the relays that a name means: one, or all of a region. Error: app.CodeNotFound.
+func (s *Service) named(r *db.Reader, name string) ([]string, error) {
+	regions, err := s.readRegions(r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range regions {
+		if regions[i].name == name {
+			return slices.DeleteFunc(slices.Clone(regions[i].relays), func(relay string) bool { return regionOf(relay) != name }), nil
+		}
+	}
+	return s.single(r, name)
+}
+
+// single returns a relay. Error: app.CodeNotFound.
+func (s *Service) single(r *db.Reader, name string) ([]string, error) {
+	_, err := s.find(r, name)
+	return []string{name}, err
+}
+
+func (s *Service) pause(ctx context.Context, region string, d time.Duration, find func(*db.Reader, string) ([]string, error)) (Paused, error) {
 	out := Paused{Region: region, State: delivery.RelayPaused}
 	if d < 0 {
 		return out, app.Errorf(app.CodeValidation, "A pause must be longer than 0")
 	}
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
-		if _, err := s.find(&tx.Reader, region); err != nil {
+		relays, err := find(&tx.Reader, region)
+		if err != nil {
 			return err
 		}
+		out.Relays = len(relays)
 		var until time.Time
 		if d > 0 {
 			until = tx.Now.Add(d)
 		}
 		out.Until = app.FormatTimePtr(until)
-		if err := tx.PauseRelay(region, until); err != nil {
-			return err
+		for _, relay := range relays {
+			if err := tx.PauseRelay(relay, until); err != nil {
+				return err
+			}
 		}
 		return base.Audit(ctx, tx, "", "relay.pause", region, nil, out)
 	})
 	return out, wrap("pause", region, err)
 }
 
-// Resume ends a pause. It does nothing for a relay that is not paused. Error: app.CodeNotFound.
+// Resume ends a pause. It does nothing for a relay that is not paused. The name of a region resumes
+// all of its relays. Error: app.CodeNotFound.
 func (s *Service) Resume(ctx context.Context, region string) (Paused, error) {
+	return s.resume(ctx, region, s.named)
+}
+
+// ResumeOnly is Resume for a single relay, also for one that has the name of its region.
+func (s *Service) ResumeOnly(ctx context.Context, relay string) (Paused, error) {
+	return s.resume(ctx, relay, s.single)
+}
+
+func (s *Service) resume(ctx context.Context, region string, find func(*db.Reader, string) ([]string, error)) (Paused, error) {
 	out := Paused{Region: region, State: delivery.RelayOpen}
 	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
-		if _, err := s.find(&tx.Reader, region); err != nil {
+		relays, err := find(&tx.Reader, region)
+		if err != nil {
 			return err
 		}
-		if err := tx.ResumeRelay(region); err != nil {
-			return base.IgnoreNotFound(err)
+		out.Relays = len(relays)
+		resumed := false
+		for _, relay := range relays {
+			err := tx.ResumeRelay(relay)
+			if base.IgnoreNotFound(err) != nil {
+				return err
+			}
+			resumed = resumed || err == nil
+		}
+		if !resumed {
+			return nil
 		}
 		return base.Audit(ctx, tx, "", "relay.resume", region, nil, out)
 	})

@@ -51,12 +51,23 @@ type Status struct {
 	Note string `json:"note,omitzero"`
 	// LastTest is the last test since the server started; nil: none.
 	LastTest *LastTest `json:"last_test,omitzero"`
+	// Traffic is set for the relays of a region that has reserves.
+	*Traffic `json:",inline"`
 	// Failover is set at the first relay of a region that has reserves.
 	*Failover `json:",inline"`
+
+	usage []db.UsageMinute
 }
 
 // FullName returns the name of the relay for operators: see relayurl.Relay.
 func (st *Status) FullName() string { return cmp.Or(st.Name, st.Region) }
+
+// Traffic is how much mail left through a relay.
+type Traffic struct {
+	SentHour int64 `json:"sent_hour"` // messages in the last hour
+	SentDay  int64 `json:"sent_day"`  // messages in the last 24 hours
+	InDoubt  int64 `json:"in_doubt"`  // messages that the relay may have sent
+}
 
 // LastTest is the result of the last test of a relay.
 type LastTest struct {
@@ -81,13 +92,7 @@ func (s *Service) List(ctx context.Context) ([]Status, error) {
 		if all, err = s.list(r); err != nil {
 			return err
 		}
-		now := clock.Now()
-		for i := range all {
-			if err := all[i].count(r, now); err != nil {
-				return err
-			}
-		}
-		return nil
+		return countAll(r, all, clock.Now())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list relays: %w", err)
@@ -107,8 +112,11 @@ func (s *Service) Get(ctx context.Context, region string) (Status, error) {
 		if i < 0 {
 			return errUnknownRelay(region)
 		}
+		if err := countAll(r, all, clock.Now()); err != nil {
+			return err
+		}
 		found = all[i]
-		return found.count(r, clock.Now())
+		return nil
 	})
 	return found, wrap("look at", region, err)
 }
@@ -186,16 +194,108 @@ func (s *Service) applyPauseRows(r *db.Reader, all []Status) error {
 	return nil
 }
 
-// count reads the usage of a relay and how much mail waits for it.
-func (st *Status) count(r *db.Reader, now time.Time) (err error) {
-	if st.Waiting, err = r.CountWaiting(st.FullName(), "", "", maxWaiting); err != nil || st.Daily == 0 {
+// countAll reads the usage of relays and how much mail waits for them. What waits in a region with
+// reserves counts at its first relay.
+func countAll(r *db.Reader, all []Status, now time.Time) error {
+	queues, err := r.UnitRelays()
+	if err != nil {
 		return err
 	}
-	rows, err := r.Usage(st.FullName(), now.Unix()/60-pacing.DayMinutes+1)
+	doubts, counted := map[string]int64(nil), map[string]bool{}
+	for i := range all {
+		st := &all[i]
+		if !counted[st.Region] {
+			counted[st.Region] = true
+			if st.Waiting, err = countQueues(r, queues, func(queue string) bool { return app.QueueRegion(queue) == st.Region }); err != nil {
+				return err
+			}
+		}
+		if st.Traffic != nil && doubts == nil {
+			if doubts, err = r.OpenDoubts(); err != nil {
+				return err
+			}
+		}
+		if err := st.count(r, doubts, now); err != nil {
+			return err
+		}
+	}
+	return countMoved(all)
+}
+
+// countQueues counts the mail that waits in some queues.
+func countQueues(r *db.Reader, queues []string, counts func(queue string) bool) (n int64, err error) {
+	for _, queue := range queues {
+		if !counts(queue) || n >= maxWaiting {
+			continue
+		}
+		one, err := r.CountWaiting(queue, "", "", maxWaiting)
+		if err != nil {
+			return 0, err
+		}
+		n += one
+	}
+	return min(n, maxWaiting), nil
+}
+
+// count reads the usage of a relay that has a daily limit or whose region has reserves.
+func (st *Status) count(r *db.Reader, doubts map[string]int64, now time.Time) error {
+	if st.Daily == 0 && st.Traffic == nil {
+		return nil
+	}
+	minute := now.Unix() / 60
+	rows, err := r.Usage(st.FullName(), minute-pacing.DayMinutes+1)
 	for _, row := range rows {
-		st.DailyUsed += row.Sent
+		if st.Daily > 0 {
+			st.DailyUsed += row.Sent
+		}
+		if st.Traffic == nil {
+			continue
+		}
+		if st.SentDay += row.Sent; row.Minute > minute-60 {
+			st.SentHour += row.Sent
+		}
+	}
+	if st.Traffic != nil {
+		st.InDoubt, st.usage = doubts[st.FullName()], rows
 	}
 	return err
+}
+
+// countMoved counts in each region what left through its active relay since the last switch, as far
+// back as usage is kept, and what other relays may have sent.
+func countMoved(all []Status) error {
+	find := func(name string) *Status {
+		at := slices.IndexFunc(all, func(st Status) bool { return st.FullName() == name })
+		if at < 0 {
+			return nil
+		}
+		return &all[at]
+	}
+	for i := range all {
+		f := all[i].Failover
+		if f == nil || f.SwitchedAt == nil {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, *f.SwitchedAt)
+		if err != nil {
+			return fmt.Errorf("read the time of a switch: %w", err)
+		}
+		for _, name := range append([]string{f.Primary}, f.Reserves...) {
+			st := find(name)
+			switch {
+			case st == nil || st.Traffic == nil:
+			case name != f.Active:
+				f.Kept += st.InDoubt
+			default:
+				for _, row := range st.usage {
+					if row.Minute >= at.Unix()/60 {
+						f.Moved += row.Sent
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // stateOf converts the state of a relay queue for the database, where commands read it.

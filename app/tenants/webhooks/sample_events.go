@@ -54,6 +54,8 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 	case "topic":
 		t := app.Topic{ID: app.NewID(), TeamID: teamID, Name: "News", Description: "A test of this webhook", Default: app.OptIn, CreatedAt: now, UpdatedAt: now}
 		return webhook.TopicDataOf(name, &t)
+	case "relay":
+		return webhook.RelaySwitch{Region: app.DefaultRegion, From: app.DefaultRegion, To: app.DefaultRegion + "/reserve", Reason: "an operator switched to it", At: app.FormatTime(now)}
 	case "quota":
 		p := plan.Plan{Name: plan.Pro, Since: plan.DayStart(now)}
 		return p.PeriodQuota(p.Included(), now)

@@ -42,6 +42,9 @@ func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecr
 // CreateWebhook adds a webhook to the team and returns it with its secret. It receives events from
 // then on. Errors: CodeValidation, CodeConflict for more than WebhooksPerTeam.
 func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error) {
+	if in.Scope == webhook.ScopeServer && !isOperator(key) {
+		return webhook.Webhook{}, app.Invalid("scope", "can be server only in a session of an operator")
+	}
 	w, err := in.Validate(s.WebhookAllow)
 	if err != nil {
 		return webhook.Webhook{}, err
@@ -55,6 +58,17 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.In
 		return base.Audit(ctx, tx, w.TeamID, "webhook.create", w.ID, nil, audited(&w))
 	})
 	return w, base.Unavailable(err)
+}
+
+// isOperator reports whether an operator is signed in.
+func isOperator(key *app.Key) bool { return key.Session != nil && key.Session.Operator }
+
+// mayChange refuses to change a webhook that gets events about the server, unless an operator does.
+func mayChange(key *app.Key, w *webhook.Webhook) error {
+	if w.Scope == webhook.ScopeServer && !isOperator(key) {
+		return app.Errorf(app.CodeForbidden, "This webhook gets events about the server: only an operator may change it")
+	}
+	return nil
 }
 
 // AddWebhook stores a validated webhook, with its secrets, inside a Write. Errors: CodeConflict for
@@ -90,6 +104,16 @@ func auditedEndpoint(endpoint string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// AnnounceServer announces an event about the server to the webhooks that may get it.
+func (s *Service) AnnounceServer(tx *db.Tx, name webhook.EventName, data any) error {
+	for teamID := range *s.subscriptions.index.Load() {
+		if err := s.Announce(tx, teamID, name, func() (any, error) { return data, nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ListWebhooks returns a page of the team's webhooks, newest first, without secrets, and whether
 // there are more. Errors: CodeValidation.
 func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page) (rows []webhook.Webhook, more bool, err error) {
@@ -101,7 +125,7 @@ func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page)
 // person must have reauthenticated recently. Errors: CodeNotFound.
 func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
 	w, err = db.Get(ctx, s.DB, func(r *db.Reader) (webhook.Webhook, error) { return r.Webhook(key.TeamID, id) })
-	if err == nil && key.Role.Manages() && key.RecentlyAuthenticated(clock.Now()) {
+	if err == nil && mayChange(key, &w) == nil && key.Role.Manages() && key.RecentlyAuthenticated(clock.Now()) {
 		w.Secrets, err = s.openSecrets(&w)
 	}
 	return w, base.Lookup("webhook", err)
@@ -113,6 +137,9 @@ func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, pa
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Webhook(key.TeamID, id)
 		if err != nil {
+			return err
+		}
+		if err := mayChange(key, &old); err != nil {
 			return err
 		}
 		if w, err = patch.Apply(old, s.WebhookAllow); err != nil {
@@ -161,6 +188,9 @@ func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) er
 func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id string, in webhook.Rotation) (w webhook.Webhook, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if w, err = tx.Webhook(key.TeamID, id); err != nil {
+			return err
+		}
+		if err := mayChange(key, &w); err != nil {
 			return err
 		}
 		old, err := s.openSecrets(&w)

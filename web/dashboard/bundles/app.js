@@ -3354,9 +3354,9 @@ function Steps({ test }) {
 	${done.map((s) => an`<tr key=${s.step}><td><${Status} of=${s.ok ? "good" : "failed"} /></td><td class="medium nowrap">${t(`relays.steps.${s.step}`)}</td><td class="break"><span class=${s.ok ? "" : "mono bad"}>${s.said}</span></td><td class="num muted nowrap">${t("email.ms", { ms: s.ms })}</td></tr>`)}
 	${left2.map((step) => an`<tr key=${step}><td><${Status} of="neutral" word=${t("relays.notRun")} /></td><td class="medium nowrap">${t(`relays.steps.${step}`)}</td><td></td><td class="num muted">–</td></tr>`)}</tbody></table>`;
 }
-var addDialog = () => dialog((close) => an`<${Add} close=${close} />`);
-function Add({ close }) {
-  const [form2, setForm] = Ut({ ...emptyRelay, region: "" });
+var addDialog = (region = "") => dialog((close) => an`<${Add} to=${region} close=${close} />`);
+function Add({ to, close }) {
+  const [form2, setForm] = Ut({ ...emptyRelay, region: to, name: "" });
   const [wrong, setWrong] = Ut("");
   const [test, setTest] = Ut(
     /** @type {any} */
@@ -3367,10 +3367,10 @@ function Add({ close }) {
   const add = async () => {
     setWrong("");
     try {
-      const added = await api.post("/relays", { region: form2.region.trim() || void 0, url: relayURL(form2) }, { team: null });
+      const added = await api.post("/relays", { region: form2.region.trim() || void 0, ...to && { name: form2.name.trim(), reserve: true }, url: relayURL(form2) }, { team: null });
       setRegion(added.region);
       setTest({ running: true });
-      setTest(await api.post(encoded`/relays/${added.region}/test`, void 0, { team: null }));
+      setTest(await api.post(encoded`/relays/${to || added.region}/test`, void 0, { team: null, query: to ? { name: added.region } : {} }));
     } catch (e) {
       if (!(e instanceof ApiError)) throw e;
       setTest(null);
@@ -3378,13 +3378,15 @@ function Add({ close }) {
     }
   };
   if (test) return an`<${DialogBody} title=${region} onSubmit=${() => close(region)} acts=${test.running ? "" : an`${!test.ok && an`<${Button} kind="quiet" onClick=${() => setTest(null)}>${t("relays.mend")}<//>`}<${Button} type="submit" kind="primary">${t("relays.done")}<//>`}><${Steps} test=${test} />${!test.running && an`<${Notice} kind=${test.ok ? "good" : "warn"}>${t(test.ok ? "relays.works" : "relays.worksNot")}<//>`}<//>`;
-  return an`<${DialogBody} title=${t("relays.add")} onSubmit=${add} acts=${an`<${Button} kind="quiet" onClick=${() => close()}>${t("ui.cancel")}<//><${Button} type="submit" kind="primary" disabled=${!form2.host.trim()}>${t("relays.addAct")}<//>`}>
+  return an`<${DialogBody} title=${to ? t("relays.regions.addTo", { region: to }) : t("relays.add")} onSubmit=${add} acts=${an`<${Button} kind="quiet" onClick=${() => close()}>${t("ui.cancel")}<//><${Button} type="submit" kind="primary" disabled=${!form2.host.trim() || to && !form2.name.trim()}>${t("relays.addAct")}<//>`}>
 		${wrong && an`<${Notice} kind="bad">${wrong}<//>`}
 		<${RelayFields} values=${form2} set=${set} reports />
-		<${Input} label=${t("relays.name")} mono value=${form2.region} onInput=${(region2) => set({ region: region2 })} placeholder="eu-west-1" hint=${t("relays.nameHint")} autocomplete="off" /><//>`;
+		${to ? an`<${Input} label=${t("relays.name")} mono required value=${form2.name} onInput=${(name) => set({ name })} placeholder="postmark" hint=${t("relays.regions.nameHint")} autocomplete="off" />` : an`<${Input} label=${t("relays.name")} mono value=${form2.region} onInput=${(region2) => set({ region: region2 })} placeholder="eu-west-1" hint=${t("relays.nameHint")} autocomplete="off" />`}<//>`;
 }
 
 // module:relays-lights.js
+var nameOf2 = (r) => r.name ?? r.region;
+var only = (r) => r.sent_hour === void 0 && !r.name ? {} : { name: nameOf2(r) };
 function doing(r) {
   const parts = [];
   if (r.reason) parts.push(r.reason);
@@ -3394,11 +3396,11 @@ function doing(r) {
   if (r.daily) parts.push(t("relays.today", { used: r.daily_used, of: r.daily }));
   return parts.join(" · ");
 }
-var Light = ({ of: r }) => an`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${base + encoded`/operator/relays?relay=${r.region}`}>${r.region}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t("relays.wait", { n: number(r.waiting) }) : t("relays.noneWaits")}</span></li>`;
+var Light = ({ of: r }) => an`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${base + encoded`/operator/relays?relay=${nameOf2(r)}`}>${nameOf2(r)}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t("relays.wait", { n: number(r.waiting) }) : t("relays.noneWaits")}</span></li>`;
 function Relays() {
   if (!relays.value) return an`<${Bones} rows=${2} />`;
   if (!relays.value.length) return an`<p class="muted">${t("relays.none")}</p>`;
-  return an`<ul class="items">${relays.value.map((r) => an`<${Light} key=${r.region} of=${r} />`)}</ul>`;
+  return an`<ul class="items">${relays.value.map((r) => an`<${Light} key=${nameOf2(r)} of=${r} />`)}</ul>`;
 }
 
 // module:second-factor.js
@@ -3723,6 +3725,8 @@ export {
   Light as relays_lights$Light,
   Relays as relays_lights$Relays,
   doing as relays_lights$doing,
+  nameOf2 as relays_lights$nameOf,
+  only as relays_lights$only,
   base as router$base,
   go as router$go,
   href as router$href,

@@ -123,7 +123,7 @@ import { own_invitations$OwnInvitations } from "./app.js";
 import { queue_words$grouped, queue_words$lookOf, queue_words$reasonOf } from "./app.js";
 
 // shared:relays-lights.js
-import { relays_lights$Light, relays_lights$Relays, relays_lights$doing } from "./app.js";
+import { relays_lights$Light, relays_lights$Relays, relays_lights$doing, relays_lights$nameOf, relays_lights$only } from "./app.js";
 
 // shared:ui/chart.js
 import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";

@@ -113,7 +113,7 @@ function Doubts({ at, teams }) {
 }
 
 // shared:relays-lights.js
-import { relays_lights$Light, relays_lights$Relays, relays_lights$doing } from "./app.js";
+import { relays_lights$Light, relays_lights$Relays, relays_lights$doing, relays_lights$nameOf, relays_lights$only } from "./app.js";
 
 // shared:ui/chart.js
 import { ui_chart$Bars, ui_chart$Legend, ui_chart$Meter, ui_chart$Scale, ui_chart$Spark, ui_chart$few, ui_chart$scaleOf } from "./app.js";
