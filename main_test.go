@@ -652,7 +652,7 @@ func readManual(t *testing.T, name string) string {
 }
 
 // pagesOfCommands are the pages with the tables of commands, flags and settings.
-var pagesOfCommands = []string{"commands.md", "commands-queue.md", "commands-data.md", "command-flags.md", "settings.md"}
+var pagesOfCommands = []string{"commands.md", "commands-queue.md", "commands-relays.md", "commands-data.md", "command-flags.md", "settings.md"}
 
 // commandPages returns the sections of these pages, each heading once.
 func commandPages(t *testing.T) string {

@@ -62,7 +62,7 @@ func suppressionVersionStore(t *testing.T) *DB {
 var cachedTables = map[string]string{
 	"suppressions": "Suppressions", "contacts": "Suppressions", "choices": "Suppressions", "topics": "Suppressions",
 	"teams": "Control", "team_plans": "Control", "keys": "Control", "domains": "Control", "dkim_keys": "Control",
-	"relays": "Control", "relay_pauses": "Control", "settings": "Control",
+	"relays": "Control", "regions": "Control", "relay_pauses": "Control", "settings": "Control",
 	"webhooks": "Webhooks", "erasures": "Erasures",
 }
 

@@ -39,6 +39,7 @@ var maxColumnBytes = map[string]int{
 	"dns_published.name":      mailbox.MaxDomain,
 	"dns_published.type":      keywordLength,
 	"dns_published.value":     app.MaxPublishedValue,
+	"regions.name":            40,
 	"domains.name":            mailbox.MaxDomain,
 	"feedback.source":         keywordLength,
 	"webhook_events.type":     keywordLength,

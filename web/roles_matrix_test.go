@@ -47,7 +47,7 @@ var ownRoutes = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 
 // proven are those for which a person must have proved just now to be there.
 var proven = []string{
-	"POST /relays", "DELETE /relays/{region}", "POST /relays/{region}/pause", "POST /relays/{region}/resume", "POST /relays/{region}/routes", "DELETE /relays/{region}/routes/{id}", "POST /backups", "PATCH /settings", "DELETE /teams/{id}",
+	"POST /relays", "DELETE /relays/{region}", "POST /relays/{region}/pause", "POST /relays/{region}/resume", "POST /relays/{region}/routes", "PUT /relays/{region}/order", "PATCH /relays/{region}/failover", "POST /relays/{region}/switch", "DELETE /relays/{region}/routes/{id}", "POST /backups", "PATCH /settings", "DELETE /teams/{id}",
 	"PATCH /users/{id}", "DELETE /users/{id}", "POST /users/{id}/link",
 	"POST /api-keys", "DELETE /domains/{id}", "POST /domains/{id}/publish", "POST /users/me/totp", "DELETE /users/me/totp", "POST /users/me/recovery-codes",
 	"POST /users/me/passkeys/options", "POST /users/me/passkeys", "DELETE /users/me/passkeys/{id}", "POST /webhooks/{id}/signing-secret/rotate",

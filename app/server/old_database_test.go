@@ -163,7 +163,9 @@ func openOld(t *testing.T) (*testserver.Server, oldFacts, *oldRoundTripper) {
 	}
 	time.Sleep(time.Until(facts.MadeAt.Add(time.Hour)))
 	hooks := &oldRoundTripper{up: true, ids: map[string]int{}}
-	w := testserver.OpenDatabase(t, name, server.Config{Cloud: true, WebhookTransport: hooks}, oldRelay(nil))
+	newer := oldRelay(nil)
+	newer.Profile = "" // the stored signature is over Message-ID
+	w := testserver.OpenDatabase(t, name, server.Config{Cloud: true, WebhookTransport: hooks}, newer)
 	for _, region := range []string{oldRegion, "paused"} {
 		w.Relays = append(w.Relays, testserver.NewRelayOf(relayurl.Relay{Region: region, Host: region + ".relay.test", Port: 587, Connections: 4}, nil))
 	}

@@ -15,10 +15,10 @@ type createBroadcastRequest struct {
 	From        string                `json:"from" doc:"The sender, at a verified domain" example:"Acme <news@example.com>"`
 	ReplyTo     shapes.AddressList    `json:"reply_to,omitempty"`
 	Subject     string                `json:"subject" maxLength:"2000" doc:"May contain placeholders"`
-	PreviewText string                `json:"preview_text,omitempty" maxLength:"1000" doc:"Preview text that mail clients show beside the subject"`
-	HTML        string                `json:"html,omitempty" doc:"Placeholders like {{{FIRST_NAME|there}}}, {{{UNSUBSCRIBE_URL}}} and {{{VIEW_URL}}}; html or text is needed"`
+	PreviewText string                `json:"preview_text,omitempty" maxLength:"1000" doc:"What mail clients show beside the subject"`
+	HTML        string                `json:"html,omitempty" doc:"Placeholders like {{{FIRST_NAME|there}}}, {{{UNSUBSCRIBE_URL}}}, {{{VIEW_URL}}}; html or text is needed"`
 	Text        *string               `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
-	Design      string                `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`
+	Design      string                `json:"design,omitempty" maxLength:"262144" doc:"JSON of a visual editor, kept for html"`
 	Attachments shapes.AttachmentList `json:"attachments,omitempty"`
 	Send        bool                  `json:"send,omitempty" doc:"true: send it now or at scheduled_at; default: keep it as a draft"`
 	ScheduledAt string                `json:"scheduled_at,omitempty" doc:"When to send, with send: ISO 8601, or English like in 2 hours or tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`

@@ -100,7 +100,7 @@ type createTemplateRequest struct {
 	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"Default subject of sends; may contain placeholders"`
 	ReplyTo   shapes.AddressList `json:"reply_to,omitempty" doc:"Default sender of sends"`
 	Text      *string            `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
-	Design    string             `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`
+	Design    string             `json:"design,omitempty" maxLength:"262144" doc:"JSON of a visual editor, kept for html"`
 	Variables variableList       `json:"variables,omitempty" maxItems:"50"`
 }
 

@@ -57,6 +57,7 @@ var hiddenArguments = map[string]string{
 	"before":                       "walks a list backwards; after is enough to read it",
 	"design":                       "is what a visual editor keeps of a text",
 	"create-broadcast attachments": "are files that people add; their schema is long",
+	"create-webhook scope":         "is for operators in a session",
 	"update-broadcast attachments": "are files that people add; their schema is long",
 }
 

@@ -30,7 +30,7 @@ var otherColumns = strings.Fields(`
 	source_id aged_id current_id published_id actor_type actor actor_id kind type status state outcome origin source relay region domain subscription visibility permission
 	role method route scope hash address created_at error message settled held property topics events mails bound owner name
 	emails.message_id emails.tags emails.last_event contents.unsubscribe contents.tracking contents.insights attachments.content_type attachments.content_id
-	account_texts.sealed erasures.addresses webhooks.secrets units.stood units.signature suppressions.address contacts.address choices.address
+	account_texts.sealed erasures.addresses webhooks.secrets units.stood units.signature units.part recipients.queue emails.routed suppressions.address contacts.address choices.address
 	keys.public keys.allowed_ips keys.made_by properties.key templates.alias imports.options audit_logs.action audit_logs.address`)
 
 // plantInColumns stores ErasedAddress in all columns of erasedColumns and freeText.

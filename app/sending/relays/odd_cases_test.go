@@ -131,7 +131,7 @@ func TestActiveRelayIsRemoved(t *testing.T) {
 		ids = append(ids, w.Send("dora@example.net"))
 		pass(2 * time.Hour)
 		onceEach(t, w, ids, first, third)
-		if missing := w.Services.Settings.MissingRelay(app.OnlyQueue(regionA, regionA+"/c")); missing != "no relay us-east-1/c" || w.Services.Settings.MissingRelay(app.OnlyQueue(regionA, relayB)) != "" {
+		if missing := w.Services.Settings.MissingRelay(app.OnlyQueue(regionA, regionA+"/c")); missing != "no relay us-east-1/c, through which alone the mail may leave" || w.Services.Settings.MissingRelay(app.OnlyQueue(regionA, relayB)) != "" {
 			t.Errorf("missing: %q", missing)
 		}
 		if n := third.FinalDots(ids[0]); n != 0 {
