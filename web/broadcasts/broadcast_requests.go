@@ -15,7 +15,7 @@ type createBroadcastRequest struct {
 	From        string                `json:"from" doc:"The sender, at a verified domain" example:"Acme <news@example.com>"`
 	ReplyTo     shapes.AddressList    `json:"reply_to,omitempty"`
 	Subject     string                `json:"subject" maxLength:"2000" doc:"May contain placeholders"`
-	PreviewText string                `json:"preview_text,omitempty" maxLength:"1000" doc:"What mail clients show beside the subject"`
+	PreviewText string                `json:"preview_text,omitempty" maxLength:"1000" doc:"Mail clients show it by the subject"`
 	HTML        string                `json:"html,omitempty" doc:"Placeholders like {{{FIRST_NAME|there}}}, {{{UNSUBSCRIBE_URL}}}, {{{VIEW_URL}}}; html or text is needed"`
 	Text        *string               `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
 	Design      string                `json:"design,omitempty" maxLength:"262144" doc:"JSON of a visual editor, kept for html"`
