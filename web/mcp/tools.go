@@ -151,9 +151,7 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 			required = append(required, name)
 		}
 	}
-	maps.DeleteFunc(properties, func(name string, _ any) bool {
-		return hiddenArguments[name] != "" || hiddenArguments[t.operation.OperationID+" "+name] != ""
-	})
+	maps.DeleteFunc(properties, func(name string, _ any) bool { return t.hides(name) })
 	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 	if slices.Sort(required); len(required) > 0 {
 		out["required"] = slices.Compact(required)
