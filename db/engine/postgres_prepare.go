@@ -102,6 +102,12 @@ func schemaSum(schema string) string {
 // version, unless this program can work on it. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase,
 // ErrNotFound.
 func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opts Options) (p prepared, err error) {
+	var version schemaVersion
+	if opts.Create { // before the transaction, which may not be idle for long
+		if version, err = newSchemaVersion(ctx, opts.Schema); err != nil {
+			return p, fmt.Errorf("make schema: %w", err)
+		}
+	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return p, fmt.Errorf("open database %s: %w", name, err)
@@ -124,11 +130,7 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	if _, err := tx.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES ($1, $2, $3)", app.NewID(), app.DefaultTeam, now); err != nil {
 		return p, fmt.Errorf("make first team: %w", err)
 	}
-	version, err := newSchemaVersion(ctx, opts.Schema)
-	if err == nil {
-		err = version.writePostgres(ctx, tx, now)
-	}
-	if err != nil {
+	if err := version.writePostgres(ctx, tx, now); err != nil {
 		return p, fmt.Errorf("make schema: %w", err)
 	}
 	err = tx.Commit()

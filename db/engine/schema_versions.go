@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -27,13 +28,21 @@ func latestVersion() (int, error) {
 	return baseVersion + len(names), err
 }
 
+// newVersions holds the results of newSchemaVersion, by schema: each is the same for the whole process.
+var newVersions sync.Map
+
 // newSchemaVersion returns the row of a database that this program creates.
 func newSchemaVersion(ctx context.Context, schema string) (schemaVersion, error) {
+	if known, ok := newVersions.Load(schema); ok {
+		return known.(schemaVersion), nil
+	}
 	all, err := readSteps(ctx, migrations.Steps, schema)
 	if err != nil {
 		return schemaVersion{}, err
 	}
-	return schemaVersion{version: baseVersion + len(all), oldest: minVersionOf(all), program: build.Version(), sum: schemaSum(schema)}, nil
+	v := schemaVersion{version: baseVersion + len(all), oldest: minVersionOf(all), program: build.Version(), sum: schemaSum(schema)}
+	newVersions.Store(schema, v)
+	return v, nil
 }
 
 // after returns the row of a database after a step.

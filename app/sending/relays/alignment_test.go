@@ -24,12 +24,12 @@ const (
 
 // aligned starts a server with two relays, of which the reserve may have options, and with domains
 // that are checked in a fake DNS.
-func aligned(t *testing.T, reserve func(r *relayurl.Relay)) (w *testserver.Server, dns *testserver.FakeDNS, first, second *testserver.FakeRelay, down map[string]bool) {
+func aligned(t *testing.T, reserve func(r *relayurl.Relay)) (w *testserver.Server, dns *testserver.FakeDNS, first, second *testserver.FakeRelay, down *outages) {
 	t.Helper()
 	testserver.FastHeartbeat(t)
-	down = map[string]bool{}
+	down = &outages{}
 	probe := func(_ context.Context, r relayurl.Relay, _ *app.Outgoing, _ bool) []relayurl.Step {
-		return []relayurl.Step{{Step: "mail", OK: !down[r.FullName()]}}
+		return []relayurl.Step{{Step: "mail", OK: !down.has(r.FullName())}}
 	}
 	dns = testserver.NewDNS()
 	first = testserver.NewRelayOf(relayurl.Relay{Region: regionA, Host: "relay.test", Port: 587, Connections: 4, DKIM: true}, nil)
@@ -45,14 +45,14 @@ func aligned(t *testing.T, reserve func(r *relayurl.Relay)) (w *testserver.Serve
 }
 
 // fail makes the primary unusable, and repair ends that.
-func fail(first *testserver.FakeRelay, down map[string]bool) {
+func fail(first *testserver.FakeRelay, down *outages) {
 	first.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
-	down[regionA] = true
+	down.add(regionA)
 }
 
-func repair(first *testserver.FakeRelay, down map[string]bool) {
+func repair(first *testserver.FakeRelay, down *outages) {
 	first.SetScript(nil)
-	delete(down, regionA)
+	down.remove(regionA)
 }
 
 // verified adds a domain whose records are published, with an SPF record and a DMARC policy.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,14 +18,41 @@ import (
 	"mailer/app/testing/testserver"
 )
 
+// outages are the relays, by name, that fail a probe.
+type outages struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (o *outages) add(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.names == nil {
+		o.names = map[string]bool{}
+	}
+	o.names[name] = true
+}
+
+func (o *outages) remove(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.names, name)
+}
+
+func (o *outages) has(name string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.names[name]
+}
+
 // twoRelays starts a server whose default region has a primary and a reserve. down are the relays,
 // by name, that fail a probe.
-func twoRelays(t *testing.T, primary testserver.Script) (w *testserver.Server, first, second *testserver.FakeRelay, down map[string]bool) {
+func twoRelays(t *testing.T, primary testserver.Script) (w *testserver.Server, first, second *testserver.FakeRelay, down *outages) {
 	t.Helper()
 	testserver.FastHeartbeat(t)
-	down = map[string]bool{}
+	down = &outages{}
 	probe := func(_ context.Context, r relayurl.Relay, _ *app.Outgoing, _ bool) []relayurl.Step {
-		return []relayurl.Step{{Step: "mail", OK: !down[r.FullName()]}}
+		return []relayurl.Step{{Step: "mail", OK: !down.has(r.FullName())}}
 	}
 	first = testserver.NewRelay(primary)
 	second = testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Name: app.DefaultRegion + "/b", Host: "b.test", Port: 587, Connections: 4}, nil)
@@ -46,7 +74,7 @@ func TestRegionSwitchesToReserveAndBack(t *testing.T) {
 		w.Send("before@example.net")
 		pass(time.Second)
 		first.SetScript(testserver.Always(testserver.RelayTrouble(app.StageAuth, "bad password")))
-		down[app.DefaultRegion] = true
+		down.add(app.DefaultRegion)
 		began := time.Now()
 		id := w.Send("bob@example.net")
 		pass(3 * time.Minute)
@@ -65,7 +93,7 @@ func TestRegionSwitchesToReserveAndBack(t *testing.T) {
 			t.Errorf("region %+v", st[0])
 		}
 		first.SetScript(nil)
-		delete(down, app.DefaultRegion)
+		down.remove(app.DefaultRegion)
 		pass(11 * time.Minute)
 		again := w.Send("carl@example.net")
 		pass(time.Minute)
@@ -85,7 +113,7 @@ func TestDoubtStaysWithItsRelay(t *testing.T) {
 				id := w.Send("bob@example.net")
 				pass(5 * time.Second)
 				first.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
-				down[app.DefaultRegion] = true
+				down.add(app.DefaultRegion)
 				other := w.Send("carl@example.net")
 				pass(10 * time.Minute)
 				left := first.FinalDots(id)
@@ -98,7 +126,7 @@ func TestDoubtStaysWithItsRelay(t *testing.T) {
 					w.Start()
 				}
 				first.SetScript(nil)
-				delete(down, app.DefaultRegion)
+				down.remove(app.DefaultRegion)
 				pass(30 * time.Minute)
 				if crash {
 					left += first.FinalDots(id)
@@ -151,7 +179,7 @@ func TestOperatorSwitches(t *testing.T) {
 func TestReserveThatRefusesTheDomain(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, first, second, down := twoRelays(t, testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
-		down[app.DefaultRegion] = true
+		down.add(app.DefaultRegion)
 		second.SetScript(testserver.Always(testserver.ReplyWith(app.StageMail, 550, "unknown domain")))
 		id := w.Send("bob@example.net")
 		pass(20 * time.Minute)

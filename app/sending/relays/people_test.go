@@ -17,10 +17,10 @@ import (
 const reserve = app.DefaultRegion + "/b"
 
 // primaryFails makes the primary unreachable, with a reply that only operators may read.
-func primaryFails(w *testserver.Server, first *testserver.FakeRelay, down map[string]bool) {
+func primaryFails(w *testserver.Server, first *testserver.FakeRelay, down *outages) {
 	w.T.Helper()
 	first.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused by 192.0.2.7")))
-	down[app.DefaultRegion] = true
+	down.add(app.DefaultRegion)
 }
 
 func relay(t *testing.T, w *testserver.Server, name string) relays.Status {
@@ -85,7 +85,7 @@ func TestTroubleOfReserveStaysOpen(t *testing.T) {
 		w.Send("bob@example.net")
 		pass(3 * time.Minute)
 		second.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused too")))
-		down[reserve] = true
+		down.add(reserve)
 		w.Send("carl@example.net")
 		pass(time.Minute)
 		testserver.Must(t, w.Services.Delivery.ReportUnroutable(t.Context()))

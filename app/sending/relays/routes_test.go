@@ -120,7 +120,7 @@ func TestRouteWhileItsRelayIsDown(t *testing.T) {
 				w, first, second, down := twoRelays(t, nil)
 				addRoute(w, relays.RouteInput{ToDomains: []string{"example.net"}, Strict: strict})
 				second.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
-				down[app.DefaultRegion+"/b"] = true
+				down.add(app.DefaultRegion+"/b")
 				id := w.Send("bob@example.net")
 				pass(10 * time.Minute)
 				if through := first.FinalDots(id); (through == 1) == strict {
@@ -136,7 +136,7 @@ func TestRouteWhileItsRelayIsDown(t *testing.T) {
 					wantDots(t, "moved mail", moved, first, 1)
 				}
 				second.SetScript(nil)
-				delete(down, app.DefaultRegion+"/b")
+				down.remove(app.DefaultRegion+"/b")
 				pass(30 * time.Minute)
 				w.WantLastEvent(id, app.Sent)
 				next := w.Send("carl@example.net")
@@ -157,7 +157,7 @@ func TestMailOfRemovedRuleLeaves(t *testing.T) {
 		w, first, second, down := twoRelays(t, nil)
 		rule := addRoute(w, relays.RouteInput{ToDomains: []string{"example.net"}})
 		second.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
-		down[app.DefaultRegion+"/b"] = true
+		down.add(app.DefaultRegion+"/b")
 		id := w.Send("bob@example.net")
 		split := w.Send("bob@example.net", "eve@example.org")
 		pass(10 * time.Second)
@@ -241,14 +241,14 @@ func TestPartsAreTriedAgain(t *testing.T) {
 		w, first, second, down := twoRelays(t, testserver.InOrder(testserver.ReplyWith(app.StageRcpt, 451, "greylisted"), testserver.ReplyWith(app.StageRcpt, 451, "greylisted")))
 		addRoute(w, relays.RouteInput{ToDomains: []string{"example.net"}, Strict: true})
 		second.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
-		down[app.DefaultRegion+"/b"] = true
+		down.add(app.DefaultRegion+"/b")
 		id := w.Send("a@example.com", "b@example.net")
 		pass(20 * time.Minute)
 		if n := len(first.Transactions(id)); n != 3 || first.FinalDots(id) != 1 {
 			t.Errorf("%d transactions through the active relay", n)
 		}
 		second.SetScript(nil)
-		delete(down, app.DefaultRegion+"/b")
+		down.remove(app.DefaultRegion+"/b")
 		pass(time.Hour)
 		wantDots(t, "the strict part", id, second, 1)
 		wantDots(t, "the other part", id, first, 1)
@@ -364,14 +364,14 @@ func TestProviderEventsSettlePart(t *testing.T) {
 		w, first, second, down := twoRelays(t, testserver.InOrder(testserver.LoseReply))
 		addRoute(w, relays.RouteInput{ToDomains: []string{"example.net"}, Strict: true})
 		second.SetScript(testserver.Always(testserver.RelayTrouble(app.StageConnect, "refused")))
-		down[app.DefaultRegion+"/b"] = true
+		down.add(app.DefaultRegion+"/b")
 		id := w.Send("a@example.com", "b@example.net", "c@example.com")
 		pass(10 * time.Second)
 		w.Report(testserver.HardBounce(id, "a@example.com", "5.1.1"), feedback.Report{EmailID: id, Recipient: "c@example.com", Kind: feedback.Delivered})
 		pass(30 * time.Minute)
 		w.WantRecipientStates(id, "a@example.com bounced, b@example.net queued, c@example.com delivered")
 		second.SetScript(nil)
-		delete(down, app.DefaultRegion+"/b")
+		down.remove(app.DefaultRegion+"/b")
 		pass(30 * time.Minute)
 		w.WantRecipientStates(id, "a@example.com bounced, b@example.net sent, c@example.com delivered")
 		wantDots(t, "the settled part", id, first, 1)
