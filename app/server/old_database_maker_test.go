@@ -397,7 +397,7 @@ func (m *oldMaker) createImport(csv string) (id string) {
 	return id
 }
 
-// email returns an email of alpha whose subject tells what becomes of it.
+// email returns an email of alpha whose subject tells its outcome.
 func email(subject string, to ...string) *app.EmailInput {
 	in := testserver.Message(to...)
 	in.From, in.Subject = "Ann <ann@alpha.example>", subject

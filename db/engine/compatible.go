@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A step is compatible if programs that do not know it go on working on its result. This is decided
+// A step is compatible if programs that do not know it still work on its result. This is decided
 // by its text, and everything that is not surely harmless is incompatible:
 //
 //   - CREATE TABLE. Its foreign keys must cascade: an older program could not delete the rows that

@@ -7,7 +7,7 @@ import (
 	"mailer/db/dbtest"
 )
 
-// TestStepsAreJudged lists what a step may do so that older programs go on working on the database.
+// TestStepsAreJudged lists what a step may do so that older programs still work on the database.
 func TestStepsAreJudged(t *testing.T) {
 	const table = `CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE, at INTEGER CHECK (at > 0)) STRICT, WITHOUT ROWID;`
 	for step, want := range map[string]string{

@@ -99,7 +99,7 @@ func TestIncompatibleStepNeedsDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := queryPostgres(t, g.dsn, `SELECT (dead IS NOT NULL)::text FROM nodes WHERE id = 'silent'`); got != "true" {
-		t.Error("a silent server could go on writing")
+		t.Error("a silent server could still write")
 	}
 }
 

@@ -6,7 +6,7 @@
 // PostgreSQL runs instead; otherwise the step is translated like schema.sql. schema.sql is always
 // the result of all steps. Files of a release never change.
 //
-// Older programs go on working on the result of a step that only adds: engine decides that by the
+// Older programs still work on the result of a step that only adds: engine decides that by the
 // text of the step (compatible.go). A step that only adds, but whose new rows older programs must not
 // leave alone, has a line that begins with "-- incompatible".
 package migrations

@@ -106,7 +106,7 @@ func crossed(a, b *sink) (both []string) {
 	return both
 }
 
-// deadRelay closes each connection at once.
+// deadRelay closes each connection immediately.
 var deadRelay = behaviour{conn: func(net.Conn) {}}
 
 // deaths are ways in which a primary dies while it has mail in work.

@@ -15,7 +15,7 @@ import (
 // The next version of the program is this one with one more migration, made by go build -overlay. Its
 // steps are named after what they do.
 const (
-	// stepAdds is compatible: the program under test goes on working on its result.
+	// stepAdds is compatible: the program under test still works on its result.
 	stepAdds = `CREATE TABLE next_notes (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE, note TEXT) STRICT, WITHOUT ROWID;
 CREATE INDEX next_notes_team ON next_notes (team_id, note);
 ALTER TABLE emails ADD COLUMN next_kind TEXT NOT NULL DEFAULT 'plain' CHECK (next_kind IN ('plain', 'other'));

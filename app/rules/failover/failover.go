@@ -71,7 +71,7 @@ type Probe struct {
 type State struct {
 	Active     string      `json:"active,omitzero"`      // relay through which mail leaves; empty: the primary
 	Emails     string      `json:"emails,omitzero"`      // carries emails instead, while Active's daily limit is used up
-	Broadcasts string      `json:"broadcasts,omitzero"`  // likewise for broadcasts
+	Broadcasts string      `json:"broadcasts,omitzero"`  // carries broadcasts instead, as Emails does
 	ByOperator bool        `json:"by_operator,omitzero"` // until the operator returns the choice to the server
 	SwitchedAt time.Time   `json:"switched_at,omitzero"`
 	Reason     string      `json:"reason,omitzero"`     // of the last switch, in words

@@ -209,7 +209,7 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 	return errors.Join(err, q.wakeRouted(ctx, b, routed))
 }
 
-// wakeRouted wakes the queues in which recipients of a broadcast wait by a rule, and goes on without
+// wakeRouted wakes the queues in which recipients of a broadcast wait by a rule, and continues without
 // a pause if few wait there.
 func (q *bulkDispatcher) wakeRouted(ctx context.Context, b *app.Broadcast, queues []string) error {
 	for _, queue := range queues {

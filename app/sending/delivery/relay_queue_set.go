@@ -525,7 +525,7 @@ func (o *RelayQueues) remove(e *endpoint) {
 	e.close(o.s)
 }
 
-// retire drains a queue. switched: its relay goes on in other queues.
+// retire drains a queue. switched: other queues still use its relay.
 func (o *RelayQueues) retire(l *relayQueue, switched bool) {
 	grace := time.Duration(0)
 	if switched {

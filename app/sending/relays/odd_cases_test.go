@@ -110,7 +110,7 @@ func TestBothRelaysPaused(t *testing.T) {
 	}
 }
 
-// A region goes on with the relays that are left when the active one is removed.
+// A region continues with the remaining relays when the active one is removed.
 func TestActiveRelayIsRemoved(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w, first, _, _ := twoRelays(t, nil)
