@@ -79,7 +79,7 @@ type State struct {
 	HeldUntil  time.Time   `json:"held_until,omitzero"` // it does not return to an earlier relay before
 	// Down are the relays of routes whose mail leaves through the active relay, and since when.
 	Down      map[string]time.Time `json:"down,omitzero"`
-	Available string               `json:"available,omitzero"` // relay that could take over from an unusable one, if an operator says so
+	Available string               `json:"available,omitzero"` // relay that could take over from an unusable one, if an operator switches to it
 }
 
 // Decision is the result of Next.

@@ -43,7 +43,7 @@ func (tr *trial) down(name string) bool {
 	return down
 }
 
-// fail makes a relay unusable; the active one is noticed at once. mend ends that.
+// fail makes a relay unusable; the failure of the active one is noticed immediately. mend ends that.
 func (tr *trial) fail(name string) { tr.works[name] = false }
 func (tr *trial) mend(name string) { tr.works[name] = true }
 

@@ -21,7 +21,7 @@ import (
 	"mailer/db"
 )
 
-// region is a region with what is stored of it.
+// region is a region with its stored settings and state.
 type region struct {
 	name     string
 	relays   []string // in full, the primary first

@@ -255,7 +255,7 @@ func TestPartsAreTriedAgain(t *testing.T) {
 	})
 }
 
-// The part of an email in doubt stays with its relay; the others go on.
+// The part of an email in doubt stays with its relay; the other parts are sent.
 func TestPartInDoubt(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, crash := range []bool{false, true} {
