@@ -45,6 +45,10 @@ func (r *Relay) open(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, atStage(app.StageConnect, err)
 	}
+	if err := ctx.Err(); err != nil {
+		_ = socket.Close()
+		return nil, atStage(app.StageConnect, err)
+	}
 	c := &conn{wire: newWire(socket, r.cfg.Timeout)}
 	release := context.AfterFunc(ctx, c.cut)
 	if err := r.prepare(ctx, c); err != nil {
