@@ -24,7 +24,7 @@ import (
 // files holds all that is served. A test makes the bundles of modules and style sheets from the
 // sources in this folder and in ui; the editors in lib are built from other sources.
 //
-//go:embed *.html *.svg bundles fonts i18n lib/editor.js lib/visual.js lib/licences.txt
+//go:embed *.html *.svg bundles fonts i18n lib/editor.js lib/mjml.js lib/visual.js lib/licences.txt
 var files embed.FS
 
 // bundles is the folder of the bundles, which are served without it in their path.

@@ -35,6 +35,17 @@ function store(key, value) {
 	} catch { /* a text too long for the browser: the server has it within two seconds */ }
 }
 
+/**
+ * The place in a text that a refusal names: the server answers with the field, its language, the
+ * line and the column. @param {string} message
+ * @returns {{field: string, language: string, line: number, column: number}|null}
+ */
+export function placeOf(message) {
+	const at = /\bline (\d+), column (\d+)/.exec(message);
+	const field = /(?:variants\.([\w-]+)\.)?\b(subject|preview_text|html|text)\b/.exec(message);
+	return at && field ? { language: field[1] ?? '', field: field[2], line: Number(at[1]), column: Number(at[2]) } : null;
+}
+
 /** The state of saving one draft, for the lifetime of its page. */
 class Saver {
 	/** @type {any} */ id;
@@ -54,14 +65,14 @@ class Saver {
 		this.server = { ...server };
 		this.began = revision(server);
 		this.dirty = new Set();
-		/** @type {{kind: string, at?: number, message?: string}} */
+		/** @type {{kind: string, at?: number, message?: string, place?: any}} */
 		this.state = { kind: 'saved', at: 0 };
 		this.stamp = 0; // counts external updates
 		this.saved = 0; // counts saves
 		const left = stored(place(id));
 		if (left) store(`${place(id)}.kept`, left);
 		this.kept = stored(`${place(id)}.kept`);
-		if (this.kept && Object.keys(this.kept.value).every((k) => this.kept.value[k] === server[k])) this.forget();
+		if (this.kept && Object.keys(this.kept.value).every((k) => JSON.stringify(this.kept.value[k]) === JSON.stringify(server[k]))) this.forget();
 		store(place(id), null);
 	}
 
@@ -69,7 +80,7 @@ class Saver {
 		this.value = { ...this.value, ...parts };
 		for (const name of Object.keys(parts)) this.dirty.add(name);
 		this.keepSoon ??= setTimeout(() => this.keep(), 250);
-		if (this.state.kind === 'failed' && !this.hurried) { // a refused value may be valid now
+		if (this.state.kind === 'failed' && !this.hurried) { // another value may be accepted now
 			clearTimeout(this.due);
 			this.due = null;
 			this.hurried = true;
@@ -117,6 +128,7 @@ class Saver {
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			if (e.status === 409 && e.name === 'conflict') this.state = { kind: 'conflict' };
+			else if (e.status === 422) this.state = { kind: 'refused', message: e.message, place: placeOf(e.message) };
 			else {
 				this.state = { kind: 'failed', message: e.message };
 				this.due ??= setTimeout(() => this.save(), retry);
@@ -154,6 +166,12 @@ class Saver {
 		this.draw();
 	}
 
+	/** Shows in the editors what was changed beside them. */
+	redraw() {
+		this.stamp++;
+		this.draw();
+	}
+
 	/** Restores changes kept in the browser. */
 	takeBack() {
 		const { value } = this.kept;
@@ -185,7 +203,7 @@ class Saver {
  * @param {{id: string, path: string, server: any, revision: (answer: any) => string, body: (changed: any, value: any) => any}} options
  * server is the answer to GET; body makes the PATCH of the changes.
  * @returns {{value: any, state: any, stamp: number, saved: number, kept: any, answer: any, path: string, unsaved: boolean, change: (parts: any) => void,
- * save: () => Promise<boolean>, settle: (mine: boolean) => Promise<boolean>, take: (answer: any) => void, takeBack: () => void, drop: () => void}}
+ * save: () => Promise<boolean>, settle: (mine: boolean) => Promise<boolean>, take: (answer: any) => void, takeBack: () => void, drop: () => void, redraw: () => void, now: () => any, refused: any}}
  */
 export function useDraft(options) {
 	const [, tick] = useState(0);
@@ -211,7 +229,8 @@ export function useDraft(options) {
 	return {
 		value, state, stamp, saved, kept, answer, path, unsaved: saver.dirty.size > 0,
 		change: (parts) => saver.change(parts), save: () => saver.save(), settle: (mine) => saver.settle(mine), take: (now) => saver.take(now),
-		takeBack: () => saver.takeBack(), drop: () => saver.drop(),
+		takeBack: () => saver.takeBack(), drop: () => saver.drop(), redraw: () => saver.redraw(), now: () => saver.value,
+		refused: state.kind === 'refused' ? state : null,
 	};
 }
 
@@ -219,6 +238,7 @@ export function useDraft(options) {
 export function Saved({ draft }) {
 	const { state } = draft;
 	if (state.kind === 'failed') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.failed', { message: state.message })}</span></span>`;
+	if (state.kind === 'refused') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.refused', { message: state.message })}</span></span>`;
 	if (state.kind === 'conflict') return html`<span class="saved warn" role="status"><${Icon} name="alert" />${t('drafts.conflict')}</span>`;
 	if (state.kind === 'saving' || draft.unsaved) return html`<span class="saved" role="status"><span class="spin"></span>${t('drafts.saving')}</span>`;
 	return html`<span class="saved" role="status"><${Icon} name="check" />${state.at ? html`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t('drafts.saved', { time: seconds(state.at) })}</time>` : t('drafts.asRead')}</span>`;

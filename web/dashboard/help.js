@@ -11,6 +11,8 @@ const pages = /** @type {[string, string][]} */ ([
 	['/imports', 'audience#import'],
 	['/suppressions', 'opt-outs#suppressions'],
 	['/templates', 'api-broadcasts#templates'],
+	['/blocks', 'api-broadcasts#templates'],
+	['/images', 'api-broadcasts#templates'],
 	['/domains', 'domains'],
 	['/keys', 'sending#keys'],
 	['/smtp', 'smtp'],

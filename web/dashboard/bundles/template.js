@@ -5,16 +5,25 @@ import { lib_core$Fragment, lib_core$batch, lib_core$cloneElement, lib_core$comp
 import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request, api$silent, api$useGet, api$useList } from "./app.js";
 
 // shared:composer.js
-import { composer$Lint, composer$default, composer$useKnown } from "./shared.js";
+import { composer$Lint, composer$Part, composer$Refused, composer$default, composer$useKnown } from "./shared.js";
 
 // shared:composer-versions.js
 import { composer_versions$Versions } from "./shared.js";
 
+// shared:convert.js
+import { convert$Convert } from "./shared.js";
+
 // shared:drafts.js
-import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$useDraft } from "./app.js";
+import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$placeOf, drafts$useDraft } from "./app.js";
 
 // shared:i18n.js
 import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
+
+// shared:image-library.js
+import { image_library$DropImages, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$embedded, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
+
+// shared:languages.js
+import { languages$Languages, languages$designIn, languages$inLanguage, languages$languageName, languages$languagesOf, languages$missing, languages$variantsOf, languages$withDesign } from "./shared.js";
 
 // shared:paths.js
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
@@ -30,9 +39,9 @@ import { ui_base$Bones, ui_base$Button, ui_base$Check, ui_base$Code, ui_base$Cop
 
 // module:template-call.js
 var languages = [["curl", "curl"], ["node", "Node.js"], ["python", "Python"], ["php", "PHP"], ["ruby", "Ruby"], ["go", "Go"], ["java", "Java"]];
-function call(language, origin, body2) {
-  const json = JSON.stringify(body2, null, 2);
-  const line = JSON.stringify(body2);
+function call(language, origin, body) {
+  const json = JSON.stringify(body, null, 2);
+  const line = JSON.stringify(body);
   const url = `${origin}/emails`;
   switch (language) {
     case "node":
@@ -146,9 +155,9 @@ function Call({ of, published, values, close }) {
   const domains = api$useGet("/domains", { limit: 100 }).data?.data ?? [];
   const domain = (domains.find((d) => d.status === "verified") ?? domains[0])?.name ?? "example.com";
   const variables = Object.fromEntries((of.variables ?? []).filter((v) => v.key).map((v) => [v.key, values[v.key] ?? v.fallback_value ?? (v.type === "number" ? 1 : "text")]));
-  const body2 = { ...of.from ? {} : { from: `Shop <hello@${domain}>` }, to: ["ann@example.net"], ...of.subject ? {} : { subject: "Hello" }, template: { id: of.alias || of.id, ...Object.keys(variables).length ? { variables } : {} } };
+  const body = { ...of.from ? {} : { from: `Shop <hello@${domain}>` }, to: ["ann@example.net"], ...of.subject ? {} : { subject: "Hello" }, template: { id: of.alias || of.id, ...Object.keys(variables).length ? { variables } : {} } };
   return lib_core$html`<section aria-label=${i18n$t("template.callTitle")}><div class="bench-head"><h2 class="t14">${i18n$t("template.callTitle")}</h2><span class="push"></span><${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("ui.close")} onClick=${close} /></div>
-	<div class="bench-pad stack">${!published && lib_core$html`<${ui_base$Notice} kind="warn">${i18n$t("template.draftText")}. ${i18n$t("template.callText")}<//>`}<div class="wide"><${ui_base$Code} name=${i18n$t("template.language")} tabs=${languages} at=${language} onTab=${setLanguage} code=${call(language, location.origin, body2)} /></div></div></section>`;
+	<div class="bench-pad stack">${!published && lib_core$html`<${ui_base$Notice} kind="warn">${i18n$t("template.draftText")}. ${i18n$t("template.callText")}<//>`}<div class="wide"><${ui_base$Code} name=${i18n$t("template.language")} tabs=${languages} at=${language} onTab=${setLanguage} code=${call(language, location.origin, body)} /></div></div></section>`;
 }
 
 // shared:template-variables.js
@@ -157,20 +166,20 @@ import { template_variables$Variables, template_variables$standIns } from "./sha
 // shared:templates.js
 import { templates$default, templates$duplicateTemplate, templates$removeTemplate } from "./shared.js";
 
-// shared:ui/code-editor.js
-import { ui_code_editor$CodeEditor } from "./shared.js";
-
 // shared:ui/float.js
 import { ui_float$DialogBody, ui_float$Dialogs, ui_float$Menu, ui_float$Toasts, ui_float$attempt, ui_float$confirm, ui_float$dialog, ui_float$toast, ui_float$useAsked } from "./app.js";
 
 // shared:ui/frame.js
 import { ui_frame$Paper } from "./app.js";
 
+// shared:test-data.js
+import { test_data$editTestData, test_data$keepTestData, test_data$shapeOf, test_data$testData, test_data$typeOf, test_data$withMembers } from "./shared.js";
+
 // shared:variables.js
 import { variables$builtIn, variables$findings, variables$nearest, variables$used } from "./shared.js";
 
 // shared:visual.js
-import { visual$Visual, visual$Warning, visual$byHand, visual$partOf, visual$parts } from "./shared.js";
+import { visual$Frame, visual$Visual, visual$Warning, visual$byHand, visual$isMJML, visual$partOf, visual$parts } from "./shared.js";
 
 // module:template.js
 function TemplatePage({ params }) {
@@ -180,22 +189,29 @@ function TemplatePage({ params }) {
   if (!data) return lib_core$html`<${ui_base$Head} title=${i18n$t("template.title")} path=${path} /><${ui_base$Bones} />`;
   return lib_core$html`<${Draft} key=${data.id} of=${data} path=${path} />`;
 }
-function body(changed) {
+var translated = ["subject", "html"];
+var bodyOf = (known) => (changed) => {
   const out = { ...changed };
+  if (out.variants) out.variants = languages$variantsOf(out.variants, known);
   for (const name of ["alias", "from", "subject", "design"]) if (out[name] === "") out[name] = null;
   for (const name of ["html", "name"]) if (name in out && !out[name].trim()) delete out[name];
   if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...fallback === null || fallback === void 0 || fallback === "" ? {} : { fallback_value: type === "number" ? Number(fallback) : String(fallback) } }));
   if (out.variables?.length === 0) out.variables = null;
   return out;
-}
+};
 function Draft({ of, path }) {
+  const body = lib_core$useMemo(() => bodyOf(new Set(languages$languagesOf(of))), [of.id]);
   const draft = drafts$useDraft({ id: of.id, path: paths$encoded`/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
   const { value } = draft;
   const [side, setSide] = lib_core$useState("preview");
-  const [values, setValues] = lib_core$useState(
-    /** @type {Record<string, string>} */
-    {}
-  );
+  const [chosen, setAt] = lib_core$useState("");
+  const at = value.variants?.[chosen] ? chosen : "";
+  const mine = languages$inLanguage(draft, at);
+  const [values, put] = lib_core$useState(() => test_data$testData(of.id));
+  const setValues = (now) => {
+    put(now);
+    test_data$keepTestData(of.id, now);
+  };
   const [state, setState] = lib_core$useState({ status: of.status, unpublished: of.has_unpublished_versions });
   lib_core$useEffect(() => {
     if (draft.answer) setState({ status: draft.answer.status, unpublished: draft.answer.has_unpublished_versions });
@@ -215,20 +231,22 @@ function Draft({ of, path }) {
     { icon: "copy", name: i18n$t("template.duplicate"), run: () => templates$duplicateTemplate(of.id) },
     { icon: "trash", name: i18n$t("template.delete"), danger: true, run: async () => await templates$removeTemplate(value) && router$go("/templates", { replace: true }) }
   ]} />
-		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && ui_float$dialog((close) => lib_core$html`<${Test} of=${value} values=${typed} close=${close} />`)}>${i18n$t("template.test")}<//>
+		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && ui_float$dialog((close) => lib_core$html`<${Test} of=${value} language=${at} values=${typed} close=${close} />`)}>${i18n$t("template.test")}<//>
 		<${ui_base$Button} kind="primary" disabled=${clean} onClick=${publish}>${i18n$t(clean ? "template.published" : "template.publish")}<//><//>
 	<${drafts$Left} draft=${draft} />
-	<${Meta} draft=${draft} />
-	<div class="bench"><${Writing} draft=${draft} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
-	${side === "versions" ? lib_core$html`<${composer_versions$Versions} draft=${draft} fields=${["subject", "html", "text"]} close=${() => setSide("preview")} />` : side === "call" ? lib_core$html`<${Call} of=${value} published=${state.status === "published"} values=${typed} close=${() => setSide("preview")} />` : lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
+	<${languages$Languages} draft=${draft} at=${at} names=${translated} onChange=${setAt} />
+	<${Meta} draft=${draft} mine=${mine} />
+	<div class="bench"><${Writing} draft=${mine} whole=${draft} setAt=${setAt} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
+	${side === "versions" ? lib_core$html`<${composer_versions$Versions} draft=${draft} fields=${["subject", "html", "text"]} close=${() => setSide("preview")} />` : side === "call" ? lib_core$html`<${Call} of=${value} published=${state.status === "published"} values=${typed} close=${() => setSide("preview")} />` : lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/templates/${of.id}/render`} body=${{ variables: typed, ...at ? { language: at } : {} }} stamp=${`${at} ${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
 }
-function Meta({ draft }) {
-  const { value } = draft;
-  const line = (name, more = {}) => lib_core$html`<dt><label for=${`t-${name}`}>${i18n$t(`template.${name}`)}</label></dt><dd><input class=${`input ${more.mono ? "mono" : ""}`} id=${`t-${name}`} value=${value[name] ?? ""} aria-invalid=${more.needed && !value[name]?.trim() ? "true" : void 0} placeholder=${more.hint} onInput=${(e) => draft.change({ [name]: e.currentTarget.value })} />
+function Meta({ draft, mine }) {
+  const { value } = mine;
+  const varies = (name) => mine.language && translated.includes(name);
+  const line = (name, more = {}) => lib_core$html`<dt><label for=${`t-${name}`}>${i18n$t(`template.${name}`)}</label></dt><dd><input class=${`input ${more.mono ? "mono" : ""}`} id=${`t-${name}`} value=${value[name] ?? ""} aria-invalid=${more.needed && !value[name]?.trim() ? "true" : void 0} placeholder=${varies(name) && draft.value[name] || more.hint} onInput=${(e) => mine.change({ [name]: e.currentTarget.value || (varies(name) ? null : "") })} />
 		${more.needed && !value[name]?.trim() && lib_core$html`<span class="note bad" role="alert">${i18n$t("composer.needed")}</span>`}</dd>`;
   return lib_core$html`<dl class="meta">${line("name", { needed: true })}${line("alias", { mono: true, hint: i18n$t("templates.aliasHint") })}${line("from", { hint: i18n$t("template.optional") })}${line("subject", { hint: i18n$t("template.optional") })}</dl>`;
 }
-function Writing({ draft, values, setValues, side, setSide }) {
+function Writing({ draft, whole, setAt, values, setValues, side, setSide }) {
   const { value } = draft;
   const [chosen, setPart] = lib_core$useState(
     /** @type {string|null} */
@@ -239,27 +257,27 @@ function Writing({ draft, values, setValues, side, setSide }) {
     /** @type {any} */
     null
   );
-  const text = value[part] ?? "";
-  const declared = lib_core$useMemo(() => (value.variables ?? []).map((v) => v.key), [value.variables]);
-  const find = lib_core$useMemo(() => (now) => variables$findings(now, [...variables$builtIn, ...declared], "variable"), [declared]);
-  const mend = lib_core$useMemo(() => (now) => find(now).filter((f) => f.fix || f.broken), [find]);
-  const known = lib_core$useMemo(() => [...(value.variables ?? []).map((v) => ({ name: v.key, detail: v.fallback_value === null || v.fallback_value === void 0 ? "" : i18n$t("editor.else", { text: v.fallback_value }) })), ...variables$builtIn.map((name) => ({ name }))], [value.variables]);
+  const names = lib_core$useMemo(() => [...variables$builtIn, ...(value.variables ?? []).map((v) => v.key)], [value.variables]);
+  const declared = lib_core$useMemo(() => test_data$withMembers(value.variables ?? [], values).map(({ fallback_value: fallback, ...v }) => ({ ...v, detail: fallback === null || fallback === void 0 ? "" : i18n$t("editor.else", { text: fallback }) })), [value.variables, values]);
+  const known = lib_core$useMemo(() => [...declared.filter(({ name, type }) => !name.includes(".") && (type === "string" || type === "number")), ...variables$builtIn.map((name) => ({ name, type: "string" }))], [declared]);
   return lib_core$html`<section aria-label=${part === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part} onChange=${setPart} options=${visual$parts(value)} /><span class="push"></span>
 		<${ui_base$Button} kind="quiet" icon="code" aria-pressed=${String(side === "call")} onClick=${() => setSide(side === "call" ? "preview" : "call")}>${i18n$t("template.call")}<//>
 		<${ui_base$Button} kind="quiet" icon="history" aria-pressed=${String(side === "versions")} onClick=${() => setSide(side === "versions" ? "preview" : "versions")}>${i18n$t("composer.versions")}<//></div>
-	${part === "visual" ? lib_core$html`<${visual$Visual} draft=${draft} known=${known} />` : part === "text" && value.text === null ? lib_core$html`<div class="empty"><${ui_base$Icon} name="list" /><h3>${i18n$t("composer.textMade")}</h3><p>${i18n$t("composer.textMadeText")}</p><div class="row"><${ui_base$Button} icon="edit" onClick=${() => draft.change({ text: "" })}>${i18n$t("composer.textOwn")}<//></div></div>` : lib_core$html`<${ui_code_editor$CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${i18n$t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => part === "html" ? visual$byHand(draft, now, () => setPart("visual")) : draft.change({ text: now })} />
-		${part === "html" && lib_core$html`<${visual$Warning} value=${value} />`}
-		${part === "text" && lib_core$html`<div class="vars"><span>${i18n$t("composer.textIs")}</span><${ui_base$Button} class="push" onClick=${() => draft.change({ text: null })}>${i18n$t("composer.textRemake")}<//></div>`}
-		<${composer$Lint} text=${text} find=${mend} editor=${editor} />`}
+	<${composer$Part} draft=${draft} part=${part} setPart=${setPart} editor=${editor} known=${known} liquid=${declared} names=${names} kind="variable" mended />
+	<${composer$Refused} draft=${whole} at=${draft.language} part=${part} editor=${editor} show=${(place) => {
+    setAt(place.language);
+    setPart(place.field === "text" ? "text" : "html");
+  }} />
+	<${image_library$Weight} value=${value} /><${convert$Convert} draft=${whole} />
 	<${template_variables$Variables} draft=${draft} values=${values} setValues=${setValues} /></section>`;
 }
-function Test({ of, values, close }) {
+function Test({ of, language, values, close }) {
   const [to, setTo] = lib_core$useState(state$me.value?.email ?? "");
   const [from, setFrom] = lib_core$useState(of.from ?? "");
   const [wrong, setWrong] = lib_core$useState("");
   const send = async () => {
     try {
-      const made = await api$api.read(paths$encoded`/templates/${of.id}/render`, { variables: values });
+      const made = await api$api.read(paths$encoded`/templates/${of.id}/render`, { variables: values, ...language ? { language } : {} });
       const sent = await api$api.post("/emails", { from, to: to.split(/[\s,;]+/).filter(Boolean), subject: made.subject ?? of.name, html: made.html, text: made.text });
       close();
       ui_float$toast(i18n$t("composer.testSent", { n: 1 }), { href: router$base + paths$encoded`/emails/${sent.id}`, word: i18n$t("composer.testSee") });

@@ -1,0 +1,156 @@
+// The languages of a draft: a tab each, with what is missing in it. The draft itself is the default;
+// its variants have the parts that differ.
+import { html, useId, useState } from './lib/core.js';
+import { language as reader, t } from './i18n.js';
+import { Button, Icon } from './ui/base.js';
+import { dialog, DialogBody, Menu, toast } from './ui/float.js';
+
+/** The parts of a variant. */
+const members = ['subject', 'preview_text', 'html', 'text'];
+
+/** Languages that are offered; others can be typed. */
+const offered = ['ar', 'bg', 'cs', 'da', 'de', 'el', 'en', 'es', 'et', 'fi', 'fr', 'hi', 'hr', 'hu', 'id', 'it', 'ja', 'ko', 'lt', 'lv', 'nl', 'no', 'pl', 'pt', 'pt-BR', 'ro', 'ru', 'sk', 'sl', 'sv', 'th', 'tr', 'uk', 'vi', 'zh-Hans', 'zh-Hant'];
+
+/** The name of a language in the reader's. @param {string} tag */
+export function languageName(tag) {
+	try {
+		return new Intl.DisplayNames([reader.value], { type: 'language' }).of(tag) ?? tag;
+	} catch { // no language tag
+		return tag;
+	}
+}
+
+/** The canonical form of a language tag, or nothing. @param {string} typed */
+function canonical(typed) {
+	try {
+		return Intl.getCanonicalLocales(typed.trim().replaceAll('_', '-'))[0];
+	} catch {
+		return undefined;
+	}
+}
+
+const read = (design) => (design ? JSON.parse(design) : null);
+
+/** The design of a language within that of a draft, which holds all of them. @param {string|null} whole @param {string} of empty: the default */
+export function designIn(whole, of) {
+	const { languages, ...own } = read(whole) ?? {};
+	const found = of ? languages?.[of] : own.type && own.type !== 'none' ? own : null;
+	return found ? JSON.stringify(found) : null;
+}
+
+/** The design of a draft with another one of a language. @param {string|null} whole @param {string} of @param {string|null} design */
+export function withDesign(whole, of, design) {
+	const { languages: before = {}, ...own } = read(whole) ?? { type: 'none' };
+	const languages = { ...before };
+	if (of) delete languages[of];
+	if (of && design) languages[of] = read(design);
+	const root = of ? own : read(design) ?? { type: 'none' };
+	if (root.type === 'none' && !Object.keys(languages).length) return null;
+	return JSON.stringify({ ...root, ...(Object.keys(languages).length ? { languages } : {}) });
+}
+
+/**
+ * A draft as it is in one language: values and changes are those of its variant, and the design is
+ * the language's own. @param {any} draft @param {string} of empty: the default
+ */
+export function inLanguage(draft, of) {
+	const { value } = draft;
+	const own = of ? { ...Object.fromEntries(members.map((name) => [name, null])), ...value.variants?.[of] } : {};
+	const change = (parts) => {
+		const now = draft.now();
+		const { design, ...rest } = parts;
+		// Another html without a design would drop those of all languages.
+		const designs = 'design' in parts ? { design: withDesign(now.design, of, design) } : !of && 'html' in parts && now.design ? { design: now.design } : {};
+		const mine = Object.fromEntries(Object.entries(rest).filter(([name]) => of && members.includes(name)));
+		const shared = Object.fromEntries(Object.entries(rest).filter(([name]) => !(name in mine)));
+		const variants = Object.keys(mine).length ? { variants: { ...now.variants, [of]: present({ ...now.variants?.[of], ...mine }) } } : {};
+		draft.change({ ...shared, ...variants, ...designs });
+	};
+	return { ...draft, language: of, value: { ...value, ...own, design: designIn(value.design, of) }, change, within: (other) => inLanguage(draft, other) };
+}
+
+/** A variant without the parts that it leaves to the default. @param {any} variant */
+const present = (variant) => Object.fromEntries(Object.entries(variant).filter(([, text]) => text !== null && text !== undefined));
+
+/**
+ * The variants of a PATCH: whole ones, and null for those that were taken away.
+ * @param {any} variants @param {Set<string>} known the languages that the server has
+ */
+export function variantsOf(variants, known) {
+	const out = Object.fromEntries(Object.entries(variants ?? {}).filter(([, variant]) => Object.values(variant).some(Boolean)));
+	for (const of of known) out[of] ??= null;
+	for (const [of, variant] of Object.entries(out)) if (variant) known.add(of);
+	return out;
+}
+
+/** The parts that a variant lacks, of those that the default has. @param {any} value @param {string} of @param {string[]} names */
+export const missing = (value, of, names) => names.filter((name) => value[name] && !value.variants?.[of]?.[name]);
+
+/** The languages that a draft has beside its default. @param {any} value */
+export const languagesOf = (value) => Object.keys(value.variants ?? {}).sort();
+
+/**
+ * The tabs. names are the parts that each language should have.
+ * @param {{draft: any, at: string, names: string[], onChange: (language: string) => void}} props draft is the whole one
+ */
+export function Languages({ draft, at, names, onChange }) {
+	const { value } = draft;
+	const all = languagesOf(value);
+	const add = async () => {
+		const made = await dialog((close) => html`<${Add} taken=${all} close=${close} />`);
+		if (!made) return;
+		draft.change({ variants: { ...value.variants, [made]: {} } });
+		onChange(made);
+	};
+	const remove = () => {
+		const was = { variants: draft.value.variants, design: draft.value.design };
+		const { [at]: _, ...rest } = was.variants;
+		draft.change({ variants: rest, ...(was.design ? { design: withDesign(was.design, at, null) } : {}) });
+		onChange('');
+		toast(t('languages.removed', { language: languageName(at) }), { undo: () => draft.change(was) });
+	};
+	const lacks = at ? missing(value, at, names) : [];
+	const copy = () => {
+		const was = { variants: draft.value.variants, design: draft.value.design };
+		const own = designIn(value.design, '');
+		const copied = Object.fromEntries(lacks.map((name) => [name, value[name]]));
+		draft.change({ variants: { ...value.variants, [at]: { ...value.variants[at], ...copied } }, ...(own && lacks.includes('html') ? { design: withDesign(value.design, at, own) } : {}) });
+		draft.redraw();
+		toast(t('languages.copied', { language: languageName(at) }), { undo: () => {
+			draft.change(was);
+			draft.redraw();
+		} });
+	};
+	const tab = (of) => {
+		const n = of ? missing(value, of, names).length : 0;
+		return html`<button type="button" class="tab" role="tab" key=${of} aria-selected=${String(of === at)} tabindex=${of === at ? undefined : -1} title=${of ? languageName(of) : undefined} onClick=${() => onChange(of)}>${of || t('languages.default')}${n > 0 && html` <span class="warn" title=${t('languages.missing', { n })}><${Icon} name="alert" /><span class="vh">${t('languages.missing', { n })}</span></span>`}</button>`;
+	};
+	const keys = (e) => {
+		const order = ['', ...all];
+		const to = { ArrowRight: order.indexOf(at) + 1, ArrowLeft: order.indexOf(at) - 1, Home: 0, End: order.length - 1 }[e.key];
+		if (to === undefined) return;
+		e.preventDefault();
+		onChange(order[(to + order.length) % order.length]);
+		const row = e.currentTarget;
+		requestAnimationFrame(() => row.querySelector('[aria-selected="true"]')?.focus());
+	};
+	return html`<div class="languages">${all.length > 0 && html`<div class="tabs tabs--in" role="tablist" aria-label=${t('languages.title')} onKeyDown=${keys}>${['', ...all].map(tab)}</div>`}
+	<${Button} icon="plus" kind="quiet" onClick=${add}>${t('languages.add')}<//>
+	${at && html`<${Menu} kind="quiet" label=${t('languages.acts', { language: languageName(at) })} items=${[
+		{ icon: 'copy', name: t('languages.copy'), disabled: !lacks.length, run: copy },
+		{ icon: 'trash', name: t('languages.remove', { language: languageName(at) }), danger: true, run: remove },
+	]} />`}</div>
+	${lacks.length > 0 && html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('languages.falls', { language: languageName(at), names: lacks.map((name) => (name === 'html' ? 'HTML' : t(`composer.${name}`))).join(', ') })}</span></span><${Button} class="push" onClick=${copy}>${t('languages.copy')}<//></div>`}`;
+}
+
+function Add({ taken, close }) {
+	const [typed, type] = useState('');
+	const list = useId();
+	const tag = typed.trim() ? canonical(typed) : undefined;
+	const wrong = typed.trim() && !tag ? t('languages.unknown') : tag && taken.includes(tag) ? t('languages.taken') : '';
+	return html`<${DialogBody} title=${t('languages.addTitle')} onSubmit=${() => tag && !wrong && close(tag)} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!tag || Boolean(wrong)}>${t('languages.add')}<//>`}>
+		<p>${t('languages.text')}</p>
+		<label class="field"><span class="field-label">${t('languages.tag')}</span><input class="input mono" list=${list} value=${typed} autofocus placeholder="de, fr, pt-BR" aria-invalid=${wrong ? 'true' : undefined} onInput=${(e) => type(e.currentTarget.value)} /></label>
+		<datalist id=${list}>${offered.filter((of) => !taken.includes(of)).map((of) => html`<option value=${of}>${languageName(of)}</option>`)}</datalist>
+		${wrong ? html`<p class="field-error" role="alert"><${Icon} name="alert" />${wrong}</p>` : tag && html`<p class="field-hint">${languageName(tag)}</p>`}<//>`;
+}
