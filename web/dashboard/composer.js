@@ -8,7 +8,7 @@ import { Convert } from './convert.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
 import { Weight } from './image-library.js';
-import { inLanguage, languageName, Languages, languagesOf, variantsOf } from './languages.js';
+import { addLanguage, inLanguage, languageName, Languages, languagesOf, variantsOf } from './languages.js';
 import { looksLikeMJML, MJML } from './mjml.js';
 import { base, go } from './router.js';
 import { mjmlDesign } from './starters.js';
@@ -43,7 +43,7 @@ const translated = ['subject', 'preview_text', 'html'];
 /** The PATCH of a draft: required members are sent once they are not empty. @param {Set<string>} known languages of the server */
 const bodyOf = (known) => (/** @type {any} */ changed) => {
 	const out = { ...changed };
-	if (out.variants) out.variants = variantsOf(out.variants, known);
+	if (out.variants) out.variants = variantsOf(out.variants, known, ['subject', 'preview_text', 'html', 'text', 'design']);
 	for (const name of cleared) if (out[name] === '') out[name] = null;
 	for (const name of ['from', 'subject', 'name']) if (name in out && !out[name].trim()) delete out[name];
 	return out;
@@ -72,6 +72,7 @@ function Draft({ of, path }) {
 	}, []);
 	return html`<${Head} title=${value.name} path=${path} note=${html`<${Saved} draft=${draft} />`}>
 		<${Menu} label=${t('ui.acts')} items=${[
+			{ icon: 'globe', name: t('languages.add'), run: () => addLanguage(draft, setAt) },
 			{ icon: 'gauge', name: t('composer.checks'), run: () => setSide('checks') },
 			{ icon: 'history', name: t('composer.versions'), run: () => setSide('versions') },
 		]} />

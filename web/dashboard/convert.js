@@ -21,9 +21,13 @@ function changes(draft) {
 async function convert(draft) {
 	const found = changes(draft);
 	if (!(await dialog((close) => html`<${Ask} found=${found} close=${close} />`))) return;
-	const was = Object.fromEntries(['syntax', 'variants', 'design', ...parts].filter((name) => name in draft.value).map((name) => [name, draft.now()[name]]));
+	const was = Object.fromEntries(['syntax', 'variants', ...parts, 'design'].filter((name) => name in draft.value).map((name) => [name, draft.now()[name]]));
 	draft.change({ syntax: 'liquid' });
-	for (const [of, name, , after] of found) inLanguage(draft, of).change({ [name]: after });
+	for (const [of, name, , after] of found) {
+		const mine = inLanguage(draft, of);
+		// The design says the same as the HTML.
+		mine.change({ [name]: after, ...(name === 'html' && mine.value.design ? { design: JSON.stringify(JSON.parse(mine.value.design, (_, value) => (typeof value === 'string' ? kept(value) : value))) } : {}) });
+	}
 	draft.redraw();
 	toast(t('convert.done'), { undo: () => {
 		draft.change(was);

@@ -6,7 +6,7 @@ import { Button, Icon } from './ui/base.js';
 import { dialog, DialogBody, Menu, toast } from './ui/float.js';
 
 /** The parts of a variant. */
-const members = ['subject', 'preview_text', 'html', 'text'];
+const members = ['subject', 'preview_text', 'html', 'text', 'design'];
 
 /** Languages that are offered; others can be typed. */
 const offered = ['ar', 'bg', 'cs', 'da', 'de', 'el', 'en', 'es', 'et', 'fi', 'fr', 'hi', 'hr', 'hu', 'id', 'it', 'ja', 'ko', 'lt', 'lv', 'nl', 'no', 'pl', 'pt', 'pt-BR', 'ro', 'ru', 'sk', 'sl', 'sv', 'th', 'tr', 'uk', 'vi', 'zh-Hans', 'zh-Hant'];
@@ -29,57 +29,32 @@ function canonical(typed) {
 	}
 }
 
-const read = (design) => (design ? JSON.parse(design) : null);
-
-/** The design of a language within that of a draft, which holds all of them. @param {string|null} whole @param {string} of empty: the default */
-export function designIn(whole, of) {
-	const { languages, ...own } = read(whole) ?? {};
-	const found = of ? languages?.[of] : own.type && own.type !== 'none' ? own : null;
-	return found ? JSON.stringify(found) : null;
-}
-
-/** The design of a draft with another one of a language. @param {string|null} whole @param {string} of @param {string|null} design */
-export function withDesign(whole, of, design) {
-	const { languages: before = {}, ...own } = read(whole) ?? { type: 'none' };
-	const languages = { ...before };
-	if (of) delete languages[of];
-	if (of && design) languages[of] = read(design);
-	const root = of ? own : read(design) ?? { type: 'none' };
-	if (root.type === 'none' && !Object.keys(languages).length) return null;
-	return JSON.stringify({ ...root, ...(Object.keys(languages).length ? { languages } : {}) });
-}
-
 /**
- * A draft as it is in one language: values and changes are those of its variant, and the design is
- * the language's own. @param {any} draft @param {string} of empty: the default
+ * A draft as it is in one language: values and changes are those of its variant.
+ * @param {any} draft @param {string} of empty: the default
  */
 export function inLanguage(draft, of) {
-	const { value } = draft;
-	const own = of ? { ...Object.fromEntries(members.map((name) => [name, null])), ...value.variants?.[of] } : {};
+	const within = (other) => inLanguage(draft, other);
+	if (!of) return { ...draft, language: '', within };
+	const none = Object.fromEntries(members.map((name) => [name, null]));
 	const change = (parts) => {
 		const now = draft.now();
-		const { design, ...rest } = parts;
-		// Another html without a design would drop those of all languages.
-		const designs = 'design' in parts ? { design: withDesign(now.design, of, design) } : !of && 'html' in parts && now.design ? { design: now.design } : {};
-		const mine = Object.fromEntries(Object.entries(rest).filter(([name]) => of && members.includes(name)));
-		const shared = Object.fromEntries(Object.entries(rest).filter(([name]) => !(name in mine)));
-		const variants = Object.keys(mine).length ? { variants: { ...now.variants, [of]: present({ ...now.variants?.[of], ...mine }) } } : {};
-		draft.change({ ...shared, ...variants, ...designs });
+		const mine = Object.entries(parts).filter(([name]) => members.includes(name));
+		const shared = Object.fromEntries(Object.entries(parts).filter(([name]) => !members.includes(name)));
+		draft.change({ ...shared, ...(mine.length ? { variants: { ...now.variants, [of]: { ...now.variants?.[of], ...Object.fromEntries(mine) } } } : {}) });
 	};
-	return { ...draft, language: of, value: { ...value, ...own, design: designIn(value.design, of) }, change, within: (other) => inLanguage(draft, other) };
+	return { ...draft, language: of, within, change, value: { ...draft.value, ...none, ...draft.value.variants?.[of] } };
 }
-
-/** A variant without the parts that it leaves to the default. @param {any} variant */
-const present = (variant) => Object.fromEntries(Object.entries(variant).filter(([, text]) => text !== null && text !== undefined));
 
 /**
  * The variants of a PATCH: whole ones, and null for those that were taken away.
- * @param {any} variants @param {Set<string>} known the languages that the server has
+ * @param {any} variants @param {Set<string>} known the languages that the server has @param {string[]} names of the parts
  */
-export function variantsOf(variants, known) {
-	const out = Object.fromEntries(Object.entries(variants ?? {}).filter(([, variant]) => Object.values(variant).some(Boolean)));
+export function variantsOf(variants, known, names) {
+	/** @type {Record<string, any>} */
+	const out = Object.fromEntries(Object.entries(variants ?? {}).map(([of, variant]) => [of, Object.fromEntries(names.map((name) => [name, variant[name] ?? null]))]));
 	for (const of of known) out[of] ??= null;
-	for (const [of, variant] of Object.entries(out)) if (variant) known.add(of);
+	for (const of of Object.keys(out)) known.add(of);
 	return out;
 }
 
@@ -89,6 +64,14 @@ export const missing = (value, of, names) => names.filter((name) => value[name] 
 /** The languages that a draft has beside its default. @param {any} value */
 export const languagesOf = (value) => Object.keys(value.variants ?? {}).sort();
 
+/** Adds a language to a draft. @param {any} draft @param {(language: string) => void} show */
+export async function addLanguage(draft, show) {
+	const made = await dialog((close) => html`<${Add} taken=${languagesOf(draft.value)} close=${close} />`);
+	if (!made) return;
+	draft.change({ variants: { ...draft.now().variants, [made]: {} } });
+	show(made);
+}
+
 /**
  * The tabs. names are the parts that each language should have.
  * @param {{draft: any, at: string, names: string[], onChange: (language: string) => void}} props draft is the whole one
@@ -96,25 +79,19 @@ export const languagesOf = (value) => Object.keys(value.variants ?? {}).sort();
 export function Languages({ draft, at, names, onChange }) {
 	const { value } = draft;
 	const all = languagesOf(value);
-	const add = async () => {
-		const made = await dialog((close) => html`<${Add} taken=${all} close=${close} />`);
-		if (!made) return;
-		draft.change({ variants: { ...value.variants, [made]: {} } });
-		onChange(made);
-	};
+	if (!all.length) return null;
 	const remove = () => {
-		const was = { variants: draft.value.variants, design: draft.value.design };
+		const was = { variants: draft.value.variants };
 		const { [at]: _, ...rest } = was.variants;
-		draft.change({ variants: rest, ...(was.design ? { design: withDesign(was.design, at, null) } : {}) });
+		draft.change({ variants: rest });
 		onChange('');
 		toast(t('languages.removed', { language: languageName(at) }), { undo: () => draft.change(was) });
 	};
 	const lacks = at ? missing(value, at, names) : [];
 	const copy = () => {
-		const was = { variants: draft.value.variants, design: draft.value.design };
-		const own = designIn(value.design, '');
-		const copied = Object.fromEntries(lacks.map((name) => [name, value[name]]));
-		draft.change({ variants: { ...value.variants, [at]: { ...value.variants[at], ...copied } }, ...(own && lacks.includes('html') ? { design: withDesign(value.design, at, own) } : {}) });
+		const was = { variants: draft.value.variants };
+		const copied = [...lacks, ...(lacks.includes('html') ? ['design'] : [])].map((name) => [name, value[name]]);
+		draft.change({ variants: { ...value.variants, [at]: { ...value.variants[at], ...Object.fromEntries(copied) } } });
 		draft.redraw();
 		toast(t('languages.copied', { language: languageName(at) }), { undo: () => {
 			draft.change(was);
@@ -134,8 +111,8 @@ export function Languages({ draft, at, names, onChange }) {
 		const row = e.currentTarget;
 		requestAnimationFrame(() => row.querySelector('[aria-selected="true"]')?.focus());
 	};
-	return html`<div class="languages">${all.length > 0 && html`<div class="tabs tabs--in" role="tablist" aria-label=${t('languages.title')} onKeyDown=${keys}>${['', ...all].map(tab)}</div>`}
-	<${Button} icon="plus" kind="quiet" onClick=${add}>${t('languages.add')}<//>
+	return html`<div class="languages"><div class="tabs tabs--in" role="tablist" aria-label=${t('languages.title')} onKeyDown=${keys}>${['', ...all].map(tab)}</div>
+	<${Button} icon="plus" kind="quiet" label=${t('languages.add')} onClick=${() => addLanguage(draft, onChange)} />
 	${at && html`<${Menu} kind="quiet" label=${t('languages.acts', { language: languageName(at) })} items=${[
 		{ icon: 'copy', name: t('languages.copy'), disabled: !lacks.length, run: copy },
 		{ icon: 'trash', name: t('languages.remove', { language: languageName(at) }), danger: true, run: remove },

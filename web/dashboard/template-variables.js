@@ -28,7 +28,7 @@ export function standIns(variables, values = {}) {
 function Value({ of, value, set, edit }) {
 	const label = t('template.valueOf', { key: of.key });
 	if (of.type === 'boolean') return html`<${Select} bare label=${label} value=${value === undefined ? '' : String(value)} onChange=${(chosen) => set(chosen === '' ? undefined : chosen === 'true')} options=${[['', '–'], ['true', t('template.yes')], ['false', t('template.no')]]} />`;
-	if (of.type === 'list' || of.type === 'object') return html`<button type="button" class="link-plain mono" aria-label=${label} onClick=${edit}>${typeOf(value) === of.type ? JSON.stringify(value) : t('testData.none')}</button>`;
+	if (of.type === 'list' || of.type === 'object') return html`<button type="button" class="link-plain mono" onClick=${edit}><span class="vh">${label} </span>${typeOf(value) === of.type ? JSON.stringify(value) : t('testData.none')}</button>`;
 	return html`<input class="input" aria-label=${label} value=${value ?? ''} onInput=${(e) => set(e.currentTarget.value)} />`;
 }
 

@@ -7,7 +7,7 @@ import { Convert } from './convert.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
 import { Weight } from './image-library.js';
-import { inLanguage, Languages, languagesOf, variantsOf } from './languages.js';
+import { addLanguage, inLanguage, Languages, languagesOf, variantsOf } from './languages.js';
 import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { me } from './state.js';
@@ -36,7 +36,7 @@ const translated = ['subject', 'html'];
 /** The PATCH of a draft: required members are sent once they are not empty. @param {Set<string>} known languages of the server */
 const bodyOf = (known) => (/** @type {any} */ changed) => {
 	const out = { ...changed };
-	if (out.variants) out.variants = variantsOf(out.variants, known);
+	if (out.variants) out.variants = variantsOf(out.variants, known, ['subject', 'html', 'text', 'design']);
 	for (const name of ['alias', 'from', 'subject', 'design']) if (out[name] === '') out[name] = null;
 	for (const name of ['html', 'name']) if (name in out && !out[name].trim()) delete out[name];
 	if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...(fallback === null || fallback === undefined || fallback === '' ? {} : { fallback_value: type === 'number' ? Number(fallback) : String(fallback) }) }));
@@ -71,6 +71,7 @@ function Draft({ of, path }) {
 	const clean = state.status === 'published' && !state.unpublished && !draft.unsaved;
 	return html`<${Head} title=${value.name} path=${path} note=${html`<${Status} of=${state.status} word=${state.status === 'published' && !clean ? t('template.unpublished') : undefined} /><${Saved} draft=${draft} />`}>
 		<${Menu} label=${t('ui.acts')} items=${[
+			{ icon: 'globe', name: t('languages.add'), run: () => addLanguage(draft, setAt) },
 			{ icon: 'code', name: t('template.call'), run: () => setSide('call') },
 			{ icon: 'history', name: t('composer.versions'), run: () => setSide('versions') },
 			{ icon: 'copy', name: t('template.duplicate'), run: () => duplicateTemplate(of.id) },

@@ -69,6 +69,7 @@ export function Fields({ editor, said }) {
 			}
 			const tr = editor.state.tr.setNodeMarkup(at, undefined, { ...editor.state.doc.nodeAt(at).attrs, ...more });
 			editor.view.dispatch(keep(editor, at, step ? closeHistory(tr) : tr));
+			if (step) editor.view.dispatch(closeHistory(editor.state.tr));
 		};
 		return html`<div class="visual-fields" data-kind=${kind} role="group" aria-label=${said.words[kind]} key=${`${kind} ${at}`}><${kinds[kind]} editor=${editor} attrs=${attrs} at=${at} set=${set} said=${said} kind=${kind} /></div>`;
 	});

@@ -96,7 +96,13 @@ export const extensions = (kit, words, liquid, look) => [
 	Heading.extend({ addNodeView: () => null }).configure({ levels: [1, 2, 3] }).extend({
 		renderHTML: ({ node, HTMLAttributes }) => [`h${node.attrs.level}`, { ...HTMLAttributes, class: `node-h${node.attrs.level}` }, 0],
 	}),
-	Divider.extend({ addNodeView: () => null, renderHTML: () => ['hr', { class: 'node-hr' }] }),
+	Divider.extend({
+		addNodeView: () => null, renderHTML: () => ['hr', { class: 'node-hr' }],
+		// Typing does not replace a divider that is selected; undoing its insertion does.
+		addProseMirrorPlugins() {
+			return this.parent().map((plugin) => new plugin.constructor({ ...plugin.spec, filterTransaction: (tr, state) => Boolean(tr.getMeta('history$')) || plugin.spec.filterTransaction(tr, state) }));
+		},
+	}),
 	Link.configure({ openOnClick: false, autolink: false, isAllowedUri: (href) => mayLead(href ?? ''), HTMLAttributes: { class: 'node-link', rel: null, target: '_blank' } }),
 	theming(kit), variable(liquid), imageOf(words, look), logoOf(kit), footerOf(kit, words), ...blocks(words),
 ];

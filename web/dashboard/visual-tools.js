@@ -68,6 +68,7 @@ function Put({ editor, said: { words, known, unsubscribe, liquid, saved = [], as
 	const insert = (content, inline = false) => {
 		behind(inline);
 		editor.chain().focus().insertContent(content).run();
+		apart(editor);
 	};
 	// What was put in is chosen: a button's words are typed over, an image asks for its address.
 	const choose = (content) => {
@@ -84,7 +85,9 @@ function Put({ editor, said: { words, known, unsubscribe, liquid, saved = [], as
 	// What is selected goes into the block, whose fields are asked for next.
 	const wrap = (type, attrs) => {
 		apart(editor);
-		if (editor.chain().focus().wrapIn(type, attrs).run()) requestAnimationFrame(() => /** @type {any} */ ([...document.querySelectorAll(`.visual-fields[data-kind=${type}] :is(select, input)`)].at(-1)?.closest('.visual-fields').querySelector('select, input'))?.focus());
+		if (!editor.chain().focus().wrapIn(type, attrs).run()) return;
+		apart(editor);
+		requestAnimationFrame(() => /** @type {any} */ ([...document.querySelectorAll(`.visual-fields[data-kind=${type}] :is(select, input)`)].at(-1)?.closest('.visual-fields').querySelector('select, input'))?.focus());
 	};
 	const items = itemsOf(editor, known);
 	const all = [...items, ...known];

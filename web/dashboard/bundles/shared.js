@@ -601,7 +601,7 @@ function Versions({ draft, fields: fields2, close }) {
 }
 
 // module:languages.js
-var members = ["subject", "preview_text", "html", "text"];
+var members = ["subject", "preview_text", "html", "text", "design"];
 var offered = ["ar", "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hi", "hr", "hu", "id", "it", "ja", "ko", "lt", "lv", "nl", "no", "pl", "pt", "pt-BR", "ro", "ru", "sk", "sl", "sv", "th", "tr", "uk", "vi", "zh-Hans", "zh-Hant"];
 function languageName(tag) {
   try {
@@ -617,66 +617,48 @@ function canonical(typed) {
     return void 0;
   }
 }
-var read2 = (design) => design ? JSON.parse(design) : null;
-function designIn(whole, of) {
-  const { languages, ...own } = read2(whole) ?? {};
-  const found = of ? languages?.[of] : own.type && own.type !== "none" ? own : null;
-  return found ? JSON.stringify(found) : null;
-}
-function withDesign(whole, of, design) {
-  const { languages: before = {}, ...own } = read2(whole) ?? { type: "none" };
-  const languages = { ...before };
-  if (of) delete languages[of];
-  if (of && design) languages[of] = read2(design);
-  const root = of ? own : read2(design) ?? { type: "none" };
-  if (root.type === "none" && !Object.keys(languages).length) return null;
-  return JSON.stringify({ ...root, ...Object.keys(languages).length ? { languages } : {} });
-}
 function inLanguage(draft, of) {
-  const { value } = draft;
-  const own = of ? { ...Object.fromEntries(members.map((name) => [name, null])), ...value.variants?.[of] } : {};
+  const within = (other) => inLanguage(draft, other);
+  if (!of) return { ...draft, language: "", within };
+  const none = Object.fromEntries(members.map((name) => [name, null]));
   const change = (parts3) => {
     const now = draft.now();
-    const { design, ...rest } = parts3;
-    const designs = "design" in parts3 ? { design: withDesign(now.design, of, design) } : !of && "html" in parts3 && now.design ? { design: now.design } : {};
-    const mine = Object.fromEntries(Object.entries(rest).filter(([name]) => of && members.includes(name)));
-    const shared = Object.fromEntries(Object.entries(rest).filter(([name]) => !(name in mine)));
-    const variants = Object.keys(mine).length ? { variants: { ...now.variants, [of]: present({ ...now.variants?.[of], ...mine }) } } : {};
-    draft.change({ ...shared, ...variants, ...designs });
+    const mine = Object.entries(parts3).filter(([name]) => members.includes(name));
+    const shared = Object.fromEntries(Object.entries(parts3).filter(([name]) => !members.includes(name)));
+    draft.change({ ...shared, ...mine.length ? { variants: { ...now.variants, [of]: { ...now.variants?.[of], ...Object.fromEntries(mine) } } } : {} });
   };
-  return { ...draft, language: of, value: { ...value, ...own, design: designIn(value.design, of) }, change, within: (other) => inLanguage(draft, other) };
+  return { ...draft, language: of, within, change, value: { ...draft.value, ...none, ...draft.value.variants?.[of] } };
 }
-var present = (variant) => Object.fromEntries(Object.entries(variant).filter(([, text]) => text !== null && text !== void 0));
-function variantsOf(variants, known) {
-  const out = Object.fromEntries(Object.entries(variants ?? {}).filter(([, variant]) => Object.values(variant).some(Boolean)));
+function variantsOf(variants, known, names) {
+  const out = Object.fromEntries(Object.entries(variants ?? {}).map(([of, variant]) => [of, Object.fromEntries(names.map((name) => [name, variant[name] ?? null]))]));
   for (const of of known) out[of] ??= null;
-  for (const [of, variant] of Object.entries(out)) if (variant) known.add(of);
+  for (const of of Object.keys(out)) known.add(of);
   return out;
 }
 var missing = (value, of, names) => names.filter((name) => value[name] && !value.variants?.[of]?.[name]);
 var languagesOf = (value) => Object.keys(value.variants ?? {}).sort();
+async function addLanguage(draft, show) {
+  const made = await ui_float$dialog((close) => lib_core$html`<${Add} taken=${languagesOf(draft.value)} close=${close} />`);
+  if (!made) return;
+  draft.change({ variants: { ...draft.now().variants, [made]: {} } });
+  show(made);
+}
 function Languages({ draft, at, names, onChange }) {
   const { value } = draft;
   const all = languagesOf(value);
-  const add = async () => {
-    const made = await ui_float$dialog((close) => lib_core$html`<${Add} taken=${all} close=${close} />`);
-    if (!made) return;
-    draft.change({ variants: { ...value.variants, [made]: {} } });
-    onChange(made);
-  };
+  if (!all.length) return null;
   const remove2 = () => {
-    const was = { variants: draft.value.variants, design: draft.value.design };
+    const was = { variants: draft.value.variants };
     const { [at]: _, ...rest } = was.variants;
-    draft.change({ variants: rest, ...was.design ? { design: withDesign(was.design, at, null) } : {} });
+    draft.change({ variants: rest });
     onChange("");
     ui_float$toast(i18n$t("languages.removed", { language: languageName(at) }), { undo: () => draft.change(was) });
   };
   const lacks = at ? missing(value, at, names) : [];
   const copy = () => {
-    const was = { variants: draft.value.variants, design: draft.value.design };
-    const own = designIn(value.design, "");
-    const copied2 = Object.fromEntries(lacks.map((name) => [name, value[name]]));
-    draft.change({ variants: { ...value.variants, [at]: { ...value.variants[at], ...copied2 } }, ...own && lacks.includes("html") ? { design: withDesign(value.design, at, own) } : {} });
+    const was = { variants: draft.value.variants };
+    const copied2 = [...lacks, ...lacks.includes("html") ? ["design"] : []].map((name) => [name, value[name]]);
+    draft.change({ variants: { ...value.variants, [at]: { ...value.variants[at], ...Object.fromEntries(copied2) } } });
     draft.redraw();
     ui_float$toast(i18n$t("languages.copied", { language: languageName(at) }), { undo: () => {
       draft.change(was);
@@ -696,8 +678,8 @@ function Languages({ draft, at, names, onChange }) {
     const row = e.currentTarget;
     requestAnimationFrame(() => row.querySelector('[aria-selected="true"]')?.focus());
   };
-  return lib_core$html`<div class="languages">${all.length > 0 && lib_core$html`<div class="tabs tabs--in" role="tablist" aria-label=${i18n$t("languages.title")} onKeyDown=${keys}>${["", ...all].map(tab)}</div>`}
-	<${ui_base$Button} icon="plus" kind="quiet" onClick=${add}>${i18n$t("languages.add")}<//>
+  return lib_core$html`<div class="languages"><div class="tabs tabs--in" role="tablist" aria-label=${i18n$t("languages.title")} onKeyDown=${keys}>${["", ...all].map(tab)}</div>
+	<${ui_base$Button} icon="plus" kind="quiet" label=${i18n$t("languages.add")} onClick=${() => addLanguage(draft, onChange)} />
 	${at && lib_core$html`<${ui_float$Menu} kind="quiet" label=${i18n$t("languages.acts", { language: languageName(at) })} items=${[
     { icon: "copy", name: i18n$t("languages.copy"), disabled: !lacks.length, run: copy },
     { icon: "trash", name: i18n$t("languages.remove", { language: languageName(at) }), danger: true, run: remove2 }
@@ -727,9 +709,12 @@ function changes(draft) {
 async function convert(draft) {
   const found = changes(draft);
   if (!await ui_float$dialog((close) => lib_core$html`<${Ask} found=${found} close=${close} />`)) return;
-  const was = Object.fromEntries(["syntax", "variants", "design", ...parts].filter((name) => name in draft.value).map((name) => [name, draft.now()[name]]));
+  const was = Object.fromEntries(["syntax", "variants", ...parts, "design"].filter((name) => name in draft.value).map((name) => [name, draft.now()[name]]));
   draft.change({ syntax: "liquid" });
-  for (const [of, name, , after] of found) inLanguage(draft, of).change({ [name]: after });
+  for (const [of, name, , after] of found) {
+    const mine = inLanguage(draft, of);
+    mine.change({ [name]: after, ...name === "html" && mine.value.design ? { design: JSON.stringify(JSON.parse(mine.value.design, (_, value) => typeof value === "string" ? liquid$kept(value) : value)) } : {} });
+  }
   draft.redraw();
   ui_float$toast(i18n$t("convert.done"), { undo: () => {
     draft.change(was);
@@ -921,7 +906,7 @@ function CodeEditor({ text, stamp, kind = "html", label, known = [], completions
         findings: (now) => last.current.findings(now),
         refused: () => last.current.refused,
         completions: () => last.current.completions,
-        changed: (read3) => last.current.onChange(read3())
+        changed: (read2) => last.current.onChange(read2())
       });
       if (handle) handle.current = editor.current;
       setReady(true);
@@ -1139,7 +1124,7 @@ var cleared = ["preview_text", "html", "design", "segment_id", "topic_id"];
 var translated = ["subject", "preview_text", "html"];
 var bodyOf = (known) => (changed) => {
   const out = { ...changed };
-  if (out.variants) out.variants = variantsOf(out.variants, known);
+  if (out.variants) out.variants = variantsOf(out.variants, known, ["subject", "preview_text", "html", "text", "design"]);
   for (const name of cleared) if (out[name] === "") out[name] = null;
   for (const name of ["from", "subject", "name"]) if (name in out && !out[name].trim()) delete out[name];
   return out;
@@ -1167,6 +1152,7 @@ function Draft({ of, path }) {
   }, []);
   return lib_core$html`<${ui_base$Head} title=${value.name} path=${path} note=${lib_core$html`<${drafts$Saved} draft=${draft} />`}>
 		<${ui_float$Menu} label=${i18n$t("ui.acts")} items=${[
+    { icon: "globe", name: i18n$t("languages.add"), run: () => addLanguage(draft, setAt) },
     { icon: "gauge", name: i18n$t("composer.checks"), run: () => setSide("checks") },
     { icon: "history", name: i18n$t("composer.versions"), run: () => setSide("versions") }
   ]} />
@@ -2328,9 +2314,9 @@ function Data({ values: values2, close }) {
   const [wrong, say] = lib_core$useState("");
   const done = () => {
     try {
-      const read3 = JSON.parse(text);
-      if (typeOf(read3) !== "object") throw new SyntaxError(i18n$t("testData.object"));
-      close(read3);
+      const read2 = JSON.parse(text);
+      if (typeOf(read2) !== "object") throw new SyntaxError(i18n$t("testData.object"));
+      close(read2);
     } catch (e) {
       say(e.message);
     }
@@ -2354,7 +2340,7 @@ function standIns(variables, values2 = {}) {
 function Value2({ of, value, set, edit }) {
   const label = i18n$t("template.valueOf", { key: of.key });
   if (of.type === "boolean") return lib_core$html`<${ui_base$Select} bare label=${label} value=${value === void 0 ? "" : String(value)} onChange=${(chosen) => set(chosen === "" ? void 0 : chosen === "true")} options=${[["", "–"], ["true", i18n$t("template.yes")], ["false", i18n$t("template.no")]]} />`;
-  if (of.type === "list" || of.type === "object") return lib_core$html`<button type="button" class="link-plain mono" aria-label=${label} onClick=${edit}>${typeOf(value) === of.type ? JSON.stringify(value) : i18n$t("testData.none")}</button>`;
+  if (of.type === "list" || of.type === "object") return lib_core$html`<button type="button" class="link-plain mono" onClick=${edit}><span class="vh">${label} </span>${typeOf(value) === of.type ? JSON.stringify(value) : i18n$t("testData.none")}</button>`;
   return lib_core$html`<input class="input" aria-label=${label} value=${value ?? ""} onInput=${(e) => set(e.currentTarget.value)} />`;
 }
 function Fallback({ of, set }) {
@@ -2552,13 +2538,12 @@ export {
   Keys as keys$default,
   may as keys$may,
   Languages as languages$Languages,
-  designIn as languages$designIn,
+  addLanguage as languages$addLanguage,
   inLanguage as languages$inLanguage,
   languageName as languages$languageName,
   languagesOf as languages$languagesOf,
   missing as languages$missing,
   variantsOf as languages$variantsOf,
-  withDesign as languages$withDesign,
   MJML as mjml$MJML,
   looksLikeMJML as mjml$looksLikeMJML,
   usePost as plan$usePost,

@@ -23,7 +23,7 @@ import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18
 import { image_library$DropImages, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$embedded, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
 
 // shared:languages.js
-import { languages$Languages, languages$designIn, languages$inLanguage, languages$languageName, languages$languagesOf, languages$missing, languages$variantsOf, languages$withDesign } from "./shared.js";
+import { languages$Languages, languages$addLanguage, languages$inLanguage, languages$languageName, languages$languagesOf, languages$missing, languages$variantsOf } from "./shared.js";
 
 // shared:paths.js
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
@@ -192,7 +192,7 @@ function TemplatePage({ params }) {
 var translated = ["subject", "html"];
 var bodyOf = (known) => (changed) => {
   const out = { ...changed };
-  if (out.variants) out.variants = languages$variantsOf(out.variants, known);
+  if (out.variants) out.variants = languages$variantsOf(out.variants, known, ["subject", "html", "text", "design"]);
   for (const name of ["alias", "from", "subject", "design"]) if (out[name] === "") out[name] = null;
   for (const name of ["html", "name"]) if (name in out && !out[name].trim()) delete out[name];
   if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...fallback === null || fallback === void 0 || fallback === "" ? {} : { fallback_value: type === "number" ? Number(fallback) : String(fallback) } }));
@@ -226,6 +226,7 @@ function Draft({ of, path }) {
   const clean = state.status === "published" && !state.unpublished && !draft.unsaved;
   return lib_core$html`<${ui_base$Head} title=${value.name} path=${path} note=${lib_core$html`<${ui_base$Status} of=${state.status} word=${state.status === "published" && !clean ? i18n$t("template.unpublished") : void 0} /><${drafts$Saved} draft=${draft} />`}>
 		<${ui_float$Menu} label=${i18n$t("ui.acts")} items=${[
+    { icon: "globe", name: i18n$t("languages.add"), run: () => languages$addLanguage(draft, setAt) },
     { icon: "code", name: i18n$t("template.call"), run: () => setSide("call") },
     { icon: "history", name: i18n$t("composer.versions"), run: () => setSide("versions") },
     { icon: "copy", name: i18n$t("template.duplicate"), run: () => templates$duplicateTemplate(of.id) },

@@ -1142,7 +1142,14 @@ var extensions = (kit, words, liquid, look) => [
   Heading.extend({ addNodeView: () => null }).configure({ levels: [1, 2, 3] }).extend({
     renderHTML: ({ node, HTMLAttributes }) => [`h${node.attrs.level}`, { ...HTMLAttributes, class: `node-h${node.attrs.level}` }, 0]
   }),
-  Divider.extend({ addNodeView: () => null, renderHTML: () => ["hr", { class: "node-hr" }] }),
+  Divider.extend({
+    addNodeView: () => null,
+    renderHTML: () => ["hr", { class: "node-hr" }],
+    // Typing does not replace a divider that is selected; undoing its insertion does.
+    addProseMirrorPlugins() {
+      return this.parent().map((plugin) => new plugin.constructor({ ...plugin.spec, filterTransaction: (tr, state) => Boolean(tr.getMeta("history$")) || plugin.spec.filterTransaction(tr, state) }));
+    }
+  }),
   Link.configure({ openOnClick: false, autolink: false, isAllowedUri: (href) => mayLead(href ?? ""), HTMLAttributes: { class: "node-link", rel: null, target: "_blank" } }),
   theming(kit),
   variable(liquid),
@@ -1207,6 +1214,7 @@ function Fields({ editor: editor2, said: said2 }) {
       }
       const tr = editor2.state.tr.setNodeMarkup(at2, void 0, { ...editor2.state.doc.nodeAt(at2).attrs, ...more });
       editor2.view.dispatch(keep(editor2, at2, step ? closeHistory2(tr) : tr));
+      if (step) editor2.view.dispatch(closeHistory2(editor2.state.tr));
     };
     return an`<div class="visual-fields" data-kind=${kind} role="group" aria-label=${said2.words[kind]} key=${`${kind} ${at2}`}><${kinds[kind]} editor=${editor2} attrs=${attrs} at=${at2} set=${set} said=${said2} kind=${kind} /></div>`;
   });
@@ -1310,6 +1318,7 @@ function Put({ editor: editor2, said: { words, known, unsubscribe, liquid, saved
   const insert = (content, inline = false) => {
     behind(inline);
     editor2.chain().focus().insertContent(content).run();
+    apart(editor2);
   };
   const choose = (content) => {
     insert(content);
@@ -1323,7 +1332,9 @@ function Put({ editor: editor2, said: { words, known, unsubscribe, liquid, saved
   };
   const wrap = (type, attrs) => {
     apart(editor2);
-    if (editor2.chain().focus().wrapIn(type, attrs).run()) requestAnimationFrame(() => (
+    if (!editor2.chain().focus().wrapIn(type, attrs).run()) return;
+    apart(editor2);
+    requestAnimationFrame(() => (
       /** @type {any} */
       [...document.querySelectorAll(`.visual-fields[data-kind=${type}] :is(select, input)`)].at(-1)?.closest(".visual-fields").querySelector("select, input")?.focus()
     ));
