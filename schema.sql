@@ -794,7 +794,9 @@ CREATE TABLE template_versions (
   html        TEXT NOT NULL,
   plain       TEXT,             -- NULL: made from html; '': none
   design      TEXT,             -- JSON of the visual editor; NULL: not used
-  variables   TEXT              -- JSON
+  variables   TEXT,             -- JSON
+  template_syntax   TEXT,       -- 'liquid': its html begins with a mark that older programs refuse; NULL: plain
+  template_variants TEXT        -- JSON: variants by language; NULL: none
 ) STRICT;
 CREATE INDEX template_versions_template ON template_versions (template_id);
 
@@ -875,7 +877,9 @@ CREATE TABLE broadcast_contents (
   plain   TEXT, -- NULL: made from html; '': none
   design  TEXT, -- JSON of the visual editor; NULL: not used
   frozen  TEXT, -- JSON: data fixed by the send in addition to the content; NULL: not sent yet
-  sum     INTEGER NOT NULL -- CRC-32C of preview, html and plain
+  sum     INTEGER NOT NULL, -- CRC-32C of preview, html and plain, and of the following
+  content_syntax   TEXT, -- 'liquid', or NULL: plain
+  content_variants TEXT  -- JSON: variants by language; NULL: none
 ) STRICT;
 
 -- Recipients of broadcasts in sending order. An id is an email id: broadcasts.mails and

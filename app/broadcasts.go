@@ -55,6 +55,8 @@ type BroadcastCounts struct {
 
 // BroadcastContent is the content of a broadcast before placeholders are filled.
 type BroadcastContent struct {
+	Syntax   Syntax
+	Variants Variants
 	Preview  string  // preview text of mail readers; empty: none
 	HTML     string  // empty: none
 	Text     *string // nil: derived from HTML; empty: none

@@ -55,6 +55,8 @@ type broadcastRecord struct {
 	HTML        *string                 `json:"html"`
 	Text        *string                 `json:"text" doc:"null: made from html when it is sent; an empty string: none"`
 	Design      *string                 `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
+	Syntax      string                  `json:"syntax" enum:"plain,liquid"`
+	Variants    shapes.Variants         `json:"variants" doc:"The broadcast in other languages, by language"`
 	Attachments []shapes.AttachmentMeta `json:"attachments" doc:"Without their content"`
 	Revision    string                  `json:"revision" doc:"Names what it says now, for PATCH"`
 	Counts      broadcastCounts         `json:"counts" doc:"Numbers of recipients, each counted once in each"`
@@ -292,7 +294,8 @@ func newDraftOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, er
 func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
-		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design), Attachments: shapes.NewAttachmentMetas(v.Attachments), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
+		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design),
+		Syntax: v.Syntax.String(), Variants: shapes.NewVariants(v.Variants), Attachments: shapes.NewAttachmentMetas(v.Attachments), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
 	}
 }
 

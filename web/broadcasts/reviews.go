@@ -34,7 +34,7 @@ type broadcastPlan struct {
 }
 
 type planTag struct {
-	Field   string `json:"field" enum:"subject,preview_text,html,text"`
+	Field   string `json:"field" doc:"subject, preview_text, html or text, or one of these in a variant, like variants.de.html"`
 	Line    int    `json:"line" doc:"Where it begins, from 1"`
 	Tag     string `json:"tag" doc:"How it begins"`
 	Refused bool   `json:"refused" doc:"The broadcast can't be sent with it; else it may be meant to be read"`

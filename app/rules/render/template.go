@@ -3,6 +3,7 @@ package render
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mailer/app"
@@ -23,11 +24,11 @@ type Rendered struct {
 // remains a placeholder until the mail is sent. limit is the maximum of both bodies in bytes.
 // Errors: CodeValidation for values that do not fit the variables, CodePayloadTooLarge.
 func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, limit int) (*Rendered, error) {
-	if err := checkValues(c, values); err != nil {
+	values, err := checkValues(c, values)
+	if err != nil {
 		return nil, err
 	}
 	out := &Rendered{}
-	var err error
 	if withSubject {
 		if out.Subject, err = renderPart(c, "subject", c.Subject, values, escapeAll(app.OneLine), app.MaxSubject); err != nil {
 			return nil, err
@@ -48,22 +49,22 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 	return out, nil
 }
 
-// checkValues checks that each value has a declared variable of its type.
-func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) error {
-	declared := make(map[string]app.PropertyType, len(c.Variables))
-	for _, v := range c.Variables {
-		declared[v.Key] = v.Type
-	}
+// checkValues checks that each value has a declared variable and is one of its type, and returns them as
+// such.
+func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) (map[string]app.PropertyValue, error) {
+	out := make(map[string]app.PropertyValue, len(values))
 	for _, key := range app.SortedKeys(values) {
-		want, ok := declared[key]
-		if !ok {
-			return app.Invalid("template.variables."+app.Excerpt(key), "is not a variable of the template")
+		i := slices.IndexFunc(c.Variables, func(v app.TemplateVariable) bool { return v.Key == key })
+		if i < 0 {
+			return nil, app.Invalid("template.variables."+app.Excerpt(key), "is not a variable of the template")
 		}
-		if values[key].Type != want {
-			return app.Invalid("template.variables."+key, "must be a %s", want)
+		value, err := c.Variables[i].Value(values[key])
+		if err != nil {
+			return nil, app.Invalid("template.variables."+key, "%s", err)
 		}
+		out[key] = value
 	}
-	return nil
+	return out, nil
 }
 
 // escapes returns the escaping function for a placeholder of a part by its index.
