@@ -58,7 +58,7 @@ func (h *htmlCompiler) link(link numberedLink) {
 	if link.Bare {
 		before, after = `"`+before, `"`
 	}
-	if _, _, _, filled := h.marks.cut(link.Target); filled {
+	if _, _, _, filled := h.marks.cut(link.Target); filled || h.mail.deriveText {
 		h.variableLink(h.filledLink(link, before, after))
 		return
 	}
@@ -82,9 +82,9 @@ func (f *fillState) clickToken(number int, target string) string {
 	return f.tokens[number].token
 }
 
-// variableLink adds a link whose target depends on the recipient.
+// variableLink adds a link whose target depends on the recipient, or which the text has too.
 func (h *htmlCompiler) variableLink(l *filledLink) {
-	if !slices.ContainsFunc(l.value, func(p textPart) bool { return p.token != nil }) {
+	if !h.mail.deriveText && !slices.ContainsFunc(l.value, func(p textPart) bool { return p.token != nil }) {
 		h.out.fill(l.fill)
 		return
 	}
