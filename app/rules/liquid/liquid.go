@@ -10,7 +10,9 @@ package liquid
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mailer/app"
 )
@@ -68,6 +70,18 @@ func (e *Error) Error() string {
 
 func (t *Token) fault(format string, args ...any) *Error {
 	return &Error{t.Line, t.Column, fmt.Sprintf(format, args...)}
+}
+
+// faultAt returns an error at an offset of the token.
+func (t *Token) faultAt(at int, format string, args ...any) *Error {
+	e, before := t.fault(format, args...), t.Text[:at]
+	if n := strings.LastIndexByte(before, '\n'); n >= 0 {
+		e.Line += strings.Count(before, "\n")
+		e.Column = 1
+		before = before[n+1:]
+	}
+	e.Column += utf8.RuneCountInString(before)
+	return e
 }
 
 // Sink receives the output of a run in order.

@@ -89,15 +89,7 @@ type parser struct {
 
 // fault returns an error at an offset of the source.
 func (p *parser) fault(at int, format string, args ...any) *Error {
-	e := p.token.fault(format, args...)
-	before := p.token.Text[:p.base+at]
-	if n := strings.LastIndexByte(before, '\n'); n >= 0 {
-		e.Line += strings.Count(before, "\n")
-		e.Column = 1
-		before = before[n+1:]
-	}
-	e.Column += utf8.RuneCountInString(before)
-	return e
+	return p.token.faultAt(p.base+at, format, args...)
 }
 
 // blank returns the length of the blank at the beginning of s; 0: there is none. Visual editors

@@ -137,7 +137,7 @@ func (r *run) write(tok *Token, v Value) {
 	if tok.expr != nil {
 		last = tok.expr.last
 	}
-	escaped, ok := tok.Context.escape(text, last)
+	escaped, ok := tok.Context.escape(clean(text), last)
 	if !ok && r.env.Removed != nil {
 		r.env.Removed(tok)
 	}
@@ -202,7 +202,7 @@ func (r *run) tag(n *node) {
 		r.setVariable(t.variable, r.expression(&t.expr, nil))
 	case "capture":
 		outer := r.capture
-		r.capture = &capture{isHTML: n.tok.Context != Context{}}
+		r.capture = &capture{isHTML: !n.tok.Context.IsPlain()}
 		r.nodes(n.branches[0].body)
 		r.setVariable(t.variable, String(r.capture.text.String()))
 		r.capture = outer
