@@ -163,6 +163,7 @@ type textStep struct {
 	fixed   *app.SharedText           // nil: none
 	fill    func(f *fillState) string // nil: none
 	token   *liquid.Token             // output or tag; nil: none
+	source  *string                   // what fill replaces, for the text that is derived; nil: what fill returns
 	link    *filledLink               // begins here: what follows is its value; nil: none
 	linkEnd bool
 }
@@ -485,6 +486,7 @@ func (b *Broadcast) bodies(f *fillState) *app.Bodies {
 		return &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)}
 	}
 	var source strings.Builder
+	source.Grow(int(b.html.bytes))
 	out := &app.Bodies{HTML: b.html.run(f, &source)}
 	if text := htmltext.PlainText(source.String()); text != "" {
 		out.Text = &app.Body{Pieces: []app.Piece{{Personal: text}}}

@@ -58,8 +58,13 @@ func (h *htmlCompiler) link(link numberedLink) {
 	if link.Bare {
 		before, after = `"`+before, `"`
 	}
-	if _, _, _, filled := h.marks.cut(link.Target); filled || h.mail.deriveText {
+	if _, _, _, filled := h.marks.cut(link.Target); filled {
 		h.variableLink(h.filledLink(link, before, after))
+		return
+	}
+	if h.mail.deriveText {
+		source := h.source[link.From:link.To]
+		h.out.step(textStep{source: &source, fill: func(f *fillState) string { return before + f.clickToken(link.number, link.Target) + after }})
 		return
 	}
 	h.out.add(before)
@@ -82,7 +87,7 @@ func (f *fillState) clickToken(number int, target string) string {
 	return f.tokens[number].token
 }
 
-// variableLink adds a link whose target depends on the recipient, or which the text has too.
+// variableLink adds a link whose target depends on the recipient.
 func (h *htmlCompiler) variableLink(l *filledLink) {
 	if !h.mail.deriveText && !slices.ContainsFunc(l.value, func(p textPart) bool { return p.token != nil }) {
 		h.out.fill(l.fill)

@@ -126,7 +126,7 @@ func (c *compiler) build(field string, t *compiledText) error {
 
 // run renders the text for a recipient. plain, if not nil, receives the text without tracking.
 func (t *compiledText) run(f *fillState, plain *strings.Builder) *app.Body {
-	out := &bodySink{f: f, body: &app.Body{NonASCII: t.wide}, plain: plain}
+	out := &bodySink{f: f, body: &app.Body{NonASCII: t.wide, Pieces: make([]app.Piece, 0, len(t.steps))}, plain: plain}
 	if f.err == nil {
 		f.err = t.program.Run(f.env(), out)
 	}
@@ -177,7 +177,12 @@ func (s *bodySink) Leaf(t *liquid.Token) {
 	case step.fill != nil && s.f.bytes < maxFilled:
 		text := step.fill(s.f)
 		s.f.bytes += len(text)
-		s.personal(text)
+		if step.source == nil {
+			s.personal(text)
+			return
+		}
+		s.append(text)
+		s.note(*step.source)
 	}
 }
 
