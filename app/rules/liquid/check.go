@@ -39,7 +39,7 @@ func (t *Template) visit(f func(tok *Token)) {
 func (t *Template) ContactKeys() []string {
 	var keys []string
 	t.visit(func(tok *Token) {
-		for o := range tok.operands {
+		for _, o := range tok.names {
 			if key, ok := strings.CutPrefix(o.contact, "contact."); ok {
 				keys = append(keys, key)
 			}
@@ -47,56 +47,6 @@ func (t *Template) ContactKeys() []string {
 	})
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-// operands yields all operands of a token.
-func (t *Token) operands(yield func(o *operand) bool) {
-	var all func(list []operand) bool
-	one := func(o *operand) bool {
-		if o == nil {
-			return true
-		}
-		if !yield(o) {
-			return false
-		}
-		for _, step := range o.path {
-			if step.index != nil && !all([]operand{*step.index}) {
-				return false
-			}
-		}
-		return true
-	}
-	all = func(list []operand) bool {
-		for i := range list {
-			if !one(&list[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	expression := func(e *expression) bool {
-		if !one(&e.first) {
-			return false
-		}
-		for _, f := range e.filters {
-			if !all(f.args) || !one(f.allowFalse) {
-				return false
-			}
-		}
-		return true
-	}
-	switch {
-	case t.Kind == Output:
-		expression(t.expr)
-	case t.Kind == Tag:
-		g := t.tag
-		for i := range g.cond.parts {
-			if !one(&g.cond.parts[i].left) || !one(&g.cond.parts[i].right) {
-				return
-			}
-		}
-		_ = expression(&g.expr) && all(g.operands) && one(&g.loop.list) && one(g.loop.from) && one(g.loop.to) && one(g.loop.limit) && one(g.loop.offset)
-	}
 }
 
 type checker struct {
@@ -133,9 +83,9 @@ func (c *checker) nodes(list []node) error {
 
 // token checks the names of a token.
 func (c *checker) token(tok *Token) error {
-	for o := range tok.operands {
-		if err := c.operand(tok, o); err != nil {
-			return err
+	for _, use := range tok.names {
+		if fault := c.name(use); fault != "" {
+			return tok.faultAt(use.at, "%s", fault)
 		}
 	}
 	if tok.Kind == Output && tok.expr.last == "raw" {
@@ -147,22 +97,19 @@ func (c *checker) token(tok *Token) error {
 	return nil
 }
 
-func (c *checker) operand(tok *Token, o *operand) error {
+// name returns the fault of a name; empty: none.
+func (c *checker) name(use nameUse) (fault string) {
+	kind, known := c.scope.Names[use.name]
 	switch {
-	case o.name == "" || o.contact != "" || c.set[o.name] || slices.Contains(c.loops, o.name):
-		return nil
-	case o.name == "forloop":
+	case use.contact != "" || c.set[use.name] || slices.Contains(c.loops, use.name):
+	case use.name == "forloop":
 		if len(c.loops) == 0 {
-			return tok.fault("uses forloop outside of for")
+			return "uses forloop outside of for"
 		}
-		return nil
-	}
-	kind, known := c.scope.Names[o.name]
-	switch {
 	case !known:
-		return tok.fault("uses %s, which is not declared", app.Excerpt(o.name))
-	case len(o.path) > 0 && o.path[0].key != "size" && kind != "list" && kind != "object":
-		return tok.fault("uses a part of %s, which is a %s", o.name, kind)
+		return "uses " + app.Excerpt(use.name) + ", which is not declared"
+	case len(use.path) > 0 && use.path[0].key != "size" && kind != "list" && kind != "object":
+		return "uses a part of " + use.name + ", which is of the type " + string(kind)
 	}
-	return nil
+	return ""
 }

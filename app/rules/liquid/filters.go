@@ -146,7 +146,7 @@ func argument(args []Value, i, other int) int {
 	if i >= len(args) {
 		return other
 	}
-	return int(int64(toInteger(args[i]).bits))
+	return wholeNumber(args[i])
 }
 
 // mark returns the text that a filter puts after what it cuts.

@@ -26,7 +26,7 @@ func (r *run) timeOf(v Value) (time.Time, bool) {
 				return t, true
 			}
 		}
-		if !numeric.MatchString(s) {
+		if _, ok := numeric(v); !ok {
 			return time.Time{}, false
 		}
 	} else if !v.isNumber() {
@@ -70,79 +70,44 @@ var composed = map[byte]string{
 	'c': "Mon Jan _2 15:04:05 2006", 'B': "January", 'b': "Jan", 'h': "Jan", 'A': "Monday", 'a': "Mon", 'p': "PM", 'P': "pm", 'z': "-0700", 'Z': "MST",
 }
 
+// numbers are conversions to a number.
+var numbers = map[byte]struct {
+	width int
+	pad   byte
+	value func(t time.Time) int
+}{
+	'Y': {4, '0', time.Time.Year}, 'C': {2, '0', func(t time.Time) int { return t.Year() / 100 }}, 'y': {2, '0', func(t time.Time) int { return t.Year() % 100 }},
+	'm': {2, '0', func(t time.Time) int { return int(t.Month()) }}, 'd': {2, '0', time.Time.Day}, 'e': {2, ' ', time.Time.Day}, 'j': {3, '0', time.Time.YearDay},
+	'H': {2, '0', time.Time.Hour}, 'k': {2, ' ', time.Time.Hour}, 'I': {2, '0', hour12}, 'l': {2, ' ', hour12},
+	'M': {2, '0', time.Time.Minute}, 'S': {2, '0', time.Time.Second}, 'L': {3, '0', func(t time.Time) int { return t.Nanosecond() / 1_000_000 }},
+	'V': {2, '0', func(t time.Time) int { _, week := t.ISOWeek(); return week }},
+	'U': {2, '0', func(t time.Time) int { return (t.YearDay() + 6 - int(t.Weekday())) / 7 }},
+	'W': {2, '0', func(t time.Time) int { return (t.YearDay() + 7 - weekday(t)) / 7 }},
+	'u': {1, '0', weekday}, 'w': {1, '0', func(t time.Time) int { return int(t.Weekday()) }}, 's': {1, '0', func(t time.Time) int { return int(t.Unix()) }},
+}
+
+func hour12(t time.Time) int { return (t.Hour()+11)%12 + 1 }
+
+// weekday returns the day of the week, 1 for Monday.
+func weekday(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }
+
 // conversion formats one conversion of strftime; an unknown one stays as it is.
 func conversion(t time.Time, c, flag byte) string {
-	if layout, ok := composed[c]; ok {
-		s := t.Format(layout)
-		if flag == '^' {
-			return strings.ToUpper(s)
-		}
-		return s
-	}
-	hour := (t.Hour()+11)%12 + 1
-	padded := func(n, width int, pad byte) string {
-		switch flag {
-		case '-':
-			return strconv.Itoa(n)
-		case '_':
-			pad = ' '
-		case '0':
-			pad = '0'
-		}
-		if pad == ' ' {
-			return fmt.Sprintf("%*d", width, n)
-		}
-		return fmt.Sprintf("%0*d", width, n)
-	}
-	_, week := t.ISOWeek()
-	weekday := (int(t.Weekday()) + 6) % 7 // from Monday
-	switch c {
-	case 'Y':
-		return padded(t.Year(), 4, '0')
-	case 'C':
-		return padded(t.Year()/100, 2, '0')
-	case 'y':
-		return padded(t.Year()%100, 2, '0')
-	case 'm':
-		return padded(int(t.Month()), 2, '0')
-	case 'd':
-		return padded(t.Day(), 2, '0')
-	case 'e':
-		return padded(t.Day(), 2, ' ')
-	case 'j':
-		return padded(t.YearDay(), 3, '0')
-	case 'H':
-		return padded(t.Hour(), 2, '0')
-	case 'k':
-		return padded(t.Hour(), 2, ' ')
-	case 'I':
-		return padded(hour, 2, '0')
-	case 'l':
-		return padded(hour, 2, ' ')
-	case 'M':
-		return padded(t.Minute(), 2, '0')
-	case 'S':
-		return padded(t.Second(), 2, '0')
-	case 'L':
-		return fmt.Sprintf("%03d", t.Nanosecond()/1_000_000)
-	case 'V':
-		return padded(week, 2, '0')
-	case 'U':
-		return padded((t.YearDay()+6-int(t.Weekday()))/7, 2, '0')
-	case 'W':
-		return padded((t.YearDay()+6-weekday)/7, 2, '0')
-	case 'u':
-		return strconv.Itoa(weekday + 1)
-	case 'w':
-		return strconv.Itoa(int(t.Weekday()))
-	case 's':
-		return strconv.FormatInt(t.Unix(), 10)
-	case 'n':
-		return "\n"
-	case 't':
-		return "\t"
-	case '%':
+	n, isNumber := numbers[c]
+	layout, isComposed := composed[c]
+	switch {
+	case isNumber && flag == '-':
+		return strconv.Itoa(n.value(t))
+	case isNumber && (flag == '_' || n.pad == ' ' && flag != '0'):
+		return fmt.Sprintf("%*d", n.width, n.value(t))
+	case isNumber:
+		return fmt.Sprintf("%0*d", n.width, n.value(t))
+	case isComposed && flag == '^':
+		return strings.ToUpper(t.Format(layout))
+	case isComposed:
+		return t.Format(layout)
+	case c == '%':
 		return "%"
 	}
-	return "%" + strings.Trim(string([]byte{flag}), "\x00") + string([]byte{c})
+	return "%" + strings.Trim(string([]byte{flag, c}), "\x00")
 }

@@ -91,8 +91,11 @@ func uniq(r *run, v Value, args []Value) Value {
 	texts := map[string]bool{}
 	for _, item := range listed(v) {
 		key := keyed(item, args)
+		if !r.spend(1 + key.weight()) {
+			break
+		}
 		if key.kind == stringKind {
-			if !r.spend(1+key.weight()) || texts[key.text] {
+			if texts[key.text] {
 				continue
 			}
 			texts[key.text] = true

@@ -3,33 +3,36 @@ package liquid
 import (
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
-// numeric matches a text that counts as a number.
-var numeric = regexp.MustCompile(`^\s*[+-]?[0-9]{1,300}(\.[0-9]{1,300})?\s*$`)
-
 // toNumber returns the number of a number or of a text; other values are 0.
 func toNumber(v Value) Value {
-	switch {
-	case v.isNumber():
+	if v.isNumber() {
 		return v
-	case v.kind == stringKind && numeric.MatchString(v.text):
-		return number(strings.TrimPrefix(strings.TrimSpace(v.text), "+"))
 	}
-	return integer(0)
+	n, _ := numeric(v)
+	return n
 }
 
-// toInteger returns the whole part of a number within the range of integers.
-func toInteger(v Value) Value {
-	v = toNumber(v)
-	if v.kind == intKind {
-		return v
+// numeric returns the number of a text in decimal.
+func numeric(v Value) (Value, bool) {
+	const longest = 300
+	s := strings.TrimSpace(v.text)
+	if s == "" || len(s) > longest || strings.Trim(s, "0123456789.+-") != "" {
+		return integer(0), false
 	}
-	const limit = 1 << 62
-	return integer(int64(min(max(v.float(), -limit), limit)))
+	if _, err := strconv.ParseFloat(s, 64); err != nil {
+		return integer(0), false
+	}
+	return number(s), true
+}
+
+// wholeNumber returns the whole part of a number within a range that can be calculated with.
+func wholeNumber(v Value) int {
+	const limit = 1 << 40
+	return int(min(max(toNumber(v).float(), -limit), limit))
 }
 
 func numberFilter(f func(v Value) Value) *filter {
@@ -59,38 +62,25 @@ func decimal(f float64) Value {
 	return float(short)
 }
 
-// integers calculates with two integers; the result is a float if it is too large.
-func integers(a, b Value, f func(z, x, y *big.Int) *big.Int) (Value, bool) {
-	if a.kind != intKind || b.kind != intKind {
-		return Value{}, false
+// calculate calculates with integers as long as the result is exact, else with floats.
+func calculate(a, b Value, whole func(x, y int64) int64, f func(x, y float64) float64) Value {
+	result := f(a.float(), b.float())
+	if a.kind == intKind && b.kind == intKind && math.Abs(result) < maxExact {
+		return integer(whole(int64(a.bits), int64(b.bits)))
 	}
-	z := f(new(big.Int), big.NewInt(int64(a.bits)), big.NewInt(int64(b.bits)))
-	if !z.IsInt64() {
-		large, _ := new(big.Float).SetInt(z).Float64()
-		return float(large), true
-	}
-	return integer(z.Int64()), true
+	return decimal(result)
 }
 
 func add(a, b Value) Value {
-	if v, ok := integers(a, b, (*big.Int).Add); ok {
-		return v
-	}
-	return decimal(a.float() + b.float())
+	return calculate(a, b, func(x, y int64) int64 { return x + y }, func(x, y float64) float64 { return x + y })
 }
 
 func subtract(a, b Value) Value {
-	if v, ok := integers(a, b, (*big.Int).Sub); ok {
-		return v
-	}
-	return decimal(a.float() - b.float())
+	return calculate(a, b, func(x, y int64) int64 { return x - y }, func(x, y float64) float64 { return x - y })
 }
 
 func multiply(a, b Value) Value {
-	if v, ok := integers(a, b, (*big.Int).Mul); ok {
-		return v
-	}
-	return decimal(a.float() * b.float())
+	return calculate(a, b, func(x, y int64) int64 { return x * y }, func(x, y float64) float64 { return x * y })
 }
 
 // divide returns nil for a division by zero. Integers are rounded down.
@@ -98,18 +88,12 @@ func divide(a, b Value) Value {
 	if b.float() == 0 {
 		return Value{}
 	}
-	v, ok := integers(a, b, func(z, x, y *big.Int) *big.Int {
-		remainder := new(big.Int)
-		z.QuoRem(x, y, remainder)
-		if remainder.Sign()*y.Sign() < 0 {
-			z.Sub(z, big.NewInt(1))
+	return calculate(a, b, func(x, y int64) int64 {
+		if x%y != 0 && (x < 0) != (y < 0) {
+			return x/y - 1
 		}
-		return z
-	})
-	if ok {
-		return v
-	}
-	return decimal(a.float() / b.float())
+		return x / y
+	}, func(x, y float64) float64 { return x / y })
 }
 
 // modulo has the sign of the divisor.
@@ -117,11 +101,7 @@ func modulo(a, b Value) Value {
 	if b.float() == 0 {
 		return Value{}
 	}
-	if a.kind == intKind && b.kind == intKind {
-		return subtract(a, multiply(divide(a, b), b))
-	}
-	x, y := a.float(), b.float()
-	return decimal(x - y*math.Floor(x/y))
+	return calculate(a, b, func(x, y int64) int64 { return (x%y + y) % y }, func(x, y float64) float64 { return x - y*math.Floor(x/y) })
 }
 
 // extreme returns the larger of two numbers for the sign 1, the smaller for -1.

@@ -60,8 +60,10 @@ func (h *htmlChecker) token(tok *Token) error {
 
 func (h *htmlChecker) text(tok *Token) error {
 	if h.state == bareStart {
-		c := tok.Text[:1]
-		h.bare.Context.all = upTo(c, htmltext.Blanks+">") == 0
+		if c := tok.Text[0]; c == '"' || c == '\'' {
+			return tok.fault("has a quote behind a value in an attribute without quotes")
+		}
+		h.bare.Context.all = upTo(tok.Text[:1], htmltext.Blanks+">") == 0
 	}
 	if at, fault := h.read(tok.Text); fault != "" {
 		return tok.faultAt(at, "%s", fault)

@@ -52,8 +52,9 @@ type Token struct {
 	Context     Context // of Output, Placeholder and the tags cycle and capture: see CheckHTML
 	Leaf        any     // not used by this package
 
-	expr *expression // of Output
-	tag  *tag        // of Tag
+	expr  *expression // of Output
+	tag   *tag        // of Tag
+	names []nameUse   // the names that it reads
 }
 
 // Error is a fault of a document. Text is a sentence without its subject, which follows the name

@@ -281,10 +281,7 @@ func (r *run) loop(n *node) {
 func (r *run) items(l *loop) (item func(i int) Value, length int) {
 	if l.from != nil {
 		from, to := r.whole(l.from), r.whole(l.to)
-		if length = to - from + 1; to < from || length < 0 {
-			length = 0
-		}
-		return func(i int) Value { return integer(int64(from + i)) }, length
+		return func(i int) Value { return integer(int64(from + i)) }, max(0, to-from+1)
 	}
 	v := r.operand(&l.list, false)
 	switch v.kind {
@@ -305,7 +302,7 @@ func (r *run) whole(o *operand) int {
 	if o == nil {
 		return 0
 	}
-	return int(int64(toInteger(r.operand(o, false)).bits))
+	return wholeNumber(r.operand(o, false))
 }
 
 // operand returns the value of an operand. report is whether a missing value of the contact is
@@ -322,7 +319,7 @@ func (r *run) operand(o *operand, report bool) Value {
 		}
 		if step.index != nil {
 			v = v.at(r.operand(step.index, report))
-		} else {
+		} else if r.spend(len(v.text) / unit) {
 			v = v.member(step.key)
 		}
 	}
@@ -453,7 +450,7 @@ func (r *run) comparison(c *comparison) bool {
 	}
 	left := r.operand(&c.left, false)
 	switch c.operator {
-	case "==", "!=":
+	case "==", "!=", "<>":
 		if c.left.blank || c.left.empty {
 			return r.equals(r.operand(&c.right, false), &c.left) == (c.operator == "==")
 		}
@@ -461,8 +458,9 @@ func (r *run) comparison(c *comparison) bool {
 	case "contains":
 		return r.contains(left, r.operand(&c.right, false))
 	}
-	n, ok := compare(left, r.operand(&c.right, false))
-	if !ok {
+	right := r.operand(&c.right, false)
+	n, ok := compare(left, right)
+	if !ok || !r.spend(min(left.weight(), right.weight())) {
 		return false
 	}
 	switch c.operator {
@@ -480,7 +478,7 @@ func (r *run) comparison(c *comparison) bool {
 func (r *run) equals(v Value, o *operand) bool {
 	switch {
 	case o.blank:
-		return v.isBlank()
+		return r.spend(v.weight()) && v.isBlank()
 	case o.empty:
 		return v.isEmpty()
 	}

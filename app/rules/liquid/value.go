@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mailer/app"
 )
@@ -45,13 +46,15 @@ const (
 	maxJSONDepth = 5
 )
 
+// maxExact limits the integers that floats represent exactly.
+const maxExact = 1 << 53
+
 // String returns a string.
 func String(s string) Value { return Value{kind: stringKind, text: s} }
 
 // Number returns a number. A whole one counts as an integer.
 func Number(f float64) Value {
-	const exact = 1 << 53
-	if f == math.Trunc(f) && math.Abs(f) <= exact {
+	if f == math.Trunc(f) && math.Abs(f) < maxExact {
 		return integer(int64(f))
 	}
 	return float(f)
@@ -67,6 +70,15 @@ func Bool(b bool) Value {
 }
 
 func integer(n int64) Value { return Value{kind: intKind, bits: uint64(n)} }
+
+// number returns the value of a number in decimal.
+func number(s string) Value {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return integer(n)
+	}
+	f, _ := strconv.ParseFloat(s, 64)
+	return float(f)
+}
 
 // float returns a number that is no integer for arithmetic; nil if f is not finite.
 func float(f float64) Value {
@@ -222,7 +234,7 @@ func (v Value) plain() string {
 func (v Value) size() (n int, ok bool) {
 	switch v.kind {
 	case stringKind:
-		return len([]rune(v.text)), true
+		return utf8.RuneCountInString(v.text), true
 	case listKind, objectKind:
 		return len(v.list.values), true
 	}
