@@ -35,9 +35,10 @@ type Broadcast struct {
 	html      *compiledText // nil: none
 	text      *compiledText // nil: none
 	fields    map[string]bool
-	open      []missingSlot   // placeholders without a fallback
-	keys      []string        // of the contact, that Liquid reads
-	numbers   map[string]bool // properties that are numbers
+	open      []missingSlot     // placeholders without a fallback
+	keys      []string          // of the contact, that Liquid reads
+	numbers   map[string]bool   // properties that are numbers
+	fallbacks map[string]string // of properties
 	files     []app.Attachment
 
 	deriveText bool // the text is derived from each recipient's HTML
@@ -76,15 +77,14 @@ func repaired(b *app.Broadcast) *app.Broadcast {
 type compiler struct {
 	broadcast *app.Broadcast
 	mail      *Broadcast
-	fallbacks map[string]string // of properties
-	clicks    Clicks            // to show after links
+	clicks    Clicks // to show after links
 }
 
 // frame sets everything except for the bodies.
 func (c *compiler) frame() (err error) {
 	b, m := c.broadcast, c.mail
 	if f := b.Snapshot; f != nil {
-		c.fallbacks, m.pages, m.tracking, m.numbers = f.Fallbacks, f.Pages, f.Tracking, f.Numbers
+		m.fallbacks, m.pages, m.tracking, m.numbers = f.Fallbacks, f.Pages, f.Tracking, f.Numbers
 		if m.tracking != nil {
 			m.trackHost = tracking.BaseHost(m.tracking)
 		}
@@ -275,7 +275,7 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 		c.mail.fields[s.field] = true
 	}
 	if key, ok := strings.CutPrefix(s.field, app.PropertyPrefix); ok && !p.HasFallback {
-		s.fallback = escape(cleanValue(valueOf(c.fallbacks, key)))
+		s.fallback = escape(cleanValue(valueOf(c.mail.fallbacks, key)))
 	}
 	if !p.HasFallback && s.fallback == "" {
 		c.mail.open = append(c.mail.open, missingSlot{p.Key, s.field})

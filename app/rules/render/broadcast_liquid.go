@@ -237,10 +237,15 @@ func (f *fillState) env() *liquid.Env {
 			return f.contactValue(key)
 		},
 		Now: f.time(),
-		Missing: func(path string) {
+		Missing: func(path string) liquid.Value {
+			key := strings.TrimPrefix(path, "contact.")
+			if fallback := cleanValue(f.mail.fallbacks[key]); fallback != "" {
+				return f.valueOf(key, fallback)
+			}
 			if !slices.Contains(f.missing, path) {
 				f.missing = append(f.missing, path)
 			}
+			return liquid.Value{}
 		},
 		Removed: func(*liquid.Token) { f.removed++ },
 	}
@@ -253,12 +258,17 @@ func (f *fillState) contactValue(key string) (liquid.Value, bool) {
 	if text == "" {
 		return liquid.Value{}, false
 	}
+	return f.valueOf(key, text), true
+}
+
+// valueOf returns the value of a key of the contact from its text.
+func (f *fillState) valueOf(key, text string) liquid.Value {
 	if f.mail.numbers[key] {
 		if n, err := strconv.ParseFloat(text, 64); err == nil {
-			return liquid.Number(n), true
+			return liquid.Number(n)
 		}
 	}
-	return liquid.String(text), true
+	return liquid.String(text)
 }
 
 // time returns the time of the recipient's id.

@@ -14,7 +14,7 @@ import (
 func liquidBroadcast(content string) *app.Broadcast {
 	b := apptest.Broadcast(content)
 	b.Syntax, b.Text = app.LiquidSyntax, nil
-	b.Snapshot.Numbers = map[string]bool{"age": true}
+	b.Snapshot.Numbers, b.Snapshot.Fallbacks = map[string]bool{"age": true}, map[string]string{"plan": "free"}
 	return b
 }
 
@@ -26,6 +26,7 @@ func TestBroadcastWithLiquid(t *testing.T) {
 		{"condition", `<p>{% if contact.age >= 18 %}adult{% else %}child{% endif %}</p>`, `<p>adult</p>`, "adult"},
 		{"loop", `<ul>{% for i in (1..3) %}<li>{{ i }}</li>{% endfor %}</ul>`, `<ul><li>1</li><li>2</li><li>3</li></ul>`, "- 1\n- 2\n- 3"},
 		{"capture", `{% capture x %}&lt;{{ contact.city }}{% endcapture %}<p>{{ x }}</p>`, `<p>&lt;Rome</p>`, "<Rome"},
+		{"fallback of the property", `<p>{{ contact.plan | upcase }} {{ contact.plan | default: "own" }}{% if contact.plan %}x{% endif %}</p>`, `<p>FREE own</p>`, "FREE own"},
 		{"nothing", `{% if contact.age > 99 %}<p>x</p>{% endif %}`, "\n", ""},
 		{"query", `<a href="https://a.example/?c={{ contact.first_name }}">l</a>`, `<a href="https://a.example/?c=Ann%20%26%20Bob">l</a>`, "l (https://a.example/?c=Ann%20%26%20Bob)"},
 	} {
