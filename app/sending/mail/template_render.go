@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/clock"
 	"mailer/app/kit/htmltext"
 	"mailer/app/rules/render"
 	"mailer/db"
@@ -37,7 +38,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	if content.DeclaresViewURL() {
 		values = withViewURL(values, s.service.Settings.BaseURL+PreviewView)
 	}
-	out, err := render.Template(content, values, true, app.MaxRendered)
+	out, err := render.Template(content, values, true, clock.Now(), app.MaxRendered)
 	if err != nil {
 		return nil, wrapVariablesError(err)
 	}
