@@ -41,9 +41,9 @@ function store(key, value) {
  * @returns {{field: string, language: string, line: number, column: number}|null}
  */
 export function placeOf(message) {
-	const at = /\bline (\d+), column (\d+)/.exec(message);
+	const at = /\(line (\d+)(?:, column (\d+))?\)$/.exec(message);
 	const field = /(?:variants\.([\w-]+)\.)?\b(subject|preview_text|html|text)\b/.exec(message);
-	return at && field ? { language: field[1] ?? '', field: field[2], line: Number(at[1]), column: Number(at[2]) } : null;
+	return at && field ? { language: field[1] ?? '', field: field[2], line: Number(at[1]), column: Number(at[2] ?? 1) } : null;
 }
 
 /** The state of saving one draft, for the lifetime of its page. */

@@ -36,7 +36,7 @@ export function MJML({ draft, completions, known }) {
 	const make = (text) => port.current?.postMessage({ kind: 'mjml', source: text, written: last.current.language });
 	const hear = (data) => {
 		// HTML that was never made of the source is made once.
-		if (data.kind === 'ready' && !/mj-(column|outlook)/.test(last.current.value.html ?? '')) make(source);
+		if (data.kind === 'ready' && !/class="[^"]*mj-(column|outlook)/.test(last.current.value.html ?? '')) make(source);
 		if (data.kind !== 'mjml') return;
 		say({ of: data.source, errors: data.errors });
 		if (data.html) last.current.within(data.written).change({ design: mjmlDesign(data.source), html: data.html });

@@ -62,6 +62,9 @@ function Draft({ of, path }) {
 		if (draft.answer) setState({ status: draft.answer.status, unpublished: draft.answer.has_unpublished_versions });
 	}, [draft.answer]);
 	const typed = useMemo(() => standIns(value.variables ?? [], values), [value.variables, values]);
+	// The server knows the variables that are saved.
+	const asked = useRef(/** @type {any} */ ({}));
+	if (!draft.unsaved) asked.current = { variables: typed, ...(at ? { language: at } : {}) };
 	const publish = () => attempt(async () => {
 		if (!(await draft.save())) return;
 		const answer = await api.post(encoded`/templates/${of.id}/publish`);
@@ -84,7 +87,7 @@ function Draft({ of, path }) {
 	<${Meta} draft=${draft} mine=${mine} />
 	<div class="bench"><${Writing} draft=${mine} whole=${draft} setAt=${setAt} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
 	${side === 'versions' ? html`<${Versions} draft=${draft} fields=${['subject', 'html', 'text']} close=${() => setSide('preview')} />` : side === 'call' ? html`<${Call} of=${value} published=${state.status === 'published'} values=${typed} close=${() => setSide('preview')} />`
-		: html`<${Paper} bench of=${encoded`/templates/${of.id}/render`} body=${{ variables: typed, ...(at ? { language: at } : {}) }} stamp=${`${at} ${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
+		: html`<${Paper} bench of=${encoded`/templates/${of.id}/render`} body=${asked.current} stamp=${`${draft.saved} ${JSON.stringify(asked.current)}`} />`}</div>`;
 }
 
 function Meta({ draft, mine }) {

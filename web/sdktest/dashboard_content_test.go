@@ -138,3 +138,193 @@ func TestShowIfAndRepeatInTheBrowser(t *testing.T) {
 	s.fine("blocks")
 	f.fine("blocks, in the frame")
 }
+
+// TestLiquidErrorInTheBrowser: what the server refuses is shown with its place, and nothing is lost.
+func TestLiquidErrorInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.allow("422") // logged by Chromium itself
+	s.newTemplate("Order", "HTML")
+	s.sees("Add a variable")
+	s.types("{% if NAME == 'x' %}\n<p>one</p>\n{{ NAME | shout }}{% endif %}\n")
+	s.sees("Not saved: ", "(line 3, column ")
+	s.press("Go to line 3")
+	if line := evaluate[string](s, `document.querySelector('.code-host').shadowRoot.querySelector('.cm-activeLine').innerText`); !strings.Contains(line, "shout") {
+		t.Errorf("the cursor is in the line %q", line)
+	}
+	eventually(t, time.Minute, "the place is marked", func() (bool, string) {
+		return evaluate[bool](s, `!!document.querySelector('.code-host').shadowRoot.querySelector('.cm-lintRange-error')`), s.text()
+	})
+	s.looks("liquid-error", nil)
+	for _, violation := range s.axe() {
+		t.Error(violation)
+	}
+	s.selects("shout")
+	s.writes("upcase")
+	var kept draftContent
+	kept.until(t, api, "/templates/order", "what is right is saved", func() bool { return strings.Contains(kept.HTML, "{{ NAME | upcase }}") })
+	if strings.Contains(s.text(), "Not saved") {
+		t.Error("the page still says that it is not saved")
+	}
+	s.fine("an error of Liquid")
+}
+
+// selects selects a text in the code editor.
+func (s *screen) selects(text string) {
+	s.t.Helper()
+	evaluate[bool](s, fmt.Sprintf(`(() => {
+		const root = document.querySelector('.code-host').shadowRoot;
+		const walk = document.createTreeWalker(root.querySelector('.cm-content'), NodeFilter.SHOW_TEXT);
+		for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+			const at = node.data.indexOf(%[1]q);
+			if (at < 0) continue;
+			root.querySelector('.cm-content').focus();
+			root.getSelection ? root.getSelection().setBaseAndExtent(node, at, node, at + %[1]q.length) : getSelection().setBaseAndExtent(node, at, node, at + %[1]q.length);
+			return true;
+		}
+		return false;
+	})()`, text))
+}
+
+// TestLanguagesOfDraftInTheBrowser: a language begins as a copy, marks what it lacks, and is removed
+// and brought back.
+func TestLanguagesOfDraftInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	_, answer := api.do(t, "POST", "/broadcasts", map[string]any{"from": "a@example.test", "name": "Winter", "subject": "Three evenings", "preview_text": "In Bergen",
+		"syntax": "liquid", "html": "<p>Hello {{ contact.first_name }}</p>"})
+	var draft draftContent
+	must(t, json.Unmarshal(answer, &draft))
+	path := "/broadcasts/" + draft.ID
+	s := newScreen(t, in.url, b.session(t))
+	s.load(path)
+	s.press("More actions")
+	s.press("Add a language")
+	s.fill("Language code", "de-de-")
+	s.sees("Enter a code like de or pt-BR")
+	s.fill("Language code", "pt_br")
+	s.sees("Brazilian Portuguese")
+	s.submits()
+	s.sees("Brazilian Portuguese uses the default for: Subject, Preview text, HTML")
+	s.looks("languages-missing", nil)
+	s.press("Copy from default")
+	s.fill("Subject", "Três noites")
+	s.types("Olá ")
+	draft.until(t, api, path, "the language is saved", func() bool {
+		v, ok := draft.Variants["pt-BR"]
+		return ok && v.Subject != nil && *v.Subject == "Três noites" && v.HTML != nil && *v.HTML == "Olá <p>Hello {{ contact.first_name }}</p>" && v.Text == nil
+	})
+	if *draft.Subject != "Three evenings" || draft.HTML != "<p>Hello {{ contact.first_name }}</p>" {
+		t.Errorf("the default became %q, %q", *draft.Subject, draft.HTML)
+	}
+	s.looks("languages", nil)
+	for _, violation := range s.axe() {
+		t.Error(violation)
+	}
+	s.press("Close") // the message of the copy
+	s.press("Actions for Brazilian Portuguese")
+	s.press("Remove Brazilian Portuguese")
+	draft.until(t, api, path, "the language is gone", func() bool { return len(draft.Variants) == 0 })
+	s.press("Undo")
+	draft.until(t, api, path, "the language is back", func() bool {
+		subject := draft.Variants["pt-BR"].Subject
+		return subject != nil && *subject == "Três noites"
+	})
+	s.press("pt-BR")
+	if subject := evaluate[string](s, `document.querySelector('#c-subject').value`); subject != "Três noites" {
+		t.Errorf("the subject is %q", subject)
+	}
+	s.fine("languages")
+}
+
+// TestPlainDraftBecomesLiquidInTheBrowser: what would mean something else is shown and protected.
+func TestPlainDraftBecomesLiquidInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	plain := "<p>Hello {{{contact.first_name|there}}}</p>\n<p>Write {{ name }} and {% if %} like this</p>\n"
+	_, answer := api.do(t, "POST", "/broadcasts", map[string]any{"from": "a@example.test", "name": "Winter", "subject": "Three evenings", "html": plain})
+	var draft draftContent
+	must(t, json.Unmarshal(answer, &draft))
+	path := "/broadcasts/" + draft.ID
+	s := newScreen(t, in.url, b.session(t))
+	s.load(path)
+	s.press("Use Liquid")
+	s.sees("These texts are protected", "{% raw %}{{ name }}{% endraw %}")
+	s.looks("convert", nil)
+	s.submits()
+	draft.until(t, api, path, "the draft is Liquid", func() bool {
+		return draft.Syntax == "liquid" && strings.Contains(draft.HTML, "{% raw %}{{ name }}{% endraw %} and {% raw %}{% if %}{% endraw %} like this") && strings.Contains(draft.HTML, "{{{contact.first_name|there}}}")
+	})
+	s.press("Undo")
+	draft.until(t, api, path, "the draft is plain", func() bool { return draft.Syntax == "plain" && draft.HTML == plain })
+	s.fine("a conversion")
+}
+
+// TestMJMLInTheBrowser: MJML is written, uploaded and kept; its errors are shown; HTML is made of it.
+func TestMJMLInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.newTemplate("Order", "MJML")
+	var kept draftContent
+	kept.until(t, api, "/templates/order", "the first HTML is made", func() bool {
+		return strings.Contains(kept.HTML, "mj-column-per-100") && strings.Contains(kept.HTML, "Hello {{{NAME}}},") && strings.HasPrefix(*kept.Design, `{"type":"mjml","source":"<mjml>`)
+	})
+	s.drop("Open a file", "order.mjml", `<mjml><mj-head><mj-style inline="inline">.big { color: #123456 }</mj-style></mj-head><mj-body>
+<mj-section><mj-column>
+<mj-raw>{% if NAME == "Zofia" %}</mj-raw>
+<mj-text css-class="big"><p class="big">Your order, {{ NAME | upcase }}</p></mj-text>
+<mj-raw>{% endif %}</mj-raw>
+<mj-text nonsense="1">more</mj-text>
+</mj-column></mj-section></mj-body></mjml>`)
+	s.sees("Line 6: ", "nonsense")
+	kept.until(t, api, "/templates/order", "the uploaded source is converted", func() bool {
+		return strings.Contains(kept.HTML, "Your order, {{ NAME | upcase }}") && strings.Contains(kept.HTML, `{% if NAME == "Zofia" %}`) && strings.Contains(kept.HTML, "color: #123456") && strings.Contains(*kept.Design, "nonsense")
+	})
+	s.looks("mjml", nil)
+	for _, violation := range s.axe() {
+		t.Error(violation)
+	}
+	s.load("/templates/" + kept.ID)
+	s.sees("MJML", "Open a file")
+	s.fine("MJML")
+	s.newTemplate("Pasted", "HTML")
+	s.sees("Add a variable")
+	s.selectsAll()
+	s.strike("Backspace", false)
+	s.writes("<mjml><mj-body><mj-section><mj-column><mj-text>Pasted</mj-text></mj-column></mj-section></mj-body></mjml>")
+	s.sees("This text is MJML")
+	s.press("Make HTML of it")
+	kept.until(t, api, "/templates/pasted", "the pasted source is converted", func() bool { return strings.Contains(kept.HTML, "mj-column-per-100") && strings.Contains(kept.HTML, "Pasted") })
+	s.fine("pasted MJML")
+}
+
+// selectsAll selects everything in the code editor.
+func (s *screen) selectsAll() {
+	s.t.Helper()
+	eventually(s.t, time.Minute, "there is an editor", func() (bool, string) {
+		return evaluate[bool](s, `(() => { const c = document.querySelector('.code-host')?.shadowRoot?.querySelector('.cm-content'); c?.focus(); return !!c; })()`), s.text()
+	})
+	command(s, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: "rawKeyDown", Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 65, Modifiers: 2, Commands: []string{"selectAll"}})
+}
+
+// drop puts a text file into the file field with this label.
+func (s *screen) drop(label, name, text string) {
+	s.t.Helper()
+	script := fmt.Sprintf(`(() => { const f = document.querySelector('input[type=file][aria-label=' + JSON.stringify(%q) + ']'); if (!f) return false; const d = new DataTransfer();
+		d.items.add(new File([%q], %q)); f.files = d.files; f.dispatchEvent(new Event('change', {bubbles: true})); return true; })()`, label, text, name)
+	eventually(s.t, time.Minute, "there is a file field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
+}

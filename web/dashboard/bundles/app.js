@@ -1831,9 +1831,9 @@ function store(key, value) {
   }
 }
 function placeOf(message) {
-  const at2 = /\bline (\d+), column (\d+)/.exec(message);
+  const at2 = /\(line (\d+)(?:, column (\d+))?\)$/.exec(message);
   const field = /(?:variants\.([\w-]+)\.)?\b(subject|preview_text|html|text)\b/.exec(message);
-  return at2 && field ? { language: field[1] ?? "", field: field[2], line: Number(at2[1]), column: Number(at2[2]) } : null;
+  return at2 && field ? { language: field[1] ?? "", field: field[2], line: Number(at2[1]), column: Number(at2[2] ?? 1) } : null;
 }
 var Saver = class {
   /** @type {any} */

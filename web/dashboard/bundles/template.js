@@ -217,6 +217,11 @@ function Draft({ of, path }) {
     if (draft.answer) setState({ status: draft.answer.status, unpublished: draft.answer.has_unpublished_versions });
   }, [draft.answer]);
   const typed = lib_core$useMemo(() => template_variables$standIns(value.variables ?? [], values), [value.variables, values]);
+  const asked = lib_core$useRef(
+    /** @type {any} */
+    {}
+  );
+  if (!draft.unsaved) asked.current = { variables: typed, ...at ? { language: at } : {} };
   const publish = () => ui_float$attempt(async () => {
     if (!await draft.save()) return;
     const answer = await api$api.post(paths$encoded`/templates/${of.id}/publish`);
@@ -238,7 +243,7 @@ function Draft({ of, path }) {
 	<${languages$Languages} draft=${draft} at=${at} names=${translated} onChange=${setAt} />
 	<${Meta} draft=${draft} mine=${mine} />
 	<div class="bench"><${Writing} draft=${mine} whole=${draft} setAt=${setAt} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
-	${side === "versions" ? lib_core$html`<${composer_versions$Versions} draft=${draft} fields=${["subject", "html", "text"]} close=${() => setSide("preview")} />` : side === "call" ? lib_core$html`<${Call} of=${value} published=${state.status === "published"} values=${typed} close=${() => setSide("preview")} />` : lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/templates/${of.id}/render`} body=${{ variables: typed, ...at ? { language: at } : {} }} stamp=${`${at} ${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
+	${side === "versions" ? lib_core$html`<${composer_versions$Versions} draft=${draft} fields=${["subject", "html", "text"]} close=${() => setSide("preview")} />` : side === "call" ? lib_core$html`<${Call} of=${value} published=${state.status === "published"} values=${typed} close=${() => setSide("preview")} />` : lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/templates/${of.id}/render`} body=${asked.current} stamp=${`${draft.saved} ${JSON.stringify(asked.current)}`} />`}</div>`;
 }
 function Meta({ draft, mine }) {
   const { value } = mine;
