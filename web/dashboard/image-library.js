@@ -24,7 +24,7 @@ const seen = signal({});
 
 /** @param {any[]} images */
 function see(images) {
-	if (images.some((image) => seen.value[image.url] !== image)) seen.value = { ...seen.value, ...Object.fromEntries(images.map((image) => [image.url, image])) };
+	seen.value = { ...seen.value, ...Object.fromEntries(images.flatMap((image) => image.sizes.filter(({ url }) => url).map((size) => [size.url, { ...image, bytes: size.bytes }]))) };
 }
 
 /** Uploads a file. Resolves to the image, or undefined after showing why not. @param {File} file @returns {Promise<any>} */
@@ -60,17 +60,44 @@ async function contentOf(id) {
 	});
 }
 
-/** The id of a library's image in its address. @param {string} src */
-const idIn = (src) => /\/i\/([\w-]+?)(?:-\d+)?\.(?:png|jpe?g|gif)(?:\?.*)?$/.exec(src)?.[1];
+/** Whether an address can be one of the library. @param {string} src */
+const isOurs = (src) => /\/i\/[0-9a-f]{32}(-\d+)?\.(png|jpg|gif)$/.test(src);
 
-/** What an image of the library looks like; undefined: it is none. @param {string} src @returns {Promise<string|undefined>} */
+/** The images of the library, read once. @type {Promise<void>|null} */
+let reading = null;
+
+/** Learns of the newest images of the library. */
+const learn = () => (reading ??= api.get('/images', { limit: 100 }).then(({ data }) => see(data), (e) => {
+	reading = null;
+	if (!(e instanceof ApiError)) throw e;
+}));
+
+/** The library's image at an address. @param {string} src @returns {Promise<any>} */
+async function imageAt(src) {
+	if (!isOurs(src)) return undefined;
+	if (!seen.value[src]) await learn();
+	return seen.value[src];
+}
+
+/** What an image of the library looks like; undefined: nothing is known of it. @param {string} src @returns {Promise<string|undefined>} */
 export async function lookAt(src) {
-	const id = idIn(src);
+	const image = await imageAt(src);
 	try {
-		return id && (await contentOf(id));
+		return image && (await contentOf(image.id));
 	} catch (e) {
 		if (!(e instanceof ApiError)) throw e;
 		return undefined;
+	}
+}
+
+/** Gives an image of the library the alternative text that an email has, if it has none. @param {string} src @param {string} alt */
+export async function describe(src, alt) {
+	const image = await imageAt(src);
+	if (!image || image.alt || !alt.trim()) return;
+	try {
+		see([await api.patch(encoded`/images/${image.id}`, { alt: alt.trim() })]);
+	} catch (e) {
+		if (!(e instanceof ApiError)) throw e; // it stays without
 	}
 }
 
@@ -134,14 +161,14 @@ function Pick({ close }) {
 	};
 	const done = async () => {
 		if (!chosen) return;
-		see([{ ...chosen, alt }]);
-		if (alt && alt !== (chosen.alt ?? '')) await api.patch(encoded`/images/${chosen.id}`, { alt }).catch(() => {});
+		see([chosen]);
+		await describe(chosen.url, alt);
 		close({ ...chosen, alt });
 	};
 	const rows = [...(chosen && !list.rows.some((row) => row.id === chosen.id) ? [chosen] : []), ...list.rows];
 	return html`<${DialogBody} title=${t('images.pick')} onSubmit=${done} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!chosen}>${t('images.use')}<//>`}>
 		<${DropImages} take=${take} busy=${busy} />
-		${list.error && !rows.length ? html`<${Failed} error=${list.error} retry=${list.reload} />` : list.loading ? html`<${Bones} rows=${3} />` : html`<div class="pictures" role="group" aria-label=${t('images.title')}>${rows.map((row) => html`<button type="button" key=${row.id} class="picture-pick" aria-pressed=${String(chosen?.id === row.id)} aria-label=${row.alt || t('images.noAlt')} onClick=${() => {
+		${list.error && !rows.length ? html`<${Failed} error=${list.error} retry=${list.reload} />` : list.loading ? html`<${Bones} rows=${3} />` : html`<div class="pictures" role="group" aria-label=${t('images.title')}>${rows.map((row) => html`<button type="button" key=${row.id} class="picture-pick" aria-pressed=${String(chosen?.id === row.id)} disabled=${!row.url} aria-label=${row.alt || t('images.noAlt')} onClick=${() => {
 			choose(row);
 			setAlt(row.alt ?? '');
 		}}><${Picture} of=${row} /></button>`)}</div><${Foot} list=${list} />`}
@@ -152,13 +179,10 @@ function Pick({ close }) {
 export function Weight({ value }) {
 	const source = value.html ?? '';
 	const bytes = new Blob([source]).size;
-	const used = [...new Set([...source.matchAll(/(?:src|background)="(https?:\/\/[^"]+\/i\/[^"]+)"/g)].map(([, src]) => src))];
+	const used = [...new Set([...source.matchAll(/(?:src|background)="(https?:\/\/[^"]+)"/g)].map(([, src]) => src).filter(isOurs))];
 	const known = used.map((src) => seen.value[src]);
 	useEffect(() => {
-		if (!used.length || known.every(Boolean)) return;
-		api.get('/images', { limit: 100 }).then(({ data }) => see(data), (e) => {
-			if (!(e instanceof ApiError)) throw e;
-		});
+		if (!known.every(Boolean)) learn();
 	}, [used.join(' ')]);
 	const weigh = known.reduce((sum, image) => sum + (image?.bytes ?? 0), 0);
 	return html`${bytes > long && html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('images.longHTML', { size: size(bytes) })}</span></span></div>`}

@@ -28,10 +28,10 @@ export function itemsOf(editor, known) {
 }
 
 /** A line to type into; what is typed counts at once. hints: values to choose from. */
-function Line({ id, label, value, hint, hints, wrong, note, onInput }) {
+function Line({ id, label, value, hint, hints, wrong, note, onInput, onChange }) {
 	const [typed, type] = useState(value ?? '');
 	useEffect(() => type(value ?? ''), [value]);
-	return html`<label class="visual-field"><span>${label}</span><input class="input" id=${id} value=${typed} placeholder=${hint} list=${hints && `${id}-hints`} aria-invalid=${wrong?.(typed) ? 'true' : undefined} onInput=${(e) => {
+	return html`<label class="visual-field"><span>${label}</span><input class="input" id=${id} value=${typed} placeholder=${hint} list=${hints && `${id}-hints`} onChange=${() => onChange?.(typed)} aria-invalid=${wrong?.(typed) ? 'true' : undefined} onInput=${(e) => {
 		type(e.currentTarget.value);
 		if (!wrong?.(e.currentTarget.value)) onInput(e.currentTarget.value);
 	}} />${hints && html`<datalist id=${`${id}-hints`}>${hints.map((name) => html`<option value=${name} />`)}</datalist>`}${note && html`<span class="warn">${note}</span>`}</label>`;
@@ -117,7 +117,7 @@ function Variable({ editor, attrs, set, said: { words, known } }) {
 
 function Image({ attrs, at, set, said: { words, ask } }) {
 	return html`<button type="button" class="btn" onClick=${() => ask({ kind: 'pick', at })}>${words.pick}</button>
-	<${Line} id="visual-alt" label=${words.alt} hint=${words.altHint} note=${attrs.src && !attrs.alt && words.altAsk} value=${attrs.alt} onInput=${(alt) => set({ alt })} />
+	<${Line} id="visual-alt" label=${words.alt} hint=${words.altHint} note=${attrs.src && !attrs.alt && words.altAsk} value=${attrs.alt} onInput=${(alt) => set({ alt })} onChange=${(alt) => ask({ kind: 'described', src: attrs.src, alt })} />
 	<${Line} id="visual-address" label=${words.imageAddress} hint="https://" value=${attrs.src} wrong=${(text) => text !== '' && !/^(https?:\/\/|\{\{)[^]*\S$/i.test(text.trim())} onInput=${(src) => set({ src: src.trim() })} />
 	<${Line} label=${words.width} hint=${words.widthHint} value=${attrs.width} wrong=${(text) => !/^\d{0,4}$/.test(text)} onInput=${(width) => set({ width: width || null })} />`;
 }

@@ -5,7 +5,7 @@ import { ApiError, useGet, useList } from './api.js';
 import { saveBlock } from './blocks.js';
 import { kitOf } from './brand-colors.js';
 import { find, language, t } from './i18n.js';
-import { embedded, lookAt, pickImage, upload } from './image-library.js';
+import { describe, embedded, lookAt, pickImage, upload } from './image-library.js';
 import { Bones, Failed } from './ui/base.js';
 import { toast } from './ui/float.js';
 import { builtIn } from './variables.js';
@@ -100,6 +100,7 @@ export function Visual({ draft, known, unsubscribe = false }) {
 		if (data.kind === 'upload') upload(data.file).then((image) => say({ kind: 'uploaded', id: data.id, image: image && embedded(image) }));
 		if (data.kind === 'saveBlock') saveBlock(data.html).then((made) => made && say({ kind: 'blockSaved', from: data.from, to: data.to, name: made.name }));
 		if (data.kind === 'pick') pickImage().then((image) => image && say({ kind: 'picked', at: data.at, image: embedded(image) }));
+		if (data.kind === 'described') describe(data.src, data.alt);
 		if (data.kind === 'look') lookAt(data.src).then((shown) => shown && say({ kind: 'shown', src: data.src, shown }));
 	};
 	const there = ready && Boolean(brand.data);

@@ -283,13 +283,13 @@ func TestMJMLInTheBrowser(t *testing.T) {
 	kept.until(t, api, "/templates/order", "the first HTML is made", func() bool {
 		return strings.Contains(kept.HTML, "mj-column-per-100") && strings.Contains(kept.HTML, "Hello {{{NAME}}},") && strings.HasPrefix(*kept.Design, `{"type":"mjml","source":"<mjml>`)
 	})
-	s.drop("Open a file", "order.mjml", `<mjml><mj-head><mj-style inline="inline">.big { color: #123456 }</mj-style></mj-head><mj-body>
+	s.uploads("Open a file", fmt.Sprintf(`new File([%q], 'order.mjml')`, `<mjml><mj-head><mj-style inline="inline">.big { color: #123456 }</mj-style></mj-head><mj-body>
 <mj-section><mj-column>
 <mj-raw>{% if NAME == "Zofia" %}</mj-raw>
 <mj-text css-class="big"><p class="big">Your order, {{ NAME | upcase }}</p></mj-text>
 <mj-raw>{% endif %}</mj-raw>
 <mj-text nonsense="1">more</mj-text>
-</mj-column></mj-section></mj-body></mjml>`)
+</mj-column></mj-section></mj-body></mjml>`))
 	s.sees("Line 6: ", "nonsense")
 	kept.until(t, api, "/templates/order", "the uploaded source is converted", func() bool {
 		return strings.Contains(kept.HTML, "Your order, {{ NAME | upcase }}") && strings.Contains(kept.HTML, `{% if NAME == "Zofia" %}`) && strings.Contains(kept.HTML, "color: #123456") && strings.Contains(*kept.Design, "nonsense")
@@ -308,7 +308,9 @@ func TestMJMLInTheBrowser(t *testing.T) {
 	s.writes("<mjml><mj-body><mj-section><mj-column><mj-text>Pasted</mj-text></mj-column></mj-section></mj-body></mjml>")
 	s.sees("This text is MJML")
 	s.press("Make HTML of it")
-	kept.until(t, api, "/templates/pasted", "the pasted source is converted", func() bool { return strings.Contains(kept.HTML, "mj-column-per-100") && strings.Contains(kept.HTML, "Pasted") })
+	kept.until(t, api, "/templates/pasted", "the pasted source is converted", func() bool {
+		return strings.Contains(kept.HTML, "mj-column-per-100") && strings.Contains(kept.HTML, "Pasted")
+	})
 	s.fine("pasted MJML")
 }
 
@@ -321,10 +323,96 @@ func (s *screen) selectsAll() {
 	command(s, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: "rawKeyDown", Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 65, Modifiers: 2, Commands: []string{"selectAll"}})
 }
 
-// drop puts a text file into the file field with this label.
-func (s *screen) drop(label, name, text string) {
+// pictureFile is a script that makes a PNG file of a width, whose color tells it apart.
+func pictureFile(color string, width int) string {
+	return fmt.Sprintf(`new Promise((done) => { const c = document.createElement('canvas'); c.width = %d; c.height = 120; const g = c.getContext('2d');
+		g.fillStyle = '%s'; g.fillRect(0, 0, c.width, 120); g.fillStyle = '#fff'; g.beginPath(); g.arc(60, 60, 40, 0, 7); g.fill(); c.toBlob((b) => done(new File([b], '%s.png', {type: 'image/png'}))); })`, width, color, strings.TrimPrefix(color, "#"))
+}
+
+// TestImagesInTheBrowser: images are dropped, pasted and picked; their alternative text is asked for;
+// the library describes and deletes them.
+func TestImagesInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/images")
+	s.sees("No images yet")
+	s.looks("images-none", nil)
+	s.newTemplate("Order", "Blank")
+	f := s.frame("/visual.html")
+	f.sees("Hello")
+	f.cursor(1)
+	f.writes("Before")
+	evaluate[bool](f, pictureFile("#1f4fd8", 1400)+`.then((file) => { const p = document.querySelectorAll('.ProseMirror p')[1].getBoundingClientRect(); const data = new DataTransfer(); data.items.add(file);
+		return document.querySelector('.ProseMirror').dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: data, clientX: p.x + 5, clientY: p.y + 5})) || true; })`)
+	f.sees("No alternative text", "Say what it shows")
+	f.fill("Alternative text", "A blue lamp")
+	var kept draftContent
+	kept.until(t, api, "/templates/order", "the dropped image is saved", func() bool {
+		return strings.Contains(kept.HTML, `alt="A blue lamp"`) && strings.Contains(kept.HTML, in.url+"/i/") && strings.Contains(kept.HTML, `width="552"`) && strings.Index(kept.HTML, "Before") < strings.Index(kept.HTML, "<img")
+	})
+	eventually(t, time.Minute, "the image is shown", func() (bool, string) {
+		return evaluate[bool](f, `[...document.querySelectorAll('.visual-image img')].some((i) => i.src.startsWith('data:image/') && i.naturalWidth === 600)`), f.text()
+	})
+	f.press("Undo") // the alternative text
+	f.press("Undo")
+	kept.until(t, api, "/templates/order", "the image is undone", func() bool { return !strings.Contains(kept.HTML, "<img") && strings.Contains(kept.HTML, "Before") })
+	f.press("Redo")
+	f.press("Redo")
+	f.cursor(0)
+	evaluate[bool](f, pictureFile("#1d7a3c", 300)+`.then((file) => { const data = new DataTransfer(); data.items.add(file);
+		return document.querySelector('.ProseMirror').dispatchEvent(new ClipboardEvent('paste', {bubbles: true, cancelable: true, clipboardData: data})) || true; })`)
+	kept.until(t, api, "/templates/order", "the pasted image is saved", func() bool {
+		return strings.Count(kept.HTML, "<img") == 2 && strings.Contains(kept.HTML, `width="300"`)
+	})
+	f.fill("Insert", "image")
+	f.press("Choose an image")
+	s.sees("Drop images here")
+	s.press("A blue lamp")
+	s.looks("images-pick", nil)
+	s.press("Use this image")
+	kept.until(t, api, "/templates/order", "the picked image is saved", func() bool { return strings.Count(kept.HTML, `alt="A blue lamp"`) == 2 })
+	s.looks("images-editor", f)
+	for _, violation := range append(s.axe(), f.axe()...) {
+		t.Error(violation)
+	}
+	s.fine("images in an email")
+	f.fine("images in an email, in the frame")
+	s.allow("422")
+	s.load("/images")
+	s.uploads("Drop images here, or choose files", `new File(['<svg xmlns="http://www.w3.org/2000/svg"/>'], 'logo.svg', {type: 'image/svg+xml'})`)
+	s.sees("logo.svg was not added: ")
+	s.uploads("Drop images here, or choose files", pictureFile("#8a1f1f", 640))
+	s.fill("Alternative text", "A red lamp")
+	s.submits()
+	s.sees("A red lamp", "640 × 120")
+	s.looks("images", nil)
+	for _, violation := range s.axe() {
+		t.Error(violation)
+	}
+	s.press("Actions for A red lamp")
+	s.press("Delete")
+	s.sees("No email uses it")
+	s.submits()
+	s.press("Actions for A blue lamp")
+	s.press("Delete")
+	s.sees("It was used in emails")
+	s.submits()
+	var left struct{ Data []struct{ Alt *string } }
+	eventually(t, time.Minute, "one image is left", func() (bool, string) {
+		api.get(t, "/images", &left)
+		return len(left.Data) == 1, s.text()
+	})
+	s.fine("the library")
+}
+
+// uploads puts a file that a script makes into the file field with this label.
+func (s *screen) uploads(label, file string) {
 	s.t.Helper()
-	script := fmt.Sprintf(`(() => { const f = document.querySelector('input[type=file][aria-label=' + JSON.stringify(%q) + ']'); if (!f) return false; const d = new DataTransfer();
-		d.items.add(new File([%q], %q)); f.files = d.files; f.dispatchEvent(new Event('change', {bubbles: true})); return true; })()`, label, text, name)
+	script := fmt.Sprintf(`(async () => { const f = document.querySelector('input[type=file][aria-label=' + JSON.stringify(%q) + ']'); if (!f) return false; const d = new DataTransfer();
+		d.items.add(await (%s)); f.files = d.files; f.dispatchEvent(new Event('change', {bubbles: true})); return true; })()`, label, file)
 	eventually(s.t, time.Minute, "there is a file field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }

@@ -8,7 +8,7 @@ import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request,
 import { format$ago, format$clock, format$day, format$duration, format$exact, format$gap, format$mailbox, format$number, format$percent, format$relative, format$seconds, format$short, format$size, format$stamp } from "./app.js";
 
 // shared:image-library.js
-import { image_library$DropImages, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$embedded, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
+import { image_library$DropImages, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
 
 // shared:i18n.js
 import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
@@ -67,7 +67,7 @@ function Images() {
 	${list.error && !list.rows.length ? lib_core$html`<${ui_base$Failed} error=${list.error} retry=${list.reload} />` : list.loading ? lib_core$html`<${ui_base$Bones} />` : !list.rows.length ? lib_core$html`<${image_library$NoImages} />` : lib_core$html`<ul class="gallery gallery--images">${list.rows.map((row) => lib_core$html`<li key=${row.id}><${image_library$Picture} of=${row} /><div class="gallery-text"><span class=${row.alt ? "cut medium" : "cut warn"} title=${row.alt}>${row.alt ? lib_core$html`<bdi>${row.alt}</bdi>` : i18n$t("images.noAlt")}</span><${ui_float$Menu} kind="quiet" label=${i18n$t("images.actsOf", { name: row.alt || row.id.slice(0, 8) })} items=${[
     { icon: "edit", name: i18n$t("images.describe"), run: () => describe(row) },
     { icon: "trash", name: i18n$t("images.delete"), danger: true, run: () => remove(row) }
-  ]} /></div><div class="gallery-note"><span class="muted">${row.width} × ${row.height}, ${format$size(row.bytes)}</span><span class="muted">${row.used_at ? lib_core$html`${i18n$t("images.used")} <${ui_base$Time} at=${row.used_at} />` : i18n$t("images.unused")}</span></div><div class="gallery-note"><${ui_base$Copy} text=${row.url} /></div></li>`)}</ul><${ui_list$Foot} list=${list} />`}</div>`;
+  ]} /></div><div class="gallery-note"><span class="muted">${row.width} × ${row.height}, ${format$size(row.bytes)}</span><span class="muted">${row.used_at ? lib_core$html`${i18n$t("images.used")} <${ui_base$Time} at=${row.used_at} />` : i18n$t("images.unused")}</span></div>${row.url && lib_core$html`<div class="gallery-note"><${ui_base$Copy} text=${row.url} /></div>`}</li>`)}</ul><${ui_list$Foot} list=${list} />`}</div>`;
 }
 export {
   Images as default

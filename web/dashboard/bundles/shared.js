@@ -739,7 +739,7 @@ var wide = 552;
 var accepted = "image/png,image/jpeg,image/gif,image/webp";
 var seen = lib_core$signal({});
 function see(images) {
-  if (images.some((image) => seen.value[image.url] !== image)) seen.value = { ...seen.value, ...Object.fromEntries(images.map((image) => [image.url, image])) };
+  seen.value = { ...seen.value, ...Object.fromEntries(images.flatMap((image) => image.sizes.filter(({ url }) => url).map((size) => [size.url, { ...image, bytes: size.bytes }]))) };
 }
 async function upload(file) {
   if (file.size > most3) {
@@ -768,14 +768,33 @@ async function contentOf2(id) {
     reader.readAsDataURL(blob);
   });
 }
-var idIn = (src) => /\/i\/([\w-]+?)(?:-\d+)?\.(?:png|jpe?g|gif)(?:\?.*)?$/.exec(src)?.[1];
+var isOurs = (src) => /\/i\/[0-9a-f]{32}(-\d+)?\.(png|jpg|gif)$/.test(src);
+var reading = null;
+var learn = () => reading ??= api$api.get("/images", { limit: 100 }).then(({ data }) => see(data), (e) => {
+  reading = null;
+  if (!(e instanceof api$ApiError)) throw e;
+});
+async function imageAt(src) {
+  if (!isOurs(src)) return void 0;
+  if (!seen.value[src]) await learn();
+  return seen.value[src];
+}
 async function lookAt(src) {
-  const id = idIn(src);
+  const image = await imageAt(src);
   try {
-    return id && await contentOf2(id);
+    return image && await contentOf2(image.id);
   } catch (e) {
     if (!(e instanceof api$ApiError)) throw e;
     return void 0;
+  }
+}
+async function describe(src, alt) {
+  const image = await imageAt(src);
+  if (!image || image.alt || !alt.trim()) return;
+  try {
+    see([await api$api.patch(paths$encoded`/images/${image.id}`, { alt: alt.trim() })]);
+  } catch (e) {
+    if (!(e instanceof api$ApiError)) throw e;
   }
 }
 function Picture({ of }) {
@@ -841,15 +860,14 @@ function Pick({ close }) {
   };
   const done = async () => {
     if (!chosen) return;
-    see([{ ...chosen, alt }]);
-    if (alt && alt !== (chosen.alt ?? "")) await api$api.patch(paths$encoded`/images/${chosen.id}`, { alt }).catch(() => {
-    });
+    see([chosen]);
+    await describe(chosen.url, alt);
     close({ ...chosen, alt });
   };
   const rows = [...chosen && !list.rows.some((row) => row.id === chosen.id) ? [chosen] : [], ...list.rows];
   return lib_core$html`<${ui_float$DialogBody} title=${i18n$t("images.pick")} onSubmit=${done} acts=${lib_core$html`<${ui_base$Button} onClick=${() => close()}>${i18n$t("ui.cancel")}<//><${ui_base$Button} type="submit" kind="primary" disabled=${!chosen}>${i18n$t("images.use")}<//>`}>
 		<${DropImages} take=${take} busy=${busy} />
-		${list.error && !rows.length ? lib_core$html`<${ui_base$Failed} error=${list.error} retry=${list.reload} />` : list.loading ? lib_core$html`<${ui_base$Bones} rows=${3} />` : lib_core$html`<div class="pictures" role="group" aria-label=${i18n$t("images.title")}>${rows.map((row) => lib_core$html`<button type="button" key=${row.id} class="picture-pick" aria-pressed=${String(chosen?.id === row.id)} aria-label=${row.alt || i18n$t("images.noAlt")} onClick=${() => {
+		${list.error && !rows.length ? lib_core$html`<${ui_base$Failed} error=${list.error} retry=${list.reload} />` : list.loading ? lib_core$html`<${ui_base$Bones} rows=${3} />` : lib_core$html`<div class="pictures" role="group" aria-label=${i18n$t("images.title")}>${rows.map((row) => lib_core$html`<button type="button" key=${row.id} class="picture-pick" aria-pressed=${String(chosen?.id === row.id)} disabled=${!row.url} aria-label=${row.alt || i18n$t("images.noAlt")} onClick=${() => {
     choose(row);
     setAlt(row.alt ?? "");
   }}><${Picture} of=${row} /></button>`)}</div><${ui_list$Foot} list=${list} />`}
@@ -858,13 +876,10 @@ function Pick({ close }) {
 function Weight({ value }) {
   const source = value.html ?? "";
   const bytes = new Blob([source]).size;
-  const used2 = [...new Set([...source.matchAll(/(?:src|background)="(https?:\/\/[^"]+\/i\/[^"]+)"/g)].map(([, src]) => src))];
+  const used2 = [...new Set([...source.matchAll(/(?:src|background)="(https?:\/\/[^"]+)"/g)].map(([, src]) => src).filter(isOurs))];
   const known = used2.map((src) => seen.value[src]);
   lib_core$useEffect(() => {
-    if (!used2.length || known.every(Boolean)) return;
-    api$api.get("/images", { limit: 100 }).then(({ data }) => see(data), (e) => {
-      if (!(e instanceof api$ApiError)) throw e;
-    });
+    if (!known.every(Boolean)) learn();
   }, [used2.join(" ")]);
   const weigh = known.reduce((sum, image) => sum + (image?.bytes ?? 0), 0);
   return lib_core$html`${bytes > long && lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("images.longHTML", { size: format$size(bytes) })}</span></span></div>`}
@@ -1016,6 +1031,7 @@ function Visual({ draft, known, unsubscribe = false }) {
     if (data.kind === "upload") upload(data.file).then((image) => say({ kind: "uploaded", id: data.id, image: image && embedded(image) }));
     if (data.kind === "saveBlock") saveBlock(data.html).then((made) => made && say({ kind: "blockSaved", from: data.from, to: data.to, name: made.name }));
     if (data.kind === "pick") pickImage().then((image) => image && say({ kind: "picked", at: data.at, image: embedded(image) }));
+    if (data.kind === "described") describe(data.src, data.alt);
     if (data.kind === "look") lookAt(data.src).then((shown3) => shown3 && say({ kind: "shown", src: data.src, shown: shown3 }));
   };
   const there = ready && Boolean(brand.data);
@@ -2523,6 +2539,7 @@ export {
   Picture as image_library$Picture,
   Weight as image_library$Weight,
   accepted as image_library$accepted,
+  describe as image_library$describe,
   embedded as image_library$embedded,
   lookAt as image_library$lookAt,
   pickImage as image_library$pickImage,

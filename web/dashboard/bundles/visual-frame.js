@@ -1181,10 +1181,10 @@ function itemsOf(editor2, known) {
   }
   return out;
 }
-function Line({ id, label, value, hint, hints, wrong, note, onInput }) {
+function Line({ id, label, value, hint, hints, wrong, note, onInput, onChange }) {
   const [typed, type] = Ut(value ?? "");
   Me(() => type(value ?? ""), [value]);
-  return an`<label class="visual-field"><span>${label}</span><input class="input" id=${id} value=${typed} placeholder=${hint} list=${hints && `${id}-hints`} aria-invalid=${wrong?.(typed) ? "true" : void 0} onInput=${(e) => {
+  return an`<label class="visual-field"><span>${label}</span><input class="input" id=${id} value=${typed} placeholder=${hint} list=${hints && `${id}-hints`} onChange=${() => onChange?.(typed)} aria-invalid=${wrong?.(typed) ? "true" : void 0} onInput=${(e) => {
     type(e.currentTarget.value);
     if (!wrong?.(e.currentTarget.value)) onInput(e.currentTarget.value);
   }} />${hints && an`<datalist id=${`${id}-hints`}>${hints.map((name) => an`<option value=${name} />`)}</datalist>`}${note && an`<span class="warn">${note}</span>`}</label>`;
@@ -1254,7 +1254,7 @@ function Variable({ editor: editor2, attrs, set, said: { words, known } }) {
 }
 function Image({ attrs, at: at2, set, said: { words, ask } }) {
   return an`<button type="button" class="btn" onClick=${() => ask({ kind: "pick", at: at2 })}>${words.pick}</button>
-	<${Line} id="visual-alt" label=${words.alt} hint=${words.altHint} note=${attrs.src && !attrs.alt && words.altAsk} value=${attrs.alt} onInput=${(alt) => set({ alt })} />
+	<${Line} id="visual-alt" label=${words.alt} hint=${words.altHint} note=${attrs.src && !attrs.alt && words.altAsk} value=${attrs.alt} onInput=${(alt) => set({ alt })} onChange=${(alt) => ask({ kind: "described", src: attrs.src, alt })} />
 	<${Line} id="visual-address" label=${words.imageAddress} hint="https://" value=${attrs.src} wrong=${(text) => text !== "" && !/^(https?:\/\/|\{\{)[^]*\S$/i.test(text.trim())} onInput=${(src) => set({ src: src.trim() })} />
 	<${Line} label=${words.width} hint=${words.widthHint} value=${attrs.width} wrong=${(text) => !/^\d{0,4}$/.test(text)} onInput=${(width) => set({ width: width || null })} />`;
 }
