@@ -92,7 +92,15 @@ type BroadcastRecipient struct {
 	ContactID string
 	Email     string
 	Fields    map[string]string // values of the contact that the content uses, by placeholder key
+	Language  string            // of the variant that it gets; empty: the broadcast itself
 	Seen      Seen
+}
+
+// LanguageCounts are the numbers of recipients that got a broadcast in one language.
+type LanguageCounts struct {
+	Language   string // empty: the broadcast itself
+	Recipients int64  // expanded so far
+	BroadcastCounts
 }
 
 // Audience selects the contacts of a broadcast: those of its segment, or all, that are not

@@ -172,10 +172,10 @@ func (p *VariantPatch) apply(v Variant) Variant {
 type VariantChanges map[string]Change[VariantPatch]
 
 // ChangeVariants returns variants with changes applied, under canonical languages. It does not modify
-// old. null removes all. Errors: CodeValidation.
+// old. null removes all before that. Errors: CodeValidation.
 func ChangeVariants(old Variants, changes Change[VariantChanges]) (Variants, error) {
 	if changes.Null {
-		return nil, nil
+		old = nil
 	}
 	if len(changes.Value) == 0 {
 		return old, nil
@@ -208,19 +208,13 @@ func ChangeVariants(old Variants, changes Change[VariantChanges]) (Variants, err
 	return out, nil
 }
 
-// ReplaceVariants returns the change that replaces all variants of a document by others.
-func ReplaceVariants(old, with Variants) Change[VariantChanges] {
-	if len(with) == 0 {
-		return Change[VariantChanges]{Set: true, Null: true}
-	}
+// ReplaceVariants returns the change that replaces all variants of a document.
+func ReplaceVariants(with Variants) Change[VariantChanges] {
 	changes := VariantChanges{}
-	for lang := range old {
-		changes[lang] = Change[VariantPatch]{Set: true, Null: true}
-	}
 	for lang, v := range with {
 		changes[lang] = Change[VariantPatch]{Set: true, Value: v.patch()}
 	}
-	return Change[VariantChanges]{Set: true, Value: changes}
+	return Change[VariantChanges]{Set: true, Null: true, Value: changes}
 }
 
 // patch returns the change that makes any variant equal to v.

@@ -45,8 +45,8 @@ func TestChangeVariants(t *testing.T) {
 		"a part":        {change(app.VariantChanges{"de": {Set: true, Value: app.VariantPatch{Subject: set("Hey")}}, "fr": null}), app.Variants{"de": {Subject: "Hey", HTML: german.HTML, Text: german.Text, Design: "{}"}}},
 		"other HTML":    {change(app.VariantChanges{"de": {Set: true, Value: app.VariantPatch{HTML: set("x"), Text: app.Change[string]{Set: true, Null: true}}}, "fr": null}), app.Variants{"de": {Subject: "Hallo", HTML: "x"}}},
 		"a new one":     {change(app.VariantChanges{"pt_br": {Set: true, Value: app.VariantPatch{Text: set("")}}, "de": null, "fr": null}), app.Variants{"pt-BR": {Text: new("")}}},
-		"all replaced":  {app.ReplaceVariants(old, app.Variants{"es": german}), app.Variants{"es": german}},
-		"none replaced": {app.ReplaceVariants(old, nil), nil},
+		"all replaced":  {app.ReplaceVariants(app.Variants{"es": german}), app.Variants{"es": german}},
+		"none replaced": {app.ReplaceVariants(nil), nil},
 	} {
 		got, err := app.ChangeVariants(old, c.change)
 		if err != nil || !reflect.DeepEqual(got, c.want) {

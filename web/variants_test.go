@@ -113,3 +113,57 @@ func TestTypesOfVariables(t *testing.T) {
 	}
 	wantStatus(t, a.call("POST", "/emails", useTemplate("t", `{"ORDER":{"a":{"b":[1,2,"x"]}},"PAID":true}`, "")), 200)
 }
+
+// One template in three languages: emails, the preview of a template, the preview and the test send of a
+// broadcast choose the variant of the recipient.
+func TestThreeLanguages(t *testing.T) {
+	t.Parallel()
+	a := newAudienceAPI(t)
+	const variants = `"variants":{"de":{"subject":"Hallo {{{NAME|du}}}","html":"<p>Hallo</p>","text":"Hallo Text"},"pt-BR":{"html":"<p>Oi</p>"}}`
+	a.published(`{"name":"T","alias":"t","from":"a@example.com","subject":"Hello {{{NAME|you}}}","html":"<p>Hello</p>","variables":[{"key":"NAME","type":"string","fallback_value":"-"}],` + variants + `}`)
+	type mailIn struct{ subject, html, text string }
+	english, german, brazilian := mailIn{"Hello you", "<p>Hello</p>", "Hello"}, mailIn{"Hallo du", "<p>Hallo</p>", "Hallo Text"}, mailIn{"Hello you", "<p>Oi</p>", "Oi"}
+	for language, want := range map[string]mailIn{"": english, "de": german, "DE_ch": german, "pt-br": brazilian, "pt": english, "fr": english, "xx-YY": english} {
+		m := a.mail(decoded[struct{ ID string }](t, a.call("POST", "/emails", `{"to":"ann@example.org","template":{"id":"t","language":"`+language+`"}}`)).ID)
+		if got := (mailIn{m.Subject, value(m.HTML), value(m.Text)}); got != want {
+			t.Errorf("email in %q: %+v", language, got)
+		}
+		r := decoded[struct {
+			Subject, HTML, Text string
+			Language            *string
+		}](t, a.call("POST", "/templates/t/render", `{"language":"`+language+`"}`))
+		if got := (mailIn{r.Subject, r.HTML, r.Text}); got != want || (r.Language == nil) != (want == english) {
+			t.Errorf("rendered in %q: %+v, %s", language, got, value(r.Language))
+		}
+	}
+	wantError(t, a.call("POST", "/emails", `{"to":"ann@example.org","template":{"id":"t","language":"de_DE.UTF-8"}}`), 422, app.CodeValidation, "`template.language` is not a language tag")
+	wantError(t, a.call("POST", "/templates/t/render", `{"language":"?"}`), 422, app.CodeValidation, "`language` is not a language tag")
+
+	wantStatus(t, a.call("POST", "/contacts", `{"email":"bea@example.org","properties":{"language":"pt-BR"}}`), 201)
+	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","properties":{"language":"de-AT"}}`), 201)
+	at := "/broadcasts/" + a.broadcast(201, "POST", "/broadcasts", `{"from":"a@example.com","subject":"Hello {{{NAME|you}}}","html":"<p>Hello</p>",`+variants+`}`).ID
+	for ask, want := range map[string]mailIn{
+		`{"contact":"bea@example.org"}`: brazilian, `{"contact":"ann@example.org"}`: german, `{"contact":"ann@example.org","language":"und"}`: english, `{"contact":"ann@example.org","language":"pt-BR"}`: brazilian,
+	} {
+		p := decoded[struct {
+			Subject, HTML, Text string
+			Language            *string
+		}](t, a.call("POST", at+"/preview", ask))
+		if got := (mailIn{p.Subject, p.HTML, p.Text}); got != want || (p.Language == nil) != (want == english) {
+			t.Errorf("preview for %s: %+v, %s", ask, got, value(p.Language))
+		}
+	}
+	for language, want := range map[string][3]mailIn{"": {german, brazilian, english}, "de": {german, german, german}, "und": {english, english, english}} {
+		sent := decoded[testedBroadcastAnswer](t, a.call("POST", at+"/test", `{"to":["ann@example.org","bea@example.org","nobody@example.org"],"language":"`+language+`"}`)).Data
+		for i, one := range sent {
+			if m := a.mail(one.ID); (mailIn{m.Subject, value(m.HTML), value(m.Text)}) != want[i] {
+				t.Errorf("test %d in %q: %+v %s %s", i, language, m, value(m.HTML), value(m.Text))
+			}
+		}
+	}
+	for target, body := range map[string]string{"/preview": `{"language":"?"}`, "/test": `{"to":["ann@example.org"],"language":"?"}`} {
+		wantError(t, a.call("POST", at+target, body), 422, app.CodeValidation, "`language` is not a language tag")
+	}
+}
+
+type testedBroadcastAnswer struct{ Data []struct{ ID string } }

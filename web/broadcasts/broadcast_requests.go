@@ -70,5 +70,6 @@ type sendBroadcastRequest struct {
 
 // testBroadcastRequest is the body of POST /broadcasts/{id}/test.
 type testBroadcastRequest struct {
-	To shapes.AddressList `json:"to" doc:"1 to 5 addresses"`
+	To       shapes.AddressList `json:"to" doc:"1 to 5 addresses"`
+	Language string             `json:"language,omitempty" doc:"Whose variant to send; und: none. Default: by contact"`
 }

@@ -62,7 +62,7 @@ func (b *builder) list(block *Token) (out []node, err error) {
 		switch name := tok.tag.name; name {
 		case "if", "unless", "case", "for", "capture":
 			if len(b.open) == maxDepth {
-				return nil, tok.fault("nests more than %d blocks", maxDepth)
+				return nil, tok.fault("has more than %d blocks within each other", maxDepth)
 			}
 			b.open = append(b.open, tok)
 			if n.branches, err = b.block(tok); err != nil {

@@ -76,78 +76,15 @@ func (p *position) inValue() bool {
 
 // step reads the beginning of a text and returns the rest. fault is empty if the text is allowed.
 func (p *position) step(s string) (rest, fault string) {
-	c := s[0]
-	blank := strings.IndexByte(htmltext.Blanks, c) >= 0
 	switch p.state {
 	case inText:
-		if c == '<' {
+		if s[0] == '<' {
 			p.state = tagOpen
 			return s[1:], ""
 		}
 		return s[upTo(s, "<"):], ""
 	case tagOpen, endTagOpen, declaration:
 		return p.open(s), ""
-	case tagName:
-		n := upTo(s, htmltext.Blanks+"/>")
-		p.tag = addName(p.tag, s[:n])
-		if n > 0 {
-			return s[n:], ""
-		}
-		p.state = beforeName
-	case beforeName, boundaryBlank:
-		switch {
-		case blank:
-			p.slash = false
-			return s[1:], ""
-		case p.state == boundaryBlank && c == '=':
-			return s, "has an equals sign after a block that may end with the name of an attribute"
-		case c != '/' && c != '>':
-			n := 1 + upTo(s[1:], htmltext.Blanks+"/>=")
-			p.state, p.slash, p.name = attributeName, false, addName("", s[:n])
-			return s[n:], ""
-		}
-	case boundary:
-		if blank {
-			p.state = boundaryBlank
-			return s[1:], ""
-		}
-		if c != '/' && c != '>' {
-			return s, "has no blank between a block and the name of a tag or attribute"
-		}
-	case attributeName:
-		n := upTo(s, htmltext.Blanks+"/>=")
-		p.name = addName(p.name, s[:n])
-		if n > 0 {
-			return s[n:], ""
-		}
-		if p.state = afterName; blank {
-			return s, ""
-		}
-		return p.step(s)
-	case afterName:
-		switch {
-		case blank:
-			return s[1:], ""
-		case c == '=':
-			p.state, p.kind, p.address, p.cut = beforeValue, kindOf(p.tag, p.name), addressStart, whole
-			return s[1:], ""
-		}
-		p.state = beforeName
-		return p.step(s)
-	case beforeValue:
-		switch {
-		case blank:
-			return s[1:], ""
-		case c == '"':
-			p.state = doubleQuoted
-			return s[1:], ""
-		case c == '\'':
-			p.state = singleQuoted
-			return s[1:], ""
-		case c != '>':
-			p.state = bareValue
-			return s, ""
-		}
 	case doubleQuoted:
 		return p.value(s, `"`)
 	case singleQuoted:
@@ -157,21 +94,90 @@ func (p *position) step(s string) (rest, fault string) {
 		return s, ""
 	case bareValue:
 		return p.value(s, htmltext.Blanks+">")
-	case afterValue:
-		p.state = beforeName
-		return p.step(s)
-	default:
-		return p.otherMarkup(s)
+	case inMarkup:
+		n := upTo(s, ">")
+		if n == len(s) {
+			return "", ""
+		}
+		p.state = inText
+		return s[n+1:], ""
+	case inComment, conditionHead:
+		return p.commentText(s)
+	case rawText:
+		return p.rawText(s), ""
+	case captured:
+		return capturedText(s)
 	}
-	if c == '>' {
-		p.endOfTag()
-	} else if c == '/' {
-		p.slash = true
-		if p.state == beforeValue || p.state == tagName {
-			p.state = beforeName
+	return p.inTag(s)
+}
+
+// inTag reads a part of a tag outside of values.
+func (p *position) inTag(s string) (rest, fault string) {
+	c := s[0]
+	blank := strings.IndexByte(htmltext.Blanks, c) >= 0
+	switch p.state {
+	case tagName:
+		n := upTo(s, htmltext.Blanks+"/>")
+		if p.tag = addName(p.tag, s[:n]); n > 0 {
+			return s[n:], ""
+		}
+	case attributeName:
+		n := upTo(s, htmltext.Blanks+"/>=")
+		if p.name = addName(p.name, s[:n]); n > 0 {
+			return s[n:], ""
+		}
+		p.state = afterName
+		return s, ""
+	case afterName:
+		if c == '=' {
+			p.state, p.kind, p.address, p.cut = beforeValue, kindOf(p.tag, p.name), addressStart, whole
+			return s[1:], ""
+		}
+	case beforeValue:
+		switch {
+		case c == '"':
+			p.state = doubleQuoted
+			return s[1:], ""
+		case c == '\'':
+			p.state = singleQuoted
+			return s[1:], ""
+		case c != '>' && !blank:
+			p.state = bareValue
+			return s, ""
+		}
+	case boundary:
+		if !blank && c != '/' && c != '>' {
+			return s, "has no blank between a block and the name of a tag or attribute"
+		}
+	case boundaryBlank:
+		if c == '=' {
+			return s, "has an equals sign after a block that may end with the name of an attribute"
 		}
 	}
-	return s[1:], ""
+	return p.betweenAttributes(s, blank), ""
+}
+
+// betweenAttributes reads a blank, a slash, the end of the tag, or the first part of a name.
+func (p *position) betweenAttributes(s string, blank bool) (rest string) {
+	switch {
+	case s[0] == '>':
+		p.endOfTag()
+	case s[0] == '/':
+		if p.slash = true; p.state != boundary && p.state != boundaryBlank {
+			p.state = beforeName
+		}
+	case blank && p.state == boundary:
+		p.state = boundaryBlank
+	case blank && (p.state == tagName || p.state == afterValue):
+		p.state = beforeName
+	case blank:
+		p.slash = false
+	default:
+		n := 1 + upTo(s[1:], htmltext.Blanks+"/>=")
+		p.state, p.slash, p.name = attributeName, false, addName("", s[:n])
+		return s[n:]
+	}
+	return s[1:]
 }
 
 // upTo returns the index of the first of some characters, or len(s).
@@ -229,23 +235,10 @@ func (p *position) open(s string) (rest string) {
 	return s
 }
 
-// otherMarkup reads what is no tag.
-func (p *position) otherMarkup(s string) (rest, fault string) {
-	switch p.state {
-	case inMarkup:
-		n := upTo(s, ">")
-		if n == len(s) {
-			return "", ""
-		}
-		p.state = inText
-		return s[n+1:], ""
-	case inComment, conditionHead:
-		return p.commentText(s)
-	case rawText:
-		return p.rawText(s), ""
-	}
-	for i := 0; i < len(s); i++ { // captured
-		if s[i] == '<' && i+1 < len(s) && (htmltext.IsLetter(s[i+1]) || strings.IndexByte("/!?", s[i+1]) >= 0) {
+// capturedText reads the text in a capture.
+func capturedText(s string) (rest, fault string) {
+	for i := range len(s) - 1 {
+		if s[i] == '<' && (htmltext.IsLetter(s[i+1]) || strings.IndexByte("/!?", s[i+1]) >= 0) {
 			return s[i:], "has a tag within capture: a captured text is escaped where it is written"
 		}
 	}
@@ -395,10 +388,19 @@ func merge(a, b position) (out position, ok bool) {
 		b.address = a.address
 	}
 	if a != b && a.tag == b.tag && a.end == b.end && a.endsName() && b.endsName() {
-		a = position{state: boundary, tag: a.tag, end: a.end, foreign: a.foreign, hidden: a.hidden}
-		b = position{state: boundary, tag: b.tag, end: b.end, foreign: b.foreign, hidden: b.hidden}
+		end := boundary
+		if a.afterBlank() && b.afterBlank() {
+			end = boundaryBlank
+		}
+		a = position{state: end, tag: a.tag, end: a.end, foreign: a.foreign, hidden: a.hidden}
+		b = position{state: end, tag: b.tag, end: b.end, foreign: b.foreign, hidden: b.hidden}
 	}
 	return a, a == b
+}
+
+// afterBlank reports whether the next text of the tag can begin a name.
+func (p *position) afterBlank() bool {
+	return p.state == beforeName || p.state == afterName || p.state == boundaryBlank
 }
 
 // endsName reports whether a blank or the end of the tag at the position ends a name or a value, or

@@ -309,7 +309,7 @@ func (p *parser) operand(depth int) operand {
 func (p *parser) path(depth int) operand {
 	o := operand{at: p.now.at, name: p.now.text}
 	if depth > maxDepth {
-		p.fail(o.at, "nests more than %d indexes", maxDepth)
+		p.fail(o.at, "has more than %d indexes within each other", maxDepth)
 	}
 	p.next()
 	for p.err == nil {

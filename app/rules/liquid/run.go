@@ -100,8 +100,9 @@ func (r *run) node(n *node) {
 func (r *run) text(tok *Token) {
 	switch c := r.capture; {
 	case c == nil:
-		r.count(len(tok.Text))
-		r.sink.Text(tok)
+		if r.count(len(tok.Text)) {
+			r.sink.Text(tok)
+		}
 	case c.isHTML:
 		r.captured(html.UnescapeString(tok.Text))
 	default:
@@ -109,11 +110,12 @@ func (r *run) text(tok *Token) {
 	}
 }
 
-// count counts bytes of the output.
-func (r *run) count(bytes int) {
+// count counts bytes of the output, and reports whether they may be written.
+func (r *run) count(bytes int) bool {
 	if r.written += bytes; r.written > maxOutput {
 		r.err = ErrLimit
 	}
+	return r.err == nil
 }
 
 // captured adds text to the capture.
@@ -141,8 +143,7 @@ func (r *run) write(tok *Token, v Value) {
 	if !ok && r.env.Removed != nil {
 		r.env.Removed(tok)
 	}
-	r.count(len(escaped))
-	if r.err == nil {
+	if r.count(len(escaped)) {
 		r.sink.Value(tok, escaped)
 	}
 }

@@ -42,12 +42,24 @@ type Broadcast struct {
 	files     []app.Attachment
 
 	deriveText bool // the text is derived from each recipient's HTML
+
+	variants map[string]*Broadcast // by language; nil: none
+	position []int                 // of links among those of all languages; nil: as in links
+	shared   []string              // links of all languages
 }
 
 // Compile parses a broadcast's content once for all recipients. Without BroadcastContent.Snapshot
 // nothing is tracked, properties have no fallbacks, and there is no unsubscribe link. Errors:
 // CodeValidation as for the input of a broadcast.
 func Compile(b *app.Broadcast) (*Broadcast, error) {
+	if len(b.Variants) > 0 {
+		return compileLanguages(b)
+	}
+	return compileContent(b)
+}
+
+// compileContent is Compile for one language.
+func compileContent(b *app.Broadcast) (*Broadcast, error) {
 	b = repaired(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
 		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{}, files: b.Attachments,
@@ -397,6 +409,7 @@ func (f *fillState) value(field string) string {
 // Fields returns the values of a contact that the content uses, to be stored as
 // BroadcastRecipient.Fields; nil: none.
 func (b *Broadcast) Fields(c *app.Contact) map[string]string {
+	b = b.in(b.Language(c))
 	var out map[string]string
 	for field := range b.fields {
 		v := contactValue(c, field)
@@ -429,7 +442,12 @@ func contactValue(c *app.Contact, field string) string {
 }
 
 // Links returns the distinct tracked targets by number, with their placeholders.
-func (b *Broadcast) Links() []string { return b.links }
+func (b *Broadcast) Links() []string {
+	if b.variants != nil {
+		return b.shared
+	}
+	return b.links
+}
 
 // Size returns the approximate memory of the compiled broadcast in bytes, with the contents of its
 // attachments in encoded form.
@@ -444,6 +462,9 @@ func (b *Broadcast) Size() int64 {
 	for _, link := range b.links {
 		n += int64(len(link))
 	}
+	for _, v := range b.variants {
+		n += v.Size() - app.SumSizes(v.files)*4/3
+	}
 	return n + app.SumSizes(b.files)*4/3
 }
 
@@ -451,9 +472,10 @@ func (b *Broadcast) Size() int64 {
 func (b *Broadcast) Attachments() []app.Attachment { return b.files }
 
 // Mail returns the mail to one recipient. It is deterministic. A missing value is replaced by the
-// placeholder's own fallback, the property's, or nothing. With ErrLimit,
-// which only Liquid causes, it is not whole.
+// placeholder's own fallback, the property's, or nothing. With ErrLimit, which only
+// Liquid causes, it is not whole.
 func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) (*app.Mail, error) {
+	b = b.in(r.Language)
 	to := recipientAddress(r.Email)
 	f := &fillState{mail: b, sealer: s, recipient: r}
 	headers := []app.Header{b.listID}
@@ -515,6 +537,7 @@ func (t *compiledText) body(f *fillState) *app.Body {
 
 // Subject returns the subject of the mail to one recipient.
 func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
+	b = b.in(r.Language)
 	return b.subjectOf(&fillState{mail: b, recipient: r})
 }
 

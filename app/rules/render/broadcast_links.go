@@ -82,7 +82,7 @@ func (f *fillState) clickToken(number int, target string) string {
 	}
 	if known := &f.tokens[number]; known.token == "" || known.target != target { // a link in a loop has several targets
 		*known = targetToken{target, tracking.ClickToken(f.sealer, tracking.ClickLink{
-			TeamID: f.mail.teamID, EmailID: f.recipient.ID, Host: f.mail.trackHost, Link: number, Links: len(f.tokens), Target: target})}
+			TeamID: f.mail.teamID, EmailID: f.recipient.ID, Host: f.mail.trackHost, Link: f.mail.linkNumber(number), Links: len(f.tokens), Target: target})}
 	}
 	return f.tokens[number].token
 }

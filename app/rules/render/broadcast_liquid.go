@@ -290,7 +290,9 @@ type Findings struct {
 
 // Inspect renders the mail to a contact, as Mail does.
 func (b *Broadcast) Inspect(s *app.Sealer, contact *app.Contact) Findings {
-	f := &fillState{mail: b, sealer: s, recipient: &app.BroadcastRecipient{Email: contact.Email, Fields: b.Fields(contact)}}
+	r := &app.BroadcastRecipient{Email: contact.Email, Fields: b.Fields(contact)}
+	b = b.in(b.Language(contact))
+	f := &fillState{mail: b, sealer: s, recipient: r}
 	b.subjectOf(f)
 	b.bodies(f)
 	return Findings{Missing: b.missing(f), Removed: f.removed, Limit: errors.Is(f.err, ErrLimit)}

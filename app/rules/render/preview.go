@@ -17,8 +17,9 @@ type Preview struct {
 	Missing []string // distinct keys of placeholders without a value and a fallback
 }
 
-// PreviewOf renders a broadcast with the values of a contact. page and view replace the URLs
-// of the unsubscribe page and of the page that shows the mail. With clicks, the HTML shows them after its links. Errors: those of Compile.
+// PreviewOf renders a broadcast, in its own language, with the values of a contact. page and view replace
+// the URLs of the unsubscribe page and of the page that shows the mail. With clicks, the HTML shows them
+// after its links. Errors: those of Compile.
 func PreviewOf(b *app.Broadcast, contact *app.Contact, page, view string, clicks Clicks) (*Preview, error) {
 	plain := *b
 	if b.Snapshot != nil {

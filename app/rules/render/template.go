@@ -13,9 +13,10 @@ import (
 
 // Rendered is a rendered template.
 type Rendered struct {
-	Subject string // empty: none
-	HTML    string
-	Text    *string // nil: derived from HTML; empty: none
+	Subject  string // empty: none
+	HTML     string
+	Text     *string // nil: derived from HTML; empty: none
+	Language string  // of the variant, for previews; empty: the template itself
 }
 
 // Template renders the template's variables in one pass: values are not parsed again. Values are
@@ -240,10 +241,11 @@ func SampleValue(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 	return &whole, nil
 }
 
-// Fill returns the send with the content of its template. Sender, subject and reply_to of the send
+// Fill returns the send with the content of its template in the wanted language. Sender, subject and reply_to of the send
 // take precedence. limit is as in Template. Errors: CodeValidation (also for a draft),
 // CodePayloadTooLarge.
 func Fill(in *app.EmailInput, c *app.TemplateContent, now time.Time, limit int) (*app.EmailInput, error) {
+	c = c.In(Language(c.Variants, in.Template.Language))
 	whole := *in
 	whole.Template = nil
 	if whole.From == "" {

@@ -17,8 +17,9 @@ import (
 // BroadcastView is a broadcast and its forecast.
 type BroadcastView struct {
 	app.Broadcast
-	FinishesAt time.Time           // when its last email leaves; zero: none will, or unknown
-	Warning    *pacing.PlanWarning // of a broadcast that was just sent; nil: all of it leaves immediately
+	FinishesAt time.Time            // when its last email leaves; zero: none will, or unknown
+	Warning    *pacing.PlanWarning  // of a broadcast that was just sent; nil: all of it leaves immediately
+	Languages  []app.LanguageCounts // of one broadcast with variants that has recipients
 }
 
 // CreateBroadcast adds a draft and, if the input asks for it, sends the draft in the same Write.
@@ -121,7 +122,8 @@ func (s *Service) GetBroadcast(ctx context.Context, key *app.Key, id string) (Br
 	if err != nil {
 		return BroadcastView{}, err
 	}
-	return views[0], nil
+	views[0].Languages, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]app.LanguageCounts, error) { return r.BroadcastLanguages(b.ID) })
+	return views[0], base.Unavailable(err)
 }
 
 // views adds finish times to broadcasts.

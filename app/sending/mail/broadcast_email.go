@@ -49,7 +49,7 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 		frozen.Tracking = nil
 		b.Snapshot = &frozen
 	}
-	mail, err := render.Compile(b)
+	mail, err := render.Compile(b.In(rec.Language))
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
 	}
