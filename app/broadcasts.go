@@ -72,6 +72,7 @@ type BroadcastSnapshot struct {
 	// Filter is the filter of the segment; nil: no segment, or only members added by hand.
 	Filter    *Filter           `json:"filter,omitzero"`
 	Fallbacks map[string]string `json:"fallbacks,omitzero"` // fallbacks of the team's properties by key
+	Numbers   map[string]bool   `json:"numbers,omitzero"`   // properties of the team that are numbers
 	Tracking  *Tracking         `json:"tracking,omitzero"`  // nil: opens and clicks are not tracked
 	Pages     string            `json:"pages"`              // base URL of hosted pages
 	NoDMARC   bool              `json:"no_dmarc,omitzero"`  // Domain.NoDMARC

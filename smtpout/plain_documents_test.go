@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,7 +68,7 @@ func TestPlainDocumentsKeepTheirBytes(t *testing.T) {
 		{"ORDER": {Type: app.StringProperty, Text: "1"}, "TOTAL": {Type: app.NumberProperty, Number: 1.5}},
 		{"ORDER": {Type: app.StringProperty, Text: "<i> {{{UNSUBSCRIBE_URL}}}\n{{{NAME}}}"}, "TOTAL": {Type: app.NumberProperty, Number: -1e9}, "NAME": {Type: app.StringProperty, Text: `x" onclick="y`}},
 	} {
-		in, err := render.Fill(&app.EmailInput{To: []string{"ann@example.org"}, Template: &app.TemplateUse{ID: "t", Variables: values}}, &content, app.MaxRendered)
+		in, err := render.Fill(&app.EmailInput{To: []string{"ann@example.org"}, Template: &app.TemplateUse{ID: "t", Variables: values}}, &content, time.Time{}, app.MaxRendered)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func OfBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
 	if err != nil {
 		return nil, err
 	}
-	sample := mail.Mail(s, &app.BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Flatten()
+	sample := mail.Partial(s, &app.BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Flatten()
 	if b.HTML == "" {
 		frozen.Tracking = nil
 	}

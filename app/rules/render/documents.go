@@ -37,14 +37,23 @@ type Scope struct {
 	Template *app.TemplateContent // declares the variables; nil: a broadcast, which names contacts
 }
 
-// CheckDocument checks one text of a document in its syntax: for now its placeholders alone. Errors:
-// CodeValidation with the line.
+// CheckDocument checks one text of a document in its syntax. Errors: CodeValidation with the line, of
+// Liquid also with the column.
 func CheckDocument(part app.Part, syntax app.Syntax, scope Scope) error {
 	if !part.InHeader() {
 		part.Text = htmltext.RepairPageLinks(part.Text)
 	}
+	names := broadcastScope
+	var err error
 	if scope.Template != nil {
-		return scope.Template.CheckPlaceholders(part)
+		names = templateScope(scope.Template)
+		err = scope.Template.CheckPlaceholders(part)
+	} else {
+		err = app.CheckBroadcastPlaceholders(part.Field, part.Text)
 	}
-	return app.CheckBroadcastPlaceholders(part.Field, part.Text)
+	if err != nil || syntax != app.LiquidSyntax {
+		return err
+	}
+	_, _, err = scanPart(part.Field, part.Text, names)
+	return err
 }

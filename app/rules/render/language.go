@@ -61,7 +61,7 @@ func compileLanguages(b *app.Broadcast) (*Broadcast, error) {
 					out.shared = append(out.shared, link)
 				}
 			}
-			m.numbers = append(m.numbers, min(n, maxSharedLinks))
+			m.position = append(m.position, min(n, maxSharedLinks))
 		}
 	}
 	return out, nil
@@ -97,8 +97,8 @@ func (b *Broadcast) Language(c *app.Contact) string {
 
 // linkNumber returns the number of a link among those of all languages.
 func (b *Broadcast) linkNumber(n int) int {
-	if b.numbers == nil {
+	if b.position == nil {
 		return n
 	}
-	return b.numbers[n]
+	return b.position[n]
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"mailer/app"
 	"mailer/app/kit/htmltext"
@@ -22,12 +23,16 @@ type Rendered struct {
 // escaped in HTML, so that a value is never more than one attribute even without quotes, plain in
 // the text, and on one line in the subject, which is rendered only if withSubject is set. Names of
 // contacts, which a send does not have, become their fallback or nothing. The unsubscribe link
-// remains a placeholder until the mail is sent. limit is the maximum of both bodies in bytes.
+// remains a placeholder until the mail is sent. now is the time that Liquid shows. limit is the
+// maximum of both bodies in bytes.
 // Errors: CodeValidation for values that do not fit the variables, CodePayloadTooLarge.
-func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, limit int) (*Rendered, error) {
+func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, now time.Time, limit int) (*Rendered, error) {
 	values, err := checkValues(c, values)
 	if err != nil {
 		return nil, err
+	}
+	if c.Syntax == app.LiquidSyntax {
+		return liquidTemplate(c, values, withSubject, now, limit)
 	}
 	out := &Rendered{}
 	if withSubject {
@@ -239,7 +244,7 @@ func SampleValue(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 // Fill returns the send with the content of its template in the wanted language. Sender, subject and reply_to of the send
 // take precedence. limit is as in Template. Errors: CodeValidation (also for a draft),
 // CodePayloadTooLarge.
-func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
+func Fill(in *app.EmailInput, c *app.TemplateContent, now time.Time, limit int) (*app.EmailInput, error) {
 	c = c.In(Language(c.Variants, in.Template.Language))
 	whole := *in
 	whole.Template = nil
@@ -252,7 +257,7 @@ func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInpu
 	if whole.Subject == "" && c.Subject == "" {
 		return nil, app.Invalid("subject", "is required: the template has none")
 	}
-	r, err := Template(c, in.Template.Variables, whole.Subject == "", limit)
+	r, err := Template(c, in.Template.Variables, whole.Subject == "", now, limit)
 	if err != nil {
 		return nil, err
 	}

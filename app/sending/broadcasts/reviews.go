@@ -134,7 +134,7 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id string,
 			}
 		}
 		b.Snapshot = &app.BroadcastSnapshot{Pages: s.service.Settings.BaseURL}
-		if b.Snapshot.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
+		if err = r.FreezeProperties(key.TeamID, b.Snapshot); err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
 		recipients, err = s.previewContact(ctx, r, b, look.Contact)

@@ -271,7 +271,7 @@ func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapsh
 		return nil, err
 	}
 	frozen := &app.BroadcastSnapshot{Filter: a.Filter, Pages: s.Settings.BaseURL}
-	if frozen.Fallbacks, err = r.PropertyFallbacks(b.TeamID); err != nil {
+	if err = r.FreezeProperties(b.TeamID, frozen); err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
 	}
 	domain, err := r.DomainStatus(b.TeamID, b.From.Domain)

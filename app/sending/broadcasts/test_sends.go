@@ -123,7 +123,7 @@ func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id stri
 			return err
 		}
 		b.Snapshot = &app.BroadcastSnapshot{Pages: s.Settings.BaseURL}
-		if b.Snapshot.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
+		if err = r.FreezeProperties(key.TeamID, b.Snapshot); err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
 		for i, a := range recipients {
@@ -168,9 +168,13 @@ func (s *Service) fillTests(key *app.Key, b *testBroadcast, recipients []app.Add
 		if c := b.contacts[i]; c != nil {
 			recipient.ContactID, recipient.Fields, recipient.Language = c.ID, content.Fields(c), content.Language(c)
 		}
+		whole, err := content.Mail(s.Sealer, &recipient)
+		if err != nil {
+			return nil, app.Invalid("html", "can't be rendered for %s: %s", a.Mailbox(), err)
+		}
 		email := &app.Email{
 			ID: recipient.ID, TeamID: key.TeamID, KeyID: key.ID, MessageID: app.EmailMessageID(recipient.ID, b.From.Domain),
-			CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: *content.Mail(s.Sealer, &recipient).Flatten(),
+			CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: *whole.Flatten(),
 		}
 		email.Attachments = slices.Clone(b.Attachments) // with the same contents
 		for i := range email.Attachments {

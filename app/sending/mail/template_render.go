@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/clock"
 	"mailer/app/kit/htmltext"
 	"mailer/app/rules/render"
 	"mailer/db"
@@ -38,7 +39,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, use app.Te
 		values = withViewURL(values, s.service.Settings.BaseURL+PreviewView)
 	}
 	language := render.Language(content.Variants, use.Language)
-	out, err := render.Template(content.In(language), values, true, app.MaxRendered)
+	out, err := render.Template(content.In(language), values, true, clock.Now(), app.MaxRendered)
 	if err != nil {
 		return nil, wrapVariablesError(err)
 	}
