@@ -8,7 +8,8 @@ import { Convert } from './convert.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
 import { Weight } from './image-library.js';
-import { addLanguage, inLanguage, languageName, Languages, languagesOf, variantsOf } from './languages.js';
+import { languageName } from './language-names.js';
+import { addLanguage, inLanguage, Languages, languagesOf, variantsOf } from './languages.js';
 import { looksLikeMJML, MJML } from './mjml.js';
 import { base, go } from './router.js';
 import { mjmlDesign } from './starters.js';
@@ -76,7 +77,7 @@ function Draft({ of, path }) {
 			{ icon: 'gauge', name: t('composer.checks'), run: () => setSide('checks') },
 			{ icon: 'history', name: t('composer.versions'), run: () => setSide('versions') },
 		]} />
-		<${Button} icon="mail" onClick=${async () => (await draft.save()) && testMail(encoded`/broadcasts/${of.id}/test`)}>${t('composer.test')}<//>
+		<${Button} icon="mail" onClick=${async () => (await draft.save()) && testMail(encoded`/broadcasts/${of.id}/test`, at)}>${t('composer.test')}<//>
 		<${Button} kind="primary" onClick=${review}>${t('composer.review')}<//><//>
 	<${Left} draft=${draft} />
 	<${Languages} draft=${draft} at=${at} names=${translated} onChange=${setAt} />
@@ -137,7 +138,7 @@ function Writing({ draft, whole, setAt, onVersions, side }) {
 		setPart(place.field === 'text' ? 'text' : 'html');
 	}} />
 	<${Weight} value=${value} /><${Convert} draft=${whole} />
-	${part === 'text' && value.text === null ? null : html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} />`}</section>`;
+	${part === 'text' && value.text === null ? null : html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} liquid=${value.syntax === 'liquid'} />`}</section>`;
 }
 
 /**
@@ -189,7 +190,7 @@ function Reading({ draft, at }) {
 	const [answer, setAnswer] = useState(/** @type {any} */ (null));
 	const { rows } = useList(value.segment_id ? encoded`/segments/${value.segment_id}/contacts` : '/contacts', {}, { limit: 20 });
 	const names = rows.map((c) => [c.id, nameOf(c) ? `${nameOf(c)} <${c.email}>` : c.email]);
-	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : at ? { language: at } : {}} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
-		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', at ? t('languages.somebody', { language: languageName(at) }) : t('composer.somebody')], ...names]} />`} foot=${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null} />`;
+	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${{ ...(contact ? { contact } : {}), ...(at ? { language: at } : {}) }} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
+		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', at ? t('languages.somebody', { language: languageName(at) }) : t('composer.somebody')], ...names]} />`} foot=${html`${answer?.language && !at && html`<div class="vars"><span>${t('languages.shown', { language: languageName(answer.language) })}</span></div>`}${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null}`} />`;
 }
 

@@ -2,7 +2,8 @@
 import { html } from './lib/core.js';
 import { Diff } from './diff.js';
 import { t } from './i18n.js';
-import { inLanguage, languageName, languagesOf } from './languages.js';
+import { languageName } from './language-names.js';
+import { inLanguage, languagesOf } from './languages.js';
 import { kept } from './liquid.js';
 import { Button, Icon } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';

@@ -1,7 +1,8 @@
 // The languages of a draft: a tab each, with what is missing in it. The draft itself is the default;
 // its variants have the parts that differ.
 import { html, useId, useState } from './lib/core.js';
-import { language as reader, t } from './i18n.js';
+import { t } from './i18n.js';
+import { languageName } from './language-names.js';
 import { Button, Icon } from './ui/base.js';
 import { dialog, DialogBody, Menu, toast } from './ui/float.js';
 
@@ -10,15 +11,6 @@ const members = ['subject', 'preview_text', 'html', 'text', 'design'];
 
 /** Languages that are offered; others can be typed. */
 const offered = ['ar', 'bg', 'cs', 'da', 'de', 'el', 'en', 'es', 'et', 'fi', 'fr', 'hi', 'hr', 'hu', 'id', 'it', 'ja', 'ko', 'lt', 'lv', 'nl', 'no', 'pl', 'pt', 'pt-BR', 'ro', 'ru', 'sk', 'sl', 'sv', 'th', 'tr', 'uk', 'vi', 'zh-Hans', 'zh-Hant'];
-
-/** The name of a language in the reader's. @param {string} tag */
-export function languageName(tag) {
-	try {
-		return new Intl.DisplayNames([reader.value], { type: 'language' }).of(tag) ?? tag;
-	} catch { // no language tag
-		return tag;
-	}
-}
 
 /** The canonical form of a language tag, or nothing. @param {string} typed */
 function canonical(typed) {

@@ -65,6 +65,9 @@ export const readAsLiquid = (text) => [...text.matchAll(token)].map(([found]) =>
 /** A text that means in Liquid what it meant without it. @param {string} text */
 export const kept = (text) => text.replace(token, (found) => `{% raw %}${found}{% endraw %}`);
 
+/** The contact's values that outputs of a text write, with their default. @param {string} text @returns {{key: string, fallback: string|null}[]} */
+export const contactIn = (text) => readAsLiquid(text).map((tag) => /^\{\{-?\s*(contact\.\w+)\s*(?:\|[^]*?\bdefault:\s*(?:"([^"]*)"|'([^']*)'))?/.exec(tag)).filter(Boolean).map(([, key, double, single]) => ({ key, fallback: double ?? single ?? null }));
+
 const words = /^(and|or|contains|in|true|false|nil|null|blank|empty|forloop|contact|reversed|limit|offset)$/;
 
 /**

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 )
 
 // cursor puts the cursor to the beginning of a paragraph of the visual editor.
@@ -69,6 +70,7 @@ func (s *screen) looks(name string, frame *screen) {
 				frame.fits(where + ", in the frame")
 			}
 			if dir := os.Getenv(picturesEnv); dir != "" {
+				must(s.t, chromedp.Do(s.ctx, chromedp.EmulateViewport(width, 1700))) // frames below the window are not painted
 				s.shoot(filepath.Join(dir, where+".png"))
 			}
 		}

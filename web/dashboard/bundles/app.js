@@ -3267,6 +3267,7 @@ var blockTag = (name) => `{% block "${name}" %}`;
 var token = /(?<!\{)\{\{(?!\{)[^]*?\}\}|\{%[^]*?%\}/g;
 var readAsLiquid = (text2) => [...text2.matchAll(token)].map(([found]) => found);
 var kept3 = (text2) => text2.replace(token, (found) => `{% raw %}${found}{% endraw %}`);
+var contactIn = (text2) => readAsLiquid(text2).map((tag) => /^\{\{-?\s*(contact\.\w+)\s*(?:\|[^]*?\bdefault:\s*(?:"([^"]*)"|'([^']*)'))?/.exec(tag)).filter(Boolean).map(([, key, double, single]) => ({ key, fallback: double ?? single ?? null }));
 var words2 = /^(and|or|contains|in|true|false|nil|null|blank|empty|forloop|contact|reversed|limit|offset)$/;
 function undeclaredIn(texts, declared) {
   const bound = /* @__PURE__ */ new Set();
@@ -3847,6 +3848,7 @@ export {
   canQuote as liquid$canQuote,
   comparisons as liquid$comparisons,
   conditionTags as liquid$conditionTags,
+  contactIn as liquid$contactIn,
   isName as liquid$isName,
   isWhole as liquid$isWhole,
   kept3 as liquid$kept,

@@ -14,7 +14,7 @@ import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$placeOf, drafts$
 import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
 
 // shared:liquid.js
-import { liquid$alone, liquid$blockTag, liquid$canQuote, liquid$comparisons, liquid$conditionTags, liquid$isName, liquid$isWhole, liquid$kept, liquid$loopTags, liquid$nameOf, liquid$readAsLiquid, liquid$spelled, liquid$undeclaredIn } from "./app.js";
+import { liquid$alone, liquid$blockTag, liquid$canQuote, liquid$comparisons, liquid$conditionTags, liquid$contactIn, liquid$isName, liquid$isWhole, liquid$kept, liquid$loopTags, liquid$nameOf, liquid$readAsLiquid, liquid$spelled, liquid$undeclaredIn } from "./app.js";
 
 // shared:paths.js
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";

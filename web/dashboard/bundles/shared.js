@@ -29,7 +29,7 @@ import { ui_float$DialogBody, ui_float$Dialogs, ui_float$Menu, ui_float$Toasts, 
 import { ui_list$Bulk, ui_list$Csv, ui_list$Foot, ui_list$Table, ui_list$address } from "./app.js";
 
 // shared:liquid.js
-import { liquid$alone, liquid$blockTag, liquid$canQuote, liquid$comparisons, liquid$conditionTags, liquid$isName, liquid$isWhole, liquid$kept, liquid$loopTags, liquid$nameOf, liquid$readAsLiquid, liquid$spelled, liquid$undeclaredIn } from "./app.js";
+import { liquid$alone, liquid$blockTag, liquid$canQuote, liquid$comparisons, liquid$conditionTags, liquid$contactIn, liquid$isName, liquid$isWhole, liquid$kept, liquid$loopTags, liquid$nameOf, liquid$readAsLiquid, liquid$spelled, liquid$undeclaredIn } from "./app.js";
 
 // module:blocks.js
 var pageOf = (row) => router$base + paths$encoded`/blocks/${row.id}`;
@@ -390,13 +390,13 @@ function usePost(path, body, stamp) {
 }
 
 // module:composer-checks.js
-var testMail = (path) => ui_float$dialog((close) => lib_core$html`<${Test} path=${path} close=${close} />`);
-function Test({ path, close }) {
+var testMail = (path, language = "") => ui_float$dialog((close) => lib_core$html`<${Test} path=${path} language=${language} close=${close} />`);
+function Test({ path, language, close }) {
   const [to, setTo] = lib_core$useState(state$me.value?.email ?? "");
   const [wrong, setWrong] = lib_core$useState("");
   const send = async () => {
     try {
-      const { data } = await api$api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean) });
+      const { data } = await api$api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean), ...language ? { language } : {} });
       close();
       ui_float$toast(i18n$t("composer.testSent", { n: data.length }), { href: router$base + paths$encoded`/emails/${data[0].id}`, word: i18n$t("composer.testSee") });
     } catch (e) {
@@ -526,14 +526,14 @@ function Variable({ name, otherwise, segment, ready }) {
   const none = useNone({ key: name, segment, ready });
   return lib_core$html`<span><code class="tk-v">${name.replace(/^contact\./, "")}</code> ${none?.count > 0 && lib_core$html`<span class="muted">${i18n$t("editor.haveNone", { n: none.count, count: `${format$number(none.count)}${none.exact ? "" : "+"}` })},</span> `}${otherwise ? i18n$t("editor.else", { text: otherwise }) : lib_core$html`<span class="warn">${i18n$t("editor.elseNothing")}</span>`}</span>`;
 }
-function Variables({ texts, fallbacks, segment }) {
+function Variables({ texts, fallbacks, segment, liquid }) {
   const audience = api$useGet(segment ? paths$encoded`/segments/${segment}` : null);
   const all = lib_core$useMemo(() => {
     const byName = /* @__PURE__ */ new Map();
-    for (const text of texts) for (const v of used(text ?? "")) if (!v.broken && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
+    for (const text of texts) for (const v of [...used(text ?? ""), ...liquid ? liquid$contactIn(text ?? "") : []]) if (!("broken" in v && v.broken) && !/(UNSUBSCRIBE|VIEW)_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
     return [...byName];
-  }, texts);
-  return lib_core$html`<div class="vars"><span>${i18n$t("editor.variables")}</span>${all.length ? all.map(([name, fallback], i) => lib_core$html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : void 0} ready=${i < most2 && (!segment || !!audience.data)} />`) : lib_core$html`<span>${i18n$t("editor.noVariables")}</span>`}</div>`;
+  }, [...texts, liquid]);
+  return lib_core$html`<div class="vars"><span>${i18n$t("editor.variables")}</span>${all.length ? all.map(([name, fallback], i) => lib_core$html`<${Variable} key=${name} name=${name} otherwise=${fallback ?? fallbacks[name]} segment=${segment ? audience.data : void 0} ready=${i < most2 && (!segment || !!audience.data)} />`) : lib_core$html`<span>${i18n$t(liquid ? "editor.noVariablesLiquid" : "editor.noVariables")}</span>`}</div>`;
 }
 
 // module:diff.js
@@ -600,9 +600,7 @@ function Versions({ draft, fields: fields2, close }) {
 	<div class="bench-pad">${at !== null ? shown3.error ? lib_core$html`<${ui_base$Failed} error=${shown3.error} />` : !shown3.data ? lib_core$html`<${ui_base$Bones} />` : fields2.filter((f) => (shown3.data[f] ?? "") !== (draft.value[f] ?? "")).map((f) => lib_core$html`<h3 class="t13 versions-field">${i18n$t(`versions.${f}`)}</h3><${Diff} before=${shown3.data[f] ?? ""} after=${draft.value[f] ?? ""} />`).concat(fields2.every((f) => (shown3.data[f] ?? "") === (draft.value[f] ?? "")) ? lib_core$html`<p class="muted t13r">${i18n$t("editor.same")}</p>` : []) : list.loading ? lib_core$html`<${ui_base$Bones} rows=${4} />` : !list.rows.length ? lib_core$html`<${ui_base$Empty} icon="history" title=${i18n$t("versions.none")}>${i18n$t("versions.noneText")}<//>` : lib_core$html`<ul class="items">${list.rows.map((v) => lib_core$html`<li><span class="num muted">${v.n}</span><span class="grow"><${ui_base$Time} at=${v.created_at} as="clock" /> <span class="muted">${who(v.changed_by)}, ${format$size(v.bytes)}</span></span><${ui_base$Button} onClick=${() => setAt(v.n)}>${i18n$t("versions.compare")}<//></li>`)}</ul>`}</div></section>`;
 }
 
-// module:languages.js
-var members = ["subject", "preview_text", "html", "text", "design"];
-var offered = ["ar", "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hi", "hr", "hu", "id", "it", "ja", "ko", "lt", "lv", "nl", "no", "pl", "pt", "pt-BR", "ro", "ru", "sk", "sl", "sv", "th", "tr", "uk", "vi", "zh-Hans", "zh-Hant"];
+// module:language-names.js
 function languageName(tag) {
   try {
     return new Intl.DisplayNames([i18n$language.value], { type: "language" }).of(tag) ?? tag;
@@ -610,6 +608,10 @@ function languageName(tag) {
     return tag;
   }
 }
+
+// module:languages.js
+var members = ["subject", "preview_text", "html", "text", "design"];
+var offered = ["ar", "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hi", "hr", "hu", "id", "it", "ja", "ko", "lt", "lv", "nl", "no", "pl", "pt", "pt-BR", "ro", "ru", "sk", "sl", "sv", "th", "tr", "uk", "vi", "zh-Hans", "zh-Hant"];
 function canonical(typed) {
   try {
     return Intl.getCanonicalLocales(typed.trim().replaceAll("_", "-"))[0];
@@ -1172,7 +1174,7 @@ function Draft({ of, path }) {
     { icon: "gauge", name: i18n$t("composer.checks"), run: () => setSide("checks") },
     { icon: "history", name: i18n$t("composer.versions"), run: () => setSide("versions") }
   ]} />
-		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && testMail(paths$encoded`/broadcasts/${of.id}/test`)}>${i18n$t("composer.test")}<//>
+		<${ui_base$Button} icon="mail" onClick=${async () => await draft.save() && testMail(paths$encoded`/broadcasts/${of.id}/test`, at)}>${i18n$t("composer.test")}<//>
 		<${ui_base$Button} kind="primary" onClick=${review}>${i18n$t("composer.review")}<//><//>
 	<${drafts$Left} draft=${draft} />
 	<${Languages} draft=${draft} at=${at} names=${translated} onChange=${setAt} />
@@ -1230,7 +1232,7 @@ function Writing({ draft, whole, setAt, onVersions, side }) {
     setPart(place2.field === "text" ? "text" : "html");
   }} />
 	<${Weight} value=${value} /><${Convert} draft=${whole} />
-	${part2 === "text" && value.text === null ? null : lib_core$html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} />`}</section>`;
+	${part2 === "text" && value.text === null ? null : lib_core$html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} liquid=${value.syntax === "liquid"} />`}</section>`;
 }
 function Part({ draft, part: part2, setPart, editor, known, liquid, names, kind = "property", mended = false, unsubscribe = false }) {
   const { value, language } = draft;
@@ -1271,8 +1273,8 @@ function Reading({ draft, at }) {
   );
   const { rows } = api$useList(value.segment_id ? paths$encoded`/segments/${value.segment_id}/contacts` : "/contacts", {}, { limit: 20 });
   const names = rows.map((c) => [c.id, ui_audience$nameOf(c) ? `${ui_audience$nameOf(c)} <${c.email}>` : c.email]);
-  return lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : at ? { language: at } : {}} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
-		lead=${lib_core$html`<span class="muted hide-s">${i18n$t("composer.as")}</span><${ui_base$Select} bare label=${i18n$t("composer.previewAs")} value=${contact} onChange=${setContact} options=${[["", at ? i18n$t("languages.somebody", { language: languageName(at) }) : i18n$t("composer.somebody")], ...names]} />`} foot=${answer?.missing?.length ? lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("composer.missing", { n: answer.missing.length, names: answer.missing.join(", ") })}</span></span></div>` : null} />`;
+  return lib_core$html`<${ui_frame$Paper} bench of=${paths$encoded`/broadcasts/${value.id}/preview`} body=${{ ...contact ? { contact } : {}, ...at ? { language: at } : {} }} stamp=${`${contact} ${at} ${draft.saved}`} onAnswer=${setAnswer}
+		lead=${lib_core$html`<span class="muted hide-s">${i18n$t("composer.as")}</span><${ui_base$Select} bare label=${i18n$t("composer.previewAs")} value=${contact} onChange=${setContact} options=${[["", at ? i18n$t("languages.somebody", { language: languageName(at) }) : i18n$t("composer.somebody")], ...names]} />`} foot=${lib_core$html`${answer?.language && !at && lib_core$html`<div class="vars"><span>${i18n$t("languages.shown", { language: languageName(answer.language) })}</span></div>`}${answer?.missing?.length ? lib_core$html`<div class="vars"><span class="warn row"><${ui_base$Icon} name="alert" /><span>${i18n$t("composer.missing", { n: answer.missing.length, names: answer.missing.join(", ") })}</span></span></div>` : null}`} />`;
 }
 
 // module:consent-words.js
@@ -2554,10 +2556,10 @@ export {
   KeySections as keys$KeySections,
   Keys as keys$default,
   may as keys$may,
+  languageName as language_names$languageName,
   Languages as languages$Languages,
   addLanguage as languages$addLanguage,
   inLanguage as languages$inLanguage,
-  languageName as languages$languageName,
   languagesOf as languages$languagesOf,
   missing as languages$missing,
   variantsOf as languages$variantsOf,

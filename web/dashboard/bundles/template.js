@@ -23,7 +23,7 @@ import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18
 import { image_library$DropImages, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
 
 // shared:languages.js
-import { languages$Languages, languages$addLanguage, languages$inLanguage, languages$languageName, languages$languagesOf, languages$missing, languages$variantsOf } from "./shared.js";
+import { languages$Languages, languages$addLanguage, languages$inLanguage, languages$languagesOf, languages$missing, languages$variantsOf } from "./shared.js";
 
 // shared:paths.js
 import { paths$domainIn, paths$encoded, paths$fileAt, paths$idOf, paths$isId, paths$isPath, paths$ownDomain } from "./app.js";
