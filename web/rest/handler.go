@@ -53,6 +53,8 @@ type Config struct {
 	BaseURL string
 	// OneHost: under other host names than that of BaseURL, only routes with AnyHost answer.
 	OneHost bool
+	// PagesHost is a host under which only routes with AnyHost answer, whatever OneHost is; empty: none.
+	PagesHost string
 	// RateLimit is the number of requests per second for each key; 0: no limit, and no ratelimit
 	// headers.
 	RateLimit int
@@ -92,6 +94,7 @@ type Handler struct {
 	baseURL         string
 	host            string // of baseURL
 	oneHost         bool
+	pagesHost       string
 	now             func() time.Time
 	limits          Limits
 	doc             *openapi.Document
@@ -132,6 +135,7 @@ func New(cfg Config) *Handler {
 		requestLog:      cfg.RequestLog,
 		logFaultsOnly:   cfg.LogFaultsOnly,
 		oneHost:         cfg.OneHost,
+		pagesHost:       cfg.PagesHost,
 		baseURL:         strings.TrimRight(cfg.BaseURL, "/"),
 		now:             cfg.Now,
 		limits:          cfg.Limits,
