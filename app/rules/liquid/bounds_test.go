@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-"time"
 )
 
 // hostileDocuments take more than a run may, or look as if they did.
