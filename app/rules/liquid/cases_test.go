@@ -1,8 +1,13 @@
 package liquid
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,11 +79,74 @@ func TestCases(t *testing.T) {
 		}
 		switch {
 		case c.Error != nil:
-			if err == nil || !strings.Contains(err.Error(), *c.Error) {
+			if err == nil || err.Error() != *c.Error {
 				t.Errorf("%s, %s: %s: %q %v, want the fault %q", c.Group, c.Name, c.Template, got, err, *c.Error)
 			}
 		case err != nil || got != *want:
 			t.Errorf("%s, %s: %s: %q %v, want %q", c.Group, c.Name, c.Template, got, err, *want)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the manual's page of cases anew")
+
+// casesPage is the page of the manual that shows the cases.
+const casesPage = "../../../web/manual/liquid-cases.md"
+
+// page returns the cases as a page of the manual.
+func (f *casesFile) page() string {
+	var b strings.Builder
+	b.WriteString("# Liquid cases\n\nEvery row is a test of [Liquid](liquid.md) in Mailer: a document, and what it becomes. A ↵ is a line break. " +
+		"Rows without values of their own use these:\n\n```json\n{\n")
+	for i, name := range slices.Sorted(maps.Keys(f.Values)) {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		fmt.Fprintf(&b, "  %q: %s", name, bytes.ReplaceAll(f.Values[name], []byte(`}, {`), []byte("},\n    {")))
+	}
+	b.WriteString("\n}\n```\n\n`footer` is of the type `html`. The time is 2024-03-05 09:07:02 UTC.\n")
+	group := ""
+	for _, c := range f.Cases {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintf(&b, "\n## %s\n\n| Shows | Document | Result |\n|---|---|---|\n", group)
+		}
+		result := ""
+		switch {
+		case c.Error != nil:
+			result = "refused: " + cell(*c.Error)
+		case c.HTML != nil:
+			result = code(*c.HTML)
+		default:
+			result = code(*c.Subject)
+		}
+		document := code(c.Template)
+		for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+			document += " with " + code(name+" = "+string(c.Values[name]))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(c.Name), document, result)
+	}
+	return b.String()
+}
+
+// cell returns text for a cell of a table.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", "↵", "<", "&lt;", "{", "&#123;").Replace(s)
+}
+
+// code returns code for a cell of a table.
+func code(s string) string {
+	return "`" + strings.NewReplacer("|", `\|`, "\n", "↵").Replace(s) + "`"
+}
+
+func TestManualShowsCases(t *testing.T) {
+	page := readCases(t).page()
+	if *update {
+		if err := os.WriteFile(casesPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if shown, err := os.ReadFile(casesPage); err != nil || string(shown) != page {
+		t.Errorf("%s is old, %v: go test ./app/rules/liquid -update", casesPage, err)
 	}
 }

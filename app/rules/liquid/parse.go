@@ -114,11 +114,10 @@ func (p *parser) fail(at int, format string, args ...any) {
 
 // missing fails because of what stands where something else was expected.
 func (p *parser) missing(what string) {
-	found := "the end of " + p.token.Text[:2]
-	if p.now.kind != endLexeme {
-		found = "`" + app.Excerpt(p.now.text) + "`"
+	if p.now.kind == endLexeme {
+		p.fail(p.now.at, "ends where %s", what)
 	}
-	p.fail(p.now.at, "has %s where %s", found, what)
+	p.fail(p.now.at, "has `%s` where %s", app.Excerpt(p.now.text), what)
 }
 
 // blank returns the length of the blank at the beginning of s; 0: there is none. Visual editors

@@ -312,6 +312,9 @@ func (r *run) operand(o *operand, report bool) Value {
 	if !r.spend(1) || o.name == "" {
 		return o.literal
 	}
+	if o.name == "forloop" {
+		return r.forloop(o.path)
+	}
 	v := r.named(o)
 	for i := range o.path {
 		step := &o.path[i]
@@ -336,9 +339,6 @@ func (r *run) named(o *operand) Value {
 		v, _ := r.env.Lookup(o.contact)
 		return v
 	}
-	if o.name == "forloop" && len(r.loops) > 0 {
-		return r.forloop()
-	}
 	for i := len(r.loops) - 1; i >= 0; i-- {
 		if r.loops[i].variable == o.name {
 			return r.loops[i].value
@@ -351,30 +351,34 @@ func (r *run) named(o *operand) Value {
 	return v
 }
 
-// forloop returns an object with the state of the innermost loop.
-func (r *run) forloop() Value {
-	var parent Value
-	for i := range r.loops {
-		l := &r.loops[i]
-		v := listOf([]Value{
-			integer(int64(l.index + 1)), integer(int64(l.index)), Bool(l.index == 0), Bool(l.index == l.length-1),
-			integer(int64(l.length)), integer(int64(l.length - l.index)), integer(int64(l.length - l.index - 1)), parent,
-		})
-		v.kind, v.list.keys, v.list.index = objectKind, forloopKeys, forloopIndex
-		parent = v
+// forloop returns the part of forloop that a path names: of the innermost loop, or of those around
+// it with parentloop.
+func (r *run) forloop(path []pathStep) Value {
+	at := len(r.loops) - 1
+	for len(path) > 1 && path[0].key == "parentloop" {
+		at, path = at-1, path[1:]
 	}
-	return parent
-}
-
-var (
-	forloopKeys  = []string{"index", "index0", "first", "last", "length", "rindex", "rindex0", "parentloop"}
-	forloopIndex = map[string]int{}
-)
-
-func init() {
-	for i, key := range forloopKeys {
-		forloopIndex[key] = i
+	if at < 0 || len(path) != 1 {
+		return Value{}
 	}
+	l := &r.loops[at]
+	switch path[0].key {
+	case "index":
+		return integer(int64(l.index + 1))
+	case "index0":
+		return integer(int64(l.index))
+	case "rindex":
+		return integer(int64(l.length - l.index))
+	case "rindex0":
+		return integer(int64(l.length - l.index - 1))
+	case "first":
+		return Bool(l.index == 0)
+	case "last":
+		return Bool(l.index == l.length-1)
+	case "length":
+		return integer(int64(l.length))
+	}
+	return Value{}
 }
 
 // expression returns the value of an expression. output is its token if it is written: then missing
