@@ -191,11 +191,18 @@ func upTo(s, characters string) int {
 // maxName limits the length of names that are told apart.
 const maxName = 64
 
+// addName adds a part to a name, in lower case as HTML has it.
 func addName(name, part string) string {
 	if room := maxName - len(name); len(part) > room {
 		part = part[:room]
 	}
-	return name + strings.ToLower(part)
+	lower := []byte(part)
+	for i, c := range lower {
+		if c >= 'A' && c <= 'Z' {
+			lower[i] += 'a' - 'A'
+		}
+	}
+	return name + string(lower)
 }
 
 // open reads what follows <, </ or <!.
