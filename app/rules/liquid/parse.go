@@ -2,6 +2,7 @@ package liquid
 
 import (
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 
@@ -99,6 +100,7 @@ type parser struct {
 	token  *Token
 	source string
 	base   int // offset of source in the token
+	html   bool
 	at     int
 	now    lexeme
 	err    error // the first fault
@@ -190,7 +192,9 @@ func (p *parser) quoted(s, quote string) int {
 		p.fail(p.at, "has a text without its closing quote")
 		return 0
 	}
-	p.now.kind, p.now.text = textLexeme, text
+	if p.now.kind, p.now.text = textLexeme, text; p.html {
+		p.now.text = html.UnescapeString(text)
+	}
 	return len(text) + 2*len(quote)
 }
 
