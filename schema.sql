@@ -794,7 +794,9 @@ CREATE TABLE template_versions (
   html        TEXT NOT NULL,
   plain       TEXT,             -- NULL: made from html; '': none
   design      TEXT,             -- JSON of the visual editor; NULL: not used
-  variables   TEXT              -- JSON
+  variables   TEXT,             -- JSON
+  template_syntax   TEXT,       -- 'liquid': its html begins with a mark that older programs refuse; NULL: plain
+  template_variants TEXT        -- JSON: variants by language; NULL: none
 ) STRICT;
 CREATE INDEX template_versions_template ON template_versions (template_id);
 
@@ -875,7 +877,9 @@ CREATE TABLE broadcast_contents (
   plain   TEXT, -- NULL: made from html; '': none
   design  TEXT, -- JSON of the visual editor; NULL: not used
   frozen  TEXT, -- JSON: data fixed by the send in addition to the content; NULL: not sent yet
-  sum     INTEGER NOT NULL -- CRC-32C of preview, html and plain
+  sum     INTEGER NOT NULL, -- CRC-32C of preview, html and plain, and of the following
+  content_syntax   TEXT, -- 'liquid', or NULL: plain
+  content_variants TEXT  -- JSON: variants by language; NULL: none
 ) STRICT;
 
 -- Recipients of broadcasts in sending order. An id is an email id: broadcasts.mails and
@@ -886,9 +890,29 @@ CREATE TABLE broadcast_recipients (
   contact_id TEXT NOT NULL,
   email      TEXT NOT NULL,
   fields     TEXT,            -- JSON: the contact's values that the content uses
-  seen       INTEGER NOT NULL -- bits: app.Seen
+  seen       INTEGER NOT NULL, -- bits: app.Seen
+  recipient_language TEXT     -- of the variant that it gets; NULL: the broadcast itself
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcast_recipients_contact ON broadcast_recipients (substr(id, 1, 28), contact_id); -- finds the recipients of a contact, for segments; in table order
+
+-- Numbers of recipients of a broadcast with variants by language, like those in broadcasts.
+CREATE TABLE broadcast_languages (
+  broadcast_id TEXT NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  language     TEXT NOT NULL, -- of a variant; '': the broadcast itself
+  recipients   INTEGER NOT NULL DEFAULT 0,
+  sent         INTEGER NOT NULL DEFAULT 0,
+  delivery_delayed INTEGER NOT NULL DEFAULT 0,
+  delivered    INTEGER NOT NULL DEFAULT 0,
+  opened       INTEGER NOT NULL DEFAULT 0,
+  clicked      INTEGER NOT NULL DEFAULT 0,
+  bounced      INTEGER NOT NULL DEFAULT 0,
+  complained   INTEGER NOT NULL DEFAULT 0,
+  suppressed   INTEGER NOT NULL DEFAULT 0,
+  failed       INTEGER NOT NULL DEFAULT 0,
+  canceled     INTEGER NOT NULL DEFAULT 0,
+  unsubscribed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (broadcast_id, language)
+) STRICT, WITHOUT ROWID;
 
 -- Links of broadcasts and their clicks.
 CREATE TABLE broadcast_links (

@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mailer/app/kit/htmltext"
 	"mailer/app/kit/schedule"
 )
 
@@ -25,6 +24,8 @@ type BroadcastInput struct {
 	HTML        string
 	Text        *string
 	Design      string
+	Syntax      string         `json:",omitzero"` // empty: plain
+	Variants    VariantChanges `json:",omitzero"`
 	Attachments []Attachment
 	Rules       AttachmentRules `json:"-"`
 	// Send sends the broadcast immediately, or at ScheduledAt, a time that schedule.Parse reads.
@@ -33,11 +34,13 @@ type BroadcastInput struct {
 }
 
 // Validate checks the input and returns the draft without id, team and times. ScheduledAt is set
-// only if the broadcast is scheduled for a later time. Errors: CodeValidation.
+// only if the broadcast is scheduled for a later time. The caller checks the texts in their syntax
+// (render.CheckBroadcast). Errors: CodeValidation.
 func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 	p := BroadcastPatch{
 		Name: changeOf(in.Name), SegmentID: changeOf(in.SegmentID), AudienceID: changeOf(in.AudienceID), TopicID: changeOf(in.TopicID), From: in.From,
 		ReplyTo: Change[[]string]{Set: true, Value: in.ReplyTo}, Subject: in.Subject, Preview: changeOf(in.Preview), HTML: changeOf(in.HTML), Design: changeOf(in.Design),
+		Syntax: in.Syntax, Variants: Change[VariantChanges]{Set: true, Value: in.Variants},
 		Attachments: Change[[]Attachment]{Set: len(in.Attachments) > 0, Value: in.Attachments}, Rules: in.Rules,
 	}
 	if in.Text != nil {
@@ -96,6 +99,8 @@ type BroadcastPatch struct {
 	HTML       Change[string]
 	Text       Change[string] // null: derived from HTML; empty: none
 	Design     Change[string] // cleared if HTML changes without a new design
+	Syntax     string         // empty: unchanged
+	Variants   Change[VariantChanges]
 	// Attachments replaces all files. One with an id is a file of the broadcast, which stays. null
 	// and an empty list remove all.
 	Attachments Change[[]Attachment]
@@ -106,13 +111,15 @@ type BroadcastPatch struct {
 // BroadcastChange is a validated patch.
 type BroadcastChange struct {
 	patch   BroadcastPatch
+	syntax  Syntax
 	from    Address
 	replyTo []Address
 	files   []Attachment
 }
 
-// Validate checks the parts of the patch without the database. Content of megabytes takes time, so
-// call it outside a transaction. Errors: CodeValidation.
+// Validate checks the parts of the patch without the database and without their template language,
+// which depends on the draft. Content of megabytes takes time, so call it outside a transaction.
+// Errors: CodeValidation.
 func (p BroadcastPatch) Validate() (*BroadcastChange, error) {
 	c := &BroadcastChange{patch: p}
 	for _, check := range []func() error{c.checkName, c.checkAudience, c.checkAddresses, c.checkSubject, c.checkContent, c.checkAttachments} {
@@ -197,13 +204,13 @@ func (c *BroadcastChange) checkSubject() error {
 	if c.patch.Subject == "" {
 		return nil
 	}
-	if err := checkSubject(c.patch.Subject); err != nil {
-		return err
-	}
-	return CheckBroadcastPlaceholders("subject", c.patch.Subject)
+	return checkSubject("subject", c.patch.Subject)
 }
 
-func (c *BroadcastChange) checkContent() error {
+func (c *BroadcastChange) checkContent() (err error) {
+	if c.syntax, err = ParseSyntax(c.patch.Syntax); err != nil {
+		return err
+	}
 	preview := c.patch.Preview.Value
 	if utf8.RuneCountInString(preview) > MaxPreview {
 		return Invalid("preview_text", "can have at most %d characters", MaxPreview)
@@ -212,11 +219,12 @@ func (c *BroadcastChange) checkContent() error {
 		if err := checkBody(part.field, part.text); err != nil {
 			return err
 		}
-		if err := CheckBroadcastPlaceholders(part.field, htmltext.RepairPageLinks(part.text)); err != nil {
-			return err
-		}
 	}
-	return nil
+	variants, err := ChangeVariants(nil, c.patch.Variants)
+	if err != nil {
+		return err
+	}
+	return variants.check()
 }
 
 func (c *BroadcastChange) checkAttachments() (err error) {
@@ -267,8 +275,9 @@ func changeBodies(html, design *string, text **string, newHTML, newDesign, newTe
 	}
 }
 
-// Apply changes the draft. Errors: CodeValidation if the content would be empty or too large.
-func (c *BroadcastChange) Apply(b *Broadcast) error {
+// Apply changes the draft. Errors: CodeValidation if the content would be empty or too large. The
+// caller checks the changed document (render.CheckBroadcast).
+func (c *BroadcastChange) Apply(b *Broadcast) (err error) {
 	p := &c.patch
 	if p.From != "" {
 		b.From = c.from
@@ -284,6 +293,12 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 	changeText(&b.TopicID, p.TopicID)
 	changeText(&b.Preview, p.Preview)
 	changeBodies(&b.HTML, &b.Design, &b.Text, p.HTML, p.Design, p.Text)
+	if p.Syntax != "" {
+		b.Syntax = c.syntax
+	}
+	if b.Variants, err = ChangeVariants(b.Variants, p.Variants); err != nil {
+		return err
+	}
 	if b.Name == "" {
 		b.Name = shorten(OneLine(b.Subject), MaxBroadcastName)
 	}
@@ -291,6 +306,12 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 		return err
 	}
 	return b.checkSize()
+}
+
+// ChangesTexts reports whether the change sets a text or the syntax.
+func (c *BroadcastChange) ChangesTexts() bool {
+	p := &c.patch
+	return p.Subject != "" || p.Preview.Set || p.HTML.Set || p.Text.Set || p.Syntax != "" || p.Variants.Set
 }
 
 // NamesSegment reports whether the change sets a segment.
@@ -310,7 +331,7 @@ func (c *BroadcastContent) checkSize() error {
 	if len(c.HTML)+len(text) > MaxBroadcastContent {
 		return Invalid("html", "and `text` must not be longer than %d bytes together", MaxBroadcastContent)
 	}
-	return nil
+	return c.Variants.checkTotal(len(c.HTML)+len(text), MaxBroadcastContent)
 }
 
 // shorten cuts s to n characters.

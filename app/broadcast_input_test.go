@@ -87,6 +87,9 @@ func FuzzBroadcastPatch(f *testing.F) {
 		if err == nil {
 			err = c.Apply(&b)
 		}
+		if err == nil {
+			err = render.CheckBroadcast(&b)
+		}
 		if err != nil {
 			if app.CodeOf(err) != app.CodeValidation {
 				t.Fatalf("refused with %v", err)

@@ -55,6 +55,8 @@ type BroadcastCounts struct {
 
 // BroadcastContent is the content of a broadcast before placeholders are filled.
 type BroadcastContent struct {
+	Syntax   Syntax
+	Variants Variants
 	Preview  string  // preview text of mail readers; empty: none
 	HTML     string  // empty: none
 	Text     *string // nil: derived from HTML; empty: none
@@ -70,6 +72,7 @@ type BroadcastSnapshot struct {
 	// Filter is the filter of the segment; nil: no segment, or only members added by hand.
 	Filter    *Filter           `json:"filter,omitzero"`
 	Fallbacks map[string]string `json:"fallbacks,omitzero"` // fallbacks of the team's properties by key
+	Numbers   map[string]bool   `json:"numbers,omitzero"`   // properties of the team that are numbers
 	Tracking  *Tracking         `json:"tracking,omitzero"`  // nil: opens and clicks are not tracked
 	Pages     string            `json:"pages"`              // base URL of hosted pages
 	NoDMARC   bool              `json:"no_dmarc,omitzero"`  // Domain.NoDMARC
@@ -89,7 +92,15 @@ type BroadcastRecipient struct {
 	ContactID string
 	Email     string
 	Fields    map[string]string // values of the contact that the content uses, by placeholder key
+	Language  string            // of the variant that it gets; empty: the broadcast itself
 	Seen      Seen
+}
+
+// LanguageCounts are the numbers of recipients that got a broadcast in one language.
+type LanguageCounts struct {
+	Language   string // empty: the broadcast itself
+	Recipients int64  // expanded so far
+	BroadcastCounts
 }
 
 // Audience selects the contacts of a broadcast: those of its segment, or all, that are not

@@ -80,18 +80,18 @@ func parseAddresses(field string, list []string) ([]Address, error) {
 	return out, nil
 }
 
-func (in *EmailInput) subject(*Mail) error { return checkSubject(in.Subject) }
+func (in *EmailInput) subject(*Mail) error { return checkSubject("subject", in.Subject) }
 
-func checkSubject(s string) error {
+func checkSubject(field, s string) error {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return Invalid("subject", "is required")
+		return Invalid(field, "is required")
 	case len(s) > MaxSubject:
-		return Invalid("subject", "must not be longer than %d bytes", MaxSubject)
+		return Invalid(field, "must not be longer than %d bytes", MaxSubject)
 	case !utf8.ValidString(s):
-		return Invalid("subject", "must be valid UTF-8")
+		return Invalid(field, "must be valid UTF-8")
 	case strings.ContainsAny(s, "\r\n\x00"):
-		return Invalid("subject", "must not contain line breaks or NUL")
+		return Invalid(field, "must not contain line breaks or NUL")
 	}
 	return nil
 }

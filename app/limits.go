@@ -95,6 +95,9 @@ const (
 	MaxTopicDescription = 200
 )
 
+// MaxVariants is the maximum number of languages of a template or broadcast besides its own.
+const MaxVariants = 50
+
 // Limits of templates.
 const (
 	MaxTemplateVariables = 50
@@ -102,6 +105,10 @@ const (
 	MaxTemplateAlias     = 100 // bytes, of ASCII
 	MaxVariableKey       = 50
 	maxVariableText      = 2000 // characters
+	// maxVariableData is the maximum of the lists, objects and HTML of one send together, in bytes
+	// of JSON, and maxVariableDepth how deeply they may be nested.
+	maxVariableData  = 64 << 10
+	maxVariableDepth = 5
 )
 
 // MaxKeyName is the maximum length of the name of an API key, in characters.

@@ -114,7 +114,7 @@ func checkPlaceholders(field, s string, known func(key string) bool) error {
 			return nil
 		case !known(p.Key):
 			return Invalid(field, "holds {{{%s}}}, which `variables` does not declare", Excerpt(p.Key))
-		case IsPageKey(p.Key) && (field == "subject" || field == "preview_text"):
+		case IsPageKey(p.Key) && inHeader(field):
 			return Invalid(field, "can't contain {{{%s}}}: use the link in html and text only", p.Key)
 		case IsPageKey(p.Key):
 			links++

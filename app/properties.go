@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math"
@@ -9,22 +10,87 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// PropertyType is the type of a contact property.
+// PropertyType is the type of a contact property or of a template's variable.
 type PropertyType string
 
-// The types.
+// The types of properties and variables.
 const (
 	StringProperty PropertyType = "string"
 	NumberProperty PropertyType = "number"
 )
 
-// PropertyValue is a string or a number.
+// The types of variables of Liquid templates alone.
+const (
+	BooleanVariable PropertyType = "boolean"
+	ListVariable    PropertyType = "list"
+	ObjectVariable  PropertyType = "object"
+	HTMLVariable    PropertyType = "html"
+)
+
+// PropertyValue is a string or a number, or a value of a Liquid template's variable. It is comparable.
 type PropertyValue struct {
 	Type   PropertyType
-	Text   string
+	Text   string // of a boolean, list or object: its JSON
 	Number float64
+}
+
+// structured reports whether v is a list or an object.
+func (v PropertyValue) structured() bool { return v.Type == ListVariable || v.Type == ObjectVariable }
+
+// JSONValue returns the value of a JSON text: a string, number, boolean, list or object. Nested values
+// are limited in depth. The error does not name a field.
+func JSONValue(raw jsontext.Value) (v PropertyValue, err error) {
+	switch raw.Kind() {
+	case '"':
+		v.Type = StringProperty
+		err = json.Unmarshal(raw, &v.Text)
+		return v, err
+	case '0':
+		v.Type = NumberProperty
+		if err = json.Unmarshal(raw, &v.Number); err != nil {
+			return v, fmt.Errorf("must be a number that a 64-bit float holds")
+		}
+		return v, nil
+	case 't', 'f':
+		return PropertyValue{Type: BooleanVariable, Text: raw.String()}, nil
+	case '[':
+		v.Type = ListVariable
+	case '{':
+		v.Type = ObjectVariable
+	default:
+		return v, fmt.Errorf("must be a string, a number, true, false, an array or an object")
+	}
+	depth := 0
+	for d := jsontext.NewDecoder(bytes.NewReader(raw)); ; depth = max(depth, d.StackDepth()) {
+		if _, err := d.ReadToken(); err != nil {
+			break // the end: raw is valid
+		}
+	}
+	if depth > maxVariableDepth {
+		return v, fmt.Errorf("can be nested at most %d deep", maxVariableDepth)
+	}
+	text := slices.Clone(raw)
+	if err := text.Compact(); err != nil {
+		return v, fmt.Errorf("must be valid JSON")
+	}
+	v.Text = string(text)
+	return v, nil
+}
+
+// Plain returns the value for encoding as JSON.
+func (v PropertyValue) Plain() any {
+	switch v.Type {
+	case NumberProperty:
+		return v.Number
+	case BooleanVariable, ListVariable, ObjectVariable:
+		return jsontext.Value(v.Text)
+	}
+	return v.Text
 }
 
 // String formats the value for a mail: a number without exponent and trailing zeros.

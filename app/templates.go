@@ -54,14 +54,14 @@ type TemplateContent struct {
 	Text      *string // nil: derived from HTML when sent; empty: none
 	Design    string  `json:",omitzero"` // JSON document of the visual editor that HTML was made from; empty: none
 	Variables []TemplateVariable
+	Syntax    Syntax   `json:",omitzero"`
+	Variants  Variants `json:",omitzero"`
 }
 
-// Size returns the bytes of both bodies.
+// Size returns the bytes of all bodies.
 func (c *TemplateContent) Size() int {
-	if c.Text == nil {
-		return len(c.HTML)
-	}
-	return len(c.HTML) + len(*c.Text)
+	own := Variant{HTML: c.HTML, Text: c.Text}
+	return own.size() + c.Variants.Size()
 }
 
 // DeclaresViewURL reports whether the content has a text variable ViewKey, which Mailer fills in.
@@ -84,6 +84,7 @@ type TemplateInput struct {
 	Name  string
 	Alias string // empty: none
 	TemplateContent
+	Languages VariantChanges // become the Variants
 }
 
 // Validate checks the input and returns the template without id, team and times; its variables
@@ -91,6 +92,11 @@ type TemplateInput struct {
 func (in *TemplateInput) Validate(now time.Time) (Template, error) {
 	t := Template{Name: in.Name, Alias: in.Alias, TemplateContent: in.TemplateContent}
 	t.ReplyTo = Present(t.ReplyTo)
+	variants, err := ChangeVariants(t.Variants, Change[VariantChanges]{Set: true, Value: in.Languages})
+	if err != nil {
+		return t, err
+	}
+	t.Variants = variants
 	if err := t.checkHead(); err != nil {
 		return t, err
 	}
@@ -136,9 +142,12 @@ func validAlias(s string) bool {
 	return true
 }
 
-// Check checks the content without the database: addresses, bodies, variables and placeholders.
-// Errors: CodeValidation.
+// Check checks the content without the database: addresses, bodies, variables, and the placeholders of
+// a plain one. The caller checks other documents (render.CheckTemplate). Errors: CodeValidation.
 func (c *TemplateContent) Check() error {
+	if c.Syntax != PlainSyntax && c.Syntax != LiquidSyntax {
+		return Invalid("syntax", "must be plain or liquid")
+	}
 	for _, check := range []func() error{c.checkAddresses, c.checkBodies, c.checkVariables, c.checkParts} {
 		if err := check(); err != nil {
 			return err
@@ -186,13 +195,24 @@ func (c *TemplateContent) checkBodies() error {
 			return err
 		}
 	}
-	if c.Size() > MaxRendered {
+	own := Variant{HTML: c.HTML, Text: c.Text}
+	if own.size() > MaxRendered {
 		return Invalid("html", "and `text` must not be longer than %d bytes together", MaxRendered)
 	}
-	if c.Subject == "" {
-		return nil
+	if c.Subject != "" {
+		if err := checkSubject("subject", c.Subject); err != nil {
+			return err
+		}
 	}
-	return checkSubject(c.Subject)
+	for _, lang := range c.Variants.Languages() {
+		if c.Variants[lang].Preview != "" {
+			return Invalid("variants."+lang+".preview_text", "is not a part of templates")
+		}
+	}
+	if err := c.Variants.check(); err != nil {
+		return err
+	}
+	return c.Variants.checkTotal(own.size(), MaxRendered)
 }
 
 func (c *TemplateContent) checkVariables() error {
@@ -202,7 +222,7 @@ func (c *TemplateContent) checkVariables() error {
 	seen := make(map[string]bool, len(c.Variables))
 	for i := range c.Variables {
 		field := fmt.Sprintf("variables[%d]", i)
-		if err := c.Variables[i].check(field); err != nil {
+		if err := c.Variables[i].check(field, c.Syntax); err != nil {
 			return err
 		}
 		if key := c.Variables[i].Key; seen[key] {
@@ -215,7 +235,7 @@ func (c *TemplateContent) checkVariables() error {
 
 // check also removes an empty fallback of a number, which some clients send for none. An empty
 // string is a fallback: the variable is then optional.
-func (v *TemplateVariable) check(field string) error {
+func (v *TemplateVariable) check(field string, syntax Syntax) error {
 	if v.Key == "" {
 		return Invalid(field+".key", "is required")
 	}
@@ -228,8 +248,8 @@ func (v *TemplateVariable) check(field string) error {
 	if v.Type == "" {
 		return Invalid(field+".type", "is required")
 	}
-	if v.Type != StringProperty && v.Type != NumberProperty {
-		return Invalid(field+".type", "must be string or number")
+	if err := v.checkType(field+".type", syntax); err != nil {
+		return err
 	}
 	if v.Fallback != nil && v.Fallback.Empty() && v.Type == NumberProperty {
 		v.Fallback = nil
@@ -237,30 +257,63 @@ func (v *TemplateVariable) check(field string) error {
 	if v.Fallback == nil {
 		return nil
 	}
-	if v.Fallback.Type != v.Type {
-		return Invalid(field+".fallback_value", "must be a %s", v.Type)
-	}
-	if err := checkVariableValue(*v.Fallback); err != nil {
+	fallback, err := v.Value(*v.Fallback)
+	if err != nil {
 		return Invalid(field+".fallback_value", "%s", err)
 	}
+	v.Fallback = &fallback
 	return nil
 }
 
-// checkParts checks that every placeholder is declared or reserved.
+func (v *TemplateVariable) checkType(field string, syntax Syntax) error {
+	switch v.Type {
+	case StringProperty, NumberProperty:
+		return nil
+	case BooleanVariable, ListVariable, ObjectVariable, HTMLVariable:
+		if syntax == LiquidSyntax {
+			return nil
+		}
+		return Invalid(field, "must be string or number: %s needs a template whose `syntax` is liquid", v.Type)
+	}
+	return Invalid(field, "must be string, number, boolean, list, object or html")
+}
+
+// Value returns a given value as one of the variable: HTML is given as a string. The error does not
+// name a field.
+func (v *TemplateVariable) Value(given PropertyValue) (PropertyValue, error) {
+	if v.Type == HTMLVariable && given.Type == StringProperty {
+		given.Type = HTMLVariable
+	}
+	if given.Type != v.Type {
+		return given, fmt.Errorf("must be %s", article[v.Type])
+	}
+	return given, checkVariableValue(given)
+}
+
+// article are the types of variables in a sentence.
+var article = map[PropertyType]string{
+	StringProperty: "a string", NumberProperty: "a number", BooleanVariable: "true or false", ListVariable: "an array", ObjectVariable: "an object", HTMLVariable: "a string of HTML",
+}
+
+// checkParts checks the placeholders of a plain content.
 func (c *TemplateContent) checkParts() error {
-	known := func(key string) bool {
-		return ReservedKey(key) || slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == key })
+	if c.Syntax != PlainSyntax {
+		return nil
 	}
-	parts := []struct{ field, text string }{{"subject", c.Subject}, {"html", c.HTML}, {"text", ""}}
-	if c.Text != nil {
-		parts[2].text = *c.Text
-	}
-	for _, part := range parts {
-		if err := checkPlaceholders(part.field, part.text, known); err != nil {
+	for _, part := range c.Parts() {
+		if err := c.CheckPlaceholders(part); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// CheckPlaceholders checks that every placeholder of a part is declared or reserved. Errors:
+// CodeValidation.
+func (c *TemplateContent) CheckPlaceholders(part Part) error {
+	return checkPlaceholders(part.Field, part.Text, func(key string) bool {
+		return ReservedKey(key) || slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == key })
+	})
 }
 
 // withIDs returns variables with ids and times. A variable whose key existed keeps its id.
@@ -296,6 +349,7 @@ func equalPtr[T comparable](a, b *T) bool {
 // Equal reports whether two versions have equal content.
 func (c *TemplateContent) Equal(o *TemplateContent) bool {
 	return c.From == o.From && c.Subject == o.Subject && c.HTML == o.HTML && c.Design == o.Design && equalPtr(c.Text, o.Text) &&
+		c.Syntax == o.Syntax && c.Variants.Equal(o.Variants) &&
 		slices.Equal(c.ReplyTo, o.ReplyTo) &&
 		slices.EqualFunc(c.Variables, o.Variables, func(a, b TemplateVariable) bool { return a.same(&b) })
 }
@@ -312,6 +366,8 @@ type TemplatePatch struct {
 	Design    Change[string] // cleared if HTML changes without a new design
 	ReplyTo   Change[[]string]
 	Variables Change[[]TemplateVariable]
+	Syntax    string // empty: unchanged
+	Variants  Change[VariantChanges]
 	CurrentID string // the version that the change is based on; empty: any
 }
 
@@ -335,6 +391,16 @@ func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (Templa
 	}
 	if p.Variables.Null || len(p.Variables.Value) > 0 {
 		c.Variables = slices.Clone(p.Variables.Value)
+	}
+	syntax, err := ParseSyntax(p.Syntax)
+	if err != nil {
+		return c, err
+	}
+	if p.Syntax != "" {
+		c.Syntax = syntax
+	}
+	if c.Variants, err = ChangeVariants(c.Variants, p.Variants); err != nil {
+		return c, err
 	}
 	if err := c.Check(); err != nil {
 		return c, err
@@ -369,6 +435,7 @@ func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 // TemplateUse is the template of a send with its values.
 type TemplateUse struct {
 	ID        string // or alias
+	Language  string `json:",omitzero"` // BCP 47; empty: none
 	Variables map[string]PropertyValue
 }
 
@@ -380,22 +447,37 @@ func (u *TemplateUse) Validate() error {
 	if len(u.Variables) > MaxTemplateVariables {
 		return Invalid("template.variables", "can hold at most %d variables", MaxTemplateVariables)
 	}
+	if _, ok := WantedLanguage(u.Language); u.Language != "" && !ok {
+		return Invalid("template.language", "is not a language tag like de or pt-BR")
+	}
+	data := 0
 	for _, key := range SortedKeys(u.Variables) {
-		if err := checkVariableValue(u.Variables[key]); err != nil {
+		v := u.Variables[key]
+		if v.structured() || utf8.RuneCountInString(v.Text) > maxVariableText { // the long text may be HTML
+			data += len(v.Text)
+			v.Type = HTMLVariable
+		}
+		if err := checkVariableValue(v); err != nil {
 			return Invalid("template.variables."+Excerpt(key), "%s", err)
 		}
+	}
+	if data > maxVariableData {
+		return Invalid("template.variables", "must not hold arrays, objects and HTML of more than %d bytes together", maxVariableData)
 	}
 	return nil
 }
 
-// checkVariableValue accepts a string of at most maxVariableText characters or a number that
-// JavaScript represents exactly.
+// checkVariableValue accepts a string of at most maxVariableText characters, a number that JavaScript
+// represents exactly, and data of at most maxVariableData bytes.
 func checkVariableValue(v PropertyValue) error {
 	const maxInteger = 1<<53 - 1
+	data := v.structured() || v.Type == HTMLVariable
 	switch {
 	case v.Type == NumberProperty && !(v.Number >= -maxInteger && v.Number <= maxInteger):
 		return fmt.Errorf("must be a number between -(2^53-1) and 2^53-1")
-	case utf8.RuneCountInString(v.Text) > maxVariableText:
+	case data && len(v.Text) > maxVariableData:
+		return fmt.Errorf("can have at most %d bytes", maxVariableData)
+	case !data && utf8.RuneCountInString(v.Text) > maxVariableText:
 		return fmt.Errorf("can have at most %d characters", maxVariableText)
 	case !utf8.ValidString(v.Text) || strings.Contains(v.Text, "\x00"):
 		return fmt.Errorf("must be valid UTF-8 without the character NUL")

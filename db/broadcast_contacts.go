@@ -28,7 +28,7 @@ func (r *Reader) BroadcastsFrom(teamID, mails string, limit int) ([]app.Broadcas
 func (r *Reader) RecipientByContact(b *app.Broadcast, contactID string) (app.BroadcastRecipient, error) {
 	low, high := int64(1), b.Stored
 	for low <= high {
-		rec, err := one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
+		rec, err := one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen, recipient_language FROM broadcast_recipients
 			WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`, app.BroadcastEmailID(b.EmailIDPrefix, (low+high)/2), app.BroadcastEmailID(b.EmailIDPrefix, high))
 		if err != nil {
 			if high = (low+high)/2 - 1; ignoreNotFound(err) != nil { // recipients above were deleted by retention

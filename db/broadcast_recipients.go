@@ -22,11 +22,14 @@ func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipie
 			return err
 		}
 		written++
-		err = tx.Write(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
-			app.BroadcastEmailID(b.EmailIDPrefix, written), c.ContactID, c.Email, fields)
+		err = tx.Write(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen, recipient_language) VALUES (?, ?, ?, ?, 0, ?)`,
+			app.BroadcastEmailID(b.EmailIDPrefix, written), c.ContactID, c.Email, fields, nullText(c.Language))
 		if err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
+	}
+	if err := tx.countLanguages(b.ID, contacts); err != nil {
+		return err
 	}
 	return tx.WriteOne(`UPDATE broadcasts SET written = ?, contact_id = ? WHERE id = ? AND status = 'queued' AND expanded = 0`,
 		written, contacts[len(contacts)-1].ContactID, b.ID)
@@ -58,17 +61,18 @@ func (tx *Tx) EndExpansion(broadcastID string) error {
 
 func scanRecipient(s scanner) (app.BroadcastRecipient, error) {
 	var v app.BroadcastRecipient
-	var fields sql.NullString
-	if err := s.Scan(&v.ID, &v.ContactID, &v.Email, &fields, &v.Seen); err != nil {
+	var fields, language sql.NullString
+	if err := s.Scan(&v.ID, &v.ContactID, &v.Email, &fields, &v.Seen, &language); err != nil {
 		return v, err
 	}
+	v.Language = language.String
 	return v, fromJSON(fields, &v.Fields)
 }
 
 // BroadcastRecipient returns the recipient with that email id. The caller checks that the
 // broadcast belongs to the team.
 func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, error) {
-	return one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
+	return one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen, recipient_language FROM broadcast_recipients WHERE id = ?`, emailID)
 }
 
 // Progress returns how many recipients of a broadcast were started and how many were
@@ -81,7 +85,7 @@ func (r *Reader) Progress(broadcastID string) (begun, written int64, err error) 
 // NextRecipients returns up to limit expanded recipients of a broadcast that were not
 // started, in order.
 func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRecipient, error) {
-	return list(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
+	return list(r, scanRecipient, `SELECT id, contact_id, email, fields, seen, recipient_language FROM broadcast_recipients
 		WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, app.BroadcastEmailID(b.EmailIDPrefix, b.Started), app.BroadcastEmailID(b.EmailIDPrefix, b.Stored), limit)
 }
 
@@ -109,8 +113,7 @@ func (tx *Tx) MarkRecipient(broadcastID, emailID string, bit app.Seen) (first bo
 	if err != nil || n == 0 {
 		return false, err
 	}
-	tx.countBroadcast(broadcastID, bit)
-	return true, nil
+	return true, tx.countBroadcast(broadcastID, emailID, bit)
 }
 
 // settleBroadcastRecipient records the outcome of a unit's recipient.
@@ -118,8 +121,7 @@ func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
 	if err := tx.WriteOne(`UPDATE broadcast_recipients SET seen = seen | ? WHERE id = ? AND seen & ? = 0`, int64(bit), u.EmailID, int64(app.SeenEnded)); err != nil {
 		return err
 	}
-	tx.countBroadcast(u.BroadcastID, bit)
-	return nil
+	return tx.countBroadcast(u.BroadcastID, u.EmailID, bit)
 }
 
 // WaitingUnits returns up to limit open units of a broadcast that are not committed.

@@ -80,10 +80,10 @@ const recipientPicked = `(CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?
 func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *recipientPicker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
 	top := app.BroadcastEmailID(p.mails, p.last+1)
 	from, last, step := min(cmp.Or(page.After, top), top), app.BroadcastEmailID(p.mails, 1), int64(-scanRange)
-	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + recipientPicked + ` ORDER BY r.id DESC LIMIT ?8`
+	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen, r.recipient_language FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + recipientPicked + ` ORDER BY r.id DESC LIMIT ?8`
 	if page.Before != "" {
 		from, last, step = page.Before, app.BroadcastEmailID(p.mails, p.last), scanRange
-		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + recipientPicked + ` ORDER BY r.id LIMIT ?8`
+		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen, r.recipient_language FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + recipientPicked + ` ORDER BY r.id LIMIT ?8`
 	}
 	stmt, err := r.Statement(query)
 	if err != nil {

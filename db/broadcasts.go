@@ -67,8 +67,12 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
-	err = tx.Write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
-		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent))
+	variants, err := variantsColumn(b.Variants)
+	if err != nil {
+		return err
+	}
+	err = tx.Write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, content_syntax, content_variants, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), nullText(string(b.Syntax)), nullText(variants), broadcastChecksum(&b.BroadcastContent, variants))
 	if err != nil {
 		return fmt.Errorf("insert content of a broadcast: %w", err)
 	}
@@ -89,8 +93,12 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastChecksum(&b.BroadcastContent), b.ID)
+	variants, err := variantsColumn(b.Variants)
+	if err != nil {
+		return err
+	}
+	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, content_syntax = ?, content_variants = ?, sum = ? WHERE broadcast_id = ?`,
+		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), nullText(string(b.Syntax)), nullText(variants), broadcastChecksum(&b.BroadcastContent, variants), b.ID)
 	if err != nil {
 		return fmt.Errorf("update content of a broadcast: %w", err)
 	}
@@ -140,25 +148,36 @@ func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) 
 }
 
 func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {
-	var preview, html, design, frozen sql.NullString
+	var preview, html, design, frozen, syntax, variants sql.NullString
 	var sum int64
-	err = r.Row(`SELECT preview, html, plain, design, frozen, sum FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &design, &frozen, &sum)
+	err = r.Row(`SELECT preview, html, plain, design, frozen, content_syntax, content_variants, sum FROM broadcast_contents WHERE broadcast_id = ?`, []any{id},
+		&preview, &html, &c.Text, &design, &frozen, &syntax, &variants, &sum)
 	if err != nil {
 		return c, err
 	}
-	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastChecksum(&c) {
+	c.Preview, c.HTML, c.Design, c.Syntax = preview.String, html.String, design.String, app.Syntax(syntax.String)
+	if sum != broadcastChecksum(&c, variants.String) {
 		return c, engine.ErrChecksum
 	}
-	if err = fromJSON(frozen, &c.Snapshot); err == nil {
+	if err = errors.Join(fromJSON(frozen, &c.Snapshot), fromJSON(variants, &c.Variants)); err == nil {
 		c.Attachments, err = r.BroadcastAttachments(id)
 	}
 	return c, err
+}
+
+// variantsColumn returns the column with the variants of a document; empty: none.
+func variantsColumn(variants app.Variants) (string, error) {
+	if len(variants) == 0 {
+		return "", nil
+	}
+	return jsonText(variants)
 }
 
 // BroadcastSize returns the approximate content size of a team's broadcast in bytes
 // without reading the content.
 func (r *Reader) BroadcastSize(teamID, id string) (bytes int64, err error) {
 	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.design), 0) + coalesce(octet_length(c.frozen), 0)
+		+ coalesce(octet_length(c.content_variants), 0)
 		FROM broadcasts AS b JOIN broadcast_contents AS c ON c.broadcast_id = b.id WHERE b.team_id = ? AND b.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }

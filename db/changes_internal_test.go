@@ -67,7 +67,7 @@ var cachedTables = map[string]string{
 }
 
 var uncachedTables = strings.Fields(`account_texts aged attachment_pieces attachments attempts audit_logs broadcast_clicks broadcast_contents
-	broadcast_links broadcast_recipients broadcasts captures certificate_states certificates choice_news contents deliveries devices dns_credentials dns_published doubts
+	broadcast_languages broadcast_links broadcast_recipients broadcasts captures certificate_states certificates choice_news contents deliveries devices dns_credentials dns_published doubts
 	emails events feedback former_addresses former_envelopes idempotency import_errors import_pieces imports invitation_mails invitations
 	leftovers logos mail_counts members memberships nodes passkeys properties provider_ids raw_pieces recipients recovery_codes
 	relay_states relay_troubles relay_usage request_logs schema_versions segments sessions sign_in_codes state team_backlogs team_days

@@ -20,12 +20,18 @@ func contentChecksum(texts ...string) int64 {
 	return int64(sum)
 }
 
-// broadcastChecksum returns the checksum of a broadcast's content.
-func broadcastChecksum(c *app.BroadcastContent) int64 {
-	if c.Text == nil {
-		return contentChecksum(c.Preview, c.HTML)
+// broadcastChecksum returns the checksum of a broadcast's content. variants is the column with them;
+// empty: none. Versions that know neither syntax nor variants find another one and hold the broadcast
+// as damaged, instead of sending it without them.
+func broadcastChecksum(c *app.BroadcastContent, variants string) int64 {
+	texts := []string{c.Preview, c.HTML}
+	if c.Text != nil {
+		texts = append(texts, *c.Text)
 	}
-	return contentChecksum(c.Preview, c.HTML, *c.Text)
+	if c.Syntax != app.PlainSyntax || variants != "" {
+		texts = append(texts, "syntax", string(c.Syntax), variants)
+	}
+	return contentChecksum(texts...)
 }
 
 // columnText returns the text of a nullable column.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"time"
 
+	"mailer/app/kit/cache"
 	"mailer/app/kit/pubsub"
 	"mailer/db/engine"
 )
@@ -39,7 +40,8 @@ var (
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {
 	*engine.DB
-	live *pubsub.Bus
+	live      *pubsub.Bus
+	languages *cache.Cache[string, bool] // of hasLanguages
 }
 
 // Open opens or creates the database and starts its writer. Errors: those of engine.Open.
@@ -49,8 +51,18 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{DB: d, live: pubsub.New()}, nil
+	return newDB(d), nil
 }
+
+func newDB(d *engine.DB) *DB {
+	return &DB{DB: d, live: pubsub.New(), languages: cache.New[string, bool](maxLanguages, languagesTTL)}
+}
+
+// Limits of the cache of hasLanguages.
+const (
+	maxLanguages = 1000 // broadcasts
+	languagesTTL = time.Hour
+)
 
 // OpenReadOnly is engine.OpenReadOnly.
 func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
@@ -58,7 +70,7 @@ func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{DB: d, live: pubsub.New()}, nil
+	return newDB(d), nil
 }
 
 // storeAll writes the increments of all transactions of a commit.

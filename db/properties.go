@@ -90,17 +90,19 @@ func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, erro
 	return out, nil
 }
 
-// PropertyFallbacks returns the fallbacks of a team's declared properties by key, as they
-// appear in mail. Properties without fallback are left out.
-func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
+// FreezeProperties sets the fallbacks and the types of a team's properties in a snapshot.
+func (r *Reader) FreezeProperties(teamID string, f *app.BroadcastSnapshot) error {
 	all, err := list(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
-	out := make(map[string]string, len(all))
+	f.Fallbacks, f.Numbers = make(map[string]string, len(all)), map[string]bool{}
 	for _, p := range all {
 		if p.Fallback != nil {
-			out[p.Key] = p.Fallback.String()
+			f.Fallbacks[p.Key] = p.Fallback.String()
+		}
+		if p.Type == app.NumberProperty {
+			f.Numbers[p.Key] = true
 		}
 	}
-	return out, err
+	return err
 }
 
 // ListProperties returns a page of a team's declared properties, newest first. Error:

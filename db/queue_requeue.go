@@ -83,6 +83,21 @@ func (tx *Tx) RequeueBroadcastRecipient(broadcastID, emailID string) error {
 	if err := tx.Write(`UPDATE broadcast_recipients SET seen = seen & ? WHERE id = ?`, ^int64(app.SeenFailed|app.SeenBounced), emailID); err != nil {
 		return err
 	}
+	has, err := tx.hasLanguages(broadcastID)
+	if err != nil {
+		return err
+	}
+	if has {
+		fewer := map[app.Seen]int64{}
+		for _, bit := range []app.Seen{app.SeenFailed, app.SeenBounced} {
+			if app.Seen(seen)&bit != 0 {
+				fewer[bit] = -1
+			}
+		}
+		if err := tx.addToLanguage(broadcastID, emailID, fewer); err != nil {
+			return err
+		}
+	}
 	return tx.WriteOne(`UPDATE broadcasts SET status = 'queued', sent_at = NULL, open = open + 1,
 		failed = failed - CASE WHEN CAST(?1 AS bigint) & 256 <> 0 THEN 1 ELSE 0 END, bounced = bounced - CASE WHEN ?1 & 32 <> 0 THEN 1 ELSE 0 END
 		WHERE id = ?2 AND status IN ('queued', 'sent')`, seen, broadcastID)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"mailer/app"
 )
@@ -73,13 +74,26 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	if t.Text != nil {
 		plain = *t.Text
 	}
-	err = tx.Write(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, design, variables)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, t.CurrentID, t.TeamID, t.ID, t.Size(), nullText(t.From), replyTo, nullText(t.Subject), t.HTML, plain, nullText(t.Design), variables)
+	variants, err := variantsColumn(t.Variants)
+	if err != nil {
+		return err
+	}
+	html := t.HTML
+	if t.Syntax != app.PlainSyntax {
+		html = otherSyntax + html
+	}
+	err = tx.Write(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, design, variables, template_syntax, template_variants)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, t.CurrentID, t.TeamID, t.ID, t.Size()-t.Variants.Size(), nullText(t.From), replyTo, nullText(t.Subject), html, plain, nullText(t.Design), variables,
+		nullText(string(t.Syntax)), nullText(variants))
 	if err != nil {
 		return fmt.Errorf("insert template version: %w", err)
 	}
 	return nil
 }
+
+// otherSyntax begins the stored HTML of a template that is not plain. Versions that know no syntax
+// refuse to send it, because it is no placeholder.
+const otherSyntax = "{{{%}}}"
 
 // DeleteTemplateVersion deletes a version that is neither current nor published.
 func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
@@ -94,27 +108,30 @@ func (r *Reader) Template(teamID, name string) (app.Template, error) {
 	return one(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`, teamID, name)
 }
 
-// TemplateSize returns the bytes of both bodies and the design of a version without reading them.
+// TemplateSize returns the bytes of all bodies and designs of a version without reading them.
 func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
-	err = r.Row(`SELECT size + coalesce(octet_length(design), 0) FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
+	err = r.Row(`SELECT size + coalesce(octet_length(design), 0) + coalesce(octet_length(template_variants), 0) FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
 	return size, err
 }
 
 // TemplateContent returns a version of a template.
 func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent, error) {
 	var c app.TemplateContent
-	var sender, replyTo, subject, plain, design, variables sql.NullString
-	err := r.Row(`SELECT sender, reply_to, subject, html, plain, design, variables FROM template_versions WHERE team_id = ? AND id = ?`,
-		[]any{teamID, versionID}, &sender, &replyTo, &subject, &c.HTML, &plain, &design, &variables)
+	var sender, replyTo, subject, plain, design, variables, syntax, variants sql.NullString
+	err := r.Row(`SELECT sender, reply_to, subject, html, plain, design, variables, template_syntax, template_variants FROM template_versions WHERE team_id = ? AND id = ?`,
+		[]any{teamID, versionID}, &sender, &replyTo, &subject, &c.HTML, &plain, &design, &variables, &syntax, &variants)
 	if err != nil {
 		return c, err
 	}
-	c.From, c.Subject, c.Design = sender.String, subject.String, design.String
+	c.From, c.Subject, c.Design, c.Syntax = sender.String, subject.String, design.String, app.Syntax(syntax.String)
+	if c.Syntax != app.PlainSyntax {
+		c.HTML = strings.TrimPrefix(c.HTML, otherSyntax)
+	}
 	if plain.Valid {
 		c.Text = &plain.String
 	}
 	var rows []variableRow
-	if err := errors.Join(fromJSON(replyTo, &c.ReplyTo), fromJSON(variables, &rows)); err != nil {
+	if err := errors.Join(fromJSON(replyTo, &c.ReplyTo), fromJSON(variables, &rows), fromJSON(variants, &c.Variants)); err != nil {
 		return c, fmt.Errorf("template version %s: %w", versionID, err)
 	}
 	for i := range rows {
@@ -163,7 +180,7 @@ func (r *variableRow) variable() app.TemplateVariable {
 	case r.Number != nil:
 		v.Fallback = &app.PropertyValue{Type: app.NumberProperty, Number: *r.Number}
 	case r.Text != nil:
-		v.Fallback = &app.PropertyValue{Type: app.StringProperty, Text: *r.Text}
+		v.Fallback = &app.PropertyValue{Type: r.Type, Text: *r.Text}
 	}
 	return v
 }

@@ -51,6 +51,36 @@ func TestTemplateRoundTrip(t *testing.T) {
 	})
 }
 
+// A version that knows no syntax reads a placeholder that it refuses, instead of sending Liquid tags.
+func TestTemplateWithSyntaxAndVariants(t *testing.T) {
+	d, team := suppressionStore(t, 0)
+	made := addTemplate(t, d, team.ID, "al")
+	writeOK(t, d, func(tx *Tx) error {
+		made.Syntax, made.Variants = app.LiquidSyntax, app.Variants{"de": {Subject: "S", HTML: "12", Text: new("3"), Design: "{}"}, "fr": {Text: new("")}}
+		list := app.PropertyValue{Type: app.ListVariable, Text: "[1]"}
+		made.Variables = []app.TemplateVariable{{ID: app.NewID(), Key: "L", Type: app.ListVariable, Fallback: &list, CreatedAt: made.CreatedAt, UpdatedAt: made.CreatedAt}}
+		made.CurrentID = app.NewID()
+		if err := tx.InsertTemplateVersion(&made); err != nil {
+			return err
+		}
+		got, err := tx.TemplateContent(team.ID, made.CurrentID)
+		if err != nil || !reflect.DeepEqual(got, made.TemplateContent) {
+			t.Errorf("read %+v, %v, wrote %+v", got, err, made.TemplateContent)
+		}
+		if size, err := tx.TemplateSize(team.ID, made.CurrentID); err != nil || size < made.Size() {
+			t.Errorf("size %d, %v", size, err)
+		}
+		var html string
+		if err := tx.Row(`SELECT html FROM template_versions WHERE id = ?`, []any{made.CurrentID}, &html); err != nil {
+			return err
+		}
+		if _, _, _, _, err := app.NextPlaceholder(html); err == nil || html == made.HTML {
+			t.Errorf("an older version would send %q", html)
+		}
+		return nil
+	})
+}
+
 func TestTemplateOfOtherTeamIsNotFound(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	made := addTemplate(t, d, team.ID, "al")

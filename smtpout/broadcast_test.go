@@ -59,7 +59,7 @@ func compiled(t testing.TB, b *app.Broadcast) *render.Broadcast {
 // toRecipient is the transaction of a broadcast's n-th recipient.
 func toRecipient(s *app.Sealer, m *render.Broadcast, n int64, email string, fields map[string]string) *app.Outgoing {
 	id := app.BroadcastEmailID(testMails, n)
-	out := transaction(m.Mail(s, &app.BroadcastRecipient{ID: id, Email: email, Fields: fields}))
+	out := transaction(m.Partial(s, &app.BroadcastRecipient{ID: id, Email: email, Fields: fields}))
 	out.EmailID, out.MessageID, out.Bulk = id, id+"@acme.test", true
 	return out
 }

@@ -32,6 +32,7 @@ var documentedLimits = map[string]int{
 	"queue ids maxItems":                         queue.MaxIDs,
 	"* allowed_ips maxItems":                     teams.MaxAllowedIPs,
 	"* limit maximum":                            app.MaxLimit,
+	"* variants maxProperties":                   2 * app.MaxVariants,
 	"* first_name maxLength":                     app.MaxContactName,
 	"* last_name maxLength":                      app.MaxContactName,
 	"* properties maxProperties":                 app.MaxProperties,

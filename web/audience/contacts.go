@@ -9,7 +9,6 @@ import (
 	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 	"mailer/web/rest/openapi"
-	"mailer/web/shapes"
 )
 
 // ContactItem is a contact in a list.
@@ -362,7 +361,7 @@ func newContactRecord(c *app.Contact, include app.Include) ContactRecord {
 func newContactProperties(p app.Properties) map[string]ContactProperty {
 	out := make(map[string]ContactProperty, len(p))
 	for key, v := range p {
-		out[key] = ContactProperty{Type: v.Type, Value: shapes.PropertyValue(v).Plain()}
+		out[key] = ContactProperty{Type: v.Type, Value: v.Plain()}
 	}
 	return out
 }

@@ -19,6 +19,8 @@ type createBroadcastRequest struct {
 	HTML        string                `json:"html,omitempty" doc:"Placeholders like {{{FIRST_NAME|there}}}, {{{UNSUBSCRIBE_URL}}}, {{{VIEW_URL}}}; html or text is needed"`
 	Text        *string               `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
 	Design      string                `json:"design,omitempty" maxLength:"262144" doc:"JSON of a visual editor, kept for html"`
+	Syntax      string                `json:"syntax,omitempty" enum:"plain,liquid" doc:"liquid: subject, preview_text, html and text are Liquid; default: plain"`
+	Variants    shapes.VariantChanges `json:"variants,omitempty"`
 	Attachments shapes.AttachmentList `json:"attachments,omitempty"`
 	Send        bool                  `json:"send,omitempty" doc:"true: send it now or at scheduled_at; default: keep it as a draft"`
 	ScheduledAt string                `json:"scheduled_at,omitempty" doc:"When to send, with send: ISO 8601, or English like in 2 hours or tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
@@ -27,7 +29,7 @@ type createBroadcastRequest struct {
 func (r *createBroadcastRequest) input() app.BroadcastInput {
 	return app.BroadcastInput{
 		Name: r.Name, SegmentID: r.SegmentID, AudienceID: r.AudienceID, TopicID: r.TopicID, From: r.From, ReplyTo: r.ReplyTo,
-		Subject: r.Subject, Preview: r.PreviewText, HTML: r.HTML, Text: r.Text, Design: r.Design, Attachments: r.Attachments.Files(), Send: r.Send, ScheduledAt: r.ScheduledAt,
+		Subject: r.Subject, Preview: r.PreviewText, HTML: r.HTML, Text: r.Text, Design: r.Design, Syntax: r.Syntax, Variants: r.Variants.Changes(), Attachments: r.Attachments.Files(), Send: r.Send, ScheduledAt: r.ScheduledAt,
 	}
 }
 
@@ -44,6 +46,8 @@ type updateBroadcastRequest struct {
 	HTML        rest.Change[string]                     `json:"html,omitempty" doc:"null clears"`
 	Text        rest.Change[string]                     `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
 	Design      rest.Change[string]                     `json:"design,omitempty" doc:"JSON text that a visual editor made html of, kept for it: an object of at most 262144 bytes; another html without a design drops it. null clears"`
+	Syntax      string                                  `json:"syntax,omitempty" enum:"plain,liquid"`
+	Variants    rest.Change[shapes.VariantChanges]      `json:"variants,omitempty" doc:"Changes the given languages, null removes one of them; null removes all"`
 	Attachments rest.Change[shapes.DraftAttachmentList] `json:"attachments,omitempty" doc:"Replaces all attachments; null or an empty array removes them"`
 	Revision    string                                  `json:"revision,omitempty" doc:"The revision that you read. If the draft was changed since, the update is refused as a conflict"`
 }
@@ -54,6 +58,7 @@ func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
 		TopicID: app.Change[string](r.TopicID), From: r.From, Subject: r.Subject, Preview: app.Change[string](r.PreviewText),
 		ReplyTo: app.Change[[]string]{Set: r.ReplyTo.Set, Null: r.ReplyTo.Null, Value: r.ReplyTo.Value},
 		HTML:    app.Change[string](r.HTML), Text: app.Change[string](r.Text), Design: app.Change[string](r.Design), Revision: r.Revision,
+		Syntax: r.Syntax, Variants: shapes.VariantChange(r.Variants),
 		Attachments: app.Change[[]app.Attachment]{Set: r.Attachments.Set, Null: r.Attachments.Null, Value: r.Attachments.Value.Files()},
 	}
 }
@@ -65,5 +70,6 @@ type sendBroadcastRequest struct {
 
 // testBroadcastRequest is the body of POST /broadcasts/{id}/test.
 type testBroadcastRequest struct {
-	To shapes.AddressList `json:"to" doc:"1 to 5 addresses"`
+	To       shapes.AddressList `json:"to" doc:"1 to 5 addresses"`
+	Language string             `json:"language,omitempty" doc:"Whose variant to send; und: none. Default: by contact"`
 }

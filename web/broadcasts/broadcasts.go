@@ -55,9 +55,41 @@ type broadcastRecord struct {
 	HTML        *string                 `json:"html"`
 	Text        *string                 `json:"text" doc:"null: made from html when it is sent; an empty string: none"`
 	Design      *string                 `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
+	Syntax      string                  `json:"syntax" enum:"plain,liquid"`
+	Variants    shapes.Variants         `json:"variants" doc:"The broadcast in other languages, by language"`
 	Attachments []shapes.AttachmentMeta `json:"attachments" doc:"Without their content"`
 	Revision    string                  `json:"revision" doc:"Names what it says now, for PATCH"`
 	Counts      broadcastCounts         `json:"counts" doc:"Numbers of recipients, each counted once in each"`
+	Languages   []languageCounts        `json:"languages" doc:"Numbers of recipients by language; empty without variants, and before it is sent"`
+}
+
+// languageCounts are the numbers of recipients in one language.
+type languageCounts struct {
+	Language        *string `json:"language" doc:"null: the broadcast itself, which recipients without a variant for their language get"`
+	Recipients      int64   `json:"recipients"`
+	Sent            int64   `json:"sent"`
+	DeliveryDelayed int64   `json:"delivery_delayed"`
+	Delivered       int64   `json:"delivered"`
+	Opened          int64   `json:"opened"`
+	Clicked         int64   `json:"clicked"`
+	Bounced         int64   `json:"bounced"`
+	Complained      int64   `json:"complained"`
+	Suppressed      int64   `json:"suppressed"`
+	Failed          int64   `json:"failed"`
+	Canceled        int64   `json:"canceled"`
+	Unsubscribed    int64   `json:"unsubscribed"`
+}
+
+func newLanguageCounts(all []app.LanguageCounts) []languageCounts {
+	out := make([]languageCounts, len(all))
+	for i, l := range all {
+		out[i] = languageCounts{
+			Language: base.TextOrNull(l.Language), Recipients: l.Recipients, Sent: l.Sent, DeliveryDelayed: l.DeliveryDelayed, Delivered: l.Delivered,
+			Opened: l.Opened, Clicked: l.Clicked, Bounced: l.Bounced, Complained: l.Complained, Suppressed: l.Suppressed, Failed: l.Failed,
+			Canceled: l.Canceled, Unsubscribed: l.Unsubscribed,
+		}
+	}
+	return out
 }
 
 type broadcastCounts struct {
@@ -245,11 +277,15 @@ func (r Routes) duplicateBroadcast(ctx context.Context, key *app.Key, in *Broadc
 }
 
 func (r Routes) testBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *testBroadcastRequest) (*testedBroadcastOutput, error) {
-	opts, err := in.Options(append([]string{in.ID}, request.To...))
+	asked := append([]string{in.ID}, request.To...)
+	if request.Language != "" {
+		asked = append(asked, request.Language)
+	}
+	opts, err := in.Options(asked)
 	if err != nil {
 		return nil, err
 	}
-	emails, err := r.Service.TestBroadcast(ctx, key, in.ID, request.To, opts)
+	emails, err := r.Service.TestBroadcast(ctx, key, in.ID, request.To, request.Language, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +328,8 @@ func newDraftOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, er
 func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
-		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design), Attachments: shapes.NewAttachmentMetas(v.Attachments), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
+		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design),
+		Syntax: v.Syntax.String(), Variants: shapes.NewVariants(v.Variants), Attachments: shapes.NewAttachmentMetas(v.Attachments), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast), Languages: newLanguageCounts(v.Languages),
 	}
 }
 

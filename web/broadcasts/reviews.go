@@ -34,7 +34,7 @@ type broadcastPlan struct {
 }
 
 type planTag struct {
-	Field   string `json:"field" enum:"subject,preview_text,html,text"`
+	Field   string `json:"field" doc:"subject, preview_text, html or text, or one of these in a variant, like variants.de.html"`
 	Line    int    `json:"line" doc:"Where it begins, from 1"`
 	Tag     string `json:"tag" doc:"How it begins"`
 	Refused bool   `json:"refused" doc:"The broadcast can't be sent with it; else it may be meant to be read"`
@@ -87,9 +87,10 @@ type planBroadcastRequest struct {
 
 // previewBroadcastRequest is the optional body of POST /broadcasts/{id}/preview.
 type previewBroadcastRequest struct {
-	Contact string `json:"contact,omitempty" doc:"Contact to render for: an id or an address; absent: any contact of the segment"`
-	Images  bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
-	Clicks  bool   `json:"clicks,omitempty" doc:"Write behind each link how often it was followed, and its share of all clicks"`
+	Contact  string `json:"contact,omitempty" doc:"Contact to render for: an id or an address; absent: any contact of the segment"`
+	Language string `json:"language,omitempty" doc:"Whose variant to show; und: none. Default: by contact"`
+	Images   bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
+	Clicks   bool   `json:"clicks,omitempty" doc:"Write behind each link how often it was followed, and its share of all clicks"`
 }
 
 type broadcastPreview struct {
@@ -100,6 +101,7 @@ type broadcastPreview struct {
 	HTML        *string  `json:"html"`
 	Text        string   `json:"text" doc:"Made from html where the broadcast has none of its own"`
 	Missing     []string `json:"missing" doc:"Placeholders that this contact has no value for and that have no fallback"`
+	Language    *string  `json:"language" doc:"Of the variant; null: the broadcast itself"`
 	shapes.MailFrame
 }
 
@@ -155,33 +157,35 @@ func newPlanLeftOut(l *broadcasts.LeftOut) planLeftOut {
 }
 
 func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *previewBroadcastRequest) (*broadcastPreviewOutput, error) {
-	b, p, err := r.Service.PreviewBroadcast(ctx, key, in.ID, request.Contact, request.Clicks)
+	p, err := r.Service.PreviewBroadcast(ctx, key, in.ID, broadcasts.Look{Contact: request.Contact, Language: request.Language, Clicks: request.Clicks})
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, b.Attachments, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, p.Broadcast.Attachments, request.Images)
 	if err != nil {
 		return nil, err
 	}
 	return &broadcastPreviewOutput{broadcastPreview{
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame),
-		Object:    "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: base.TextOrNull(p.Preview), HTML: base.TextOrNull(p.HTML),
-		Text: p.Text, Missing: append([]string{}, p.Missing...),
+		Object:    "broadcast_preview", From: p.Broadcast.From.String(), Subject: p.Subject, PreviewText: base.TextOrNull(p.Preview.Preview), HTML: base.TextOrNull(p.HTML),
+		Text: p.Text, Missing: append([]string{}, p.Missing...), Language: base.TextOrNull(p.Language),
 	}}, nil
 }
 
 // renderTemplateRequest is the optional body of POST /templates/{id}/render.
 type renderTemplateRequest struct {
 	Variables shapes.VariableValues `json:"variables,omitempty"`
+	Language  string                `json:"language,omitempty" doc:"Of the recipient: chooses the variant"`
 	Version   string                `json:"version,omitempty" enum:"draft,published" doc:"draft, the version that is edited, where absent"`
 	Images    bool                  `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
 }
 
 type renderedTemplate struct {
-	Object  string  `json:"object" enum:"rendered_template"`
-	Subject *string `json:"subject" doc:"null: the template has none"`
-	HTML    string  `json:"html"`
-	Text    string  `json:"text" doc:"Made from html where the template has none of its own"`
+	Object   string  `json:"object" enum:"rendered_template"`
+	Subject  *string `json:"subject" doc:"null: the template has none"`
+	HTML     string  `json:"html"`
+	Text     string  `json:"text" doc:"Made from html where the template has none of its own"`
+	Language *string `json:"language" doc:"Of the variant; null: the template itself"`
 	shapes.MailFrame
 }
 
@@ -191,7 +195,7 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if request.Version != "" && request.Version != "draft" && request.Version != "published" {
 		return nil, app.Invalid("version", "must be draft or published")
 	}
-	out, err := r.Service.RenderTemplate(ctx, key, in.ID, request.Version == "published", request.Variables)
+	out, err := r.Service.RenderTemplate(ctx, key, app.TemplateUse{ID: in.ID, Language: request.Language, Variables: request.Variables}, request.Version == "published")
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +203,6 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: base.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text,
+	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: base.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text, Language: base.TextOrNull(out.Language),
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame)}}, nil
 }

@@ -45,15 +45,17 @@ type templateRecord struct {
 	Text             *string            `json:"text" doc:"null: made of html when it is sent; an empty string: none"`
 	Design           *string            `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
 	Variables        []templateVariable `json:"variables"`
+	Syntax           string             `json:"syntax" enum:"plain,liquid"`
+	Variants         shapes.Variants    `json:"variants" doc:"The template in other languages, by language"`
 }
 
 type templateVariable struct {
-	ID        string               `json:"id" format:"uuid"`
-	Key       string               `json:"key"`
-	Type      app.PropertyType     `json:"type" enum:"string,number"`
-	Fallback  shapes.FallbackValue `json:"fallback_value"`
-	CreatedAt string               `json:"created_at" format:"date-time"`
-	UpdatedAt string               `json:"updated_at" format:"date-time"`
+	ID        string                  `json:"id" format:"uuid"`
+	Key       string                  `json:"key"`
+	Type      app.PropertyType        `json:"type" enum:"string,number,boolean,list,object,html"`
+	Fallback  shapes.VariableFallback `json:"fallback_value"`
+	CreatedAt string                  `json:"created_at" format:"date-time"`
+	UpdatedAt string                  `json:"updated_at" format:"date-time"`
 }
 
 type removedTemplate struct {
@@ -64,10 +66,10 @@ type removedTemplate struct {
 
 // variableRequest is a variable in a body. One client uses the name fallbackValue.
 type variableRequest struct {
-	Key       string               `json:"key" minLength:"1" maxLength:"50" pattern:"^[A-Za-z0-9_]+$"`
-	Type      app.PropertyType     `json:"type" enum:"string,number"`
-	Fallback  shapes.FallbackInput `json:"fallback_value,omitempty"`
-	Fallback2 shapes.FallbackInput `json:"fallbackValue,omitempty" hidden:"true"`
+	Key       string                       `json:"key" minLength:"1" maxLength:"50" pattern:"^[A-Za-z0-9_]+$"`
+	Type      app.PropertyType             `json:"type" enum:"string,number,boolean,list,object,html"`
+	Fallback  shapes.VariableFallbackInput `json:"fallback_value,omitempty"`
+	Fallback2 shapes.VariableFallbackInput `json:"fallbackValue,omitempty" hidden:"true"`
 }
 
 // variableList is an array of bounded length.
@@ -82,7 +84,7 @@ func (l variableList) variables() []app.TemplateVariable {
 	out := make([]app.TemplateVariable, len(l))
 	for i, v := range l {
 		out[i] = app.TemplateVariable{Key: v.Key, Type: v.Type}
-		for _, f := range []shapes.FallbackInput{v.Fallback, v.Fallback2} {
+		for _, f := range []shapes.VariableFallbackInput{v.Fallback, v.Fallback2} {
 			if f.Set && !f.Null && out[i].Fallback == nil {
 				value := app.PropertyValue(f.Value)
 				out[i].Fallback = &value
@@ -93,29 +95,33 @@ func (l variableList) variables() []app.TemplateVariable {
 }
 
 type createTemplateRequest struct {
-	Name      string             `json:"name" minLength:"1" maxLength:"255"`
-	HTML      string             `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every KEY must be declared in variables or be a reserved one"`
-	Alias     string             `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name for the template, usable instead of its id"`
-	From      string             `json:"from,omitempty" doc:"Default sender of sends"`
-	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"Default subject of sends; may contain placeholders"`
-	ReplyTo   shapes.AddressList `json:"reply_to,omitempty" doc:"Default sender of sends"`
-	Text      *string            `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
-	Design    string             `json:"design,omitempty" maxLength:"262144" doc:"JSON of a visual editor, kept for html"`
-	Variables variableList       `json:"variables,omitempty" maxItems:"50"`
+	Name      string                `json:"name" minLength:"1" maxLength:"255"`
+	HTML      string                `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every KEY must be declared in variables or be a reserved one"`
+	Alias     string                `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name for the template, usable instead of its id"`
+	From      string                `json:"from,omitempty" doc:"Default sender of sends"`
+	Subject   string                `json:"subject,omitempty" maxLength:"2000" doc:"Default subject of sends; may contain placeholders"`
+	ReplyTo   shapes.AddressList    `json:"reply_to,omitempty" doc:"Default sender of sends"`
+	Text      *string               `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
+	Design    string                `json:"design,omitempty" maxLength:"262144" doc:"JSON of a visual editor, kept for html"`
+	Variables variableList          `json:"variables,omitempty" maxItems:"50"`
+	Syntax    string                `json:"syntax,omitempty" enum:"plain,liquid" doc:"liquid: subject, html and text are Liquid; default: plain"`
+	Variants  shapes.VariantChanges `json:"variants,omitempty"`
 }
 
 // updateTemplateRequest is the body of PATCH /templates/{id}.
 type updateTemplateRequest struct {
-	Name      string                          `json:"name,omitempty" maxLength:"255"`
-	HTML      string                          `json:"html,omitempty"`
-	Alias     rest.Change[string]             `json:"alias,omitempty" doc:"null clears"`
-	From      rest.Change[string]             `json:"from,omitempty" doc:"null clears"`
-	Subject   rest.Change[string]             `json:"subject,omitempty" doc:"null clears"`
-	ReplyTo   rest.Change[shapes.AddressList] `json:"reply_to,omitempty" doc:"null clears"`
-	Text      rest.Change[string]             `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
-	Design    rest.Change[string]             `json:"design,omitempty" doc:"JSON text that a visual editor made html of, kept for it: an object of at most 262144 bytes; another html without a design drops it. null clears"`
-	Variables rest.Change[variableList]       `json:"variables,omitempty" doc:"Replaces all variables; null clears them"`
-	Revision  string                          `json:"revision,omitempty" doc:"The current_version_id that you read. If the template was changed since, the update is refused as a conflict"`
+	Name      string                             `json:"name,omitempty" maxLength:"255"`
+	HTML      string                             `json:"html,omitempty"`
+	Alias     rest.Change[string]                `json:"alias,omitempty" doc:"null clears"`
+	From      rest.Change[string]                `json:"from,omitempty" doc:"null clears"`
+	Subject   rest.Change[string]                `json:"subject,omitempty" doc:"null clears"`
+	ReplyTo   rest.Change[shapes.AddressList]    `json:"reply_to,omitempty" doc:"null clears"`
+	Text      rest.Change[string]                `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
+	Design    rest.Change[string]                `json:"design,omitempty" doc:"JSON text that a visual editor made html of, kept for it: an object of at most 262144 bytes; another html without a design drops it. null clears"`
+	Variables rest.Change[variableList]          `json:"variables,omitempty" doc:"Replaces all variables; null clears them"`
+	Syntax    string                             `json:"syntax,omitempty" enum:"plain,liquid"`
+	Variants  rest.Change[shapes.VariantChanges] `json:"variants,omitempty" doc:"Changes the given languages, null removes one of them; null removes all"`
+	Revision  string                             `json:"revision,omitempty" doc:"The current_version_id that you read. If the template was changed since, the update is refused as a conflict"`
 }
 
 type (
@@ -191,10 +197,15 @@ func (r TemplateRoutes) templateID(ctx context.Context, key *app.Key, name strin
 }
 
 func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
+	syntax, err := app.ParseSyntax(request.Syntax)
+	if err != nil {
+		return nil, err
+	}
 	t, err := r.Service.CreateTemplate(ctx, key, app.TemplateInput{
-		Name: request.Name, Alias: request.Alias,
+		Name: request.Name, Alias: request.Alias, Languages: request.Variants.Changes(),
 		TemplateContent: app.TemplateContent{
-			From: request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
+			Syntax: syntax,
+			From:   request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
 			HTML: request.HTML, Text: request.Text, Design: request.Design, Variables: request.Variables.variables(),
 		},
 	})
@@ -208,7 +219,7 @@ func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *Te
 		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text), Design: app.Change[string](request.Design),
 		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
 		Variables: app.Change[[]app.TemplateVariable]{Set: variables.Set, Null: variables.Null, Value: variables.Value.variables()},
-		CurrentID: request.Revision,
+		Syntax:    request.Syntax, Variants: shapes.VariantChange(request.Variants), CurrentID: request.Revision,
 	})
 	return newTemplateOutput(t, err)
 }
@@ -248,10 +259,11 @@ func newTemplateRecord(t *app.Template) templateRecord {
 		Object: "template", TemplateItem: newTemplateItem(t), CurrentVersionID: t.CurrentID, Unpublished: t.Edited(),
 		From: base.TextOrNull(t.From), Subject: base.TextOrNull(t.Subject), ReplyTo: append([]string{}, t.ReplyTo...),
 		HTML: t.HTML, Text: t.Text, Design: base.TextOrNull(t.Design), Variables: make([]templateVariable, len(t.Variables)),
+		Syntax: t.Syntax.String(), Variants: shapes.NewVariants(t.Variants),
 	}
 	for i, v := range t.Variables {
 		r.Variables[i] = templateVariable{
-			ID: v.ID, Key: v.Key, Type: v.Type, Fallback: shapes.FallbackValue{Value: v.Fallback},
+			ID: v.ID, Key: v.Key, Type: v.Type, Fallback: shapes.VariableFallback{FallbackValue: shapes.FallbackValue{Value: v.Fallback}},
 			CreatedAt: app.FormatTime(v.CreatedAt), UpdatedAt: app.FormatTime(v.UpdatedAt),
 		}
 	}

@@ -18,6 +18,7 @@ type templateUse struct{ use *app.TemplateUse }
 // templateUseRequest is templateUse as a named schema.
 type templateUseRequest struct {
 	ID        string                `json:"id" doc:"The id of a published template, or its alias"`
+	Language  string                `json:"language,omitempty" doc:"Of the recipient, like pt-BR: chooses the variant"`
 	Variables shapes.VariableValues `json:"variables,omitempty"`
 }
 
@@ -32,7 +33,7 @@ func (t *templateUse) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return err
 	}
 	if request.ID != "" || len(request.Variables) > 0 {
-		t.use = &app.TemplateUse{ID: request.ID, Variables: request.Variables}
+		t.use = &app.TemplateUse{ID: request.ID, Language: request.Language, Variables: request.Variables}
 	}
 	return nil
 }

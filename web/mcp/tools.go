@@ -58,6 +58,8 @@ var hiddenArguments = map[string]string{
 	"design":                       "is what a visual editor keeps of a text",
 	"create-broadcast attachments": "are files that people add; their schema is long",
 	"create-webhook scope":         "is for operators in a session",
+	"syntax":                       "is explained on a page of the manual, which no description of an argument replaces",
+	"variants":                     "are documents in other languages; their schema is long",
 	"update-broadcast attachments": "are files that people add; their schema is long",
 }
 

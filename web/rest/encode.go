@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -80,27 +82,54 @@ func withoutLongTexts(v any) (short any, texts []longText) {
 		return v, nil
 	}
 	var to reflect.Value
-	for i := range from.NumField() {
-		text, ok := fieldText(from.Field(i))
-		if !ok || len(text) < longTextMin || !from.Type().Field(i).IsExported() {
-			continue
-		}
+	change := func(i int) reflect.Value {
 		if !to.IsValid() {
 			to = reflect.New(from.Type()).Elem()
 			to.Set(from)
 		}
+		return to.Field(i)
+	}
+	for i := range from.NumField() {
+		f := from.Field(i)
+		if !from.Type().Field(i).IsExported() {
+			continue
+		}
+		if f.Kind() == reflect.Map && f.Type().Elem().Kind() == reflect.Struct {
+			if short, found := withoutLongTextsInMap(f); len(found) > 0 {
+				change(i).Set(short)
+				texts = append(texts, found...)
+			}
+			continue
+		}
+		text, ok := fieldText(f)
+		if !ok || len(text) < longTextMin {
+			continue
+		}
 		mark := rand.Text()
 		texts = append(texts, longText{mark, text})
-		if to.Field(i).Kind() == reflect.Pointer {
-			to.Field(i).Set(reflect.ValueOf(&mark))
+		if f.Kind() == reflect.Pointer {
+			change(i).Set(reflect.ValueOf(&mark))
 		} else {
-			to.Field(i).SetString(mark)
+			change(i).SetString(mark)
 		}
 	}
 	if to.IsValid() {
 		return to.Interface(), texts
 	}
 	return v, nil
+}
+
+// withoutLongTextsInMap is withoutLongTexts for a map of structs, in the order in which it is encoded.
+func withoutLongTextsInMap(from reflect.Value) (to reflect.Value, texts []longText) {
+	to = reflect.MakeMap(from.Type())
+	keys := from.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, key := range keys {
+		short, found := withoutLongTexts(from.MapIndex(key).Interface())
+		to.SetMapIndex(key, reflect.ValueOf(short))
+		texts = append(texts, found...)
+	}
+	return to, texts
 }
 
 // fieldText returns the value of a string or *string field.

@@ -41,14 +41,6 @@ func (v *PropertyValue) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.WrongShape(d, "a string or a number")
 }
 
-// Plain returns the value for encoding as JSON.
-func (v PropertyValue) Plain() any {
-	if v.Type == app.NumberProperty {
-		return v.Number
-	}
-	return v.Text
-}
-
 // Schema implements openapi.SchemaProvider.
 func (PropertyValue) Schema(*openapi.Registry) *openapi.Schema {
 	return &openapi.Schema{OneOf: []*openapi.Schema{{Type: openapi.TypeString}, {Type: openapi.TypeNumber}}}
@@ -62,7 +54,7 @@ func (f FallbackValue) MarshalJSON() ([]byte, error) {
 	if f.Value == nil {
 		return []byte("null"), nil
 	}
-	return json.Marshal(PropertyValue(*f.Value).Plain())
+	return json.Marshal(f.Value.Plain())
 }
 
 // Schema implements openapi.SchemaProvider.
@@ -81,8 +73,45 @@ func (FallbackInput) Schema(r *openapi.Registry) *openapi.Schema {
 	return s
 }
 
-// VariableValues are strings and numbers by key, of bounded number. Null means absent; an empty
-// string is a value.
+// VariableValue is the value of a template's variable in a body: any JSON but null.
+type VariableValue app.PropertyValue
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (v *VariableValue) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	value, err := app.JSONValue(raw)
+	if err != nil {
+		return rest.NewShapeError(d.StackPointer(), err.Error())
+	}
+	*v = VariableValue(value)
+	return nil
+}
+
+// Schema implements openapi.SchemaProvider.
+func (VariableValue) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{}
+}
+
+// VariableFallback is the fallback of a template's variable in an answer, or null.
+type VariableFallback struct{ FallbackValue }
+
+// Schema implements openapi.SchemaProvider.
+func (VariableFallback) Schema(*openapi.Registry) *openapi.Schema {
+	return &openapi.Schema{Description: "null: none"}
+}
+
+// VariableFallbackInput is the fallback of a template's variable in a body.
+type VariableFallbackInput struct{ rest.Change[VariableValue] }
+
+// Schema implements openapi.SchemaProvider.
+func (VariableFallbackInput) Schema(r *openapi.Registry) *openapi.Schema {
+	return VariableFallback{}.Schema(r)
+}
+
+// VariableValues are values by key, of bounded number. Null means absent; an empty string is a value.
 type VariableValues map[string]app.PropertyValue
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -104,7 +133,7 @@ func (m *VariableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if err := json.UnmarshalDecode(d, &key); err != nil {
 			return err
 		}
-		var value rest.Change[PropertyValue]
+		var value rest.Change[VariableValue]
 		if err := json.UnmarshalDecode(d, &value); err != nil {
 			return err
 		}
@@ -120,6 +149,6 @@ func (m *VariableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // Schema implements openapi.SchemaProvider.
 func (VariableValues) Schema(r *openapi.Registry) *openapi.Schema {
 	most := app.MaxTemplateVariables
-	return &openapi.Schema{Type: openapi.TypeObject, AdditionalProperties: PropertyValue{}.Schema(r), MaxProperties: &most,
+	return &openapi.Schema{Type: openapi.TypeObject, AdditionalProperties: VariableValue{}.Schema(r), MaxProperties: &most,
 		Description: "A value for each variable of the template; variables with a fallback may be left out"}
 }

@@ -11,7 +11,7 @@ import (
 // blanks and control characters after the host percent-encoded. A link with a blank in its host,
 // which browsers do not follow, and links of other schemes are only trimmed.
 func NormalizeLink(link string) string {
-	if !strings.ContainsFunc(link, isEncoded) {
+	if isGraphicASCII(link) || !strings.ContainsFunc(link, isEncoded) {
 		return link
 	}
 	bare := strings.TrimFunc(link, func(r rune) bool { return r <= ' ' })
@@ -29,6 +29,16 @@ func NormalizeLink(link string) string {
 		return TrimBlanks(link)
 	}
 	return bare[:at] + PercentEncode(bare[at:], isEncoded)
+}
+
+// isGraphicASCII reports whether s holds nothing but visible ASCII characters.
+func isGraphicASCII(s string) bool {
+	for i := range len(s) {
+		if !isGraphic(s[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // isEncoded reports whether NormalizeLink encodes r.

@@ -99,7 +99,7 @@ func (m *importer) version(in *archive.Template, c *archive.Content) (app.Templa
 	input := app.TemplateInput{Name: in.Name, Alias: in.Alias, TemplateContent: content}
 	t, err := input.Validate(clock.Now())
 	if err == nil {
-		err = base.CheckDesign(content.Design)
+		err = base.CheckTemplate(&t.TemplateContent)
 	}
 	for i := range t.Variables { // Validate has set new ids
 		if v := &content.Variables[i]; v.ID != "" {
@@ -245,7 +245,7 @@ func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 	in.Rules.Compat = app.CompatResend // a file may be embedded
 	b, err := in.Validate(clock.Now())
 	if err == nil {
-		err = base.CheckDesign(in.Design)
+		err = base.CheckBroadcast(&b)
 	}
 	if none {
 		b.From = app.Address{}

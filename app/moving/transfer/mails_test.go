@@ -7,6 +7,7 @@ import (
 	"mailer/app"
 	"mailer/app/moving/transfer"
 	"mailer/app/rules/archive"
+	"mailer/app/sending/broadcasts"
 	"mailer/app/sending/mail"
 	"mailer/app/testing/testserver"
 )
@@ -41,9 +42,9 @@ func TestBroadcastWithoutSenderBecomesDraft(t *testing.T) {
 		}
 		_, err = w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, id, "", mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeValidation)
-		_, err = w.Services.Broadcasts.TestBroadcast(t.Context(), w.Key, id, []string{"me@example.net"}, mail.SendOptions{})
+		_, err = w.Services.Broadcasts.TestBroadcast(t.Context(), w.Key, id, []string{"me@example.net"}, "", mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeValidation)
-		_, _, err = w.Services.Reviews.PreviewBroadcast(t.Context(), w.Key, id, "", false)
+		_, err = w.Services.Reviews.PreviewBroadcast(t.Context(), w.Key, id, broadcasts.Look{})
 		testserver.Must(t, err)
 		_, err = w.Services.Broadcasts.UpdateBroadcast(t.Context(), w.Key, id, app.BroadcastPatch{From: "ann@" + testserver.TestDomain})
 		testserver.Must(t, err)

@@ -49,7 +49,7 @@ func OfMail(m *app.Mail, bulk bool, base string) *app.Insights {
 // OfBroadcast inspects a queued broadcast as a recipient without values gets it. Errors: those of
 // Compile.
 func OfBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
-	plain, frozen := *b, app.BroadcastSnapshot{}
+	plain, frozen := *b.In(""), app.BroadcastSnapshot{}
 	if b.Snapshot != nil {
 		frozen = *b.Snapshot
 	}
@@ -60,7 +60,7 @@ func OfBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
 	if err != nil {
 		return nil, err
 	}
-	sample := mail.Mail(s, &app.BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Flatten()
+	sample := mail.Partial(s, &app.BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Flatten()
 	if b.HTML == "" {
 		frozen.Tracking = nil
 	}

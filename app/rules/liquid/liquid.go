@@ -100,9 +100,9 @@ type Env struct {
 	// Lookup returns the value of a name of the Scope, or of "contact.KEY".
 	Lookup func(name string) (Value, bool)
 	Now    time.Time
-	// Missing is called for "contact.KEY" that an output uses although it is absent or empty, and
-	// that no default replaces; nil: not called.
-	Missing func(path string)
+	// Missing returns what an output shows for "contact.KEY" that is absent or empty, and that no
+	// default replaces; nil: nothing.
+	Missing func(path string) Value
 	// Removed is called for a value that was to be a whole address and that is none of http, https,
 	// mailto and tel. Nothing is written for it; nil: not called.
 	Removed func(tok *Token)

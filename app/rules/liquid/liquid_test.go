@@ -68,7 +68,7 @@ func (d *document) env() *Env {
 			return v, v.kind != nilKind
 		},
 		Now:     now,
-		Missing: func(path string) { d.missing = append(d.missing, path) },
+		Missing: func(path string) Value { d.missing = append(d.missing, path); return Value{} },
 		Removed: func(tok *Token) { d.removed = append(d.removed, tok.Text) },
 	}
 }

@@ -328,7 +328,7 @@ func (r *run) operand(o *operand, report bool) Value {
 		}
 	}
 	if report && o.contact != "" && r.env.Missing != nil && (v.kind == nilKind || v.isEmpty()) {
-		r.env.Missing(o.contact)
+		v = r.env.Missing(o.contact)
 	}
 	return v
 }

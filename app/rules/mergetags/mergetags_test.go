@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"mailer/app"
@@ -242,7 +243,7 @@ func TestConvertedTagsRender(t *testing.T) {
 	}
 	text := func(v string) app.PropertyValue { return app.PropertyValue{Type: app.StringProperty, Text: v} }
 	contact := &app.Contact{Email: "c@example.com", FirstName: "Ada", Properties: map[string]app.PropertyValue{"site": text("https://x.example")}}
-	mail := b.Mail(nil, &app.BroadcastRecipient{Email: contact.Email, Fields: b.Fields(contact)})
+	mail := b.Partial(nil, &app.BroadcastRecipient{Email: contact.Email, Fields: b.Fields(contact)})
 	if got, want := mail.Bodies.HTML.String(), `<a href="https://x.example">Ada &amp; Tom &amp; Co</a>{% if x %}`; got != want || mail.Subject != "c@example.com" {
 		t.Errorf("the broadcast says %s: %s", mail.Subject, got)
 	}
@@ -253,7 +254,7 @@ func TestConvertedTagsRender(t *testing.T) {
 		c.Variables = append(c.Variables, app.TemplateVariable{Key: key, Type: app.StringProperty})
 		values[key] = text("<" + key + ">")
 	}
-	out, err := render.Template(c, values, false, 1000)
+	out, err := render.Template(c, values, false, time.Time{}, 1000)
 	if err != nil || out.HTML != "&lt;first_name&gt; &lt;last_name&gt;: &lt;order&gt;{{\u2060{" {
 		t.Errorf("the template says %+v, %v", out, err)
 	}

@@ -38,14 +38,11 @@ var maybeRaw = regexp.MustCompile(`<%[^<>\n]{1,100}%>|\[%[^\[\]\n]{1,100}%\]|\{\
 // mayBeRawStarts are the texts with which matches of maybeRaw begin.
 var mayBeRawStarts = []string{"<%", "[%", "{$", "%%", "${", "[["}
 
-// Field is a text with its field name in the API.
-type Field struct{ Name, Text string }
-
-// FindRaw returns the tags of other services in fields, at most maxNamed of each field and kind,
-// the certain ones of a field first. It takes linear time.
-func FindRaw(fields ...Field) (found []RawTag) {
-	for _, f := range fields {
-		found = append(found, rawIn(f.Name, f.Text)...)
+// FindRaw returns the tags of other services in texts, at most maxNamed of each text and kind, the
+// certain ones of a text first. It takes linear time.
+func FindRaw(parts ...app.Part) (found []RawTag) {
+	for _, p := range parts {
+		found = append(found, rawIn(p.Field, p.Text)...)
 	}
 	return found
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mailer/app"
 )
 
 func TestFindRaw(t *testing.T) {
@@ -31,7 +33,7 @@ func TestFindRaw(t *testing.T) {
 		"{{ never closed": "", "}} {{": "",
 	} {
 		var got []string
-		for _, tag := range FindRaw(Field{"html", text}) {
+		for _, tag := range FindRaw(app.Part{Field: "html", Text: text}) {
 			mark := ""
 			if tag.Certain {
 				mark = " !"
@@ -47,7 +49,7 @@ func TestFindRaw(t *testing.T) {
 func FuzzFindRaw(f *testing.F) {
 	f.Add("a {{ b }} {{{FIRST_NAME}}} *|X|* {% y %} %7B%7B z %7D%7D")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, tag := range FindRaw(Field{"html", text}) {
+		for _, tag := range FindRaw(app.Part{Field: "html", Text: text}) {
 			if tag.Line < 1 || tag.Line > 1+strings.Count(text, "\n") || tag.Text == "" {
 				t.Errorf("%q: %+v", text, tag)
 			}

@@ -15,6 +15,7 @@ import (
 	"mailer/app"
 	"mailer/app/kit/htmltext"
 	"mailer/app/kit/mailbox"
+	"mailer/app/rules/liquid"
 	"mailer/app/rules/tracking"
 )
 
@@ -34,13 +35,31 @@ type Broadcast struct {
 	html      *compiledText // nil: none
 	text      *compiledText // nil: none
 	fields    map[string]bool
+	open      []missingSlot     // placeholders without a fallback
+	keys      []string          // of the contact, that Liquid reads
+	numbers   map[string]bool   // properties that are numbers
+	fallbacks map[string]string // of properties
 	files     []app.Attachment
+
+	deriveText bool // the text is derived from each recipient's HTML
+
+	variants map[string]*Broadcast // by language; nil: none
+	position []int                 // of links among those of all languages; nil: as in links
+	shared   []string              // links of all languages
 }
 
 // Compile parses a broadcast's content once for all recipients. Without BroadcastContent.Snapshot
 // nothing is tracked, properties have no fallbacks, and there is no unsubscribe link. Errors:
 // CodeValidation as for the input of a broadcast.
 func Compile(b *app.Broadcast) (*Broadcast, error) {
+	if len(b.Variants) > 0 {
+		return compileLanguages(b)
+	}
+	return compileContent(b)
+}
+
+// compileContent is Compile for one language.
+func compileContent(b *app.Broadcast) (*Broadcast, error) {
 	b = repaired(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
 		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{}, files: b.Attachments,
@@ -70,16 +89,14 @@ func repaired(b *app.Broadcast) *app.Broadcast {
 type compiler struct {
 	broadcast *app.Broadcast
 	mail      *Broadcast
-	fallbacks map[string]string // of properties
-	open      []missingSlot     // placeholders without a fallback
-	clicks    Clicks            // to show after links
+	clicks    Clicks // to show after links
 }
 
 // frame sets everything except for the bodies.
 func (c *compiler) frame() (err error) {
 	b, m := c.broadcast, c.mail
 	if f := b.Snapshot; f != nil {
-		c.fallbacks, m.pages, m.tracking = f.Fallbacks, f.Pages, f.Tracking
+		m.fallbacks, m.pages, m.tracking, m.numbers = f.Fallbacks, f.Pages, f.Tracking, f.Numbers
 		if m.tracking != nil {
 			m.trackHost = tracking.BaseHost(m.tracking)
 		}
@@ -123,6 +140,9 @@ func unescaped(s string) string { return s }
 
 // plain compiles a plain text. escape escapes a value for it.
 func (c *compiler) plain(field, s string, escape func(string) string) (*compiledText, error) {
+	if c.broadcast.Syntax == app.LiquidSyntax {
+		return c.plainLiquid(field, s, escape)
+	}
 	var out textBuilder
 	for whole := s; ; {
 		before, p, after, found, err := app.NextPlaceholder(s)
@@ -131,7 +151,7 @@ func (c *compiler) plain(field, s string, escape func(string) string) (*compiled
 		}
 		out.add(escape(before))
 		if !found {
-			return out.done(), nil
+			return c.done(field, &out)
 		}
 		link := ""
 		if field == "text" {
@@ -144,22 +164,28 @@ func (c *compiler) plain(field, s string, escape func(string) string) (*compiled
 
 // compiledText is a compiled part of the content.
 type compiledText struct {
-	steps []textStep
-	wide  bool
-	bytes int64 // of fixed text
+	steps   []textStep
+	program *liquid.Template // its leaves are the steps; nil: no Liquid
+	wide    bool
+	bytes   int64 // of fixed text
 }
 
-// textStep is a fixed text and a variable one after it.
+// textStep is a fixed text and a variable one after it, or a part of Liquid.
 type textStep struct {
-	fixed *app.SharedText           // nil: none
-	fill  func(f *fillState) string // nil: none
+	fixed   *app.SharedText           // nil: none
+	fill    func(f *fillState) string // nil: none
+	token   *liquid.Token             // output or tag; nil: none
+	source  *string                   // what fill replaces, for the text that is derived; nil: what fill returns
+	link    *filledLink               // begins here: what follows is its value; nil: none
+	linkEnd bool
 }
 
 // textBuilder builds a compiledText.
 type textBuilder struct {
-	out   compiledText
-	fixed strings.Builder
-	high  int // non-ASCII bytes
+	out    compiledText
+	fixed  strings.Builder
+	high   int  // non-ASCII bytes
+	liquid bool // a step is a part of Liquid
 }
 
 // add appends fixed text.
@@ -172,27 +198,44 @@ func (b *textBuilder) add(s string) {
 }
 
 // fill appends a variable text.
-func (b *textBuilder) fill(fill func(f *fillState) string) {
-	step := textStep{fill: fill}
-	if b.fixed.Len() > 0 {
-		step.fixed = &app.SharedText{Text: b.fixed.String()}
-		b.fixed.Reset()
-	}
-	b.out.steps = append(b.out.steps, step)
+func (b *textBuilder) fill(fill func(f *fillState) string) { b.step(textStep{fill: fill}) }
+
+// token appends a part of Liquid.
+func (b *textBuilder) token(t *liquid.Token) {
+	b.liquid = true
+	b.step(textStep{token: t})
 }
 
-// done returns the text.
+// step appends a step without fixed text, after the fixed text so far.
+func (b *textBuilder) step(s textStep) {
+	if b.fixed.Len() > 0 {
+		s.fixed = &app.SharedText{Text: b.fixed.String()}
+		b.fixed.Reset()
+	}
+	b.out.steps = append(b.out.steps, s)
+}
+
+// done returns the text without a program.
 func (b *textBuilder) done() *compiledText {
 	if b.fixed.Len() > 0 {
-		b.fill(nil)
+		b.step(textStep{})
 	}
 	b.out.wide = b.high > int(b.out.bytes)/3
 	return &b.out
 }
 
+// done returns the text of a field. Errors: CodeValidation.
+func (c *compiler) done(field string, b *textBuilder) (*compiledText, error) {
+	t := b.done()
+	if !b.liquid {
+		return t, nil
+	}
+	return t, c.build(field, t)
+}
+
 // fill adds a line end to a body that could be empty: a mail needs a body.
 func (t *compiledText) fill() {
-	if t != nil && t.bytes == 0 {
+	if t != nil && t.bytes == 0 && t.program == nil {
 		t.steps = append(t.steps, textStep{fixed: &app.SharedText{Text: "\n"}})
 	}
 }
@@ -244,10 +287,10 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 		c.mail.fields[s.field] = true
 	}
 	if key, ok := strings.CutPrefix(s.field, app.PropertyPrefix); ok && !p.HasFallback {
-		s.fallback = escape(cleanValue(valueOf(c.fallbacks, key)))
+		s.fallback = escape(cleanValue(valueOf(c.mail.fallbacks, key)))
 	}
 	if !p.HasFallback && s.fallback == "" {
-		c.open = append(c.open, missingSlot{p.Key, s.field})
+		c.mail.open = append(c.mail.open, missingSlot{p.Key, s.field})
 	}
 	return s
 }
@@ -307,10 +350,15 @@ type fillState struct {
 	mail      *Broadcast
 	sealer    *app.Sealer
 	recipient *app.BroadcastRecipient
-	page      string   // URL of the unsubscribe page; empty: unknown
-	view      string   // URL of the page that shows the mail, created on demand
-	tokens    []string // of tracked links by number, created on demand
-	bytes     int      // of filled values
+	page      string        // URL of the unsubscribe page; empty: unknown
+	view      string        // URL of the page that shows the mail, created on demand
+	tokens    []targetToken // of tracked links by number, created on demand
+	bytes     int           // of filled values
+
+	values  *liquid.Env // of Liquid, created on demand
+	missing []string    // what Liquid used and the contact does not have
+	removed int         // links whose address was none
+	err     error       // of Liquid
 }
 
 // maxFilled is the maximum size of values in one mail: a short content that repeats them must not
@@ -361,6 +409,7 @@ func (f *fillState) value(field string) string {
 // Fields returns the values of a contact that the content uses, to be stored as
 // BroadcastRecipient.Fields; nil: none.
 func (b *Broadcast) Fields(c *app.Contact) map[string]string {
+	b = b.in(b.Language(c))
 	var out map[string]string
 	for field := range b.fields {
 		v := contactValue(c, field)
@@ -393,7 +442,12 @@ func contactValue(c *app.Contact, field string) string {
 }
 
 // Links returns the distinct tracked targets by number, with their placeholders.
-func (b *Broadcast) Links() []string { return b.links }
+func (b *Broadcast) Links() []string {
+	if b.variants != nil {
+		return b.shared
+	}
+	return b.links
+}
 
 // Size returns the approximate memory of the compiled broadcast in bytes, with the contents of its
 // attachments in encoded form.
@@ -408,6 +462,9 @@ func (b *Broadcast) Size() int64 {
 	for _, link := range b.links {
 		n += int64(len(link))
 	}
+	for _, v := range b.variants {
+		n += v.Size() - app.SumSizes(v.files)*4/3
+	}
 	return n + app.SumSizes(b.files)*4/3
 }
 
@@ -415,8 +472,10 @@ func (b *Broadcast) Size() int64 {
 func (b *Broadcast) Attachments() []app.Attachment { return b.files }
 
 // Mail returns the mail to one recipient. It is deterministic. A missing value is replaced by the
-// placeholder's own fallback, the property's, or nothing. No value can make it fail.
-func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
+// placeholder's own fallback, the property's, or nothing. With ErrLimit, which only
+// Liquid causes, it is not whole.
+func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) (*app.Mail, error) {
+	b = b.in(r.Language)
 	to := recipientAddress(r.Email)
 	f := &fillState{mail: b, sealer: s, recipient: r}
 	headers := []app.Header{b.listID}
@@ -425,17 +484,45 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 		f.page = s.UnsubscribeURL(b.pages, app.PageLink{TeamID: b.teamID, TopicID: b.topicID, Address: hash, Source: r.ID})
 		headers = append(headers, app.UnsubscribeHeaders(f.page)...)
 	}
-	return &app.Mail{
+	m := &app.Mail{
 		From: b.from, To: []app.Address{to}, ReplyTo: b.replyTo, Headers: headers, TopicID: b.topicID,
-		Subject: app.CutText(b.subject.body(f).String(), app.MaxSubject),
-		Bodies:  &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)}, Attachments: b.files,
+		Subject: b.subjectOf(f), Bodies: b.bodies(f), Attachments: b.files,
 	}
+	return m, f.err
+}
+
+// Partial returns the mail to one recipient as far as it can be rendered.
+func (b *Broadcast) Partial(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
+	m, _ := b.Mail(s, r)
+	return m
+}
+
+// subjectOf returns the subject of the mail to one recipient.
+func (b *Broadcast) subjectOf(f *fillState) string {
+	return app.CutText(b.subject.body(f).String(), app.MaxSubject)
+}
+
+// bodies returns the bodies of the mail to one recipient.
+func (b *Broadcast) bodies(f *fillState) *app.Bodies {
+	if !b.deriveText {
+		return &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)}
+	}
+	var source strings.Builder
+	source.Grow(int(b.html.bytes))
+	out := &app.Bodies{HTML: b.html.run(f, &source)}
+	if text := htmltext.PlainText(source.String()); text != "" {
+		out.Text = &app.Body{Pieces: []app.Piece{{Personal: text}}}
+	}
+	return out
 }
 
 // body fills the text for a recipient; nil: none.
 func (t *compiledText) body(f *fillState) *app.Body {
 	if t == nil {
 		return nil
+	}
+	if t.program != nil {
+		return t.run(f, nil)
 	}
 	out := &app.Body{NonASCII: t.wide, Pieces: make([]app.Piece, len(t.steps))}
 	for i := range t.steps {
@@ -446,6 +533,12 @@ func (t *compiledText) body(f *fillState) *app.Body {
 		}
 	}
 	return out
+}
+
+// Subject returns the subject of the mail to one recipient.
+func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
+	b = b.in(r.Language)
+	return b.subjectOf(&fillState{mail: b, recipient: r})
 }
 
 // recipientAddress parses a contact's address, its domain in A-labels.
@@ -468,8 +561,3 @@ func escapeBare(s string) string {
 }
 
 var bareEscaper = strings.NewReplacer(" ", "&#32;", "\t", "&#9;", "\n", "&#10;", "\f", "&#12;", "\r", "&#13;", "=", "&#61;", "`", "&#96;")
-
-// Subject returns the subject of the mail to one recipient.
-func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
-	return app.CutText(b.subject.body(&fillState{mail: b, recipient: r}).String(), app.MaxSubject)
-}

@@ -2,12 +2,13 @@ package render
 
 import (
 	"html"
+	"slices"
 	"strings"
 
 	nethtml "golang.org/x/net/html"
 
-	"mailer/app"
 	"mailer/app/kit/htmltext"
+	"mailer/app/rules/liquid"
 	"mailer/app/rules/tracking"
 )
 
@@ -15,16 +16,18 @@ import (
 func (c *compiler) html() error {
 	b := c.broadcast
 	marks := newMarks(b.HTML, b.Preview)
-	source, err := marks.put(b.HTML, nil)
+	source, err := c.marked(marks, "html", b.HTML, nil)
 	if err != nil {
-		return app.Invalid("html", "%s", err)
+		return err
 	}
 	if b.Text == nil {
-		c.derivedText(marks, source)
+		if err := c.derivedText(marks, source); err != nil {
+			return err
+		}
 	}
-	preview, err := marks.put(b.Preview, html.EscapeString)
+	preview, err := c.marked(marks, "preview_text", b.Preview, html.EscapeString)
 	if err != nil {
-		return app.Invalid("preview_text", "%s", err)
+		return err
 	}
 	if preview != "" {
 		at := bodyStart(source)
@@ -34,28 +37,39 @@ func (c *compiler) html() error {
 		source = marks.badged(source, c.clicks)
 	}
 	h := htmlCompiler{compiler: c, marks: marks, source: source, bare: marks.bare(source)}
-	c.mail.html = h.compile()
-	return nil
+	c.mail.html, err = h.compile()
+	return err
 }
 
-// derivedText compiles the text derived from marked HTML. Fallbacks are HTML there.
-func (c *compiler) derivedText(marks *marks, source string) {
+// derivedText compiles the text derived from marked HTML. Fallbacks are HTML there. With tags of
+// Liquid the text is derived from the HTML of each recipient.
+func (c *compiler) derivedText(marks *marks, source string) error {
+	if slices.ContainsFunc(marks.list, func(m mark) bool { return m.token != nil && m.token.Kind == liquid.Tag }) {
+		c.mail.deriveText = true
+		return nil
+	}
 	const brace = "{{{" // so that a link to a mark is treated like one to a placeholder
 	source = htmltext.PlainText(strings.ReplaceAll(source, marks.prefix, brace+marks.prefix))
 	if source == "" {
-		return
+		return nil
 	}
 	var out textBuilder
 	for whole := source; ; {
 		before, p, after, found := marks.cut(source)
 		if !found {
 			out.add(before)
-			c.mail.text = out.done()
-			return
+			var err error
+			c.mail.text, err = c.done("html", &out)
+			return err
 		}
 		out.add(strings.TrimSuffix(before, brace))
 		at := len(whole) - len(source) + len(before)
-		out.fill(c.slotAt(whole[:at], p, htmltext.PlainText(p.Fallback), unescaped).escaped)
+		if p.token != nil {
+			out.token(textOutput(p.token, inQuery(strings.TrimSuffix(whole[:at], brace))))
+			source = after
+			continue
+		}
+		out.fill(c.slotAt(whole[:at], p.Placeholder, htmltext.PlainText(p.Fallback), unescaped).escaped)
 		source = after
 	}
 }
@@ -71,11 +85,11 @@ type htmlCompiler struct {
 
 // compile cuts the source at its marks, at tracked links, and at the position of the pixel, as
 // tracking.Track does.
-func (h *htmlCompiler) compile() *compiledText {
+func (h *htmlCompiler) compile() (*compiledText, error) {
 	t := h.mail.tracking
 	if t == nil {
 		h.add(0, len(h.source))
-		return h.out.done()
+		return h.done("html", &h.out)
 	}
 	scanned := tracking.ScanLinks(h.source, h.mayTrack)
 	if !t.Click {
@@ -98,23 +112,32 @@ func (h *htmlCompiler) compile() *compiledText {
 		at = scanned.End
 	}
 	h.add(at, len(h.source))
-	return h.out.done()
+	return h.done("html", &h.out)
 }
 
 // add compiles a range of the source.
 func (h *htmlCompiler) add(from, to int) {
 	for _, p := range h.parts(from, to) {
-		h.out.add(p.text)
-		if p.slot != nil {
-			h.out.fill(p.slot.escaped)
-		}
+		h.out.part(p)
 	}
 }
 
-// textPart is a fixed text and the slot after it; nil: none.
+// textPart is a fixed text, and the slot or the part of Liquid after it.
 type textPart struct {
-	text string
-	slot *slot
+	text  string
+	slot  *slot         // nil: none
+	token *liquid.Token // nil: none
+}
+
+// part appends a part.
+func (b *textBuilder) part(p textPart) {
+	b.add(p.text)
+	if p.slot != nil {
+		b.fill(p.slot.escaped)
+	}
+	if p.token != nil {
+		b.token(p.token)
+	}
 }
 
 // parts cuts a range of the source at its marks.
@@ -124,11 +147,16 @@ func (h *htmlCompiler) parts(from, to int) (out []textPart) {
 		if !found {
 			return append(out, textPart{text: before})
 		}
+		if p.token != nil {
+			out = append(out, textPart{text: before, token: p.token})
+			from = to - len(after)
+			continue
+		}
 		escape := html.EscapeString
 		if h.bare[from+len(before)] {
 			escape = escapeBare
 		}
-		out = append(out, textPart{before, h.slotAt(h.source[:from+len(before)], p, p.Fallback, escape)})
+		out = append(out, textPart{text: before, slot: h.slotAt(h.source[:from+len(before)], p.Placeholder, p.Fallback, escape)})
 		from = to - len(after)
 	}
 }
@@ -137,7 +165,7 @@ func (h *htmlCompiler) parts(from, to int) (out []textPart) {
 func (h *htmlCompiler) pixel() {
 	before, after := tracking.Pixel(h.mail.tracking)
 	h.out.add(before)
-	h.out.fill(func(f *fillState) string { return tracking.OpenToken(f.sealer, f.recipient.ID) })
+	h.out.step(textStep{fill: func(f *fillState) string { return tracking.OpenToken(f.sealer, f.recipient.ID) }})
 	h.out.add(after)
 }
 

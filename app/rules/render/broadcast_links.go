@@ -3,6 +3,7 @@ package render
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mailer/app"
@@ -17,7 +18,7 @@ func (h *htmlCompiler) mayTrack(target string) bool {
 	if !found {
 		return tracking.Trackable(target)
 	}
-	rest := h.marks.replaced(after, func(app.Placeholder) string { return "x" })
+	rest := h.marks.replaced(after, func(mark) string { return "x" })
 	if _, ok := app.CutScheme(before); ok {
 		return tracking.Trackable(htmltext.NormalizeLink(before + "x" + rest))
 	}
@@ -44,7 +45,7 @@ func (h *htmlCompiler) numbered(links []tracking.LinkValue) (out []numberedLink)
 		if !known {
 			n = len(numbers)
 			numbers[link.Target] = n
-			h.mail.links = append(h.mail.links, h.marks.replaced(link.Target, app.Placeholder.String))
+			h.mail.links = append(h.mail.links, h.marks.replaced(link.Target, mark.String))
 		}
 		out = append(out, numberedLink{link, n})
 	}
@@ -58,7 +59,12 @@ func (h *htmlCompiler) link(link numberedLink) {
 		before, after = `"`+before, `"`
 	}
 	if _, _, _, filled := h.marks.cut(link.Target); filled {
-		h.out.fill(h.filledLink(link, before, after).fill)
+		h.variableLink(h.filledLink(link, before, after))
+		return
+	}
+	if h.mail.deriveText {
+		source := h.source[link.From:link.To]
+		h.out.step(textStep{source: &source, fill: func(f *fillState) string { return before + f.clickToken(link.number, link.Target) + after }})
 		return
 	}
 	h.out.add(before)
@@ -66,16 +72,32 @@ func (h *htmlCompiler) link(link numberedLink) {
 	h.out.add(after)
 }
 
+// targetToken is the token of a link to a target.
+type targetToken struct{ target, token string }
+
 // clickToken returns the token of a link.
 func (f *fillState) clickToken(number int, target string) string {
 	if f.tokens == nil {
-		f.tokens = make([]string, len(f.mail.links))
+		f.tokens = make([]targetToken, len(f.mail.links))
 	}
-	if f.tokens[number] == "" {
-		f.tokens[number] = tracking.ClickToken(f.sealer, tracking.ClickLink{
-			TeamID: f.mail.teamID, EmailID: f.recipient.ID, Host: f.mail.trackHost, Link: number, Links: len(f.tokens), Target: target})
+	if known := &f.tokens[number]; known.token == "" || known.target != target { // a link in a loop has several targets
+		*known = targetToken{target, tracking.ClickToken(f.sealer, tracking.ClickLink{
+			TeamID: f.mail.teamID, EmailID: f.recipient.ID, Host: f.mail.trackHost, Link: f.mail.linkNumber(number), Links: len(f.tokens), Target: target})}
 	}
-	return f.tokens[number]
+	return f.tokens[number].token
+}
+
+// variableLink adds a link whose target depends on the recipient.
+func (h *htmlCompiler) variableLink(l *filledLink) {
+	if !h.mail.deriveText && !slices.ContainsFunc(l.value, func(p textPart) bool { return p.token != nil }) {
+		h.out.fill(l.fill)
+		return
+	}
+	h.out.step(textStep{link: l})
+	for _, p := range l.value {
+		h.out.part(p)
+	}
+	h.out.step(textStep{linkEnd: true})
 }
 
 // filledLink is a link whose target depends on the recipient.
@@ -93,6 +115,10 @@ func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *fill
 	l := &filledLink{before: before, after: after, number: link.number, value: h.parts(link.From, link.To)}
 	rest := link.Target
 	for _, part := range l.value {
+		if part.token != nil {
+			l.target = nil
+			return l
+		}
 		if part.slot == nil {
 			l.target = append(l.target, textPart{text: rest})
 			return l
@@ -102,7 +128,7 @@ func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *fill
 			return l
 		}
 		text, _, after, _ := h.marks.cut(rest)
-		l.target = append(l.target, textPart{text, part.slot})
+		l.target = append(l.target, textPart{text: text, slot: part.slot})
 		rest = after
 	}
 	return l
@@ -117,9 +143,14 @@ func (l *filledLink) fill(f *fillState) string {
 			value.WriteString(p.slot.escaped(f))
 		}
 	}
-	target := htmltext.NormalizeLink(l.targetOf(f, value.String()))
+	return l.tracked(f, value.String(), l.targetOf(f, value.String()))
+}
+
+// tracked returns the tracked link to a target, or value if it can't be tracked.
+func (l *filledLink) tracked(f *fillState, value, target string) string {
+	target = htmltext.NormalizeLink(target)
 	if !tracking.Trackable(target) || tracking.IsPage(f.mail.tracking, target) || target == f.page {
-		return value.String()
+		return value
 	}
 	return l.before + f.clickToken(l.number, target) + l.after
 }

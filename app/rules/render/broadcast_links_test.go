@@ -121,7 +121,7 @@ func TestBroadcastLinks(t *testing.T) {
 		{map[string]string{"property:X": `a\b`, "property:U": " http://u.test/a b "}, map[string]int{"https://a.test/?a=1&b=2": 0, "http://u.test/a%20b": 2}},
 		{map[string]string{"property:U": apptest.Pages + "/preferences/x"}, map[string]int{"https://a.test/?a=1&b=2": 0, "https://b.test/y": 1}},
 	} {
-		mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Flatten()
+		mail := m.Partial(s, &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Flatten()
 		got := map[string]int{}
 		scanned := tracking.Scan(mail.HTML)
 		scanned.Rewrite(mail.HTML, func(target string) string {
@@ -180,7 +180,7 @@ func FuzzBroadcast(f *testing.F) {
 			return
 		}
 		fields := map[string]string{"first_name": value, "property:X": value, "property:U": value}
-		mail := m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Flatten()
+		mail := m.Partial(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Flatten()
 		if len(mail.Subject) > app.MaxSubject || strings.ContainsAny(mail.Subject, "\r\n\x00") {
 			t.Errorf("subject %q", mail.Subject)
 		}

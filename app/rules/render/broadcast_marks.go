@@ -7,14 +7,29 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/rules/liquid"
 )
 
-// marks replaces placeholders while the HTML is parsed: by words that have no meaning in HTML and
-// do not occur otherwise.
+// marks replaces placeholders, and outputs and tags of Liquid, while the HTML is parsed: by words
+// that have no meaning in HTML and do not occur otherwise.
 type marks struct {
 	prefix  string
 	numbers map[app.Placeholder]int
-	list    []app.Placeholder // by number
+	list    []mark // by number
+}
+
+// mark is what a mark stands for: a placeholder, or an output or a tag of Liquid.
+type mark struct {
+	app.Placeholder
+	token *liquid.Token // nil: a placeholder
+}
+
+// String returns the mark as it is written in the content.
+func (m mark) String() string {
+	if m.token != nil {
+		return m.token.Text
+	}
+	return m.Placeholder.String()
 }
 
 // newMarks returns marks that the texts can't contain, since they include a hash of the texts.
@@ -53,13 +68,32 @@ func (m *marks) of(p app.Placeholder) string {
 	if !known {
 		n = len(m.list)
 		m.numbers[p] = n
-		m.list = append(m.list, p)
+		m.list = append(m.list, mark{Placeholder: p})
 	}
-	return m.prefix + strconv.Itoa(n) + "x"
+	return m.word(n)
+}
+
+func (m *marks) word(n int) string { return m.prefix + strconv.Itoa(n) + "x" }
+
+// putTokens joins tokens, each but text replaced by a mark.
+func (m *marks) putTokens(tokens []liquid.Token) string {
+	var b strings.Builder
+	for i := range tokens {
+		switch t := &tokens[i]; t.Kind {
+		case liquid.Text:
+			b.WriteString(t.Text)
+		case liquid.Placeholder:
+			b.WriteString(m.of(t.Placeholder))
+		default:
+			b.WriteString(m.word(len(m.list)))
+			m.list = append(m.list, mark{token: t})
+		}
+	}
+	return b.String()
 }
 
 // cut splits s at its first mark.
-func (m *marks) cut(s string) (before string, p app.Placeholder, after string, found bool) {
+func (m *marks) cut(s string) (before string, p mark, after string, found bool) {
 	before, rest, found := strings.Cut(s, m.prefix)
 	if !found {
 		return s, p, "", false
@@ -73,7 +107,7 @@ func (m *marks) cut(s string) (before string, p app.Placeholder, after string, f
 }
 
 // replaced returns s with its marks replaced.
-func (m *marks) replaced(s string, by func(p app.Placeholder) string) string {
+func (m *marks) replaced(s string, by func(p mark) string) string {
 	var b strings.Builder
 	for {
 		before, p, after, found := m.cut(s)

@@ -31,7 +31,7 @@ func compileTest(t testing.TB, b *app.Broadcast) *Broadcast {
 // rendered returns the mail to one recipient with strings as bodies.
 func rendered(t testing.TB, b *app.Broadcast, fields map[string]string) *app.Mail {
 	t.Helper()
-	return compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Flatten()
+	return compileTest(t, b).Partial(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Flatten()
 }
 
 func TestBroadcastMail(t *testing.T) {
@@ -178,7 +178,7 @@ func TestBroadcastHeaders(t *testing.T) {
 	s := apptest.Sealer(t, 0)
 	for _, c := range []struct{ topic, segment, id string }{{"", "", apptest.Team}, {"", testSegment, testSegment}, {testTopic, testSegment, testTopic}} {
 		b.TopicID, b.SegmentID = c.topic, c.segment
-		m := compileTest(t, b).Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "Ann@Example.ORG"}).Flatten()
+		m := compileTest(t, b).Partial(s, &app.BroadcastRecipient{ID: testRecipient, Email: "Ann@Example.ORG"}).Flatten()
 		page := s.UnsubscribeURL(apptest.Pages, app.PageLink{TeamID: apptest.Team, TopicID: c.topic, Address: s.AddressHash(apptest.Team, app.KeyOf("ann@example.org")), Source: testRecipient})
 		want := []app.Header{{Name: "List-Id", Value: "<" + c.id + ".acme.test>"}, {Name: "List-Unsubscribe", Value: "<" + page + ">"}, {Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"}}
 		if !slices.Equal(m.Headers, want) {
@@ -195,7 +195,7 @@ func TestBroadcastHeaders(t *testing.T) {
 
 func TestInternationalAddressHash(t *testing.T) {
 	s := apptest.Sealer(t, 0)
-	m := compileTest(t, apptest.Broadcast("x")).Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "jörg@Bücher.example"})
+	m := compileTest(t, apptest.Broadcast("x")).Partial(s, &app.BroadcastRecipient{ID: testRecipient, Email: "jörg@Bücher.example"})
 	_, key, err := app.ParseBareAddress("jörg@Bücher.example")
 	if err != nil || m.To[0].Key() != key {
 		t.Fatalf("%v %q, want %q", err, m.To[0].Key(), key)
@@ -218,7 +218,7 @@ func TestNoUnsubscribeLinkWithoutPages(t *testing.T) {
 func TestBodyIsNeverEmpty(t *testing.T) {
 	for _, content := range []string{"{{{X}}}", "{{{X}}}{{{Y}}}", "{{{X|}}}"} {
 		b := apptest.Broadcast(content)
-		m := compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"})
+		m := compileTest(t, b).Partial(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"})
 		if !m.HasBody() || m.Flatten().HTML == "" {
 			t.Errorf("%s: html %q", content, m.Flatten().HTML)
 		}
@@ -315,7 +315,7 @@ func TestHostileContactValues(t *testing.T) {
 	s := apptest.Sealer(t, 0)
 	for _, email := range []string{"", "@", "no address", "a@b@c", "\"a b\"@c.test", "ann@example.org\r\nBcc: x@y.z", "<a@b.test>", "\xff@\xff.test", app.Erased, strings.Repeat("x", 5000) + "@b.test", "a@\x00"} {
 		for _, value := range []string{"", "\x00", "\xff\xfe", "\r\n.\r\n", strings.Repeat("{", 5000), strings.Repeat("<", 5000), "https://a.test/\r\nx", "javascript:1", strings.Repeat("é", 100_000)} {
-			mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: email, Fields: map[string]string{"property:X": value}}).Flatten()
+			mail := m.Partial(s, &app.BroadcastRecipient{ID: testRecipient, Email: email, Fields: map[string]string{"property:X": value}}).Flatten()
 			if strings.ContainsAny(mail.Subject, "\r\n\x00") || app.HasControl(mail.To[0].Mailbox()) || !utf8.ValidString(mail.HTML+mail.Text+mail.Subject) || strings.Contains(mail.HTML, "\x00") {
 				t.Errorf("%q, %.20q: subject %q, to %q", email, value, mail.Subject, mail.To)
 			}
@@ -331,10 +331,10 @@ func TestCompiledBroadcastIsConcurrent(t *testing.T) {
 	var work sync.WaitGroup
 	for n := range int64(8) {
 		r := &app.BroadcastRecipient{ID: app.BroadcastEmailID(mails, n), Email: "a@b.test", Fields: map[string]string{"first_name": "Ann"}}
-		want := m.Mail(s, r).Flatten().HTML
+		want := m.Partial(s, r).Flatten().HTML
 		work.Go(func() {
 			for range 50 {
-				if got := m.Mail(s, r).Flatten().HTML; got != want {
+				if got := m.Partial(s, r).Flatten().HTML; got != want {
 					t.Errorf("%s\n%s", got, want)
 				}
 			}
@@ -369,7 +369,7 @@ func TestHostileSources(t *testing.T) {
 			}
 			continue
 		}
-		got := m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Flatten().HTML
+		got := m.Partial(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Flatten().HTML
 		if got == "" || strings.Contains(got, "{{{X}}}") {
 			t.Errorf("%.40s: %.80s", source(40), got)
 		}
@@ -378,7 +378,7 @@ func TestHostileSources(t *testing.T) {
 
 func TestFilledSizeLimit(t *testing.T) {
 	b := apptest.Broadcast(strings.Repeat("{{{X}}}", 100_000) + "end")
-	m := compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: map[string]string{"property:X": strings.Repeat("日", 1000)}})
+	m := compileTest(t, b).Partial(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: map[string]string{"property:X": strings.Repeat("日", 1000)}})
 	if n := m.Bodies.Size(); n < maxFilled || n > maxFilled+4000 {
 		t.Errorf("%d bytes", n)
 	}

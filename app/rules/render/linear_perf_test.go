@@ -5,6 +5,7 @@ package render
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"mailer/app"
 	"mailer/app/testing/apptest"
@@ -16,7 +17,7 @@ func TestPerfCompilingTakesLinearTime(t *testing.T) {
 			text := source(n)
 			return func() {
 				if m, err := compileHostile(text); err == nil {
-					m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Flatten()
+					m.Partial(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Flatten()
 				}
 			}
 		})
@@ -37,7 +38,7 @@ func TestPerfReadingPlaceholdersTakesLinearTime(t *testing.T) {
 			return func() {
 				c := oneVariable(text, nil)
 				if c.Check() == nil {
-					if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, false, app.MaxRendered); err != nil {
+					if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, false, time.Time{}, app.MaxRendered); err != nil {
 						t.Error(err)
 					}
 				}

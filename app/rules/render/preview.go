@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	"mailer/app"
 	"mailer/app/kit/htmltext"
 )
@@ -15,8 +17,9 @@ type Preview struct {
 	Missing []string // distinct keys of placeholders without a value and a fallback
 }
 
-// PreviewOf renders a broadcast with the values of a contact. page and view replace the URLs
-// of the unsubscribe page and of the page that shows the mail. With clicks, the HTML shows them after its links. Errors: those of Compile.
+// PreviewOf renders a broadcast, in its own language, with the values of a contact. page and view replace
+// the URLs of the unsubscribe page and of the page that shows the mail. With clicks, the HTML shows them
+// after its links. Errors: those of Compile.
 func PreviewOf(b *app.Broadcast, contact *app.Contact, page, view string, clicks Clicks) (*Preview, error) {
 	plain := *b
 	if b.Snapshot != nil {
@@ -35,21 +38,27 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page, view string, clicks
 	if err != nil {
 		return nil, err
 	}
-	rec := &app.BroadcastRecipient{Email: contact.Email, Fields: c.mail.Fields(contact)}
+	rec := &app.BroadcastRecipient{ID: app.NewID(), Email: contact.Email, Fields: c.mail.Fields(contact)}
 	f := &fillState{mail: c.mail, recipient: rec, page: page, view: view}
-	out := &Preview{Subject: c.mail.Subject(rec), Preview: preview.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
+	out := &Preview{Subject: c.mail.subjectOf(f), Preview: preview.body(f).String()}
+	bodies := c.mail.bodies(f)
+	out.HTML, out.Text = bodies.HTML.String(), bodies.Text.String()
+	if f.err != nil {
+		return nil, app.Invalid("html", "passes a bound for this contact: %s", f.err)
+	}
 	if b.Text == nil && len(clicks) == 0 {
 		out.Text = htmltext.PlainText(out.HTML)
 	}
-	out.Missing = c.missing(f)
+	out.Missing = c.mail.missing(f)
 	return out, nil
 }
 
 // missing returns the keys of placeholders that remain empty, in order, except for those with an
 // explicit empty fallback.
-func (c *compiler) missing(f *fillState) (out []string) {
+func (b *Broadcast) missing(f *fillState) []string {
+	out := slices.Clone(f.missing)
 	seen := map[string]bool{}
-	for _, s := range c.open {
+	for _, s := range b.open {
 		if !seen[s.key] && f.value(s.field) == "" {
 			seen[s.key] = true
 			out = append(out, s.key)

@@ -66,7 +66,7 @@ func (m *marks) badged(source string, clicks Clicks) string {
 		case nethtml.StartTagToken:
 			if z.Name == "a" {
 				href, _ := z.Value("href")
-				badge = clicks.badge(m.replaced(htmltext.NormalizeLink(href), app.Placeholder.String), all, highest)
+				badge = clicks.badge(m.replaced(htmltext.NormalizeLink(href), mark.String), all, highest)
 			}
 		case nethtml.EndTagToken:
 			if z.Name == "a" && badge != "" {

@@ -27,7 +27,7 @@ func TestQueryValuesArePercentEncoded(t *testing.T) {
 		text := "Is it {{{COMPANY}}}? " + link
 		b := apptest.Broadcast("<p>Is it {{{COMPANY}}}?</p><a href=\"" + strings.ReplaceAll(link, "&", "&amp;") + "\">u</a>")
 		b.Text = &text
-		m := compileTest(t, b).Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "bob+news@example.org", Fields: map[string]string{
+		m := compileTest(t, b).Partial(s, &app.BroadcastRecipient{ID: testRecipient, Email: "bob+news@example.org", Fields: map[string]string{
 			app.PropertyPrefix + "COMPANY": "C&A %", app.PropertyPrefix + "SITE": "https://site.test/?a=1&b=2", app.PropertyPrefix + "QUERY": "a=1&b=2"}})
 		got := m.Bodies.HTML.String()
 		href := html.UnescapeString(regexp.MustCompile(`href="([^"]*)"`).FindStringSubmatch(got)[1])

@@ -3,7 +3,9 @@ package render
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"mailer/app"
 	"mailer/app/kit/htmltext"
@@ -11,23 +13,28 @@ import (
 
 // Rendered is a rendered template.
 type Rendered struct {
-	Subject string // empty: none
-	HTML    string
-	Text    *string // nil: derived from HTML; empty: none
+	Subject  string // empty: none
+	HTML     string
+	Text     *string // nil: derived from HTML; empty: none
+	Language string  // of the variant, for previews; empty: the template itself
 }
 
 // Template renders the template's variables in one pass: values are not parsed again. Values are
 // escaped in HTML, so that a value is never more than one attribute even without quotes, plain in
 // the text, and on one line in the subject, which is rendered only if withSubject is set. Names of
 // contacts, which a send does not have, become their fallback or nothing. The unsubscribe link
-// remains a placeholder until the mail is sent. limit is the maximum of both bodies in bytes.
+// remains a placeholder until the mail is sent. now is the time that Liquid shows. limit is the
+// maximum of both bodies in bytes.
 // Errors: CodeValidation for values that do not fit the variables, CodePayloadTooLarge.
-func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, limit int) (*Rendered, error) {
-	if err := checkValues(c, values); err != nil {
+func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, now time.Time, limit int) (*Rendered, error) {
+	values, err := checkValues(c, values)
+	if err != nil {
 		return nil, err
 	}
+	if c.Syntax == app.LiquidSyntax {
+		return liquidTemplate(c, values, withSubject, now, limit)
+	}
 	out := &Rendered{}
-	var err error
 	if withSubject {
 		if out.Subject, err = renderPart(c, "subject", c.Subject, values, escapeAll(app.OneLine), app.MaxSubject); err != nil {
 			return nil, err
@@ -48,22 +55,22 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 	return out, nil
 }
 
-// checkValues checks that each value has a declared variable of its type.
-func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) error {
-	declared := make(map[string]app.PropertyType, len(c.Variables))
-	for _, v := range c.Variables {
-		declared[v.Key] = v.Type
-	}
+// checkValues checks that each value has a declared variable and is one of its type, and returns them as
+// such.
+func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) (map[string]app.PropertyValue, error) {
+	out := make(map[string]app.PropertyValue, len(values))
 	for _, key := range app.SortedKeys(values) {
-		want, ok := declared[key]
-		if !ok {
-			return app.Invalid("template.variables."+app.Excerpt(key), "is not a variable of the template")
+		i := slices.IndexFunc(c.Variables, func(v app.TemplateVariable) bool { return v.Key == key })
+		if i < 0 {
+			return nil, app.Invalid("template.variables."+app.Excerpt(key), "is not a variable of the template")
 		}
-		if values[key].Type != want {
-			return app.Invalid("template.variables."+key, "must be a %s", want)
+		value, err := c.Variables[i].Value(values[key])
+		if err != nil {
+			return nil, app.Invalid("template.variables."+key, "%s", err)
 		}
+		out[key] = value
 	}
-	return nil
+	return out, nil
 }
 
 // escapes returns the escaping function for a placeholder of a part by its index.
@@ -234,10 +241,11 @@ func SampleValue(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 	return &whole, nil
 }
 
-// Fill returns the send with the content of its template. Sender, subject and reply_to of the send
+// Fill returns the send with the content of its template in the wanted language. Sender, subject and reply_to of the send
 // take precedence. limit is as in Template. Errors: CodeValidation (also for a draft),
 // CodePayloadTooLarge.
-func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
+func Fill(in *app.EmailInput, c *app.TemplateContent, now time.Time, limit int) (*app.EmailInput, error) {
+	c = c.In(Language(c.Variants, in.Template.Language))
 	whole := *in
 	whole.Template = nil
 	if whole.From == "" {
@@ -249,7 +257,7 @@ func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInpu
 	if whole.Subject == "" && c.Subject == "" {
 		return nil, app.Invalid("subject", "is required: the template has none")
 	}
-	r, err := Template(c, in.Template.Variables, whole.Subject == "", limit)
+	r, err := Template(c, in.Template.Variables, whole.Subject == "", now, limit)
 	if err != nil {
 		return nil, err
 	}

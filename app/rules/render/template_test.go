@@ -4,6 +4,7 @@ import (
 	"html"
 	"strings"
 	"testing"
+	"time"
 
 	"mailer/app"
 	"mailer/app/testing/apptest"
@@ -33,7 +34,7 @@ func TestTemplate(t *testing.T) {
 		{"{{{FIRST_NAME|there}}}{{{LAST_NAME}}}{{{EMAIL}}}{{{contact.a_1|c}}}{{{contact}}}{{{this|t}}}", "therect", "therect"},
 		{"{{{ RESEND_UNSUBSCRIBE_URL | x }}}", "{{{UNSUBSCRIBE_URL}}}", "{{{UNSUBSCRIBE_URL}}}"},
 	} {
-		r, err := Template(oneVariable(c.in, &c.in), values, false, app.MaxRendered)
+		r, err := Template(oneVariable(c.in, &c.in), values, false, time.Time{}, app.MaxRendered)
 		if err != nil || r.HTML != c.html || *r.Text != c.text {
 			t.Errorf("%q: %v %+v", c.in, err, r)
 		}
@@ -69,7 +70,7 @@ func TestLinkFromValuesStaysText(t *testing.T) {
 		if err := content.Check(); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Template(content, map[string]app.PropertyValue{"X": apptest.String(c.x)}, false, app.MaxRendered)
+		r, err := Template(content, map[string]app.PropertyValue{"X": apptest.String(c.x)}, false, time.Time{}, app.MaxRendered)
 		if err != nil || r.HTML != c.want || *r.Text != c.want {
 			t.Errorf("%q: %v %q", c.in, err, r.HTML)
 		}
@@ -79,12 +80,12 @@ func TestLinkFromValuesStaysText(t *testing.T) {
 func TestSubjectStaysOnOneLine(t *testing.T) {
 	c := oneVariable("x", nil)
 	c.Subject = "Hi {{{X}}}!"
-	r, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("a\r\nb\x01\x7f\u0085\u2028<é>")}, true, app.MaxRendered)
+	r, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("a\r\nb\x01\x7f\u0085\u2028<é>")}, true, time.Time{}, app.MaxRendered)
 	if err != nil || r.Subject != "Hi a  b    <é>!" {
 		t.Errorf("%v %q", err, r.Subject)
 	}
 	c.Subject = strings.Repeat("{{{X}}}", 3)
-	if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String(strings.Repeat("x", 1000))}, true, app.MaxRendered); app.CodeOf(err) != app.CodeValidation {
+	if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String(strings.Repeat("x", 1000))}, true, time.Time{}, app.MaxRendered); app.CodeOf(err) != app.CodeValidation {
 		t.Errorf("a subject of 3,000 bytes: %v", err)
 	}
 }
@@ -94,7 +95,7 @@ func TestRenderedSizeLimit(t *testing.T) {
 	c := oneVariable("{{{X}}}{{{X}}}", &text)
 	values := map[string]app.PropertyValue{"X": apptest.String("12345")}
 	for limit, want := range map[int]app.Code{15: "", 14: app.CodePayloadTooLarge, 9: app.CodePayloadTooLarge} {
-		_, err := Template(c, values, false, limit)
+		_, err := Template(c, values, false, time.Time{}, limit)
 		if (err == nil) != (want == "") || err != nil && app.CodeOf(err) != want {
 			t.Errorf("limit %d: %v", limit, err)
 		}
@@ -112,7 +113,7 @@ func TestUnclosedAndRepeatedPlaceholders(t *testing.T) {
 			t.Errorf("%s: %v", in, err)
 		}
 		if err == nil {
-			if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, false, app.MaxRendered); err != nil {
+			if _, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("")}, false, time.Time{}, app.MaxRendered); err != nil {
 				t.Error(err)
 			}
 		}
@@ -135,7 +136,7 @@ func FuzzRender(f *testing.F) {
 		if (&app.TemplateUse{ID: "x", Variables: values}).Validate() != nil {
 			return
 		}
-		r, err := Template(c, values, false, app.MaxRendered)
+		r, err := Template(c, values, false, time.Time{}, app.MaxRendered)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +195,7 @@ func TestUnquotedAttributeValueIsEscaped(t *testing.T) {
 		"<a {{{X}}} href=x>":                          "<a " + bare + " href=x>",
 		"{{{X}}}<a b=c{{{X}}}d>{{{X}}}":               quoted + "<a b=c" + bare + "d>" + quoted,
 	} {
-		r, err := Template(oneVariable(in, &in), values, false, app.MaxRendered)
+		r, err := Template(oneVariable(in, &in), values, false, time.Time{}, app.MaxRendered)
 		if err != nil || r.HTML != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", in, err, r.HTML, want)
 		} else if *r.Text != strings.ReplaceAll(in, "{{{X}}}", quoted) {
@@ -209,7 +210,7 @@ func BenchmarkTemplateHTML(b *testing.B) {
 	values := map[string]app.PropertyValue{"X": apptest.String("Ann")}
 	b.SetBytes(int64(len(c.HTML)))
 	for b.Loop() {
-		if _, err := Template(c, values, false, app.MaxRendered); err != nil {
+		if _, err := Template(c, values, false, time.Time{}, app.MaxRendered); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -198,8 +198,8 @@ type ClickLink struct {
 	TeamID  string
 	EmailID string
 	Host    string // host for which the token is valid, in the form of HostOf
-	Link    int    // number among the distinct targets of the email, from 0
-	Links   int    // number of distinct targets
+	Link    int    // number among the distinct targets of the email, or of all languages of its broadcast, from 0
+	Links   int    // number of distinct targets of the email
 	Target  string // Trackable
 }
 
@@ -224,10 +224,18 @@ func ClickToken(s *app.Sealer, l ClickLink) string {
 	b := append(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), clickVersion)
 	b = appendID(appendID(b, l.TeamID), l.EmailID)
 	b = append(b, hostMark(s, l.Host)...)
-	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // both at most MaxLinks
-	b = binary.BigEndian.AppendUint16(b, uint16(l.Links))
+	links := uint16(l.Links) // at most MaxLinks
+	if l.Link >= l.Links {   // of several languages; other versions want the second number to be the larger one
+		links |= severalLanguages
+	}
+	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // less than severalLanguages
+	b = binary.BigEndian.AppendUint16(b, links)
 	return s.SealToken(clickPurpose, append(b, l.Target...))
 }
+
+// severalLanguages is added to the number of links in a token whose link has a number among those of
+// all languages.
+const severalLanguages = 1 << 15
 
 // hostMark returns the hash of a host for a token. It is keyed, so that nobody can search for a
 // host with the same hash, and independent of the master key.
@@ -259,7 +267,9 @@ func ReadClickToken(s *app.Sealer, token, host string) (l ClickLink, ok bool) {
 		Target: string(b[clickTokenSize:]),
 	}
 	here := isUnnamedHost(host) || bytes.Equal(b[mark:mark+hostMarkSize], hostMark(s, host))
-	return l, here && l.Link < l.Links && Trackable(l.Target)
+	valid := l.Link < l.Links
+	l.Links &^= severalLanguages
+	return l, here && valid && l.Links > 0 && Trackable(l.Target)
 }
 
 // HostOf returns the host of a Host header or URL in lower case without the port, as tokens

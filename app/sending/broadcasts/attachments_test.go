@@ -88,7 +88,7 @@ func TestBroadcastCarriesAttachments(t *testing.T) {
 		}
 		copied, err := w.Services.Broadcasts.DuplicateBroadcast(t.Context(), w.Key, v.ID)
 		testserver.Must(t, err)
-		ids, err := w.Services.Broadcasts.TestBroadcast(t.Context(), w.Key, copied.ID, []string{"x@example.org", "y@example.org"}, mail.SendOptions{})
+		ids, err := w.Services.Broadcasts.TestBroadcast(t.Context(), w.Key, copied.ID, []string{"x@example.org", "y@example.org"}, "", mail.SendOptions{})
 		testserver.Must(t, err)
 		testserver.SleepAndSettle(time.Minute)
 		for _, to := range []string{"x@example.org", "y@example.org"} {

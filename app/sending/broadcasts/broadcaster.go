@@ -224,10 +224,12 @@ func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
-	links := content.Links()
-	err = s.DB.Write(ctx, func(tx *db.Tx) error { return tx.InsertBroadcastLinks(b.ID, links) })
+	links, languages := content.Links(), content.Languages()
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		return errors.Join(tx.InsertBroadcastLinks(b.ID, links), tx.InsertBroadcastLanguages(b.ID, languages))
+	})
 	if err != nil {
-		return fmt.Errorf("store links: %w", err)
+		return fmt.Errorf("store links and languages: %w", err)
 	}
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		cursor, err := r.ExpandCursor(b.ID)
@@ -260,7 +262,7 @@ func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, conten
 	rows := make([]app.BroadcastRecipient, len(contacts))
 	for i := range contacts {
 		c := &contacts[i]
-		rows[i] = app.BroadcastRecipient{ContactID: c.ID, Email: c.Email, Fields: content.Fields(c)}
+		rows[i] = app.BroadcastRecipient{ContactID: c.ID, Email: c.Email, Fields: content.Fields(c), Language: content.Language(c)}
 	}
 	err := s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 		rows, err := s.audience.WithoutErasing(tx, b.TeamID, rows)

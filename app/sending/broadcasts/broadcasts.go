@@ -2,6 +2,7 @@ package broadcasts
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"time"
 
@@ -16,8 +17,9 @@ import (
 // BroadcastView is a broadcast and its forecast.
 type BroadcastView struct {
 	app.Broadcast
-	FinishesAt time.Time           // when its last email leaves; zero: none will, or unknown
-	Warning    *pacing.PlanWarning // of a broadcast that was just sent; nil: all of it leaves immediately
+	FinishesAt time.Time            // when its last email leaves; zero: none will, or unknown
+	Warning    *pacing.PlanWarning  // of a broadcast that was just sent; nil: all of it leaves immediately
+	Languages  []app.LanguageCounts // of one broadcast with variants that has recipients
 }
 
 // CreateBroadcast adds a draft and, if the input asks for it, sends the draft in the same Write.
@@ -27,7 +29,7 @@ func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.Broa
 	in.Rules = s.mail.AttachmentRules()
 	b, err := in.Validate(clock.Now())
 	if err == nil {
-		err = base.CheckDesign(in.Design)
+		err = base.CheckBroadcast(&b)
 	}
 	if err != nil {
 		return v, err
@@ -120,7 +122,8 @@ func (s *Service) GetBroadcast(ctx context.Context, key *app.Key, id string) (Br
 	if err != nil {
 		return BroadcastView{}, err
 	}
-	return views[0], nil
+	views[0].Languages, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]app.LanguageCounts, error) { return r.BroadcastLanguages(b.ID) })
+	return views[0], base.Unavailable(err)
 }
 
 // views adds finish times to broadcasts.
@@ -169,6 +172,18 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 	if err != nil {
 		return v, err
 	}
+	for range mail.MaxEditRetries {
+		v, err = s.applyChange(ctx, key, id, patch, change, always)
+		if !errors.Is(err, mail.ErrChanged) {
+			return v, err
+		}
+	}
+	return v, app.Errorf(app.CodeConflict, "The broadcast is being changed by other requests at the same time; try again")
+}
+
+// applyChange changes a draft whose changed texts it checks before the Write. Error: mail.ErrChanged if
+// the texts were changed meanwhile.
+func (s *Service) applyChange(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch, change *app.BroadcastChange, always bool) (v BroadcastView, err error) {
 	apply := func(r *db.Reader) (b *app.Broadcast, before *Draft, err error) {
 		if b, err = r.Broadcast(key.TeamID, id); err != nil {
 			return nil, nil, err
@@ -185,10 +200,18 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 		}
 		return b, before, checkNamedAudience(r, change, b)
 	}
-	release, err := s.fetchAttachments(ctx, &app.Broadcast{TeamID: key.TeamID}, change.Files(), func(r *db.Reader, _ *app.Broadcast) error {
-		_, _, err := apply(r)
-		return base.Lookup("broadcast", err)
+	var checked *app.Broadcast
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		checked, _, err = apply(r)
+		return err
 	})
+	if err == nil && change.ChangesTexts() {
+		err = base.CheckBroadcast(checked)
+	}
+	if err != nil {
+		return v, base.Lookup("broadcast", err)
+	}
+	release, err := s.fetchAttachments(ctx, &app.Broadcast{TeamID: key.TeamID}, change.Files(), func(*db.Reader, *app.Broadcast) error { return nil })
 	if err != nil {
 		return v, err
 	}
@@ -197,6 +220,9 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 		b, before, err := apply(&tx.Reader)
 		if err != nil {
 			return err
+		}
+		if change.ChangesTexts() && !sameTexts(b, checked) {
+			return mail.ErrChanged
 		}
 		if patch.Attachments.Set {
 			if err := s.teams.CheckAttachments(&tx.Reader, b.TeamID, b.Attachments); err != nil {

@@ -8,11 +8,10 @@ import (
 
 // rawTags returns the merge tags of other services in a broadcast, which would be sent as they are.
 func rawTags(b *app.Broadcast) []mergetags.RawTag {
-	fields := []mergetags.Field{{Name: "subject", Text: b.Subject}, {Name: "preview_text", Text: b.Preview}, {Name: "html", Text: b.HTML}}
-	if b.Text != nil {
-		fields = append(fields, mergetags.Field{Name: "text", Text: *b.Text})
+	if b.Syntax != app.PlainSyntax { // its own tags look like those
+		return nil
 	}
-	return mergetags.FindRaw(fields...)
+	return mergetags.FindRaw(b.Parts()...)
 }
 
 // returnToDraft makes a scheduled broadcast with raw tags a draft again. It was scheduled by a

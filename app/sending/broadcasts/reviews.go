@@ -101,40 +101,62 @@ func (s *Reviews) checkAndInspect(ctx context.Context, b *app.Broadcast, out *Pl
 	return recipients, err
 }
 
-// PreviewBroadcast renders a broadcast in any state for a contact, named by id or address; empty:
-// for a contact of its segment, or for an unknown recipient. clicks adds the share of clicks of
-// each link to the HTML. Errors: CodeNotFound, also for the contact.
-func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string, clicks bool) (b *app.Broadcast, out *render.Preview, err error) {
-	if b, err = s.service.readBroadcast(ctx, key, id); err != nil {
-		return nil, nil, err
+// Look is how a preview shows a broadcast.
+type Look struct {
+	Contact  string // id or address; empty: a contact of the segment, or an unknown recipient
+	Language string // BCP 47; empty: the contact's; "und": that of the broadcast itself
+	Clicks   bool   // with the share of clicks of each link in the HTML
+}
+
+// BroadcastPreview is a broadcast as one recipient would get it.
+type BroadcastPreview struct {
+	*render.Preview
+	Broadcast *app.Broadcast
+	Language  string // of the variant; empty: the broadcast itself
+}
+
+// PreviewBroadcast renders a broadcast in any state. Errors: CodeNotFound, also for the contact,
+// CodeValidation.
+func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id string, look Look) (*BroadcastPreview, error) {
+	if err := checkLanguage(look.Language); err != nil {
+		return nil, err
+	}
+	b, err := s.service.readBroadcast(ctx, key, id)
+	if err != nil {
+		return nil, err
 	}
 	var recipients *app.Contact
 	var links []app.BroadcastLink
 	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if clicks {
+		if look.Clicks {
 			if links, err = r.ClickedLinks(id); err != nil {
 				return fmt.Errorf("read links: %w", err)
 			}
 		}
 		b.Snapshot = &app.BroadcastSnapshot{Pages: s.service.Settings.BaseURL}
-		if b.Snapshot.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
+		if err = r.FreezeProperties(key.TeamID, b.Snapshot); err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
-		recipients, err = s.previewContact(ctx, r, b, contact)
+		recipients, err = s.previewContact(ctx, r, b, look.Contact)
 		return err
 	})
 	if err != nil {
-		return nil, nil, base.Unavailable(err)
+		return nil, base.Unavailable(err)
 	}
 	permits := s.service.mail.NewRenderer(key)
 	defer permits.Close()
+	language := render.LanguageOf(b.Variants, recipients)
+	if look.Language != "" {
+		language = render.Language(b.Variants, look.Language)
+	}
+	b = b.In(language)
 	if len(b.HTML) > mail.SmallRender {
 		if err := permits.TakePermit(ctx); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	out, err = render.PreviewOf(b, recipients, s.service.Settings.BaseURL+mail.PreviewPage, s.service.Settings.BaseURL+mail.PreviewView, render.ClicksOf(links))
-	return b, out, err
+	out, err := render.PreviewOf(b, recipients, s.service.Settings.BaseURL+mail.PreviewPage, s.service.Settings.BaseURL+mail.PreviewView, render.ClicksOf(links))
+	return &BroadcastPreview{Preview: out, Broadcast: b, Language: language}, err
 }
 
 // previewContact reads the contact of a preview.

@@ -87,8 +87,13 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 
 // sameContent reports whether two states of a broadcast have the same content.
 func sameContent(a, b *app.Broadcast) bool {
-	return a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML && (a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text) &&
-		slices.EqualFunc(a.Attachments, b.Attachments, func(a, b app.Attachment) bool { return a.ID == b.ID })
+	return sameTexts(a, b) && slices.EqualFunc(a.Attachments, b.Attachments, func(a, b app.Attachment) bool { return a.ID == b.ID })
+}
+
+// sameTexts reports whether two states of a broadcast have the same texts in the same syntax.
+func sameTexts(a, b *app.Broadcast) bool {
+	return a.Syntax == b.Syntax && a.Variants.Equal(b.Variants) && a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML &&
+		(a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text)
 }
 
 // createAndSend adds a draft and sends it in one Write.
@@ -266,7 +271,7 @@ func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapsh
 		return nil, err
 	}
 	frozen := &app.BroadcastSnapshot{Filter: a.Filter, Pages: s.Settings.BaseURL}
-	if frozen.Fallbacks, err = r.PropertyFallbacks(b.TeamID); err != nil {
+	if err = r.FreezeProperties(b.TeamID, frozen); err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
 	}
 	domain, err := r.DomainStatus(b.TeamID, b.From.Domain)

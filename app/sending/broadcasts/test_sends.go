@@ -17,10 +17,11 @@ import (
 
 // TestBroadcast sends a broadcast in any state to 1 to app.MaxBroadcastTests addresses, as ordinary
 // emails, and returns their ids in the order of the addresses. Each is rendered with the values of
-// the contact with its address, if there is one. Opt-outs of the topic do not count. All are sent
+// the contact with its address, if there is one, and in that contact's language or, if one is given,
+// in that language. Opt-outs of the topic do not count. All are sent
 // or none. Errors: CodeValidation, those of idempotency, CodeNotFound, CodeAllRecipientsSuppressed,
 // CodeServiceUnavailable.
-func (s *Service) TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts mail.SendOptions) ([]string, error) {
+func (s *Service) TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, language string, opts mail.SendOptions) ([]string, error) {
 	if err := s.Ready(); err != nil {
 		return nil, err
 	}
@@ -28,22 +29,28 @@ func (s *Service) TestBroadcast(ctx context.Context, key *app.Key, id string, to
 	if err != nil {
 		return nil, err
 	}
+	if err := checkLanguage(language); err != nil {
+		return nil, err
+	}
 	return mail.Once(ctx, s.mail, key, mail.RouteBroadcastTest, opts, func(keep mail.Keeper[[]string]) ([]string, error) {
-		return s.sendTests(ctx, key, id, recipients, keep)
+		return s.sendTests(ctx, key, id, recipients, language, keep)
 	})
 }
 
-func (s *Service) sendTests(ctx context.Context, key *app.Key, id string, recipients []app.Address, keep mail.Keeper[[]string]) ([]string, error) {
+func (s *Service) sendTests(ctx context.Context, key *app.Key, id string, recipients []app.Address, language string, keep mail.Keeper[[]string]) ([]string, error) {
 	b, err := s.readTestedBroadcast(ctx, key, id, recipients)
 	if err != nil {
 		return nil, err
+	}
+	if language != "" {
+		b.Broadcast = b.In(render.Language(b.Variants, language))
 	}
 	if err := checkSender(b.Broadcast); err != nil {
 		return nil, err
 	}
 	permits := s.mail.NewRenderer(key)
 	defer permits.Close()
-	if size := len(b.HTML) + b.textSize(); len(recipients)*size > mail.SmallRender {
+	if size := len(b.HTML) + b.textSize() + b.Variants.Size(); len(recipients)*size > mail.SmallRender {
 		if err := permits.TakePermit(ctx); err != nil {
 			return nil, err
 		}
@@ -53,6 +60,14 @@ func (s *Service) sendTests(ctx context.Context, key *app.Key, id string, recipi
 		return nil, err
 	}
 	return s.acceptTests(ctx, emails, keep)
+}
+
+// checkLanguage refuses a text that is no language tag; an empty one is none. Errors: CodeValidation.
+func checkLanguage(language string) error {
+	if _, ok := app.WantedLanguage(language); language != "" && !ok {
+		return app.Invalid("language", "is not a language tag like de or pt-BR")
+	}
+	return nil
 }
 
 // testBroadcast is a broadcast and the contacts of its test recipients.
@@ -108,7 +123,7 @@ func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id stri
 			return err
 		}
 		b.Snapshot = &app.BroadcastSnapshot{Pages: s.Settings.BaseURL}
-		if b.Snapshot.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
+		if err = r.FreezeProperties(key.TeamID, b.Snapshot); err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
 		for i, a := range recipients {
@@ -151,11 +166,15 @@ func (s *Service) fillTests(key *app.Key, b *testBroadcast, recipients []app.Add
 	for i, a := range recipients {
 		recipient := app.BroadcastRecipient{ID: app.NewID(), Email: a.Mailbox()}
 		if c := b.contacts[i]; c != nil {
-			recipient.ContactID, recipient.Fields = c.ID, content.Fields(c)
+			recipient.ContactID, recipient.Fields, recipient.Language = c.ID, content.Fields(c), content.Language(c)
+		}
+		whole, err := content.Mail(s.Sealer, &recipient)
+		if err != nil {
+			return nil, app.Invalid("html", "can't be rendered for %s: %s", a.Mailbox(), err)
 		}
 		email := &app.Email{
 			ID: recipient.ID, TeamID: key.TeamID, KeyID: key.ID, MessageID: app.EmailMessageID(recipient.ID, b.From.Domain),
-			CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: *content.Mail(s.Sealer, &recipient).Flatten(),
+			CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: *whole.Flatten(),
 		}
 		email.Attachments = slices.Clone(b.Attachments) // with the same contents
 		for i := range email.Attachments {

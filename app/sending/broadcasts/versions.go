@@ -23,10 +23,13 @@ type Draft struct {
 	HTML    string   `json:"html,omitzero"`
 	Text    *string  `json:"text,omitzero"`
 	Design  string   `json:"design,omitzero"`
+	Syntax  string   `json:"syntax,omitzero"` // empty: plain
+
+	Variants app.Variants `json:"variants,omitzero"`
 }
 
 func draftOf(b *app.Broadcast) *Draft {
-	d := &Draft{Name: b.Name, From: b.From.String(), Subject: b.Subject, Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: b.Design}
+	d := &Draft{Name: b.Name, From: b.From.String(), Subject: b.Subject, Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: b.Design, Syntax: string(b.Syntax), Variants: b.Variants}
 	for _, a := range b.ReplyTo {
 		d.ReplyTo = append(d.ReplyTo, a.String())
 	}
@@ -40,7 +43,7 @@ func Revision(b *app.Broadcast) (string, error) {
 	for i := range b.Attachments {
 		state = append(state, b.Attachments[i].ID)
 	}
-	text, err := json.Marshal(state)
+	text, err := json.Marshal(state, json.Deterministic(true)) // the variants are a map
 	if err != nil {
 		return "", fmt.Errorf("encode what broadcast %s says: %w", b.ID, err)
 	}
@@ -63,7 +66,8 @@ func checkRevision(b *app.Broadcast, expected string) error {
 // patch returns the change that restores a version. Erased addresses are not restored.
 func (d *Draft) patch() app.BroadcastPatch {
 	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
-	p := app.BroadcastPatch{Name: text(d.Name), Subject: d.Subject, Preview: text(d.Preview), HTML: text(d.HTML), Design: text(d.Design), Text: app.Change[string]{Set: true, Null: d.Text == nil}}
+	p := app.BroadcastPatch{Name: text(d.Name), Subject: d.Subject, Preview: text(d.Preview), HTML: text(d.HTML), Design: text(d.Design), Text: app.Change[string]{Set: true, Null: d.Text == nil},
+		Syntax: app.Syntax(d.Syntax).String(), Variants: app.ReplaceVariants(d.Variants)}
 	if d.Text != nil {
 		p.Text.Value = *d.Text
 	}

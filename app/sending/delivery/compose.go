@@ -99,7 +99,11 @@ func (c *composer) broadcast(ctx context.Context, j *job) (*message, error) {
 		Date: j.unit.MessageDate, DKIM: key, Bulk: true, Signature: j.unit.Signature,
 	}
 	if to.Seen&app.SeenEnded == 0 {
-		m.Recipients, m.Mail = []string{to.Email}, c.relay.Identify(content.Mail(c.s.Sealer, to), to.ID)
+		whole, err := content.Mail(c.s.Sealer, to)
+		if err != nil {
+			return nil, err
+		}
+		m.Recipients, m.Mail = []string{to.Email}, c.relay.Identify(whole, to.ID)
 		if m.Mail.Attachments, err = content.Files(ctx); err != nil {
 			return nil, err
 		}

@@ -500,13 +500,28 @@ func (o *RelayQueues) replace(ctx context.Context, before, next *relaySet) error
 		}
 		failed = append(failed, l.start(ctx))
 		if slices.Contains(before.endpoints, l.endpoint) && (app.QueueRelay(l.key) == "" || app.IsRouted(l.key) && app.QueueRelay(l.key) == l.name) { // the region switched, or its route returned, to a relay that passed a test
-			l.breaker.close()
-			l.endTrouble(l.breaker, "a region uses the relay again")
+			l.forgive()
 		}
 		l.breaker.retryNow()
 		l.wake()
 	}
 	return errors.Join(failed...)
+}
+
+// forgive closes the breakers for which a region left the relay, which has passed a test since, and
+// lets mail of other refused senders be tried.
+func (l *relayQueue) forgive() {
+	const msg = "a region uses the relay again"
+	l.breaker.close()
+	l.endTrouble(l.breaker, msg)
+	if s, ok := l.senders.sole(); ok {
+		if b := l.senderBreakers.find(s); b != nil {
+			b.close()
+			l.senderBreakers.remove(b)
+			l.endTrouble(b, msg)
+		}
+	}
+	l.senderBreakers.retryNow()
 }
 
 // remove ends an endpoint and, if its relay was removed, resets the circuit breakers.

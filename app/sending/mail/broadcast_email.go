@@ -49,7 +49,7 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 		frozen.Tracking = nil
 		b.Snapshot = &frozen
 	}
-	mail, err := render.Compile(b)
+	mail, err := render.Compile(b.In(rec.Language))
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
 	}
@@ -58,7 +58,7 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 		return nil, err
 	}
 	email.Insights = content.Insights
-	email.Mail = *mail.Mail(s.Sealer, &rec).Flatten()
+	email.Mail = *mail.Partial(s.Sealer, &rec).Flatten()
 	if rec.Email == app.Erased {
 		email.To = []app.Address{{Local: app.Erased}}
 	}

@@ -273,7 +273,7 @@ func (s *Search) broadcastEmails(ctx context.Context, key *app.Key, q SearchQuer
 	for i := range rows {
 		email := headOf(&b, &rows[i])
 		email.Situation = situations[i]
-		email.Mail = *content.Mail(s.service.Sealer, &rows[i])
+		email.Mail = *content.Partial(s.service.Sealer, &rows[i])
 		if rows[i].Email == app.Erased {
 			email.To = []app.Address{{Local: app.Erased}}
 		}

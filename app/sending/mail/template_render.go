@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/clock"
 	"mailer/app/kit/htmltext"
 	"mailer/app/rules/render"
 	"mailer/db"
@@ -18,15 +19,14 @@ const PreviewPage = "/unsubscribe/preview"
 // PreviewView is the path of the page of VIEW_URL in previews. It shows no mail.
 const PreviewView = "/view/preview"
 
-// RenderTemplate renders a template, named by id or alias, with values as a send does: the edited
-// version or the published one. Errors: CodeNotFound, CodeValidation, also for the published
-// version of a draft.
-func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name string, published bool, values map[string]app.PropertyValue) (*render.Rendered, error) {
-	content, err := s.versionOf(ctx, key, name, published)
+// RenderTemplate renders a template with values as a send does: the edited version or the published
+// one. Errors: CodeNotFound, CodeValidation, also for the published version of a draft.
+func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, use app.TemplateUse, published bool) (*render.Rendered, error) {
+	content, err := s.versionOf(ctx, key, use.ID, published)
 	if err != nil {
 		return nil, err
 	}
-	if err := (&app.TemplateUse{ID: name, Variables: values}).Validate(); err != nil {
+	if err := use.Validate(); err != nil {
 		return nil, wrapVariablesError(err)
 	}
 	permits := s.service.NewRenderer(key)
@@ -34,10 +34,12 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	if err := permits.TakePermit(ctx); err != nil {
 		return nil, err
 	}
+	values := use.Variables
 	if content.DeclaresViewURL() {
 		values = withViewURL(values, s.service.Settings.BaseURL+PreviewView)
 	}
-	out, err := render.Template(content, values, true, app.MaxRendered)
+	language := render.Language(content.Variants, use.Language)
+	out, err := render.Template(content.In(language), values, true, clock.Now(), app.MaxRendered)
 	if err != nil {
 		return nil, wrapVariablesError(err)
 	}
@@ -50,7 +52,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	if out.Text != nil {
 		text = render.ReplaceUnsubscribe(*out.Text, page)
 	}
-	out.Text = &text
+	out.Text, out.Language = &text, language
 	return out, nil
 }
 
@@ -82,6 +84,6 @@ func wrapVariablesError(err error) error {
 		return err
 	}
 	text := *refusal
-	text.Message = strings.Replace(text.Message, "`template.variables", "`variables", 1)
+	text.Message = strings.Replace(text.Message, "`template.", "`", 1)
 	return &text
 }

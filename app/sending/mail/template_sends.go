@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/base"
+	"mailer/app/kit/clock"
 	"mailer/app/rules/render"
 	"mailer/db"
 )
@@ -162,7 +163,7 @@ func (r *renderer) fill(ctx context.Context, in *app.EmailInput, c *app.Template
 
 // fillUpTo renders while the total of the request stays within limit bytes.
 func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
-	filled, err := render.Fill(in, c, min(limit-r.renderedBytes, app.MaxRendered))
+	filled, err := render.Fill(in, c, clock.Now(), min(limit-r.renderedBytes, app.MaxRendered))
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,8 @@ func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, na
 	}
 	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
 	patch := &app.TemplatePatch{HTML: content.HTML, Design: text(content.Design), Subject: text(content.Subject), Text: app.Change[string]{Set: true, Null: content.Text == nil},
-		Variables: app.Change[[]app.TemplateVariable]{Set: true, Null: len(content.Variables) == 0, Value: content.Variables}}
+		Variables: app.Change[[]app.TemplateVariable]{Set: true, Null: len(content.Variables) == 0, Value: content.Variables},
+		Syntax:    content.Syntax.String(), Variants: app.ReplaceVariants(content.Variants)}
 	if content.Text != nil {
 		patch.Text.Value = *content.Text
 	}

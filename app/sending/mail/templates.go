@@ -16,7 +16,7 @@ import (
 func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
 	t, err := in.Validate(clock.Now())
 	if err == nil {
-		err = base.CheckDesign(in.Design)
+		err = base.CheckTemplate(&t.TemplateContent)
 	}
 	if err != nil {
 		return app.Template{}, err
@@ -108,7 +108,7 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 	}
 	content, err := patch.ApplyContent(old.TemplateContent, clock.Now())
 	if err == nil {
-		err = base.CheckDesign(content.Design)
+		err = base.CheckTemplate(&content)
 	}
 	if err != nil {
 		return t, err
@@ -197,11 +197,10 @@ func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name stri
 
 // refuseRawTags refuses merge tags of other services in a template. Errors: CodeValidation.
 func refuseRawTags(c *app.TemplateContent) error {
-	fields := []mergetags.Field{{Name: "subject", Text: c.Subject}, {Name: "html", Text: c.HTML}}
-	if c.Text != nil {
-		fields = append(fields, mergetags.Field{Name: "text", Text: *c.Text})
+	if c.Syntax != app.PlainSyntax { // its own tags look like those
+		return nil
 	}
-	return mergetags.RefuseRaw(mergetags.FindRaw(fields...))
+	return mergetags.RefuseRaw(mergetags.FindRaw(c.Parts()...))
 }
 
 // DuplicateTemplate makes a draft of the edited version of a template, named by id or alias, and

@@ -113,7 +113,7 @@ func TestTemplateMailInBrowser(t *testing.T) {
 	if e := w.Email(id); !strings.Contains(e.HTML, `href="https://mine.example/"`) {
 		t.Errorf("the value of the send was replaced: %s", e.HTML)
 	}
-	rendered, err := w.Services.Templates.RenderTemplate(t.Context(), w.Key, "t", true, map[string]app.PropertyValue{"X": {Type: app.StringProperty, Text: "x"}})
+	rendered, err := w.Services.Templates.RenderTemplate(t.Context(), w.Key, app.TemplateUse{ID: "t", Variables: map[string]app.PropertyValue{"X": {Type: app.StringProperty, Text: "x"}}}, true)
 	testserver.Must(t, err)
 	if !strings.Contains(rendered.HTML, mail.PreviewView) {
 		t.Errorf("the preview is %s", rendered.HTML)

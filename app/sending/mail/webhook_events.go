@@ -74,7 +74,7 @@ func (s *Service) broadcastData(tx *db.Tx, teamID, emailID string) (data webhook
 
 // subjectFor returns the subject of the email to one recipient of a broadcast.
 func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRecipient) (string, error) {
-	if !strings.Contains(b.Subject, "{{{") {
+	if !strings.Contains(b.Subject, "{{") && !strings.Contains(b.Subject, "{%") && to.Language == "" {
 		return b.Subject, nil
 	}
 	if content := s.mails.get(b.ID); content != nil {
@@ -84,6 +84,7 @@ func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRe
 	if err != nil {
 		return "", err
 	}
+	full = full.In(to.Language)
 	none := "none" // compiling the bodies would take long, and only the subject is needed
 	full.HTML, full.Text = "", &none
 	content, err := render.Compile(full)

@@ -67,10 +67,10 @@ func TestBroadcastEvents(t *testing.T) {
 		w.AddSubscribers(2)
 		_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: testserver.SubscriberAddress(0)})
 		testserver.Must(t, err)
-		_, _, err = w.Services.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "zoe@example.net", FirstName: "Zoe"}, app.ConflictError)
+		_, _, err = w.Services.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "zoe@example.net", FirstName: "Zoe", Properties: app.PropertyChanges{"language": {Type: app.StringProperty, Text: "de-DE"}}}, app.ConflictError)
 		testserver.Must(t, err)
 		b := w.AddDraft()
-		b.Subject = "News for {{{FIRST_NAME|all}}}"
+		b.Subject, b.Variants = "News for all", app.Variants{"de": {Subject: "Neues für {{{FIRST_NAME|alle}}}"}}
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.UpdateBroadcast(b) }))
 		w.Queue(b)
 		time.Sleep(time.Hour)
@@ -81,7 +81,7 @@ func TestBroadcastEvents(t *testing.T) {
 			testserver.Must(t, err)
 			var one testserver.EmailEvent
 			testserver.Must(t, json.Unmarshal(d.Payload, &one))
-			if x := one.Data; x.BroadcastID != b.ID || x.Subject != map[bool]string{true: "News for Zoe", false: "News for all"}[x.To[0] == "zoe@example.net"] || x.From != "Ann <ann@"+testserver.TestDomain+">" || len(x.To) != 1 ||
+			if x := one.Data; x.BroadcastID != b.ID || x.Subject != map[bool]string{true: "Neues für Zoe", false: "News for all"}[x.To[0] == "zoe@example.net"] || x.From != "Ann <ann@"+testserver.TestDomain+">" || len(x.To) != 1 ||
 				x.MessageID != "<"+x.EmailID+"@"+testserver.TestDomain+">" || x.CreatedAt == "" || x.Recipient != "" && x.Recipient != x.To[0] {
 				t.Errorf("%s: %+v", one, x)
 			}
@@ -93,18 +93,19 @@ func TestBroadcastEvents(t *testing.T) {
 		}
 		// The same without the cached content.
 		w.Services.Mail.ForgetMails()
-		first := w.Deliveries(hook)[0]
-		d, err := w.Services.Webhooks.GetWebhookEvent(t.Context(), w.Key, hook.ID, first.ID)
-		testserver.Must(t, err)
-		var one testserver.EmailEvent
-		testserver.Must(t, json.Unmarshal(d.Payload, &one))
-		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-			data, err := w.Services.Mail.EmailData(tx, w.Key.TeamID, one.Data.EmailID)
-			if data.Subject != one.Data.Subject {
-				t.Errorf("subject %q, was %q", data.Subject, one.Data.Subject)
-			}
-			return err
-		}))
+		for _, row := range w.Deliveries(hook) {
+			d, err := w.Services.Webhooks.GetWebhookEvent(t.Context(), w.Key, hook.ID, row.ID)
+			testserver.Must(t, err)
+			var one testserver.EmailEvent
+			testserver.Must(t, json.Unmarshal(d.Payload, &one))
+			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
+				data, err := w.Services.Mail.EmailData(tx, w.Key.TeamID, one.Data.EmailID)
+				if data.Subject != one.Data.Subject {
+					t.Errorf("subject %q, was %q", data.Subject, one.Data.Subject)
+				}
+				return err
+			}))
+		}
 	})
 }
 

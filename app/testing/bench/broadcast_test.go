@@ -45,12 +45,39 @@ func BenchmarkBroadcast(b *testing.B) {
 	for _, mode := range []string{"dkim=on", "dkim=off"} {
 		b.Run(mode, func(b *testing.B) {
 			n := benchSize(b, recipientsVariable, broadcastSize)
-			trickle(b, slowRuns, func() { measureBroadcast(b, n, mode) })
+			trickle(b, slowRuns, func() { measureBroadcast(b, n, mode, newsletter) })
 		})
 	}
 }
 
-func measureBroadcast(b *testing.B, n int, mode string) {
+// document is the content of a broadcast. An empty syntax is left out of the request.
+type document struct{ syntax, html string }
+
+// newsletter is a plain document with a name and an unsubscribe link.
+var newsletter = document{html: newsletterHTML(firstName, unsubscribeLink)}
+
+// BenchmarkBroadcastContent is BenchmarkBroadcast for ten placeholders, for the same in Liquid, and
+// beside that with a condition and with a loop of 20 items.
+func BenchmarkBroadcastContent(b *testing.B) {
+	outputs := strings.Repeat(`<i>{{ contact.first_name | default: "you" }}</i>`, 10)
+	with := func(more string) string { return newsletterHTML(more, unsubscribeLink) }
+	for _, c := range []struct {
+		name string
+		document
+	}{
+		{"placeholders", document{"plain", with(strings.Repeat("<i>"+firstName+"</i>", 10))}},
+		{"outputs", document{"liquid", with(outputs)}},
+		{"condition", document{"liquid", with(outputs + `{% if contact.first_name == "Ann" %}<p>Hello Ann</p>{% else %}<p>Hello</p>{% endif %}`)}},
+		{"loop", document{"liquid", with(outputs + `{% for i in (1..20) %}<p>{{ forloop.index }}: {{ contact.first_name }}</p>{% endfor %}`)}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			n := benchSize(b, recipientsVariable, broadcastSize)
+			trickle(b, slowRuns, func() { measureBroadcast(b, n, "dkim=on", c.document) })
+		})
+	}
+}
+
+func measureBroadcast(b *testing.B, n int, mode string, d document) {
 	dir := b.TempDir()
 	startServer(b, dir, "").stop() // makes database and master key
 	a := fillAudience(b, dir, n)
@@ -61,7 +88,7 @@ func measureBroadcast(b *testing.B, n int, mode string) {
 	alone := quantile(s.load(otherEmails, 4), 0.99)
 	before, cpu := sizeOf(b, s.db), s.cpu()
 	start := time.Now()
-	id := s.broadcast()
+	id := s.broadcastOf("News for "+firstName, d)
 	b.ReportMetric(float64(time.Since(start).Milliseconds()), "answer-ms")
 	sink.waitFor(int64(n/4 + otherEmails))
 	busy := quantile(s.load(otherEmails, 4), 0.99)
@@ -82,22 +109,20 @@ func measureBroadcast(b *testing.B, n int, mode string) {
 	b.ReportMetric(float64(sizeOf(b, s.db)-before)/float64(n), "bytes/recipient")
 }
 
-// broadcast sends to all contacts and returns the id.
-func (s *server) broadcast() string {
-	s.tb.Helper()
-	return s.broadcastOf("News for " + firstName)
-}
-
 // Placeholders of a broadcast.
 const (
 	firstName       = "{{{FIRST_NAME|you}}}"
 	unsubscribeLink = "{{{UNSUBSCRIBE_URL}}}"
 )
 
-// broadcastOf sends a newsletter to all contacts and returns the id.
-func (s *server) broadcastOf(subject string) string {
+// broadcastOf sends a document to all contacts and returns the id.
+func (s *server) broadcastOf(subject string, d document) string {
 	s.tb.Helper()
-	body, err := json.Marshal(map[string]any{"from": broadcastFrom, "subject": subject, "send": true, "html": newsletterHTML(firstName, unsubscribeLink)})
+	fields := map[string]any{"from": broadcastFrom, "subject": subject, "send": true, "html": d.html}
+	if d.syntax != "" {
+		fields["syntax"] = d.syntax
+	}
+	body, err := json.Marshal(fields)
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -149,7 +174,7 @@ func BenchmarkExpand(b *testing.B) {
 		s := startServer(b, dir, "smtp://127.0.0.1:9?tls=off") // nothing listens there
 		before := sizeOf(b, s.db)
 		start := time.Now()
-		id := s.broadcast()
+		id := s.broadcastOf("News for "+firstName, newsletter)
 		b.ReportMetric(time.Since(start).Seconds(), "answer-s")
 		awaitExpansion(b, s.db, id)
 		b.ReportMetric(time.Since(start).Seconds(), "expanded-s")

@@ -77,7 +77,7 @@ func (c *contest) broadcaster(g *group) sender {
 	return &broadcaster{server: startServerIn(c.tb, g, dir, c.relay("dkim=off")), dir: dir}
 }
 
-func (p *broadcaster) send() { p.id = p.broadcastOf("Hello " + firstName) }
+func (p *broadcaster) send() { p.id = p.broadcastOf("Hello "+firstName, newsletter) }
 
 func (p *broadcaster) finished() bool {
 	var n int

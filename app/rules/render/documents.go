@@ -1,0 +1,59 @@
+package render
+
+import (
+	"mailer/app"
+	"mailer/app/kit/htmltext"
+)
+
+// CheckTemplate checks what TemplateContent.Check leaves: the texts of a content that is not plain.
+// Errors: CodeValidation.
+func CheckTemplate(c *app.TemplateContent) error {
+	if c.Syntax == app.PlainSyntax {
+		return nil
+	}
+	for _, part := range c.Parts() {
+		if err := CheckDocument(part, c.Syntax, Scope{Template: c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckBroadcast checks the texts of a broadcast in its syntax. Errors: CodeValidation.
+func CheckBroadcast(b *app.Broadcast) error {
+	if b.Syntax == app.PlainSyntax {
+		return b.CheckPlaceholders()
+	}
+	for _, part := range b.Parts() {
+		if err := CheckDocument(part, b.Syntax, Scope{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Scope is what a text of a document may name.
+type Scope struct {
+	Template *app.TemplateContent // declares the variables; nil: a broadcast, which names contacts
+}
+
+// CheckDocument checks one text of a document in its syntax. Errors: CodeValidation with the line, of
+// Liquid also with the column.
+func CheckDocument(part app.Part, syntax app.Syntax, scope Scope) error {
+	if !part.InHeader() {
+		part.Text = htmltext.RepairPageLinks(part.Text)
+	}
+	names := broadcastScope
+	var err error
+	if scope.Template != nil {
+		names = templateScope(scope.Template)
+		err = scope.Template.CheckPlaceholders(part)
+	} else {
+		err = app.CheckBroadcastPlaceholders(part.Field, part.Text)
+	}
+	if err != nil || syntax != app.LiquidSyntax {
+		return err
+	}
+	_, _, err = scanPart(part.Field, part.Text, names)
+	return err
+}
