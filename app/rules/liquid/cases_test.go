@@ -57,7 +57,7 @@ func (f *casesFile) document(t *testing.T, c *languageCase) *document {
 		t.Fatal(err)
 	}
 	d := &document{source: c.Template, html: c.Subject == nil, values: fromJSON(t, string(data))}
-	d.scope.Names = map[string]app.PropertyType{"footer": htmlType}
+	d.scope.Names = map[string]app.PropertyType{"footer": app.HTMLVariable}
 	for i, name := range d.values.list.keys {
 		if name != "footer" && name != "contact" {
 			d.scope.Names[name] = []app.PropertyType{

@@ -204,10 +204,10 @@ func TestFromProperty(t *testing.T) {
 		{app.PropertyValue{Type: app.NumberProperty, Number: 7}, "7"},
 		{app.PropertyValue{Type: app.NumberProperty, Number: 7.25}, "7.25"},
 		{app.PropertyValue{Type: app.NumberProperty, Number: 1e300}, app.PropertyValue{Type: app.NumberProperty, Number: 1e300}.String()},
-		{app.PropertyValue{Type: "boolean", Text: "true"}, "true"},
-		{app.PropertyValue{Type: "list", Text: "[1,2]"}, "12"},
-		{app.PropertyValue{Type: "list", Text: "["}, ""},
-		{app.PropertyValue{Type: "html", Text: "<b>"}, "<b>"},
+		{app.PropertyValue{Type: app.BooleanVariable, Text: "true"}, "true"},
+		{app.PropertyValue{Type: app.ListVariable, Text: "[1,2]"}, "12"},
+		{app.PropertyValue{Type: app.ListVariable, Text: "["}, ""},
+		{app.PropertyValue{Type: app.HTMLVariable, Text: "<b>"}, "<b>"},
 	} {
 		if got := (&run{}).string(FromProperty(c.property)); got != c.want {
 			t.Errorf("%+v: %q", c.property, got)
