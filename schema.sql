@@ -728,7 +728,7 @@ CREATE TABLE webhooks (
   failing_since INTEGER,       -- first failure since the last success; NULL: not failing
   reached       INTEGER NOT NULL, -- webhook_events.seq: subscribed events up to it have a delivery
   created_at    INTEGER NOT NULL,
-  scope         TEXT           -- 'server': an operator made it, also for events about the server; NULL: the team's
+  webhook_scope TEXT           -- 'server': an operator made it, also for events about the server; NULL: the team's
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_team ON webhooks (team_id, id);
 
