@@ -239,7 +239,7 @@ export function Saved({ draft }) {
 	const { state } = draft;
 	if (state.kind === 'failed') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.failed', { message: state.message })}</span></span>`;
 	if (state.kind === 'refused') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.refused', { message: state.message })}</span></span>`;
-	if (state.kind === 'conflict') return html`<span class="saved warn" role="status"><${Icon} name="alert" />${t('drafts.conflict')}</span>`;
+	if (state.kind === 'conflict') return html`<span class="saved warn" role="status"><${Icon} name="alert" /><span class="cut">${t('drafts.conflict')}</span></span>`;
 	if (state.kind === 'saving' || draft.unsaved) return html`<span class="saved" role="status"><span class="spin"></span>${t('drafts.saving')}</span>`;
 	return html`<span class="saved" role="status"><${Icon} name="check" />${state.at ? html`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t('drafts.saved', { time: seconds(state.at) })}</time>` : t('drafts.asRead')}</span>`;
 }

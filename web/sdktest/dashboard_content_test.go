@@ -418,3 +418,156 @@ func (s *screen) uploads(label, file string) {
 		d.items.add(await (%s)); f.files = d.files; f.dispatchEvent(new Event('change', {bubbles: true})); return true; })()`, label, file)
 	eventually(s.t, time.Minute, "there is a file field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
+
+// TestVisualLanguagesInTheBrowser: each language has a visual document of its own, and a change goes
+// to the one that it was made in, even right before another one is opened.
+func TestVisualLanguagesInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.newTemplate("Order", "Blank")
+	f := s.frame("/visual.html")
+	f.sees("Hello")
+	s.press("More actions")
+	s.press("Add a language")
+	s.fill("Language code", "de")
+	s.submits()
+	s.press("Copy from default")
+	f = s.frame("/visual.html")
+	f.sees("Hello")
+	f.cursor(0)
+	f.writes("Guten Tag! ")
+	s.press("Default")
+	var kept draftContent
+	kept.until(t, api, "/templates/order", "what was typed is the language's", func() bool {
+		de := kept.Variants["de"]
+		return de.HTML != nil && strings.Contains(*de.HTML, "Guten Tag! Hello") && de.Design != nil && strings.Contains(*de.HTML, `lang="de"`) && !strings.Contains(kept.HTML, "Guten")
+	})
+	f.cursor(0)
+	f.writes("Good day! ")
+	kept.until(t, api, "/templates/order", "what was typed is the default's", func() bool {
+		return strings.Contains(kept.HTML, "Good day! Hello") && !strings.Contains(*kept.Variants["de"].HTML, "Good")
+	})
+	s.press("de")
+	f.sees("Guten Tag! Hello")
+	s.press("HTML")
+	s.types("x")
+	s.sees("The email is now edited as HTML")
+	kept.until(t, api, "/templates/order", "the language is HTML, the default is not", func() bool {
+		de := kept.Variants["de"]
+		return de.Design == nil && kept.Design != nil && strings.HasPrefix(*de.HTML, "x")
+	})
+	s.fine("languages in the visual editor")
+	f.fine("languages in the visual editor, in the frame")
+}
+
+// TestTwoPeopleOnVisualDraft: the second of two people chooses between the versions, and loses none
+// before.
+func TestTwoPeopleOnVisualDraft(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	one, two := newScreen(t, in.url, b.session(t)), newScreen(t, in.url, b.session(t))
+	one.newTemplate("Order", "Blank")
+	var kept draftContent
+	kept.until(t, api, "/templates/order", "the HTML is made", func() bool { return strings.Contains(kept.HTML, "Hello {{{NAME}}},</p>") })
+	two.allow("409")
+	two.load("/templates/" + kept.ID)
+	second := two.frame("/visual.html")
+	second.sees("Hello")
+	first := one.frame("/visual.html")
+	first.cursor(0)
+	first.fill("Insert", "showIf")
+	kept.until(t, api, "/templates/order", "the first saves", func() bool { return strings.Contains(kept.HTML, "{% if") })
+	for _, mine := range []bool{false, true} {
+		second.cursor(0)
+		second.writes("Second. ")
+		two.sees("Another user changed this at the same time")
+		if !mine {
+			two.looks("conflict", second)
+			two.press("Use their version")
+			second.sees("Show if NAME is set")
+			first.cursor(0)
+			first.writes("First. ")
+			kept.until(t, api, "/templates/order", "the first saves again", func() bool { return strings.Contains(kept.HTML, "First. ") })
+			continue
+		}
+		two.press("Save my version")
+		kept.until(t, api, "/templates/order", "the second's is saved", func() bool {
+			return strings.Contains(kept.HTML, "Second. ") && strings.Contains(kept.HTML, "{% if") && !strings.Contains(kept.HTML, "First. ")
+		})
+	}
+	one.fine("the first")
+	two.fine("the second")
+}
+
+// TestSavedBlocksInTheBrowser: a block is made of a part of an email, used in another one, and changed
+// in both.
+func TestSavedBlocksInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.newTemplate("One", "Blank")
+	f := s.frame("/visual.html")
+	f.sees("Hello")
+	f.cursor(1)
+	f.writes("Harbour & Pine, Bergen")
+	f.fill("Insert", "keep")
+	s.fill("Name", "Footer")
+	s.looks("block-new", f)
+	s.submits()
+	f.sees("Saved block", "Footer")
+	var kept draftContent
+	kept.until(t, api, "/templates/one", "the block stands in the email", func() bool {
+		return strings.Contains(kept.HTML, `{% block "Footer" %}`) && !strings.Contains(kept.HTML, "Harbour")
+	})
+	s.newTemplate("Two", "Blank")
+	f = s.frame("/visual.html")
+	f.sees("Hello")
+	f.cursor(1)
+	f.fill("Insert", "saved Footer")
+	kept.until(t, api, "/templates/two", "the block stands in the other email", func() bool { return strings.Contains(kept.HTML, `{% block "Footer" %}`) })
+	f.press("Undo")
+	kept.until(t, api, "/templates/two", "the block is undone", func() bool { return !strings.Contains(kept.HTML, "{% block") })
+	f.press("Redo")
+	kept.until(t, api, "/templates/two", "the block is back", func() bool { return strings.Contains(kept.HTML, "{% block") })
+	f.fine("blocks, in the frame")
+	s.load("/blocks")
+	s.sees("Footer")
+	s.looks("blocks-list", nil)
+	s.press("Footer")
+	s.sees("Saving changes all templates and drafts with this block")
+	s.types("{% if nothing")
+	s.allow("422")
+	s.press("Save")
+	s.sees("(line 1, column")
+	s.looks("block-refused", nil)
+	s.selectsAll()
+	s.strike("Backspace", false)
+	s.writes("<p>Harbour & Pine, Oslo</p>")
+	s.press("Save")
+	s.sees("All emails with this block have the new version")
+	for _, violation := range s.axe() {
+		t.Error(violation)
+	}
+	for _, name := range []string{"one", "two"} {
+		status, answer := api.do(t, "POST", "/templates/"+name+"/render", map[string]any{})
+		if status != 200 || !strings.Contains(string(answer), "Pine, Oslo") {
+			t.Errorf("%s renders %d %s", name, status, answer)
+		}
+	}
+	s.allow("409")
+	s.press("More actions")
+	s.press("Delete")
+	s.submits()
+	s.sees("is used")
+	s.fine("blocks")
+}

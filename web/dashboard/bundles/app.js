@@ -1512,9 +1512,9 @@ var pages = (
     ["/properties", "audience#properties"],
     ["/imports", "audience#import"],
     ["/suppressions", "opt-outs#suppressions"],
-    ["/templates", "api-broadcasts#templates"],
-    ["/blocks", "api-broadcasts#templates"],
-    ["/images", "api-broadcasts#templates"],
+    ["/templates", "writing"],
+    ["/blocks", "writing#saved-blocks"],
+    ["/images", "writing#images"],
     ["/domains", "domains"],
     ["/keys", "sending#keys"],
     ["/smtp", "smtp"],
@@ -2026,7 +2026,7 @@ function Saved({ draft }) {
   const { state } = draft;
   if (state.kind === "failed") return an`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t("drafts.failed", { message: state.message })}</span></span>`;
   if (state.kind === "refused") return an`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t("drafts.refused", { message: state.message })}</span></span>`;
-  if (state.kind === "conflict") return an`<span class="saved warn" role="status"><${Icon} name="alert" />${t("drafts.conflict")}</span>`;
+  if (state.kind === "conflict") return an`<span class="saved warn" role="status"><${Icon} name="alert" /><span class="cut">${t("drafts.conflict")}</span></span>`;
   if (state.kind === "saving" || draft.unsaved) return an`<span class="saved" role="status"><span class="spin"></span>${t("drafts.saving")}</span>`;
   return an`<span class="saved" role="status"><${Icon} name="check" />${state.at ? an`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t("drafts.saved", { time: seconds(state.at) })}</time>` : t("drafts.asRead")}</span>`;
 }
