@@ -137,7 +137,7 @@ func (tx *Tx) EraseRecipient(id string) error {
 	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
 		return fmt.Errorf("delete capture: %w", err)
 	}
-	return tx.Write(`UPDATE broadcast_recipients SET email = ?, fields = NULL WHERE id = ?`, app.Erased, id)
+	return tx.Write(`UPDATE broadcast_recipients SET email = ?, fields = NULL, recipient_language = NULL WHERE id = ?`, app.Erased, id)
 }
 
 // DeleteCaptures deletes up to limit captured messages with ids in (from, to] and returns

@@ -27,40 +27,41 @@ const (
 // by table and column, or by column. Columns named id hold an id.
 var maxColumnBytes = map[string]int{
 	"hash": 32, "domain": mailbox.MaxDomain, "relay": keywordLength, "region": keywordLength, "status": keywordLength, "kind": keywordLength,
-	"address":                 16,            // a hash
-	"action":                  keywordLength, // of the audit log
-	"aged.kind":               keywordLength, // content, email or recipient
-	"audit_logs.actor":        256,           // an id, or the name of a system user
-	"audit_logs.target":       1000,          // base.Audit truncates it
-	"broadcasts.mails":        idLength,      // prefix of an id
-	"certificate_states.host": mailbox.MaxDomain,
-	"certificates.name":       2 * mailbox.MaxDomain, // host or challenge token, with a suffix
-	"dkim_keys.selector":      keywordLength,
-	"dns_published.name":      mailbox.MaxDomain,
-	"dns_published.type":      keywordLength,
-	"dns_published.value":     app.MaxPublishedValue,
-	"regions.name":            40,
-	"images.name":             32,
-	"domains.name":            mailbox.MaxDomain,
-	"feedback.source":         keywordLength,
-	"webhook_events.type":     keywordLength,
-	"idempotency.key":         app.MaxIdempotencyKey * utf8.UTFMax,
-	"idempotency.route":       keywordLength,
-	"idempotency.scope":       idLength,
-	"invitations.address":     mailbox.MaxLength,
-	"invitations.mailed":      32, // a hash
-	"keys.made_by":            idLength,
-	"keys.public":             keywordLength,
-	"passkeys.credential_id":  1023, // Web Authentication Level 3, 4
-	"properties.key":          app.MaxPropertyKey,
-	"provider_ids.id":         128,                   // feedback.ProviderIDIn
-	"recipients.address":      3 * mailbox.MaxLength, // bytes that are not UTF-8 become three
-	"settings.name":           keywordLength,
-	"suppressions.origin":     keywordLength,
-	"teams.name":              100 * utf8.UTFMax, // teams.MaxName
-	"templates.alias":         app.MaxTemplateAlias,
-	"topics.name":             app.MaxTopicName * utf8.UTFMax,
-	"users.address":           mailbox.MaxLength,
+	"address":                      16,            // a hash
+	"action":                       keywordLength, // of the audit log
+	"aged.kind":                    keywordLength, // content, email or recipient
+	"audit_logs.actor":             256,           // an id, or the name of a system user
+	"audit_logs.target":            1000,          // base.Audit truncates it
+	"broadcasts.mails":             idLength,      // prefix of an id
+	"broadcast_languages.language": keywordLength, // a tag
+	"certificate_states.host":      mailbox.MaxDomain,
+	"certificates.name":            2 * mailbox.MaxDomain, // host or challenge token, with a suffix
+	"dkim_keys.selector":           keywordLength,
+	"dns_published.name":           mailbox.MaxDomain,
+	"dns_published.type":           keywordLength,
+	"dns_published.value":          app.MaxPublishedValue,
+	"regions.name":                 40,
+	"images.name":                  32,
+	"domains.name":                 mailbox.MaxDomain,
+	"feedback.source":              keywordLength,
+	"webhook_events.type":          keywordLength,
+	"idempotency.key":              app.MaxIdempotencyKey * utf8.UTFMax,
+	"idempotency.route":            keywordLength,
+	"idempotency.scope":            idLength,
+	"invitations.address":          mailbox.MaxLength,
+	"invitations.mailed":           32, // a hash
+	"keys.made_by":                 idLength,
+	"keys.public":                  keywordLength,
+	"passkeys.credential_id":       1023, // Web Authentication Level 3, 4
+	"properties.key":               app.MaxPropertyKey,
+	"provider_ids.id":              128,                   // feedback.ProviderIDIn
+	"recipients.address":           3 * mailbox.MaxLength, // bytes that are not UTF-8 become three
+	"settings.name":                keywordLength,
+	"suppressions.origin":          keywordLength,
+	"teams.name":                   100 * utf8.UTFMax, // teams.MaxName
+	"templates.alias":              app.MaxTemplateAlias,
+	"topics.name":                  app.MaxTopicName * utf8.UTFMax,
+	"users.address":                mailbox.MaxLength,
 }
 
 // TestIndexedValuesFitPostgreSQLIndex fills each index with the largest values of its

@@ -77,7 +77,7 @@ func (r *reader) readTemplates(ctx context.Context) error {
 		seen := map[string]bool{}
 		for _, key := range keys {
 			if !seen[key] && len(out.Variables) < app.MaxTemplateVariables {
-				out.Variables = append(out.Variables, archive.Variable{Key: key, Type: app.StringProperty, Fallback: ""})
+				out.Variables = append(out.Variables, archive.Variable{Key: key, Type: app.StringProperty, Fallback: archive.JSON("")})
 			}
 			seen[key] = true
 		}

@@ -27,7 +27,7 @@ func TestTemplatesBecomeDrafts(t *testing.T) {
 	var keys []string
 	for _, v := range receipt.Variables {
 		keys = append(keys, v.Key)
-		if v.Fallback != "" || v.Type != app.StringProperty {
+		if string(v.Fallback) != `""` || v.Type != app.StringProperty {
 			t.Errorf("%+v", v)
 		}
 	}

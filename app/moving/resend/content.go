@@ -119,21 +119,23 @@ func (r *reader) converted(what string, c *archive.Content, preview *string, sub
 // archived returns the variable in a form that is valid here; why is what was lost.
 func (v *variable) archived() (out archive.Variable, why string) {
 	out = archive.Variable{ID: v.ID, Key: v.Key, Type: app.PropertyType(v.Type), CreatedAt: v.CreatedAt.Time, UpdatedAt: v.UpdatedAt.Time}
-	switch f := v.Fallback.(type) {
+	fallback := v.Fallback
+	switch f := fallback.(type) {
 	case nil, string, float64:
-		out.Fallback = f
 	case bool:
-		out.Fallback = fmt.Sprint(f)
+		fallback = fmt.Sprint(f)
 	default:
+		fallback = nil
 		why = "its fallback is neither a text nor a number and is left out; the template is a draft"
 	}
 	if out.Type != app.StringProperty && out.Type != app.NumberProperty {
 		why = fmt.Sprintf("variables of the type %q don't exist here: it is a text; the template is a draft", v.Type)
 		out.Type = app.StringProperty
-		if f, is := out.Fallback.(float64); is {
-			out.Fallback = fmt.Sprint(f)
+		if f, is := fallback.(float64); is {
+			fallback = fmt.Sprint(f)
 		}
 	}
+	out.Fallback = archive.JSON(fallback)
 	return out, why
 }
 

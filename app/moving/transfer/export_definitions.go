@@ -17,13 +17,10 @@ import (
 
 // value returns the value of a property for JSON; nil: none.
 func value(v *app.PropertyValue) any {
-	switch {
-	case v == nil:
+	if v == nil {
 		return nil
-	case v.Type == app.NumberProperty:
-		return v.Number
 	}
-	return v.Text
+	return v.Plain()
 }
 
 func (x *export) properties() error {
@@ -115,10 +112,22 @@ func design(text string) jsontext.Value {
 }
 
 func content(c *app.TemplateContent) archive.Content {
-	out := archive.Content{From: c.From, ReplyTo: c.ReplyTo, Subject: c.Subject, HTML: c.HTML, Text: c.Text, Design: design(c.Design)}
+	out := archive.Content{From: c.From, ReplyTo: c.ReplyTo, Subject: c.Subject, HTML: c.HTML, Text: c.Text, Design: design(c.Design), Document: document(c.Syntax, c.Variants)}
 	for i := range c.Variables {
 		v := &c.Variables[i]
-		out.Variables = append(out.Variables, archive.Variable{ID: v.ID, Key: v.Key, Type: v.Type, Fallback: value(v.Fallback), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt})
+		out.Variables = append(out.Variables, archive.Variable{ID: v.ID, Key: v.Key, Type: v.Type, Fallback: archive.JSON(value(v.Fallback)), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt})
+	}
+	return out
+}
+
+// document returns the syntax and the variants of a template or broadcast.
+func document(syntax app.Syntax, variants app.Variants) archive.Document {
+	out := archive.Document{Syntax: string(syntax)}
+	for lang, v := range variants {
+		if out.Variants == nil {
+			out.Variants = map[string]archive.Variant{}
+		}
+		out.Variants[lang] = archive.Variant{Subject: v.Subject, Preview: v.Preview, HTML: v.HTML, Text: v.Text, Design: design(v.Design)}
 	}
 	return out
 }
@@ -135,10 +144,13 @@ func (x *export) broadcasts() error {
 
 func (x *export) broadcast(id string) error {
 	var b *app.Broadcast
+	var languages []app.LanguageCounts
 	err := db.ErrNotFound
 	for try := 0; try < 3 && errors.Is(err, db.ErrNotFound); try++ { // an attachment of a draft may be deleted meanwhile
 		err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-			b, err = r.Broadcast(x.team.ID, id)
+			if b, err = r.Broadcast(x.team.ID, id); err == nil {
+				languages, err = r.BroadcastLanguages(id)
+			}
 			return err
 		})
 		if err == nil {
@@ -156,7 +168,7 @@ func (x *export) broadcast(id string) error {
 		return err
 	}
 	out := archive.Broadcast{ID: b.ID, Name: b.Name, SegmentID: b.SegmentID, TopicID: b.TopicID, ReplyTo: addresses(b.ReplyTo), Subject: b.Subject,
-		Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: design(b.Design), Attachments: attachmentsOf(b.Attachments), Status: b.Status,
+		Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: design(b.Design), Attachments: attachmentsOf(b.Attachments), Status: b.Status, Document: document(b.Syntax, b.Variants),
 		CreatedAt: b.CreatedAt, ScheduledAt: b.ScheduledAt, QueuedAt: b.QueuedAt, SentAt: b.SentAt, CanceledAt: b.CanceledAt}
 	if b.From != (app.Address{}) {
 		out.From = b.From.String()
@@ -164,16 +176,28 @@ func (x *export) broadcast(id string) error {
 	if b.Status != app.DraftBroadcast {
 		out.Counts = countsOf(b)
 	}
+	for _, l := range languages {
+		if out.Languages == nil {
+			out.Languages = map[string]map[string]int{}
+		}
+		out.Languages[l.Language] = eventCounts(&l.BroadcastCounts)
+		out.Languages[l.Language]["recipients"] = int(l.Recipients)
+	}
 	return x.put(archive.Broadcasts, &out)
 }
 
 // countsOf returns the counts of a broadcast under their API names.
 func countsOf(b *app.Broadcast) map[string]int {
-	c := &b.Counts
+	out := eventCounts(&b.Counts)
+	out["recipients"], out["remaining"] = int(b.Audience), int(b.Remaining())
+	return out
+}
+
+func eventCounts(c *app.BroadcastCounts) map[string]int {
 	out := map[string]int{}
 	for name, n := range map[string]int64{
-		"recipients": b.Audience, "remaining": b.Remaining(), "sent": c.Sent, "delivery_delayed": c.DeliveryDelayed, "delivered": c.Delivered, "opened": c.Opened,
-		"clicked": c.Clicked, "bounced": c.Bounced, "complained": c.Complained, "suppressed": c.Suppressed, "failed": c.Failed, "canceled": c.Canceled, "unsubscribed": c.Unsubscribed,
+		"sent": c.Sent, "delivery_delayed": c.DeliveryDelayed, "delivered": c.Delivered, "opened": c.Opened, "clicked": c.Clicked, "bounced": c.Bounced,
+		"complained": c.Complained, "suppressed": c.Suppressed, "failed": c.Failed, "canceled": c.Canceled, "unsubscribed": c.Unsubscribed,
 	} {
 		out[name] = int(n)
 	}

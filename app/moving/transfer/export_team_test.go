@@ -21,6 +21,7 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/server"
 	"mailer/app/testing/testserver"
+	"mailer/db"
 )
 
 // full returns a server whose team has objects of all kinds, and whose other team has the same
@@ -107,9 +108,13 @@ func others(w *testserver.Server, word string, segment *app.Segment) {
 	testserver.Must(t, err)
 	_, err = s.Templates.CreateTemplate(ctx, key, app.TemplateInput{Name: word + " draft", TemplateContent: app.TemplateContent{HTML: "<p>x</p>"}})
 	testserver.Must(t, err)
+	order := app.PropertyValue{Type: app.ObjectVariable, Text: `{"z":["` + word + `"],"a":1}`}
+	w.PublishTemplate(key, word+"-languages", app.TemplateContent{HTML: "<p>Hi</p>", Syntax: app.LiquidSyntax, Variables: []app.TemplateVariable{{Key: "order", Type: app.ObjectVariable, Fallback: &order}},
+		Variants: app.Variants{"de": {Subject: word, HTML: "<p>Hallo</p>", Text: &text, Design: `{"b":1,"a":2}`}, "fr": {}}})
 	from := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
 	for _, name := range []string{"draft", "canceled"} {
-		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: "<p>Hi</p>",
+		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: "<p>Hi</p>", Syntax: "liquid",
+			Variants:    app.VariantChanges{"pt-BR": {Set: true, Value: app.VariantPatch{Preview: app.Change[string]{Set: true, Value: word}}}},
 			Attachments: []app.Attachment{{Filename: word + " " + name + ".txt", Content: []byte(word + name)}, {Filename: "empty.txt", Content: []byte{}}}}, mail.SendOptions{})
 		testserver.Must(t, err)
 		if name == "canceled" {
@@ -117,6 +122,9 @@ func others(w *testserver.Server, word string, segment *app.Segment) {
 			testserver.Must(t, err)
 			_, _, err = s.Broadcasts.CancelBroadcast(ctx, key, b.ID)
 			testserver.Must(t, err)
+			testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error {
+				return tx.EndBroadcastLanguages(b.ID, []app.LanguageCounts{{Recipients: 3}, {Language: "pt-BR", Recipients: 2, BroadcastCounts: app.BroadcastCounts{Sent: 2, Opened: 1}}})
+			}))
 		}
 	}
 	d, err := s.Domains.AddDomain(ctx, key.TeamID, app.DomainInput{Name: word + ".test", ReturnPath: "bounce", ClickTracking: true, TrackingSubdomain: "links"})
@@ -170,7 +178,7 @@ func TestExportIsOfOneTeam(t *testing.T) {
 				t.Errorf("%s has something of the other team", name)
 			}
 		}
-		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "templates": 2, "broadcasts": 2, "domains": 1,
+		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "templates": 3, "broadcasts": 2, "domains": 1,
 			"webhooks": 2, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
 		if !maps.Equal(made.Counts, want) {
 			t.Errorf("counts %v\nwant   %v", made.Counts, want)

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -88,15 +89,27 @@ func (m *importer) template(ctx context.Context, in *archive.Template) (id strin
 // version validates one version of a template.
 func (m *importer) version(in *archive.Template, c *archive.Content) (app.Template, error) {
 	content := app.TemplateContent{From: c.From, ReplyTo: c.ReplyTo, Subject: c.Subject, HTML: c.HTML, Text: c.Text, Design: string(c.Design)}
+	syntax, err := app.ParseSyntax(c.Syntax)
+	if err != nil {
+		return app.Template{}, err
+	}
+	content.Syntax = syntax
 	for i := range c.Variables {
 		v := &c.Variables[i]
-		out := app.TemplateVariable{Key: v.Key, Type: v.Type, Fallback: valueOf(v.Fallback), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt}
+		out := app.TemplateVariable{Key: v.Key, Type: v.Type, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt}
+		if len(v.Fallback) > 0 && v.Fallback.Kind() != 'n' {
+			fallback, err := app.JSONValue(v.Fallback)
+			if err != nil {
+				return app.Template{}, app.Invalid("variables."+app.Excerpt(v.Key), "%s", err)
+			}
+			out.Fallback = &fallback
+		}
 		if id, ok := app.ParseID(v.ID); ok && m.r.Team.FromMailer() {
 			out.ID = id
 		}
 		content.Variables = append(content.Variables, out)
 	}
-	input := app.TemplateInput{Name: in.Name, Alias: in.Alias, TemplateContent: content}
+	input := app.TemplateInput{Name: in.Name, Alias: in.Alias, TemplateContent: content, Languages: variantsOf(&c.Document)}
 	t, err := input.Validate(clock.Now())
 	if err == nil {
 		err = base.CheckTemplate(&t.TemplateContent)
@@ -107,6 +120,15 @@ func (m *importer) version(in *archive.Template, c *archive.Content) (app.Templa
 		}
 	}
 	return t, err
+}
+
+// variantsOf returns the archived variants of a document for its input.
+func variantsOf(d *archive.Document) app.VariantChanges {
+	all := app.Variants{}
+	for lang, v := range d.Variants {
+		all[lang] = app.Variant{Subject: v.Subject, Preview: v.Preview, HTML: v.HTML, Text: v.Text, Design: string(v.Design)}
+	}
+	return app.ReplaceVariants(all).Value
 }
 
 // insertTemplate writes a template with its edited version and, if different, the published one.
@@ -177,7 +199,8 @@ func broadcastMark(name string, at time.Time) string {
 func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id string, err error) {
 	what := fmt.Sprintf("broadcast %q", in.Name)
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
-		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design)}
+		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design),
+		Syntax: in.Syntax, Variants: variantsOf(&in.Document)}
 	files, ok := readAttachments(in.Attachments)
 	why := "an attachment has no id"
 	if ok {
@@ -230,7 +253,7 @@ func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id str
 		}
 		b.Status, b.ScheduledAt, b.QueuedAt, b.SentAt, b.CanceledAt = in.Status, in.ScheduledAt, in.QueuedAt, in.SentAt, in.CanceledAt
 		setCounts(&b, in.Counts)
-		return tx.EndBroadcast(&b)
+		return errors.Join(tx.EndBroadcast(&b), tx.EndBroadcastLanguages(b.ID, languageCounts(in.Languages)))
 	})
 	return id, err
 }
@@ -255,8 +278,25 @@ func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 
 // setCounts is the reverse of countsOf.
 func setCounts(b *app.Broadcast, counts map[string]int) {
-	n := func(name string) int64 { return int64(max(0, counts[name])) }
-	b.Audience, b.Stored = n("recipients"), n("remaining") // of a canceled one: recipients that were never started
-	b.Counts = app.BroadcastCounts{Sent: n("sent"), DeliveryDelayed: n("delivery_delayed"), Delivered: n("delivered"), Opened: n("opened"), Clicked: n("clicked"),
+	b.Audience, b.Stored = countOf(counts, "recipients"), countOf(counts, "remaining") // of a canceled one: recipients that were never started
+	b.Counts = eventsOf(counts)
+}
+
+// languageCounts returns the archived counts of a broadcast by language, in sorted order, without those
+// of texts that are no languages.
+func languageCounts(all map[string]map[string]int) (out []app.LanguageCounts) {
+	for _, lang := range app.SortedKeys(all) {
+		if tag, ok := app.CanonicalLanguage(lang); lang == "" || ok && tag == lang {
+			out = append(out, app.LanguageCounts{Language: lang, Recipients: countOf(all[lang], "recipients"), BroadcastCounts: eventsOf(all[lang])})
+		}
+	}
+	return out[:min(len(out), app.MaxVariants+1)]
+}
+
+func countOf(counts map[string]int, name string) int64 { return int64(max(0, counts[name])) }
+
+func eventsOf(counts map[string]int) app.BroadcastCounts {
+	n := func(name string) int64 { return countOf(counts, name) }
+	return app.BroadcastCounts{Sent: n("sent"), DeliveryDelayed: n("delivery_delayed"), Delivered: n("delivered"), Opened: n("opened"), Clicked: n("clicked"),
 		Bounced: n("bounced"), Complained: n("complained"), Suppressed: n("suppressed"), Failed: n("failed"), Canceled: n("canceled"), Unsubscribed: n("unsubscribed")}
 }

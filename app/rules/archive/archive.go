@@ -10,13 +10,18 @@ package archive
 import (
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 )
 
-// Format is the version of the format. Higher versions are refused.
-const Format = 1
+// Format is the highest version of the format that this Mailer reads. Higher versions are refused.
+const Format = 2
+
+// plainFormat is the version without the syntax and the variants of documents, which Mailers that do not
+// know these read.
+const plainFormat = 1
 
 // Kind is a kind of object and its file name without .json.
 type Kind string
@@ -179,6 +184,25 @@ type Content struct {
 	Text      *string        `json:"text,omitzero"` // nil: derived from HTML; empty: none
 	Design    jsontext.Value `json:"design,omitzero"`
 	Variables []Variable     `json:"variables,omitzero"`
+	Document
+}
+
+// Document is the syntax of a template or broadcast, and its variants by language.
+type Document struct {
+	Syntax   string             `json:"syntax,omitzero"` // empty: plain
+	Variants map[string]Variant `json:"variants,omitzero"`
+}
+
+// plain reports whether the document is what Mailers know that know no syntax and no variants.
+func (d *Document) plain() bool { return d.Syntax == "" && len(d.Variants) == 0 }
+
+// Variant is a document in another language. An absent part is that of the document.
+type Variant struct {
+	Subject string         `json:"subject,omitzero"`
+	Preview string         `json:"preview_text,omitzero"`
+	HTML    string         `json:"html,omitzero"`
+	Text    *string        `json:"text,omitzero"` // nil: as app.Variant says; empty: none
+	Design  jsontext.Value `json:"design,omitzero"`
 }
 
 // Variable is a variable of a template.
@@ -186,9 +210,21 @@ type Variable struct {
 	ID        string           `json:"id,omitzero"`
 	Key       string           `json:"key"`
 	Type      app.PropertyType `json:"type"`
-	Fallback  any              `json:"fallback_value,omitzero"`
+	Fallback  jsontext.Value   `json:"fallback_value,omitzero"`
 	CreatedAt time.Time        `json:"created_at,omitzero"`
 	UpdatedAt time.Time        `json:"updated_at,omitzero"`
+}
+
+// JSON encodes the fallback of a variable: a string, a number, or nil for none.
+func JSON(v any) jsontext.Value {
+	if v == nil {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil { // NaN
+		return nil
+	}
+	return text
 }
 
 // Template is a template.
@@ -225,6 +261,9 @@ type Broadcast struct {
 	SentAt      time.Time           `json:"sent_at,omitzero"`
 	CanceledAt  time.Time           `json:"canceled_at,omitzero"`
 	Counts      map[string]int      `json:"counts,omitzero"`
+	Document
+	// Languages are the counts by language; "": the broadcast itself.
+	Languages map[string]map[string]int `json:"languages,omitzero"`
 }
 
 // Domain is a sending domain.

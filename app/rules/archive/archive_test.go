@@ -76,6 +76,31 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// A Mailer that knows no syntax and no variants refuses an archive with them, instead of taking their
+// texts for plain ones. It reads other archives.
+func TestFormatOfDocuments(t *testing.T) {
+	for name, c := range map[string]struct {
+		item any
+		want int
+	}{
+		"plain": {&Template{Content: Content{HTML: "x"}, Published: &Content{}}, 1}, "no document": {&Contact{}, 1}, "published in liquid": {&Template{Published: &Content{Document: Document{Syntax: "liquid"}}}, 2},
+		"with variants": {&Broadcast{Document: Document{Variants: map[string]Variant{"de": {}}}}, 2},
+	} {
+		dir := filepath.Join(t.TempDir(), "a")
+		w, err := Create(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, w, Templates, c.item)
+		if err := w.Finish(&Team{Source: SourceMailer}); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := Open(dir); err != nil || r.Team.Format != c.want {
+			t.Errorf("%s: %v, %v", name, r, err)
+		}
+	}
+}
+
 func TestResumeAtLastMark(t *testing.T) {
 	dir := t.TempDir()
 	w, cursor, err := Resume(dir)
@@ -129,10 +154,10 @@ func TestBrokenFileIsNamed(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, teamFile), []byte(`{"format":2}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, teamFile), []byte(`{"format":3}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "format 2") {
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "format 3") {
 		t.Error(err)
 	}
 	// The source is used in names of topics and in the audit log.

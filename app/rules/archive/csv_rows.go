@@ -25,9 +25,9 @@ func (s *Sheets) headings(item any) []string {
 	case *Contact:
 		return slices.Concat(strings.Split(contactHeadings, ","), s.properties, []string{"other_properties"})
 	case *Template:
-		text = "id,name,alias,from,reply_to,subject,html,text,variables,published_at,created_at,updated_at"
+		text = "id,name,alias,from,reply_to,subject,html,text,variables,published_at,created_at,updated_at,syntax,variants"
 	case *Broadcast:
-		text = "id,name,status,segment_id,topic_id,from,reply_to,subject,preview_text,html,text,counts,created_at,scheduled_at,queued_at,sent_at,canceled_at"
+		text = "id,name,status,segment_id,topic_id,from,reply_to,subject,preview_text,html,text,counts,created_at,scheduled_at,queued_at,sent_at,canceled_at,syntax,variants"
 	case *Domain:
 		text = "id,domain,region,domain_status,record,type,name,value,priority,ttl,status"
 	case *Webhook:
@@ -73,10 +73,10 @@ func (s *Sheets) rows(item any) [][]any {
 		return [][]any{s.contact(v)}
 	case *Template:
 		return [][]any{{v.ID, v.Name, v.Alias, v.From, v.ReplyTo, v.Subject, v.HTML, v.Text, v.Variables,
-			v.PublishedAt, v.CreatedAt, v.UpdatedAt}}
+			v.PublishedAt, v.CreatedAt, v.UpdatedAt, v.Syntax, v.Variants}}
 	case *Broadcast:
 		return [][]any{{v.ID, v.Name, string(v.Status), v.SegmentID, v.TopicID, v.From, v.ReplyTo, v.Subject, v.Preview, v.HTML, v.Text, v.Counts,
-			v.CreatedAt, v.ScheduledAt, v.QueuedAt, v.SentAt, v.CanceledAt}}
+			v.CreatedAt, v.ScheduledAt, v.QueuedAt, v.SentAt, v.CanceledAt, v.Syntax, v.Variants}}
 	case *Domain:
 		return domainRows(v)
 	case *Webhook:

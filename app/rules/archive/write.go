@@ -19,8 +19,9 @@ const (
 
 // Writer writes a directory item by item. It is for one goroutine.
 type Writer struct {
-	dir   string
-	files map[Kind]*file
+	dir       string
+	files     map[Kind]*file
+	documents bool // an item is not plain
 }
 
 // file is an array being written.
@@ -124,6 +125,7 @@ func (w *Writer) Dir() string { return w.dir }
 
 // Put appends an item, one of the types of this package, to the file of its kind.
 func (w *Writer) Put(kind Kind, item any) error {
+	w.documents = w.documents || !isPlain(item)
 	f := w.files[kind]
 	if f == nil {
 		made, err := os.OpenFile(w.path(kind), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -207,9 +209,22 @@ func (w *Writer) put(name string, v any) error {
 	return nil
 }
 
+// isPlain reports whether Mailers that read plainFormat read all of an item.
+func isPlain(item any) bool {
+	switch v := item.(type) {
+	case *Template:
+		return v.plain() && (v.Published == nil || v.Published.plain())
+	case *Broadcast:
+		return v.plain()
+	}
+	return true
+}
+
 // Finish closes all files and writes team.json, which makes the directory complete.
 func (w *Writer) Finish(team *Team) error {
-	team.Format = Format
+	if team.Format = plainFormat; w.documents {
+		team.Format = Format
+	}
 	for kind, f := range w.files {
 		_, err := f.buffer.WriteString("\n]\n")
 		if err = errors.Join(err, f.sync(), f.f.Close()); err != nil {

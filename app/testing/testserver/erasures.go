@@ -95,8 +95,9 @@ func (w *Server) PlantInBroadcasts(key *app.Key, from string) {
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		for _, sent := range []bool{false, true} {
 			b := &app.Broadcast{ID: app.NewID(), TeamID: key.TeamID, Name: "of " + ErasedAddress, Subject: "Hi from " + ErasedAddress, From: sender, CreatedAt: tx.Now,
-				ReplyTo:          []app.Address{{Name: "Vic", Local: "Vic.Tim", Domain: "erase.example"}},
-				BroadcastContent: app.BroadcastContent{Preview: ErasedAddress, HTML: "<p>" + strings.Repeat("long ", 3000) + ErasedAddress + "</p>", Text: &text}}
+				ReplyTo: []app.Address{{Name: "Vic", Local: "Vic.Tim", Domain: "erase.example"}},
+				BroadcastContent: app.BroadcastContent{Preview: ErasedAddress, HTML: "<p>" + strings.Repeat("long ", 3000) + ErasedAddress + "</p>", Text: &text,
+					Variants: app.Variants{"de": {Subject: "Von " + ErasedAddress}}}}
 			if err := tx.InsertBroadcast(b); err != nil {
 				return err
 			}
