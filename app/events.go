@@ -64,7 +64,7 @@ type Event struct {
 // EventDetail describes an event in text and codes.
 type EventDetail struct {
 	Message       string `json:"message,omitzero"`
-	Reason        string `json:"reason,omitempty"`        // of a failure, for programs: ReasonExpired
+	Reason        string `json:"reason,omitempty"`        // of a failure, for programs: ReasonExpired or ReasonRenderLimit
 	ReplyCode     int    `json:"reply_code,omitempty"`    // RFC 5321 4.2
 	EnhancedCode  string `json:"enhanced_code,omitempty"` // RFC 3463
 	Reply         string `json:"reply,omitempty"`         // the relay's text

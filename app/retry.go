@@ -10,8 +10,12 @@ import (
 // DefaultMaxWait is how long mail is tried by default before it fails.
 const DefaultMaxWait = 48 * time.Hour
 
-// ReasonExpired is the reason in the failure event of an email that expired.
-const ReasonExpired = "expired"
+// Reasons in the failure event of an email. ReasonExpired: it waited for too long. ReasonRenderLimit:
+// the content of a broadcast passes a bound of Liquid with the values of the recipient.
+const (
+	ReasonExpired     = "expired"
+	ReasonRenderLimit = "render_limit"
+)
 
 // Span is a period in which the clock of waiting mail was stopped. To is zero while it lasts.
 type Span struct{ From, To time.Time }

@@ -189,6 +189,10 @@ func (h *htmlChecker) valueContext(c Context) (_ Context, fault string) {
 // control follows the branches of blocks. Build reports tags that do not fit together.
 func (h *htmlChecker) control(tok *Token) error {
 	name, last := tok.tag.name, len(h.blocks)-1
+	switch h.state {
+	case tagName, beforeName, attributeName, afterName, afterValue, boundary, boundaryBlank:
+		tok.Context.place = attributes
+	}
 	switch name {
 	case "if", "unless", "case", "for", "capture":
 		h.blocks = append(h.blocks, htmlBlock{tok: tok, begin: h.position, last: name})

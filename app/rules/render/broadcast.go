@@ -227,7 +227,7 @@ func (b *textBuilder) done() *compiledText {
 // done returns the text of a field. Errors: CodeValidation.
 func (c *compiler) done(field string, b *textBuilder) (*compiledText, error) {
 	t := b.done()
-	if !b.liquid {
+	if !b.liquid && !c.mail.deriveText { // which is written beside the HTML
 		return t, nil
 	}
 	return t, c.build(field, t)

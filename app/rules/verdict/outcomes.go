@@ -230,6 +230,8 @@ func (f *Facts) failure(r *Recipient, ev *app.Event, p *VerdictParams) Code {
 	switch {
 	case d.Reason == app.ReasonExpired:
 		return f.expired(r, d, p)
+	case d.Reason == app.ReasonRenderLimit:
+		return FailedRender
 	case d.Source != "":
 		return FailedProvider
 	case d.Stage == app.StageCompose && d.EnhancedCode == "":

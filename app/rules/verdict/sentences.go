@@ -113,6 +113,7 @@ const (
 	FailedTooLarge   Code = "failed_too_large"
 	FailedUTF8       Code = "failed_utf8"
 	FailedCompose    Code = "failed_compose"
+	FailedRender     Code = "failed_render"
 	FailedDomainGone Code = "failed_domain_gone"
 	FailedSender     Code = "failed_sender"
 	FailedPolicy     Code = "failed_policy"
@@ -137,6 +138,9 @@ var failures = []Template{
 		"Use ASCII addresses, or a relay that supports SMTPUTF8, " + sendAgain},
 	{FailedCompose, Bad, "This server could not compose the message[ ({answer})].", "",
 		"Report this to the operator with the id of the email[. Error: {said}]."},
+	{FailedRender, Bad, "The content could not be rendered for {address}: it does more work than one mail may do.",
+		"The content could not be rendered for {count} recipients: it does more work than one mail may do.",
+		"Shorten its loops, or the values that they go through, and send a copy."},
 	{FailedDomainGone, Bad, "Not sent: {from_domain} was no longer a domain of this team when the email was due.", "",
 		"Add and verify {from_domain} again, " + sendAgain},
 	{FailedSender, Bad, "The relay {relay} rejected the sender at {from_domain}[ ({answer})].", "",

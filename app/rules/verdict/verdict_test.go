@@ -191,6 +191,7 @@ var cases = []struct {
 	{"erased", Erased, mail(map[string]app.LastEvent{app.Erased: app.Suppressed}, facts(app.Suppressed, app.Erased, 1, app.EventDetail{Message: "Not sent: the recipient was erased"}))},
 
 	{"expired", FailedExpired, mail(map[string]app.LastEvent{bob: app.Failed}, facts(app.Failed, bob, 2, app.EventDetail{Reason: app.ReasonExpired, Attempt: 12}), facts(app.EventDeferred, "", 1, answer(app.StageRcpt, 450, "4.4.1", "no answer")))},
+	{"not rendered", FailedRender, one(app.Failed, app.EventDetail{Reason: app.ReasonRenderLimit, Stage: app.StageCompose, Message: "x"})},
 	{"expired, never tried", FailedExpired, one(app.Failed, app.EventDetail{Reason: app.ReasonExpired})},
 	{"expired in doubt", FailedDoubt, mail(map[string]app.LastEvent{bob: app.Failed}, facts(app.Failed, bob, 2, app.EventDetail{Reason: app.ReasonExpired, Attempt: 3}), facts(app.EventInDoubt, "", 1, app.EventDetail{}))},
 	{"too large for the relay", FailedTooLarge, one(app.Failed, answer(app.StageMail, 0, "5.3.4", "the message has 12000000 bytes, the relay takes 10000000"))},

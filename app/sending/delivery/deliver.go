@@ -10,7 +10,9 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/clock"
+	"mailer/app/kit/metrics"
 	"mailer/app/rules/outcome"
+	"mailer/app/rules/render"
 	"mailer/app/sending/mail"
 	"mailer/db"
 )
@@ -102,6 +104,10 @@ func (l *relayQueue) transact(p permits, j *job) {
 	defer l.afterTransaction(j)
 	j.began = time.Now()
 	out, err := l.composer.compose(l.s.Sending, j)
+	if errors.Is(err, render.ErrLimit) {
+		l.renderLimit(j, err)
+		return
+	}
 	if err != nil {
 		l.contentFailed(j, err)
 		return
@@ -130,6 +136,19 @@ func (l *relayQueue) transact(p permits, j *job) {
 	res := l.sender.Send(l.sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(p, j, signature) })
 	l.s.Metrics.Send(time.Since(began))
 	l.handleResult(p, j, res)
+}
+
+// renderLimit fails the recipient of a broadcast whose content passes a bound of Liquid: it would pass
+// it again.
+func (l *relayQueue) renderLimit(j *job, cause error) {
+	l.record(j, func(tx *db.Tx) error {
+		tx.AfterCommit(func() {
+			l.s.Metrics.Result(l.name, metrics.Failed, 1)
+			l.s.Log.Info("an email of a broadcast can't be rendered", "email", j.unit.EmailID, "team", j.unit.TeamID, "broadcast", j.unit.BroadcastID, "err", cause)
+		})
+		return l.recorder.failOpen(tx, j.unit, app.EventDetail{Message: "The content can't be rendered for this recipient: " + cause.Error(), Stage: app.StageCompose,
+			Attempt: j.unit.Attempts, Reason: app.ReasonRenderLimit})
+	})
 }
 
 // afterTransaction releases what a job holds. If the transaction panicked, the unit is requeued, or

@@ -217,6 +217,12 @@ func (l *recorder) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []st
 
 // failExpired fails the open recipients of an expired email, with detail in their events.
 func (l *recorder) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
+	detail.Reason = app.ReasonExpired
+	return l.failOpen(tx, u, detail)
+}
+
+// failOpen fails the open recipients of an email, with detail in their events.
+func (l *recorder) failOpen(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
@@ -236,7 +242,6 @@ func (l *recorder) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) er
 			return err
 		}
 	}
-	detail.Reason = app.ReasonExpired
 	for _, address := range open {
 		if err := l.finish(tx, u, address, app.Failed, detail); err != nil {
 			return err
