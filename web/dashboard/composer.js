@@ -42,8 +42,9 @@ const cleared = ['preview_text', 'html', 'design', 'segment_id', 'topic_id'];
 const translated = ['subject', 'preview_text', 'html'];
 
 /** The PATCH of a draft: required members are sent once they are not empty. @param {Set<string>} known languages of the server */
-const bodyOf = (known) => (/** @type {any} */ changed) => {
-	const out = { ...changed };
+const bodyOf = (known) => (/** @type {any} */ changed, /** @type {any} */ value) => {
+	// Another html without a design would drop the design.
+	const out = { ...changed, ...('html' in changed && value.design ? { design: value.design } : {}) };
 	if (out.variants) out.variants = variantsOf(out.variants, known, ['subject', 'preview_text', 'html', 'text', 'design']);
 	for (const name of cleared) if (out[name] === '') out[name] = null;
 	for (const name of ['from', 'subject', 'name']) if (name in out && !out[name].trim()) delete out[name];

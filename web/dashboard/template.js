@@ -34,8 +34,9 @@ export default function TemplatePage({ params }) {
 const translated = ['subject', 'html'];
 
 /** The PATCH of a draft: required members are sent once they are not empty. @param {Set<string>} known languages of the server */
-const bodyOf = (known) => (/** @type {any} */ changed) => {
-	const out = { ...changed };
+const bodyOf = (known) => (/** @type {any} */ changed, /** @type {any} */ value) => {
+	// Another html without a design would drop the design.
+	const out = { ...changed, ...('html' in changed && value.design ? { design: value.design } : {}) };
 	if (out.variants) out.variants = variantsOf(out.variants, known, ['subject', 'html', 'text', 'design']);
 	for (const name of ['alias', 'from', 'subject', 'design']) if (out[name] === '') out[name] = null;
 	for (const name of ['html', 'name']) if (name in out && !out[name].trim()) delete out[name];

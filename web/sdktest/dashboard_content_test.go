@@ -87,6 +87,7 @@ func TestShowIfAndRepeatInTheBrowser(t *testing.T) {
 	in.addDomain(t, "example.test")
 	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
 	s := newScreen(t, in.url, b.session(t))
+	s.allow("/render") // a preview may be asked for while a variable gets another type
 	s.newTemplate("Order", "Blank")
 	var kept draftContent
 	kept.until(t, api, "/templates/order", "a new template is Liquid", func() bool { return kept.Syntax == "liquid" })
@@ -102,6 +103,9 @@ func TestShowIfAndRepeatInTheBrowser(t *testing.T) {
 	f.writes("For Zofia")
 	f.fill("Insert", "showIf")
 	f.sees("Show if NAME is set")
+	eventually(t, time.Minute, "the field of the condition has the focus", func() (bool, string) {
+		return evaluate[bool](f, `document.activeElement.closest('.visual-fields')?.dataset.kind === 'showIf'`), f.text()
+	})
 	f.fill("Comparison", "equals")
 	f.fill("Value", `O"Neill`)
 	kept.until(t, api, "/templates/order", "the condition is saved", func() bool {

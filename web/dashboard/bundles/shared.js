@@ -1140,8 +1140,8 @@ function Composer({ params }) {
 }
 var cleared = ["preview_text", "html", "design", "segment_id", "topic_id"];
 var translated = ["subject", "preview_text", "html"];
-var bodyOf = (known) => (changed) => {
-  const out = { ...changed };
+var bodyOf = (known) => (changed, value) => {
+  const out = { ...changed, ..."html" in changed && value.design ? { design: value.design } : {} };
   if (out.variants) out.variants = variantsOf(out.variants, known, ["subject", "preview_text", "html", "text", "design"]);
   for (const name of cleared) if (out[name] === "") out[name] = null;
   for (const name of ["from", "subject", "name"]) if (name in out && !out[name].trim()) delete out[name];

@@ -190,8 +190,8 @@ function TemplatePage({ params }) {
   return lib_core$html`<${Draft} key=${data.id} of=${data} path=${path} />`;
 }
 var translated = ["subject", "html"];
-var bodyOf = (known) => (changed) => {
-  const out = { ...changed };
+var bodyOf = (known) => (changed, value) => {
+  const out = { ...changed, ..."html" in changed && value.design ? { design: value.design } : {} };
   if (out.variants) out.variants = languages$variantsOf(out.variants, known, ["subject", "html", "text", "design"]);
   for (const name of ["alias", "from", "subject", "design"]) if (out[name] === "") out[name] = null;
   for (const name of ["html", "name"]) if (name in out && !out[name].trim()) delete out[name];
