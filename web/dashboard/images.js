@@ -46,5 +46,5 @@ export default function Images() {
 	: html`<ul class="gallery gallery--images">${list.rows.map((row) => html`<li key=${row.id}><${Picture} of=${row} /><div class="gallery-text"><span class=${row.alt ? 'cut medium' : 'cut warn'} title=${row.alt}>${row.alt ? html`<bdi>${row.alt}</bdi>` : t('images.noAlt')}</span><${Menu} kind="quiet" label=${t('images.actsOf', { name: row.alt || row.id.slice(0, 8) })} items=${[
 		{ icon: 'edit', name: t('images.describe'), run: () => describe(row) },
 		{ icon: 'trash', name: t('images.delete'), danger: true, run: () => remove(row) },
-	]} /></div><div class="gallery-note"><span class="muted">${row.width} × ${row.height}, ${size(row.bytes)}</span><span class="muted">${row.used_at ? html`${t('images.used')} <${Time} at=${row.used_at} />` : t('images.unused')}</span></div>${row.url && html`<div class="gallery-note"><${Copy} text=${row.url} /></div>`}</li>`)}</ul><${Foot} list=${list} />`}</div>`;
+	]} /></div><div class="gallery-note"><span class="muted">${row.width} × ${row.height}, ${size(row.bytes)}</span><span class="muted">${row.used_at ? html`${t('images.used')} <${Time} at=${row.used_at} as="ago" />` : t('images.unused')}</span></div>${row.url && html`<div class="gallery-note"><${Copy} text=${row.url} /></div>`}</li>`)}</ul><${Foot} list=${list} />`}</div>`;
 }

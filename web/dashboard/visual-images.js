@@ -28,7 +28,7 @@ function box(attrs, words, ask) {
 		if (attrs.width) image.width = Number(attrs.width);
 		return [image, ...(alt ? [] : [span(words.altNone, 'visual-note')])];
 	}
-	return [span(alt || words.altNone, 'medium'), span(src || words.imageNone, 'cut')];
+	return src ? [span(alt || words.altNone, 'medium'), span(src, 'cut')] : [span(words.imageNone, 'medium')];
 }
 
 /** An image by its address. @param {any} words @param {(src: string) => void} ask is called for images that nothing is known of */

@@ -1,8 +1,12 @@
 package sdktest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -574,4 +578,35 @@ func TestSavedBlocksInTheBrowser(t *testing.T) {
 	s.submits()
 	s.sees("is used")
 	s.fine("blocks")
+}
+
+// TestHeavyEmailInTheBrowser: long HTML and heavy images are named.
+func TestHeavyEmailInTheBrowser(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	noise := image.NewRGBA(image.Rect(0, 0, 700, 700))
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range noise.Pix {
+		noise.Pix[i] = byte(random.Uint32()) | 0xff*byte(i%4/3)
+	}
+	var file bytes.Buffer
+	must(t, png.Encode(&file, noise))
+	status, answer := api.do(t, "POST", "/images", map[string]any{"content": file.Bytes(), "alt": "noise"})
+	var made struct{ URL string }
+	if status != 201 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	must(t, json.Unmarshal(answer, &made))
+	_, answer = api.do(t, "POST", "/broadcasts", map[string]any{"from": "a@example.test", "name": "Winter", "subject": "Three evenings", "syntax": "liquid",
+		"html": `<p><img src="` + made.URL + `" alt="noise"></p>` + strings.Repeat("<p>Hello there, this is a line.</p>\n", 3200)})
+	var draft draftContent
+	must(t, json.Unmarshal(answer, &draft))
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/broadcasts/" + draft.ID)
+	s.sees("Gmail cuts off what is longer than 102 KB", "Above 1 MB they load slowly on phones")
+	s.looks("heavy", nil)
+	s.fine("a heavy email")
 }

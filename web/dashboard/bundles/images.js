@@ -67,7 +67,7 @@ function Images() {
 	${list.error && !list.rows.length ? lib_core$html`<${ui_base$Failed} error=${list.error} retry=${list.reload} />` : list.loading ? lib_core$html`<${ui_base$Bones} />` : !list.rows.length ? lib_core$html`<${image_library$NoImages} />` : lib_core$html`<ul class="gallery gallery--images">${list.rows.map((row) => lib_core$html`<li key=${row.id}><${image_library$Picture} of=${row} /><div class="gallery-text"><span class=${row.alt ? "cut medium" : "cut warn"} title=${row.alt}>${row.alt ? lib_core$html`<bdi>${row.alt}</bdi>` : i18n$t("images.noAlt")}</span><${ui_float$Menu} kind="quiet" label=${i18n$t("images.actsOf", { name: row.alt || row.id.slice(0, 8) })} items=${[
     { icon: "edit", name: i18n$t("images.describe"), run: () => describe(row) },
     { icon: "trash", name: i18n$t("images.delete"), danger: true, run: () => remove(row) }
-  ]} /></div><div class="gallery-note"><span class="muted">${row.width} × ${row.height}, ${format$size(row.bytes)}</span><span class="muted">${row.used_at ? lib_core$html`${i18n$t("images.used")} <${ui_base$Time} at=${row.used_at} />` : i18n$t("images.unused")}</span></div>${row.url && lib_core$html`<div class="gallery-note"><${ui_base$Copy} text=${row.url} /></div>`}</li>`)}</ul><${ui_list$Foot} list=${list} />`}</div>`;
+  ]} /></div><div class="gallery-note"><span class="muted">${row.width} × ${row.height}, ${format$size(row.bytes)}</span><span class="muted">${row.used_at ? lib_core$html`${i18n$t("images.used")} <${ui_base$Time} at=${row.used_at} as="ago" />` : i18n$t("images.unused")}</span></div>${row.url && lib_core$html`<div class="gallery-note"><${ui_base$Copy} text=${row.url} /></div>`}</li>`)}</ul><${ui_list$Foot} list=${list} />`}</div>`;
 }
 export {
   Images as default

@@ -574,8 +574,25 @@ function Diff({ before, after }) {
   return lib_core$html`<ol class="diff" tabindex="0" aria-label=${i18n$t("editor.diff")}>${lines.map(([sign, text, n], i) => near[i] ? lib_core$html`<li class=${{ "+": "is-add", "-": "is-del" }[sign] ?? ""}><span class="n">${n}</span><span>${sign === "-" ? "−" : sign}</span><span>${text}</span></li>` : near[i - 1] ? lib_core$html`<li><span class="n">…</span></li>` : null)}</ol>`;
 }
 
+// module:language-names.js
+function languageName(tag) {
+  try {
+    return new Intl.DisplayNames([i18n$language.value], { type: "language" }).of(tag) ?? tag;
+  } catch {
+    return tag;
+  }
+}
+
 // module:composer-versions.js
 var who = (by) => by.type === "person" ? by.id === state$me.value?.id ? i18n$t("versions.you") : i18n$t("versions.person") : i18n$t(`versions.${by.type}`);
+var textsOf = (of, fields2) => [["", of], ...Object.entries(of.variants ?? {})].flatMap(([language, part2]) => fields2.map((f) => [`${language && `${languageName(language)}: `}${i18n$t(`versions.${f}`)}`, part2[f] ?? ""]));
+function Differences({ was, now, fields: fields2 }) {
+  const before = new Map(textsOf(was, fields2));
+  const after = new Map(was.variants ? textsOf(now, fields2) : textsOf({ ...now, variants: {} }, fields2));
+  const names = [.../* @__PURE__ */ new Set([...before.keys(), ...after.keys()])].filter((name) => (before.get(name) ?? "") !== (after.get(name) ?? ""));
+  if (!names.length) return lib_core$html`<p class="muted t13r">${i18n$t("editor.same")}</p>`;
+  return names.map((name) => lib_core$html`<h3 class="t13 versions-field">${name}</h3><${Diff} before=${before.get(name) ?? ""} after=${after.get(name) ?? ""} />`);
+}
 function Versions({ draft, fields: fields2, close }) {
   ui_base$useEscape(close);
   const list = api$useList(`${draft.path}/versions`, { saved: void 0 }, { limit: 50 });
@@ -597,16 +614,7 @@ function Versions({ draft, fields: fields2, close }) {
   }) });
   return lib_core$html`<section aria-label=${i18n$t("versions.title")}><div class="bench-head"><h2 class="t14">${at === null ? i18n$t("versions.title") : i18n$t("versions.one", { n: at })}</h2><span class="push"></span>
 	${at !== null && lib_core$html`<${ui_base$Button} onClick=${() => setAt(null)}>${i18n$t("versions.all")}<//><${ui_base$Button} icon="history" onClick=${() => restore(at)}>${i18n$t("versions.restore")}<//>`}<${ui_base$Button} icon="x" kind="quiet" label=${i18n$t("ui.close")} onClick=${close} /></div>
-	<div class="bench-pad">${at !== null ? shown3.error ? lib_core$html`<${ui_base$Failed} error=${shown3.error} />` : !shown3.data ? lib_core$html`<${ui_base$Bones} />` : fields2.filter((f) => (shown3.data[f] ?? "") !== (draft.value[f] ?? "")).map((f) => lib_core$html`<h3 class="t13 versions-field">${i18n$t(`versions.${f}`)}</h3><${Diff} before=${shown3.data[f] ?? ""} after=${draft.value[f] ?? ""} />`).concat(fields2.every((f) => (shown3.data[f] ?? "") === (draft.value[f] ?? "")) ? lib_core$html`<p class="muted t13r">${i18n$t("editor.same")}</p>` : []) : list.loading ? lib_core$html`<${ui_base$Bones} rows=${4} />` : !list.rows.length ? lib_core$html`<${ui_base$Empty} icon="history" title=${i18n$t("versions.none")}>${i18n$t("versions.noneText")}<//>` : lib_core$html`<ul class="items">${list.rows.map((v) => lib_core$html`<li><span class="num muted">${v.n}</span><span class="grow"><${ui_base$Time} at=${v.created_at} as="clock" /> <span class="muted">${who(v.changed_by)}, ${format$size(v.bytes)}</span></span><${ui_base$Button} onClick=${() => setAt(v.n)}>${i18n$t("versions.compare")}<//></li>`)}</ul>`}</div></section>`;
-}
-
-// module:language-names.js
-function languageName(tag) {
-  try {
-    return new Intl.DisplayNames([i18n$language.value], { type: "language" }).of(tag) ?? tag;
-  } catch {
-    return tag;
-  }
+	<div class="bench-pad">${at !== null ? shown3.error ? lib_core$html`<${ui_base$Failed} error=${shown3.error} />` : !shown3.data ? lib_core$html`<${ui_base$Bones} />` : lib_core$html`<${Differences} was=${shown3.data} now=${draft.value} fields=${fields2} />` : list.loading ? lib_core$html`<${ui_base$Bones} rows=${4} />` : !list.rows.length ? lib_core$html`<${ui_base$Empty} icon="history" title=${i18n$t("versions.none")}>${i18n$t("versions.noneText")}<//>` : lib_core$html`<ul class="items">${list.rows.map((v) => lib_core$html`<li><span class="num muted">${v.n}</span><span class="grow"><${ui_base$Time} at=${v.created_at} as="clock" /> <span class="muted">${who(v.changed_by)}, ${format$size(v.bytes)}</span></span><${ui_base$Button} onClick=${() => setAt(v.n)}>${i18n$t("versions.compare")}<//></li>`)}</ul>`}</div></section>`;
 }
 
 // module:languages.js

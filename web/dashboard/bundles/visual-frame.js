@@ -892,7 +892,7 @@ function box(attrs, words, ask) {
     if (attrs.width) image.width = Number(attrs.width);
     return [image, ...alt ? [] : [span(words.altNone, "visual-note")]];
   }
-  return [span(alt || words.altNone, "medium"), span(src || words.imageNone, "cut")];
+  return src ? [span(alt || words.altNone, "medium"), span(src, "cut")] : [span(words.imageNone, "medium")];
 }
 var imageOf = (words, ask) => EmailNode.create({
   name: "image",
