@@ -13,7 +13,7 @@ import { attempt } from './ui/float.js';
 const who = (by) => (by.type === 'person' ? (by.id === me.value?.id ? t('versions.you') : t('versions.person')) : t(`versions.${by.type}`));
 
 /** The texts of a version or a draft, those of its languages too: [name, text]. @param {any} of @param {string[]} fields @returns {[string, string][]} */
-const textsOf = (of, fields) => [['', of], ...Object.entries(of.variants ?? {})].flatMap(([language, part]) => fields.map((f) => [`${language && `${languageName(language)}: `}${t(`versions.${f}`)}`, part[f] ?? '']));
+const textsOf = (of, fields) => [['', of], ...Object.entries(of.variants ?? {})].flatMap(([language, part]) => fields.map((f) => /** @type {[string, string]} */ ([`${language && `${languageName(language)}: `}${t(`versions.${f}`)}`, part[f] ?? ''])));
 
 /** The differences of a version from the draft. @param {{was: any, now: any, fields: string[]}} props */
 function Differences({ was, now, fields }) {

@@ -7,7 +7,7 @@ import { Versions } from './composer-versions.js';
 import { Convert } from './convert.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
-import { Weight } from './image-library.js';
+import { InsertImage, insertFiles, Weight } from './image-library.js';
 import { languageName } from './language-names.js';
 import { addLanguage, inLanguage, Languages, languagesOf, variantsOf } from './languages.js';
 import { looksLikeMJML, MJML } from './mjml.js';
@@ -131,7 +131,7 @@ function Writing({ draft, whole, setAt, onVersions, side }) {
 	const part = partOf(value, chosen);
 	const editor = useRef(/** @type {any} */ (null));
 	const { names, known, fallbacks } = useKnown();
-	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} />
+	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} />${part === 'html' && html`<${InsertImage} editor=${editor} />`}
 		<${Button} kind="quiet" icon="history" class="push" aria-pressed=${String(side === 'versions')} onClick=${onVersions}>${t('composer.versions')}<//></div>
 	<${Part} draft=${draft} part=${part} setPart=${setPart} editor=${editor} known=${known} liquid=${known.filter(({ name }) => name.startsWith('contact.'))} names=${names} unsubscribe />
 	<${Refused} draft=${whole} at=${draft.language} part=${part} editor=${editor} show=${(place) => {
@@ -156,7 +156,7 @@ export function Part({ draft, part, setPart, editor, known, liquid, names, kind 
 	const refused = draft.refused?.place?.field === part && draft.refused.place.language === language ? draft.refused : null;
 	if (part === 'visual') return isMJML(value.design) ? html`<${MJML} draft=${draft} known=${known} completions=${isLiquid ? liquid : []} />` : html`<${Visual} draft=${draft} known=${isLiquid ? liquid : known} unsubscribe=${unsubscribe} />`;
 	if (part === 'text' && value.text === null) return html`<div class="empty"><${Icon} name="list" /><h3>${t(language ? 'languages.textMade' : 'composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`;
-	return html`<${CodeEditor} key=${`${part} ${language}`} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} completions=${isLiquid ? liquid : []} findings=${find} refused=${refused} handle=${editor} onChange=${(now) => (part === 'html' ? byHand(draft, now, () => setPart('visual')) : draft.change({ text: now }))} />
+	return html`<${CodeEditor} key=${`${part} ${language}`} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} completions=${isLiquid ? liquid : []} findings=${find} refused=${refused} handle=${editor} onImages=${part === 'html' ? (files) => insertFiles(editor.current, files) : undefined} onChange=${(now) => (part === 'html' ? byHand(draft, now, () => setPart('visual')) : draft.change({ text: now }))} />
 	${part === 'html' && html`<${Warning} value=${value} />`}
 	${part === 'html' && looksLikeMJML(text) && html`<div class="vars"><span>${t('mjml.found')}</span><${Button} class="push" onClick=${() => {
 		draft.change({ design: mjmlDesign(text), html: text });

@@ -175,6 +175,30 @@ function Pick({ close }) {
 		${chosen && html`<${Input} label=${t('visual.words.alt')} hint=${t('images.altHint')} value=${alt} onInput=${setAlt} maxlength="500" />`}<//>`;
 }
 
+const escapes = { '&': '&amp;', '<': '&lt;', '"': '&quot;' };
+
+/** Puts images into HTML at the cursor. @param {any} editor @param {any[]} images */
+function insert(editor, images) {
+	for (const image of images) {
+		const { src, width, alt } = embedded(image);
+		editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" style="max-width:100%;height:auto">`);
+	}
+}
+
+/** Uploads files that were dropped into HTML or pasted, and puts them in. @param {any} editor @param {File[]} files */
+export async function insertFiles(editor, files) {
+	for (const file of files) {
+		const made = await upload(file);
+		if (made) insert(editor, [made]);
+	}
+}
+
+/** The button that puts an image into HTML. @param {{editor: {current: any}}} props */
+export const InsertImage = ({ editor }) => html`<${Button} kind="quiet" icon="image" label=${t('images.pick')} onClick=${async () => {
+	const image = await pickImage();
+	if (image) insert(editor.current, [image]);
+}} />`;
+
 /** What is too much in an email: long HTML, heavy images. @param {{value: any}} props */
 export function Weight({ value }) {
 	const source = value.html ?? '';

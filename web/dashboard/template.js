@@ -6,7 +6,7 @@ import { Versions } from './composer-versions.js';
 import { Convert } from './convert.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
-import { Weight } from './image-library.js';
+import { InsertImage, Weight } from './image-library.js';
 import { addLanguage, inLanguage, Languages, languagesOf, variantsOf } from './languages.js';
 import { encoded } from './paths.js';
 import { base, go } from './router.js';
@@ -108,7 +108,7 @@ function Writing({ draft, whole, setAt, values, setValues, side, setSide }) {
 	const names = useMemo(() => [...builtIn, ...(value.variables ?? []).map((v) => v.key)], [value.variables]);
 	const declared = useMemo(() => withMembers(value.variables ?? [], values).map(({ fallback_value: fallback, ...v }) => ({ ...v, detail: fallback === null || fallback === undefined ? '' : t('editor.else', { text: fallback }) })), [value.variables, values]);
 	const known = useMemo(() => [...declared.filter(({ name, type }) => !name.includes('.') && (type === 'string' || type === 'number')), ...builtIn.map((name) => ({ name, type: 'string' }))], [declared]);
-	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} /><span class="push"></span>
+	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} />${part === 'html' && html`<${InsertImage} editor=${editor} />`}<span class="push"></span>
 		<${Button} kind="quiet" icon="code" aria-pressed=${String(side === 'call')} onClick=${() => setSide(side === 'call' ? 'preview' : 'call')}>${t('template.call')}<//>
 		<${Button} kind="quiet" icon="history" aria-pressed=${String(side === 'versions')} onClick=${() => setSide(side === 'versions' ? 'preview' : 'versions')}>${t('composer.versions')}<//></div>
 	<${Part} draft=${draft} part=${part} setPart=${setPart} editor=${editor} known=${known} liquid=${declared} names=${names} kind="variable" mended />

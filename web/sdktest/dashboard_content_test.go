@@ -608,5 +608,15 @@ func TestHeavyEmailInTheBrowser(t *testing.T) {
 	s.load("/broadcasts/" + draft.ID)
 	s.sees("Gmail cuts off what is longer than 102 KB", "Above 1 MB they load slowly on phones")
 	s.looks("heavy", nil)
+	s.types("Before ")
+	s.press("Choose an image")
+	s.press("noise")
+	s.press("Use this image")
+	draft.until(t, api, "/broadcasts/"+draft.ID, "the picked image stands in the HTML", func() bool {
+		return strings.HasPrefix(draft.HTML, `Before <img src="`+made.URL+`" alt="noise" width="552" style="max-width:100%;height:auto"><p><img`)
+	})
+	evaluate[bool](s, pictureFile("#1d7a3c", 300)+`.then((file) => { const data = new DataTransfer(); data.items.add(file);
+		return document.querySelector('.code-host').shadowRoot.querySelector('.cm-content').dispatchEvent(new ClipboardEvent('paste', {bubbles: true, cancelable: true, composed: true, clipboardData: data})) || true; })`)
+	draft.until(t, api, "/broadcasts/"+draft.ID, "the pasted image stands in the HTML", func() bool { return strings.Contains(draft.HTML, `alt="" width="300"`) })
 	s.fine("a heavy email")
 }

@@ -8,7 +8,7 @@ import { api$ApiError, api$address, api$api, api$forget, api$proof, api$request,
 import { format$ago, format$clock, format$day, format$duration, format$exact, format$gap, format$mailbox, format$number, format$percent, format$relative, format$seconds, format$short, format$size, format$stamp } from "./app.js";
 
 // shared:image-library.js
-import { image_library$DropImages, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
+import { image_library$DropImages, image_library$InsertImage, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$insertFiles, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
 
 // shared:i18n.js
 import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";

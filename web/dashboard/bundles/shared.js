@@ -585,7 +585,10 @@ function languageName(tag) {
 
 // module:composer-versions.js
 var who = (by) => by.type === "person" ? by.id === state$me.value?.id ? i18n$t("versions.you") : i18n$t("versions.person") : i18n$t(`versions.${by.type}`);
-var textsOf = (of, fields2) => [["", of], ...Object.entries(of.variants ?? {})].flatMap(([language, part2]) => fields2.map((f) => [`${language && `${languageName(language)}: `}${i18n$t(`versions.${f}`)}`, part2[f] ?? ""]));
+var textsOf = (of, fields2) => [["", of], ...Object.entries(of.variants ?? {})].flatMap(([language, part2]) => fields2.map((f) => (
+  /** @type {[string, string]} */
+  [`${language && `${languageName(language)}: `}${i18n$t(`versions.${f}`)}`, part2[f] ?? ""]
+)));
 function Differences({ was, now, fields: fields2 }) {
   const before = new Map(textsOf(was, fields2));
   const after = new Map(was.variants ? textsOf(now, fields2) : textsOf({ ...now, variants: {} }, fields2));
@@ -883,6 +886,23 @@ function Pick({ close }) {
   }}><${Picture} of=${row} /></button>`)}</div><${ui_list$Foot} list=${list} />`}
 		${chosen && lib_core$html`<${ui_base$Input} label=${i18n$t("visual.words.alt")} hint=${i18n$t("images.altHint")} value=${alt} onInput=${setAlt} maxlength="500" />`}<//>`;
 }
+var escapes = { "&": "&amp;", "<": "&lt;", '"': "&quot;" };
+function insert(editor, images) {
+  for (const image of images) {
+    const { src, width, alt } = embedded(image);
+    editor?.insert(`<img src="${src}" alt="${alt.replace(/[&<"]/g, (character) => escapes[character])}" width="${width}" style="max-width:100%;height:auto">`);
+  }
+}
+async function insertFiles(editor, files) {
+  for (const file of files) {
+    const made = await upload(file);
+    if (made) insert(editor, [made]);
+  }
+}
+var InsertImage = ({ editor }) => lib_core$html`<${ui_base$Button} kind="quiet" icon="image" label=${i18n$t("images.pick")} onClick=${async () => {
+  const image = await pickImage();
+  if (image) insert(editor.current, [image]);
+}} />`;
 function Weight({ value }) {
   const source = value.html ?? "";
   const bytes = new Blob([source]).size;
@@ -898,7 +918,7 @@ function Weight({ value }) {
 var NoImages = () => lib_core$html`<${ui_base$Empty} icon="image" title=${i18n$t("images.none")}>${i18n$t("images.noneText")}<//>`;
 
 // module:ui/code-editor.js
-function CodeEditor({ text, stamp, kind = "html", label, known = [], completions = [], findings: findings2 = () => [], refused = null, onChange, handle }) {
+function CodeEditor({ text, stamp, kind = "html", label, known = [], completions = [], findings: findings2 = () => [], refused = null, onChange, onImages, handle }) {
   const host = lib_core$useRef(
     /** @type {any} */
     null
@@ -950,7 +970,14 @@ function CodeEditor({ text, stamp, kind = "html", label, known = [], completions
     editor.current?.look();
   }, [known, findings2, refused]);
   if (failed) return lib_core$html`<${ui_base$Failed} title=${i18n$t("editor.failed")} error=${new api$ApiError(0, { message: i18n$t("editor.failedText") }, "")} retry=${() => location.reload()} />`;
-  return lib_core$html`${!ready && lib_core$html`<${ui_base$Bones} rows=${12} />`}<div class="cm-editor code-host" ref=${host} hidden=${!ready}></div>`;
+  const take = (e, data) => {
+    const files = [...data?.files ?? []].filter(({ type }) => type.startsWith("image/"));
+    if (!onImages || !files.length || data.getData("text/plain")) return;
+    e.preventDefault();
+    e.stopPropagation();
+    onImages(files);
+  };
+  return lib_core$html`${!ready && lib_core$html`<${ui_base$Bones} rows=${12} />`}<div class="cm-editor code-host" ref=${host} hidden=${!ready} onDropCapture=${(e) => take(e, e.dataTransfer)} onPasteCapture=${(e) => take(e, e.clipboardData)}></div>`;
 }
 var Refusal = ({ of, editor, here, show }) => lib_core$html`<div class="vars" role="alert"><span class="bad row"><${ui_base$Icon} name="alert" /><span>${of.message}</span></span>${of.place && (here ? lib_core$html`<${ui_base$Button} class="push" onClick=${() => editor.current?.goTo(of.place.line, of.place.column)}>${i18n$t("editor.goTo", { line: of.place.line })}<//>` : show && lib_core$html`<${ui_base$Button} class="push" onClick=${show}>${i18n$t("editor.show")}<//>`)}</div>`;
 
@@ -1232,7 +1259,7 @@ function Writing({ draft, whole, setAt, onVersions, side }) {
     null
   );
   const { names, known, fallbacks } = useKnown();
-  return lib_core$html`<section aria-label=${part2 === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part2}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part2} onChange=${setPart} options=${parts2(value)} />
+  return lib_core$html`<section aria-label=${part2 === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part2}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part2} onChange=${setPart} options=${parts2(value)} />${part2 === "html" && lib_core$html`<${InsertImage} editor=${editor} />`}
 		<${ui_base$Button} kind="quiet" icon="history" class="push" aria-pressed=${String(side === "versions")} onClick=${onVersions}>${i18n$t("composer.versions")}<//></div>
 	<${Part} draft=${draft} part=${part2} setPart=${setPart} editor=${editor} known=${known} liquid=${known.filter(({ name }) => name.startsWith("contact."))} names=${names} unsubscribe />
 	<${Refused} draft=${whole} at=${draft.language} part=${part2} editor=${editor} show=${(place2) => {
@@ -1251,7 +1278,7 @@ function Part({ draft, part: part2, setPart, editor, known, liquid, names, kind 
   const refused = draft.refused?.place?.field === part2 && draft.refused.place.language === language ? draft.refused : null;
   if (part2 === "visual") return isMJML(value.design) ? lib_core$html`<${MJML} draft=${draft} known=${known} completions=${isLiquid ? liquid : []} />` : lib_core$html`<${Visual} draft=${draft} known=${isLiquid ? liquid : known} unsubscribe=${unsubscribe} />`;
   if (part2 === "text" && value.text === null) return lib_core$html`<div class="empty"><${ui_base$Icon} name="list" /><h3>${i18n$t(language ? "languages.textMade" : "composer.textMade")}</h3><p>${i18n$t("composer.textMadeText")}</p><div class="row"><${ui_base$Button} icon="edit" onClick=${() => draft.change({ text: "" })}>${i18n$t("composer.textOwn")}<//></div></div>`;
-  return lib_core$html`<${CodeEditor} key=${`${part2} ${language}`} kind=${part2} text=${text} stamp=${draft.stamp} label=${i18n$t(`composer.${part2}`)} known=${known} completions=${isLiquid ? liquid : []} findings=${find} refused=${refused} handle=${editor} onChange=${(now) => part2 === "html" ? byHand(draft, now, () => setPart("visual")) : draft.change({ text: now })} />
+  return lib_core$html`<${CodeEditor} key=${`${part2} ${language}`} kind=${part2} text=${text} stamp=${draft.stamp} label=${i18n$t(`composer.${part2}`)} known=${known} completions=${isLiquid ? liquid : []} findings=${find} refused=${refused} handle=${editor} onImages=${part2 === "html" ? (files) => insertFiles(editor.current, files) : void 0} onChange=${(now) => part2 === "html" ? byHand(draft, now, () => setPart("visual")) : draft.change({ text: now })} />
 	${part2 === "html" && lib_core$html`<${Warning} value=${value} />`}
 	${part2 === "html" && looksLikeMJML(text) && lib_core$html`<div class="vars"><span>${i18n$t("mjml.found")}</span><${ui_base$Button} class="push" onClick=${() => {
     draft.change({ design: starters$mjmlDesign(text), html: text });
@@ -2545,12 +2572,14 @@ export {
   HostedPages as hosted_pages$HostedPages,
   Shown as hosted_pages$Shown,
   DropImages as image_library$DropImages,
+  InsertImage as image_library$InsertImage,
   NoImages as image_library$NoImages,
   Picture as image_library$Picture,
   Weight as image_library$Weight,
   accepted as image_library$accepted,
   describe as image_library$describe,
   embedded as image_library$embedded,
+  insertFiles as image_library$insertFiles,
   lookAt as image_library$lookAt,
   pickImage as image_library$pickImage,
   upload as image_library$upload,

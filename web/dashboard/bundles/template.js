@@ -20,7 +20,7 @@ import { drafts$Left, drafts$Saved, drafts$forgetDrafts, drafts$placeOf, drafts$
 import { i18n$find, i18n$language, i18n$languages, i18n$preferred, i18n$say, i18n$speak, i18n$t } from "./app.js";
 
 // shared:image-library.js
-import { image_library$DropImages, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
+import { image_library$DropImages, image_library$InsertImage, image_library$NoImages, image_library$Picture, image_library$Weight, image_library$accepted, image_library$describe, image_library$embedded, image_library$insertFiles, image_library$lookAt, image_library$pickImage, image_library$upload } from "./shared.js";
 
 // shared:languages.js
 import { languages$Languages, languages$addLanguage, languages$inLanguage, languages$languagesOf, languages$missing, languages$variantsOf } from "./shared.js";
@@ -266,7 +266,7 @@ function Writing({ draft, whole, setAt, values, setValues, side, setSide }) {
   const names = lib_core$useMemo(() => [...variables$builtIn, ...(value.variables ?? []).map((v) => v.key)], [value.variables]);
   const declared = lib_core$useMemo(() => test_data$withMembers(value.variables ?? [], values).map(({ fallback_value: fallback, ...v }) => ({ ...v, detail: fallback === null || fallback === void 0 ? "" : i18n$t("editor.else", { text: fallback }) })), [value.variables, values]);
   const known = lib_core$useMemo(() => [...declared.filter(({ name, type }) => !name.includes(".") && (type === "string" || type === "number")), ...variables$builtIn.map((name) => ({ name, type: "string" }))], [declared]);
-  return lib_core$html`<section aria-label=${part === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part} onChange=${setPart} options=${visual$parts(value)} /><span class="push"></span>
+  return lib_core$html`<section aria-label=${part === "visual" ? i18n$t("visual.title") : i18n$t(`composer.${part}`)}><div class="bench-head"><${ui_base$Seg} label=${i18n$t("composer.part")} value=${part} onChange=${setPart} options=${visual$parts(value)} />${part === "html" && lib_core$html`<${image_library$InsertImage} editor=${editor} />`}<span class="push"></span>
 		<${ui_base$Button} kind="quiet" icon="code" aria-pressed=${String(side === "call")} onClick=${() => setSide(side === "call" ? "preview" : "call")}>${i18n$t("template.call")}<//>
 		<${ui_base$Button} kind="quiet" icon="history" aria-pressed=${String(side === "versions")} onClick=${() => setSide(side === "versions" ? "preview" : "versions")}>${i18n$t("composer.versions")}<//></div>
 	<${composer$Part} draft=${draft} part=${part} setPart=${setPart} editor=${editor} known=${known} liquid=${declared} names=${names} kind="variable" mended />

@@ -7,12 +7,13 @@ import { Bones, Button, Failed, Icon } from './base.js';
 
 /**
  * @param {{text: string, stamp?: any, kind?: 'html'|'text', label: string, known?: {name: string, detail?: string}[], findings?: (text: string) => any[],
- * refused?: any, completions?: {name: string, detail?: string}[], onChange: (text: string) => void, handle?: {current: any}}} props
+ * refused?: any, completions?: {name: string, detail?: string}[], onChange: (text: string) => void, onImages?: (files: File[]) => void, handle?: {current: any}}} props
  * text is taken in when stamp changes; known are the names that {{{ completes, completions those
  * in Liquid; findings are {from, to, message} by text; refused is what the server said of it:
- * {message, place}; handle gets the editor: {read, write, replace, goTo, focus}.
+ * {message, place}; onImages gets image files that are dropped or pasted; handle gets the editor:
+ * {read, write, replace, insert, goTo, focus}.
  */
-export function CodeEditor({ text, stamp, kind = 'html', label, known = [], completions = [], findings = () => [], refused = null, onChange, handle }) {
+export function CodeEditor({ text, stamp, kind = 'html', label, known = [], completions = [], findings = () => [], refused = null, onChange, onImages, handle }) {
 	const host = useRef(/** @type {any} */ (null));
 	const editor = useRef(/** @type {any} */ (null));
 	const last = useRef(/** @type {any} */ ({}));
@@ -45,7 +46,14 @@ export function CodeEditor({ text, stamp, kind = 'html', label, known = [], comp
 		editor.current?.look();
 	}, [known, findings, refused]);
 	if (failed) return html`<${Failed} title=${t('editor.failed')} error=${new ApiError(0, { message: t('editor.failedText') }, '')} retry=${() => location.reload()} />`;
-	return html`${!ready && html`<${Bones} rows=${12} />`}<div class="cm-editor code-host" ref=${host} hidden=${!ready}></div>`;
+	const take = (e, data) => {
+		const files = [...(data?.files ?? [])].filter(({ type }) => type.startsWith('image/'));
+		if (!onImages || !files.length || data.getData('text/plain')) return;
+		e.preventDefault();
+		e.stopPropagation();
+		onImages(files);
+	};
+	return html`${!ready && html`<${Bones} rows=${12} />`}<div class="cm-editor code-host" ref=${host} hidden=${!ready} onDropCapture=${(e) => take(e, e.dataTransfer)} onPasteCapture=${(e) => take(e, e.clipboardData)}></div>`;
 }
 
 /**

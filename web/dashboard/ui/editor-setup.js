@@ -177,7 +177,7 @@ const completion = (known, completions) => (context) => {
  * @param {{text: string, kind: string, label: string, description: string, phrases: Record<string, string>, known: () => any[],
  * findings: (text: string) => any[], refused: () => any, completions: () => {name: string, detail?: string}[], changed: (read: () => string) => void}} options kind: html or text.
  * findings are {from, to, message}; refused is what the server said: {message, place: {line, column}}, or null; completions are names after {{ and {%.
- * @returns {{read: () => string, write: (text: string) => void, replace: (from: number, to: number, text: string) => void, goTo: (line: number, column: number) => void, look: () => void, focus: () => void, end: () => void}}
+ * @returns {{read: () => string, write: (text: string) => void, replace: (from: number, to: number, text: string) => void, insert: (text: string) => void, goTo: (line: number, column: number) => void, look: () => void, focus: () => void, end: () => void}}
  */
 export function mount(host, { text, kind, label, description, phrases, known, findings, refused, completions, changed }) {
 	const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
@@ -214,6 +214,7 @@ export function mount(host, { text, kind, label, description, phrases, known, fi
 		read: () => ends.read(view.state),
 		write,
 		replace: (from, to, insert) => view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length } }),
+		insert: (insert) => view.dispatch(view.state.replaceSelection(insert)),
 		goTo: (line, column) => {
 			view.dispatch({ selection: { anchor: positionOf(view.state.doc, line, column) }, scrollIntoView: true });
 			view.focus();

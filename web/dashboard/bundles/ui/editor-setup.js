@@ -193,6 +193,7 @@ function mount(host, { text, kind, label, description, phrases, known, findings,
     read: () => ends.read(view.state),
     write,
     replace: (from, to, insert) => view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length } }),
+    insert: (insert) => view.dispatch(view.state.replaceSelection(insert)),
     goTo: (line, column) => {
       view.dispatch({ selection: { anchor: positionOf(view.state.doc, line, column) }, scrollIntoView: true });
       view.focus();
