@@ -72,7 +72,7 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("insert content of a broadcast: %w", err)
 	}
-	if err := tx.useImages(b.TeamID, b.HTML, textOf(b.Text), b.Design); err != nil {
+	if err := tx.useImages(b.TeamID, b.HTML, optionalText(b.Text), b.Design); err != nil {
 		return err
 	}
 	return tx.setBroadcastAttachments(b)
@@ -97,7 +97,7 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("update content of a broadcast: %w", err)
 	}
-	if err := tx.useImages(b.TeamID, b.HTML, textOf(b.Text), b.Design); err != nil {
+	if err := tx.useImages(b.TeamID, b.HTML, optionalText(b.Text), b.Design); err != nil {
 		return err
 	}
 	return tx.setBroadcastAttachments(b)

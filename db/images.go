@@ -138,8 +138,8 @@ func (tx *Tx) useImages(teamID string, texts ...string) error {
 	return nil
 }
 
-// textOf returns an optional text; nil is "".
-func textOf(text *string) string {
+// optionalText returns an optional text; nil is "".
+func optionalText(text *string) string {
 	if text == nil {
 		return ""
 	}

@@ -78,7 +78,7 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	if err != nil {
 		return fmt.Errorf("insert template version: %w", err)
 	}
-	return tx.useImages(t.TeamID, t.HTML, textOf(t.Text), t.Design)
+	return tx.useImages(t.TeamID, t.HTML, optionalText(t.Text), t.Design)
 }
 
 // DeleteTemplateVersion deletes a version that is neither current nor published.
