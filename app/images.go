@@ -38,6 +38,10 @@ func (i *Image) Bytes() (n int64) {
 	return n
 }
 
+// ImageWidths are the widths in which images are stored, in pixels: a mail is 600 pixels wide, or 1200
+// on a dense screen. A narrower image keeps its width.
+var ImageWidths = []int{1200, 600}
+
 // ImagePath is the path of images on the hosts that serve them. Logos are there too.
 const ImagePath = "/i/"
 

@@ -76,7 +76,7 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("insert content of a broadcast: %w", err)
 	}
-	if err := tx.useImages(b.TeamID, b.HTML, nullableText(b.Text), b.Design); err != nil {
+	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
 		return err
 	}
 	return tx.setBroadcastAttachments(b)
@@ -105,7 +105,7 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("update content of a broadcast: %w", err)
 	}
-	if err := tx.useImages(b.TeamID, b.HTML, nullableText(b.Text), b.Design); err != nil {
+	if err := tx.useDocumentImages(b.TeamID, b.Parts(), b.Design, b.Variants); err != nil {
 		return err
 	}
 	return tx.setBroadcastAttachments(b)

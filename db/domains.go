@@ -165,7 +165,7 @@ func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, 
 // unless another team has verified the domain.
 func (r *Reader) TrackedDomains(teamID string) ([]app.Domain, error) {
 	return list(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.tracking_subdomain IS NOT NULL
-		AND (d.status = 'verified' OR NOT EXISTS (SELECT 1 FROM domains AS o WHERE o.name = d.name AND o.status = 'verified')) ORDER BY d.id`, teamID)
+		AND (d.status = 'verified' OR (SELECT o.id FROM domains AS o WHERE o.name = d.name AND o.status = 'verified' LIMIT 1) IS NULL) ORDER BY d.id`, teamID)
 }
 
 // DueDomains returns at most limit domains of all teams with a due check, longest due

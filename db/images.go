@@ -138,12 +138,16 @@ func (tx *Tx) useImages(teamID string, texts ...string) error {
 	return nil
 }
 
-// nullableText returns an optional text; nil is "".
-func nullableText(text *string) string {
-	if text == nil {
-		return ""
+// useDocumentImages is useImages for all texts of a document.
+func (tx *Tx) useDocumentImages(teamID string, parts []app.Part, design string, variants app.Variants) error {
+	texts := []string{design}
+	for _, part := range parts {
+		texts = append(texts, part.Text)
 	}
-	return *text
+	for _, v := range variants {
+		texts = append(texts, v.Design)
+	}
+	return tx.useImages(teamID, texts...)
 }
 
 // UnusedImages returns at most limit images of all teams that no content refers to and that were

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"reflect"
 	"strings"
 
@@ -139,7 +138,7 @@ func (r ImageRoutes) create(ctx context.Context, x *rest.Exchange, _ *struct{}) 
 }
 
 // readImageUpload reads the body of an upload: a form, or JSON.
-func readImageUpload(head http.Header, body *os.File) (in images.Upload, err error) {
+func readImageUpload(head http.Header, body io.Reader) (in images.Upload, err error) {
 	if media, _, _ := mime.ParseMediaType(head.Get("Content-Type")); media != rest.FormType {
 		text, err := io.ReadAll(body)
 		if err != nil {

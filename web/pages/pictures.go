@@ -16,7 +16,7 @@ import (
 )
 
 type pictureInput struct {
-	Name string `path:"name" doc:"The name of the image or logo and .png, .jpg or .gif, like 0123456789abcdef0123456789abcdef.png"`
+	Name string `path:"name" doc:"The name of the image or logo, and .png, .jpg or .gif"`
 }
 
 // logoName matches the last segment of a logo's URL.

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"mailer/app"
+	"mailer/app/kit/fair"
 	"mailer/app/kit/metrics"
 	"mailer/app/rules/tracking"
 	"mailer/web/rest/openapi"
@@ -114,6 +115,7 @@ type Handler struct {
 	failures        *failureLimiter
 	bodyBudget      *bodyBudget
 	answerBudget    *answerBudget
+	spool           *fair.Semaphore[string] // bytes of bodies in files, by team
 	exportLimiter   *exportLimiter
 	exportLog       ExportLog
 	proxies         proxies
@@ -145,6 +147,7 @@ func New(cfg Config) *Handler {
 		failures:        newFailureLimiter(cfg.Now),
 		bodyBudget:      newBodyBudget(cfg.Limits, cfg.Log),
 		answerBudget:    newAnswerBudget(cfg.Limits.Answers, cfg.Log),
+		spool:           newSpool(),
 		exportLimiter:   newExportLimiter(),
 		exportLog:       cfg.ExportLog,
 		proxies:         cfg.TrustedProxies,

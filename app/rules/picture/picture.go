@@ -16,6 +16,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"runtime/debug"
 
 	"golang.org/x/image/webp"
 
@@ -109,7 +110,7 @@ func (b *Bounds) useHint() string {
 // Read reads a picture from an uploaded file and makes its sizes. A WebP becomes a PNG, or a JPEG if
 // it is lossy and opaque: several mail programs do not show WebP. A GIF keeps its frames and its
 // size. The orientation of a JPEG is applied. Decoding stops when ctx ends. Only one picture should
-// be read at a time (Acquire): it may need 200 MB. field is the name of the field in errors. Errors:
+// be read at a time: it may need 200 MB. field is the name of the field in errors. Errors:
 // CodeValidation; that of ctx.
 func Read(ctx context.Context, field string, b []byte, within *Bounds) (*Picture, error) {
 	if len(b) == 0 {
@@ -150,6 +151,17 @@ func (f *file) read(ctx context.Context, within *Bounds) (*Picture, error) {
 		return nil, damaged(f.field)
 	}
 	return encodeSizes(f, pixels, within)
+}
+
+// largePicture is the memory, in bytes, from which a decoded picture is freed immediately. Otherwise
+// the next one could be decoded while the memory of the last is not collected yet.
+const largePicture = 8 << 20
+
+// free returns the memory of a decoded picture to the system.
+func free(bytes int64) {
+	if bytes > largePicture {
+		debug.FreeOSMemory()
+	}
 }
 
 // check refuses dimensions above the limits.

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/cache"
@@ -25,8 +27,8 @@ import (
 // UnusedFor is how long an image is kept that no content refers to.
 const UnusedFor = 30 * 24 * time.Hour
 
-// bounds are the limits of an uploaded image. A mail is 600 pixels wide, or 1200 on a dense screen.
-var bounds = &picture.Bounds{Bytes: app.MaxImageFile, Side: app.MaxImageSide, Pixels: app.MaxImagePixels, Widths: []int{1200, 600}, GIF: true}
+// bounds are the limits of an uploaded image.
+var bounds = &picture.Bounds{Bytes: app.MaxImageFile, Side: app.MaxImageSide, Pixels: app.MaxImagePixels, Widths: app.ImageWidths, GIF: true}
 
 // Service implements the images of teams.
 type Service struct {
@@ -65,11 +67,10 @@ func (s *Service) CreateImage(ctx context.Context, key *app.Key, receive func() 
 	if err := s.checkHost(ctx, key.TeamID); err != nil {
 		return image, err
 	}
-	release, err := picture.Acquire(ctx, key.TeamID)
-	if err != nil {
+	if err := s.Pictures.Acquire(ctx, key.TeamID, 1); err != nil {
 		return image, err
 	}
-	defer release()
+	defer s.Pictures.Release(key.TeamID, 1)
 	in, err := receive()
 	if err == nil {
 		in.Alt, err = app.CheckImageAlt(in.Alt)
@@ -158,7 +159,7 @@ func (s *Service) checkLimit(r *db.Reader, teamID string, bytes int64) error {
 		return fmt.Errorf("read the size of images: %w", err)
 	}
 	if used+bytes > limit {
-		return app.Errorf(app.CodePayloadTooLarge, "The images of this team may take %d MB%s, and take %.1f MB: delete some that are no longer needed", limit>>20, by, float64(used)/(1<<20))
+		return app.Errorf(app.CodePayloadTooLarge, "The images of this team may take %s%s, and take %s: delete some that are no longer needed", humanize.IBytes(uint64(limit)), by, humanize.IBytes(uint64(used)))
 	}
 	return nil
 }

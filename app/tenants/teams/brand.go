@@ -95,11 +95,10 @@ var logoBounds = &picture.Bounds{Bytes: brand.MaxLogoBytes, Side: brand.MaxLogoS
 // readLogo reads a logo once no other picture is read. Errors: CodeValidation,
 // CodeRateLimitExceeded.
 func (s *Brands) readLogo(ctx context.Context, teamID string, file []byte) (*picture.Picture, error) {
-	release, err := picture.Acquire(ctx, teamID)
-	if err != nil {
+	if err := s.Pictures.Acquire(ctx, teamID, 1); err != nil {
 		return nil, err
 	}
-	defer release()
+	defer s.Pictures.Release(teamID, 1)
 	return picture.Read(ctx, "content", file, logoBounds)
 }
 
